@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/admin"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/model/demo"
 	"github.com/braidrun/braid/secret"
@@ -51,7 +53,7 @@ func openOffice(t *testing.T) *office {
 	if err := svc.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	h, err := server.New(server.Options{Service: svc, Directory: people, Token: secret.New(adminToken), Tenant: tenant}, nil)
+	h, err := server.New(server.Options{Service: svc, Directory: people, Token: secret.New(adminToken), Tenant: conf.Tenant}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +77,7 @@ func (noBox) Open(sealed, _ []byte) ([]byte, error) { return append([]byte(nil),
 func (o *office) do(code int, stdin string, args ...string) (out, errs string) {
 	o.t.Helper()
 	p, stdout, stderr := testProcess(o.t, map[string]string{"BRAID_TOKEN": o.token}, append([]string{"admin", "--server", o.url}, args...)...)
-	p.stdin = strings.NewReader(stdin)
+	p.Stdin = strings.NewReader(stdin)
 	if got := p.run(o.t.Context()); got != code {
 		o.t.Fatalf("braid admin %s: exit %d, want %d\n%s%s", strings.Join(args, " "), got, code, stdout, stderr)
 	}
@@ -271,19 +273,19 @@ func TestAdminRefuses(t *testing.T) {
 // Each verb is in the help, and each of its flags is a flag.
 func TestAdminHelp(t *testing.T) {
 	t.Parallel()
-	c := adminCommand(nil)
+	c := admin.Command(nil)
 	help := commandHelp(&c)
 	flags := map[string]bool{}
-	for _, f := range c.flags {
-		flags[f.name] = false
+	for _, f := range c.Flags {
+		flags[f.Name] = false
 	}
-	for _, v := range adminVerbs() {
-		if !strings.Contains(help, "  "+strings.TrimSpace(v.what+" "+v.do+" "+v.id)+" ") {
-			t.Errorf("no %s %s in the help", v.what, v.do)
+	for _, v := range admin.AdminVerbs() {
+		if !strings.Contains(help, "  "+strings.TrimSpace(v.What+" "+v.Do+" "+v.Id)+" ") {
+			t.Errorf("no %s %s in the help", v.What, v.Do)
 		}
-		for _, name := range append(append([]string(nil), v.flags...), adminCommon...) {
+		for _, name := range append(append([]string(nil), v.Flags...), admin.AdminCommon...) {
 			if _, ok := flags[name]; !ok {
-				t.Errorf("%s %s takes --%s, which there is not", v.what, v.do, name)
+				t.Errorf("%s %s takes --%s, which there is not", v.What, v.Do, name)
 			}
 			flags[name] = true
 		}

@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/printer"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/models"
 	"github.com/braidrun/braid/service/agents"
@@ -25,14 +28,14 @@ type crew struct {
 
 // buildAgent makes the agent that the settings describe. Where they name no folder
 // for files, scratch is it, and is made.
-func (p *process) buildAgent(s *settings, model braid.Model, others []braid.Model, scratch string) (*crew, error) {
+func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid.Model, scratch string) (*crew, error) {
 	info := model.Info()
-	asked, err := p.modelOptions(s)
+	asked, err := p.ModelOptions(s)
 	if err != nil {
 		return nil, err
 	}
 	parts := []braid.Part{
-		braid.Limit(s.limits()),
+		braid.Limit(s.RunLimits()),
 		braid.Options(asked),
 		braid.Retries(braid.Retry{Attempts: s.Attempts}),
 	}
@@ -48,18 +51,18 @@ func (p *process) buildAgent(s *settings, model braid.Model, others []braid.Mode
 		return nil, err
 	}
 	skills, err := loadSkills(s, func(problem skill.Problem) {
-		message, hint := describe(problem)
-		fmt.Fprintf(p.stderr, "braid: the skill %s is left out: %s (%s)\n", cleanLine(problem.Folder), oneLine(message), oneLine(hint))
+		message, hint := term.Describe(problem)
+		fmt.Fprintf(p.Stderr, "braid: the skill %s is left out: %s (%s)\n", term.CleanLine(problem.Folder), printer.OneLine(message), printer.OneLine(hint))
 	})
 	if err != nil {
 		closeTools()
 		return nil, err
 	}
 	mcp, err := p.openMCP(context.Background(), s, append(slices.Clip(tools), skills.Tools()...), mcptool.Bare, func(server string, err error) {
-		message, _ := describe(err)
-		fmt.Fprintf(p.stderr, "braid: the tools of %s are missing: %s\n", cleanLine(server), oneLine(message))
+		message, _ := term.Describe(err)
+		fmt.Fprintf(p.Stderr, "braid: the tools of %s are missing: %s\n", term.CleanLine(server), printer.OneLine(message))
 	}, func(server, tool, why string) {
-		fmt.Fprintf(p.stderr, "braid: the tool %s of %s is left out: %s\n", cleanLine(quoted(tool)), cleanLine(server), oneLine(why))
+		fmt.Fprintf(p.Stderr, "braid: the tool %s of %s is left out: %s\n", term.CleanLine(quoted(tool)), term.CleanLine(server), printer.OneLine(why))
 	})
 	if err != nil {
 		closeTools()
@@ -82,26 +85,26 @@ func (p *process) buildAgent(s *settings, model braid.Model, others []braid.Mode
 	if s.Schema != nil {
 		parts = append(parts, braid.AnswerSchema(s.Schema))
 	}
-	agent := braid.New(agentName, model, append(parts, contextParts(s, s.Context, worksWithTools)...)...)
+	agent := braid.New(printer.AgentName, model, append(parts, contextParts(s, s.Context, worksWithTools)...)...)
 	if err := agent.Err(); err != nil {
 		closeAll()
 		return nil, err
 	}
 	for _, pattern := range idlePatterns(s, agent) {
-		fmt.Fprintf(p.stderr, "braid: %s fits none of the tools, so what is said of it holds nothing back\n", cleanLine(quoted(pattern)))
+		fmt.Fprintf(p.Stderr, "braid: %s fits none of the tools, so what is said of it holds nothing back\n", term.CleanLine(quoted(pattern)))
 	}
 	return &crew{agent: agent, close: closeAll}, nil
 }
 
 // contextOf says how agents keep within their model's context.
-func contextOf(s *settings) agents.Context {
+func contextOf(s *conf.Settings) agents.Context {
 	return agents.Context{
 		How: s.Context, Window: s.Window, Tokens: s.ContextTokens, SearchAbove: s.ToolSearch, OffloadOver: s.OffloadOver,
 	}
 }
 
 // contextParts are the parts that give the command's own agent its context settings. how names the strategy for the oldest messages.
-func contextParts(s *settings, how string, tools bool) []braid.Part {
+func contextParts(s *conf.Settings, how string, tools bool) []braid.Part {
 	c := contextOf(s)
 	c.How = how
 	return c.Parts(tools)
@@ -112,9 +115,9 @@ const readingPace = "?first_byte=400ms&rate=40"
 
 // openModel resolves a reference. A scripted model is paced where somebody
 // watches, unless the reference says how, and goes as fast as it can elsewhere.
-func (p *process) openModel(s *settings, ref string) (braid.Model, error) {
-	ref = models.Detect(p.getenv, ref).Model
-	if provider, _, _ := strings.Cut(ref, ":"); provider == "demo" && isTerminal(p.stdout) && !strings.Contains(ref, "?") {
+func (p *process) openModel(s *conf.Settings, ref string) (braid.Model, error) {
+	ref = models.Detect(p.Getenv, ref).Model
+	if provider, _, _ := strings.Cut(ref, ":"); provider == "demo" && term.IsTerminal(p.Stdout) && !strings.Contains(ref, "?") {
 		ref += readingPace
 	}
 	return p.openAs(s, ref)
@@ -127,7 +130,7 @@ func toolsFor(option string, info braid.ModelInfo) []string {
 	case option == "none", option == "auto" && !info.Simulated:
 		return nil
 	case option == "auto":
-		return toolNames
+		return conf.ToolNames
 	}
 	return strings.Split(option, ",")
 }
@@ -176,30 +179,30 @@ func scratchError(err error) error {
 
 // saySimulated tells on standard error that the model follows a script, before
 // it says its first word.
-func (p *process) saySimulated(s *settings, c *crew) error {
+func (p *process) saySimulated(s *conf.Settings, c *crew) error {
 	info := c.agent.Model().Info()
 	if !info.Simulated {
 		return nil
 	}
-	lines := []string{cleanLine(info.Name) + " is a simulated model: its words follow a script, its tools are real, nothing is charged."}
+	lines := []string{term.CleanLine(info.Name) + " is a simulated model: its words follow a script, its tools are real, nothing is charged."}
 	if s.Model == "" {
-		found := models.Detect(p.getenv, "")
+		found := models.Detect(p.Getenv, "")
 		for _, note := range found.Notes {
-			lines = append(lines, cleanLine(note))
+			lines = append(lines, term.CleanLine(note))
 		}
 		if len(found.Keys) == 0 {
 			lines = append(lines, "No provider's key was found, so it stands in for a real model.")
 		}
 		lines = append(lines, "braid models lists what can be used.")
 	}
-	screen := p.newScreen(p.stderr, s.Color)
-	_, err := p.stderr.Write(append(screen.paint(nil, yellow, strings.Join(lines, "\n  ")), '\n'))
-	return outputError(err)
+	screen := p.NewScreen(p.Stderr, s.Color)
+	_, err := p.Stderr.Write(append(screen.Paint(nil, term.Yellow, strings.Join(lines, "\n  ")), '\n'))
+	return term.OutputError(err)
 }
 
 // modelWords says which model answers.
 func modelWords(info braid.ModelInfo) string {
-	name := cleanLine(info.Name)
+	name := term.CleanLine(info.Name)
 	if info.Replay {
 		name += ", a replay: its words were recorded"
 	}

@@ -10,15 +10,18 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/printer"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/wire/agentcore"
 )
 
-func agentcoreCommand(p *process) command {
-	return command{
-		name: "agentcore", args: "invoke PROMPT|-  or  inspect FILE|-",
-		short: "ask an agent on Amazon Bedrock AgentCore, or look into a recorded stream",
-		about: `invoke asks an agent that speaks as those in an AgentCore runtime do: one on this
+func agentcoreCommand(p *process) conf.Command {
+	return conf.Command{
+		Name: "agentcore", Args: "invoke PROMPT|-  or  inspect FILE|-",
+		Short: "ask an agent on Amazon Bedrock AgentCore, or look into a recorded stream",
+		About: `invoke asks an agent that speaks as those in an AgentCore runtime do: one on this
 machine (braid serve --agentcore, or a container), one at --url, or with --arn one
 behind the platform's door. The answer is shown as it comes, with a card for each
 tool call; then, on standard error, tokens, latency and the session. With --arn
@@ -34,44 +37,44 @@ to 200 characters unless --raw is given.
 
 --json writes what a stream comes to as one JSON object. With invoke, --raw writes
 the stream's bytes as they come.`,
-		examples: []example{
-			{`braid agentcore invoke "What is 6 times 7?"`, "ask the agent on this machine"},
-			{`braid agentcore invoke --arn "$RUNTIME_ARN" "…"`, "ask one on AWS, signed with your keys there"},
-			{`braid agentcore invoke --raw "…" | tee talk.sse | braid agentcore inspect -`, "keep the stream, and look into it"},
-			{"braid agentcore inspect response.json", "a recording"},
-			{"braid agentcore inspect --json response.json | jq .tools", "the summary for a program"},
+		Examples: []conf.Example{
+			{Line: `braid agentcore invoke "What is 6 times 7?"`, Says: "ask the agent on this machine"},
+			{Line: `braid agentcore invoke --arn "$RUNTIME_ARN" "…"`, Says: "ask one on AWS, signed with your keys there"},
+			{Line: `braid agentcore invoke --raw "…" | tee talk.sse | braid agentcore inspect -`, Says: "keep the stream, and look into it"},
+			{Line: "braid agentcore inspect response.json", Says: "a recording"},
+			{Line: "braid agentcore inspect --json response.json | jq .tools", Says: "the summary for a program"},
 		},
-		flags: append([]flagSpec{
-			{name: "json", help: "write only the summary, as one JSON object"},
-			{name: "raw", help: "inspect: do not cut strings; invoke: write the stream as it comes"},
+		Flags: append([]conf.Flag{
+			{Name: "json", Help: "write only the summary, as one JSON object"},
+			{Name: "raw", Help: "inspect: do not cut strings; invoke: write the stream as it comes"},
 		}, invokeFlags()...),
-		run: func(ctx context.Context, in *invocation) error { return agentcoreRun(ctx, p, in) },
+		Run: func(ctx context.Context, in *conf.Invocation) error { return agentcoreRun(ctx, p, in) },
 	}
 }
 
-func agentcoreRun(ctx context.Context, p *process, in *invocation) error {
+func agentcoreRun(ctx context.Context, p *process, in *conf.Invocation) error {
 	const hint = "braid agentcore inspect FILE, or - for standard input"
 	const both = "braid agentcore invoke PROMPT, or braid agentcore inspect FILE"
-	if len(in.args) == 0 {
-		return invalid(both, "braid agentcore needs to be told what to do")
+	if len(in.Args) == 0 {
+		return term.Invalid(both, "braid agentcore needs to be told what to do")
 	}
-	if in.args[0] == "invoke" {
+	if in.Args[0] == "invoke" {
 		return p.invoke(ctx, in)
 	}
-	if in.args[0] != "inspect" {
-		hint := didYouMean(in.args[0], []string{"invoke", "inspect"}, "braid agentcore ", both)
-		return invalid(hint, "braid agentcore cannot %q", fit(in.args[0], 40))
+	if in.Args[0] != "inspect" {
+		hint := term.DidYouMean(in.Args[0], []string{"invoke", "inspect"}, "braid agentcore ", both)
+		return term.Invalid(hint, "braid agentcore cannot %q", term.Fit(in.Args[0], 40))
 	}
 	for _, f := range invokeFlags() {
-		if _, given := in.flags[f.name]; given {
-			return invalid(hint, "--%s is for braid agentcore invoke", f.name)
+		if _, given := in.Flags[f.Name]; given {
+			return term.Invalid(hint, "--%s is for braid agentcore invoke", f.Name)
 		}
 	}
-	if len(in.args) != 2 {
-		return invalid(hint, "braid agentcore inspect takes one file")
+	if len(in.Args) != 2 {
+		return term.Invalid(hint, "braid agentcore inspect takes one file")
 	}
-	from := p.stdin
-	if name := in.args[1]; name != "-" {
+	from := p.Stdin
+	if name := in.Args[1]; name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
 			e := &event.Error{Kind: event.ErrNotFound, Message: "there is no such file", Hint: "check its name", Err: err}
@@ -83,13 +86,13 @@ func agentcoreRun(ctx context.Context, p *process, in *invocation) error {
 		defer func() { _ = f.Close() }() // it was only read
 		from = f
 	}
-	i := &inspection{out: newOutput(p.stdout), quiet: in.on("json"), whole: in.on("raw"), escape: isTerminal(p.stdout)}
+	i := &inspection{out: term.NewOutput(p.Stdout), quiet: in.On("json"), whole: in.On("raw"), escape: term.IsTerminal(p.Stdout)}
 	return i.run(agentcore.NewReader(from, 0))
 }
 
 // inspection shows a stream.
 type inspection struct {
-	out    *output
+	out    *term.Output
 	quiet  bool
 	whole  bool
 	escape bool
@@ -110,7 +113,7 @@ func (i *inspection) run(r *agentcore.Reader) error {
 			i.sum.End(r)
 			i.endText()
 			if !errors.Is(err, io.EOF) {
-				_ = i.out.flush() // the other error is the one to tell
+				_ = i.out.Flush() // the other error is the one to tell
 				return &event.Error{
 					Kind: event.ErrUnavailable, Message: "the stream cannot be read on", Hint: "check the file, or what writes it", Err: err,
 				}
@@ -122,8 +125,8 @@ func (i *inspection) run(r *agentcore.Reader) error {
 			continue
 		}
 		i.item(it)
-		if err := i.out.flush(); err != nil {
-			return outputError(err)
+		if err := i.out.Flush(); err != nil {
+			return term.OutputError(err)
 		}
 	}
 	if i.quiet {
@@ -133,7 +136,7 @@ func (i *inspection) run(r *agentcore.Reader) error {
 	} else {
 		i.summary()
 	}
-	return outputError(i.out.flush())
+	return term.OutputError(i.out.Flush())
 }
 
 func (i *inspection) item(it *agentcore.Item) {
@@ -167,16 +170,16 @@ func (i *inspection) endText() {
 }
 
 func (i *inspection) line(n int, kind, words string) {
-	i.out.buf = fmt.Appendf(i.out.buf, "%6d  %s\n", n, strings.TrimSpace(fmt.Sprintf("%-17s %s", kind, words)))
+	i.out.Buf = fmt.Appendf(i.out.Buf, "%6d  %s\n", n, strings.TrimSpace(fmt.Sprintf("%-17s %s", kind, words)))
 }
 
 // cut keeps the beginning of a string, and says how much more there is.
 func (i *inspection) cut(s string) string {
 	n := utf8.RuneCountInString(s)
 	if i.whole || n <= stringKept {
-		return cleanLine(s)
+		return term.CleanLine(s)
 	}
-	return cleanLine(string([]rune(s)[:stringKept])) + fmt.Sprintf("… (%d characters)", n)
+	return term.CleanLine(string([]rune(s)[:stringKept])) + fmt.Sprintf("… (%d characters)", n)
 }
 
 // words are what an item says.
@@ -190,10 +193,10 @@ func (i *inspection) words(it *agentcore.Item) string {
 	add("role=", it.Role)
 	add("stop=", it.Stop)
 	if it.Kind == agentcore.KindMetadata {
-		words = append(words, usageWords(it.Usage), "latency="+short(it.Latency))
+		words = append(words, printer.UsageWords(it.Usage), "latency="+printer.Short(it.Latency))
 	}
 	if it.Delay > 0 {
-		words = append(words, "delay="+short(it.Delay))
+		words = append(words, "delay="+printer.Short(it.Delay))
 	}
 	for _, u := range it.Tools {
 		icon, title := u.Label()
@@ -217,15 +220,15 @@ func (i *inspection) words(it *agentcore.Item) string {
 
 func (i *inspection) summary() {
 	s, out := &i.sum, i.out
-	out.buf = append(out.buf, '\n')
+	out.Buf = append(out.Buf, '\n')
 	if text := s.Text(); text != "" {
-		out.buf = append(append(out.buf, clean(text)...), "\n\n"...)
+		out.Buf = append(append(out.Buf, term.Clean(text)...), "\n\n"...)
 	}
 	for _, u := range s.Tools {
 		icon, title := u.Label()
-		out.buf = fmt.Appendf(out.buf, "%s %s  #%d name=%s id=%s\n", icon, cleanLine(title), u.Index+1, cleanLine(u.Name), cleanLine(u.ID))
+		out.Buf = fmt.Appendf(out.Buf, "%s %s  #%d name=%s id=%s\n", icon, term.CleanLine(title), u.Index+1, term.CleanLine(u.Name), term.CleanLine(u.ID))
 		if len(u.Input) > 0 {
-			out.buf = fmt.Appendf(out.buf, "   input   %s\n", i.cut(string(u.Input)))
+			out.Buf = fmt.Appendf(out.Buf, "   input   %s\n", i.cut(string(u.Input)))
 		}
 		if u.Result != nil {
 			said := saidBy(u.Result)
@@ -233,21 +236,21 @@ func (i *inspection) summary() {
 			if u.Result.IsError {
 				word = "error"
 			}
-			out.buf = fmt.Appendf(out.buf, "   %-7s %s\n", word, i.cut(said))
+			out.Buf = fmt.Appendf(out.Buf, "   %-7s %s\n", word, i.cut(said))
 		}
 	}
 	stands := "complete"
 	if !s.Complete {
 		stands = "truncated"
 	}
-	out.buf = fmt.Appendf(out.buf, "[%s] stop=%s cycles=%d tools=%d %s latency=%s anomalies=%d\n",
-		stands, cleanLine(s.Stop), s.Cycles, len(s.Tools), usageWords(s.Usage), short(s.Latency), len(s.Anomalies))
+	out.Buf = fmt.Appendf(out.Buf, "[%s] stop=%s cycles=%d tools=%d %s latency=%s anomalies=%d\n",
+		stands, term.CleanLine(s.Stop), s.Cycles, len(s.Tools), printer.UsageWords(s.Usage), printer.Short(s.Latency), len(s.Anomalies))
 	if s.Error != "" {
-		out.buf = fmt.Appendf(out.buf, "[error] %s %s\n", cleanLine(s.ErrorType), i.cut(s.Error))
+		out.Buf = fmt.Appendf(out.Buf, "[error] %s %s\n", term.CleanLine(s.ErrorType), i.cut(s.Error))
 	}
 	for _, a := range s.Anomalies {
-		words := fmt.Sprintf("[anomaly] item=%d %s %s", a.Number, a.Anomaly, cleanLine(a.Text))
-		out.buf = append(append(out.buf, strings.TrimRight(words, " ")...), '\n')
+		words := fmt.Sprintf("[anomaly] item=%d %s %s", a.Number, a.Anomaly, term.CleanLine(a.Text))
+		out.Buf = append(append(out.Buf, strings.TrimRight(words, " ")...), '\n')
 	}
 }
 
@@ -312,8 +315,8 @@ func (i *inspection) json() error {
 		return err
 	}
 	if i.escape {
-		line = cleanJSON(nil, line)
+		line = term.CleanJSON(nil, line)
 	}
-	i.out.buf = append(append(i.out.buf, line...), '\n')
+	i.out.Buf = append(append(i.out.Buf, line...), '\n')
 	return nil
 }

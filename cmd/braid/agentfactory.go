@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/printer"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/models"
 	"github.com/braidrun/braid/service/agents"
@@ -21,7 +23,7 @@ import (
 type agentFactory struct {
 	*agents.Factory
 
-	cfg    *config
+	cfg    *conf.Config
 	sealed func()
 	mcp    *mcptool.Servers
 	tells  *observer
@@ -34,17 +36,17 @@ type agentFactory struct {
 
 // openAgents opens the model and the tools, so that what is wrong with them is told
 // when the server starts.
-func (p *process) openAgents(ctx context.Context, cfg *config, log *slog.Logger) (_ *agentFactory, err error) {
+func (p *process) openAgents(ctx context.Context, cfg *conf.Config, log *slog.Logger) (_ *agentFactory, err error) {
 	a := &agentFactory{cfg: cfg, sealed: func() {}}
 	defer func() {
 		if err != nil {
 			_ = a.close() // the first error is the one that matters
 		}
 	}()
-	s := &cfg.settings
+	s := &cfg.Settings
 	o := agents.Options{
-		Name: agentName, ModelRef: p.detected(cfg.Model), FallbackOn: s.FallbackOn, Retry: braid.Retry{Attempts: s.Attempts},
-		Permissions: s.Permit, Grants: a.grants, Limits: s.limits(), Sequential: s.Sequential, Context: contextOf(s),
+		Name: printer.AgentName, ModelRef: p.detected(cfg.Model), FallbackOn: s.FallbackOn, Retry: braid.Retry{Attempts: s.Attempts},
+		Permissions: s.Permit, Grants: a.grants, Limits: s.RunLimits(), Sequential: s.Sequential, Context: contextOf(s),
 	}
 	if err := p.openServerModels(s, &o); err != nil {
 		return nil, err
@@ -90,7 +92,7 @@ func (p *process) openAgents(ctx context.Context, cfg *config, log *slog.Logger)
 }
 
 // openServerModels opens the server's own model and those that are asked where it fails.
-func (p *process) openServerModels(s *settings, o *agents.Options) (err error) {
+func (p *process) openServerModels(s *conf.Settings, o *agents.Options) (err error) {
 	if o.Model, err = p.openAs(s, o.ModelRef); err != nil {
 		return err
 	}
@@ -100,12 +102,12 @@ func (p *process) openServerModels(s *settings, o *agents.Options) (err error) {
 	if o.Models, err = p.tenantModels(s); err != nil {
 		return err
 	}
-	o.ModelOptions, err = p.modelOptions(s)
+	o.ModelOptions, err = p.ModelOptions(s)
 	return err
 }
 
 // tenantModels opens the models that runs and tenants name.
-func (p *process) tenantModels(s *settings) (agents.Models, error) {
+func (p *process) tenantModels(s *conf.Settings) (agents.Models, error) {
 	if p.openRef != nil {
 		return standIns{p.openRef}, nil
 	}
@@ -125,10 +127,10 @@ func (standIns) Survey([]models.Server) (none []models.Standing) { return none }
 // grants keeps what the users of a tenant allow for always. The default tenant of a data folder
 // is the command's own, whose grants know no life.
 func (a *agentFactory) grants(tenantID, life string) braid.Grants {
-	if tenantID == tenant && !a.shared {
+	if tenantID == conf.Tenant && !a.shared {
 		life = ""
 	}
-	return keptGrants(&a.cfg.settings, life)
+	return keptGrants(&a.cfg.Settings, life)
 }
 
 // forgetTenant removes what was allowed for always in a tenant that is being erased.

@@ -11,15 +11,18 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/printer"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 )
 
 // asker puts a tool's questions to the person.
 type asker struct {
-	lines lineReader
+	lines term.LineReader
 	// out is where the question is written.
 	out  io.Writer
-	look screen
+	look term.Screen
 }
 
 // errNobody is the end of a run that asks where nobody answers.
@@ -28,7 +31,7 @@ func errNobody(q *event.Asked) error {
 		return &event.Error{
 			Kind:    event.ErrCancelled,
 			Message: toolName(q) + " runs only when somebody says yes and nobody is there to say it, so the run was cancelled",
-			Hint:    "--allow " + cleanLine(q.Tool) + " lets it run, or answer in braid chat",
+			Hint:    "--allow " + term.CleanLine(q.Tool) + " lets it run, or answer in braid chat",
 		}
 	}
 	return &event.Error{
@@ -49,7 +52,7 @@ func toolName(q *event.Asked) string {
 // io.EOF where there is nothing more to read, errAborted for Ctrl-C.
 func (a *asker) ask(ctx context.Context, q *event.Asked) (any, error) {
 	if err := a.show(q); err != nil {
-		return nil, outputError(err)
+		return nil, term.OutputError(err)
 	}
 	prompt := "answer> "
 	switch {
@@ -61,7 +64,7 @@ func (a *asker) ask(ctx context.Context, q *event.Asked) (any, error) {
 		prompt = "secret> "
 	}
 	for {
-		line, err := a.lines.line(ctx, prompt, q.Ask == event.AskCredential)
+		line, err := a.lines.Line(ctx, prompt, q.Ask == event.AskCredential)
 		if err != nil {
 			return nil, err
 		}
@@ -70,11 +73,11 @@ func (a *asker) ask(ctx context.Context, q *event.Asked) (any, error) {
 			if err = braid.CheckAnswer(q, value); err == nil {
 				return value, nil
 			}
-			message, hint := describe(err)
+			message, hint := term.Describe(err)
 			err = errors.New(message + ": " + hint)
 		}
-		if _, err := fmt.Fprintf(a.out, "  %s\n", clean(err.Error())); err != nil {
-			return nil, outputError(err)
+		if _, err := fmt.Fprintf(a.out, "  %s\n", term.Clean(err.Error())); err != nil {
+			return nil, term.OutputError(err)
 		}
 	}
 }
@@ -82,20 +85,20 @@ func (a *asker) ask(ctx context.Context, q *event.Asked) (any, error) {
 // show writes who asks what. An approval shows what it is bound to.
 func (a *asker) show(q *event.Asked) error {
 	var b []byte
-	prompt := strings.TrimSpace(clean(q.Prompt))
+	prompt := strings.TrimSpace(term.Clean(q.Prompt))
 	if prompt == "" {
 		prompt = "May it go on?"
 	}
-	asks := "? " + cleanLine(toolName(q)) + " asks: "
+	asks := "? " + term.CleanLine(toolName(q)) + " asks: "
 	if q.Name == braid.PermissionQuestion {
 		asks = "? " // it is not the tool that asks
 	}
-	b = a.look.paint(b, bold, asks)
+	b = a.look.Paint(b, term.Bold, asks)
 	b = append(b, strings.ReplaceAll(prompt, "\n", "\n  ")...)
 	b = append(b, '\n')
 	if q.Ask == event.AskApproval {
-		for _, line := range argumentLines(&event.ToolCall{Args: q.Args}) {
-			b = append(b, "  "+fit(line, max(a.look.width-2, 10))+"\n"...)
+		for _, line := range printer.ArgumentLines(&event.ToolCall{Args: q.Args}) {
+			b = append(b, "  "+term.Fit(line, max(a.look.Width-2, 10))+"\n"...)
 		}
 	}
 	if q.Name == braid.PermissionQuestion {
@@ -138,7 +141,7 @@ func parseAnswer(q *event.Asked, line string) (any, error) {
 		return line, nil
 	case "boolean":
 		var b bool
-		if parseSwitch(&b, line) == nil {
+		if conf.ParseSwitch(&b, line) == nil {
 			return b, nil
 		}
 		switch strings.ToLower(line) {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 )
 
@@ -72,7 +73,7 @@ func TestParseAnswer(t *testing.T) {
 // typed is a person who types these lines.
 type typed struct{ lines []string }
 
-func (l *typed) line(context.Context, string, bool) (string, error) {
+func (l *typed) Line(context.Context, string, bool) (string, error) {
 	if len(l.lines) == 0 {
 		return "", io.EOF
 	}
@@ -80,13 +81,13 @@ func (l *typed) line(context.Context, string, bool) (string, error) {
 	l.lines = l.lines[1:]
 	return line, nil
 }
-func (l *typed) remember(string) {}
-func (l *typed) close()          {}
+func (l *typed) Remember(string) {}
+func (l *typed) Close()          {}
 
 func TestAskUntilItFits(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	a := &asker{lines: &typed{[]string{"what?", "", "yes"}}, out: &out, look: screen{width: 40}}
+	a := &asker{lines: &typed{[]string{"what?", "", "yes"}}, out: &out, look: term.Screen{Width: 40}}
 	q := &event.Asked{
 		Ask: event.AskApproval, Prompt: "Delete\x1b[2J it?", Tool: "delete_file",
 		Args: json.RawMessage(`{"name":"` + strings.Repeat("長", 60) + `"}`),
@@ -100,7 +101,7 @@ func TestAskUntilItFits(t *testing.T) {
 
 func TestAskNobody(t *testing.T) {
 	t.Parallel()
-	a := &asker{lines: &typed{}, out: io.Discard, look: screen{width: 40}}
+	a := &asker{lines: &typed{}, out: io.Discard, look: term.Screen{Width: 40}}
 	if _, err := a.ask(t.Context(), &event.Asked{Ask: event.AskInput}); !errors.Is(err, io.EOF) {
 		t.Errorf("got %v", err)
 	}
@@ -137,7 +138,7 @@ func TestParsePermission(t *testing.T) {
 func TestAskUntilItFitsTheSchema(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	a := &asker{lines: &typed{[]string{`{"n":"many"}`, `{"n":3}`}}, out: &out, look: screen{width: 80}}
+	a := &asker{lines: &typed{[]string{`{"n":"many"}`, `{"n":3}`}}, out: &out, look: term.Screen{Width: 80}}
 	got, err := a.ask(t.Context(), &event.Asked{
 		Ask: event.AskInput, Prompt: "How many?", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`),
 	})
@@ -150,7 +151,7 @@ func TestAskUntilItFitsTheSchema(t *testing.T) {
 func TestShowPermission(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	a := &asker{lines: &typed{[]string{"what?", "c"}}, out: &out, look: screen{width: 90}}
+	a := &asker{lines: &typed{[]string{"what?", "c"}}, out: &out, look: term.Screen{Width: 90}}
 	q := &event.Asked{
 		Ask: event.AskApproval, Name: braid.PermissionQuestion, Prompt: "May assistant run delete_file?", Tool: "delete_file",
 		Args: json.RawMessage(`{"name":"draft.txt"}`),

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/nearest"
 	"github.com/braidrun/braid/journal"
@@ -34,7 +36,7 @@ func findConversation(ctx context.Context, list listing, word string) (*journal.
 	if word == "" || word == newest {
 		all, limit = false, 1
 	}
-	found, err := list.Conversations(ctx, tenant, "", limit)
+	found, err := list.Conversations(ctx, conf.Tenant, "", limit)
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -68,7 +70,7 @@ func findConversation(ctx context.Context, list listing, word string) (*journal.
 	if len(fitting) > named {
 		ids = append(ids, "…")
 	}
-	return nil, invalid("write more of it: "+strings.Join(ids, ", "), "%d conversations have an ID that begins with %q", len(fitting), fit(word, 40))
+	return nil, term.Invalid("write more of it: "+strings.Join(ids, ", "), "%d conversations have an ID that begins with %q", len(fitting), term.Fit(word, 40))
 }
 
 func noneKept() error {
@@ -98,6 +100,6 @@ func noConversation(word string, all []journal.Summary) error {
 		hint = "did you mean " + whole[near] + "? " + hint
 	}
 	return &event.Error{
-		Kind: event.ErrNotFound, Hint: hint, Message: "there is no conversation with the ID " + strconv.Quote(fit(word, 40)),
+		Kind: event.ErrNotFound, Hint: hint, Message: "there is no conversation with the ID " + strconv.Quote(term.Fit(word, 40)),
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/service"
 )
@@ -34,7 +35,7 @@ func (m listening) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 func heardBy(t *testing.T, env map[string]string, config, stdin string, args ...string) (options []model.Options, code int, errs string) {
 	t.Helper()
 	p, _, stderr := testProcess(t, env, args...)
-	p.stdin = strings.NewReader(stdin)
+	p.Stdin = strings.NewReader(stdin)
 	if config != "" {
 		writeConfig(t, p, config)
 	}
@@ -175,9 +176,9 @@ func TestSettingsOfTheServersOwnModel(t *testing.T) {
 		m, err := openTestModel(ref)
 		return listening{m, new(sync.Mutex), &heard}, err
 	}
-	cfg := &config{settings: settings{
+	cfg := &conf.Config{Settings: conf.Settings{
 		Model: "demo:assistant", Tools: "none", Attempts: 1, Context: "none", TopP: &half, Effort: model.EffortHigh, ServiceTier: "flex",
-		ServerTools: []serverTool{{ServerTool: all.ServerTools[0]}}, Extra: all.Extra, Headers: all.Headers,
+		ServerTools: []conf.ServerTool{{ServerTool: all.ServerTools[0]}}, Extra: all.Extra, Headers: all.Headers,
 	}}
 	a, err := p.openAgents(t.Context(), cfg, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -8,14 +8,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/service/database"
 	"github.com/braidrun/braid/service/directory"
 )
 
-func auditsCommand(p *process) command {
-	return command{
-		name: "audits", args: "list|export|remove [ID]", short: "read and remove the audits of erased tenants in PostgreSQL",
-		about: `The role that servers log in as cannot erase an audit. When a tenant is erased, its
+func auditsCommand(p *process) conf.Command {
+	return conf.Command{
+		Name: "audits", Args: "list|export|remove [ID]", Short: "read and remove the audits of erased tenants in PostgreSQL",
+		About: `The role that servers log in as cannot erase an audit. When a tenant is erased, its
 audit is moved to where only the owner of the tables reaches it. The address is the
 owner's, as for braid migrate.
 
@@ -23,27 +25,27 @@ list shows these audits. export writes the entries of one of them as JSON, one a
 remove deletes the entries of tenants that were erased longer ago than --older-than; that
 there was an erasure stays on record. Only then is everything of an erased tenant gone.
 The rows are dead then: PostgreSQL overwrites them when it vacuums.`,
-		examples: []example{
-			{`braid audits list --postgres postgres://owner@db/braid`, "what is kept of erased tenants"},
-			{`braid audits export 3 --postgres postgres://owner@db/braid > acme.jsonl`, "the entries of one of them"},
-			{`braid audits remove --older-than 30d --postgres postgres://owner@db/braid`, "remove what is older"},
+		Examples: []conf.Example{
+			{Line: `braid audits list --postgres postgres://owner@db/braid`, Says: "what is kept of erased tenants"},
+			{Line: `braid audits export 3 --postgres postgres://owner@db/braid > acme.jsonl`, Says: "the entries of one of them"},
+			{Line: `braid audits remove --older-than 30d --postgres postgres://owner@db/braid`, Says: "remove what is older"},
 		},
-		flags: append(postgresFlags(), flagSpec{
-			name: "older-than", value: "TIME", help: "remove audits of tenants that were erased longer ago: 30d or 12h",
+		Flags: append(postgresFlags(), conf.Flag{
+			Name: "older-than", Value: "TIME", Help: "remove audits of tenants that were erased longer ago: 30d or 12h",
 		}),
-		run: func(ctx context.Context, in *invocation) error { return audits(ctx, p, in) },
+		Run: func(ctx context.Context, in *conf.Invocation) error { return audits(ctx, p, in) },
 	}
 }
 
-func audits(ctx context.Context, p *process, in *invocation) error {
+func audits(ctx context.Context, p *process, in *conf.Invocation) error {
 	verb := ""
-	if len(in.args) > 0 {
-		verb = in.args[0]
+	if len(in.Args) > 0 {
+		verb = in.Args[0]
 	}
-	if wanted := map[string]int{"list": 1, "export": 2, "remove": 1}[verb]; wanted == 0 || len(in.args) != wanted {
-		return invalid("braid audits list, braid audits export ID, or braid audits remove --older-than 30d", "braid audits takes what to do")
+	if wanted := map[string]int{"list": 1, "export": 2, "remove": 1}[verb]; wanted == 0 || len(in.Args) != wanted {
+		return term.Invalid("braid audits list, braid audits export ID, or braid audits remove --older-than 30d", "braid audits takes what to do")
 	}
-	before, err := removedBefore(p.now(), verb, in.flags["older-than"])
+	before, err := removedBefore(p.Now(), verb, in.Flags["older-than"])
 	if err != nil {
 		return err
 	}
@@ -52,7 +54,7 @@ func audits(ctx context.Context, p *process, in *invocation) error {
 		return err
 	}
 	if address.Empty() {
-		return invalid("give the owner's address: --postgres postgres://owner@host/database, or "+postgresEnv,
+		return term.Invalid("give the owner's address: --postgres postgres://owner@host/database, or "+postgresEnv,
 			"only PostgreSQL keeps audits of erased tenants")
 	}
 	owner, err := database.OpenOwner(ctx, database.PostgresOptions{URL: address.Reveal()})
@@ -64,21 +66,21 @@ func audits(ctx context.Context, p *process, in *invocation) error {
 	case "list":
 		return listAudits(ctx, p, owner)
 	case "export":
-		return exportAudit(ctx, p, owner, in.args[1])
+		return exportAudit(ctx, p, owner, in.Args[1])
 	}
 	n, err := directory.RemoveKeptAudits(ctx, owner, before)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.stdout, "%d entries were removed.\n", n)
-	return outputError(err)
+	_, err = fmt.Fprintf(p.Stdout, "%d entries were removed.\n", n)
+	return term.OutputError(err)
 }
 
 // removedBefore reads --older-than, which belongs to remove.
 func removedBefore(now time.Time, verb, text string) (time.Time, error) {
 	if verb != "remove" {
 		if text != "" {
-			return time.Time{}, invalid("leave it out", "--older-than belongs to braid audits remove")
+			return time.Time{}, term.Invalid("leave it out", "--older-than belongs to braid audits remove")
 		}
 		return time.Time{}, nil
 	}
@@ -90,7 +92,7 @@ func removedBefore(now time.Time, verb, text string) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
-	return time.Time{}, invalid("write it as 30d or 12h", "--older-than: %q is no time", fit(text, 40))
+	return time.Time{}, term.Invalid("write it as 30d or 12h", "--older-than: %q is no time", term.Fit(text, 40))
 }
 
 func listAudits(ctx context.Context, p *process, owner *database.Owner) error {
@@ -100,10 +102,10 @@ func listAudits(ctx context.Context, p *process, owner *database.Owner) error {
 	}
 	for i := range list {
 		k := &list[i]
-		_, err := fmt.Fprintf(p.stdout, "%d\t%s\t%s\t%d of %d entries kept\n",
-			k.ID, cleanLine(k.Tenant), k.Erased.Format(time.RFC3339), k.Kept, k.Entries)
+		_, err := fmt.Fprintf(p.Stdout, "%d\t%s\t%s\t%d of %d entries kept\n",
+			k.ID, term.CleanLine(k.Tenant), k.Erased.Format(time.RFC3339), k.Kept, k.Entries)
 		if err != nil {
-			return outputError(err)
+			return term.OutputError(err)
 		}
 	}
 	return nil
@@ -112,16 +114,16 @@ func listAudits(ctx context.Context, p *process, owner *database.Owner) error {
 func exportAudit(ctx context.Context, p *process, owner *database.Owner, text string) error {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 1 {
-		return invalid("take it from braid audits list", "%q is no number of an audit", fit(text, 40))
+		return term.Invalid("take it from braid audits list", "%q is no number of an audit", term.Fit(text, 40))
 	}
-	out := json.NewEncoder(p.stdout)
+	out := json.NewEncoder(p.Stdout)
 	n := 0
 	err = directory.KeptEntries(ctx, owner, id, func(e directory.Entry) error {
 		n++
-		return outputError(out.Encode(e))
+		return term.OutputError(out.Encode(e))
 	})
 	if err == nil && n == 0 {
-		err = invalid("take it from braid audits list", "no entries are kept of the audit %d", id)
+		err = term.Invalid("take it from braid audits list", "no entries are kept of the audit %d", id)
 	}
 	return err
 }

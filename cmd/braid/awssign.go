@@ -11,6 +11,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/event"
 )
 
@@ -36,7 +37,7 @@ func awsSigner(ctx context.Context, arn string) (func(context.Context, *http.Req
 		if err != nil {
 			return &event.Error{
 				Kind: event.ErrUnauthenticated, Message: "there are no AWS keys to sign with",
-				Hint: "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or " + tokenEnv + " for a bearer token", Err: err,
+				Hint: "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or " + conf.TokenEnv + " for a bearer token", Err: err,
 			}
 		}
 		sum := sha256.Sum256(body)

@@ -15,13 +15,15 @@ import (
 
 	"modernc.org/sqlite"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 )
 
-func backupCommand(p *process) command {
-	return command{
-		name: "backup", args: "DIR", short: "copy the data folder while a server works on it",
-		about: `Writes a copy of what the data folder keeps into a new folder: conversations, and
+func backupCommand(p *process) conf.Command {
+	return conf.Command{
+		Name: "backup", Args: "DIR", Short: "copy the data folder while a server works on it",
+		About: `Writes a copy of what the data folder keeps into a new folder: conversations, and
 who there is. Whoever works in the data folder goes on meanwhile. To restore it,
 serve the copy: braid serve --data DIR.
 
@@ -31,12 +33,12 @@ Not in the copy are the keys that stored secrets are encrypted with, because who
 both can read them, the server's token, and files that conversations have made.
 
 On PostgreSQL, use its own tools: pg_dump, or archiving.`,
-		examples: []example{
-			{`braid backup /backups/$(date +%F)`, "copy the data folder into a new one"},
-			{`braid serve --data /backups/2026-11-21`, "serve the copy"},
+		Examples: []conf.Example{
+			{Line: `braid backup /backups/$(date +%F)`, Says: "copy the data folder into a new one"},
+			{Line: `braid serve --data /backups/2026-11-21`, Says: "serve the copy"},
 		},
-		options: true, some: []string{"data"},
-		run: func(ctx context.Context, in *invocation) error { return backup(ctx, p, in) },
+		Options: true, Some: []string{"data"},
+		Run: func(ctx context.Context, in *conf.Invocation) error { return backup(ctx, p, in) },
 	}
 }
 
@@ -47,24 +49,24 @@ const journalFile = "journal.db"
 // file comes before it. The second may be missing, where nothing was ever served.
 var backedUp = []string{journalFile, serviceFile}
 
-func backup(ctx context.Context, p *process, in *invocation) (err error) {
+func backup(ctx context.Context, p *process, in *conf.Invocation) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if len(in.args) != 1 {
-		return invalid("braid backup DIR", "braid backup takes the folder to make")
+	if len(in.Args) != 1 {
+		return term.Invalid("braid backup DIR", "braid backup takes the folder to make")
 	}
-	cfg, err := p.configOf(in)
+	cfg, err := p.Config(in)
 	if err != nil {
 		return err
 	}
-	target, err := filepath.Abs(in.args[0])
+	target, err := filepath.Abs(in.Args[0])
 	if err != nil {
-		return invalid("name another one", "the folder cannot be made")
+		return term.Invalid("name another one", "the folder cannot be made")
 	}
 	// It is opened for looking first: the errors are those of a folder that holds nothing,
 	// of an older version, of another program.
 	a, err := p.openArchive(cfg)
-	if kindOf(err) == event.ErrNotFound {
+	if term.KindOf(err) == event.ErrNotFound {
 		return &event.Error{
 			Kind: event.ErrNotFound, Message: "the data folder holds no conversations, so there is nothing to copy",
 			Hint: "name the server's folder with --data; what is kept in PostgreSQL is copied with pg_dump",
@@ -101,9 +103,9 @@ func backup(ctx context.Context, p *process, in *invocation) (err error) {
 		return backupError(err)
 	}
 	syncFolder(filepath.Dir(target))
-	_, err = fmt.Fprintf(p.stdout, "copied %s to %s\nnot in it: the keys of stored secrets, the server's token, files of conversations\n",
-		sizeWords(size), cleanLine(in.args[0]))
-	return outputError(err)
+	_, err = fmt.Fprintf(p.Stdout, "copied %s to %s\nnot in it: the keys of stored secrets, the server's token, files of conversations\n",
+		sizeWords(size), term.CleanLine(in.Args[0]))
+	return term.OutputError(err)
 }
 
 func sizeWords(n int64) string {

@@ -20,6 +20,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/printer"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/model/cassette"
@@ -90,7 +92,7 @@ type cardIn struct {
 
 // guardedAgent keeps the canary back, and is told of by telemetry with content.
 func guardedAgent(model braid.Model, part braid.Part) *braid.Agent {
-	return braid.New(agentName, model, part, braid.Guard("cards", noCards), braid.AsTool(braid.New("child", talkative{}), ""),
+	return braid.New(printer.AgentName, model, part, braid.Guard("cards", noCards), braid.AsTool(braid.New("child", talkative{}), ""),
 		braid.Retries(braid.Retry{Attempts: 2, Base: time.Millisecond, Exact: true}), braid.Offload(braid.Offloading{Over: 2000}),
 		braid.Func("look", "", func(ctx context.Context, in cardIn) (map[string]any, error) {
 			braid.Progress(ctx, "looking for "+canary)
@@ -140,7 +142,7 @@ func TestNothingOfACanaryIsLeft(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			p, _, _ := testProcess(t, nil)
-			dir, err := p.dataDir()
+			dir, err := p.DataDir()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -204,7 +206,7 @@ func (a *aviary) inTheLibrary(store journal.Journal, part braid.Part) {
 	conv := braid.Open(store, "talk")
 	for _, say := range []string{"My card is " + canary, "And " + canary + " again?", "Now fail."} {
 		var r braid.Result
-		for e, err := range agent.Stream(t.Context(), say, braid.In(conv), braid.Into(&r), braid.For(tenant, "")) {
+		for e, err := range agent.Stream(t.Context(), say, braid.In(conv), braid.Into(&r), braid.For(conf.Tenant, "")) {
 			if err != nil {
 				a.look("the error of a run", err.Error())
 				continue
@@ -254,7 +256,7 @@ func (a *aviary) onTheServer(store journal.Journal, rows service.Rows, part brai
 	if err := s.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	h, err := server.New(server.Options{Service: s, Token: secret.New("a-token-of-the-test"), Tenant: tenant, Log: log}, server.NewMetrics("test"))
+	h, err := server.New(server.Options{Service: s, Token: secret.New("a-token-of-the-test"), Tenant: conf.Tenant, Log: log}, server.NewMetrics("test"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +330,7 @@ func (a *aviary) onTheServer(store journal.Journal, rows service.Rows, part brai
 	if err := json.Unmarshal([]byte(ask("GET", at, "")), &made); err != nil || !strings.Contains(made.Title, "[card]") {
 		t.Errorf("the title is %q, %v", made.Title, err)
 	}
-	who := service.Principal{Tenant: tenant}
+	who := service.Principal{Tenant: conf.Tenant}
 	fork, err := s.ForkConversation(t.Context(), who, made.ID, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 )
 
@@ -38,19 +40,19 @@ type stamp struct {
 const certificateLook = 10 * time.Second
 
 // openTLS reads the flags' certificate; nil is none.
-func (p *process) openTLS(in *invocation, log *slog.Logger) (*tls.Config, error) {
-	cert, key := in.flags["tls-cert"], in.flags["tls-key"]
+func (p *process) openTLS(in *conf.Invocation, log *slog.Logger) (*tls.Config, error) {
+	cert, key := in.Flags["tls-cert"], in.Flags["tls-key"]
 	switch {
 	case cert == "" && key == "":
 		return nil, nil //nolint:nilnil // there is none
 	case cert == "" || key == "":
-		return nil, invalid("give both: the certificate with its chain, and its private key", "--tls-cert and --tls-key belong together")
-	case strings.HasPrefix(in.flags["addr"], unixPrefix):
-		return nil, invalid("leave both files out: nothing of it leaves this machine", "a socket needs no certificate")
-	case in.on("chat"):
-		return nil, invalid("leave --chat out, and open braid chat --server https://NAME beside it", "--chat talks to a server without TLS")
+		return nil, term.Invalid("give both: the certificate with its chain, and its private key", "--tls-cert and --tls-key belong together")
+	case strings.HasPrefix(in.Flags["addr"], conf.UnixPrefix):
+		return nil, term.Invalid("leave both files out: nothing of it leaves this machine", "a socket needs no certificate")
+	case in.On("chat"):
+		return nil, term.Invalid("leave --chat out, and open braid chat --server https://NAME beside it", "--chat talks to a server without TLS")
 	}
-	c := &certificate{cert: cert, key: key, log: log, now: p.now}
+	c := &certificate{cert: cert, key: key, log: log, now: p.Now}
 	state, err := c.stamps()
 	if err == nil {
 		err = c.read(state)

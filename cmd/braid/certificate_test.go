@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 )
 
@@ -51,10 +53,10 @@ func TestACertificateIsReadAgain(t *testing.T) {
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	certify(t, cert, key, "one.example")
 	now := time.Now()
-	p := &process{system: system{now: func() time.Time { return now }}}
+	p := &process{System: conf.System{Now: func() time.Time { return now }}}
 	var out bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&out, nil))
-	config, err := p.openTLS(&invocation{flags: map[string]string{"tls-cert": cert, "tls-key": key}}, log)
+	config, err := p.openTLS(&conf.Invocation{Flags: map[string]string{"tls-cert": cert, "tls-key": key}}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,12 +107,12 @@ func TestCertificatesThatCannotBe(t *testing.T) {
 		{map[string]string{"tls-cert": cert, "tls-key": key, "addr": "unix:/run/x"}, event.ErrInvalid},
 		{map[string]string{"tls-cert": cert, "tls-key": key, "chat": "true"}, event.ErrInvalid},
 	} {
-		p := &process{system: system{now: time.Now}}
-		_, err := p.openTLS(&invocation{flags: c.flags}, slog.New(slog.DiscardHandler))
-		if kindOf(err) != c.want {
+		p := &process{System: conf.System{Now: time.Now}}
+		_, err := p.openTLS(&conf.Invocation{Flags: c.flags}, slog.New(slog.DiscardHandler))
+		if term.KindOf(err) != c.want {
 			t.Errorf("%v: %v, want %s", c.flags, err, c.want)
 		}
-		if message, hint := describe(err); hint == "" || strings.Contains(message+hint, dir) {
+		if message, hint := term.Describe(err); hint == "" || strings.Contains(message+hint, dir) {
 			t.Errorf("%v: %q, %q: want a hint, and no path", c.flags, message, hint)
 		}
 	}

@@ -9,13 +9,16 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/printer"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 )
 
-func chatCommand(p *process) command {
-	return command{
-		name: "chat", short: "talk to an agent, turn after turn",
-		about: `Each line is a turn of one conversation. Ctrl-C cancels the run in progress and
+func chatCommand(p *process) conf.Command {
+	return conf.Command{
+		Name: "chat", Short: "talk to an agent, turn after turn",
+		About: `Each line is a turn of one conversation. Ctrl-C cancels the run in progress and
 not the program; a second one at the prompt, or Ctrl-D, ends it. In a pipe each
 line is a turn, a tool's question reads the next line, and the end of the input
 ends the program with 0.
@@ -28,17 +31,17 @@ knows whether it happened is shown as in doubt.
 
 in the conversation:
 ` + chatHelp,
-		examples: []example{
-			{"braid chat", "talk; without a key a simulated model answers and says so"},
-			{"braid chat --model demo:assistant --trace", "see why each cycle goes on"},
-			{`printf '1+1?\n2+2?\n' | braid chat -q`, "two turns from a script"},
-			{"braid chat --continue", "go on with the newest conversation, also after a crash"},
-			{"braid chat --continue k7f2m9", "go on with the one whose ID begins so"},
-			{"braid chat --server http://127.0.0.1:7421", "talk to a braid serve"},
+		Examples: []conf.Example{
+			{Line: "braid chat", Says: "talk; without a key a simulated model answers and says so"},
+			{Line: "braid chat --model demo:assistant --trace", Says: "see why each cycle goes on"},
+			{Line: `printf '1+1?\n2+2?\n' | braid chat -q`, Says: "two turns from a script"},
+			{Line: "braid chat --continue", Says: "go on with the newest conversation, also after a crash"},
+			{Line: "braid chat --continue k7f2m9", Says: "go on with the one whose ID begins so"},
+			{Line: "braid chat --server http://127.0.0.1:7421", Says: "talk to a braid serve"},
 		},
-		options: true,
-		flags:   append(append(append(outputFlags(), continueFlag(), schemaFlag()), tapeFlags()...), serverFlags()...),
-		run:     func(ctx context.Context, in *invocation) error { return chat(ctx, p, in) },
+		Options: true,
+		Flags:   append(append(append(outputFlags(), continueFlag(), schemaFlag()), tapeFlags()...), conf.ServerFlags()...),
+		Run:     func(ctx context.Context, in *conf.Invocation) error { return chat(ctx, p, in) },
 	}
 }
 
@@ -56,13 +59,13 @@ var chatCommands = []string{"help", "model", "trace", "reset", "retry", "quit"}
 // chatState is a conversation in progress.
 type chatState struct {
 	p     *process
-	in    *invocation
-	cfg   *config
+	in    *conf.Invocation
+	cfg   *conf.Config
 	crew  *crew
 	place *place
 	ui    *ui
 	talk  *talk
-	ints  *interrupts
+	ints  *term.Interrupts
 	tape  *tape
 	// far is set where a server keeps the conversation; crew, place and talk are
 	// nil then.
@@ -75,17 +78,17 @@ type chatState struct {
 	aborted bool
 }
 
-func chat(ctx context.Context, p *process, in *invocation) error {
-	if at, bare := in.behind["continue"]; bare && at == 0 {
-		in.flags["continue"], in.args = in.args[0], in.args[1:] // chat takes no prompt that it could be
+func chat(ctx context.Context, p *process, in *conf.Invocation) error {
+	if at, bare := in.Behind["continue"]; bare && at == 0 {
+		in.Flags["continue"], in.Args = in.Args[0], in.Args[1:] // chat takes no prompt that it could be
 	}
-	if err := in.noArguments(); err != nil {
-		if in.args[0] != "-" {
-			err = invalid(`braid run "…" takes one, braid chat asks for it`, "braid chat takes no prompt")
+	if err := in.NoArguments(); err != nil {
+		if in.Args[0] != "-" {
+			err = term.Invalid(`braid run "…" takes one, braid chat asks for it`, "braid chat takes no prompt")
 		}
 		return err
 	}
-	cfg, err := p.configOf(in)
+	cfg, err := p.Config(in)
 	if err != nil {
 		return err
 	}
@@ -96,12 +99,12 @@ func chat(ctx context.Context, p *process, in *invocation) error {
 		return err
 	}
 	ints := p.watchSignals(2)
-	defer ints.stop()
-	if _, far := in.flags["server"]; far {
+	defer ints.Stop()
+	if _, far := in.Flags["server"]; far {
 		if err := noTape(in); err != nil {
 			return err
 		}
-		return p.chatFar(ctx, cfg, in, ints, "braid chat --server "+in.flags["server"]+" --continue goes on from here")
+		return p.chatFar(ctx, cfg, in, ints, "braid chat --server "+in.Flags["server"]+" --continue goes on from here")
 	}
 	tape, model, err := p.openTape(cfg, in)
 	if err != nil {
@@ -113,34 +116,34 @@ func chat(ctx context.Context, p *process, in *invocation) error {
 		return err
 	}
 	defer place.close()
-	others, err := p.fallbacks(&cfg.settings, model, tape)
+	others, err := p.fallbacks(&cfg.Settings, model, tape)
 	if err != nil {
 		return err
 	}
-	crew, err := p.buildAgent(&cfg.settings, model, others, place.scratch)
+	crew, err := p.buildAgent(&cfg.Settings, model, others, place.scratch)
 	if err != nil {
 		return err
 	}
 	c := &chatState{p: p, in: in, cfg: cfg, place: place, crew: crew, ints: ints, tape: tape}
 	defer func() { c.crew.close() }()
-	if err := p.saySimulated(&cfg.settings, crew); err != nil {
+	if err := p.saySimulated(&cfg.Settings, crew); err != nil {
 		return err
 	}
-	if err := tape.say(&cfg.settings); err != nil {
+	if err := tape.say(&cfg.Settings); err != nil {
 		return err
 	}
 	c.ui = p.newUI(cfg, in)
-	if c.ui.screen.terminal && isTerminal(p.stdin) {
-		c.say("braid chat with " + cleanLine(crew.agent.Model().Info().Name) + ". /help lists commands, Ctrl-C cancels a run, Ctrl-D ends.")
+	if c.ui.screen.Terminal && term.IsTerminal(p.Stdin) {
+		c.say("braid chat with " + term.CleanLine(crew.agent.Model().Info().Name) + ". /help lists commands, Ctrl-C cancels a run, Ctrl-D ends.")
 	}
 	echo := c.ui.asks
-	if in.on("json") || in.on("quiet") {
+	if in.On("json") || in.On("quiet") {
 		echo = nil
 	}
 	lines := p.newLineReader(echo, ints)
-	_, edited := lines.(*terminalLines)
-	ints.beSteady(edited)
-	defer lines.close()
+	_, edited := lines.(*term.TerminalLines)
+	ints.BeSteady(edited)
+	defer lines.Close()
 	c.talk = (&talk{
 		conv: c.place.conv, kept: c.place.store != nil, show: c.ui.show, ints: ints,
 		timeout: cfg.Timeout, ask: &asker{lines: lines, out: c.ui.asks, look: c.ui.screen},
@@ -149,35 +152,35 @@ func chat(ctx context.Context, p *process, in *invocation) error {
 		return err
 	}
 	err = c.loop(ctx, lines)
-	if c.turns > 0 && c.talk.kept && c.ui.screen.terminal && isTerminal(p.stdin) {
-		c.say("(braid chat --continue " + cleanLine(shortID(c.place.conv.ID())) + " goes on from here)")
+	if c.turns > 0 && c.talk.kept && c.ui.screen.Terminal && term.IsTerminal(p.Stdin) {
+		c.say("(braid chat --continue " + term.CleanLine(printer.ShortID(c.place.conv.ID())) + " goes on from here)")
 	}
-	return tape.end(err, in.on("quiet"))
+	return tape.end(err, in.On("quiet"))
 }
 
 // chatFar is the command against a server. next says how to go on with the conversation after the chat.
-func (p *process) chatFar(ctx context.Context, cfg *config, in *invocation, ints *interrupts, next string) error {
+func (p *process) chatFar(ctx context.Context, cfg *conf.Config, in *conf.Invocation, ints *term.Interrupts, next string) error {
 	r, err := p.openRemote(ctx, cfg, in)
 	if err != nil {
 		return err
 	}
 	c := &chatState{p: p, in: in, cfg: cfg, ints: ints, far: r}
 	c.ui = p.newUI(cfg, in)
-	if c.ui.screen.terminal && isTerminal(p.stdin) {
-		c.say("braid chat with " + cleanLine(in.flags["server"]) + ". /help lists commands, Ctrl-C cancels a run, Ctrl-D ends.")
+	if c.ui.screen.Terminal && term.IsTerminal(p.Stdin) {
+		c.say("braid chat with " + term.CleanLine(in.Flags["server"]) + ". /help lists commands, Ctrl-C cancels a run, Ctrl-D ends.")
 	}
 	echo := c.ui.asks
-	if in.on("json") || in.on("quiet") {
+	if in.On("json") || in.On("quiet") {
 		echo = nil
 	}
 	lines := p.newLineReader(echo, ints)
-	_, edited := lines.(*terminalLines)
-	ints.beSteady(edited)
-	defer lines.close()
+	_, edited := lines.(*term.TerminalLines)
+	ints.BeSteady(edited)
+	defer lines.Close()
 	r.show, r.ints, r.ask = c.ui.show, ints, &asker{lines: lines, out: c.ui.asks, look: c.ui.screen}
 	err = c.loop(ctx, lines)
-	if c.turns > 0 && c.ui.screen.terminal && isTerminal(p.stdin) {
-		c.say("(" + cleanLine(next) + ")")
+	if c.turns > 0 && c.ui.screen.Terminal && term.IsTerminal(p.Stdin) {
+		c.say("(" + term.CleanLine(next) + ")")
 	}
 	return err
 }
@@ -187,18 +190,18 @@ func (c *chatState) begin(ctx context.Context) error {
 	if c.place.before == nil {
 		return nil
 	}
-	if !c.in.on("json") && !c.in.on("quiet") {
-		c.say("(" + placeWords(c.place.before, c.p.now()) + ")")
+	if !c.in.On("json") && !c.in.On("quiet") {
+		c.say("(" + placeWords(c.place.before, c.p.Now()) + ")")
 	}
 	return c.told(c.talk.finishOpen(ctx, c.place, c.ui))
 }
 
 // loop reads turn after turn until the input ends.
-func (c *chatState) loop(ctx context.Context, lines lineReader) error {
+func (c *chatState) loop(ctx context.Context, lines term.LineReader) error {
 	for {
-		line, err := lines.line(ctx, "you> ", false)
+		line, err := lines.Line(ctx, "you> ", false)
 		switch {
-		case errors.Is(err, errAborted):
+		case errors.Is(err, term.ErrAborted):
 			if c.aborted {
 				return nil
 			}
@@ -206,22 +209,22 @@ func (c *chatState) loop(ctx context.Context, lines lineReader) error {
 			c.say("(Ctrl-C again, or Ctrl-D, ends braid)")
 			continue
 		case errors.Is(err, io.EOF):
-			if c.ui.screen.terminal && isTerminal(c.p.stdin) {
+			if c.ui.screen.Terminal && term.IsTerminal(c.p.Stdin) {
 				c.say("")
 			}
 			return nil
 		case event.KindOf(err) == event.ErrTooLarge:
-			writeError(c.p.stderr, err)
+			term.WriteError(c.p.Stderr, err)
 			continue
 		case err != nil:
-			return outputError(err)
+			return term.OutputError(err)
 		}
 		c.aborted = false
 		text := strings.TrimSpace(line)
 		if text == "" {
 			continue
 		}
-		lines.remember(line)
+		lines.Remember(line)
 		switch {
 		case strings.HasPrefix(text, "//"):
 			text = text[1:]
@@ -246,11 +249,11 @@ func (c *chatState) loop(ctx context.Context, lines lineReader) error {
 // program; a lost output or a signal that asks for the end does.
 func (c *chatState) turn(ctx context.Context, text string) error {
 	if err := checkText("the line", text); err != nil {
-		writeError(c.p.stderr, err)
+		term.WriteError(c.p.Stderr, err)
 		return nil
 	}
 	if c.ui.story != nil {
-		c.ui.story.look.screen = c.p.newScreen(c.p.stdout, c.cfg.Color) // the window may have changed
+		c.ui.story.Look.Screen = c.p.NewScreen(c.p.Stdout, c.cfg.Color) // the window may have changed
 	}
 	var err error
 	if c.far != nil {
@@ -270,7 +273,7 @@ func (c *chatState) turn(ctx context.Context, text string) error {
 // retry continues the run that failed last.
 func (c *chatState) retry(ctx context.Context) error {
 	if c.ui.story != nil {
-		c.ui.story.look.screen = c.p.newScreen(c.p.stdout, c.cfg.Color)
+		c.ui.story.Look.Screen = c.p.NewScreen(c.p.Stdout, c.cfg.Color)
 	}
 	c.fresh = false
 	if c.far != nil {
@@ -282,14 +285,14 @@ func (c *chatState) retry(ctx context.Context) error {
 // told tells what went wrong in a run, and gives only what ends the program.
 func (c *chatState) told(err error) error {
 	switch {
-	case c.ints.mustEnd():
-		return errInterrupted
+	case c.ints.MustEnd():
+		return term.ErrInterrupted
 	case err == nil:
 	case c.ui.failed():
 		return err
 	default:
-		c.aborted = errors.Is(err, errInterrupted)
-		writeError(c.p.stderr, err)
+		c.aborted = errors.Is(err, term.ErrInterrupted)
+		term.WriteError(c.p.Stderr, err)
 	}
 	return nil
 }
@@ -311,8 +314,8 @@ func (c *chatState) command(line string) (end bool) {
 	case "model":
 		c.model(arg)
 	default:
-		writeError(c.p.stderr, invalid(didYouMean(word, chatCommands, "/", "/help lists the commands; // begins a line with /"),
-			"there is no command /%s", cleanLine(fit(word, 40))))
+		term.WriteError(c.p.Stderr, term.Invalid(term.DidYouMean(word, chatCommands, "/", "/help lists the commands; // begins a line with /"),
+			"there is no command /%s", term.CleanLine(term.Fit(word, 40))))
 	}
 	return false
 }
@@ -321,12 +324,12 @@ func (c *chatState) command(line string) (end bool) {
 func (c *chatState) trace() {
 	switch s := c.ui.story; {
 	case s == nil:
-		writeError(c.p.stderr, invalid("start again with --trace", "the trace cannot be changed beside --json or --quiet"))
-	case s.look.trace:
-		s.look.trace = false
+		term.WriteError(c.p.Stderr, term.Invalid("start again with --trace", "the trace cannot be changed beside --json or --quiet"))
+	case s.Look.Trace:
+		s.Look.Trace = false
 		c.say("(trace off)")
 	default:
-		s.look.trace = true
+		s.Look.Trace = true
 		c.say("(trace on)")
 	}
 }
@@ -337,33 +340,33 @@ func (c *chatState) model(ref string) {
 		if ref != "" {
 			c.far.model = ref // the server says with the next turn whether it has it
 		}
-		c.say("(" + cleanLine(cmp.Or(c.far.model, "the server's own model")) + ")")
+		c.say("(" + term.CleanLine(cmp.Or(c.far.model, "the server's own model")) + ")")
 		return
 	}
 	if ref == "" {
 		c.say("(" + modelWords(c.crew.agent.Model().Info()) + ")")
 		return
 	}
-	next := c.cfg.settings
+	next := c.cfg.Settings
 	next.Model = ref
 	model, err := c.tape.open(ref)
 	if err != nil {
-		writeError(c.p.stderr, err)
+		term.WriteError(c.p.Stderr, err)
 		return
 	}
 	others, err := c.p.fallbacks(&next, model, c.tape)
 	if err != nil {
-		writeError(c.p.stderr, err)
+		term.WriteError(c.p.Stderr, err)
 		return
 	}
 	// The files of the conversation stay where they are.
 	crew, err := c.p.buildAgent(&next, model, others, c.place.scratch)
 	if err != nil {
-		writeError(c.p.stderr, err)
+		term.WriteError(c.p.Stderr, err)
 		return
 	}
 	c.crew.close()
-	c.crew, c.cfg.settings = crew, next
+	c.crew, c.cfg.Settings = crew, next
 	c.talk.with(crew.agent)
 	c.say("(" + modelWords(crew.agent.Model().Info()) + ")")
 }

@@ -15,6 +15,9 @@ import (
 	"time"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/printer"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/sqlite"
@@ -55,25 +58,25 @@ func checkConfig(_ context.Context, d *diagnosis) {
 	for _, err := range d.errs {
 		d.brokenBy(err, "braid help options tells the form")
 	}
-	if _, err := d.p.configDir(); err != nil && d.cfg.file == "" {
+	if _, err := d.p.ConfigDir(); err != nil && d.cfg.File == "" {
 		d.note("set HOME, or name a file with --config", "there is no folder for settings, so no configuration file is read")
 		return
 	}
-	if !d.cfg.found {
+	if !d.cfg.Found {
 		if len(d.errs) == 0 {
 			d.ok("there is no configuration file; it is optional")
 		}
 		return
 	}
 	if len(d.errs) == 0 {
-		d.ok("the configuration file is read: %s", d.cfg.file)
+		d.ok("the configuration file is read: %s", d.cfg.File)
 	}
-	if info, err := os.Stat(d.cfg.file); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
-		d.warn("chmod go-w "+d.cfg.file, "other people can change the configuration file, and with it where your prompts go")
+	if info, err := os.Stat(d.cfg.File); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
+		d.warn("chmod go-w "+d.cfg.File, "other people can change the configuration file, and with it where your prompts go")
 	}
-	for _, o := range options {
-		if v := d.cfg.values[o.name]; looksSecret(v.text) && strings.HasPrefix(v.source, "the configuration file") {
-			d.warn("take it out, and put keys into the environment", "%s: %s holds what looks like a secret", v.source, o.name)
+	for _, o := range conf.Options {
+		if v := d.cfg.Values[o.Name]; term.LooksSecret(v.Text) && strings.HasPrefix(v.Source, "the configuration file") {
+			d.warn("take it out, and put keys into the environment", "%s: %s holds what looks like a secret", v.Source, o.Name)
 		}
 	}
 }
@@ -81,32 +84,32 @@ func checkConfig(_ context.Context, d *diagnosis) {
 // strayConfig tells about a file that looks meant but is not read.
 func (d *diagnosis) strayConfig() {
 	for _, name := range []string{"braid.yaml", "braid.yml"} {
-		if _, err := os.Stat(name); err == nil && filepath.Base(d.cfg.file) != name {
+		if _, err := os.Stat(name); err == nil && filepath.Base(d.cfg.File) != name {
 			d.note("braid … --config "+name+", if you trust it", "%s in this folder is not read by itself", name)
 		}
 	}
 }
 
 // otherVariables are the variables that the command reads and that are no options.
-var otherVariables = []string{configEnv, postgresEnv, connectionsEnv, secretsEnv, tokenEnv, serverEnv}
+var otherVariables = []string{conf.ConfigEnv, postgresEnv, connectionsEnv, secretsEnv, conf.TokenEnv, conf.ServerEnv}
 
 // checkEnvironment looks for variables that were meant for braid and are not.
 func checkEnvironment(_ context.Context, d *diagnosis) {
-	known := append(optionNames((*option).env), otherVariables...)
+	known := append(conf.OptionNames((*conf.Option).Env), otherVariables...)
 	set := 0
-	for _, pair := range d.p.environ() {
+	for _, pair := range d.p.Environ() {
 		name, _, _ := strings.Cut(pair, "=")
 		switch {
-		case !strings.HasPrefix(name, envPrefix):
+		case !strings.HasPrefix(name, conf.EnvPrefix):
 		case slices.Contains(known, name):
 			set++
 		default:
-			d.warn(didYouMean(name, known, "", "unset it; braid help options lists the names"), "%s is no option", name)
+			d.warn(term.DidYouMean(name, known, "", "unset it; braid help options lists the names"), "%s is no option", name)
 		}
 	}
-	d.ok("%d of %d %s variables are set", set, len(known), envPrefix+"…")
+	d.ok("%d of %d %s variables are set", set, len(known), conf.EnvPrefix+"…")
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
-		v := d.p.getenv(name)
+		v := d.p.Getenv(name)
 		if v == "" {
 			continue
 		}
@@ -117,7 +120,7 @@ func checkEnvironment(_ context.Context, d *diagnosis) {
 }
 
 func checkModel(_ context.Context, d *diagnosis) {
-	model, err := d.p.openModel(&d.cfg.settings, d.cfg.Model)
+	model, err := d.p.openModel(&d.cfg.Settings, d.cfg.Model)
 	if err != nil {
 		d.brokenBy(err, "braid help models tells how a model is named")
 		return
@@ -132,15 +135,15 @@ func checkModel(_ context.Context, d *diagnosis) {
 	default:
 		d.ok("%s", modelWords(info))
 	}
-	others, err := d.p.fallbacks(&d.cfg.settings, model, nil)
+	others, err := d.p.fallbacks(&d.cfg.Settings, model, nil)
 	if err != nil {
 		d.brokenBy(err, "braid models lists what can be used")
 		return
 	}
 	for _, m := range others {
-		d.ok("%s is asked where that one fails", cleanLine(m.Info().Name))
+		d.ok("%s is asked where that one fails", term.CleanLine(m.Info().Name))
 	}
-	if err := d.p.trial(&d.cfg.settings, model, others); err != nil {
+	if err := d.p.trial(&d.cfg.Settings, model, others); err != nil {
 		d.brokenBy(err, "braid help options tells the form")
 	}
 }
@@ -151,10 +154,10 @@ func checkKeys(_ context.Context, d *diagnosis) {
 		if name == models.Variable {
 			return "" // what is chosen does not matter here
 		}
-		return d.p.getenv(name)
+		return d.p.Getenv(name)
 	}, "")
 	for i, key := range found.Keys {
-		if v := d.p.getenv(key); strings.TrimSpace(v) != v {
+		if v := d.p.Getenv(key); strings.TrimSpace(v) != v {
 			d.warn("set it again without them", "%s begins or ends with blanks or a line break", key)
 		}
 		if i < len(found.Notes) {
@@ -189,7 +192,7 @@ func checkTools(_ context.Context, d *diagnosis) {
 		return // the check of the scratch folder tells
 	}
 	defer d.p.onExit(func() { _ = os.RemoveAll(dir) })()
-	tools, closeTools, err := d.p.openTools(toolNames, dir, "")
+	tools, closeTools, err := d.p.openTools(conf.ToolNames, dir, "")
 	if err != nil {
 		d.brokenBy(err, "")
 		return
@@ -276,7 +279,7 @@ func checkData(ctx context.Context, d *diagnosis) {
 		return
 	}
 	if d.cfg.Ephemeral {
-		d.note("take "+d.cfg.values["ephemeral"].source+" back to keep conversations", "conversations are not kept")
+		d.note("take "+d.cfg.Values["ephemeral"].Source+" back to keep conversations", "conversations are not kept")
 	}
 	info, err := os.Stat(dir)
 	switch {
@@ -319,19 +322,19 @@ func (d *diagnosis) lookIntoData(ctx context.Context, dir string) {
 			"process %d is at work in the data folder: what others say meanwhile is kept in memory only", pid)
 	}
 	a, err := d.p.openArchive(d.cfg)
-	if kindOf(err) == event.ErrNotFound {
+	if term.KindOf(err) == event.ErrNotFound {
 		d.ok("nothing is kept yet in %s", dir)
 		return
 	}
 	var found []journal.Summary
 	if err == nil {
 		defer a.Close()
-		found, err = a.Conversations(ctx, tenant, "", 0)
+		found, err = a.Conversations(ctx, conf.Tenant, "", 0)
 		err = storeError(err)
 	}
 	if err != nil {
-		message, hint := describe(err)
-		d.broken(kindOf(err), strings.TrimSuffix(hint, whichFolder), "%s: %s", message, dir)
+		message, hint := term.Describe(err)
+		d.broken(term.KindOf(err), strings.TrimSuffix(hint, whichFolder), "%s: %s", message, dir)
 		return
 	}
 	d.ok("%s holds %d of your conversations", dir, len(found))
@@ -342,9 +345,9 @@ func (d *diagnosis) lookIntoData(ctx context.Context, dir string) {
 			_, err = a.Runs(ctx, c.ID, 0, 0)
 		}
 		if err != nil {
-			message, _ := describe(storeError(err))
+			message, _ := term.Describe(storeError(err))
 			d.warn("restore a backup of the folder, or leave it: other conversations are not concerned",
-				"the conversation %s cannot be read: %s", shortID(c.ID), message)
+				"the conversation %s cannot be read: %s", printer.ShortID(c.ID), message)
 		}
 	}
 }
@@ -414,7 +417,7 @@ func checkDisk(_ context.Context, d *diagnosis) {
 var earliest = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func checkClock(_ context.Context, d *diagnosis) {
-	now := d.p.now()
+	now := d.p.Now()
 	floor := earliest
 	if built, err := time.Parse(time.RFC3339, readBuild().Time); err == nil && built.After(floor) {
 		floor = built
@@ -429,7 +432,7 @@ func checkClock(_ context.Context, d *diagnosis) {
 	default:
 		d.ok("the clock says %s", now.Format("2006-01-02 15:04 MST"))
 	}
-	if tz := d.p.getenv("TZ"); tz != "" {
+	if tz := d.p.Getenv("TZ"); tz != "" {
 		if _, err := time.LoadLocation(strings.TrimPrefix(tz, ":")); err != nil {
 			d.warn("set TZ to a name such as Asia/Tokyo", "TZ names no time zone, so times are shown in UTC")
 		}
@@ -437,25 +440,25 @@ func checkClock(_ context.Context, d *diagnosis) {
 }
 
 func checkTerminal(_ context.Context, d *diagnosis) {
-	s := d.p.newScreen(d.p.stdout, d.cfg.Color)
-	if !s.terminal {
+	s := d.p.NewScreen(d.p.Stdout, d.cfg.Color)
+	if !s.Terminal {
 		d.ok("the output is no terminal: plain text without colours")
 		return
 	}
-	if t := d.p.getenv("TERM"); t == "" || t == "dumb" {
+	if t := d.p.Getenv("TERM"); t == "" || t == "dumb" {
 		d.warn("set TERM, for example to xterm-256color", "the terminal is said to be unable to move its cursor, so lines cannot be edited")
 	}
-	if s.width < 40 {
-		d.warn("make the window wider", "the terminal has only %d columns, so cards are cut short", s.width)
+	if s.Width < 40 {
+		d.warn("make the window wider", "the terminal has only %d columns, so cards are cut short", s.Width)
 	}
-	if !s.symbols {
+	if !s.Symbols {
 		d.warn("set LANG to a UTF-8 locale such as C.UTF-8", "the locale is not UTF-8, so frames are drawn in ASCII and other scripts may not show")
 	}
 	colour := "colours"
-	if !s.colour {
+	if !s.Colour {
 		colour = "no colours"
 	}
-	d.ok("%d columns, %s", s.width, colour)
+	d.ok("%d columns, %s", s.Width, colour)
 }
 
 // checkEngine lets a scripted model do a sum with the calculator: the loop, the
@@ -478,11 +481,11 @@ func (d *diagnosis) tryEngine(ctx context.Context, model braid.Model) {
 	res, err := braid.New("doctor", model, braid.Tools(demotool.Calculator())).Run(ctx, "What is 6 times 7?")
 	switch {
 	case err != nil:
-		message, _ := describe(err)
-		d.broken(kindOf(err), reinstall, "a trial run failed: %s", message)
+		message, _ := term.Describe(err)
+		d.broken(term.KindOf(err), reinstall, "a trial run failed: %s", message)
 	case res.Metrics.ToolCalls == 0 || !strings.Contains(res.Text(), "42"):
 		d.broken(event.ErrInternal, reinstall, "a trial run did not come to the right answer")
 	default:
-		d.ok("a trial run with a tool took %s", short(time.Since(start)))
+		d.ok("a trial run with a tool took %s", printer.Short(time.Since(start)))
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/braidrun/braid/cmd/braid/internal/printer"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal/postgres"
 	"github.com/braidrun/braid/secret/keyset"
@@ -92,7 +94,7 @@ func (d *diagnosis) lookAtPostgres(ctx context.Context, url string) {
 		d.brokenBy(postgresError(err), "")
 		return
 	}
-	asked := d.p.now()
+	asked := d.p.Now()
 	server, err := journal.Server(ctx)
 	if err != nil {
 		d.brokenBy(postgresError(err), "")
@@ -105,7 +107,7 @@ func (d *diagnosis) lookAtPostgres(ctx context.Context, url string) {
 	d.ok("PostgreSQL %s answers; both schemas are up to date, and row-level security binds the role", server.Version)
 	d.lookAtConnections(&server, forJournal+forService)
 	// The server read its clock between the two moments.
-	answered := d.p.now()
+	answered := d.p.Now()
 	ahead, behind := server.Now.Sub(answered), asked.Sub(server.Now)
 	if skew := max(ahead, behind); skew > mostSkew {
 		which := "behind"
@@ -113,7 +115,7 @@ func (d *diagnosis) lookAtPostgres(ctx context.Context, url string) {
 			which = "ahead of"
 		}
 		d.warn("set both clocks by NTP: keys and quotas end by this machine's clock, leases by the database's",
-			"the database's clock is %s %s this machine's", short(skew), which)
+			"the database's clock is %s %s this machine's", printer.Short(skew), which)
 	}
 }
 
@@ -131,9 +133,9 @@ func (d *diagnosis) lookAtConnections(server *postgres.Server, wanted int) {
 
 // lookAtSecrets looks whether the file of keys opens what the database holds.
 func (d *diagnosis) lookAtSecrets(ctx context.Context, shared bool) {
-	file, named := d.in.flags["secrets"], true
+	file, named := d.in.Flags["secrets"], true
 	if file == "" {
-		file = d.p.getenv(secretsEnv)
+		file = d.p.Getenv(secretsEnv)
 	}
 	if file == "" && shared {
 		d.lookIfOpens(ctx, nil, "")
@@ -169,7 +171,7 @@ func (d *diagnosis) lookIfOpens(ctx context.Context, keys directory.Sealer, file
 
 // lookAtCredentials looks whether the variables are set that models of the directory are asked with.
 func (d *diagnosis) lookAtCredentials(ctx context.Context) {
-	people := directory.New(directory.Options{Database: d.service, Environment: d.p.getenv})
+	people := directory.New(directory.Options{Database: d.service, Environment: d.p.Getenv})
 	defer people.Close()
 	tenants, _, err := people.ListTenants(ctx, directory.Query{Limit: directory.MostPage})
 	if err != nil {
@@ -185,7 +187,7 @@ func (d *diagnosis) lookAtCredentials(ctx context.Context) {
 		}
 		for i := range models {
 			name := models[i].Credential.Env
-			if name == "" || d.p.getenv(name) != "" {
+			if name == "" || d.p.Getenv(name) != "" {
 				continue
 			}
 			lacking++
@@ -208,7 +210,7 @@ func checkMCP(ctx context.Context, d *diagnosis) {
 		d.ok("no MCP servers are configured")
 		return
 	}
-	configs, err := d.p.readMCP(&d.cfg.settings)
+	configs, err := d.p.readMCP(&d.cfg.Settings)
 	if err != nil {
 		d.brokenBy(err, "correct the file of --mcp")
 		return
@@ -223,11 +225,11 @@ func checkMCP(ctx context.Context, d *diagnosis) {
 	defer servers.Close()
 	for _, s := range servers.Status() {
 		if s.Err != nil {
-			message, hint := describe(s.Err)
+			message, hint := term.Describe(s.Err)
 			if hint == "" {
 				hint = "start it, or take it out of the file of --mcp"
 			}
-			d.broken(kindOf(s.Err), hint, "the MCP server %s cannot be used: %s", s.Name, message)
+			d.broken(term.KindOf(s.Err), hint, "the MCP server %s cannot be used: %s", s.Name, message)
 			continue
 		}
 		d.ok("the MCP server %s offers %d tools", s.Name, s.Tools)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal/postgres"
 	"github.com/braidrun/braid/secret"
@@ -23,7 +24,7 @@ func servedFolder(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
 	p, _, _ := testProcess(t, nil)
-	store, err := p.openStore(&config{settings: settings{Data: dir}})
+	store, err := p.openStore(&conf.Config{Settings: conf.Settings{Data: dir}})
 	if err != nil {
 		t.Fatal(err)
 	}

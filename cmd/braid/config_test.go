@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/models"
 )
@@ -24,17 +25,17 @@ func testProcess(t *testing.T, env map[string]string, args ...string) (*process,
 	dir := t.TempDir()
 	var out, errs strings.Builder
 	p := &process{
-		system: system{args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
-			getenv: func(name string) string { return env[name] },
-			environ: func() (list []string) {
+		System: conf.System{Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
+			Getenv: func(name string) string { return env[name] },
+			Environ: func() (list []string) {
 				for k, v := range env {
 					list = append(list, k+"="+v)
 				}
 				return list
 			},
-			now:       func() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) },
-			configDir: func() (string, error) { return dir, nil },
-			dataDir:   func() (string, error) { return filepath.Join(dir, "data"), nil },
+			Now:       func() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) },
+			ConfigDir: func() (string, error) { return dir, nil },
+			DataDir:   func() (string, error) { return filepath.Join(dir, "data"), nil },
 		},
 		freeSpace:    func(string) (uint64, error) { return 1 << 40, nil },
 		openRef:      openTestModel,
@@ -45,7 +46,7 @@ func testProcess(t *testing.T, env map[string]string, args ...string) (*process,
 
 func writeConfig(t *testing.T, p *process, text string) string {
 	t.Helper()
-	dir, err := p.configDir()
+	dir, err := p.ConfigDir()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,11 +65,11 @@ func TestConfigLayers(t *testing.T) {
 	env := map[string]string{"BRAID_MAX_CYCLES": "20", "BRAID_TIMEOUT": "20s", "BRAID_COLOR": ""}
 	p, _, _ := testProcess(t, env)
 	writeConfig(t, p, "max_cycles: 10\ntimeout: 10s\nmax_tokens: 10\ntools: [clock, calculator]\ntrace: yes\ncolor: never\n")
-	c, err := p.loadConfig(map[string]string{"max_cycles": "30"}, "")
+	c, err := p.LoadConfig(map[string]string{"max_cycles": "30"}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := settings{
+	want := conf.Settings{
 		Context: "summary", Window: 40, OffloadOver: 10_000, ToolSearch: 20,
 		MaxCycles: 30, Timeout: 20 * time.Second, MaxTokens: 10, Attempts: 6, Tools: "clock,calculator",
 		Trace: true, Thinking: true, Color: "never", Data: c.Data,
@@ -76,16 +77,16 @@ func TestConfigLayers(t *testing.T) {
 		Running:    2048, TenantRunning: 1024, Queued: 50_000, TenantQueued: 10_000, LostDrivers: 3, FailedRuns: "forget", Memory: 512 << 20,
 		TenantRequests: 6_000, TenantConversations: 1_000_000, TenantAgents: 1_000, TenantStorage: 10 << 30,
 		RefusedEvery: 5 * time.Minute, MetricTenants: 100, WrongCredentials: 100, Lease: 10 * time.Second,
-		TenantTokens: 500_000_000, TenantCost: 1_000_000_000_000, Catalogue: cataloguePath(c.file),
+		TenantTokens: 500_000_000, TenantCost: 1_000_000_000_000, Catalogue: conf.CataloguePath(c.File),
 	}
-	if !reflect.DeepEqual(c.settings, want) {
-		t.Errorf("settings %+v, want %+v", c.settings, want)
+	if !reflect.DeepEqual(c.Settings, want) {
+		t.Errorf("settings %+v, want %+v", c.Settings, want)
 	}
 	for name, source := range map[string]string{
 		"max_cycles": "--max-cycles", "timeout": "BRAID_TIMEOUT", "max_tokens": "the configuration file, line 3",
 		"model": "default", "color": "the configuration file, line 6", "data": "default",
 	} {
-		if got := c.values[name].source; got != source {
+		if got := c.Values[name].Source; got != source {
 			t.Errorf("%s comes from %q, want %q", name, got, source)
 		}
 	}
@@ -123,26 +124,26 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 		"server_tool": "search", "model_extra": "a", "model_header": "X-Team",
 		"refused_every": "0", "metric_tenants": "many", "lease": "1s", "wrong_credentials": "-1", "trusted_proxies": "10.0.0.0/33",
 	}
-	for i := range options {
-		o := &options[i]
-		var byDefault, set settings
-		if err := o.set(&byDefault, o.def); err != nil {
-			t.Errorf("%s refuses its default %q: %v", o.name, o.def, err)
+	for i := range conf.Options {
+		o := &conf.Options[i]
+		var byDefault, set conf.Settings
+		if err := o.Set(&byDefault, o.Def); err != nil {
+			t.Errorf("%s refuses its default %q: %v", o.Name, o.Def, err)
 		}
-		if err := o.set(&set, good[o.name]); err != nil || good[o.name] == "" {
-			t.Errorf("%s refuses %q: %v", o.name, good[o.name], err)
+		if err := o.Set(&set, good[o.Name]); err != nil || good[o.Name] == "" {
+			t.Errorf("%s refuses %q: %v", o.Name, good[o.Name], err)
 		}
 		if reflect.DeepEqual(set, byDefault) {
-			t.Errorf("%s=%s changes nothing", o.name, good[o.name])
+			t.Errorf("%s=%s changes nothing", o.Name, good[o.Name])
 		}
-		v, refuses := bad[o.name]
+		v, refuses := bad[o.Name]
 		if !refuses {
 			continue
 		}
-		p, _, _ := testProcess(t, map[string]string{o.env(): v})
-		_, err := p.loadConfig(nil, "")
-		if !errors.Is(err, event.ErrInvalid) || !strings.Contains(err.Error(), o.env()) {
-			t.Errorf("%s=%q gives %v", o.env(), v, err)
+		p, _, _ := testProcess(t, map[string]string{o.Env(): v})
+		_, err := p.LoadConfig(nil, "")
+		if !errors.Is(err, event.ErrInvalid) || !strings.Contains(err.Error(), o.Env()) {
+			t.Errorf("%s=%q gives %v", o.Env(), v, err)
 		}
 	}
 }
@@ -155,8 +156,12 @@ func TestEverySettingIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range files {
-		if file == "option.go" || strings.HasSuffix(file, "_test.go") {
+	parts, err := filepath.Glob("internal/*/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range append(files, parts...) {
+		if filepath.Base(file) == "option.go" || strings.HasSuffix(file, "_test.go") {
 			continue
 		}
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
@@ -170,7 +175,7 @@ func TestEverySettingIsRead(t *testing.T) {
 			return true
 		})
 	}
-	for f := range reflect.TypeFor[settings]().Fields() {
+	for f := range reflect.TypeFor[conf.Settings]().Fields() {
 		if !read[f.Name] {
 			t.Errorf("nothing reads the setting %s", f.Name)
 		}
@@ -197,7 +202,7 @@ func TestConfigFileFaults(t *testing.T) {
 			t.Parallel()
 			p, _, _ := testProcess(t, nil)
 			path := writeConfig(t, p, c.text)
-			_, err := p.loadConfig(nil, "")
+			_, err := p.LoadConfig(nil, "")
 			if !errors.Is(err, event.ErrInvalid) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
@@ -209,7 +214,7 @@ func TestConfigFileFaults(t *testing.T) {
 	for name, text := range map[string]string{"empty": "", "comments": "# nothing\n", "null": "~\n", "null value": "model:\n"} {
 		p, _, _ := testProcess(t, nil)
 		writeConfig(t, p, text)
-		if c, err := p.loadConfig(nil, ""); err != nil || c.values["model"].source != "default" {
+		if c, err := p.LoadConfig(nil, ""); err != nil || c.Values["model"].Source != "default" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -218,21 +223,21 @@ func TestConfigFileFaults(t *testing.T) {
 func TestConfigFileIsFound(t *testing.T) {
 	t.Parallel()
 	p, _, _ := testProcess(t, nil)
-	if c, err := p.loadConfig(nil, ""); err != nil || c.found {
-		t.Errorf("a missing file that nobody asked for: found %v, %v", c.found, err)
+	if c, err := p.LoadConfig(nil, ""); err != nil || c.Found {
+		t.Errorf("a missing file that nobody asked for: found %v, %v", c.Found, err)
 	}
 	missing := filepath.Join(t.TempDir(), "none.yaml")
-	if _, err := p.loadConfig(nil, missing); !errors.Is(err, event.ErrNotFound) {
+	if _, err := p.LoadConfig(nil, missing); !errors.Is(err, event.ErrNotFound) {
 		t.Errorf("a missing file of --config gives %v", err)
 	}
-	if _, err := p.loadConfig(nil, t.TempDir()); !errors.Is(err, event.ErrInvalid) {
+	if _, err := p.LoadConfig(nil, t.TempDir()); !errors.Is(err, event.ErrInvalid) {
 		t.Errorf("a folder gives %v", err)
 	}
 	big := filepath.Join(t.TempDir(), "big.yaml")
-	if err := os.WriteFile(big, []byte(strings.Repeat("#\n", configLimit)), 0o600); err != nil {
+	if err := os.WriteFile(big, []byte(strings.Repeat("#\n", conf.ConfigLimit)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.loadConfig(nil, big); !errors.Is(err, event.ErrTooLarge) {
+	if _, err := p.LoadConfig(nil, big); !errors.Is(err, event.ErrTooLarge) {
 		t.Errorf("a large file gives %v", err)
 	}
 	other := filepath.Join(t.TempDir(), "other.yaml")
@@ -240,7 +245,7 @@ func TestConfigFileIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	q, _, _ := testProcess(t, map[string]string{"BRAID_CONFIG": other})
-	if c, err := q.loadConfig(nil, ""); err != nil || c.MaxCycles != 7 {
+	if c, err := q.LoadConfig(nil, ""); err != nil || c.MaxCycles != 7 {
 		t.Errorf("BRAID_CONFIG: %v, %v", c.MaxCycles, err)
 	}
 }
@@ -250,9 +255,9 @@ func FuzzParseConfig(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		values, errs := parseConfig(data)
+		values, errs := conf.ParseConfig(data)
 		for name := range values {
-			if !slices.Contains(optionNames(func(o *option) string { return o.name }), name) {
+			if !slices.Contains(conf.OptionNames(func(o *conf.Option) string { return o.Name }), name) {
 				t.Fatalf("%q is no option", name)
 			}
 		}

@@ -5,30 +5,33 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 )
 
-func configCommand(p *process) command {
-	return command{
-		name: "config", short: "show the configuration in force and where it comes from",
-		about: "What looks like a secret is shown as [redacted].",
-		examples: []example{
-			{"braid config", "every option, its value and its source"},
-			{"BRAID_TRACE=1 braid config --json", "the same for programs"},
+func configCommand(p *process) conf.Command {
+	return conf.Command{
+		Name: "config", Short: "show the configuration in force and where it comes from",
+		About: "What looks like a secret is shown as [redacted].",
+		Examples: []conf.Example{
+			{Line: "braid config", Says: "every option, its value and its source"},
+			{Line: "BRAID_TRACE=1 braid config --json", Says: "the same for programs"},
 		},
-		options: true,
-		flags:   []flagSpec{{name: "json", help: "write one JSON object"}},
-		run: func(_ context.Context, in *invocation) error {
-			if err := in.noArguments(); err != nil {
+		Options: true,
+		Flags:   []conf.Flag{{Name: "json", Help: "write one JSON object"}},
+		Run: func(_ context.Context, in *conf.Invocation) error {
+			if err := in.NoArguments(); err != nil {
 				return err
 			}
-			cfg, err := p.configOf(in)
+			cfg, err := p.Config(in)
 			if err != nil {
 				return err
 			}
-			if in.on("json") {
+			if in.On("json") {
 				return p.printConfigJSON(cfg)
 			}
-			return p.print(configText(cfg))
+			return p.Print(configText(cfg))
 		},
 	}
 }
@@ -40,50 +43,50 @@ type setting struct {
 	Source string `json:"source"`
 }
 
-func settingsOf(c *config) []setting {
-	list := make([]setting, len(options))
-	for i := range options {
-		v := c.values[options[i].name]
-		text := redact(v.text)
-		if options[i].hidden && text != "" {
+func settingsOf(c *conf.Config) []setting {
+	list := make([]setting, len(conf.Options))
+	for i := range conf.Options {
+		v := c.Values[conf.Options[i].Name]
+		text := term.Redact(v.Text)
+		if conf.Options[i].Hidden && text != "" {
 			text = "[redacted]"
 		}
-		list[i] = setting{options[i].name, text, v.source}
+		list[i] = setting{conf.Options[i].Name, text, v.Source}
 	}
 	return list
 }
 
-func configText(c *config) string {
+func configText(c *conf.Config) string {
 	var b strings.Builder
 	switch {
-	case c.found:
-		fmt.Fprintf(&b, "file: %s\n\n", cleanLine(c.file))
-	case c.file != "":
-		fmt.Fprintf(&b, "file: %s (not there; it is optional)\n\n", cleanLine(c.file))
+	case c.Found:
+		fmt.Fprintf(&b, "file: %s\n\n", term.CleanLine(c.File))
+	case c.File != "":
+		fmt.Fprintf(&b, "file: %s (not there; it is optional)\n\n", term.CleanLine(c.File))
 	default:
 		b.WriteString("file: none\n\n")
 	}
 	list := settingsOf(c)
 	wide := 0
 	for _, s := range list {
-		wide = max(wide, min(textWidth(cleanLine(s.Value)), 32))
+		wide = max(wide, min(term.Width(term.CleanLine(s.Value)), 32))
 	}
 	for _, s := range list {
-		text := fit(cleanLine(s.Value), 48)
-		pad := strings.Repeat(" ", max(wide-textWidth(text), 0))
+		text := term.Fit(term.CleanLine(s.Value), 48)
+		pad := strings.Repeat(" ", max(wide-term.Width(text), 0))
 		b.WriteString(strings.TrimRight(fmt.Sprintf("%-17s %s%s  %s", s.Option, text, pad, s.Source), " ") + "\n")
 	}
 	return b.String()
 }
 
-func (p *process) printConfigJSON(c *config) error {
+func (p *process) printConfigJSON(c *conf.Config) error {
 	line, err := json.Marshal(struct {
 		File    string    `json:"file,omitempty"`
 		Found   bool      `json:"found"`
 		Options []setting `json:"options"`
-	}{c.file, c.found, settingsOf(c)})
+	}{c.File, c.Found, settingsOf(c)})
 	if err != nil {
 		return err
 	}
-	return p.print(string(cleanJSON(nil, line)) + "\n")
+	return p.Print(string(term.CleanJSON(nil, line)) + "\n")
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/models"
 )
@@ -17,10 +18,10 @@ func TestContextLeftToTheProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	for how, unsupported := range map[string]bool{"provider": true, "summary": false, "window": false, "none": false} {
-		var s settings
-		for i := range options {
-			if o := &options[i]; o.name == "context" {
-				if err := o.set(&s, how); err != nil {
+		var s conf.Settings
+		for i := range conf.Options {
+			if o := &conf.Options[i]; o.Name == "context" {
+				if err := o.Set(&s, how); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -8,31 +8,34 @@ import (
 	"strings"
 	"time"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/printer"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 )
 
-func conversationsCommand(p *process) command {
-	return command{
-		name: "conversations", short: "list the conversations that are kept",
-		about: `The newest one is first: its ID, when it was last spoken to, its turns, how its
+func conversationsCommand(p *process) conf.Command {
+	return conf.Command{
+		Name: "conversations", Short: "list the conversations that are kept",
+		About: `The newest one is first: its ID, when it was last spoken to, its turns, how its
 last run stands, and the first words. A run that is "interrupted" was left in
 the middle by a program that is gone; "waiting" waits for an answer. Both go on
 with braid chat --continue ID.
 
 In a pipe the columns are separated by tabs, without a header and with whole
 IDs and times. Another braid may be at work in the folder meanwhile.`,
-		examples: []example{
-			{"braid conversations", "the newest 20"},
-			{"braid conversations --limit 0 | grep -i lisbon", "look for one among all"},
-			{`braid conversations --json | jq -r 'select(.status=="waiting").id'`, "those that wait for an answer"},
+		Examples: []conf.Example{
+			{Line: "braid conversations", Says: "the newest 20"},
+			{Line: "braid conversations --limit 0 | grep -i lisbon", Says: "look for one among all"},
+			{Line: `braid conversations --json | jq -r 'select(.status=="waiting").id'`, Says: "those that wait for an answer"},
 		},
-		options: true, some: []string{"data", "color"},
-		flags: append([]flagSpec{
-			{name: "json", help: "write one JSON object on each line"},
-			{name: "limit", short: "n", value: "N", help: "list at most N; 0 lists all (20)"},
+		Options: true, Some: []string{"data", "color"},
+		Flags: append([]conf.Flag{
+			{Name: "json", Help: "write one JSON object on each line"},
+			{Name: "limit", Short: "n", Value: "N", Help: "list at most N; 0 lists all (20)"},
 		}, archivePostgresFlags()...),
-		run: func(ctx context.Context, in *invocation) error { return conversations(ctx, p, in) },
+		Run: func(ctx context.Context, in *conf.Invocation) error { return conversations(ctx, p, in) },
 	}
 }
 
@@ -53,18 +56,18 @@ type conversation struct {
 	Damaged bool   `json:"damaged,omitempty"`
 }
 
-func conversations(ctx context.Context, p *process, in *invocation) error {
-	if err := in.noArguments(); err != nil {
+func conversations(ctx context.Context, p *process, in *conf.Invocation) error {
+	if err := in.NoArguments(); err != nil {
 		return err
 	}
-	cfg, err := p.configOf(in)
+	cfg, err := p.Config(in)
 	if err != nil {
 		return err
 	}
 	limit := 20
-	if text, given := in.flags["limit"]; given {
-		if err := parseCount(&limit, text); err != nil {
-			return invalid("0 lists all", "--limit: %q %s", fit(text, 40), err)
+	if text, given := in.Flags["limit"]; given {
+		if err := conf.ParseCount(&limit, text); err != nil {
+			return term.Invalid("0 lists all", "--limit: %q %s", term.Fit(text, 40), err)
 		}
 	}
 	a, err := p.archiveOf(ctx, cfg, in)
@@ -72,7 +75,7 @@ func conversations(ctx context.Context, p *process, in *invocation) error {
 		return p.nothingKept(err)
 	}
 	defer a.Close()
-	found, err := a.Conversations(ctx, tenant, "", limitFor(limit))
+	found, err := a.Conversations(ctx, conf.Tenant, "", limitFor(limit))
 	if err != nil {
 		return storeError(err)
 	}
@@ -87,12 +90,12 @@ func conversations(ctx context.Context, p *process, in *invocation) error {
 			return err
 		}
 	}
-	out := newOutput(p.stdout)
-	screen := p.newScreen(p.stdout, cfg.Color)
+	out := term.NewOutput(p.Stdout)
+	screen := p.NewScreen(p.Stdout, cfg.Color)
 	switch {
-	case in.on("json"):
+	case in.On("json"):
 		err = rowsAsJSON(out, rows)
-	case screen.terminal:
+	case screen.Terminal:
 		err = rowsAsTable(out, screen, rows)
 	default:
 		err = rowsAsTabs(out, rows)
@@ -100,10 +103,10 @@ func conversations(ctx context.Context, p *process, in *invocation) error {
 	if err == nil && len(rows) == 0 {
 		return p.nothingKept(nil)
 	}
-	if err == nil && more && screen.terminal {
-		fmt.Fprintln(p.stderr, "(there are more: --limit 0 lists all)")
+	if err == nil && more && screen.Terminal {
+		fmt.Fprintln(p.Stderr, "(there are more: --limit 0 lists all)")
 	}
-	return outputError(err)
+	return term.OutputError(err)
 }
 
 // limitFor asks for one more than is shown, to know whether there are more.
@@ -117,10 +120,10 @@ func limitFor(limit int) int {
 // nothingKept is an empty list: no error, and a word to a person. A folder that
 // is not there is one, too; every other error stays.
 func (p *process) nothingKept(err error) error {
-	if err != nil && kindOf(err) != event.ErrNotFound {
+	if err != nil && term.KindOf(err) != event.ErrNotFound {
 		return err
 	}
-	fmt.Fprintln(p.stderr, "No conversation is kept yet. braid chat begins one.")
+	fmt.Fprintln(p.Stderr, "No conversation is kept yet. braid chat begins one.")
 	return nil
 }
 
@@ -145,14 +148,14 @@ func rowOf(ctx context.Context, a archive, c *journal.Summary, working bool) (co
 	const early = 8
 	events, err := a.Read(ctx, c.ID, 0, early)
 	switch {
-	case kindOf(err) == event.ErrInternal, kindOf(err) == event.ErrInvalid:
+	case term.KindOf(err) == event.ErrInternal, term.KindOf(err) == event.ErrInvalid:
 		row.Damaged = true // it spoils its own row only
 	case err != nil:
 		return row, storeError(err)
 	}
 	for _, e := range events {
 		if m, ok := e.Body.(*event.UserMessage); ok && e.Scope == "" {
-			row.Text = firstWords(m.Content)
+			row.Text = printer.FirstWords(m.Content)
 			return row, nil
 		}
 	}
@@ -165,75 +168,75 @@ func rowOf(ctx context.Context, a archive, c *journal.Summary, working bool) (co
 		return row, storeError(err)
 	}
 	if len(runs) > 0 && len(runs[0].Input) > 0 {
-		row.Text = firstWords(runs[0].Input[len(runs[0].Input)-1].Content)
+		row.Text = printer.FirstWords(runs[0].Input[len(runs[0].Input)-1].Content)
 	}
 	return row, nil
 }
 
-func rowsAsJSON(out *output, rows []conversation) error {
+func rowsAsJSON(out *term.Output, rows []conversation) error {
 	for i := range rows {
 		line, err := json.Marshal(&rows[i])
 		if err != nil {
 			return err
 		}
-		out.buf = append(cleanJSON(out.buf, line), '\n')
+		out.Buf = append(term.CleanJSON(out.Buf, line), '\n')
 	}
-	return out.flush()
+	return out.Flush()
 }
 
 const damagedWords = "(damaged: it cannot be read)"
 
-func rowsAsTabs(out *output, rows []conversation) error {
+func rowsAsTabs(out *term.Output, rows []conversation) error {
 	for i := range rows {
 		r := &rows[i]
 		text := r.Text
 		if r.Damaged {
 			text = damagedWords
 		}
-		out.buf = append(out.buf, strings.Join([]string{
-			cleanLine(r.ID), r.Updated.Format(time.RFC3339), strconv.Itoa(r.Turns), r.Status, cleanLine(text),
+		out.Buf = append(out.Buf, strings.Join([]string{
+			term.CleanLine(r.ID), r.Updated.Format(time.RFC3339), strconv.Itoa(r.Turns), r.Status, term.CleanLine(text),
 		}, "\t")...)
-		out.buf = append(out.buf, '\n')
+		out.Buf = append(out.Buf, '\n')
 	}
-	return out.flush()
+	return out.Flush()
 }
 
 // rowsAsTable writes columns, each line within the screen.
-func rowsAsTable(out *output, s screen, rows []conversation) error {
+func rowsAsTable(out *term.Output, s term.Screen, rows []conversation) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	ids := shortIDs(rows)
 	wide, turns, status := len("ID"), len("TURNS"), len("STATUS")
 	for i := range rows {
-		wide = max(wide, textWidth(ids[i]))
+		wide = max(wide, term.Width(ids[i]))
 		turns = max(turns, len(strconv.Itoa(rows[i].Turns)))
 		status = max(status, len(rows[i].Status))
 	}
 	const when = "2006-01-02 15:04"
 	head := fmt.Sprintf("%-*s  %-*s  %*s  %-*s  %s", wide, "ID", len(when), "WHEN", turns, "TURNS", status, "STATUS", "FIRST WORDS")
-	out.buf = append(s.paint(out.buf, dim, fit(head, s.width)), '\n')
-	styles := map[string]style{
-		string(event.RunFailed): red, string(event.RunWaiting): yellow, statusInterrupted: yellow,
-		string(event.RunRunning): cyan, string(event.RunQueued): cyan,
+	out.Buf = append(s.Paint(out.Buf, term.Dim, term.Fit(head, s.Width)), '\n')
+	styles := map[string]term.Style{
+		string(event.RunFailed): term.Red, string(event.RunWaiting): term.Yellow, statusInterrupted: term.Yellow,
+		string(event.RunRunning): term.Cyan, string(event.RunQueued): term.Cyan,
 	}
 	for i := range rows {
 		r := &rows[i]
-		pad := strings.Repeat(" ", wide-textWidth(ids[i]))
+		pad := strings.Repeat(" ", wide-term.Width(ids[i]))
 		left := fmt.Sprintf("%s%s  %s  %*d  ", ids[i], pad, r.Updated.Local().Format(when), turns, r.Turns)
-		room := s.width - textWidth(left)
-		out.buf = append(out.buf, fit(left, s.width)...)
-		out.buf = s.paint(out.buf, styles[r.Status], fit(fmt.Sprintf("%-*s", status, r.Status), room))
-		text, st := cleanLine(r.Text), plain
+		room := s.Width - term.Width(left)
+		out.Buf = append(out.Buf, term.Fit(left, s.Width)...)
+		out.Buf = s.Paint(out.Buf, styles[r.Status], term.Fit(fmt.Sprintf("%-*s", status, r.Status), room))
+		text, st := term.CleanLine(r.Text), term.Plain
 		if r.Damaged {
-			text, st = damagedWords, red
+			text, st = damagedWords, term.Red
 		}
 		if room -= status + 2; room > 0 {
-			out.buf = s.paint(append(out.buf, "  "...), st, fit(text, room))
+			out.Buf = s.Paint(append(out.Buf, "  "...), st, term.Fit(text, room))
 		}
-		out.buf = append(out.buf, '\n')
+		out.Buf = append(out.Buf, '\n')
 	}
-	return out.flush()
+	return out.Flush()
 }
 
 // shortIDs are the beginnings of the IDs, all as long as it takes to tell them apart.
@@ -243,11 +246,11 @@ func shortIDs(rows []conversation) []string {
 	for i := range rows {
 		longest = max(longest, len(rows[i].ID))
 	}
-	for n := shortIDLength; ; n++ {
+	for n := printer.ShortIDLength; ; n++ {
 		seen := map[string]bool{}
 		for i := range rows {
 			id := rows[i].ID
-			short[i] = cleanLine(id[:min(len(id), n)])
+			short[i] = term.CleanLine(id[:min(len(id), n)])
 			seen[short[i]] = true
 		}
 		if len(seen) == len(rows) || n >= longest {

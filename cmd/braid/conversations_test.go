@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/sqlite"
@@ -18,7 +20,7 @@ import (
 // kept opens the data folder of a test's process, for what no command can do.
 func kept(t *testing.T, p *process) *sqlite.Store {
 	t.Helper()
-	dir, err := p.dataDir()
+	dir, err := p.DataDir()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,9 +40,9 @@ func says(words string) []event.Message {
 // again is a process with the same surroundings, for another command.
 func again(p *process, args ...string) (*process, *strings.Builder, *strings.Builder) {
 	var out, errs strings.Builder
-	next := &process{system: system{
-		args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &errs, getenv: p.getenv, environ: p.environ, now: p.now,
-		configDir: p.configDir, dataDir: p.dataDir}, freeSpace: p.freeSpace, openRef: p.openRef, localServers: p.localServers,
+	next := &process{System: conf.System{
+		Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Getenv: p.Getenv, Environ: p.Environ, Now: p.Now,
+		ConfigDir: p.ConfigDir, DataDir: p.DataDir}, freeSpace: p.freeSpace, openRef: p.openRef, localServers: p.localServers,
 	}
 	return next, &out, &errs
 }
@@ -57,7 +59,7 @@ func TestConversationsAreListed(t *testing.T) {
 		}
 	}
 	s := kept(t, p)
-	if _, err := s.Admit(t.Context(), journal.Run{ID: "r", Tenant: tenant, Conversation: "waits-in-line", Agent: "assistant", Input: says("not begun")}); err != nil {
+	if _, err := s.Admit(t.Context(), journal.Run{ID: "r", Tenant: conf.Tenant, Conversation: "waits-in-line", Agent: "assistant", Input: says("not begun")}); err != nil {
 		t.Fatal(err)
 	}
 	list := func(args ...string) []string {
@@ -124,7 +126,7 @@ func TestConversationsAsATable(t *testing.T) {
 	}
 	for _, width := range []int{10, 30, 60, 80, 200} {
 		var b strings.Builder
-		if err := rowsAsTable(newOutput(&b), screen{terminal: true, width: width, colour: true}, rows); err != nil {
+		if err := rowsAsTable(term.NewOutput(&b), term.Screen{Terminal: true, Width: width, Colour: true}, rows); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
@@ -132,7 +134,7 @@ func TestConversationsAsATable(t *testing.T) {
 			t.Fatalf("%d lines at %d columns", len(lines), width)
 		}
 		for _, line := range lines {
-			if w := textWidth(uncoloured(line)); w > width {
+			if w := term.Width(uncoloured(line)); w > width {
 				t.Errorf("%d columns of %d: %q", w, width, line)
 			}
 		}
@@ -152,13 +154,13 @@ func TestADamagedConversationIsListed(t *testing.T) {
 	if code := p.run(t.Context()); code != 0 {
 		t.Fatal(errs)
 	}
-	dir, _ := p.dataDir()
+	dir, _ := p.DataDir()
 	a, err := sqlite.View(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	found, err := a.Conversations(t.Context(), tenant, "", 0)
+	found, err := a.Conversations(t.Context(), conf.Tenant, "", 0)
 	if err != nil || len(found) != 1 {
 		t.Fatal(found, err)
 	}
@@ -167,7 +169,7 @@ func TestADamagedConversationIsListed(t *testing.T) {
 		t.Errorf("%+v, %v", row, err)
 	}
 	var b strings.Builder
-	if err := rowsAsTabs(newOutput(&b), []conversation{row}); err != nil || !strings.HasSuffix(b.String(), "\t"+damagedWords+"\n") {
+	if err := rowsAsTabs(term.NewOutput(&b), []conversation{row}); err != nil || !strings.HasSuffix(b.String(), "\t"+damagedWords+"\n") {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 }
@@ -192,7 +194,7 @@ func TestDataDir(t *testing.T) {
 		{"windows", map[string]string{"LocalAppData": "/appdata"}, home, "/appdata/braid"},
 		{"windows", nil, home, ""},
 	} {
-		got, err := dataDir(c.platform, func(name string) string { return c.env[name] }, c.home)
+		got, err := conf.DataDir(c.platform, func(name string) string { return c.env[name] }, c.home)
 		if got != filepath.FromSlash(c.want) || (err == nil) != (c.want != "") {
 			t.Errorf("%s, %v: %q, %v; want %q", c.platform, c.env, got, err, c.want)
 		}

@@ -5,12 +5,16 @@ import (
 	"errors"
 	"flag"
 	"io"
+
+	"github.com/braidrun/braid/cmd/braid/internal/admin"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 )
 
 // entry is a command by its name, before it is made.
 type entry struct {
 	name string
-	make func(*process) command
+	make func(*process) conf.Command
 }
 
 // allCommands lists what braid can do, in the order of help. A command is made when it is used: most
@@ -23,7 +27,7 @@ func allCommands() []entry {
 		{"conversations", conversationsCommand},
 		{"show", showCommand},
 		{"permissions", permissionsCommand},
-		{"admin", func(p *process) command { return adminCommand(&p.system) }},
+		{"admin", func(p *process) conf.Command { return admin.Command(&p.System) }},
 		{"agentcore", agentcoreCommand},
 		{"migrate", migrateCommand},
 		{"audits", auditsCommand},
@@ -38,8 +42,8 @@ func allCommands() []entry {
 }
 
 // commands makes them all.
-func commands(p *process) []command {
-	var all []command
+func commands(p *process) []conf.Command {
+	var all []conf.Command
 	for _, k := range allCommands() {
 		all = append(all, k.make(p))
 	}
@@ -57,8 +61,8 @@ func commandNames() []string {
 // dispatch finds the command, reads its flags and runs it.
 func (p *process) dispatch(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		_, _ = io.WriteString(p.stderr, overview(commands(p)))
-		return errShown{invalid("", "there is no command")}
+		_, _ = io.WriteString(p.Stderr, overview(commands(p)))
+		return term.Shown{Err: term.Invalid("", "there is no command")}
 	}
 	name := args[0]
 	switch name {
@@ -72,15 +76,15 @@ func (p *process) dispatch(ctx context.Context, args []string) error {
 			continue
 		}
 		c := k.make(p)
-		in, err := parseFlags(&c, args[1:])
+		in, err := conf.ParseFlags(&c, args[1:])
 		if errors.Is(err, flag.ErrHelp) {
-			return p.print(commandHelp(&c))
+			return p.Print(commandHelp(&c))
 		}
 		if err != nil {
 			return err
 		}
-		return c.run(ctx, in)
+		return c.Run(ctx, in)
 	}
-	return invalid(didYouMean(name, commandNames(), "braid ", "braid help lists the commands"),
-		"there is no command %q", fit(name, 40))
+	return term.Invalid(term.DidYouMean(name, commandNames(), "braid ", "braid help lists the commands"),
+		"there is no command %q", term.Fit(name, 40))
 }

@@ -7,10 +7,10 @@
 //	braid doctor                      what is set up, what is broken, what to do
 //	braid help                        everything else
 //
-// The way through the code: [main] makes a process, which finds the command
-// and reads its flags; config.go puts flags, environment and file into one
-// settings value; keep.go finds the place that the conversation is kept in; agent.go
-// makes the agent; run.go and chat.go drive it, goon.go what was left open; the
-// printers show its events; conversations.go and show.go look into what is kept;
-// exit.go turns an error into a message and an exit code.
+// Where to find what: main.go makes the process and finds the command; internal/conf
+// reads flags, environment and file into one configuration; keep.go opens the
+// conversation's store; agent.go makes the agent; run.go and chat.go run it, goon.go
+// finishes interrupted runs; internal/printer prints the events; conversations.go and
+// show.go read what is kept; internal/term turns an error into a message, and its kind
+// into an exit code.
 package main

@@ -6,31 +6,33 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/service/database"
 )
 
-func doctorCommand(p *process) command {
-	return command{
-		name: "doctor", short: "check what is set up, what is broken and what to do next",
-		about: `Every finding that is not fine names the next step. Keys are named, never shown.
+func doctorCommand(p *process) conf.Command {
+	return conf.Command{
+		Name: "doctor", Short: "check what is set up, what is broken and what to do next",
+		About: `Every finding that is not fine names the next step. Keys are named, never shown.
 With the options and variables of braid serve the doctor also looks at its database
 (schema, rights, connections, clock), its file of keys, the credentials of its models
 and its MCP servers, and changes none of them. Nothing else is asked beyond this
 machine. The exit code is 0 unless something is broken; then it is that of the first
 thing that is.`,
-		examples: []example{
-			{"braid doctor", "look at everything"},
-			{"braid doctor --model demo:./mine.yaml", "would this model work?"},
-			{`braid doctor --postgres env --mcp mcp.json`, "would braid serve work with these?"},
-			{`braid doctor --json | jq '.findings[] | select(.level!="ok")'`, "for programs"},
+		Examples: []conf.Example{
+			{Line: "braid doctor", Says: "look at everything"},
+			{Line: "braid doctor --model demo:./mine.yaml", Says: "would this model work?"},
+			{Line: `braid doctor --postgres env --mcp mcp.json`, Says: "would braid serve work with these?"},
+			{Line: `braid doctor --json | jq '.findings[] | select(.level!="ok")'`, Says: "for programs"},
 		},
-		options: true,
-		flags: append(append(postgresFlags(), connectionFlag), []flagSpec{
-			{name: "secrets", value: "FILE", help: "file with what providers' keys are encrypted with (" + secretsEnv + ")"},
-			{name: "json", help: "write one JSON object"},
+		Options: true,
+		Flags: append(append(postgresFlags(), connectionFlag), []conf.Flag{
+			{Name: "secrets", Value: "FILE", Help: "file with what providers' keys are encrypted with (" + secretsEnv + ")"},
+			{Name: "json", Help: "write one JSON object"},
 		}...),
-		run: func(ctx context.Context, in *invocation) error { return doctor(ctx, p, in) },
+		Run: func(ctx context.Context, in *conf.Invocation) error { return doctor(ctx, p, in) },
 	}
 }
 
@@ -58,8 +60,8 @@ type finding struct {
 // diagnosis is one use of the doctor.
 type diagnosis struct {
 	p    *process
-	in   *invocation
-	cfg  *config
+	in   *conf.Invocation
+	cfg  *conf.Config
 	errs []error
 	// service is the service's database while it is looked at.
 	service *database.DB
@@ -87,19 +89,19 @@ func (d *diagnosis) broken(kind event.ErrorKind, next, format string, args ...an
 // brokenBy is broken for an error that says itself what to do; fallback is the
 // next step where it does not.
 func (d *diagnosis) brokenBy(err error, fallback string) {
-	message, hint := describe(err)
+	message, hint := term.Describe(err)
 	if hint == "" {
 		hint = fallback
 	}
-	d.broken(kindOf(err), hint, "%s", message)
+	d.broken(term.KindOf(err), hint, "%s", message)
 }
 
-func doctor(ctx context.Context, p *process, in *invocation) error {
-	if err := in.noArguments(); err != nil {
+func doctor(ctx context.Context, p *process, in *conf.Invocation) error {
+	if err := in.NoArguments(); err != nil {
 		return err
 	}
 	d := &diagnosis{p: p, in: in}
-	d.cfg, d.errs = p.readConfig(in.options, in.flags["config"])
+	d.cfg, d.errs = p.ReadConfig(in.Options, in.Flags["config"])
 	for _, c := range checks {
 		d.check = c.name
 		c.look(ctx, d)
@@ -111,20 +113,20 @@ func doctor(ctx context.Context, p *process, in *invocation) error {
 			break
 		}
 	}
-	if err := p.printFindings(d, in.on("json")); err != nil {
+	if err := p.printFindings(d, in.On("json")); err != nil {
 		return err
 	}
 	if worst == nil {
 		return nil
 	}
-	return errShown{&event.Error{Kind: worst.Kind, Message: worst.Text, Hint: worst.Next}}
+	return term.Shown{Err: &event.Error{Kind: worst.Kind, Message: worst.Text, Hint: worst.Next}}
 }
 
 func (p *process) printFindings(d *diagnosis, asJSON bool) error {
 	count := map[level]int{}
 	for i := range d.findings {
 		f := &d.findings[i]
-		f.Text, f.Next = redact(cleanLine(f.Text)), redact(cleanLine(f.Next))
+		f.Text, f.Next = term.Redact(term.CleanLine(f.Text)), term.Redact(term.CleanLine(f.Next))
 		count[f.Level]++
 	}
 	if asJSON {
@@ -136,16 +138,16 @@ func (p *process) printFindings(d *diagnosis, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		return p.print(string(line) + "\n")
+		return p.Print(string(line) + "\n")
 	}
-	s := p.newScreen(p.stdout, d.cfg.Color)
-	styles := map[level]style{levelOK: green, levelNote: cyan, levelWarning: yellow, levelBroken: boldRed}
+	s := p.NewScreen(p.Stdout, d.cfg.Color)
+	styles := map[level]term.Style{levelOK: term.Green, levelNote: term.Cyan, levelWarning: term.Yellow, levelBroken: term.BoldRed}
 	var b []byte
 	for _, f := range d.findings {
-		b = s.paint(b, styles[f.Level], fmt.Sprintf("%-8s", f.Level))
+		b = s.Paint(b, styles[f.Level], fmt.Sprintf("%-8s", f.Level))
 		b = fmt.Appendf(b, " %-9s %s\n", f.Check, f.Text)
 		if f.Next != "" {
-			for i, line := range wrap(f.Next, 76) {
+			for i, line := range term.Wrap(f.Next, 76) {
 				lead := "next: "
 				if i > 0 {
 					lead = "      "
@@ -169,5 +171,5 @@ func (p *process) printFindings(d *diagnosis, asJSON bool) error {
 		words = []string{"nothing is broken"}
 	}
 	b = fmt.Appendf(b, "\n%s\n", strings.Join(words, ", "))
-	return p.print(string(b))
+	return p.Print(string(b))
 }

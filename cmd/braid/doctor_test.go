@@ -27,7 +27,7 @@ type report struct {
 // examine runs the doctor and gives its report and exit code.
 func examine(t *testing.T, p *process, out *strings.Builder, args ...string) (report, int) {
 	t.Helper()
-	p.args = append([]string{"doctor", "--json"}, args...)
+	p.Args = append([]string{"doctor", "--json"}, args...)
 	code := p.run(t.Context())
 	var r report
 	if err := json.Unmarshal([]byte(out.String()), &r); err != nil {
@@ -133,7 +133,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 		{
 			name: "no folder for settings",
 			spoil: func(_ *testing.T, p *process) {
-				p.configDir = func() (string, error) { return "", errors.New("no HOME") }
+				p.ConfigDir = func() (string, error) { return "", errors.New("no HOME") }
 			},
 			check: "config", level: levelNote, text: "no folder for settings",
 		},
@@ -188,8 +188,8 @@ func TestDoctorFindsFaults(t *testing.T) {
 				if err := tryWrite(dir); err == nil {
 					t.Skip("this user may write everywhere")
 				}
-				getenv := p.getenv
-				p.getenv = func(name string) string {
+				getenv := p.Getenv
+				p.Getenv = func(name string) string {
 					if name == "BRAID_SCRATCH" {
 						return dir
 					}
@@ -217,7 +217,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 		},
 		{
 			name:  "no data folder",
-			spoil: func(_ *testing.T, p *process) { p.dataDir = func() (string, error) { return "", os.ErrNotExist } },
+			spoil: func(_ *testing.T, p *process) { p.DataDir = func() (string, error) { return "", os.ErrNotExist } },
 			check: "data", level: levelWarning, text: "no folder for your data",
 		},
 		{
@@ -233,7 +233,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 			name: "data folder that others can look into",
 			spoil: func(t *testing.T, p *process) {
 				kept(t, p)
-				dir, _ := p.dataDir()
+				dir, _ := p.DataDir()
 				if err := os.Chmod(dir, 0o755); err != nil {
 					t.Fatal(err)
 				}
@@ -243,7 +243,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 		{
 			name: "journal that is none",
 			spoil: func(t *testing.T, p *process) {
-				dir, _ := p.dataDir()
+				dir, _ := p.DataDir()
 				if err := os.MkdirAll(dir, 0o700); err != nil {
 					t.Fatal(err)
 				}
@@ -279,12 +279,12 @@ func TestDoctorFindsFaults(t *testing.T) {
 		},
 		{
 			name:  "clock that is slow",
-			spoil: func(_ *testing.T, p *process) { p.now = func() time.Time { return time.Unix(0, 0).UTC() } },
+			spoil: func(_ *testing.T, p *process) { p.Now = func() time.Time { return time.Unix(0, 0).UTC() } },
 			check: "clock", level: levelBroken, text: "1970-01-01", kind: event.ErrUnavailable,
 		},
 		{
 			name:  "clock that is fast",
-			spoil: func(_ *testing.T, p *process) { p.now = func() time.Time { return noon.AddDate(200, 0, 0) } },
+			spoil: func(_ *testing.T, p *process) { p.Now = func() time.Time { return noon.AddDate(200, 0, 0) } },
 			check: "clock", level: levelBroken, text: "cannot be", kind: event.ErrUnavailable,
 		},
 		{

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/printer"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/models"
 	"github.com/braidrun/braid/pricing"
@@ -15,7 +17,7 @@ import (
 
 // opener is what opens the models of a configuration: one for the whole program,
 // because all its models share the limits of their keys.
-func (p *process) opener(s *settings) (*models.Opener, error) {
+func (p *process) opener(s *conf.Settings) (*models.Opener, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.opened != nil {
@@ -29,7 +31,7 @@ func (p *process) opener(s *settings) (*models.Opener, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := models.NewOpener(models.Options{Env: p.getenv, Prices: prices, Vendors: vendors, Limits: s.Limits, Warn: p.warnOf})
+	o, err := models.NewOpener(models.Options{Env: p.Getenv, Prices: prices, Vendors: vendors, Limits: s.Limits, Warn: p.warnOf})
 	if err == nil {
 		p.opened = o
 	}
@@ -42,11 +44,11 @@ func (p *process) warnOf(w models.Warning) {
 		p.doubt(w)
 		return
 	}
-	fmt.Fprintf(p.stderr, "braid: %s (%s)\n", oneLine(strings.TrimSuffix(w.Text, ".")), oneLine(w.Next))
+	fmt.Fprintf(p.Stderr, "braid: %s (%s)\n", printer.OneLine(strings.TrimSuffix(w.Text, ".")), printer.OneLine(w.Next))
 }
 
 // openAs opens one model of a configuration by its whole reference.
-func (p *process) openAs(s *settings, ref string) (braid.Model, error) {
+func (p *process) openAs(s *conf.Settings, ref string) (braid.Model, error) {
 	if p.openRef != nil {
 		return p.openRef(ref)
 	}
@@ -87,11 +89,11 @@ func readVendors(file string) (*models.Vendors, error) {
 
 // readTable reads a file that an option names; what is it in a sentence.
 func readTable(file string, most int64, what, option, size string) ([]byte, error) {
-	data, err := readLimited(file, most)
+	data, err := conf.ReadLimited(file, most)
 	switch {
 	case err == nil:
 		return data, nil
-	case errors.Is(err, errTooLarge):
+	case errors.Is(err, conf.ErrTooLarge):
 		return nil, &event.Error{
 			Kind: event.ErrTooLarge, Message: what + " is larger than " + size, Hint: "check that " + option + " names the right file", Err: err,
 		}
@@ -108,7 +110,7 @@ func readTable(file string, most int64, what, option, size string) ([]byte, erro
 
 // fallbacks opens the models that are asked where the first one fails. At a replay
 // they are those that were recorded.
-func (p *process) fallbacks(s *settings, first braid.Model, t *tape) ([]braid.Model, error) {
+func (p *process) fallbacks(s *conf.Settings, first braid.Model, t *tape) ([]braid.Model, error) {
 	var others []braid.Model
 	for _, ref := range s.Fallback {
 		open := func(ref string) (braid.Model, error) { return p.openModel(s, ref) }
@@ -146,7 +148,7 @@ func otherThan(first braid.Model, list []braid.Model) []braid.Model {
 }
 
 // fallbackParts are what an agent is told of the models that are asked next.
-func fallbackParts(s *settings, others []braid.Model) []braid.Part {
+func fallbackParts(s *conf.Settings, others []braid.Model) []braid.Part {
 	if len(others) == 0 {
 		return nil
 	}
@@ -155,6 +157,6 @@ func fallbackParts(s *settings, others []braid.Model) []braid.Part {
 
 // trial makes an agent of the models and throws it away: what they cannot be asked
 // is told now.
-func (p *process) trial(s *settings, model braid.Model, others []braid.Model) error {
-	return braid.New(agentName, model, fallbackParts(s, others)...).Err()
+func (p *process) trial(s *conf.Settings, model braid.Model, others []braid.Model) error {
+	return braid.New(printer.AgentName, model, fallbackParts(s, others)...).Err()
 }

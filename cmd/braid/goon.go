@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/printer"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 )
@@ -32,7 +34,7 @@ func (t *talk) finishOpen(ctx context.Context, pl *place, ui *ui) error {
 		if done[run.ID] {
 			return &event.Error{
 				Kind: event.ErrConflict, Message: "the conversation's last run waits for something that cannot be answered here",
-				Hint: "braid show " + shortID(run.Conversation) + " tells what; begin another conversation meanwhile",
+				Hint: "braid show " + printer.ShortID(run.Conversation) + " tells what; begin another conversation meanwhile",
 			}
 		}
 		done[run.ID] = true
@@ -47,7 +49,7 @@ func (t *talk) finishOpen(ctx context.Context, pl *place, ui *ui) error {
 
 // finish takes one open run to its end.
 func (t *talk) finish(ctx context.Context, run journal.Run) error {
-	ctx, release := t.ints.guard(ctx)
+	ctx, release := t.ints.Guard(ctx)
 	defer release()
 	if run.Status != event.RunQueued {
 		return t.through(ctx, t.goOn)
@@ -83,15 +85,15 @@ func (t *talk) replay(ctx context.Context, pl *place, run *journal.Run, ui *ui) 
 			continue
 		}
 		if m, ok := e.Body.(*event.UserMessage); ok && e.Scope == "" && e.Author == event.UserAuthor && ui.story != nil {
-			ui.story.note(0, dim, "you> %s", oneLine(clean(contentText(m.Content))))
+			ui.story.Note(0, term.Dim, "you> %s", printer.OneLine(term.Clean(printer.ContentText(m.Content))))
 			said = true
 		}
-		if err := t.show.event(e); err != nil {
-			return outputError(err)
+		if err := t.show.Event(e); err != nil {
+			return term.OutputError(err)
 		}
 	}
 	if !said && ui.story != nil && len(run.Input) > 0 {
-		ui.story.note(0, dim, "you> %s", oneLine(clean(contentText(run.Input[len(run.Input)-1].Content))))
+		ui.story.Note(0, term.Dim, "you> %s", printer.OneLine(term.Clean(printer.ContentText(run.Input[len(run.Input)-1].Content))))
 	}
 	return nil
 }
@@ -103,7 +105,7 @@ func placeWords(c *journal.Summary, now time.Time) string {
 		turns = fmt.Sprintf("%d turns", c.Turns)
 	}
 	return fmt.Sprintf("conversation %s, %s, the last one %s; braid show tells what was said",
-		cleanLine(shortID(c.ID)), turns, ago(now.Sub(c.Updated)))
+		term.CleanLine(printer.ShortID(c.ID)), turns, ago(now.Sub(c.Updated)))
 }
 
 // ago is how long something is past, in the largest unit that fits.

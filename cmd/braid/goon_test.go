@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/printer"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/sqlite"
@@ -14,7 +16,7 @@ import (
 // begun writes the beginning of a run, as a program would that was killed then.
 func begun(t *testing.T, s *sqlite.Store, conversation string, bodies ...*event.Event) journal.Lease {
 	t.Helper()
-	run, err := s.Admit(t.Context(), journal.Run{ID: "run-" + conversation, Tenant: tenant, Conversation: conversation, Agent: agentName, Input: says("Pay Ann.")})
+	run, err := s.Admit(t.Context(), journal.Run{ID: "run-" + conversation, Tenant: conf.Tenant, Conversation: conversation, Agent: printer.AgentName, Input: says("Pay Ann.")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +46,7 @@ func commit(t *testing.T, s *sqlite.Store, l journal.Lease, last int64, events .
 func paying() []*event.Event {
 	said := &event.Event{Header: event.Header{Author: event.UserAuthor}, Body: &event.UserMessage{Content: text("Pay Ann.")}}
 	return []*event.Event{
-		{Header: event.Header{Author: event.UserAuthor}, Body: &event.RunStarted{Agent: agentName, Model: "demo:assistant", Turn: 1, Session: 1}},
+		{Header: event.Header{Author: event.UserAuthor}, Body: &event.RunStarted{Agent: printer.AgentName, Model: "demo:assistant", Turn: 1, Session: 1}},
 		said,
 		ev(1, "m1", &event.StepBegun{Step: event.StepModel, Why: event.WhyInput, Model: "demo:assistant"}),
 		ev(1, "m1", &event.AssistantMessage{Stop: event.StopToolUse, Content: []event.Block{call("c1", "pay", `{"to":"Ann"}`)}}),
@@ -65,7 +67,7 @@ func TestContinueAfterACrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	q, out, errs := again(p, "chat", "--continue")
-	q.stdin = strings.NewReader("What is 6 times 7?\n")
+	q.Stdin = strings.NewReader("What is 6 times 7?\n")
 	if code := q.run(t.Context()); code != 0 {
 		t.Fatalf("%d, %s", code, errs)
 	}
@@ -78,7 +80,7 @@ func TestContinueAfterACrash(t *testing.T) {
 		}
 	}
 	q, out, _ = again(p, "show", "crash")
-	if code := q.run(t.Context()); code != 0 || strings.Count(out.String(), doubtWords) != 1 || strings.Count(out.String(), "tool=#1:pay began") != 1 {
+	if code := q.run(t.Context()); code != 0 || strings.Count(out.String(), printer.DoubtWords) != 1 || strings.Count(out.String(), "tool=#1:pay began") != 1 {
 		t.Errorf("%d\n%s", code, out)
 	}
 }
@@ -109,7 +111,7 @@ func TestContinueWhatNeverBegan(t *testing.T) {
 	p, _, _ := testProcess(t, nil)
 	s := kept(t, p)
 	for _, say := range []string{"What is 6 times 7?", "What is 5 times 5?"} {
-		if _, err := s.Admit(t.Context(), journal.Run{ID: say, Tenant: tenant, Conversation: "queued", Agent: agentName, Input: says(say)}); err != nil {
+		if _, err := s.Admit(t.Context(), journal.Run{ID: say, Tenant: conf.Tenant, Conversation: "queued", Agent: printer.AgentName, Input: says(say)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -134,7 +136,7 @@ func TestContinueWhatNeverBegan(t *testing.T) {
 	}
 	// Nothing is open any more: what is piped is a prompt again.
 	q, out, errs = again(p, "run", "-q", "-c")
-	q.stdin = strings.NewReader("What is 2 plus 2?")
+	q.Stdin = strings.NewReader("What is 2 plus 2?")
 	if code := q.run(t.Context()); code != 0 || !strings.Contains(out.String(), "4") {
 		t.Errorf("%d, %s, %s", code, out, errs)
 	}
@@ -164,7 +166,7 @@ func TestShowFollowsARun(t *testing.T) {
 	add(events[:2]...)
 	q, out, errs := again(p, "show", "live", "--json", "--follow")
 	seen := &signalled{w: out, wrote: make(chan struct{}, 100)}
-	q.stdout = seen
+	q.Stdout = seen
 	code := make(chan int)
 	go func() { code <- q.run(t.Context()) }()
 	<-seen.wrote

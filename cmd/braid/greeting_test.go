@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
 )
 
 // greeting starts a server on a folder, ends it, and gives what it has printed, and its log.
@@ -16,7 +18,7 @@ func greeting(t *testing.T, data string, args ...string) (printed, log string) {
 	p, _, _ := testProcess(t, nil, append([]string{"serve", "--data", data, "--titles", "words", "--log", "json"}, args...)...)
 	r, w := io.Pipe()
 	errs := &lockedBuffer{}
-	p.stdout, p.stderr = w, errs
+	p.Stdout, p.Stderr = w, errs
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	done := make(chan int, 1)
@@ -45,7 +47,7 @@ func TestWhoPrintsTheToken(t *testing.T) {
 		data := filepath.Join(t.TempDir(), "data")
 		args := append([]string{"--addr", "127.0.0.1:0"}, door...)
 		first, _ := greeting(t, data, args...)
-		kept, err := os.ReadFile(filepath.Join(data, tokenFile))
+		kept, err := os.ReadFile(filepath.Join(data, conf.TokenFile))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +57,7 @@ func TestWhoPrintsTheToken(t *testing.T) {
 			t.Errorf("%v: the first server prints the token %d times: %s", door, n, first)
 		}
 		again, log := greeting(t, data, args...)
-		if strings.Contains(again+log, token) || !strings.Contains(again, "  token  in "+filepath.Join(data, tokenFile)) || strings.Contains(again, "#token=") {
+		if strings.Contains(again+log, token) || !strings.Contains(again, "  token  in "+filepath.Join(data, conf.TokenFile)) || strings.Contains(again, "#token=") {
 			t.Errorf("%v: the second server prints %s", door, again)
 		}
 		const own = "an-operator's-own-token-0123456789"
@@ -89,14 +91,14 @@ func TestAServerInClear(t *testing.T) {
 // Keys are not written through a link that somebody has put in their place.
 func TestKeysAndLinks(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{tokenFile, awsKeysFile} {
+	for _, name := range []string{conf.TokenFile, awsKeysFile} {
 		dir := t.TempDir()
 		target := filepath.Join(dir, "elsewhere")
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
 			t.Skip("there are no links here: ", err)
 		}
 		var err error
-		if name == tokenFile {
+		if name == conf.TokenFile {
 			_, _, err = keepToken(filepath.Join(dir, name))
 		} else {
 			_, err = keepAWSKeys(filepath.Join(dir, name))

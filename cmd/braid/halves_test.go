@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
 )
 
 // A server does not start on half of what it needs, or where others could have put something in its place. It
@@ -49,8 +51,8 @@ func TestServerRefusesHalves(t *testing.T) {
 		}, "another file of keys", ""},
 		"folder of all": {func(t *testing.T, data string) { try(t, os.Chmod(data, 0o777)) }, "every user of this machine", ""},
 		"dangling token": {func(t *testing.T, data string) {
-			remove(tokenFile)(t, data)
-			try(t, os.Symlink(filepath.Join(filepath.Dir(data), "elsewhere"), filepath.Join(data, tokenFile)))
+			remove(conf.TokenFile)(t, data)
+			try(t, os.Symlink(filepath.Join(filepath.Dir(data), "elsewhere"), filepath.Join(data, conf.TokenFile)))
 		}, "token cannot be kept", "../elsewhere"},
 	} {
 		t.Run(name, func(t *testing.T) {

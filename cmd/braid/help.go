@@ -5,26 +5,28 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/models"
 )
 
-func helpCommand(p *process) command {
-	return command{
-		name: "help", args: "[COMMAND | TOPIC]", short: "say more about a command or a topic",
-		about: "Topics: options, exit-codes, models.",
-		examples: []example{
-			{"braid help run", "the same as braid run --help"},
-			{"braid help exit-codes", "what each exit code means"},
+func helpCommand(p *process) conf.Command {
+	return conf.Command{
+		Name: "help", Args: "[COMMAND | TOPIC]", Short: "say more about a command or a topic",
+		About: "Topics: options, exit-codes, models.",
+		Examples: []conf.Example{
+			{Line: "braid help run", Says: "the same as braid run --help"},
+			{Line: "braid help exit-codes", Says: "what each exit code means"},
 		},
-		run: func(_ context.Context, in *invocation) error {
-			if len(in.args) == 0 {
-				return p.print(overview(commands(p)))
+		Run: func(_ context.Context, in *conf.Invocation) error {
+			if len(in.Args) == 0 {
+				return p.Print(overview(commands(p)))
 			}
-			name := in.args[0]
+			name := in.Args[0]
 			var pages []string // a topic may bear the name of a command
 			for _, c := range commands(p) {
-				if c.name == name {
+				if c.Name == name {
 					pages = append(pages, commandHelp(&c))
 				}
 			}
@@ -34,13 +36,13 @@ func helpCommand(p *process) command {
 				}
 			}
 			if len(pages) > 0 {
-				return p.print(strings.Join(pages, "\n"))
+				return p.Print(strings.Join(pages, "\n"))
 			}
 			known := commandNames()
 			for _, t := range topics() {
 				known = append(known, t.name)
 			}
-			return invalid(didYouMean(name, known, "braid help ", "braid help lists commands and topics"), "there is no help about %q", fit(name, 40))
+			return term.Invalid(term.DidYouMean(name, known, "braid help ", "braid help lists commands and topics"), "there is no help about %q", term.Fit(name, 40))
 		},
 	}
 }
@@ -59,11 +61,11 @@ func topics() []topic {
 	}
 }
 
-func overview(all []command) string {
+func overview(all []conf.Command) string {
 	var b strings.Builder
 	b.WriteString("braid runs AI agents.\n\nusage: braid COMMAND [flags] [arguments]\n\ncommands:\n")
 	for _, c := range all {
-		fmt.Fprintf(&b, "  %-13s %s\n", c.name, c.short)
+		fmt.Fprintf(&b, "  %-13s %s\n", c.Name, c.Short)
 	}
 	b.WriteString("\ntopics:\n")
 	for _, t := range topics() {
@@ -79,40 +81,40 @@ begin here; no key and no network are needed:
 }
 
 // commandHelp is the page of one command.
-func commandHelp(c *command) string {
+func commandHelp(c *conf.Command) string {
 	var b strings.Builder
-	usage := "braid " + c.name
-	if len(c.flags) > 0 || c.options {
+	usage := "braid " + c.Name
+	if len(c.Flags) > 0 || c.Options {
 		usage += " [flags]"
 	}
-	if c.args != "" {
-		usage += " " + c.args
+	if c.Args != "" {
+		usage += " " + c.Args
 	}
-	fmt.Fprintf(&b, "%s - %s\n\nusage: %s\n", "braid "+c.name, c.short, usage)
-	if c.about != "" {
-		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(c.about))
+	fmt.Fprintf(&b, "%s - %s\n\nusage: %s\n", "braid "+c.Name, c.Short, usage)
+	if c.About != "" {
+		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(c.About))
 	}
-	if len(c.examples) > 0 {
+	if len(c.Examples) > 0 {
 		b.WriteString("\nexamples:\n")
-		for _, e := range c.examples {
-			fmt.Fprintf(&b, "  %s\n      %s\n", e.line, e.says)
+		for _, e := range c.Examples {
+			fmt.Fprintf(&b, "  %s\n      %s\n", e.Line, e.Says)
 		}
 	}
 	b.WriteString("\nflags:\n")
-	for _, f := range flagsOf(c) {
-		left := "    --" + f.name
-		if f.short != "" {
-			left = "-" + f.short + ", --" + f.name
+	for _, f := range conf.FlagsOf(c) {
+		left := "    --" + f.Name
+		if f.Short != "" {
+			left = "-" + f.Short + ", --" + f.Name
 		}
 		switch {
-		case f.optional:
-			left += " [" + f.value + "]"
-		case f.value != "":
-			left += " " + f.value
+		case f.Optional:
+			left += " [" + f.Value + "]"
+		case f.Value != "":
+			left += " " + f.Value
 		}
-		writeEntry(&b, left, f.help)
+		writeEntry(&b, left, f.Help)
 	}
-	if c.options {
+	if c.Options {
 		b.WriteString("\nMost flags are also options of the environment and a file: braid help options.\n")
 	}
 	return b.String()
@@ -126,7 +128,7 @@ func writeEntry(b *strings.Builder, left, text string) {
 	} else {
 		fmt.Fprintf(b, "  %-*s ", column-3, left)
 	}
-	for i, line := range wrap(text, 96-column) {
+	for i, line := range term.Wrap(text, 96-column) {
 		if i > 0 {
 			fmt.Fprintf(b, "%*s", column, "")
 		}
@@ -163,14 +165,14 @@ braid config shows what is in force and where each value comes from.
 
 options (file, environment, flag, what it does):
 `)
-	for i := range options {
-		o := &options[i]
-		def := o.def
+	for i := range conf.Options {
+		o := &conf.Options[i]
+		def := o.Def
 		if def == "" {
 			def = "empty"
 		}
-		fmt.Fprintf(&b, "\n  %s   %s   --%s\n", o.name, o.env(), o.flag())
-		for _, line := range wrap(o.help+"; default "+def, 88) {
+		fmt.Fprintf(&b, "\n  %s   %s   --%s\n", o.Name, o.Env(), o.Flag())
+		for _, line := range term.Wrap(o.Help+"; default "+def, 88) {
 			b.WriteString("      " + line + "\n")
 		}
 	}
@@ -189,7 +191,7 @@ func exitTopic() string {
 		}
 		fmt.Fprintf(&b, "  %4d  %-18s %-6s %s\n", k.Exit, k.Kind, again, k.Meaning)
 	}
-	fmt.Fprintf(&b, "  %4d  %-18s %-6s %s\n", exitPipe, "-", "", "The reader of the output went away (as in braid run … | head -1).")
+	fmt.Fprintf(&b, "  %4d  %-18s %-6s %s\n", term.ExitPipe, "-", "", "The reader of the output went away (as in braid run … | head -1).")
 	return b.String()
 }
 

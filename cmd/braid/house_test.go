@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
 )
 
 // site is "braid serve" in this process, asked over HTTP.
@@ -68,7 +70,7 @@ func tryServe(t *testing.T, data string, env map[string]string, args ...string) 
 	p.openRef = nil
 	r, w := io.Pipe()
 	s = &site{t: t, data: data, log: &lockedBuffer{}}
-	p.stdout, p.stderr = w, s.log
+	p.Stdout, p.Stderr = w, s.log
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan int, 1)
 	go func() {
@@ -92,7 +94,7 @@ func tryServe(t *testing.T, data string, env map[string]string, args ...string) 
 		return s, s.end()
 	}
 	go func() { _, _ = io.Copy(io.Discard, r) }()
-	token, err := os.ReadFile(filepath.Join(data, tokenFile))
+	token, err := os.ReadFile(filepath.Join(data, conf.TokenFile))
 	if err != nil {
 		t.Fatal(err)
 	}

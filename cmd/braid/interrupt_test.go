@@ -5,34 +5,35 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 )
 
-func testInterrupts(patience int) (i *interrupts, quits *int) {
+func testInterrupts(patience int) (i *term.Interrupts, quits *int) {
 	quits = new(int)
-	return &interrupts{patience: patience, quit: func() { *quits++ }}, quits
+	return &term.Interrupts{Patience: patience, Quit: func() { *quits++ }}, quits
 }
 
 func TestInterruptCancelsTheRunAndNotTheProgram(t *testing.T) {
 	t.Parallel()
 	i, quits := testInterrupts(1)
-	ctx, release := i.guard(t.Context())
-	i.take(true)
-	if !errors.Is(context.Cause(ctx), event.ErrCancelled) || *quits != 0 || !i.interrupted() || i.mustEnd() {
+	ctx, release := i.Guard(t.Context())
+	i.Take(true)
+	if !errors.Is(context.Cause(ctx), event.ErrCancelled) || *quits != 0 || !i.Interrupted() || i.MustEnd() {
 		t.Errorf("cause %v, quits %d", context.Cause(ctx), *quits)
 	}
-	i.take(true)
+	i.Take(true)
 	if *quits != 0 {
 		t.Error("the second one ended the program")
 	}
-	i.take(true)
+	i.Take(true)
 	if *quits != 1 {
 		t.Error("the third one did not end the program")
 	}
 	release()
-	ctx, release = i.guard(t.Context())
+	ctx, release = i.Guard(t.Context())
 	defer release()
-	if ctx.Err() != nil || i.interrupted() {
+	if ctx.Err() != nil || i.Interrupted() {
 		t.Error("the next run begins interrupted")
 	}
 }
@@ -40,7 +41,7 @@ func TestInterruptCancelsTheRunAndNotTheProgram(t *testing.T) {
 func TestInterruptBetweenRunsEndsTheProgram(t *testing.T) {
 	t.Parallel()
 	i, quits := testInterrupts(2)
-	i.take(true)
+	i.Take(true)
 	if *quits != 1 {
 		t.Error("the program goes on")
 	}
@@ -49,25 +50,25 @@ func TestInterruptBetweenRunsEndsTheProgram(t *testing.T) {
 func TestInterruptAtAPromptThatReadsKeys(t *testing.T) {
 	t.Parallel()
 	i, quits := testInterrupts(2)
-	i.beSteady(true)
-	i.take(true)
+	i.BeSteady(true)
+	i.Take(true)
 	if *quits != 0 {
 		t.Error("a late Ctrl-C ended the program")
 	}
-	ctx, release := i.guard(t.Context())
+	ctx, release := i.Guard(t.Context())
 	defer release()
-	resume := i.pause()
-	i.take(true)
+	resume := i.Pause()
+	i.Take(true)
 	if ctx.Err() != nil || *quits != 0 {
 		t.Error("the run was cancelled while a person is asked")
 	}
 	resume()
-	i.take(true)
+	i.Take(true)
 	if ctx.Err() == nil {
 		t.Error("the run was not cancelled")
 	}
-	i.pause()
-	i.take(false)
+	i.Pause()
+	i.Take(false)
 	if *quits != 1 {
 		t.Error("SIGTERM at a prompt did not end the program")
 	}
@@ -76,10 +77,10 @@ func TestInterruptAtAPromptThatReadsKeys(t *testing.T) {
 func TestTerminateCancelsTheRunAndEndsTheProgram(t *testing.T) {
 	t.Parallel()
 	i, quits := testInterrupts(2)
-	ctx, release := i.guard(t.Context())
-	i.take(false)
-	if ctx.Err() == nil || !i.mustEnd() || *quits != 0 {
-		t.Errorf("ended %v, quits %d", i.mustEnd(), *quits)
+	ctx, release := i.Guard(t.Context())
+	i.Take(false)
+	if ctx.Err() == nil || !i.MustEnd() || *quits != 0 {
+		t.Errorf("ended %v, quits %d", i.MustEnd(), *quits)
 	}
 	release()
 }

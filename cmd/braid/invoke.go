@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/client"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/printer"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/wire/agentcore"
@@ -18,56 +21,56 @@ import (
 // braid serve --agentcore.
 const agentcoreAddress = "http://127.0.0.1:8080"
 
-func invokeFlags() []flagSpec {
-	return []flagSpec{
-		{name: "url", value: "URL", help: "the agent's server (" + agentcoreAddress + ", or with --arn the platform's own)"},
-		{name: "arn", value: "ARN", help: "the AgentCore runtime: ask through the platform's door, signed with your AWS keys"},
-		{name: "qualifier", value: "NAME", help: "the runtime's endpoint or version"},
-		{name: "session", value: "ID", help: "go on with this session; an answer tells its id"},
-		{name: "user", value: "ID", help: "on whose behalf it is"},
-		{name: "payload", value: "FILE", help: "send this JSON instead of a prompt; \"-\" is standard input"},
-		{name: "token-file", value: "FILE", help: "file with a bearer token; empty is " + tokenEnv + ", or without --url the data folder's"},
-		{name: "timeout", value: "TIME", help: "give up after this long, such as 90s"},
+func invokeFlags() []conf.Flag {
+	return []conf.Flag{
+		{Name: "url", Value: "URL", Help: "the agent's server (" + agentcoreAddress + ", or with --arn the platform's own)"},
+		{Name: "arn", Value: "ARN", Help: "the AgentCore runtime: ask through the platform's door, signed with your AWS keys"},
+		{Name: "qualifier", Value: "NAME", Help: "the runtime's endpoint or version"},
+		{Name: "session", Value: "ID", Help: "go on with this session; an answer tells its id"},
+		{Name: "user", Value: "ID", Help: "on whose behalf it is"},
+		{Name: "payload", Value: "FILE", Help: "send this JSON instead of a prompt; \"-\" is standard input"},
+		{Name: "token-file", Value: "FILE", Help: "file with a bearer token; empty is " + conf.TokenEnv + ", or without --url the data folder's"},
+		{Name: "timeout", Value: "TIME", Help: "give up after this long, such as 90s"},
 	}
 }
 
 // invoke asks an agent and shows its answer as it comes.
-func (p *process) invoke(ctx context.Context, in *invocation) error {
-	cfg, err := p.loadConfig(nil, "")
+func (p *process) invoke(ctx context.Context, in *conf.Invocation) error {
+	cfg, err := p.LoadConfig(nil, "")
 	if err != nil {
 		return err
 	}
-	ask := client.Invocation{Session: in.flags["session"], User: in.flags["user"]}
-	if file, whole := in.flags["payload"]; whole {
-		if len(in.args) > 1 {
-			return invalid("leave the prompt or --payload out", "a payload stands in place of a prompt")
+	ask := client.Invocation{Session: in.Flags["session"], User: in.Flags["user"]}
+	if file, whole := in.Flags["payload"]; whole {
+		if len(in.Args) > 1 {
+			return term.Invalid("leave the prompt or --payload out", "a payload stands in place of a prompt")
 		}
 		if ask.Payload, err = p.readPayload(file); err != nil {
 			return err
 		}
-	} else if ask.Prompt, _, err = p.readPrompt(in.args[1:]); err != nil {
+	} else if ask.Prompt, _, err = p.readPrompt(in.Args[1:]); err != nil {
 		return err
 	}
 	server, err := p.agentcoreServer(ctx, cfg, in)
 	if err != nil {
 		return err
 	}
-	if text := in.flags["timeout"]; text != "" {
+	if text := in.Flags["timeout"]; text != "" {
 		limit, err := time.ParseDuration(text)
 		if err != nil || limit <= 0 {
-			return invalid("give it as 90s or 5m", "--timeout: %q is no length of time", fit(text, 40))
+			return term.Invalid("give it as 90s or 5m", "--timeout: %q is no length of time", term.Fit(text, 40))
 		}
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(ctx, limit)
 		defer stop()
 	}
 	ints := p.watchSignals(1)
-	defer ints.stop()
-	ctx, release := ints.guard(ctx)
+	defer ints.Stop()
+	ctx, release := ints.Guard(ctx)
 	defer release()
 	err = p.showInvoked(ctx, cfg, in, server, ask)
-	if ctx.Err() != nil && ints.interrupted() && kindOf(err) == event.ErrCancelled {
-		return errInterrupted
+	if ctx.Err() != nil && ints.Interrupted() && term.KindOf(err) == event.ErrCancelled {
+		return term.ErrInterrupted
 	}
 	return err
 }
@@ -76,7 +79,7 @@ func (p *process) invoke(ctx context.Context, in *invocation) error {
 const mostPayload = 100 << 20
 
 func (p *process) readPayload(file string) ([]byte, error) {
-	from := p.stdin
+	from := p.Stdin
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
@@ -96,24 +99,24 @@ func (p *process) readPayload(file string) ([]byte, error) {
 }
 
 // agentcoreServer is whom the flags tell to ask, with the credential for it.
-func (p *process) agentcoreServer(ctx context.Context, cfg *config, in *invocation) (*client.AgentCore, error) {
-	address, arn := in.flags["url"], in.flags["arn"]
-	o := client.AgentCoreOptions{ARN: arn, Qualifier: in.flags["qualifier"]}
+func (p *process) agentcoreServer(ctx context.Context, cfg *conf.Config, in *conf.Invocation) (*client.AgentCore, error) {
+	address, arn := in.Flags["url"], in.Flags["arn"]
+	o := client.AgentCoreOptions{ARN: arn, Qualifier: in.Flags["qualifier"]}
 	if o.Qualifier != "" && arn == "" {
-		return nil, invalid("give --arn too", "--qualifier names an endpoint of a runtime")
+		return nil, term.Invalid("give --arn too", "--qualifier names an endpoint of a runtime")
 	}
 	own := address == "" && arn == ""
 	if own {
 		address = agentcoreAddress
 	}
 	var err error
-	switch file := in.flags["token-file"]; {
+	switch file := in.Flags["token-file"]; {
 	case file != "", own:
-		if o.Token, err = p.findToken(cfg, file, address); err != nil && file == "" {
+		if o.Token, err = p.FindToken(cfg, file, address); err != nil && file == "" {
 			err = nil // a container of somebody else's wants none
 		}
-	case p.getenv(tokenEnv) != "":
-		o.Token = secret.New(p.getenv(tokenEnv))
+	case p.Getenv(conf.TokenEnv) != "":
+		o.Token = secret.New(p.Getenv(conf.TokenEnv))
 	case arn != "":
 		o.Sign, err = awsSigner(ctx, arn)
 	}
@@ -125,7 +128,7 @@ func (p *process) agentcoreServer(ctx context.Context, cfg *config, in *invocati
 
 // showInvoked asks, and shows the answer in the form that the flags say.
 func (p *process) showInvoked(
-	ctx context.Context, cfg *config, in *invocation, server *client.AgentCore, ask client.Invocation,
+	ctx context.Context, cfg *conf.Config, in *conf.Invocation, server *client.AgentCore, ask client.Invocation,
 ) error {
 	begun := time.Now()
 	answer, err := server.Invoke(ctx, ask)
@@ -133,39 +136,39 @@ func (p *process) showInvoked(
 		return err
 	}
 	defer func() { _ = answer.Close() }() // all that it has to say has been read
-	if in.on("raw") {
-		_, err := io.Copy(p.stdout, answer)
+	if in.On("raw") {
+		_, err := io.Copy(p.Stdout, answer)
 		if err != nil && ctx.Err() != nil {
 			return &event.Error{Kind: event.ErrCancelled, Message: "the invocation was cancelled", Err: err}
 		}
-		return outputError(err)
+		return term.OutputError(err)
 	}
-	out := newOutput(p.stdout)
-	if in.on("json") {
-		i := &inspection{out: out, quiet: true, escape: isTerminal(p.stdout)}
+	out := term.NewOutput(p.Stdout)
+	if in.On("json") {
+		i := &inspection{out: out, quiet: true, escape: term.IsTerminal(p.Stdout)}
 		if err := i.run(answer.Reader()); err != nil {
 			return err
 		}
 		return failed(&i.sum, answer)
 	}
-	screen := p.newScreen(p.stdout, cfg.Color)
-	t := &heard{story: newStory(out, look{screen: screen, thinking: cfg.Thinking}), reader: answer.Reader()}
+	screen := p.NewScreen(p.Stdout, cfg.Color)
+	t := &printer.AgentCoreTranscript{Transcript: printer.NewTranscript(out, printer.Look{Screen: screen, Thinking: cfg.Thinking}), Reader: answer.Reader()}
 	for it, err := range answer.Items() {
 		if err != nil {
 			return err
 		}
-		if err := t.take(it); err != nil {
-			return outputError(err)
+		if err := t.Take(it); err != nil {
+			return term.OutputError(err)
 		}
 	}
-	if err := t.end(); err != nil {
-		return outputError(err)
+	if err := t.End(); err != nil {
+		return term.OutputError(err)
 	}
-	notes := p.newScreen(p.stderr, cfg.Color)
+	notes := p.NewScreen(p.Stderr, cfg.Color)
 	line := fmt.Sprintf("%d + %d tokens · model %s · %s · session %s",
-		t.sum.Usage.Input, t.sum.Usage.Output, short(t.sum.Latency), short(time.Since(begun)), cleanLine(answer.Session))
-	_, _ = p.stderr.Write(append(notes.paint(nil, dim, line), '\n')) // the answer is out already
-	return failed(&t.sum, answer)
+		t.Sum.Usage.Input, t.Sum.Usage.Output, printer.Short(t.Sum.Latency), printer.Short(time.Since(begun)), term.CleanLine(answer.Session))
+	_, _ = p.Stderr.Write(append(notes.Paint(nil, term.Dim, line), '\n')) // the answer is out already
+	return failed(&t.Sum, answer)
 }
 
 // failed is the error that a stream told of, or that it broke off.

@@ -12,6 +12,9 @@ import (
 	"syscall"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/printer"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/sqlite"
@@ -32,10 +35,10 @@ type place struct {
 }
 
 // continueFlag goes on with a conversation that is kept.
-func continueFlag() flagSpec {
-	return flagSpec{
-		name: "continue", short: "c", value: "ID", optional: true,
-		help: "go on with a conversation: the newest one, or the one whose ID begins so (braid conversations)",
+func continueFlag() conf.Flag {
+	return conf.Flag{
+		Name: "continue", Short: "c", Value: "ID", Optional: true,
+		Help: "go on with a conversation: the newest one, or the one whose ID begins so (braid conversations)",
 	}
 }
 
@@ -49,11 +52,11 @@ const sureID = 6
 // Where nobody chose the folder, not being able to write there is no reason not to
 // answer: it is told, and nothing is kept. Another process's being at work
 // there is none either.
-func (p *process) takePlace(ctx context.Context, cfg *config, in *invocation) (*place, error) {
-	id, goesOn := in.flags["continue"]
+func (p *process) takePlace(ctx context.Context, cfg *conf.Config, in *conf.Invocation) (*place, error) {
+	id, goesOn := in.Flags["continue"]
 	if cfg.Ephemeral {
 		if goesOn {
-			return nil, invalid("leave one of them out; "+cfg.values["ephemeral"].source+" says ephemeral",
+			return nil, term.Invalid("leave one of them out; "+cfg.Values["ephemeral"].Source+" says ephemeral",
 				"an ephemeral conversation cannot be one that was kept")
 		}
 		return inMemory(), nil
@@ -61,10 +64,10 @@ func (p *process) takePlace(ctx context.Context, cfg *config, in *invocation) (*
 	store, err := p.openStore(cfg)
 	switch {
 	case err == nil:
-	case !goesOn && kindOf(err) == event.ErrConflict,
-		!goesOn && kindOf(err) == event.ErrPermission && cfg.values["data"].source == "default":
-		message, _ := describe(err)
-		fmt.Fprintf(p.stderr, "braid: %s, so this conversation is kept in memory only\n", oneLine(message))
+	case !goesOn && term.KindOf(err) == event.ErrConflict,
+		!goesOn && term.KindOf(err) == event.ErrPermission && cfg.Values["data"].Source == "default":
+		message, _ := term.Describe(err)
+		fmt.Fprintf(p.Stderr, "braid: %s, so this conversation is kept in memory only\n", printer.OneLine(message))
 		return inMemory(), nil
 	default:
 		return nil, err
@@ -86,7 +89,7 @@ func (p *process) takePlace(ctx context.Context, cfg *config, in *invocation) (*
 		name = pl.before.ID
 	}
 	pl.conv = braid.Open(store, name)
-	pl.scratch = agents.FilesIn(filepath.Join(cfg.Data, "scratch")).Folder(tenant, name)
+	pl.scratch = agents.FilesIn(filepath.Join(cfg.Data, "scratch")).Folder(conf.Tenant, name)
 	return pl, nil
 }
 
@@ -98,25 +101,25 @@ func newConversationID() string { return strings.ToLower(rand.Text()[:16]) }
 
 // findPlace finds the conversation that --continue is about. A word right behind it
 // is its ID where the command takes nothing else, or where there is one that begins so.
-func findPlace(ctx context.Context, in *invocation, list listing, id string) (*journal.Summary, error) {
-	at, bare := in.behind["continue"]
-	if !bare || at >= len(in.args) {
+func findPlace(ctx context.Context, in *conf.Invocation, list listing, id string) (*journal.Summary, error) {
+	at, bare := in.Behind["continue"]
+	if !bare || at >= len(in.Args) {
 		return findConversation(ctx, list, id)
 	}
-	word := in.args[at]
+	word := in.Args[at]
 	if word != newest && len(word) < sureID {
 		return findConversation(ctx, list, id)
 	}
 	found, err := findConversation(ctx, list, word)
-	if kindOf(err) == event.ErrNotFound {
+	if term.KindOf(err) == event.ErrNotFound {
 		return findConversation(ctx, list, id)
 	}
-	in.args = append(in.args[:at:at], in.args[at+1:]...)
+	in.Args = append(in.Args[:at:at], in.Args[at+1:]...)
 	return found, err
 }
 
 // openStore takes the data folder for this process.
-func (p *process) openStore(cfg *config) (*sqlite.Store, error) {
+func (p *process) openStore(cfg *conf.Config) (*sqlite.Store, error) {
 	if err := checkFolder(cfg.Data); err != nil {
 		return nil, err
 	}
@@ -131,7 +134,7 @@ func (p *process) openStore(cfg *config) (*sqlite.Store, error) {
 // full one in every place.
 func (p *process) spaceError(err error, dir string) error {
 	const needed = 256 << 10 // for the files that SQLite shares with other processes, and more
-	if kindOf(err) != event.ErrUnavailable {
+	if term.KindOf(err) != event.ErrUnavailable {
 		return err
 	}
 	if free, freeErr := p.freeSpace(dir); freeErr != nil || free > needed {
@@ -141,7 +144,7 @@ func (p *process) spaceError(err error, dir string) error {
 }
 
 // archiveOf opens the archive that the flags name: a database, or the data folder.
-func (p *process) archiveOf(ctx context.Context, cfg *config, in *invocation) (archive, error) {
+func (p *process) archiveOf(ctx context.Context, cfg *conf.Config, in *conf.Invocation) (archive, error) {
 	address, err := p.postgresAddress(in, false)
 	switch {
 	case err != nil:
@@ -153,12 +156,12 @@ func (p *process) archiveOf(ctx context.Context, cfg *config, in *invocation) (a
 }
 
 // openArchive opens the data folder to read in it, whoever is at work there.
-func (p *process) openArchive(cfg *config) (archive, error) {
+func (p *process) openArchive(cfg *conf.Config) (archive, error) {
 	if err := checkFolder(cfg.Data); err != nil {
 		return nil, err
 	}
 	a, err := sqlite.View(cfg.Data)
-	if kindOf(err) == event.ErrUnsupported {
+	if term.KindOf(err) == event.ErrUnsupported {
 		// An older version wrote it: opening brings it up to date.
 		var s *sqlite.Store
 		if s, err = sqlite.Open(cfg.Data, sqlite.Options{}); err == nil {
@@ -182,7 +185,7 @@ func checkFolder(dir string) error {
 	}
 	info, err := os.Stat(dir)
 	if err == nil && !info.IsDir() || errors.Is(err, syscall.ENOTDIR) {
-		return invalid("name a folder with --data; braid config shows what is in force", "the data folder is a file, or inside one")
+		return term.Invalid("name a folder with --data; braid config shows what is in force", "the data folder is a file, or inside one")
 	}
 	return nil
 }

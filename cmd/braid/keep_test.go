@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/sqlite"
@@ -59,7 +61,7 @@ func TestFindConversation(t *testing.T) {
 		got, err := findConversation(t.Context(), all, c.word)
 		switch {
 		case c.kind != "":
-			_, hint := describe(err)
+			_, hint := term.Describe(err)
 			if !errors.Is(err, c.kind) || !strings.Contains(hint, c.hint) {
 				t.Errorf("%q gives %v", c.word, err)
 			}
@@ -100,18 +102,18 @@ func TestWhatContinueIsAbout(t *testing.T) {
 		{[]string{"--continue=nowhere"}, "", event.ErrNotFound, nil},
 	} {
 		cmd := runCommand(&process{})
-		in, err := parseFlags(&cmd, c.args)
+		in, err := conf.ParseFlags(&cmd, c.args)
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := findPlace(t.Context(), in, all, in.flags["continue"])
+		found, err := findPlace(t.Context(), in, all, in.Flags["continue"])
 		switch {
 		case c.kind != "":
 			if !errors.Is(err, c.kind) {
 				t.Errorf("%q gives %v", c.args, err)
 			}
-		case err != nil || found.ID != c.want || !slices.Equal(in.args, c.left):
-			t.Errorf("%q finds %+v, %v and leaves %q", c.args, found, err, in.args)
+		case err != nil || found.ID != c.want || !slices.Equal(in.Args, c.left):
+			t.Errorf("%q finds %+v, %v and leaves %q", c.args, found, err, in.Args)
 		}
 	}
 }
@@ -168,7 +170,7 @@ func TestPlaces(t *testing.T) {
 			t.Parallel()
 			p, out, errs := testProcess(t, nil, c.args...)
 			if c.home != nil {
-				p.dataDir = func() (string, error) { return "", c.home }
+				p.DataDir = func() (string, error) { return "", c.home }
 			}
 			if code := p.run(t.Context()); code != c.code {
 				t.Errorf("exit code %d, want %d: %s", code, c.code, errs)
@@ -197,7 +199,7 @@ func TestAFolderThatNobodyMayWrite(t *testing.T) {
 		t.Skip("there is no folder that nobody may write")
 	}
 	p, out, errs := testProcess(t, nil, "run", "-q", "What is 6 times 7?")
-	p.dataDir = func() (string, error) { return nobodys, nil }
+	p.DataDir = func() (string, error) { return nobodys, nil }
 	if code := p.run(t.Context()); code != 0 || !strings.Contains(out.String(), "42") || !strings.Contains(errs.String(), "in memory only") {
 		t.Errorf("%d, %s, %s", code, out, errs)
 	}
@@ -232,7 +234,7 @@ func TestAFolderInUse(t *testing.T) {
 			t.Errorf("%q: %d, %s", args, code, errs)
 		}
 	}
-	if found, err := s.Conversations(t.Context(), tenant, "", 0); err != nil || len(found) > 0 {
+	if found, err := s.Conversations(t.Context(), conf.Tenant, "", 0); err != nil || len(found) > 0 {
 		t.Errorf("%v, %v", found, err)
 	}
 }

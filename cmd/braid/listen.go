@@ -11,19 +11,21 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 )
 
 // listen opens the port or the socket, and says what is wrong where it cannot.
 func listen(ctx context.Context, addr string) (net.Listener, error) {
-	if path, ok := strings.CutPrefix(addr, unixPrefix); ok {
+	if path, ok := strings.CutPrefix(addr, conf.UnixPrefix); ok {
 		return listenUnix(ctx, path)
 	}
 	if addr == "" {
-		addr = defaultAddr
+		addr = conf.DefaultAddr
 	}
 	if _, _, err := net.SplitHostPort(addr); err != nil {
-		return nil, invalid("write it as 127.0.0.1:7421, or unix:PATH for a socket", "--addr: %q is no address with a port", fit(addr, 60))
+		return nil, term.Invalid("write it as 127.0.0.1:7421, or unix:PATH for a socket", "--addr: %q is no address with a port", term.Fit(addr, 60))
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	switch {
@@ -39,7 +41,7 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 		}
 	default:
 		return nil, &event.Error{
-			Kind: event.ErrInvalid, Message: "the server cannot answer on " + fit(addr, 60),
+			Kind: event.ErrInvalid, Message: "the server cannot answer on " + term.Fit(addr, 60),
 			Hint: "choose an address of this machine with --addr", Err: err,
 		}
 	}
@@ -74,7 +76,7 @@ func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	}
 	path, err := filepath.Abs(path)
 	if err != nil || strings.HasSuffix(path, string(filepath.Separator)) {
-		return nil, invalid("write it as unix:/run/braid/braid.sock", "--addr: the socket has no path")
+		return nil, term.Invalid("write it as unix:/run/braid/braid.sock", "--addr: the socket has no path")
 	}
 	folder, err := os.MkdirTemp(filepath.Dir(path), ".sock")
 	switch {
@@ -86,7 +88,7 @@ func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	defer os.RemoveAll(folder)
 	made := filepath.Join(folder, "s")
 	if max(len(path), len(made)) > longestSocket {
-		return nil, invalid("choose a shorter one: the system allows about a hundred characters", "--addr: the socket's path is too long")
+		return nil, term.Invalid("choose a shorter one: the system allows about a hundred characters", "--addr: the socket's path is too long")
 	}
 	if err := replaceable(ctx, path); err != nil {
 		return nil, err

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 )
 
@@ -35,7 +37,7 @@ func TestListenOnASocket(t *testing.T) {
 	if err := dead.Close(); err != nil {
 		t.Fatal(err)
 	}
-	l, err := listen(t.Context(), unixPrefix+path)
+	l, err := listen(t.Context(), conf.UnixPrefix+path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +50,7 @@ func TestListenOnASocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = conn.Close()
-	if _, err := listen(t.Context(), unixPrefix+path); kindOf(err) != event.ErrConflict {
+	if _, err := listen(t.Context(), conf.UnixPrefix+path); term.KindOf(err) != event.ErrConflict {
 		t.Errorf("where another one listens: %v", err)
 	}
 	if err := l.Close(); err != nil {
@@ -63,14 +65,14 @@ func TestListenOnASocket(t *testing.T) {
 func TestASocketOfSomebodyElseStays(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(socketFolder(t), "s")
-	l, err := listen(t.Context(), unixPrefix+path)
+	l, err := listen(t.Context(), conf.UnixPrefix+path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	other, err := listen(t.Context(), unixPrefix+path)
+	other, err := listen(t.Context(), conf.UnixPrefix+path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,19 +93,19 @@ func TestSocketsThatCannotBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	for addr, want := range map[string]event.ErrorKind{
-		unixPrefix + file: event.ErrConflict,
-		unixPrefix + filepath.Join(dir, "none", "s"):              event.ErrNotFound,
-		unixPrefix + filepath.Join(dir, strings.Repeat("x", 120)): event.ErrInvalid,
+		conf.UnixPrefix + file:                                         event.ErrConflict,
+		conf.UnixPrefix + filepath.Join(dir, "none", "s"):              event.ErrNotFound,
+		conf.UnixPrefix + filepath.Join(dir, strings.Repeat("x", 120)): event.ErrInvalid,
 		"nowhere": event.ErrInvalid,
 	} {
 		l, err := listen(t.Context(), addr)
 		if err == nil {
 			_ = l.Close()
 		}
-		if kindOf(err) != want {
+		if term.KindOf(err) != want {
 			t.Errorf("%s: %v, want %s", addr, err, want)
 		}
-		if message, hint := describe(err); hint == "" || strings.Contains(message+hint, dir) {
+		if message, hint := term.Describe(err); hint == "" || strings.Contains(message+hint, dir) {
 			t.Errorf("%s: %q, %q: want a hint, and no path", addr, message, hint)
 		}
 	}

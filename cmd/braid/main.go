@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/models"
 )
@@ -18,7 +20,7 @@ import (
 // process is what the program touches of its surroundings, so that a test can
 // stand in for each of them.
 type process struct {
-	system
+	conf.System
 
 	// freeSpace is how many bytes a person may still write in a folder.
 	freeSpace func(dir string) (uint64, error)
@@ -38,10 +40,10 @@ type process struct {
 
 func main() {
 	p := &process{
-		system: system{
-			args: os.Args[1:], stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
-			getenv: os.Getenv, environ: os.Environ, now: time.Now, configDir: os.UserConfigDir,
-			dataDir: func() (string, error) { return dataDir(runtime.GOOS, os.Getenv, os.UserHomeDir) },
+		System: conf.System{
+			Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+			Getenv: os.Getenv, Environ: os.Environ, Now: time.Now, ConfigDir: os.UserConfigDir,
+			DataDir: func() (string, error) { return conf.DataDir(runtime.GOOS, os.Getenv, os.UserHomeDir) },
 		},
 		freeSpace:    freeSpace,
 		localServers: models.LocalServers,
@@ -52,7 +54,7 @@ func main() {
 // run does what the arguments ask for and gives the exit code.
 func (p *process) run(ctx context.Context) int {
 	defer p.cleanUp()
-	return p.exit(p.dispatch(ctx, p.args))
+	return p.exit(p.dispatch(ctx, p.Args))
 }
 
 // onExit registers what must be undone before the program ends, on whatever
@@ -82,20 +84,20 @@ func (p *process) exit(err error) int {
 	case err == nil:
 		return 0
 	case errors.Is(err, syscall.EPIPE):
-		return exitPipe
+		return term.ExitPipe
 	}
-	if _, shown := errors.AsType[errShown](err); !shown {
-		writeError(p.stderr, err)
+	if _, shown := errors.AsType[term.Shown](err); !shown {
+		term.WriteError(p.Stderr, err)
 	}
-	return kindOf(err).Info().Exit
+	return term.KindOf(err).Info().Exit
 }
 
 // watchSignals begins to listen for signals, which may end the process.
-func (p *process) watchSignals(patience int) *interrupts {
-	return watchSignals(patience, func() { p.cleanUp(); os.Exit(event.ErrCancelled.Info().Exit) })
+func (p *process) watchSignals(patience int) *term.Interrupts {
+	return term.WatchSignals(patience, func() { p.cleanUp(); os.Exit(event.ErrCancelled.Info().Exit) })
 }
 
-// newLineReader reads what the user types; see [newLineReader].
-func (p *process) newLineReader(echo io.Writer, ints *interrupts) lineReader {
-	return newLineReader(keyboard{stdin: p.stdin, stdout: p.stdout, getenv: p.getenv, onExit: p.onExit}, echo, ints)
+// newLineReader reads what the user types; see [term.NewLineReader].
+func (p *process) newLineReader(echo io.Writer, ints *term.Interrupts) term.LineReader {
+	return term.NewLineReader(term.Keyboard{Stdin: p.Stdin, Stdout: p.Stdout, Getenv: p.Getenv, OnExit: p.onExit}, echo, ints)
 }

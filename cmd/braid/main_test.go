@@ -9,6 +9,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model/demo"
 )
@@ -77,7 +79,7 @@ func TestRunToTheExitCode(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			p, out, errs := testProcess(t, nil, c.args...)
-			p.stdin = strings.NewReader(c.stdin)
+			p.Stdin = strings.NewReader(c.stdin)
 			if code := p.run(t.Context()); code != c.code {
 				t.Errorf("exit code %d, want %d", code, c.code)
 			}
@@ -125,9 +127,9 @@ func TestExitCodes(t *testing.T) {
 func TestHelpIsWhole(t *testing.T) {
 	t.Parallel()
 	text := optionTopic()
-	for i := range options {
-		o := &options[i]
-		for _, name := range []string{"  " + o.name + " ", o.env(), "--" + o.flag()} {
+	for i := range conf.Options {
+		o := &conf.Options[i]
+		for _, name := range []string{"  " + o.Name + " ", o.Env(), "--" + o.Flag()} {
 			if !strings.Contains(text, name) {
 				t.Errorf("braid help options does not name %q", name)
 			}
@@ -135,26 +137,26 @@ func TestHelpIsWhole(t *testing.T) {
 	}
 	pages := []string{overview(commands(&process{})), text, exitTopic(), modelTopic()}
 	for i, c := range commands(&process{}) {
-		if name := allCommands()[i].name; name != c.name {
-			t.Errorf("the command %s is found as %s", c.name, name)
+		if name := allCommands()[i].name; name != c.Name {
+			t.Errorf("the command %s is found as %s", c.Name, name)
 		}
 		page := commandHelp(&c)
 		pages = append(pages, page)
-		for _, f := range flagsOf(&c) {
-			if !strings.Contains(page, "--"+f.name) {
-				t.Errorf("the help of %s does not name --%s", c.name, f.name)
+		for _, f := range conf.FlagsOf(&c) {
+			if !strings.Contains(page, "--"+f.Name) {
+				t.Errorf("the help of %s does not name --%s", c.Name, f.Name)
 			}
 		}
-		if len(c.examples) == 0 || c.short == "" {
-			t.Errorf("the help of %s has no example", c.name)
+		if len(c.Examples) == 0 || c.Short == "" {
+			t.Errorf("the help of %s has no example", c.Name)
 		}
-		if !strings.Contains(overview(commands(&process{})), "\n  "+c.name+" ") {
-			t.Errorf("braid help does not name %s", c.name)
+		if !strings.Contains(overview(commands(&process{})), "\n  "+c.Name+" ") {
+			t.Errorf("braid help does not name %s", c.Name)
 		}
 	}
 	for _, page := range pages {
 		for line := range strings.Lines(page) {
-			if w := textWidth(strings.TrimRight(line, "\n")); w > 100 {
+			if w := term.Width(strings.TrimRight(line, "\n")); w > 100 {
 				t.Errorf("%d columns: %s", w, line)
 			}
 			if strings.TrimRight(line, " \n") != strings.TrimRight(line, "\n") {

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/tool/mcptool"
 )
@@ -13,7 +14,7 @@ import (
 // cannot be reached is told and tried again later. Programs may be started: the file is
 // the operator's own word.
 func (p *process) openMCP(
-	ctx context.Context, s *settings, own []braid.Tool, naming mcptool.Naming, warn func(server string, err error),
+	ctx context.Context, s *conf.Settings, own []braid.Tool, naming mcptool.Naming, warn func(server string, err error),
 	skipped func(server, tool, why string),
 ) (*mcptool.Servers, error) {
 	if s.MCP == "" {
@@ -44,7 +45,7 @@ func (p *process) openMCP(
 
 // readMCP reads the file that the option names, with the values of the environment in
 // their places.
-func (p *process) readMCP(s *settings) ([]mcptool.Config, error) {
+func (p *process) readMCP(s *conf.Settings) ([]mcptool.Config, error) {
 	data, err := os.ReadFile(s.MCP)
 	if err != nil {
 		return nil, &event.Error{
@@ -57,7 +58,7 @@ func (p *process) readMCP(s *settings) ([]mcptool.Config, error) {
 	}
 	for i := range configs {
 		lookup := func(name string) (string, bool) {
-			v := p.getenv(name)
+			v := p.Getenv(name)
 			return v, v != ""
 		}
 		if configs[i], err = configs[i].Expand(lookup); err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/model/openai/openaitest"
@@ -48,7 +49,7 @@ func TestAToolThatOpenAICannotBeTold(t *testing.T) {
 	}
 	var lines lockedBuffer
 	log := slog.New(slog.NewTextHandler(&lines, nil))
-	a, err := p.openAgents(t.Context(), &config{settings: settings{Model: "openai:gpt-5.4", Tools: "none", MCP: file}}, log)
+	a, err := p.openAgents(t.Context(), &conf.Config{Settings: conf.Settings{Model: "openai:gpt-5.4", Tools: "none", MCP: file}}, log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,59 +8,61 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/models"
 	"github.com/braidrun/braid/pricing"
 )
 
-func modelsCommand(p *process) command {
-	return command{
-		name: "models", args: "[PROVIDER]", short: "list the models that can be used now, and why others cannot",
-		about: `Prices are list prices in US dollars for a million tokens, from a table whose
+func modelsCommand(p *process) conf.Command {
+	return conf.Command{
+		Name: "models", Args: "[PROVIDER]", Short: "list the models that can be used now, and why others cannot",
+		About: `Prices are list prices in US dollars for a million tokens, from a table whose
 date is shown; a model without one can be used, and its cost is unknown. A
 provider has more models than are listed: any can be named. Keys are named,
 never shown; no provider is called, so whether a key is good, only a run tells.
 Model servers on this machine are asked for their models. braid help models says
 how a model is named, and what settings it takes.`,
-		examples: []example{
-			{"braid models", "every provider, with its usual models"},
-			{"braid models anthropic", "all that is known of one"},
-			{"braid models --refresh https://models.dev/api.json", "take prices and context windows from a public list"},
-			{"braid models --json | jq -r '.providers[]|select(.ready).models[].ref'", "for programs"},
+		Examples: []conf.Example{
+			{Line: "braid models", Says: "every provider, with its usual models"},
+			{Line: "braid models anthropic", Says: "all that is known of one"},
+			{Line: "braid models --refresh https://models.dev/api.json", Says: "take prices and context windows from a public list"},
+			{Line: "braid models --json | jq -r '.providers[]|select(.ready).models[].ref'", Says: "for programs"},
 		},
-		options: true,
-		some:    []string{"model", "prices", "vendors", "color"},
-		flags: []flagSpec{
-			{name: "json", help: "write one JSON object"},
-			{name: "refresh", value: "FILE|URL", help: "read prices and context windows from a catalogue, show what changes and use it from now on"},
-			{name: "dry-run", help: "with --refresh: show what changes and keep nothing"},
+		Options: true,
+		Some:    []string{"model", "prices", "vendors", "color"},
+		Flags: []conf.Flag{
+			{Name: "json", Help: "write one JSON object"},
+			{Name: "refresh", Value: "FILE|URL", Help: "read prices and context windows from a catalogue, show what changes and use it from now on"},
+			{Name: "dry-run", Help: "with --refresh: show what changes and keep nothing"},
 		},
-		run: func(ctx context.Context, in *invocation) error { return listModels(ctx, p, in) },
+		Run: func(ctx context.Context, in *conf.Invocation) error { return listModels(ctx, p, in) },
 	}
 }
 
-func listModels(ctx context.Context, p *process, in *invocation) error {
-	if _, asked := in.flags["refresh"]; asked {
+func listModels(ctx context.Context, p *process, in *conf.Invocation) error {
+	if _, asked := in.Flags["refresh"]; asked {
 		return p.refreshModels(ctx, in, newFetcher(nil))
 	}
-	if in.on("dry-run") {
-		return invalid("write --refresh FILE or URL beside it", "--dry-run goes with --refresh")
+	if in.On("dry-run") {
+		return term.Invalid("write --refresh FILE or URL beside it", "--dry-run goes with --refresh")
 	}
-	cfg, err := p.configOf(in)
+	cfg, err := p.Config(in)
 	if err != nil {
 		return err
 	}
-	o, err := p.opener(&cfg.settings)
+	o, err := p.opener(&cfg.Settings)
 	if err != nil {
 		return err
 	}
 	list := o.Survey(p.localServers(ctx))
-	if len(in.args) > 1 {
-		return invalid("braid models --help shows its form", "braid models takes one provider at most")
+	if len(in.Args) > 1 {
+		return term.Invalid("braid models --help shows its form", "braid models takes one provider at most")
 	}
-	narrow := len(in.args) == 1
+	narrow := len(in.Args) == 1
 	if narrow {
-		name := strings.TrimSuffix(in.args[0], ":")
+		name := strings.TrimSuffix(in.Args[0], ":")
 		var known []string
 		for i := range list {
 			if !slices.Contains(known, list[i].Provider) {
@@ -69,17 +71,17 @@ func listModels(ctx context.Context, p *process, in *invocation) error {
 		}
 		if !slices.Contains(known, name) {
 			return &event.Error{
-				Kind: event.ErrNotFound, Message: fmt.Sprintf("there is no provider %q", fit(name, 40)),
-				Hint: didYouMean(name, known, "braid models ", "there are "+strings.Join(known, ", ")),
+				Kind: event.ErrNotFound, Message: fmt.Sprintf("there is no provider %q", term.Fit(name, 40)),
+				Hint: term.DidYouMean(name, known, "braid models ", "there are "+strings.Join(known, ", ")),
 			}
 		}
 		list = slices.DeleteFunc(list, func(s models.Standing) bool { return s.Provider != name })
 	}
 	chosen := o.Detect(cfg.Model)
-	if in.on("json") {
+	if in.On("json") {
 		return p.printModelsJSON(cfg, chosen, list)
 	}
-	return p.print(p.modelsText(cfg, chosen, list, narrow))
+	return p.Print(p.modelsText(cfg, chosen, list, narrow))
 }
 
 // mostModels is how many of a provider's models are shown where nobody asks for
@@ -87,12 +89,12 @@ func listModels(ctx context.Context, p *process, in *invocation) error {
 const mostModels = 6
 
 // modelsText is the list for people.
-func (p *process) modelsText(cfg *config, chosen models.Detection, list []models.Standing, narrow bool) string {
-	s := p.newScreen(p.stdout, cfg.Color)
+func (p *process) modelsText(cfg *conf.Config, chosen models.Detection, list []models.Standing, narrow bool) string {
+	s := p.NewScreen(p.Stdout, cfg.Color)
 	wide := 0
 	for i := range list {
 		for _, m := range shown(&list[i], narrow) {
-			wide = max(wide, textWidth(m.Ref))
+			wide = max(wide, term.Width(m.Ref))
 		}
 	}
 	wide = min(wide, 60)
@@ -111,14 +113,14 @@ func (p *process) modelsText(cfg *config, chosen models.Detection, list []models
 		}
 	}
 	if len(others) > 0 {
-		b = fmt.Appendf(b, "\n%s\n  next: braid models NAME says what each of them needs\n", cleanLine(strings.Join(others, "  ")))
+		b = fmt.Appendf(b, "\n%s\n  next: braid models NAME says what each of them needs\n", term.CleanLine(strings.Join(others, "  ")))
 	}
 	date := pricing.Default().Date()
 	b = fmt.Appendf(b, "\nUSD for a million tokens, list prices as this build's table of %s has them; - is unknown\n", date)
 	if table, _ := usedCatalogue(cfg.Catalogue); table != nil {
-		b = fmt.Appendf(b, "the catalogue of %s goes before it: %s\n", table.Date(), cleanLine(cfg.Catalogue))
+		b = fmt.Appendf(b, "the catalogue of %s goes before it: %s\n", table.Date(), term.CleanLine(cfg.Catalogue))
 	}
-	b = fmt.Appendf(b, "%s is used where none is named%s\n", cleanLine(redact(chosen.Model)), because(chosen))
+	b = fmt.Appendf(b, "%s is used where none is named%s\n", term.CleanLine(term.Redact(chosen.Model)), because(chosen))
 	return string(b)
 }
 
@@ -143,16 +145,16 @@ func shown(s *models.Standing, narrow bool) []models.Known {
 	return s.Models[:mostModels]
 }
 
-func appendStanding(b []byte, s screen, st *models.Standing, wide int, narrow bool) []byte {
-	how := green
+func appendStanding(b []byte, s term.Screen, st *models.Standing, wide int, narrow bool) []byte {
+	how := term.Green
 	if !st.Ready {
-		how = yellow
+		how = term.Yellow
 	}
 	b = append(b, '\n')
-	b = s.paint(b, how, st.Provider)
-	b = fmt.Appendf(b, "  %s\n", cleanLine(st.Why))
+	b = s.Paint(b, how, st.Provider)
+	b = fmt.Appendf(b, "  %s\n", term.CleanLine(st.Why))
 	if !st.Ready {
-		return fmt.Appendf(b, "  next: %s\n", cleanLine(st.Next))
+		return fmt.Appendf(b, "  next: %s\n", term.CleanLine(st.Next))
 	}
 	list := shown(st, narrow)
 	for i := range list {
@@ -165,8 +167,8 @@ func appendStanding(b []byte, s screen, st *models.Standing, wide int, narrow bo
 }
 
 func appendModel(b []byte, m *models.Known, wide int, narrow bool) []byte {
-	ref := cleanLine(m.Ref)
-	line := fmt.Sprintf("  %s%s  %7s", ref, strings.Repeat(" ", max(wide-textWidth(ref), 0)), tokensWord(m.ContextWindow))
+	ref := term.CleanLine(m.Ref)
+	line := fmt.Sprintf("  %s%s  %7s", ref, strings.Repeat(" ", max(wide-term.Width(ref), 0)), tokensWord(m.ContextWindow))
 	switch {
 	case m.Simulated:
 		line += "     free"
@@ -302,14 +304,14 @@ func priceOf(p *pricing.Price) *priceJSON {
 	return j
 }
 
-func (p *process) printModelsJSON(cfg *config, chosen models.Detection, list []models.Standing) error {
-	out := modelsJSON{Model: redact(chosen.Model), Source: chosen.Source, PricesDate: pricing.Default().Date(), Providers: []standingJSON{}}
+func (p *process) printModelsJSON(cfg *conf.Config, chosen models.Detection, list []models.Standing) error {
+	out := modelsJSON{Model: term.Redact(chosen.Model), Source: chosen.Source, PricesDate: pricing.Default().Date(), Providers: []standingJSON{}}
 	table, _ := usedCatalogue(cfg.Catalogue) // one that cannot be read has been warned of
 	out.CatalogueDate = table.Date()
 	for i := range list {
 		s := &list[i]
 		st := standingJSON{
-			Provider: s.Provider, Ready: s.Ready, Why: cleanLine(s.Why), Next: cleanLine(s.Next), Key: s.Key, Region: s.Region, Models: []knownJSON{},
+			Provider: s.Provider, Ready: s.Ready, Why: term.CleanLine(s.Why), Next: term.CleanLine(s.Next), Key: s.Key, Region: s.Region, Models: []knownJSON{},
 		}
 		for _, m := range s.Models {
 			k := knownJSON{Ref: m.Ref, Usual: m.Usual, Simulated: m.Simulated, ContextWindow: m.ContextWindow}
@@ -322,5 +324,5 @@ func (p *process) printModelsJSON(cfg *config, chosen models.Detection, list []m
 	if err != nil {
 		return err
 	}
-	return p.print(string(cleanJSON(nil, line)) + "\n")
+	return p.Print(string(term.CleanJSON(nil, line)) + "\n")
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model/demo"
 	"github.com/braidrun/braid/models"
@@ -176,7 +177,7 @@ func TestFallbackFlags(t *testing.T) {
 		{args: []string{"--fallback", "demo:tour", "--fallback-on", ""}, code: event.ErrInvalid.Info().Exit, said: "for no failure"},
 	} {
 		p, out, errs := testProcess(t, nil, append([]string{"run", "--trace", "-q", "-m", "demo:assistant", "hi"}, tc.args...)...)
-		p.openRef, p.stdin = open, strings.NewReader("y\n")
+		p.openRef, p.Stdin = open, strings.NewReader("y\n")
 		code := p.run(t.Context())
 		if code != tc.code || !strings.Contains(errs.String(), tc.said) {
 			t.Errorf("%v: %d, want %d and %q\n%s\n%s", tc.args, code, tc.code, tc.said, out, errs)
@@ -245,7 +246,7 @@ func TestModelsThatClientsMayName(t *testing.T) {
 		}
 	}
 	p, _, _ := real(t, map[string]string{"ANTHROPIC_API_KEY": "k"})
-	a, err := p.openAgents(t.Context(), &config{settings: settings{Model: "anthropic:claude-sonnet-5-5", Tools: "none"}}, slog.New(slog.DiscardHandler))
+	a, err := p.openAgents(t.Context(), &conf.Config{Settings: conf.Settings{Model: "anthropic:claude-sonnet-5-5", Tools: "none"}}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

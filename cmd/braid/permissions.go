@@ -17,13 +17,15 @@ import (
 	"time"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 )
 
-func permissionsCommand(p *process) command {
-	return command{
-		name: "permissions", args: "[forget ID|TOOL|all]", short: "list what you have allowed for longer, and take it back",
-		about: `Where --ask names a tool, each of its calls waits for your yes. What you have
+func permissionsCommand(p *process) conf.Command {
+	return conf.Command{
+		Name: "permissions", Args: "[forget ID|TOOL|all]", Short: "list what you have allowed for longer, and take it back",
+		About: `Where --ask names a tool, each of its calls waits for your yes. What you have
 answered with "a" (always) is kept in the data folder, and listed here: its ID, the
 tool, the arguments that it holds for, and since when. forget takes one back, or all.
 With --conversation the same of what you have answered with "c": the tools that this
@@ -32,50 +34,50 @@ conversation may call; forget takes a tool back, or all.
 --allow, --ask and --deny take names of tools and patterns: * stands for any letters,
 ? for one. A name counts before a pattern, the pattern with more letters before that
 with fewer, and among equals deny before ask before allow. What nothing fits runs.`,
-		examples: []example{
-			{`braid run --ask "*" --allow "get_*" "…"`, "be asked for everything but reading"},
-			{`braid chat --deny "delete_*"`, "let nothing be deleted"},
-			{"braid permissions", "what is allowed always"},
-			{"braid permissions forget 3f2a", "be asked again"},
-			{"braid permissions --conversation latest", "what is allowed in the newest conversation"},
-			{"braid permissions forget delete_file --conversation latest", "be asked again there"},
+		Examples: []conf.Example{
+			{Line: `braid run --ask "*" --allow "get_*" "…"`, Says: "be asked for everything but reading"},
+			{Line: `braid chat --deny "delete_*"`, Says: "let nothing be deleted"},
+			{Line: "braid permissions", Says: "what is allowed always"},
+			{Line: "braid permissions forget 3f2a", Says: "be asked again"},
+			{Line: "braid permissions --conversation latest", Says: "what is allowed in the newest conversation"},
+			{Line: "braid permissions forget delete_file --conversation latest", Says: "be asked again there"},
 		},
-		options: true, some: []string{"data"},
-		flags: []flagSpec{
-			{name: "json", help: "write one JSON object on each line"},
-			{name: "conversation", value: "ID", help: "what is allowed in this conversation: the beginning of its ID, or latest"},
+		Options: true, Some: []string{"data"},
+		Flags: []conf.Flag{
+			{Name: "json", Help: "write one JSON object on each line"},
+			{Name: "conversation", Value: "ID", Help: "what is allowed in this conversation: the beginning of its ID, or latest"},
 		},
-		run: func(ctx context.Context, in *invocation) error { return permissions(ctx, p, in) },
+		Run: func(ctx context.Context, in *conf.Invocation) error { return permissions(ctx, p, in) },
 	}
 }
 
 // permissions is the command.
-func permissions(ctx context.Context, p *process, in *invocation) error {
-	cfg, err := p.configOf(in)
+func permissions(ctx context.Context, p *process, in *conf.Invocation) error {
+	cfg, err := p.Config(in)
 	if err != nil {
 		return err
 	}
-	if id, of := in.flags["conversation"]; of {
+	if id, of := in.Flags["conversation"]; of {
 		return p.conversationGrants(ctx, cfg, in, id)
 	}
 	kept := grantsIn(cfg.Data)
 	switch {
-	case len(in.args) == 0:
-		return p.listGrants(kept, in.on("json"))
-	case in.args[0] == "forget" && len(in.args) == 2:
-		n, err := kept.forget(in.args[1])
+	case len(in.Args) == 0:
+		return p.listGrants(kept, in.On("json"))
+	case in.Args[0] == "forget" && len(in.Args) == 2:
+		n, err := kept.forget(in.Args[1])
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(p.stdout, "%d taken back\n", n)
-		return outputError(err)
+		_, err = fmt.Fprintf(p.Stdout, "%d taken back\n", n)
+		return term.OutputError(err)
 	default:
-		return invalid("braid permissions lists, braid permissions forget ID takes back", "braid permissions takes nothing, or forget and an ID")
+		return term.Invalid("braid permissions lists, braid permissions forget ID takes back", "braid permissions takes nothing, or forget and an ID")
 	}
 }
 
 // conversationGrants lists and takes back what one conversation may do.
-func (p *process) conversationGrants(ctx context.Context, cfg *config, in *invocation, id string) error {
+func (p *process) conversationGrants(ctx context.Context, cfg *conf.Config, in *conf.Invocation, id string) error {
 	store, err := p.openStore(cfg)
 	if err != nil {
 		return err
@@ -87,12 +89,12 @@ func (p *process) conversationGrants(ctx context.Context, cfg *config, in *invoc
 	}
 	conv := braid.Open(store, found.ID)
 	switch {
-	case len(in.args) == 2 && in.args[0] == "forget":
-		tool := in.args[1]
+	case len(in.Args) == 2 && in.Args[0] == "forget":
+		tool := in.Args[1]
 		if tool == "all" {
 			tool = ""
 		}
-		n, err := conv.Revoke(ctx, tool, braid.For(tenant, ""))
+		n, err := conv.Revoke(ctx, tool, braid.For(conf.Tenant, ""))
 		if err != nil {
 			return err
 		}
@@ -102,10 +104,10 @@ func (p *process) conversationGrants(ctx context.Context, cfg *config, in *invoc
 				Hint: "braid permissions --conversation ID lists the tools",
 			}
 		}
-		_, err = fmt.Fprintf(p.stdout, "%d taken back\n", n)
-		return outputError(err)
-	case len(in.args) > 0:
-		return invalid("braid permissions --conversation ID lists, braid permissions forget TOOL --conversation ID takes back",
+		_, err = fmt.Fprintf(p.Stdout, "%d taken back\n", n)
+		return term.OutputError(err)
+	case len(in.Args) > 0:
+		return term.Invalid("braid permissions --conversation ID lists, braid permissions forget TOOL --conversation ID takes back",
 			"braid permissions takes nothing, or forget and a tool")
 	}
 	list, err := conv.Grants(ctx)
@@ -114,8 +116,8 @@ func (p *process) conversationGrants(ctx context.Context, cfg *config, in *invoc
 	}
 	var b bytes.Buffer
 	for i := range list {
-		if !in.on("json") {
-			fmt.Fprintln(&b, cleanLine(list[i].Tool))
+		if !in.On("json") {
+			fmt.Fprintln(&b, term.CleanLine(list[i].Tool))
 			continue
 		}
 		row, err := json.Marshal(struct {
@@ -127,11 +129,11 @@ func (p *process) conversationGrants(ctx context.Context, cfg *config, in *invoc
 		}
 		b.Write(append(row, '\n'))
 	}
-	if len(list) == 0 && !in.on("json") {
-		fmt.Fprintln(p.stderr, "Nothing is allowed in this conversation.")
+	if len(list) == 0 && !in.On("json") {
+		fmt.Fprintln(p.Stderr, "Nothing is allowed in this conversation.")
 	}
-	_, err = p.stdout.Write(b.Bytes())
-	return outputError(err)
+	_, err = p.Stdout.Write(b.Bytes())
+	return term.OutputError(err)
 }
 
 func (p *process) listGrants(kept *fileGrants, asJSON bool) error {
@@ -157,13 +159,13 @@ func (p *process) listGrants(kept *fileGrants, asJSON bool) error {
 		if !g.AnyArgs {
 			args = string(g.Args)
 		}
-		fmt.Fprintf(&b, "%s\t%s\t%s\t%s\n", grantID(g), cleanLine(g.Tool), cleanLine(args), g.At.Local().Format(time.DateTime))
+		fmt.Fprintf(&b, "%s\t%s\t%s\t%s\n", grantID(g), term.CleanLine(g.Tool), term.CleanLine(args), g.At.Local().Format(time.DateTime))
 	}
 	if len(list) == 0 && !asJSON {
-		fmt.Fprintln(p.stderr, "Nothing is allowed for always.")
+		fmt.Fprintln(p.Stderr, "Nothing is allowed for always.")
 	}
-	_, err = p.stdout.Write(b.Bytes())
-	return outputError(err)
+	_, err = p.Stdout.Write(b.Bytes())
+	return term.OutputError(err)
 }
 
 // grantID names a grant, to type the beginning of.
@@ -326,7 +328,7 @@ func without(list []braid.Grant, id string) ([]braid.Grant, error) {
 			Kind: event.ErrNotFound, Message: "nothing that is allowed has an ID that begins so", Hint: "braid permissions lists the IDs",
 		}
 	case n > 1 && id != "all":
-		return list, invalid("give more of the ID", "several IDs begin so")
+		return list, term.Invalid("give more of the ID", "several IDs begin so")
 	default:
 		return left, nil
 	}
@@ -334,7 +336,7 @@ func without(list []braid.Grant, id string) ([]braid.Grant, error) {
 
 // permitParts are the agent's permissions; none where nothing was said. life is that of the tenant whose
 // agent it is; empty means the command's own conversations.
-func permitParts(s *settings, life string) []braid.Part {
+func permitParts(s *conf.Settings, life string) []braid.Part {
 	p := s.Permit
 	if len(p.Allow)+len(p.Ask)+len(p.Deny) == 0 {
 		return nil
@@ -345,7 +347,7 @@ func permitParts(s *settings, life string) []braid.Part {
 
 // keptGrants gives the store of what users allow for always, bound to the life of the tenant whose agent
 // it is. It is nil without a data folder: then a permission lasts as long as the agent.
-func keptGrants(s *settings, life string) braid.Grants {
+func keptGrants(s *conf.Settings, life string) braid.Grants {
 	if s.Ephemeral || s.Data == "" {
 		return nil
 	}
@@ -353,7 +355,7 @@ func keptGrants(s *settings, life string) braid.Grants {
 }
 
 // idlePatterns are those that hold nothing back, because no tool is called so.
-func idlePatterns(s *settings, agent *braid.Agent) []string {
+func idlePatterns(s *conf.Settings, agent *braid.Agent) []string {
 	var names []string
 	for _, t := range agent.Tools() {
 		names = append(names, t.Spec().Name)

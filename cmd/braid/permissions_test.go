@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/event"
 )
 
 func TestGrantsInAFile(t *testing.T) {
 	t.Parallel()
 	ctx, dir := t.Context(), t.TempDir()+"/data"
-	call := braid.Grant{Tenant: tenant, User: "ann", Agent: "a", Tool: "rm", Args: json.RawMessage(`{"a":"<&>"}`)}
+	call := braid.Grant{Tenant: conf.Tenant, User: "ann", Agent: "a", Tool: "rm", Args: json.RawMessage(`{"a":"<&>"}`)}
 	is := func(want bool, g braid.Grant) {
 		t.Helper()
 		got, err := grantsIn(dir).Granted(ctx, g)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/journal/postgres"
@@ -17,10 +19,10 @@ import (
 
 // postgresEnv holds the address of the database that a server keeps things in. There may
 // be a password in it, so it is a secret: nothing shows it.
-const postgresEnv = envPrefix + "POSTGRES_URL"
+const postgresEnv = conf.EnvPrefix + "POSTGRES_URL"
 
 // connectionsEnv bounds a server's connections to it.
-const connectionsEnv = envPrefix + "POSTGRES_CONNECTIONS"
+const connectionsEnv = conf.EnvPrefix + "POSTGRES_CONNECTIONS"
 
 const (
 	// defaultConnections lets ten servers share a database that allows 100 connections, of which
@@ -30,16 +32,16 @@ const (
 )
 
 // connectionFlag says how many connections a server has.
-var connectionFlag = flagSpec{
-	name: "postgres-connections", value: "N",
-	help: "most connections of this server to the database (" + connectionsEnv + ", else pool_max_conns of the address, else 8)",
+var connectionFlag = conf.Flag{
+	Name: "postgres-connections", Value: "N",
+	Help: "most connections of this server to the database (" + connectionsEnv + ", else pool_max_conns of the address, else 8)",
 }
 
 // connections splits a server's connections to its database between the journal and the rest.
-func (p *process) connections(in *invocation, address string) (forJournal, forService int, err error) {
-	named, text := "--postgres-connections", in.flags["postgres-connections"]
+func (p *process) connections(in *conf.Invocation, address string) (forJournal, forService int, err error) {
+	named, text := "--postgres-connections", in.Flags["postgres-connections"]
 	if text == "" {
-		named, text = connectionsEnv, p.getenv(connectionsEnv)
+		named, text = connectionsEnv, p.Getenv(connectionsEnv)
 	}
 	n := database.PoolOf(address, defaultConnections)
 	if text != "" {
@@ -49,7 +51,7 @@ func (p *process) connections(in *invocation, address string) (forJournal, forSe
 		if text == "" {
 			named, text = "pool_max_conns of the database's address", strconv.Itoa(n)
 		}
-		return 0, 0, invalid("give a whole number from 2 to 1000", "%s: %q is no number of connections", named, fit(text, 40))
+		return 0, 0, term.Invalid("give a whole number from 2 to 1000", "%s: %q is no number of connections", named, term.Fit(text, 40))
 	}
 	forService = max(n*3/8, 1)
 	return n - forService, forService, nil
@@ -59,17 +61,17 @@ func (p *process) connections(in *invocation, address string) (forJournal, forSe
 const mostAddress = 64 << 10
 
 // postgresFlags say where the database is.
-func postgresFlags() []flagSpec {
-	return []flagSpec{
-		{name: "postgres", value: "URL", help: "keep everything in this PostgreSQL database; a password belongs into " + postgresEnv + " or a file"},
-		{name: "postgres-file", value: "FILE", help: "file that holds the address of the database (" + postgresEnv + ")"},
+func postgresFlags() []conf.Flag {
+	return []conf.Flag{
+		{Name: "postgres", Value: "URL", Help: "keep everything in this PostgreSQL database; a password belongs into " + postgresEnv + " or a file"},
+		{Name: "postgres-file", Value: "FILE", Help: "file that holds the address of the database (" + postgresEnv + ")"},
 	}
 }
 
 // archivePostgresFlags are postgresFlags for those who look around.
-func archivePostgresFlags() []flagSpec {
+func archivePostgresFlags() []conf.Flag {
 	flags := postgresFlags()
-	flags[0].help = `look in this PostgreSQL database; "env" is the one that ` + postgresEnv + " names"
+	flags[0].Help = `look in this PostgreSQL database; "env" is the one that ` + postgresEnv + " names"
 	return flags
 }
 
@@ -78,13 +80,13 @@ var passwordInWords = lazyre.New(`(?i)(^|[\s?&])(ssl)?password\s*=`)
 
 // postgresAddress is where the database is, empty where it is to be none. The variable is
 // asked where ambient is set and no flag says otherwise.
-func (p *process) postgresAddress(in *invocation, ambient bool) (secret.Secret, error) {
-	flag, file := in.flags["postgres"], in.flags["postgres-file"]
+func (p *process) postgresAddress(in *conf.Invocation, ambient bool) (secret.Secret, error) {
+	flag, file := in.Flags["postgres"], in.Flags["postgres-file"]
 	switch {
 	case flag != "" && file != "":
-		return secret.Secret{}, invalid("leave one of them out", "--postgres and --postgres-file are both given")
+		return secret.Secret{}, term.Invalid("leave one of them out", "--postgres and --postgres-file are both given")
 	case file != "":
-		data, err := readLimited(file, mostAddress)
+		data, err := conf.ReadLimited(file, mostAddress)
 		e := &event.Error{Kind: event.ErrPermission, Message: "the file with the database's address cannot be read", Err: err}
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -96,14 +98,14 @@ func (p *process) postgresAddress(in *invocation, ambient bool) (secret.Secret, 
 		}
 		address := secret.New(string(data))
 		if address.Empty() {
-			return secret.Secret{}, invalid("write the address in it: postgres://role:password@host/database",
+			return secret.Secret{}, term.Invalid("write the address in it: postgres://role:password@host/database",
 				"the file with the database's address is empty")
 		}
 		return address, nil
 	case flag == "env" || flag == "" && ambient:
-		address := secret.New(p.getenv(postgresEnv))
+		address := secret.New(p.Getenv(postgresEnv))
 		if address.Empty() && flag != "" {
-			return secret.Secret{}, invalid("set it: postgres://role:password@host/database", "%s is not set", postgresEnv)
+			return secret.Secret{}, term.Invalid("set it: postgres://role:password@host/database", "%s is not set", postgresEnv)
 		}
 		return address, nil
 	case flag == "":
@@ -116,7 +118,7 @@ func (p *process) postgresAddress(in *invocation, ambient bool) (secret.Secret, 
 		has = has || set
 	}
 	if has {
-		return secret.Secret{}, invalid("set "+postgresEnv+", or name a file with --postgres-file; libpq's ~/.pgpass is read, too",
+		return secret.Secret{}, term.Invalid("set "+postgresEnv+", or name a file with --postgres-file; libpq's ~/.pgpass is read, too",
 			"a password on a command line can be read by everybody on this machine")
 	}
 	return secret.New(flag), nil

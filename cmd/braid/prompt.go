@@ -8,18 +8,19 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 )
 
 // promptLimit bounds what is read from standard input as one prompt.
-const promptLimit = lineLimit
+const promptLimit = term.LineLimit
 
 // readPrompt gives the text of the prompt: the arguments joined by spaces,
 // each "-" replaced by what standard input holds. Without arguments standard
 // input is read if it is no terminal. fromStdin tells that it has been used up.
 func (p *process) readPrompt(args []string) (prompt string, fromStdin bool, err error) {
 	if len(args) == 0 {
-		if isTerminal(p.stdin) {
+		if term.IsTerminal(p.Stdin) {
 			return "", false, noPrompt()
 		}
 		args = []string{"-"}
@@ -46,12 +47,12 @@ func (p *process) readPrompt(args []string) (prompt string, fromStdin bool, err 
 }
 
 func noPrompt() error {
-	return invalid(`write it behind the command: braid run "What is 6 times 7?"; or pipe it in`, "there is no prompt")
+	return term.Invalid(`write it behind the command: braid run "What is 6 times 7?"; or pipe it in`, "there is no prompt")
 }
 
 // readStdin reads standard input to its end.
 func (p *process) readStdin() (string, error) {
-	data, err := io.ReadAll(io.LimitReader(p.stdin, promptLimit+1))
+	data, err := io.ReadAll(io.LimitReader(p.Stdin, promptLimit+1))
 	switch {
 	case errors.Is(err, os.ErrClosed), errors.Is(err, os.ErrInvalid):
 		return "", nil
@@ -83,6 +84,6 @@ func checkText(what, s string) error {
 			}
 		}
 	}
-	return invalid("convert it first, for example with: iconv -f SHIFT_JIS -t UTF-8",
+	return term.Invalid("convert it first, for example with: iconv -f SHIFT_JIS -t UTF-8",
 		"%s is not UTF-8 text (byte %d)", what, at+1)
 }

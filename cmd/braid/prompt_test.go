@@ -11,7 +11,7 @@ import (
 func TestPromptTooLarge(t *testing.T) {
 	t.Parallel()
 	p, _, _ := testProcess(t, nil)
-	p.stdin = strings.NewReader(strings.Repeat("x", promptLimit+1))
+	p.Stdin = strings.NewReader(strings.Repeat("x", promptLimit+1))
 	if _, _, err := p.readPrompt(nil); !errors.Is(err, event.ErrTooLarge) {
 		t.Errorf("got %v", err)
 	}

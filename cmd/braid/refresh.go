@@ -18,6 +18,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/models"
 	"github.com/braidrun/braid/pricing"
@@ -32,7 +34,7 @@ func readCatalogue(path string) (*pricing.Table, error) {
 	if path == "" {
 		return nil, nil //nolint:nilnil // the nil table has no prices
 	}
-	data, err := readLimited(path, pricing.MaxTable)
+	data, err := conf.ReadLimited(path, pricing.MaxTable)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil //nolint:nilnil // the same
@@ -114,7 +116,7 @@ func (f fetcher) get(ctx context.Context, u *url.URL) ([]byte, error) {
 	defer cancel()
 	failed := func(kind event.ErrorKind, what string, err error) error {
 		return &event.Error{
-			Kind: kind, Message: fmt.Sprintf("the catalogue at %s cannot be fetched: %s", cleanLine(u.Host), what),
+			Kind: kind, Message: fmt.Sprintf("the catalogue at %s cannot be fetched: %s", term.CleanLine(u.Host), what),
 			Hint: "check the address, or fetch it yourself and name the file", Err: err,
 		}
 	}
@@ -153,7 +155,7 @@ func reason(ctx context.Context, err error) string {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err
 	}
-	return cleanLine(fit(err.Error(), 120))
+	return term.CleanLine(term.Fit(err.Error(), 120))
 }
 
 // source reads a catalogue from a file or an address. page is the address that is kept, without
@@ -165,7 +167,7 @@ func (f fetcher) source(ctx context.Context, from string) (data []byte, page str
 	}
 	u, err := url.Parse(from)
 	if err != nil || !fetchable(u) {
-		return nil, "", invalid("name an https address, an http address of this machine, or a file",
+		return nil, "", term.Invalid("name an https address, an http address of this machine, or a file",
 			"--refresh: the address is not one to fetch from")
 	}
 	if data, err = f.get(ctx, u); err != nil {
@@ -185,8 +187,8 @@ func readCatalogueFile(path string) ([]byte, error) {
 	case err != nil || !info.Mode().IsRegular():
 		return nil, &event.Error{Kind: event.ErrInvalid, Message: "the catalogue is no file", Hint: "name a file, or an https address", Err: err}
 	}
-	data, err := readLimited(path, pricing.MaxCatalogue)
-	if errors.Is(err, errTooLarge) {
+	data, err := conf.ReadLimited(path, pricing.MaxCatalogue)
+	if errors.Is(err, conf.ErrTooLarge) {
 		return nil, &event.Error{
 			Kind: event.ErrTooLarge, Message: "the catalogue is larger than 16 MiB", Hint: "check the file that --refresh names", Err: err,
 		}
@@ -225,22 +227,22 @@ type changeJSON struct {
 }
 
 // refreshModels reads a catalogue, shows what it changes, and keeps it for later runs.
-func (p *process) refreshModels(ctx context.Context, in *invocation, f fetcher) error {
-	cfg, err := p.configOf(in)
+func (p *process) refreshModels(ctx context.Context, in *conf.Invocation, f fetcher) error {
+	cfg, err := p.Config(in)
 	if err != nil {
 		return err
 	}
-	if len(in.args) > 0 {
-		return invalid("braid models --refresh refreshes all providers at once", "--refresh goes with no provider")
+	if len(in.Args) > 0 {
+		return term.Invalid("braid models --refresh refreshes all providers at once", "--refresh goes with no provider")
 	}
-	path := cataloguePath(cfg.file)
+	path := conf.CataloguePath(cfg.File)
 	if path == "" {
-		return invalid("name a configuration file with --config; the catalogue is kept beside it", "there is no folder for settings")
+		return term.Invalid("name a configuration file with --config; the catalogue is kept beside it", "there is no folder for settings")
 	}
 	if err := ours(path); err != nil {
 		return err
 	}
-	from := in.flags["refresh"]
+	from := in.Flags["refresh"]
 	data, page, err := f.source(ctx, from)
 	if err != nil {
 		return err
@@ -249,7 +251,7 @@ func (p *process) refreshModels(ctx context.Context, in *invocation, f fetcher) 
 	if err != nil {
 		return err
 	}
-	now := p.now()
+	now := p.Now()
 	if built, err := time.Parse(time.DateOnly, pricing.Default().Date()); err == nil && now.Before(built) {
 		now = built // a catalogue that is older than the built-in table is not used
 	}
@@ -262,20 +264,20 @@ func (p *process) refreshModels(ctx context.Context, in *invocation, f fetcher) 
 		before = nil // it cannot be read, so it is written anew
 	}
 	over, changes := pricing.Default().With(before).Refresh(list, now)
-	out := &refreshed{From: cleanLine(redact(from)), File: path, Date: over.Date(), LeftOut: list.LeftOut, Changes: []changeJSON{}, changes: changes}
+	out := &refreshed{From: term.CleanLine(term.Redact(from)), File: path, Date: over.Date(), LeftOut: list.LeftOut, Changes: []changeJSON{}, changes: changes}
 	if page != "" {
-		out.From = cleanLine(redact(page))
+		out.From = term.CleanLine(term.Redact(page))
 	}
-	if !in.on("dry-run") && (before != nil || len(over.Models())+len(over.Embeddings()) > 0) {
+	if !in.On("dry-run") && (before != nil || len(over.Models())+len(over.Embeddings()) > 0) {
 		if err := writeCatalogue(path, before.With(over)); err != nil {
 			return err
 		}
 		out.Written = true
 	}
-	if in.on("json") {
+	if in.On("json") {
 		return p.printRefreshedJSON(out)
 	}
-	return p.print(refreshedText(out, in.on("dry-run")))
+	return p.Print(refreshedText(out, in.On("dry-run")))
 }
 
 // ours refuses a file that somebody else has written.
@@ -293,7 +295,7 @@ func ours(path string) error {
 	}
 	if err != nil || !bytes.Equal(head, []byte(catalogueHead)) {
 		return &event.Error{
-			Kind: event.ErrConflict, Message: "the file " + cleanLine(path) + " was not written by braid models --refresh",
+			Kind: event.ErrConflict, Message: "the file " + term.CleanLine(path) + " was not written by braid models --refresh",
 			Hint: "move it away; a table of your own goes with --prices", Err: err,
 		}
 	}
@@ -309,13 +311,13 @@ func writeCatalogue(path string, table *pricing.Table) error {
 	cannot := func(err error) error {
 		return &event.Error{
 			Kind: event.ErrPermission, Message: "the catalogue of models cannot be kept",
-			Hint: "let this user write " + cleanLine(filepath.Dir(path)), Err: err,
+			Hint: "let this user write " + term.CleanLine(filepath.Dir(path)), Err: err,
 		}
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return cannot(err)
 	}
-	next, err := os.CreateTemp(filepath.Dir(path), "."+catalogueFile+".*")
+	next, err := os.CreateTemp(filepath.Dir(path), "."+conf.CatalogueFile+".*")
 	if err != nil {
 		return cannot(err)
 	}
@@ -342,7 +344,7 @@ func (p *process) printRefreshedJSON(out *refreshed) error {
 	if err != nil {
 		return err
 	}
-	return p.print(string(cleanJSON(nil, line)) + "\n")
+	return p.Print(string(term.CleanJSON(nil, line)) + "\n")
 }
 
 // mostChanges is how many changes of a kind are shown to people.
@@ -362,7 +364,7 @@ func refreshedText(out *refreshed, dry bool) string {
 			b.WriteString(titles[c.Kind] + "\n")
 		}
 		if count[c.Kind] <= mostChanges {
-			fmt.Fprintf(&b, "  %s%s\n", cleanLine(c.Model), changeWords(c))
+			fmt.Fprintf(&b, "  %s%s\n", term.CleanLine(c.Model), changeWords(c))
 		}
 		if last := i+1 == len(out.changes) || out.changes[i+1].Kind != c.Kind; last {
 			if more := count[c.Kind] - mostChanges; more > 0 {
@@ -381,7 +383,7 @@ func refreshedText(out *refreshed, dry bool) string {
 	}
 	switch {
 	case out.Written:
-		fmt.Fprintf(&b, "%s is kept in %s\n", out.From, cleanLine(out.File))
+		fmt.Fprintf(&b, "%s is kept in %s\n", out.From, term.CleanLine(out.File))
 	case dry:
 		b.WriteString("nothing was written\n")
 	default:

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/pricing"
 )
@@ -35,17 +36,17 @@ func listFile(t *testing.T, text string) string {
 func anotherRun(t *testing.T, first *process, args ...string) (*process, *strings.Builder, *strings.Builder) {
 	t.Helper()
 	p, out, errs := real(t, map[string]string{"GROQ_API_KEY": "k"}, args...)
-	p.configDir, p.dataDir = first.configDir, first.dataDir
+	p.ConfigDir, p.DataDir = first.ConfigDir, first.DataDir
 	return p, out, errs
 }
 
 func keptCatalogue(t *testing.T, p *process) string {
 	t.Helper()
-	dir, err := p.configDir()
+	dir, err := p.ConfigDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return filepath.Join(dir, "braid", catalogueFile)
+	return filepath.Join(dir, "braid", conf.CatalogueFile)
 }
 
 func TestRefreshIsUsedByLaterRuns(t *testing.T) {
@@ -239,7 +240,7 @@ func TestRefreshFromAnAddress(t *testing.T) {
 			if strings.Contains(name, "silent") {
 				f.time = 50 * time.Millisecond
 			}
-			in := &invocation{cmd: new(command), options: map[string]string{}, flags: map[string]string{"refresh": tc.address}}
+			in := &conf.Invocation{Cmd: new(conf.Command), Options: map[string]string{}, Flags: map[string]string{"refresh": tc.address}}
 			err := p.refreshModels(t.Context(), in, f)
 			e, _ := errors.AsType[*event.Error](err)
 			if tc.want == "" && err != nil || tc.want != "" && (e == nil || e.Hint == "" || !strings.Contains(e.Message, tc.want)) {

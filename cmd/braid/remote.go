@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/client"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/printer"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/wire/native"
 )
@@ -21,9 +24,9 @@ type remote struct {
 	client *client.Client
 	// conv is empty until there is something to say.
 	conv string
-	show printer
+	show printer.Printer
 	ask  *asker
-	ints *interrupts
+	ints *term.Interrupts
 	// model is the one that the person asked for; empty is the server's.
 	model   string
 	schema  json.RawMessage
@@ -37,9 +40,9 @@ type remote struct {
 }
 
 // openRemote finds the server and, where one is to be gone on with, the conversation.
-func (p *process) openRemote(ctx context.Context, cfg *config, in *invocation) (*remote, error) {
-	address := in.flags["server"]
-	token, err := p.findToken(cfg, in.flags["token-file"], address)
+func (p *process) openRemote(ctx context.Context, cfg *conf.Config, in *conf.Invocation) (*remote, error) {
+	address := in.Flags["server"]
+	token, err := p.FindToken(cfg, in.Flags["token-file"], address)
 	if err != nil {
 		return nil, err
 	}
@@ -48,15 +51,15 @@ func (p *process) openRemote(ctx context.Context, cfg *config, in *invocation) (
 		return nil, err
 	}
 	r := &remote{client: c, timeout: cfg.Timeout, schema: cfg.Schema, simulated: func(model string) {
-		screen := p.newScreen(p.stderr, cfg.Color)
-		line := cleanLine(model) + " is a simulated model: its words follow a script, its tools are real, nothing is charged."
-		_, _ = p.stderr.Write(append(screen.paint(nil, yellow, line), '\n')) // who cannot be told sees it in the summary
+		screen := p.NewScreen(p.Stderr, cfg.Color)
+		line := term.CleanLine(model) + " is a simulated model: its words follow a script, its tools are real, nothing is charged."
+		_, _ = p.Stderr.Write(append(screen.Paint(nil, term.Yellow, line), '\n')) // who cannot be told sees it in the summary
 	}}
-	r.limits = cfg.remoteLimits()
-	if cfg.values["model"].source != "default" {
+	r.limits = cfg.RemoteLimits()
+	if cfg.Values["model"].Source != "default" {
 		r.model = cfg.Model
 	}
-	id, goesOn := in.flags["continue"]
+	id, goesOn := in.Flags["continue"]
 	if !goesOn {
 		return r, nil
 	}
@@ -77,7 +80,7 @@ func (p *process) openRemote(ctx context.Context, cfg *config, in *invocation) (
 // turn runs one input to its end. The error is that of the run, or of the output; the
 // summary has been shown in either case.
 func (r *remote) turn(ctx context.Context, input string, fresh bool) error {
-	ctx, release := r.ints.guard(ctx)
+	ctx, release := r.ints.Guard(ctx)
 	defer release()
 	if err := r.prepare(ctx, fresh); err != nil {
 		return err
@@ -89,7 +92,7 @@ func (r *remote) turn(ctx context.Context, input string, fresh bool) error {
 
 // retry continues the conversation's newest run, which failed, to its end.
 func (r *remote) retry(ctx context.Context) error {
-	ctx, release := r.ints.guard(ctx)
+	ctx, release := r.ints.Guard(ctx)
 	defer release()
 	run := r.run
 	if run == "" && r.conv != "" {
@@ -125,27 +128,27 @@ func (r *remote) through(ctx context.Context, begin func(client.RunOptions) iter
 	}
 	if ctx.Err() != nil {
 		r.leave(t.run)
-		if r.ints.interrupted() {
-			err = errInterrupted
+		if r.ints.Interrupted() {
+			err = term.ErrInterrupted
 		}
 	}
 	switch {
 	case errors.Is(err, io.EOF):
 		r.leave(t.run)
 		err = errNobody(&t.asked)
-	case errors.Is(err, errAborted):
+	case errors.Is(err, term.ErrAborted):
 		r.leave(t.run)
-		err = errInterrupted
+		err = term.ErrInterrupted
 	}
 	sum.Conversation, sum.Kept = r.conv, true
 	if err != nil {
-		sum.Exit = kindOf(err).Info().Exit
+		sum.Exit = term.KindOf(err).Info().Exit
 		if !errors.As(err, &sum.Error) {
-			sum.Error = &event.Error{Kind: kindOf(err), Message: kindOf(err).Info().Meaning}
+			sum.Error = &event.Error{Kind: term.KindOf(err), Message: term.KindOf(err).Info().Meaning}
 		}
 	}
-	if showErr := r.show.end(sum); showErr != nil {
-		return outputError(showErr)
+	if showErr := r.show.End(sum); showErr != nil {
+		return term.OutputError(showErr)
 	}
 	return err
 }
@@ -168,8 +171,8 @@ func (r *remote) prepare(ctx context.Context, fresh bool) error {
 // follow shows a run's frames as the events that they came from.
 func (r *remote) follow(
 	ctx context.Context, t *translation, frames func(func(native.Frame, error) bool),
-) (sum *summary, err error) {
-	sum = &summary{Kind: "result"}
+) (sum *printer.Summary, err error) {
+	sum = &printer.Summary{Kind: "result"}
 	begun := time.Now()
 	defer func() { sum.Duration = time.Since(begun) }()
 	for f, err := range frames {
@@ -178,8 +181,8 @@ func (r *remote) follow(
 			r.simulated(init.Model)
 		}
 		for _, e := range t.events(f) {
-			if showErr := r.show.event(e); showErr != nil {
-				return sum, outputFailed{outputError(showErr)}
+			if showErr := r.show.Event(e); showErr != nil {
+				return sum, outputFailed{term.OutputError(showErr)}
 			}
 		}
 		t.fill(sum, f)
@@ -363,7 +366,7 @@ func usageOf(u *native.Usage) event.Usage {
 }
 
 // fill puts what a frame says into the turn's summary.
-func (t *translation) fill(s *summary, f native.Frame) {
+func (t *translation) fill(s *printer.Summary, f native.Frame) {
 	s.Run, s.Simulated = t.run, t.simulated
 	switch f := f.(type) {
 	case *native.Init:

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/braidrun/braid/cmd/braid/internal/printer"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/wire/native"
 )
@@ -29,7 +30,7 @@ func TestFramesOfCostFallbackAndRedaction(t *testing.T) {
 		enc.Complete = complete
 		var back translation
 		var said []string
-		var sum summary
+		var sum printer.Summary
 		attempt := 0
 		for i, e := range events {
 			e.Seq, e.Epoch, e.N, e.Attempt = int64(i+1), 0, 0, 0

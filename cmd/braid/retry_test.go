@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/secret"
@@ -33,7 +34,7 @@ func TestRetryInAChat(t *testing.T) {
 	good := script("good", "rules:\n  - name: good\n    when: {user: [Ann]}\n    reply: Hello Ann.\n  - name: other\n    reply: Who?\n")
 	p, out, errs := testProcess(t, nil, "chat", "--model", bad)
 	p.openRef = nil // scripts in files
-	p.stdin = strings.NewReader("My name is Ann.\n/retry\n/model " + good + "\n/retry\n/retry\n")
+	p.Stdin = strings.NewReader("My name is Ann.\n/retry\n/model " + good + "\n/retry\n/retry\n")
 	if code := p.run(t.Context()); code != 0 {
 		t.Fatalf("%d, %s", code, errs)
 	}
@@ -77,7 +78,7 @@ func TestRetryInAChatWithAServer(t *testing.T) {
 	if err := svc.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	handler, err := server.New(server.Options{Service: svc, Token: secret.New("a-token"), Tenant: tenant}, nil)
+	handler, err := server.New(server.Options{Service: svc, Token: secret.New("a-token"), Tenant: conf.Tenant}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func TestRetryInAChatWithAServer(t *testing.T) {
 	})
 	chat := func(lines string, args ...string) (out, errs string) {
 		p, stdout, stderr := testProcess(t, map[string]string{"BRAID_TOKEN": "a-token"}, append([]string{"chat", "--server", far.URL}, args...)...)
-		p.stdin = strings.NewReader(lines)
+		p.Stdin = strings.NewReader(lines)
 		if code := p.run(t.Context()); code != 0 {
 			t.Fatalf("exit %d: %s", code, stderr)
 		}

@@ -3,12 +3,16 @@ package main
 import (
 	"context"
 	"io"
+
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/printer"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 )
 
-func runCommand(p *process) command {
-	return command{
-		name: "run", args: "PROMPT", short: "run an agent on one prompt and show the answer as it comes",
-		about: `The prompt is the arguments joined by spaces; "-" stands for standard input, and
+func runCommand(p *process) conf.Command {
+	return conf.Command{
+		Name: "run", Args: "PROMPT", Short: "run an agent on one prompt and show the answer as it comes",
+		About: `The prompt is the arguments joined by spaces; "-" stands for standard input, and
 without arguments a pipe is read. The answer is streamed with the model's
 thinking and a card for each tool call; away from a terminal it is plain text
 without colours. Where a tool asks a question, the answer is the next line of
@@ -20,57 +24,57 @@ run that was interrupted, or that waits for an answer, is taken to its end
 first, without a prompt it alone; what it has done is not done again. A word
 right behind --continue is an ID if a conversation's begins with it and it has
 6 characters or more; --continue=ID is one always.`,
-		examples: []example{
-			{`braid run "What is 6 times 7?"`, "ask; without a key a simulated model answers and says so"},
-			{`braid run --model demo:tour "Show me what you can do."`, "watch thinking, tools at once, a failure, a retry"},
-			{`answer=$(braid run -q "What is 6 times 7?")`, "the answer alone, for a script"},
-			{`braid run "Sum this up:" - < notes.txt`, "text from a file behind the prompt"},
-			{`braid run --trace "…"`, "why each cycle went on, what it cost"},
-			{`braid run --json "…" | jq -r 'select(.kind=="result").text'`, "events for a program, the result last"},
-			{`yes | braid run "…"`, "say yes to whatever a tool asks"},
-			{`braid run --continue "And in dollars?"`, "go on with the newest conversation"},
-			{`braid run --continue`, "finish what was interrupted"},
-			{`braid run --record talk.jsonl "…"`, "record what the model says; --replay talk.jsonl plays it again"},
-			{`braid run --server http://127.0.0.1:7421 "…"`, "let a braid serve answer"},
+		Examples: []conf.Example{
+			{Line: `braid run "What is 6 times 7?"`, Says: "ask; without a key a simulated model answers and says so"},
+			{Line: `braid run --model demo:tour "Show me what you can do."`, Says: "watch thinking, tools at once, a failure, a retry"},
+			{Line: `answer=$(braid run -q "What is 6 times 7?")`, Says: "the answer alone, for a script"},
+			{Line: `braid run "Sum this up:" - < notes.txt`, Says: "text from a file behind the prompt"},
+			{Line: `braid run --trace "…"`, Says: "why each cycle went on, what it cost"},
+			{Line: `braid run --json "…" | jq -r 'select(.kind=="result").text'`, Says: "events for a program, the result last"},
+			{Line: `yes | braid run "…"`, Says: "say yes to whatever a tool asks"},
+			{Line: `braid run --continue "And in dollars?"`, Says: "go on with the newest conversation"},
+			{Line: `braid run --continue`, Says: "finish what was interrupted"},
+			{Line: `braid run --record talk.jsonl "…"`, Says: "record what the model says; --replay talk.jsonl plays it again"},
+			{Line: `braid run --server http://127.0.0.1:7421 "…"`, Says: "let a braid serve answer"},
 		},
-		options: true,
-		flags:   append(append(append(outputFlags(), continueFlag(), schemaFlag()), tapeFlags()...), serverFlags()...),
-		run:     func(ctx context.Context, in *invocation) error { return runOnce(ctx, p, in) },
+		Options: true,
+		Flags:   append(append(append(outputFlags(), continueFlag(), schemaFlag()), tapeFlags()...), conf.ServerFlags()...),
+		Run:     func(ctx context.Context, in *conf.Invocation) error { return runOnce(ctx, p, in) },
 	}
 }
 
-func outputFlags() []flagSpec {
-	return []flagSpec{
-		{name: "json", help: "write one event as JSON on each line, and a last line of kind \"result\""},
-		{name: "quiet", short: "q", help: "write only the answer"},
+func outputFlags() []conf.Flag {
+	return []conf.Flag{
+		{Name: "json", Help: "write one event as JSON on each line, and a last line of kind \"result\""},
+		{Name: "quiet", Short: "q", Help: "write only the answer"},
 	}
 }
 
-func runOnce(ctx context.Context, p *process, in *invocation) error {
-	cfg, err := p.configOf(in)
+func runOnce(ctx context.Context, p *process, in *conf.Invocation) error {
+	cfg, err := p.Config(in)
 	if err != nil {
 		return err
 	}
 	if cfg.Schema, err = schemaOf(in); err != nil {
 		return err
 	}
-	if _, far := in.flags["server"]; far {
+	if _, far := in.Flags["server"]; far {
 		if err := noTape(in); err != nil {
 			return err
 		}
 		return p.runFar(ctx, cfg, in)
 	}
-	_, goesOn := in.flags["continue"]
-	_, replays := in.flags["replay"]
+	_, goesOn := in.Flags["continue"]
+	_, replays := in.Flags["replay"]
 	var prompt string
 	var fromStdin bool
-	if !goesOn && (!replays || len(in.args) > 0) {
-		if prompt, fromStdin, err = p.readPrompt(in.args); err != nil {
+	if !goesOn && (!replays || len(in.Args) > 0) {
+		if prompt, fromStdin, err = p.readPrompt(in.Args); err != nil {
 			return err
 		}
 	}
 	ints := p.watchSignals(1)
-	defer ints.stop()
+	defer ints.Stop()
 	tape, model, err := p.openTape(cfg, in)
 	if err != nil {
 		return err
@@ -78,7 +82,7 @@ func runOnce(ctx context.Context, p *process, in *invocation) error {
 	defer tape.done()
 	asks := tape.inputs()
 	if replays && prompt == "" && asks == nil {
-		if prompt, fromStdin, err = p.readPrompt(in.args); err != nil {
+		if prompt, fromStdin, err = p.readPrompt(in.Args); err != nil {
 			return err
 		}
 	}
@@ -87,11 +91,11 @@ func runOnce(ctx context.Context, p *process, in *invocation) error {
 		return err
 	}
 	defer place.close()
-	others, err := p.fallbacks(&cfg.settings, model, tape)
+	others, err := p.fallbacks(&cfg.Settings, model, tape)
 	if err != nil {
 		return err
 	}
-	crew, err := p.buildAgent(&cfg.settings, model, others, place.scratch)
+	crew, err := p.buildAgent(&cfg.Settings, model, others, place.scratch)
 	if err != nil {
 		return err
 	}
@@ -100,15 +104,15 @@ func runOnce(ctx context.Context, p *process, in *invocation) error {
 	if err != nil {
 		return err
 	}
-	if goesOn && (len(in.args) > 0 || len(open) == 0) {
-		if prompt, fromStdin, err = p.readPrompt(in.args); err != nil {
+	if goesOn && (len(in.Args) > 0 || len(open) == 0) {
+		if prompt, fromStdin, err = p.readPrompt(in.Args); err != nil {
 			return err
 		}
 	}
-	if err := p.saySimulated(&cfg.settings, crew); err != nil {
+	if err := p.saySimulated(&cfg.Settings, crew); err != nil {
 		return err
 	}
-	if err := tape.say(&cfg.settings); err != nil {
+	if err := tape.say(&cfg.Settings); err != nil {
 		return err
 	}
 
@@ -120,8 +124,8 @@ func runOnce(ctx context.Context, p *process, in *invocation) error {
 	if fromStdin {
 		t.ask.lines = nothingMore{}
 	} else {
-		t.ask.lines = &lateLines{open: func() lineReader { return p.newLineReader(ui.asks, ints) }}
-		defer t.ask.lines.close()
+		t.ask.lines = &lateLines{open: func() term.LineReader { return p.newLineReader(ui.asks, ints) }}
+		defer t.ask.lines.Close()
 	}
 	err = t.finishOpen(ctx, place, ui)
 	switch {
@@ -131,17 +135,17 @@ func runOnce(ctx context.Context, p *process, in *invocation) error {
 	case replays:
 		err = t.replayed(ctx, asks)
 	}
-	return tape.end(err, in.on("quiet"))
+	return tape.end(err, in.On("quiet"))
 }
 
 // runFar is the command against a server.
-func (p *process) runFar(ctx context.Context, cfg *config, in *invocation) error {
-	prompt, fromStdin, err := p.readPrompt(in.args)
+func (p *process) runFar(ctx context.Context, cfg *conf.Config, in *conf.Invocation) error {
+	prompt, fromStdin, err := p.readPrompt(in.Args)
 	if err != nil {
 		return err
 	}
 	ints := p.watchSignals(1)
-	defer ints.stop()
+	defer ints.Stop()
 	r, err := p.openRemote(ctx, cfg, in)
 	if err != nil {
 		return err
@@ -151,78 +155,78 @@ func (p *process) runFar(ctx context.Context, cfg *config, in *invocation) error
 	if fromStdin {
 		r.ask.lines = nothingMore{}
 	} else {
-		r.ask.lines = &lateLines{open: func() lineReader { return p.newLineReader(ui.asks, ints) }}
-		defer r.ask.lines.close()
+		r.ask.lines = &lateLines{open: func() term.LineReader { return p.newLineReader(ui.asks, ints) }}
+		defer r.ask.lines.Close()
 	}
 	return r.turn(ctx, prompt, false)
 }
 
 // ui is how a command shows a conversation.
 type ui struct {
-	show   printer
-	screen screen
-	out    *output
+	show   printer.Printer
+	screen term.Screen
+	out    *term.Output
 	// story is the printer where the story is told, nil otherwise.
-	story *story
+	story *printer.Transcript
 	// asks is where questions are written: among the answer, unless a program
 	// reads that.
 	asks io.Writer
 }
 
 // newUI follows --json, --quiet and the options on output.
-func (p *process) newUI(cfg *config, in *invocation) *ui {
-	s := p.newScreen(p.stdout, cfg.Color)
-	out := newOutput(p.stdout)
-	u := &ui{screen: s, out: out, asks: p.stderr}
+func (p *process) newUI(cfg *conf.Config, in *conf.Invocation) *ui {
+	s := p.NewScreen(p.Stdout, cfg.Color)
+	out := term.NewOutput(p.Stdout)
+	u := &ui{screen: s, out: out, asks: p.Stderr}
 	switch {
-	case in.on("json"):
-		u.show = &jsonLines{out: out, trace: cfg.Trace}
-	case in.on("quiet"):
-		u.show = &answerOnly{out: out, screen: s}
+	case in.On("json"):
+		u.show = &printer.JSONLines{Out: out, Trace: cfg.Trace}
+	case in.On("quiet"):
+		u.show = &printer.AnswerOnly{Out: out, Screen: s}
 	default:
-		u.asks = p.stdout
-		u.story = newStory(out, look{screen: s, thinking: cfg.Thinking, trace: cfg.Trace})
+		u.asks = p.Stdout
+		u.story = printer.NewTranscript(out, printer.Look{Screen: s, Thinking: cfg.Thinking, Trace: cfg.Trace})
 		u.show = u.story
 		return u
 	}
 	if cfg.Trace {
-		u.show = printers{newTracer(newOutput(p.stderr), p.newScreen(p.stderr, cfg.Color)), u.show}
+		u.show = printer.Printers{printer.NewTracer(term.NewOutput(p.Stderr), p.NewScreen(p.Stderr, cfg.Color)), u.show}
 	}
 	return u
 }
 
 // failed reports whether the output has been lost.
-func (u *ui) failed() bool { return u.out.err != nil }
+func (u *ui) failed() bool { return u.out.Err != nil }
 
 // lateLines opens a line reader when the first question comes: until then the
 // terminal stays as it is.
 type lateLines struct {
-	open  func() lineReader
-	lines lineReader
+	open  func() term.LineReader
+	lines term.LineReader
 }
 
-func (l *lateLines) line(ctx context.Context, prompt string, secret bool) (string, error) {
+func (l *lateLines) Line(ctx context.Context, prompt string, secret bool) (string, error) {
 	if l.lines == nil {
 		l.lines = l.open()
 	}
-	return l.lines.line(ctx, prompt, secret)
+	return l.lines.Line(ctx, prompt, secret)
 }
 
-func (l *lateLines) remember(line string) {
+func (l *lateLines) Remember(line string) {
 	if l.lines != nil {
-		l.lines.remember(line)
+		l.lines.Remember(line)
 	}
 }
 
-func (l *lateLines) close() {
+func (l *lateLines) Close() {
 	if l.lines != nil {
-		l.lines.close()
+		l.lines.Close()
 	}
 }
 
 // nothingMore is a line reader whose input has been used up by the prompt.
 type nothingMore struct{}
 
-func (nothingMore) line(context.Context, string, bool) (string, error) { return "", io.EOF }
-func (nothingMore) remember(string)                                    {}
-func (nothingMore) close()                                             {}
+func (nothingMore) Line(context.Context, string, bool) (string, error) { return "", io.EOF }
+func (nothingMore) Remember(string)                                    {}
+func (nothingMore) Close()                                             {}

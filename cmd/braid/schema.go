@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
 )
@@ -14,16 +15,16 @@ import (
 const maxSchema = 1 << 20
 
 // schemaFlag asks for an answer in the form of a schema.
-func schemaFlag() flagSpec {
-	return flagSpec{
-		name: "schema", value: "FILE|JSON",
-		help: "answer with JSON that keeps to this JSON schema: a file, or the schema itself, such as {\"type\":\"object\",…}",
+func schemaFlag() conf.Flag {
+	return conf.Flag{
+		Name: "schema", Value: "FILE|JSON",
+		Help: "answer with JSON that keeps to this JSON schema: a file, or the schema itself, such as {\"type\":\"object\",…}",
 	}
 }
 
 // schemaOf reads what the flag gives; nil where it is not there.
-func schemaOf(in *invocation) (json.RawMessage, error) {
-	text, given := in.flags["schema"]
+func schemaOf(in *conf.Invocation) (json.RawMessage, error) {
+	text, given := in.Flags["schema"]
 	if !given {
 		return nil, nil
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/printer"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/schemacheck/hostile"
 )
@@ -90,7 +92,7 @@ func (showing) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[brai
 func TestManyToolsAreLookedFor(t *testing.T) {
 	t.Parallel()
 	for above, finds := range map[int]bool{20: true, 30: false, 0: false} {
-		parts := contextParts(&settings{ToolSearch: above}, "", true)
+		parts := contextParts(&conf.Settings{ToolSearch: above}, "", true)
 		for i := range 25 {
 			parts = append(parts, braid.Func("tool_"+strconv.Itoa(i), "Does it.", func(context.Context, struct{}) (string, error) { return "", nil }))
 		}
@@ -107,10 +109,10 @@ func TestAConversationsPermissions(t *testing.T) {
 	p, _, _ := testProcess(t, nil)
 	store := kept(t, p)
 	once := false
-	agent := braid.New(agentName, caller{"wipe", &once}, braid.Permit(braid.Permissions{Ask: []string{"wipe"}}),
+	agent := braid.New(printer.AgentName, caller{"wipe", &once}, braid.Permit(braid.Permissions{Ask: []string{"wipe"}}),
 		braid.Func("wipe", "Wipes.", func(context.Context, struct{}) (string, error) { return "wiped", nil }))
 	conv := braid.Open(store, "talk")
-	r, err := agent.Run(t.Context(), "Wipe it.", braid.In(conv), braid.For(tenant, ""))
+	r, err := agent.Run(t.Context(), "Wipe it.", braid.In(conv), braid.For(conf.Tenant, ""))
 	if err != nil || len(r.Questions) != 1 {
 		t.Fatal(r.Stop, err)
 	}

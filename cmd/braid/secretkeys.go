@@ -9,16 +9,18 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/secret/keyset"
 	"github.com/braidrun/braid/service/database"
 	"github.com/braidrun/braid/service/directory"
 )
 
-func secretsCommand(p *process) command {
-	return command{
-		name: "secrets", args: "new|rotate|reencrypt|prune FILE", short: "make or change the keys of stored secrets",
-		about: `A server encrypts what it keeps secret, such as the API keys of tenants' models, with
+func secretsCommand(p *process) conf.Command {
+	return conf.Command{
+		Name: "secrets", Args: "new|rotate|reencrypt|prune FILE", Short: "make or change the keys of stored secrets",
+		About: `A server encrypts what it keeps secret, such as the API keys of tenants' models, with
 keys in a file. One that works alone makes that file in its data folder (keys.json). Several
 that work on one PostgreSQL need the same file each: make it once and give it to all of
 them with --secrets or ` + secretsEnv + `.
@@ -31,33 +33,33 @@ refuses to while one of them is needed.
 
 Keep the file out of backups of the database: who has both can read every secret; who
 loses it can read none.`,
-		examples: []example{
-			{`braid secrets new /etc/braid/secret-keys.json`, "make the file"},
-			{`braid secrets rotate /etc/braid/secret-keys.json`, "a new key for what is stored from now on"},
-			{`braid secrets reencrypt --postgres env /etc/braid/secret-keys.json`, "encrypt with it what was stored before"},
-			{`braid secrets prune --postgres env /etc/braid/secret-keys.json`, "remove the older keys"},
+		Examples: []conf.Example{
+			{Line: `braid secrets new /etc/braid/secret-keys.json`, Says: "make the file"},
+			{Line: `braid secrets rotate /etc/braid/secret-keys.json`, Says: "a new key for what is stored from now on"},
+			{Line: `braid secrets reencrypt --postgres env /etc/braid/secret-keys.json`, Says: "encrypt with it what was stored before"},
+			{Line: `braid secrets prune --postgres env /etc/braid/secret-keys.json`, Says: "remove the older keys"},
 		},
-		options: true, some: []string{"data"}, flags: postgresFlags(),
-		run: func(ctx context.Context, in *invocation) error { return secrets(ctx, p, in) },
+		Options: true, Some: []string{"data"}, Flags: postgresFlags(),
+		Run: func(ctx context.Context, in *conf.Invocation) error { return secrets(ctx, p, in) },
 	}
 }
 
-func secrets(ctx context.Context, p *process, in *invocation) error {
-	do := map[string]func(ctx context.Context, p *process, in *invocation, file string) (says string, err error){
+func secrets(ctx context.Context, p *process, in *conf.Invocation) error {
+	do := map[string]func(ctx context.Context, p *process, in *conf.Invocation, file string) (says string, err error){
 		"new": newSecrets, "rotate": rotateSecrets, "reencrypt": reencryptSecrets, "prune": pruneSecrets,
 	}
-	if len(in.args) != 2 || do[in.args[0]] == nil {
-		return invalid("braid secrets new FILE; rotate, reencrypt and prune take the same", "braid secrets takes what to do, and the file")
+	if len(in.Args) != 2 || do[in.Args[0]] == nil {
+		return term.Invalid("braid secrets new FILE; rotate, reencrypt and prune take the same", "braid secrets takes what to do, and the file")
 	}
-	says, err := do[in.args[0]](ctx, p, in, in.args[1])
+	says, err := do[in.Args[0]](ctx, p, in, in.Args[1])
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprint(p.stdout, says)
-	return outputError(err)
+	_, err = fmt.Fprint(p.Stdout, says)
+	return term.OutputError(err)
 }
 
-func newSecrets(_ context.Context, _ *process, _ *invocation, file string) (string, error) {
+func newSecrets(_ context.Context, _ *process, _ *conf.Invocation, file string) (string, error) {
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
 		return "", &event.Error{
 			Kind: event.ErrConflict, Message: "there is such a file already", Hint: "name another one; braid secrets rotate adds a key to it",
@@ -67,11 +69,11 @@ func newSecrets(_ context.Context, _ *process, _ *invocation, file string) (stri
 	return "the keys are there; give the file to each server with --secrets\n", err
 }
 
-func rotateSecrets(_ context.Context, _ *process, _ *invocation, file string) (string, error) {
+func rotateSecrets(_ context.Context, _ *process, _ *conf.Invocation, file string) (string, error) {
 	return "a new key encrypts what is stored from now on; braid secrets reencrypt does so with what was stored before\n", keyset.Rotate(file)
 }
 
-func reencryptSecrets(ctx context.Context, p *process, in *invocation, file string) (says string, err error) {
+func reencryptSecrets(ctx context.Context, p *process, in *conf.Invocation, file string) (says string, err error) {
 	people, done, err := p.storedSecrets(ctx, in, file)
 	if err != nil {
 		return "", err
@@ -87,14 +89,14 @@ func reencryptSecrets(ctx context.Context, p *process, in *invocation, file stri
 		names := strings.Join(r.Unreadable[:min(len(r.Unreadable), most)], ", ")
 		return "", &event.Error{
 			Kind:    event.ErrInvalid,
-			Message: fmt.Sprintf("%sthe keys of %d models cannot be decrypted: %s", says, len(r.Unreadable), cleanLine(names)),
+			Message: fmt.Sprintf("%sthe keys of %d models cannot be decrypted: %s", says, len(r.Unreadable), term.CleanLine(names)),
 			Hint:    "use the file that they were encrypted with, or set these keys again",
 		}
 	}
 	return says, nil
 }
 
-func pruneSecrets(ctx context.Context, p *process, in *invocation, file string) (says string, err error) {
+func pruneSecrets(ctx context.Context, p *process, in *conf.Invocation, file string) (says string, err error) {
 	people, done, err := p.storedSecrets(ctx, in, file)
 	if err != nil {
 		return "", err
@@ -116,13 +118,13 @@ func pruneSecrets(ctx context.Context, p *process, in *invocation, file string) 
 
 // storedSecrets opens what servers keep secret: in the database that the flags name, or else in the data folder.
 func (p *process) storedSecrets(
-	ctx context.Context, in *invocation, file string,
+	ctx context.Context, in *conf.Invocation, file string,
 ) (people *directory.Directory, done func() error, err error) {
 	keys, err := keyset.Load(file)
 	if err != nil {
 		return nil, nil, err
 	}
-	cfg, err := p.configOf(in)
+	cfg, err := p.Config(in)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/models"
 	"github.com/braidrun/braid/pricing"
@@ -27,10 +29,10 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-func serveCommand(p *process) command {
-	return command{
-		name: "serve", short: "serve conversations over HTTP",
-		about: `Runs the execution service: conversations, runs and streams over HTTP, for one
+func serveCommand(p *process) conf.Command {
+	return conf.Command{
+		Name: "serve", Short: "serve conversations over HTTP",
+		About: `Runs the execution service: conversations, runs and streams over HTTP, for one
 tenant. It answers on this machine alone unless --addr says otherwise, and asks
 for a token, which it prints and keeps in the data folder.
 
@@ -44,17 +46,17 @@ which braid migrate prepares, and any number of servers work on it together: a c
 may ask each of them, and the runs of one that dies are taken over by the others.
 
 GET /openapi.json describes the API.`,
-		examples: []example{
-			{`braid serve`, "serve on " + defaultAddr},
-			{`braid serve --addr 127.0.0.1:0 --data ./data`, "on a free port, with a folder of its own"},
-			{`braid serve --addr unix:/run/braid/braid.sock`, "on a socket that only this user can reach"},
-			{`braid serve --postgres postgres://braid_server@db/braid`, "one of several servers on a database"},
-			{`braid serve --mcp mcp.json`, "with the tools of MCP servers"},
-			{`braid serve --agentcore`, "as Amazon Bedrock AgentCore, on " + agentcoreAddr},
-			{`braid chat --server http://` + defaultAddr, "talk to it from another terminal"},
+		Examples: []conf.Example{
+			{Line: `braid serve`, Says: "serve on " + conf.DefaultAddr},
+			{Line: `braid serve --addr 127.0.0.1:0 --data ./data`, Says: "on a free port, with a folder of its own"},
+			{Line: `braid serve --addr unix:/run/braid/braid.sock`, Says: "on a socket that only this user can reach"},
+			{Line: `braid serve --postgres postgres://braid_server@db/braid`, Says: "one of several servers on a database"},
+			{Line: `braid serve --mcp mcp.json`, Says: "with the tools of MCP servers"},
+			{Line: `braid serve --agentcore`, Says: "as Amazon Bedrock AgentCore, on " + agentcoreAddr},
+			{Line: `braid chat --server http://` + conf.DefaultAddr, Says: "talk to it from another terminal"},
 		},
-		options: true,
-		some: []string{
+		Options: true,
+		Some: []string{
 			"model", "fallback", "fallback_on", "attempts", "prices", "vendors", "model_requests", "model_tokens", "model_concurrency",
 			"instructions", "tools", "allow", "ask", "deny", "scratch", "data", "max_cycles", "max_tool_calls", "max_total_tokens",
 			"max_input_tokens",
@@ -66,42 +68,42 @@ GET /openapi.json describes the API.`,
 			"wrong_credentials", "trusted_proxies",
 			"tenant_requests", "tenant_conversations", "tenant_agents", "tenant_storage", "tenant_tokens", "tenant_cost", "metric_tenants", "lease",
 		},
-		flags: append(append(append(postgresFlags(), connectionFlag), []flagSpec{
-			{name: "token-file", value: "FILE", help: "file with the operator's token, for several servers; else the data folder keeps one"},
+		Flags: append(append(append(postgresFlags(), connectionFlag), []conf.Flag{
+			{Name: "token-file", Value: "FILE", Help: "file with the operator's token, for several servers; else the data folder keeps one"},
 			{
-				name: "secrets", value: "FILE",
-				help: "file with what providers' keys are encrypted with, for several servers (" + secretsEnv + "; else the data folder keeps one)",
+				Name: "secrets", Value: "FILE",
+				Help: "file with what providers' keys are encrypted with, for several servers (" + secretsEnv + "; else the data folder keeps one)",
 			},
-			{name: "addr", value: "ADDR", help: "where to answer: HOST:PORT, port 0 is a free one, or unix:PATH (" + defaultAddr + ")"},
-			{name: "base-path", value: "PATH", help: "path below which everything is, such as /braid, behind a proxy with others"},
-			{name: "tls-cert", value: "FILE", help: "answer over HTTPS with the certificate in this file (PEM, with its chain)"},
-			{name: "tls-key", value: "FILE", help: "its private key; both files are read again when they change"},
-			{name: "host", value: "LIST", help: "names under which the server may be asked, beside those of this machine"},
-			{name: "origin", value: "LIST", help: "sites whose pages may ask, such as https://chat.example"},
-			{name: "titles", value: "FROM", help: "what titles are from: model, which asks a light one, or words, the first that were said (model)"},
-			{name: "agui", help: "answer user interfaces that speak AG-UI, too: POST /agui"},
-			{name: "run-time", value: "TIME", help: "longest active time of one run (5m)"},
-			{name: "chat", help: "open a chat against the server, and end it with that; the log goes to serve.log in the data folder"},
-			{name: "log", value: "FORM", help: "the log on standard error: text, json or none; text on a terminal, else json"},
+			{Name: "addr", Value: "ADDR", Help: "where to answer: HOST:PORT, port 0 is a free one, or unix:PATH (" + conf.DefaultAddr + ")"},
+			{Name: "base-path", Value: "PATH", Help: "path below which everything is, such as /braid, behind a proxy with others"},
+			{Name: "tls-cert", Value: "FILE", Help: "answer over HTTPS with the certificate in this file (PEM, with its chain)"},
+			{Name: "tls-key", Value: "FILE", Help: "its private key; both files are read again when they change"},
+			{Name: "host", Value: "LIST", Help: "names under which the server may be asked, beside those of this machine"},
+			{Name: "origin", Value: "LIST", Help: "sites whose pages may ask, such as https://chat.example"},
+			{Name: "titles", Value: "FROM", Help: "what titles are from: model, which asks a light one, or words, the first that were said (model)"},
+			{Name: "agui", Help: "answer user interfaces that speak AG-UI, too: POST /agui"},
+			{Name: "run-time", Value: "TIME", Help: "longest active time of one run (5m)"},
+			{Name: "chat", Help: "open a chat against the server, and end it with that; the log goes to serve.log in the data folder"},
+			{Name: "log", Value: "FORM", Help: "the log on standard error: text, json or none; text on a terminal, else json"},
 		}...), agentcoreFlags...),
-		run: func(ctx context.Context, in *invocation) error { return runServer(ctx, p, in) },
+		Run: func(ctx context.Context, in *conf.Invocation) error { return runServer(ctx, p, in) },
 	}
 }
 
 // runServer is the command.
-func runServer(ctx context.Context, p *process, in *invocation) error {
-	if err := in.noArguments(); err != nil {
+func runServer(ctx context.Context, p *process, in *conf.Invocation) error {
+	if err := in.NoArguments(); err != nil {
 		return err
 	}
-	cfg, err := p.configOf(in)
+	cfg, err := p.Config(in)
 	if err != nil {
 		return err
 	}
-	log, err := p.serverLog(in.flags["log"])
+	log, err := p.serverLog(in.Flags["log"])
 	if err != nil {
 		return err
 	}
-	if in.on("chat") {
+	if in.On("chat") {
 		return p.serveChat(ctx, cfg, in)
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
@@ -110,8 +112,8 @@ func runServer(ctx context.Context, p *process, in *invocation) error {
 	if err != nil {
 		return err
 	}
-	addr := in.flags["addr"]
-	if addr == "" && in.on("agentcore") {
+	addr := in.Flags["addr"]
+	if addr == "" && in.On("agentcore") {
 		addr = agentcoreAddr
 	}
 	listener, err := listen(ctx, addr)
@@ -127,7 +129,7 @@ func runServer(ctx context.Context, p *process, in *invocation) error {
 }
 
 // serveChat serves, and talks to itself over HTTP as any other client would.
-func (p *process) serveChat(ctx context.Context, cfg *config, in *invocation) error {
+func (p *process) serveChat(ctx context.Context, cfg *conf.Config, in *conf.Invocation) error {
 	if err := checkFolder(cfg.Data); err != nil {
 		return err
 	}
@@ -146,7 +148,7 @@ func (p *process) serveChat(ctx context.Context, cfg *config, in *invocation) er
 	if err != nil {
 		return err
 	}
-	addr := in.flags["addr"]
+	addr := in.Flags["addr"]
 	if addr == "" {
 		addr = "127.0.0.1:0" // a server may be at work on the usual port
 	}
@@ -157,24 +159,24 @@ func (p *process) serveChat(ctx context.Context, cfg *config, in *invocation) er
 	address := h.address(listener)
 	served := make(chan error, 1)
 	go func() { served <- h.serve(ctx, listener) }()
-	talk := &invocation{cmd: in.cmd, options: in.options, behind: map[string]int{}, flags: map[string]string{
-		"server": address, "token-file": filepath.Join(cfg.Data, tokenFile),
+	talk := &conf.Invocation{Cmd: in.Cmd, Options: in.Options, Behind: map[string]int{}, Flags: map[string]string{
+		"server": address, "token-file": filepath.Join(cfg.Data, conf.TokenFile),
 	}}
 	ints := p.watchSignals(2)
 	err = p.chatFar(ctx, cfg, talk, ints, afterChat(in))
-	ints.stop()
+	ints.Stop()
 	stop()
 	return errors.Join(err, <-served)
 }
 
 // afterChat says how to go on with the conversation once the server has ended with its chat.
-func afterChat(in *invocation) string {
+func afterChat(in *conf.Invocation) string {
 	folder := ""
-	if dir := in.options["data"]; dir != "" {
+	if dir := in.Options["data"]; dir != "" {
 		folder = " --data " + dir
 	}
 	return "this server ends with the chat: braid serve" + folder + ", and in another terminal braid chat" + folder +
-		" --server http://" + defaultAddr + " --continue, go on from here"
+		" --server http://" + conf.DefaultAddr + " --continue, go on from here"
 }
 
 // house is what a server holds open.
@@ -208,24 +210,24 @@ func (h *house) close() error {
 // memory plans with so many bytes. It leaves the collector's limit alone if the user has set one.
 func (p *process) memory(bytes int64) *service.Memory {
 	m := service.NewMemory(bytes)
-	m.Collect(p.getenv("GOMEMLIMIT") == "")
+	m.Collect(p.Getenv("GOMEMLIMIT") == "")
 	return m
 }
 
 // openHouse opens the data folder and puts the service together. Nothing runs yet.
-func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, log *slog.Logger) (_ *house, err error) {
+func (p *process) openHouse(ctx context.Context, cfg *conf.Config, in *conf.Invocation, log *slog.Logger) (_ *house, err error) {
 	p.doubt = func(w models.Warning) { log.Warn(w.Text, "model", w.Model, "next", w.Next) }
-	h := &house{base: strings.TrimSuffix(in.flags["base-path"], "/")}
+	h := &house{base: strings.TrimSuffix(in.Flags["base-path"], "/")}
 	defer func() {
 		if err != nil {
 			_ = h.close() // the first error is the one that matters
 		}
 	}()
-	o := serve.Options{Log: log, APIOnly: !in.on("agentcore"), AGUI: in.on("agui"), Metrics: server.NewMetrics(readBuild().Version)}
+	o := serve.Options{Log: log, APIOnly: !in.On("agentcore"), AGUI: in.On("agui"), Metrics: server.NewMetrics(readBuild().Version)}
 	o.Metrics.LimitTenants(cfg.MetricTenants)
-	if text := in.flags["run-time"]; text != "" {
-		if o.Service.RunTime, err = parseTime(text); err != nil {
-			return nil, invalid("write it as 90s or 5m", "--run-time: %q %s", fit(text, 40), err)
+	if text := in.Flags["run-time"]; text != "" {
+		if o.Service.RunTime, err = conf.ParseTime(text); err != nil {
+			return nil, term.Invalid("write it as 90s or 5m", "--run-time: %q %s", term.Fit(text, 40), err)
 		}
 	}
 	if err = checkPrivate(cfg.Data); err != nil {
@@ -250,16 +252,16 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 	h.agents.shared = h.stores.shared
 	o.Agents, o.Forget = h.agents.Factory, h.agents.forgetGone
 	o.Tenants = &directory.Options{
-		Keys: keys, Environment: p.getenv, RefusedEvery: cfg.RefusedEvery, Quota: quotaOf(&cfg.settings),
+		Keys: keys, Environment: p.Getenv, RefusedEvery: cfg.RefusedEvery, Quota: quotaOf(&cfg.Settings),
 	}
 	if err := p.serviceOptions(cfg, in, h.agents, &o.Service); err != nil {
 		return nil, err
 	}
 	room := &space{folder: cfg.Data}
 	o.API = server.Options{
-		Attempts: door.Attempts{Most: orNever(cfg.WrongCredentials), Proxies: cfg.TrustedProxies},
-		Hosts:    words(in.flags["host"]), Origins: words(in.flags["origin"]),
-		Base: in.flags["base-path"], Version: readBuild().Version,
+		Attempts: door.Attempts{Most: conf.OrNever(cfg.WrongCredentials), Proxies: cfg.TrustedProxies},
+		Hosts:    conf.Words(in.Flags["host"]), Origins: conf.Words(in.Flags["origin"]),
+		Base: in.Flags["base-path"], Version: readBuild().Version,
 		Ready: func() error {
 			if !h.stores.shared {
 				return room.check()
@@ -282,22 +284,22 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 }
 
 // serviceOptions say how runs are executed.
-func (p *process) serviceOptions(cfg *config, in *invocation, a *agentFactory, o *service.Options) error {
+func (p *process) serviceOptions(cfg *conf.Config, in *conf.Invocation, a *agentFactory, o *service.Options) error {
 	o.ForgetTenant, o.Instructions, o.Memory = a.forgetTenant, cfg.Instructions, p.memory(cfg.Memory)
-	o.LostDrivers, o.FailedRuns = orNever(cfg.LostDrivers), directory.FailedRuns(cfg.FailedRuns)
+	o.LostDrivers, o.FailedRuns = conf.OrNever(cfg.LostDrivers), directory.FailedRuns(cfg.FailedRuns)
 	o.Engine.Running, o.Engine.Backlog = cfg.Running, cfg.Queued
-	switch from := in.flags["titles"]; from {
+	switch from := in.Flags["titles"]; from {
 	case "", "model":
 		o.OpenModel = a.OpenModel
 	case "words":
 	default:
-		return invalid("choose model or words", "--titles: %q gives no titles", fit(from, 40))
+		return term.Invalid("choose model or words", "--titles: %q gives no titles", term.Fit(from, 40))
 	}
 	return nil
 }
 
 // quotaOf is the default for tenants that have none of their own.
-func quotaOf(s *settings) directory.Quota {
+func quotaOf(s *conf.Settings) directory.Quota {
 	running, queued, cost := int64(s.TenantRunning), int64(s.TenantQueued), pricing.NanoUSD(s.TenantCost)
 	return directory.Quota{
 		Requests: &s.TenantRequests, Running: &running, Queued: &queued, Conversations: &s.TenantConversations, Agents: &s.TenantAgents,
@@ -319,9 +321,9 @@ func (h *house) serve(ctx context.Context, listener net.Listener) error {
 func (h *house) address(l net.Listener) string {
 	switch s, ok := l.(*socket); {
 	case ok && h.base == "":
-		return unixPrefix + s.path
+		return conf.UnixPrefix + s.path
 	case ok:
-		return unixPrefix + s.path + ":" + h.base
+		return conf.UnixPrefix + s.path + ":" + h.base
 	case h.tls != nil:
 		return "https://" + l.Addr().String() + h.base
 	default:
@@ -341,11 +343,11 @@ func (h *house) warnClear(l net.Listener, log *slog.Logger) {
 
 // greet tells where the server answers and what it asks for: the one thing on
 // standard output, so that a program can read it.
-func (h *house) greet(p *process, cfg *config, url string) error {
+func (h *house) greet(p *process, cfg *conf.Config, url string) error {
 	info := h.agents.info
 	asks, page := "  token  "+h.Token().Reveal(), url+"/#token="+h.Token().Reveal()
 	if h.tokenIn != "" { // somebody has it: a log must not have it, too
-		asks, page = "  token  in "+cleanLine(h.tokenIn), url+"/"
+		asks, page = "  token  in "+term.CleanLine(h.tokenIn), url+"/"
 	}
 	if h.trusts {
 		asks = "  token  none: whoever reaches this port is let in"
@@ -359,7 +361,7 @@ func (h *house) greet(p *process, cfg *config, url string) error {
 		lines = append(lines, "  then   "+modelWords(m.Info()))
 	}
 	for _, s := range h.agents.Servers() {
-		lines = append(lines, "  tools  "+cleanLine(s.Name)+": "+s.Status)
+		lines = append(lines, "  tools  "+term.CleanLine(s.Name)+": "+s.Status)
 	}
 	if !h.trusts {
 		if what := h.agents.tells.words(); what != "" {
@@ -367,19 +369,19 @@ func (h *house) greet(p *process, cfg *config, url string) error {
 		}
 		lines = append(lines, "  next   braid chat --server "+url)
 	}
-	_, err := fmt.Fprintln(p.stdout, strings.Join(lines, "\n"))
-	return outputError(err)
+	_, err := fmt.Fprintln(p.Stdout, strings.Join(lines, "\n"))
+	return term.OutputError(err)
 }
 
 // serverToken is the operator's token: the one in a file that is named, as servers that
 // share a database have it, or the data folder's own. from is the file that had it; empty where the server has made it.
-func (p *process) serverToken(cfg *config, in *invocation) (token secret.Secret, from string, err error) {
-	file := in.flags["token-file"]
+func (p *process) serverToken(cfg *conf.Config, in *conf.Invocation) (token secret.Secret, from string, err error) {
+	file := in.Flags["token-file"]
 	if file == "" {
-		return keepToken(filepath.Join(cfg.Data, tokenFile))
+		return keepToken(filepath.Join(cfg.Data, conf.TokenFile))
 	}
 	const least = 20
-	data, err := readLimited(file, mostAddress)
+	data, err := conf.ReadLimited(file, mostAddress)
 	if err != nil {
 		return secret.Secret{}, "", &event.Error{
 			Kind: event.ErrPermission, Message: "the file with the server's token cannot be read",
@@ -388,7 +390,7 @@ func (p *process) serverToken(cfg *config, in *invocation) (token secret.Secret,
 	}
 	t := secret.New(string(data))
 	if len(t.Reveal()) < least {
-		return secret.Secret{}, "", invalid("put one of at least 20 characters in it, made by chance: openssl rand -hex 32",
+		return secret.Secret{}, "", term.Invalid("put one of at least 20 characters in it, made by chance: openssl rand -hex 32",
 			"the file with the server's token holds none")
 	}
 	return t, file, nil
@@ -439,20 +441,20 @@ func writeNew(file, text string) error {
 func (p *process) serverLog(form string) (*slog.Logger, error) {
 	if form == "" {
 		form = "json"
-		if isTerminal(p.stderr) {
+		if term.IsTerminal(p.Stderr) {
 			form = "text"
 		}
 	}
 	switch form {
 	case "text":
-		return slog.New(slog.NewTextHandler(p.stderr, nil)), nil
+		return slog.New(slog.NewTextHandler(p.Stderr, nil)), nil
 	case "json":
-		return slog.New(slog.NewJSONHandler(p.stderr, nil)), nil
+		return slog.New(slog.NewJSONHandler(p.Stderr, nil)), nil
 	case "none":
 		return slog.New(slog.DiscardHandler), nil
 	}
-	return nil, invalid("choose text, json or none", "--log: %q is no form of a log", fit(form, 40))
+	return nil, term.Invalid("choose text, json or none", "--log: %q is no form of a log", term.Fit(form, 40))
 }
 
 // detected is the server's own model.
-func (p *process) detected(ref string) string { return models.Detect(p.getenv, ref).Model }
+func (p *process) detected(ref string) string { return models.Detect(p.Getenv, ref).Model }

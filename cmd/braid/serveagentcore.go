@@ -13,6 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/printer"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server/agentcore"
@@ -25,39 +28,39 @@ const agentcoreAddr = "127.0.0.1:8080"
 const agentcoreARN = "arn:aws:bedrock-agentcore:us-east-1:000000000000:runtime/braid-0000000000"
 
 // agentcoreFlags are what braid serve takes for it.
-var agentcoreFlags = []flagSpec{
-	{name: "agentcore", help: "answer as a program inside Amazon Bedrock AgentCore does, and as its front door (" + agentcoreAddr + ")"},
-	{name: "agentcore-arn", value: "ARN", help: "the runtime that the front door leads to; it is printed at the start"},
-	{name: "agentcore-also", value: "LIST", help: "what streams have beside what is always in them: data, tool_use, ascii"},
+var agentcoreFlags = []conf.Flag{
+	{Name: "agentcore", Help: "answer as a program inside Amazon Bedrock AgentCore does, and as its front door (" + agentcoreAddr + ")"},
+	{Name: "agentcore-arn", Value: "ARN", Help: "the runtime that the front door leads to; it is printed at the start"},
+	{Name: "agentcore-also", Value: "LIST", Help: "what streams have beside what is always in them: data, tool_use, ascii"},
 	{
-		name: "agentcore-grace", value: "TIME",
-		help: "how long a run goes on after its reader left, for an SDK that repeats its request (10s); 0 ends it at once",
+		Name: "agentcore-grace", Value: "TIME",
+		Help: "how long a run goes on after its reader left, for an SDK that repeats its request (10s); 0 ends it at once",
 	},
-	{name: "trust-platform", help: "ask for no token: inside AgentCore Runtime alone, where the platform has done so"},
+	{Name: "trust-platform", Help: "ask for no token: inside AgentCore Runtime alone, where the platform has done so"},
 }
 
 // agentcoreOptions say how AgentCore's requests are answered, where that was asked for.
-func (h *house) agentcoreOptions(cfg *config, in *invocation) (o agentcore.Options, err error) {
-	if !in.on("agentcore") {
+func (h *house) agentcoreOptions(cfg *conf.Config, in *conf.Invocation) (o agentcore.Options, err error) {
+	if !in.On("agentcore") {
 		for _, f := range agentcoreFlags {
-			if in.flags[f.name] != "" {
-				return o, invalid("add --agentcore, or leave it out", "--%s goes with --agentcore", f.name)
+			if in.Flags[f.Name] != "" {
+				return o, term.Invalid("add --agentcore, or leave it out", "--%s goes with --agentcore", f.Name)
 			}
 		}
 		return o, nil
 	}
-	o.Card = agentcore.Card{Name: agentName, Version: readBuild().Version}
-	if o.Stream, err = agentcore.ParseStream(words(in.flags["agentcore-also"])); err != nil {
+	o.Card = agentcore.Card{Name: printer.AgentName, Version: readBuild().Version}
+	if o.Stream, err = agentcore.ParseStream(conf.Words(in.Flags["agentcore-also"])); err != nil {
 		return o, err
 	}
-	if text := in.flags["agentcore-grace"]; text != "" {
+	if text := in.Flags["agentcore-grace"]; text != "" {
 		if o.Grace, err = parseGrace(text); err != nil {
 			return o, err
 		}
 	}
-	if in.on("trust-platform") {
+	if in.On("trust-platform") {
 		if h.base != "" {
-			return o, invalid("leave --base-path out", "the platform calls its own paths, and none below %q", fit(h.base, 40))
+			return o, term.Invalid("leave --base-path out", "the platform calls its own paths, and none below %q", term.Fit(h.base, 40))
 		}
 		h.trusts, o.TrustPlatform = true, true
 		return o, nil
@@ -67,7 +70,7 @@ func (h *house) agentcoreOptions(cfg *config, in *invocation) (o agentcore.Optio
 	if err != nil {
 		return o, err
 	}
-	o.Runtime = cmp.Or(in.flags["agentcore-arn"], agentcoreARN)
+	o.Runtime = cmp.Or(in.Flags["agentcore-arn"], agentcoreARN)
 	o.Keys = func(_ context.Context, id string) (agentcore.Key, bool) {
 		k, ok := keys[id]
 		return k, ok
@@ -79,9 +82,9 @@ func (h *house) agentcoreOptions(cfg *config, in *invocation) (o agentcore.Optio
 
 // parseGrace reads how long a run goes on without a reader; 0 is not at all.
 func parseGrace(text string) (time.Duration, error) {
-	d, err := parseTime(text)
+	d, err := conf.ParseTime(text)
 	if err != nil {
-		return 0, invalid("write it as 10s or 1m, or 0 for none", "--agentcore-grace: %q %s", fit(text, 40), err)
+		return 0, term.Invalid("write it as 10s or 1m, or 0 for none", "--agentcore-grace: %q %s", term.Fit(text, 40), err)
 	}
 	if d == 0 {
 		return -1, nil
@@ -103,7 +106,7 @@ func keepAWSKeys(file string) (map[string]agentcore.Key, error) {
 	}
 	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		text := "[" + tenant + "]\naws_access_key_id = AKIA" + rand.Text()[:16] + "\naws_secret_access_key = " + rand.Text() + rand.Text()[:14] + "\n"
+		text := "[" + conf.Tenant + "]\naws_access_key_id = AKIA" + rand.Text()[:16] + "\naws_secret_access_key = " + rand.Text() + rand.Text()[:14] + "\n"
 		if err := writeNew(file, text); err != nil {
 			return nil, fault(event.ErrPermission, "the AWS keys cannot be kept", err)
 		}

@@ -8,15 +8,18 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/printer"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/sqlite"
 )
 
-func showCommand(p *process) command {
-	return command{
-		name: "show", args: "[ID]", short: "show what happened in a conversation, step by step",
-		about: `The timeline of a conversation's events, each with its number and time: the runs,
+func showCommand(p *process) conf.Command {
+	return conf.Command{
+		Name: "show", Args: "[ID]", Short: "show what happened in a conversation, step by step",
+		About: `The timeline of a conversation's events, each with its number and time: the runs,
 why the loop went on to each cycle and why it ended, every attempt of every
 step, the tools with what repeating them would do and how they ended, questions
 and answers, tokens and durations. Long texts are cut; --json has them whole.
@@ -28,40 +31,40 @@ and no ID, is the newest conversation.
 container it ends, with 0, when there is nothing to wait for: no run is open, or
 no process works on the one that is. Ctrl-C ends it sooner. What a model is
 still saying is not in the log yet: it comes when it is whole.`,
-		examples: []example{
-			{"braid show", "the newest conversation"},
-			{"braid show k7f2m9 | grep -i doubt", "has anything been left in doubt?"},
-			{"braid show --follow", "watch what another braid is doing"},
-			{`braid show --json | jq -r 'select(.kind=="step_ended") | .outcome'`, "events for a program, as package event writes them"},
+		Examples: []conf.Example{
+			{Line: "braid show", Says: "the newest conversation"},
+			{Line: "braid show k7f2m9 | grep -i doubt", Says: "has anything been left in doubt?"},
+			{Line: "braid show --follow", Says: "watch what another braid is doing"},
+			{Line: `braid show --json | jq -r 'select(.kind=="step_ended") | .outcome'`, Says: "events for a program, as package event writes them"},
 		},
-		options: true, some: []string{"data", "color", "thinking"},
-		flags: append([]flagSpec{
-			{name: "json", help: "write each event as JSON on a line, exactly as package event writes it"},
-			{name: "follow", short: "f", help: "go on with events as they are committed, until no run is open"},
+		Options: true, Some: []string{"data", "color", "thinking"},
+		Flags: append([]conf.Flag{
+			{Name: "json", Help: "write each event as JSON on a line, exactly as package event writes it"},
+			{Name: "follow", Short: "f", Help: "go on with events as they are committed, until no run is open"},
 		}, archivePostgresFlags()...),
-		run: func(ctx context.Context, in *invocation) error { return show(ctx, p, in) },
+		Run: func(ctx context.Context, in *conf.Invocation) error { return show(ctx, p, in) },
 	}
 }
 
-func show(ctx context.Context, p *process, in *invocation) error {
+func show(ctx context.Context, p *process, in *conf.Invocation) error {
 	word := ""
-	switch len(in.args) {
+	switch len(in.Args) {
 	case 0:
 	case 1:
-		word = in.args[0]
+		word = in.Args[0]
 	default:
-		return invalid("show one after another", "braid show takes one ID")
+		return term.Invalid("show one after another", "braid show takes one ID")
 	}
-	cfg, err := p.configOf(in)
+	cfg, err := p.Config(in)
 	if err != nil {
 		return err
 	}
-	if in.on("follow") && (in.flags["postgres"] != "" || in.flags["postgres-file"] != "") {
-		return invalid("attach to a server for that: braid chat --server URL --continue ID", "--follow looks into a data folder, not into a database")
+	if in.On("follow") && (in.Flags["postgres"] != "" || in.Flags["postgres-file"] != "") {
+		return term.Invalid("attach to a server for that: braid chat --server URL --continue ID", "--follow looks into a data folder, not into a database")
 	}
 	a, err := p.archiveOf(ctx, cfg, in)
 	if err != nil {
-		if kindOf(err) == event.ErrNotFound {
+		if term.KindOf(err) == event.ErrNotFound {
 			err = noneKept()
 		}
 		return err
@@ -71,17 +74,17 @@ func show(ctx context.Context, p *process, in *invocation) error {
 	if err != nil {
 		return err
 	}
-	out := newOutput(p.stdout)
-	look := look{screen: p.newScreen(p.stdout, cfg.Color), thinking: cfg.Thinking}
+	out := term.NewOutput(p.Stdout)
+	look := printer.Look{Screen: p.NewScreen(p.Stdout, cfg.Color), Thinking: cfg.Thinking}
 	w := &watch{p: p, archive: a, id: c.ID, there: c.Last, out: out, folder: cfg.Data}
-	if in.on("json") {
-		w.events = &eventLines{out: out, clean: look.terminal}
+	if in.On("json") {
+		w.events = &eventLines{out: out, clean: look.Terminal}
 	} else {
-		w.line = newTimeline(out, look)
+		w.line = printer.NewTimeline(out, look)
 		w.events = w.line
-		w.line.title(c)
+		w.line.Title(c)
 	}
-	if !in.on("follow") {
+	if !in.On("follow") {
 		if _, err := w.catchUp(ctx); err != nil {
 			return err
 		}
@@ -93,7 +96,7 @@ func show(ctx context.Context, p *process, in *invocation) error {
 }
 
 // teller shows committed events.
-type teller interface{ event(*event.Event) error }
+type teller interface{ Event(*event.Event) error }
 
 // watch reads one conversation's log and shows it.
 type watch struct {
@@ -101,10 +104,10 @@ type watch struct {
 	archive archive
 	id      string
 	folder  string
-	out     *output
+	out     *term.Output
 	events  teller
 	// line is the timeline, nil where a program reads.
-	line *timeline
+	line *printer.Timeline
 	// last is the Seq of the last event that has been shown, there that of the last
 	// one that must be there.
 	last, there int64
@@ -126,13 +129,13 @@ func (w *watch) catchUp(ctx context.Context) (more bool, err error) {
 			}
 		}
 		for _, e := range events {
-			if err := w.events.event(e); err != nil {
+			if err := w.events.Event(e); err != nil {
 				return more, err
 			}
 			w.last, more = e.Seq, true
 		}
-		if err := w.out.flush(); err != nil {
-			return more, outputError(err)
+		if err := w.out.Flush(); err != nil {
+			return more, term.OutputError(err)
 		}
 		if len(events) < watchPage {
 			break
@@ -153,7 +156,7 @@ func (w *watch) redactions(ctx context.Context, first []*event.Event) error {
 	for {
 		for _, e := range events {
 			if r, ok := e.Body.(*event.Redacted); ok {
-				w.line.hidden[r.Target] = r
+				w.line.Hidden[r.Target] = r
 			}
 		}
 		if len(events) < watchPage {
@@ -190,7 +193,7 @@ func (w *watch) follow(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return errShown{errInterrupted}
+			return term.Shown{Err: term.ErrInterrupted}
 		case <-time.After(pollEvery):
 		}
 	}
@@ -206,8 +209,8 @@ func (w *watch) closing(ctx context.Context) error {
 		return err
 	}
 	pid, working := sqlite.Owner(w.folder)
-	w.line.stands(&open[0], pid, working)
-	return outputError(w.out.flush())
+	w.line.Stands(&open[0], pid, working)
+	return term.OutputError(w.out.Flush())
 }
 
 func isWorking(folder string) bool {
@@ -234,20 +237,20 @@ func openRuns(ctx context.Context, list listing, conversation string) ([]journal
 // eventLines writes events as they are: one JSON text a line, byte for byte what
 // package event writes. On a terminal alone, what would act on it is escaped.
 type eventLines struct {
-	out   *output
+	out   *term.Output
 	clean bool
 }
 
-func (j *eventLines) event(e *event.Event) error {
-	before := len(j.out.buf)
-	line, err := event.AppendJSON(j.out.buf, e)
+func (j *eventLines) Event(e *event.Event) error {
+	before := len(j.out.Buf)
+	line, err := event.AppendJSON(j.out.Buf, e)
 	if err != nil {
 		return fmt.Errorf("event %d: %w", e.Seq, err)
 	}
-	j.out.buf = line
+	j.out.Buf = line
 	if j.clean {
-		j.out.buf = cleanJSON(line[:before:before], line[before:])
+		j.out.Buf = term.CleanJSON(line[:before:before], line[before:])
 	}
-	j.out.buf = append(j.out.buf, '\n')
+	j.out.Buf = append(j.out.Buf, '\n')
 	return nil
 }

@@ -3,13 +3,14 @@ package main
 import (
 	"errors"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/skill"
 )
 
 // loadSkills reads the folders that the option names. One that cannot be read is an
 // error, because it was asked for; a skill in it that cannot be read is told.
-func loadSkills(s *settings, warn func(skill.Problem)) (*skill.Set, error) {
+func loadSkills(s *conf.Settings, warn func(skill.Problem)) (*skill.Set, error) {
 	set, problems := skill.Load(s.Skills...)
 	for _, p := range problems {
 		if p.Folder == "" && !errors.Is(p.Err, event.ErrTooLarge) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model/demo"
 	"github.com/braidrun/braid/service"
@@ -60,7 +61,7 @@ func TestServeWithSkills(t *testing.T) {
 			return demo.Rule{Reply: []demo.Piece{demo.Say("Yes.")}}
 		}), nil
 	}
-	a, err := p.openAgents(t.Context(), &config{settings: settings{Model: "demo", Tools: "none", Skills: []string{skillsFolder(t)}}}, slog.New(slog.DiscardHandler))
+	a, err := p.openAgents(t.Context(), &conf.Config{Settings: conf.Settings{Model: "demo", Tools: "none", Skills: []string{skillsFolder(t)}}}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/postgres"
@@ -30,7 +31,7 @@ type stores struct {
 }
 
 // where says it to people.
-func (s *stores) where(cfg *config) string {
+func (s *stores) where(cfg *conf.Config) string {
 	if s.shared {
 		return "PostgreSQL; token and files in " + cfg.Data
 	}
@@ -59,7 +60,7 @@ func (s *stores) close() error {
 }
 
 // openStores opens them, and leaves nothing open where one of them cannot be.
-func (p *process) openStores(ctx context.Context, cfg *config, in *invocation) (_ *stores, err error) {
+func (p *process) openStores(ctx context.Context, cfg *conf.Config, in *conf.Invocation) (_ *stores, err error) {
 	address, err := p.postgresAddress(in, true)
 	if err != nil {
 		return nil, err
@@ -81,7 +82,7 @@ func (p *process) openStores(ctx context.Context, cfg *config, in *invocation) (
 	return s, nil
 }
 
-func (s *stores) openOwn(p *process, cfg *config) error {
+func (s *stores) openOwn(p *process, cfg *conf.Config) error {
 	own, err := p.openStore(cfg)
 	if err != nil {
 		return err
@@ -91,7 +92,7 @@ func (s *stores) openOwn(p *process, cfg *config) error {
 	return storeError(p.spaceError(err, cfg.Data))
 }
 
-func (s *stores) openShared(ctx context.Context, p *process, cfg *config, in *invocation, url string) error {
+func (s *stores) openShared(ctx context.Context, p *process, cfg *conf.Config, in *conf.Invocation, url string) error {
 	forJournal, forService, err := p.connections(in, url)
 	if err != nil {
 		return err

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/printer"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 )
 
@@ -15,9 +18,9 @@ import (
 type talk struct {
 	agent *braid.Agent
 	conv  *braid.Conversation
-	show  printer
+	show  printer.Printer
 	ask   *asker
-	ints  *interrupts
+	ints  *term.Interrupts
 	// timeout bounds each stretch that the agent works for, not the time that
 	// a person takes to answer.
 	timeout time.Duration
@@ -39,7 +42,7 @@ func (t *talk) with(agent *braid.Agent) *talk {
 // run is cancelled.
 func (t *talk) print(_ context.Context, e *braid.EventSent) error {
 	if t.lost == nil {
-		if t.lost = t.show.event(&e.Event); t.lost != nil && t.stop != nil {
+		if t.lost = t.show.Event(&e.Event); t.lost != nil && t.stop != nil {
 			t.stop()
 		}
 	}
@@ -49,9 +52,9 @@ func (t *talk) print(_ context.Context, e *braid.EventSent) error {
 // turn runs one input to its end. The error is that of the run, or of the
 // output; the summary has been shown in either case.
 func (t *talk) turn(ctx context.Context, input any, opts ...braid.RunOption) error {
-	ctx, release := t.ints.guard(ctx)
+	ctx, release := t.ints.Guard(ctx)
 	defer release()
-	opts = append(opts, braid.In(t.conv), braid.For(tenant, ""))
+	opts = append(opts, braid.In(t.conv), braid.For(conf.Tenant, ""))
 	return t.through(ctx, func(ctx context.Context) (*braid.Result, error) { return t.agent.Run(ctx, input, opts...) })
 }
 
@@ -60,12 +63,12 @@ type drive func(context.Context) (*braid.Result, error)
 
 // goOn goes on with the conversation's open run.
 func (t *talk) goOn(ctx context.Context) (*braid.Result, error) {
-	return t.agent.Resume(ctx, t.conv, braid.For(tenant, ""))
+	return t.agent.Resume(ctx, t.conv, braid.For(conf.Tenant, ""))
 }
 
 // retry continues the conversation's failed run to its end.
 func (t *talk) retry(ctx context.Context) error {
-	ctx, release := t.ints.guard(ctx)
+	ctx, release := t.ints.Guard(ctx)
 	defer release()
 	return t.through(ctx, t.goOn)
 }
@@ -82,11 +85,11 @@ func (t *talk) through(ctx context.Context, first drive) error {
 	if out, failed := errors.AsType[outputFailed](err); failed {
 		return out.err
 	}
-	if t.ints.interrupted() && kindOf(err) == event.ErrCancelled {
-		err = errInterrupted
+	if t.ints.Interrupted() && term.KindOf(err) == event.ErrCancelled {
+		err = term.ErrInterrupted
 	}
-	if showErr := t.show.end(t.summary(res, err)); showErr != nil {
-		return outputError(showErr)
+	if showErr := t.show.End(t.summary(res, err)); showErr != nil {
+		return term.OutputError(showErr)
 	}
 	return err
 }
@@ -107,7 +110,7 @@ func (t *talk) stretch(ctx context.Context, drive drive) (*braid.Result, error) 
 	defer t.stop()
 	res, err := drive(ctx)
 	if t.lost != nil {
-		return res, outputFailed{outputError(t.lost)}
+		return res, outputFailed{term.OutputError(t.lost)}
 	}
 	return res, err
 }
@@ -137,8 +140,8 @@ func (t *talk) answer(ctx context.Context, questions []braid.Question) error {
 		switch {
 		case errors.Is(err, io.EOF):
 			return errNobody(q)
-		case errors.Is(err, errAborted):
-			return errInterrupted
+		case errors.Is(err, term.ErrAborted):
+			return term.ErrInterrupted
 		}
 		return err
 	}
@@ -155,24 +158,24 @@ func (t *talk) abandon(ctx context.Context) error {
 	_, err := t.goOn(ctx)
 	switch {
 	case t.lost != nil:
-		return outputFailed{outputError(t.lost)}
-	case kindOf(err) == event.ErrCancelled:
+		return outputFailed{term.OutputError(t.lost)}
+	case term.KindOf(err) == event.ErrCancelled:
 		return nil
 	}
 	return err
 }
 
 // summary puts a turn's result together.
-func (t *talk) summary(res *braid.Result, err error) *summary {
+func (t *talk) summary(res *braid.Result, err error) *printer.Summary {
 	info := t.agent.Model().Info()
-	s := &summary{
+	s := &printer.Summary{
 		Kind: "result", Conversation: t.conv.ID(), Kept: t.kept, Model: info.Name, Simulated: info.Simulated, Replay: info.Replay,
-		Exit: kindOf(err).Info().Exit,
+		Exit: term.KindOf(err).Info().Exit,
 	}
 	if err == nil {
 		s.Exit = 0
 	} else if !errors.As(err, &s.Error) {
-		s.Error = &event.Error{Kind: kindOf(err), Message: kindOf(err).Info().Meaning}
+		s.Error = &event.Error{Kind: term.KindOf(err), Message: term.KindOf(err).Info().Meaning}
 	}
 	if res == nil {
 		return s
@@ -184,7 +187,7 @@ func (t *talk) summary(res *braid.Result, err error) *summary {
 	s.Duration, s.ModelTime, s.FirstByte = m.Duration, m.ModelTime, m.TimeToFirstByte
 	s.ModelErrors, s.Stragglers = m.ModelErrors, m.Stragglers
 	for _, one := range m.Tools {
-		s.Tools = append(s.Tools, toolCount(one))
+		s.Tools = append(s.Tools, printer.ToolCount(one))
 	}
 	return s
 }

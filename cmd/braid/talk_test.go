@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/printer"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model/demo"
 )
@@ -40,7 +42,7 @@ func TestRunsThatFail(t *testing.T) {
 				t.Errorf("exit code %d, want %d", code, c.code)
 			}
 			lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-			var last summary
+			var last printer.Summary
 			if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +60,7 @@ func TestRunsThatFail(t *testing.T) {
 func TestChatGoesOnAfterAFailure(t *testing.T) {
 	t.Parallel()
 	p, out, errs := testProcess(t, nil, "chat")
-	p.stdin = strings.NewReader("hello\nhi\n")
+	p.Stdin = strings.NewReader("hello\nhi\n")
 	p.openRef = faulty(demo.Fault{Kind: "model_auth"})
 	if code := p.run(t.Context()); code != 0 {
 		t.Errorf("exit code %d", code)
@@ -104,11 +106,11 @@ func TestJSONLinesAreEvents(t *testing.T) {
 func TestLostOutputCancelsTheRun(t *testing.T) {
 	t.Parallel()
 	p, _, errs := testProcess(t, nil, "run", "--model", "demo:tour", "Show me.")
-	p.stdout = &brokenWriter{after: 2}
+	p.Stdout = &brokenWriter{after: 2}
 	if code := p.run(t.Context()); code != event.ErrUnavailable.Info().Exit {
 		t.Errorf("exit code %d, %s", code, errs)
 	}
-	if err := outputError(&event.Error{Kind: event.ErrLimit}); !errors.Is(err, event.ErrLimit) {
+	if err := term.OutputError(&event.Error{Kind: event.ErrLimit}); !errors.Is(err, event.ErrLimit) {
 		t.Errorf("an error with a kind lost it: %v", err)
 	}
 }
@@ -128,7 +130,7 @@ func (c *counting) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq
 func TestLostOutputStopsAtOnce(t *testing.T) {
 	t.Parallel()
 	p, _, _ := testProcess(t, nil, "run", "--model", "demo:tour", "Show me.")
-	p.stdout = &brokenWriter{}
+	p.Stdout = &brokenWriter{}
 	model, err := demo.Load("tour")
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +146,7 @@ func TestLostOutputStopsAtOnce(t *testing.T) {
 func TestChatResets(t *testing.T) {
 	t.Parallel()
 	p, out, _ := testProcess(t, nil, "chat", "-q")
-	p.stdin = strings.NewReader("one\ntwo\n/reset\nthree\n")
+	p.Stdin = strings.NewReader("one\ntwo\n/reset\nthree\n")
 	p.openRef = func(string) (braid.Model, error) {
 		return demo.Answer("count", func(req *braid.ModelRequest) demo.Rule {
 			return demo.Rule{Reply: []demo.Piece{demo.Say(fmt.Sprintf("%d messages", len(req.Messages)))}}

@@ -9,28 +9,30 @@ import (
 	"sync"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model/cassette"
 	"github.com/braidrun/braid/secret"
 )
 
 // tapeFlags are those of the commands that record and replay model calls.
-func tapeFlags() []flagSpec {
-	return []flagSpec{
-		{name: "record", value: "FILE", help: "record the model's answers in a new file, keys hidden, to replay them later"},
-		{name: "overwrite", help: "let --record take the place of a file that is there"},
+func tapeFlags() []conf.Flag {
+	return []conf.Flag{
+		{Name: "record", Value: "FILE", Help: "record the model's answers in a new file, keys hidden, to replay them later"},
+		{Name: "overwrite", Help: "let --record take the place of a file that is there"},
 		{
-			name: "replay", value: "FILE",
-			help: "let a recording answer: no key, no network, nothing kept; tools run really; without a prompt it asks what was asked then",
+			Name: "replay", Value: "FILE",
+			Help: "let a recording answer: no key, no network, nothing kept; tools run really; without a prompt it asks what was asked then",
 		},
-		{name: "speed", value: "X", help: "the pace of a --replay: 1 is that of the recording, 2 twice as fast; 0, as without it, is at once"},
+		{Name: "speed", Value: "X", Help: "the pace of a --replay: 1 is that of the recording, 2 twice as fast; 0, as without it, is at once"},
 	}
 }
 
 // tape is what a command records to or replays from; the zero value does neither.
 type tape struct {
 	p        *process
-	settings *settings
+	settings *conf.Settings
 	rec      *cassette.Recorder
 	// player answers at a replay; plays is the recording's name.
 	player *cassette.Player
@@ -42,46 +44,46 @@ type tape struct {
 
 // openTape opens what --record or --replay names, and the model: the one that is
 // recorded, or the recorded one.
-func (p *process) openTape(cfg *config, in *invocation) (*tape, braid.Model, error) {
+func (p *process) openTape(cfg *conf.Config, in *conf.Invocation) (*tape, braid.Model, error) {
 	t := &tape{p: p, done: func() {}}
-	to, records := in.flags["record"]
-	from, replays := in.flags["replay"]
-	_, goesOn := in.flags["continue"]
+	to, records := in.Flags["record"]
+	from, replays := in.Flags["replay"]
+	_, goesOn := in.Flags["continue"]
 	switch {
-	case in.flags["speed"] != "" && !replays:
-		return nil, nil, invalid("give --replay FILE as well", "--speed is about a replay, and there is none")
+	case in.Flags["speed"] != "" && !replays:
+		return nil, nil, term.Invalid("give --replay FILE as well", "--speed is about a replay, and there is none")
 	case records && replays:
-		return nil, nil, invalid("leave one of them out", "--record and --replay do not go together")
-	case in.on("overwrite") && !records:
-		return nil, nil, invalid("give --record FILE as well", "--overwrite is about a recording, and there is none")
+		return nil, nil, term.Invalid("leave one of them out", "--record and --replay do not go together")
+	case in.On("overwrite") && !records:
+		return nil, nil, term.Invalid("give --record FILE as well", "--overwrite is about a recording, and there is none")
 	case records && goesOn:
-		return nil, nil, invalid("leave one of them out; a replay could not know what was said before", "--record and --continue do not go together")
+		return nil, nil, term.Invalid("leave one of them out; a replay could not know what was said before", "--record and --continue do not go together")
 	case to == "-":
-		return nil, nil, invalid("name a file", "a recording goes into a file, not to standard output")
+		return nil, nil, term.Invalid("name a file", "a recording goes into a file, not to standard output")
 	case replays && goesOn:
-		return nil, nil, invalid("leave one of them out", "a replay is kept nowhere, so it cannot go on with a conversation")
+		return nil, nil, term.Invalid("leave one of them out", "a replay is kept nowhere, so it cannot go on with a conversation")
 	case replays:
 		// What was said before is no new conversation of this person's.
 		cfg.Ephemeral = true
 		return t.replay(cfg, in, from)
 	}
-	t.settings = &cfg.settings
-	model, err := p.openModel(&cfg.settings, cfg.Model)
+	t.settings = &cfg.Settings
+	model, err := p.openModel(&cfg.Settings, cfg.Model)
 	if err != nil || !records {
 		return t, model, err
 	}
 	create := cassette.Create
-	if in.on("overwrite") {
+	if in.On("overwrite") {
 		create = cassette.Overwrite
 	}
 	if t.file, err = create(to); err != nil {
-		if kindOf(err) == event.ErrConflict {
-			err = invalid("give another name, or --overwrite as well", "there is a file already where --record is to write, and it is left as it is")
+		if term.KindOf(err) == event.ErrConflict {
+			err = term.Invalid("give another name, or --overwrite as well", "there is a file already where --record is to write, and it is left as it is")
 		}
 		return nil, nil, err
 	}
 	t.name = to
-	t.rec = cassette.Record(model, t.file, cassette.Secrets(p.secrets(&cfg.settings)...))
+	t.rec = cassette.Record(model, t.file, cassette.Secrets(p.secrets(&cfg.Settings)...))
 	t.done = p.onExit(func() {
 		_ = t.file.Close() // what counts has been written
 		if t.rec.Calls() == 0 {
@@ -92,20 +94,20 @@ func (p *process) openTape(cfg *config, in *invocation) (*tape, braid.Model, err
 }
 
 // replay opens a recording.
-func (t *tape) replay(cfg *config, in *invocation, from string) (*tape, braid.Model, error) {
-	speed, err := replaySpeed(in.flags["speed"])
+func (t *tape) replay(cfg *conf.Config, in *conf.Invocation, from string) (*tape, braid.Model, error) {
+	speed, err := replaySpeed(in.Flags["speed"])
 	if err != nil {
 		return nil, nil, err
 	}
 	var mu sync.Mutex
 	told := 0
-	known := cassette.Secrets(t.p.secrets(&cfg.settings)...)
+	known := cassette.Secrets(t.p.secrets(&cfg.Settings)...)
 	t.player, err = cassette.Open(from, cassette.Paced(speed), known, cassette.Drifting(func(d cassette.Drift) {
 		mu.Lock()
 		defer mu.Unlock()
 		if told++; told <= 5 {
-			fmt.Fprintf(t.p.stderr, "braid: the tool %s gave %s, and %s when it was recorded; the recorded answers go on\n",
-				cleanLine(d.Tool), cleanLine(d.Is), cleanLine(d.Was))
+			fmt.Fprintf(t.p.Stderr, "braid: the tool %s gave %s, and %s when it was recorded; the recorded answers go on\n",
+				term.CleanLine(d.Tool), term.CleanLine(d.Is), term.CleanLine(d.Was))
 		}
 	}))
 	if err != nil {
@@ -113,7 +115,7 @@ func (t *tape) replay(cfg *config, in *invocation, from string) (*tape, braid.Mo
 	}
 	t.plays = from
 	model := t.player
-	if ref, named := in.options["model"]; named && strings.TrimSpace(ref) != "" {
+	if ref, named := in.Options["model"]; named && strings.TrimSpace(ref) != "" {
 		if model, err = t.player.Model(strings.TrimSpace(ref)); err != nil {
 			return nil, nil, err
 		}
@@ -129,7 +131,7 @@ func replaySpeed(text string) (float64, error) {
 	}
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(x >= 0 && x <= 1000) {
-		return 0, invalid("use a number such as 1 or 0.5", "--speed: %q is no pace", fit(text, 40))
+		return 0, term.Invalid("use a number such as 1 or 0.5", "--speed: %q is no pace", term.Fit(text, 40))
 	}
 	return x, nil
 }
@@ -161,18 +163,18 @@ func (t *tape) inputs() []string {
 }
 
 // say tells on standard error that this is a replay, before the first word of it.
-func (t *tape) say(s *settings) error {
+func (t *tape) say(s *conf.Settings) error {
 	if t.player == nil {
 		return nil
 	}
-	words := "This is a replay of " + cleanLine(t.plays) + ": " + cleanLine(t.player.Info().Name) +
+	words := "This is a replay of " + term.CleanLine(t.plays) + ": " + term.CleanLine(t.player.Info().Name) +
 		" is not asked, its recorded answers come again; tools run really."
 	if t.player.Truncated() {
 		words += "\n  The end of the recording is missing."
 	}
-	screen := t.p.newScreen(t.p.stderr, s.Color)
-	_, err := t.p.stderr.Write(append(screen.paint(nil, yellow, words), '\n'))
-	return outputError(err)
+	screen := t.p.NewScreen(t.p.Stderr, s.Color)
+	_, err := t.p.Stderr.Write(append(screen.Paint(nil, term.Yellow, words), '\n'))
+	return term.OutputError(err)
 }
 
 // end tells what came of it, once nothing is said any more. err is how the command
@@ -189,11 +191,11 @@ func (t *tape) end(err error, quiet bool) error {
 			return err
 		}
 		if n := t.rec.Calls(); !quiet && n > 0 {
-			fmt.Fprintf(t.p.stderr, "(recorded %s in %s; braid run --replay plays it)\n", plural(n, "model call", "model calls"), cleanLine(t.name))
+			fmt.Fprintf(t.p.Stderr, "(recorded %s in %s; braid run --replay plays it)\n", plural(n, "model call", "model calls"), term.CleanLine(t.name))
 		}
 	case t.player != nil && err == nil:
 		if n := t.player.Left(); n > 0 {
-			fmt.Fprintf(t.p.stderr, "braid: the recording has %s more that nobody asked for\n", plural(n, "model call", "model calls"))
+			fmt.Fprintf(t.p.Stderr, "braid: the recording has %s more that nobody asked for\n", plural(n, "model call", "model calls"))
 		}
 	}
 	return err
@@ -207,16 +209,16 @@ func plural(n int, one, many string) string {
 }
 
 // noTape refuses what a server cannot do for its clients.
-func noTape(in *invocation) error {
+func noTape(in *conf.Invocation) error {
 	for _, name := range []string{"record", "replay"} {
-		if _, given := in.flags[name]; given {
-			return invalid("leave --server out, so that the model is asked from here, or leave out --"+name,
+		if _, given := in.Flags[name]; given {
+			return term.Invalid("leave --server out, so that the model is asked from here, or leave out --"+name,
 				"--%s does not go with --server: the model's answers are the server's", name)
 		}
 	}
 	for _, name := range []string{"overwrite", "speed"} {
-		if in.flags[name] != "" {
-			return invalid("leave it out", "--%s is about a recording, and there is none", name)
+		if in.Flags[name] != "" {
+			return term.Invalid("leave it out", "--%s is about a recording, and there is none", name)
 		}
 	}
 	return nil
@@ -225,14 +227,14 @@ func noTape(in *invocation) error {
 // secrets are what the command knows that must not stand in a recording: values of the
 // environment, its own and that of tool servers, whose names say that they are keys,
 // and the headers with which it goes to tool servers.
-func (p *process) secrets(s *settings) []secret.Secret {
+func (p *process) secrets(s *conf.Settings) []secret.Secret {
 	var found []secret.Secret
 	add := func(value string) {
 		if len(value) >= 8 {
 			found = append(found, secret.New(value))
 		}
 	}
-	for _, pair := range p.environ() {
+	for _, pair := range p.Environ() {
 		if name, value, _ := strings.Cut(pair, "="); namesKey(name) {
 			add(value)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/model/demo"
 )
 
@@ -30,7 +31,7 @@ func TestSecretsOfTheEnvironment(t *testing.T) {
 		"no such file":    {file + "2", "blue-elephant green-giraffe red-rabbit"},
 	} {
 		var found []string
-		for _, s := range p.secrets(&settings{MCP: c.mcp}) {
+		for _, s := range p.secrets(&conf.Settings{MCP: c.mcp}) {
 			found = append(found, s.Reveal())
 		}
 		slices.Sort(found)
@@ -50,7 +51,7 @@ func TestAChatIsRecorded(t *testing.T) {
 	}
 	run := func(stdin string, args ...string) (string, string, int) {
 		p, out, errs := testProcess(t, map[string]string{"ODD_API_KEY": "blue-elephant"}, args...)
-		p.stdin, p.openRef = strings.NewReader(stdin), models
+		p.Stdin, p.openRef = strings.NewReader(stdin), models
 		code := p.run(t.Context())
 		return out.String(), errs.String(), code
 	}

@@ -71,6 +71,6 @@ func (t *observer) close() {
 // tells opens the telemetry of a command that talks to a person.
 func (p *process) tells() (*observer, error) {
 	return openTelemetry(context.Background(), func(error) {
-		fmt.Fprintln(p.stderr, "braid: telemetry could not be sent (look at the variables OTEL_EXPORTER_OTLP_…, or set OTEL_SDK_DISABLED=true)")
+		fmt.Fprintln(p.Stderr, "braid: telemetry could not be sent (look at the variables OTEL_EXPORTER_OTLP_…, or set OTEL_SDK_DISABLED=true)")
 	})
 }

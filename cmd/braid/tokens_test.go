@@ -22,6 +22,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/printer"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server"
@@ -91,7 +93,7 @@ func TestNothingOfATokenIsLeft(t *testing.T) {
 		t.Run(fmt.Sprint("pieces of ", size), func(t *testing.T) {
 			t.Parallel()
 			p, _, _ := testProcess(t, nil)
-			dir, err := p.dataDir()
+			dir, err := p.DataDir()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,7 +120,7 @@ func TestNothingOfATokenIsLeft(t *testing.T) {
 			}
 			given := make(chan string, 10)
 			all := strings.Join(tokenForms(), " ")
-			agent := braid.New(agentName, gossip{size}, part, braid.Retries(braid.Retry{Attempts: 1}), braid.Offload(braid.Offloading{Over: 2000}),
+			agent := braid.New(printer.AgentName, gossip{size}, part, braid.Retries(braid.Retry{Attempts: 1}), braid.Offload(braid.Offloading{Over: 2000}),
 				braid.AsTool(braid.New("child", gossip{size}), ""),
 				braid.Func("look", "", func(ctx context.Context, in map[string]string) (map[string]any, error) {
 					given <- braid.SecretOf(ctx, "github").Reveal()
@@ -142,7 +144,7 @@ func TestNothingOfATokenIsLeft(t *testing.T) {
 			if err := s.Start(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			h, err := server.New(server.Options{Service: s, Token: secret.New("a-token-of-the-test"), Tenant: tenant, Log: log}, server.NewMetrics("test"))
+			h, err := server.New(server.Options{Service: s, Token: secret.New("a-token-of-the-test"), Tenant: conf.Tenant, Log: log}, server.NewMetrics("test"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,16 +12,18 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
 )
 
 // `braid doctor` knows each variable that begins as the options' do and that a package of the command names: in a string of its own,
-// or as envPrefix + "NAME".
+// or as EnvPrefix + "NAME".
 func TestDoctorKnowsEveryVariable(t *testing.T) {
 	t.Parallel()
 	named := map[string]string{}
 	linked := map[string]bool{}
 	variablesOf(t, ".", linked, named)
-	known := append(optionNames((*option).env), otherVariables...)
+	known := append(conf.OptionNames((*conf.Option).Env), otherVariables...)
 	for name, where := range named {
 		if !slices.Contains(known, name) {
 			t.Errorf("%s names %s, and doctor says that it is no option", where, name)
@@ -39,7 +41,7 @@ func TestDoctorKnowsEveryVariable(t *testing.T) {
 
 const modulePath = "github.com/braidrun/braid"
 
-var aVariable = regexp.MustCompile(`^` + envPrefix + `[A-Z][A-Z0-9_]*$`)
+var aVariable = regexp.MustCompile(`^` + conf.EnvPrefix + `[A-Z][A-Z0-9_]*$`)
 
 // variablesOf reads the package of a folder, and those of this module that it imports, as they are built for the command.
 func variablesOf(t *testing.T, dir string, seen map[string]bool, named map[string]string) {
@@ -76,10 +78,14 @@ func variablesOf(t *testing.T, dir string, seen map[string]bool, named map[strin
 func variable(n ast.Node) string {
 	prefix := ""
 	if sum, ok := n.(*ast.BinaryExpr); ok {
-		if name, ok := sum.X.(*ast.Ident); !ok || name.Name != "envPrefix" {
+		name, own := sum.X.(*ast.Ident)
+		if sel, ok := sum.X.(*ast.SelectorExpr); ok {
+			name, own = sel.Sel, true
+		}
+		if !own || name.Name != "EnvPrefix" {
 			return ""
 		}
-		n, prefix = sum.Y, envPrefix
+		n, prefix = sum.Y, conf.EnvPrefix
 	}
 	text, ok := n.(*ast.BasicLit)
 	if !ok || text.Kind != token.STRING {

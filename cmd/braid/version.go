@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/braidrun/braid/cmd/braid/internal/conf"
 )
 
 // build is what the binary knows about itself.
@@ -54,24 +56,24 @@ func (b build) String() string {
 	return s + " " + b.Go + " " + b.Platform
 }
 
-func versionCommand(p *process) command {
-	return command{
-		name: "version", short: "say which build this is",
-		examples: []example{{"braid version --json", "the same for programs"}},
-		flags:    []flagSpec{{name: "json", help: "write one JSON object"}},
-		run: func(_ context.Context, in *invocation) error {
-			if err := in.noArguments(); err != nil {
+func versionCommand(p *process) conf.Command {
+	return conf.Command{
+		Name: "version", Short: "say which build this is",
+		Examples: []conf.Example{{Line: "braid version --json", Says: "the same for programs"}},
+		Flags:    []conf.Flag{{Name: "json", Help: "write one JSON object"}},
+		Run: func(_ context.Context, in *conf.Invocation) error {
+			if err := in.NoArguments(); err != nil {
 				return err
 			}
 			b := readBuild()
-			if !in.on("json") {
-				return p.print(b.String() + "\n")
+			if !in.On("json") {
+				return p.Print(b.String() + "\n")
 			}
 			line, err := json.Marshal(b)
 			if err != nil {
 				return err
 			}
-			return p.print(fmt.Sprintf("%s\n", line))
+			return p.Print(fmt.Sprintf("%s\n", line))
 		},
 	}
 }

@@ -208,6 +208,27 @@ var rooms = []room{
 	{dir: "internal/gen/codec"},
 	{dir: "internal/house", tests: []string{"event"}},
 	{dir: "cmd/*", any: true},
+	{
+		dir: "cmd/braid/internal/term", own: []string{"event"},
+		from: []string{"github.com/mattn/go-runewidth", "github.com/peterh/liner", "golang.org/x/sys", "golang.org/x/term"},
+	},
+	{
+		dir: "cmd/braid/internal/conf", own: []string{
+			"", "client", "cmd/braid/internal/term", "engine", "event", "journal", "model", "models", "secret", "server", "server/door",
+			"service/directory",
+		},
+		from: []string{"go.yaml.in/yaml/v3"},
+	},
+	{
+		dir: "cmd/braid/internal/printer",
+		own: []string{"", "cmd/braid/internal/term", "event", "internal/fold", "journal", "wire/agentcore"},
+	},
+	{
+		dir: "cmd/braid/internal/admin", own: []string{
+			"client", "cmd/braid/internal/conf", "cmd/braid/internal/printer", "cmd/braid/internal/term", "event", "model", "pricing", "secret",
+		},
+		from: []string{"go.yaml.in/yaml/v3"},
+	},
 	{dir: "examples", any: true},
 	{dir: "examples/*", any: true},
 	{dir: "bench", any: true},

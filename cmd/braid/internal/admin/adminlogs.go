@@ -1,0 +1,116 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/client"
+	"github.com/braidrun/braid/cmd/braid/internal/printer"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
+	"github.com/braidrun/braid/event"
+)
+
+// logged is what is wanted of a log.
+func (a *admin) logged() (o client.LogOptions, err error) {
+	f := a.in.Flags
+	o = client.LogOptions{
+		Conversation: f["conversation"], Run: f["run"], Executor: f["executor"], User: f["user"],
+		Model: f["model"], Tool: f["tool"], Page: a.listed().Page,
+	}
+	for flag, into := range map[string]*time.Time{"from": &o.From, "to": &o.To} {
+		text, given := f[flag]
+		if !given {
+			continue
+		}
+		if *into, err = time.Parse(time.RFC3339, text); err != nil {
+			*into, err = time.Parse(time.DateOnly, text)
+		}
+		if err != nil {
+			return o, term.Invalid("write it as 2026-11-21 or 2026-11-21T07:00:00Z", "--%s: %q is no time", flag, term.Fit(text, 40))
+		}
+	}
+	return o, nil
+}
+
+func (a *admin) listUsage(ctx context.Context, _ string) error {
+	o, err := a.logged()
+	if err != nil {
+		return err
+	}
+	head := []string{"TIME", "CONVERSATION", "TURN", "USER", "AGENT", "KIND", "MODEL", "INPUT", "OUTPUT", "CACHED", "USD", "STATUS"}
+	return showList(a, a.client.Usage(ctx, a.tenant, o), head, func(u *client.Usage) []string {
+		who := "main"
+		if u.SubagentType != "" {
+			who = u.SubagentType
+		}
+		row := []string{when(u.Time), u.Conversation, strconv.Itoa(u.Turn), orDash(u.User), who, u.Kind, u.Model}
+		return append(append(row, tokens(&u.Tokens)...), decimalCost(u.CostUSD), u.Status)
+	})
+}
+
+// tokens are three columns: what was read, what was written, and what came from a cache or went there.
+func tokens(t *client.Tokens) []string {
+	n := func(v int64) string { return strconv.FormatInt(v, 10) }
+	return []string{n(t.Input), n(t.Output), n(t.CacheRead + t.CacheWrite)}
+}
+
+// decimalCost is what something cost; unknown is not zero.
+func decimalCost(cost *string) string {
+	if cost == nil {
+		return "unknown"
+	}
+	return *cost
+}
+
+func (a *admin) sumUsage(ctx context.Context, _ string) error {
+	o, err := a.logged()
+	if err != nil {
+		return err
+	}
+	by := a.in.Flags["by"]
+	head := []string{strings.ToUpper(orDash(by)), "CALLS", "INPUT", "OUTPUT", "CACHED", "USD"}
+	if by == "" {
+		head[0] = "MODEL"
+	}
+	return showList(a, a.client.UsageSums(ctx, a.tenant, by, o), head, func(u *client.UsageSum) []string {
+		return append(append([]string{orDash(u.Key), strconv.FormatInt(u.Calls, 10)}, tokens(&u.Tokens)...), decimalCost(u.CostUSD))
+	})
+}
+
+func (a *admin) listTools(ctx context.Context, _ string) error {
+	o, err := a.logged()
+	if err != nil {
+		return err
+	}
+	head := []string{"TIME", "CONVERSATION", "TURN", "TOOL", "STATUS", "INPUT", "OUTPUT"}
+	return showList(a, a.client.Tools(ctx, a.tenant, o), head, func(t *client.ToolUse) []string {
+		return []string{when(t.Began), t.Conversation, strconv.Itoa(t.Turn), t.Name, t.Status, string(t.Input), outputWords(t.Output)}
+	})
+}
+
+// outputWords is what a tool gave, on a line.
+func outputWords(raw json.RawMessage) string {
+	blocks, err := event.DecodeBlocks(raw)
+	if err != nil || len(blocks) == 0 {
+		return string(raw)
+	}
+	return printer.FirstWords(blocks)
+}
+
+func (a *admin) listMessages(ctx context.Context, id string) error {
+	o, err := a.logged()
+	if err != nil {
+		return err
+	}
+	head := []string{"TIME", "TURN", "TYPE", "CONTENT"}
+	return showList(a, a.client.Messages(ctx, a.tenant, id, o), head, func(m *client.LoggedMessage) []string {
+		kind := m.Type
+		if m.Subtype != "" {
+			kind += "/" + m.Subtype
+		}
+		return []string{when(m.Time), strconv.Itoa(m.Turn), kind, string(m.Content)}
+	})
+}

@@ -1,0 +1,194 @@
+package conf
+
+import (
+	"context"
+	"flag"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/braidrun/braid/cmd/braid/internal/term"
+	"github.com/braidrun/braid/event"
+)
+
+// Command is one word after "braid".
+type Command struct {
+	Name string
+	// Args is the usage of what follows the flags.
+	Args  string
+	Short string
+	// About says what it does, in paragraphs; examples are lines to type.
+	About    string
+	Examples []Example
+	// Options says that it takes the configuration's options; some names those
+	// that mean something to it, where not all do.
+	Options bool
+	Some    []string
+	Flags   []Flag
+	Run     func(context.Context, *Invocation) error
+}
+
+type Example struct{ Line, Says string }
+
+// Flag is a flag of one command that is no option of the configuration.
+type Flag struct {
+	Name, Short string
+	// Value is the placeholder of its value; empty for a switch. optional says
+	// that the value may be left out.
+	Value    string
+	Optional bool
+	Help     string
+}
+
+// takes reports whether the command takes an option.
+func (c *Command) takes(option string) bool {
+	return c.Options && (c.Some == nil || slices.Contains(c.Some, option))
+}
+
+// Invocation is one use of a command.
+type Invocation struct {
+	Cmd *Command
+	// Options are the configuration's options that stand on the command line,
+	// flags the command's own; a switch that is on is "true".
+	Options map[string]string
+	Flags   map[string]string
+	Args    []string
+	// Behind says, for a flag whose value may be left out and was, which of args
+	// stands right behind it.
+	Behind map[string]int
+}
+
+// On reports whether a switch of the command is given.
+func (in *Invocation) On(name string) bool { return in.Flags[name] == "true" }
+
+// textValue is a flag that keeps its text: values are checked later, when
+// flags, environment and file have been put together.
+type textValue struct {
+	to             map[string]string
+	name           string
+	bool, optional bool
+	// list says that it may stand several times: the values are joined by separator.
+	list      bool
+	separator string
+}
+
+func (t *textValue) String() string { return "" }
+
+func (t *textValue) Set(s string) error {
+	if before, given := t.to[t.name]; given && t.list {
+		s = before + t.separator + s
+	}
+	t.to[t.name] = s
+	return nil
+}
+
+func (t *textValue) IsBoolFlag() bool { return t.bool }
+
+// FlagsOf is every flag that a command takes.
+func FlagsOf(c *Command) []Flag {
+	specs := append([]Flag(nil), c.Flags...)
+	if c.Options {
+		for i := range Options {
+			o := &Options[i]
+			if !c.takes(o.Name) {
+				continue
+			}
+			help := o.Help
+			if o.Def != "" && o.Def != "0" && o.Def != "false" {
+				help += " (" + o.Def + ")"
+			}
+			specs = append(specs, Flag{Name: o.Flag(), Short: o.short, Value: o.value, Help: help})
+		}
+		specs = append(specs, Flag{Name: "config", Value: "FILE", Help: "configuration file to read (see braid help options)"})
+	}
+	return append(specs, Flag{Name: "help", Short: "h", Help: "show this"})
+}
+
+// ParseFlags reads a command's flags. They may stand before and after the
+// arguments; "--" ends them; "-" is an argument. A flag stands for itself
+// with one dash or two.
+func ParseFlags(c *Command, args []string) (*Invocation, error) {
+	in := &Invocation{Cmd: c, Options: map[string]string{}, Flags: map[string]string{}, Behind: map[string]int{}}
+	fs := flag.NewFlagSet(c.Name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	var names []string
+	for _, spec := range FlagsOf(c) {
+		v := &textValue{to: in.Flags, name: spec.Name, bool: spec.Value == "", optional: spec.Optional}
+		for i := range Options {
+			if o := &Options[i]; o.Flag() == spec.Name && c.takes(o.Name) {
+				v.to, v.name, v.list, v.separator = in.Options, o.Name, o.list, o.separator()
+			}
+		}
+		names = append(names, spec.Name)
+		fs.Var(v, spec.Name, "")
+		if spec.Short != "" {
+			fs.Var(v, spec.Short, "")
+		}
+	}
+	for len(args) > 0 {
+		arg := args[0]
+		if arg == "--" {
+			in.Args = append(in.Args, args[1:]...)
+			break
+		}
+		if len(arg) < 2 || arg[0] != '-' {
+			in.Args = append(in.Args, arg)
+			args = args[1:]
+			continue
+		}
+		name, text, given := strings.Cut(strings.TrimPrefix(arg[1:], "-"), "=")
+		f := fs.Lookup(name)
+		if f == nil {
+			list := "braid " + c.Name + " --help lists the flags; write -- before text that begins with a dash"
+			return nil, term.Invalid(term.DidYouMean(name, names, "--", list), "there is no flag --%s", term.Fit(name, 40))
+		}
+		v := f.Value.(*textValue)
+		switch {
+		case given:
+			args = args[1:]
+		case v.bool:
+			text, args = "true", args[1:]
+		case v.optional:
+			text, args = "", args[1:]
+			if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+				in.Behind[v.name] = len(in.Args)
+			}
+		case len(args) < 2:
+			return nil, term.Invalid("braid "+c.Name+" --help shows what it takes", "--%s needs a value", f.Name)
+		default:
+			text, args = args[1], args[2:]
+		}
+		if v.bool {
+			var on bool
+			if err := ParseSwitch(&on, text); err != nil {
+				return nil, term.Invalid("", "--%s: %q %s", f.Name, term.Fit(text, 40), err)
+			}
+			if on {
+				text = "true"
+			}
+		}
+		if v.name == "help" && text == "true" {
+			return nil, flag.ErrHelp
+		}
+		if err := v.Set(text); err != nil {
+			return nil, err
+		}
+	}
+	return in, nil
+}
+
+// NoArguments refuses arguments for a command that takes none.
+func (in *Invocation) NoArguments() error {
+	if len(in.Args) == 0 {
+		return nil
+	}
+	return &event.Error{
+		Kind: event.ErrInvalid, Message: "braid " + in.Cmd.Name + " takes no arguments, only flags",
+		Hint: "braid " + in.Cmd.Name + " --help shows them",
+	}
+}
+
+// Config puts the invocation's configuration together.
+func (p *System) Config(in *Invocation) (*Config, error) {
+	return p.LoadConfig(in.Options, in.Flags["config"])
+}

@@ -1,0 +1,57 @@
+package printer
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
+	"github.com/braidrun/braid/event"
+)
+
+// JSONLines writes one JSON text a line: every event as package event writes
+// it, and after each turn a line of kind "result".
+type JSONLines struct {
+	Out *term.Output
+	buf []byte
+	// Trace puts the tree of the run on its last line.
+	Trace bool
+	tree  braid.Trace
+}
+
+// Event implements [Printer].
+func (j *JSONLines) Event(e *event.Event) error {
+	j.tree.Add(e)
+	line, err := event.AppendJSON(j.buf[:0], e)
+	if err != nil {
+		return err
+	}
+	j.buf = line
+	return j.write(line)
+}
+
+// End implements [Printer].
+func (j *JSONLines) End(s *Summary) error {
+	if j.Trace {
+		s.Trace = j.tree.Root()
+	}
+	line, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return j.write(line)
+}
+
+func (j *JSONLines) write(line []byte) error {
+	j.Out.Buf = append(term.CleanJSON(j.Out.Buf, line), '\n')
+	return j.Out.Flush()
+}
+
+// indented is JSON for people.
+func indented(raw json.RawMessage) []byte {
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return raw
+	}
+	return b.Bytes()
+}

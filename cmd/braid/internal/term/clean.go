@@ -1,0 +1,146 @@
+package term
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Cleaner makes a stream of foreign text fit for a terminal. A model or a tool
+// must not move the cursor, set the title, hide text or turn its direction
+// round, so whatever would do so is shown as a visible sign instead. Line
+// feeds and tabs pass; a carriage return before a line feed is dropped.
+//
+// Pieces may end anywhere, also inside a character. The zero cleaner is ready.
+type Cleaner struct {
+	// rest is what cannot be judged before the next piece: the beginning of a
+	// character, or a carriage return. It is never longer than three bytes.
+	rest string
+}
+
+// Add appends s to dst in its visible form.
+func (c *Cleaner) Add(dst []byte, s string) []byte {
+	if c.rest != "" {
+		s = c.rest + s
+		c.rest = ""
+	}
+	for i := 0; i < len(s); {
+		if b := s[i]; b >= 0x20 && b < 0x7f || b == '\n' || b == '\t' {
+			dst = append(dst, b)
+			i++
+			continue
+		}
+		if s[i] == '\r' {
+			switch {
+			case i+1 == len(s):
+				c.rest = "\r"
+				return dst
+			case s[i+1] == '\n':
+			default:
+				dst = appendVisible(dst, '\r')
+			}
+			i++
+			continue
+		}
+		if !utf8.FullRuneInString(s[i:]) {
+			c.rest = s[i:]
+			return dst
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			dst = appendByte(dst, s[i])
+		case hidden(r):
+			dst = appendVisible(dst, r)
+		default:
+			dst = append(dst, s[i:i+n]...)
+		}
+		i += n
+	}
+	return dst
+}
+
+// Flush appends what was held back; the stream is over.
+func (c *Cleaner) Flush(dst []byte) []byte {
+	rest := c.rest
+	c.rest = ""
+	if rest == "\r" {
+		return appendVisible(dst, '\r')
+	}
+	for i := range len(rest) {
+		dst = appendByte(dst, rest[i])
+	}
+	return dst
+}
+
+// Clean is the visible form of a whole text.
+func Clean(s string) string {
+	var c Cleaner
+	return string(c.Flush(c.Add(make([]byte, 0, len(s)), s)))
+}
+
+// CleanLine is the visible form of a text that must stay on one line.
+func CleanLine(s string) string {
+	return LineBreaks.Replace(Clean(s))
+}
+
+var LineBreaks = strings.NewReplacer("\n", "␊", "\t", " ")
+
+// hidden reports whether r has no shape of its own but an effect: controls,
+// and the format characters (bidirectional controls, tags, zero-width spaces),
+// without those that scripts and emoji are written with.
+func hidden(r rune) bool {
+	switch {
+	case r < 0x20 || r >= 0x7f && r < 0xa0:
+		return true
+	case r < 0x300:
+		return false
+	case r == '\u200c' || r == '\u200d':
+		return false
+	case r == '\u2028' || r == '\u2029':
+		return true
+	}
+	return unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
+}
+
+// appendVisible appends the sign that stands for r.
+func appendVisible(dst []byte, r rune) []byte {
+	switch {
+	case r < 0x20:
+		return utf8.AppendRune(dst, 0x2400+r)
+	case r == 0x7f:
+		return utf8.AppendRune(dst, 0x2421)
+	}
+	return fmt.Appendf(dst, "<U+%04X>", r)
+}
+
+// appendByte appends the sign for a byte that is no part of any character.
+func appendByte(dst []byte, b byte) []byte { return fmt.Appendf(dst, "<%02X>", b) }
+
+// CleanJSON escapes in a JSON text what [hidden] names. Such characters can
+// only stand inside strings there, so the text means the same as before.
+func CleanJSON(dst, src []byte) []byte {
+	for i := 0; i < len(src); {
+		if src[i] < utf8.RuneSelf {
+			if src[i] == 0x7f {
+				dst = append(dst, `\u007f`...)
+			} else {
+				dst = append(dst, src[i])
+			}
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRune(src[i:])
+		if hidden(r) {
+			for _, u := range utf16.AppendRune(nil, r) {
+				dst = fmt.Appendf(dst, `\u%04x`, u)
+			}
+		} else {
+			dst = append(dst, src[i:i+n]...)
+		}
+		i += n
+	}
+	return dst
+}
