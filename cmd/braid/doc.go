@@ -8,8 +8,8 @@
 //	braid help                        everything else
 //
 // Where to find what: main.go makes the process and finds the command; internal/conf
-// reads flags, environment and file into one configuration; keep.go opens the
-// conversation's store; agent.go makes the agent; run.go and chat.go run it, goon.go
+// reads flags, environment and file into one configuration; store.go opens the
+// conversation's store; agent.go makes the agent; run.go and chat.go run it, resume.go
 // finishes interrupted runs; internal/printer prints the events; conversations.go and
 // show.go read what is kept; internal/term turns an error into a message, and its kind
 // into an exit code.

@@ -11,7 +11,8 @@ import (
 	"github.com/braidrun/braid/models"
 )
 
-func helpCommand(p *process) conf.Command {
+// helpCommand prints the pages of all commands. all makes them; help itself is one.
+func helpCommand(p *process, all func(*process) []conf.Command) conf.Command {
 	return conf.Command{
 		Name: "help", Args: "[COMMAND | TOPIC]", Short: "say more about a command or a topic",
 		About: "Topics: options, exit-codes, models.",
@@ -21,11 +22,12 @@ func helpCommand(p *process) conf.Command {
 		},
 		Run: func(_ context.Context, in *conf.Invocation) error {
 			if len(in.Args) == 0 {
-				return p.Print(overview(commands(p)))
+				return p.Print(overview(all(p)))
 			}
 			name := in.Args[0]
-			var pages []string // a topic may bear the name of a command
-			for _, c := range commands(p) {
+			var known, pages []string // a topic may bear the name of a command
+			for _, c := range all(p) {
+				known = append(known, c.Name)
 				if c.Name == name {
 					pages = append(pages, commandHelp(&c))
 				}
@@ -38,7 +40,6 @@ func helpCommand(p *process) conf.Command {
 			if len(pages) > 0 {
 				return p.Print(strings.Join(pages, "\n"))
 			}
-			known := commandNames()
 			for _, t := range topics() {
 				known = append(known, t.name)
 			}

@@ -3,40 +3,17 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"io"
 	"os"
 	"runtime"
-	"sync"
-	"syscall"
 	"time"
 
-	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/cmd/braid/internal/admin"
 	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/cmd/braid/internal/term"
-	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/models"
 )
-
-// process is what the program touches of its surroundings, so that a test can
-// stand in for each of them.
-type process struct {
-	conf.System
-
-	// freeSpace is how many bytes a person may still write in a folder.
-	freeSpace func(dir string) (uint64, error)
-	// openRef, where a test sets it, stands in for the models that there are.
-	openRef func(ref string) (braid.Model, error)
-	// localServers finds the model servers on this machine.
-	localServers func(context.Context) []models.Server
-
-	// undo is what must happen before the program ends; see onExit.
-	mu   sync.Mutex
-	undo []func()
-	// opened is the opener of the configuration; see opener.
-	opened *models.Opener
-	// doubt is told what is not known of a model; nil writes it on stderr.
-	doubt func(models.Warning)
-}
 
 func main() {
 	p := &process{
@@ -57,47 +34,74 @@ func (p *process) run(ctx context.Context) int {
 	return p.exit(p.dispatch(ctx, p.Args))
 }
 
-// onExit registers what must be undone before the program ends, on whatever
-// way it ends. done undoes it now.
-func (p *process) onExit(undo func()) (done func()) {
-	once := sync.OnceFunc(undo)
-	p.mu.Lock()
-	p.undo = append(p.undo, once)
-	p.mu.Unlock()
-	return once
+// entry is a command by its name, before it is made.
+type entry struct {
+	name string
+	make func(*process) conf.Command
 }
 
-// cleanUp undoes everything, the last thing first.
-func (p *process) cleanUp() {
-	p.mu.Lock()
-	undo := p.undo
-	p.undo = nil
-	p.mu.Unlock()
-	for i := len(undo) - 1; i >= 0; i-- {
-		undo[i]()
+// allCommands lists what braid can do, in the order of help. A command is made when it is used: most
+// have long texts and many flags.
+func allCommands() []entry {
+	return []entry{
+		{"run", runCommand},
+		{"chat", chatCommand},
+		{"serve", serveCommand},
+		{"conversations", conversationsCommand},
+		{"show", showCommand},
+		{"permissions", permissionsCommand},
+		{"admin", func(p *process) conf.Command { return admin.Command(&p.System) }},
+		{"agentcore", agentcoreCommand},
+		{"migrate", migrateCommand},
+		{"audits", auditsCommand},
+		{"backup", backupCommand},
+		{"secrets", secretsCommand},
+		{"models", modelsCommand},
+		{"doctor", doctorCommand},
+		{"config", configCommand},
+		{"version", versionCommand},
+		{"help", func(p *process) conf.Command { return helpCommand(p, commands) }},
 	}
 }
 
-// exit tells the person about err and gives the exit code of its kind.
-func (p *process) exit(err error) int {
-	switch {
-	case err == nil:
-		return 0
-	case errors.Is(err, syscall.EPIPE):
-		return term.ExitPipe
+// commands makes them all.
+func commands(p *process) []conf.Command {
+	var all []conf.Command
+	for _, k := range allCommands() {
+		all = append(all, k.make(p))
 	}
-	if _, shown := errors.AsType[term.Shown](err); !shown {
-		term.WriteError(p.Stderr, err)
-	}
-	return term.KindOf(err).Info().Exit
+	return all
 }
 
-// watchSignals begins to listen for signals, which may end the process.
-func (p *process) watchSignals(patience int) *term.Interrupts {
-	return term.WatchSignals(patience, func() { p.cleanUp(); os.Exit(event.ErrCancelled.Info().Exit) })
-}
-
-// newLineReader reads what the user types; see [term.NewLineReader].
-func (p *process) newLineReader(echo io.Writer, ints *term.Interrupts) term.LineReader {
-	return term.NewLineReader(term.Keyboard{Stdin: p.Stdin, Stdout: p.Stdout, Getenv: p.Getenv, OnExit: p.onExit}, echo, ints)
+// dispatch finds the command, reads its flags and runs it.
+func (p *process) dispatch(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		_, _ = io.WriteString(p.Stderr, overview(commands(p)))
+		return term.Shown{Err: term.Invalid("", "there is no command")}
+	}
+	name := args[0]
+	switch name {
+	case "-h", "-help", "--help":
+		name = "help"
+	case "-v", "-version", "--version":
+		name = "version"
+	}
+	var names []string
+	for _, k := range allCommands() {
+		names = append(names, k.name)
+		if k.name != name {
+			continue
+		}
+		c := k.make(p)
+		in, err := conf.ParseFlags(&c, args[1:])
+		if errors.Is(err, flag.ErrHelp) {
+			return p.Print(commandHelp(&c))
+		}
+		if err != nil {
+			return err
+		}
+		return c.Run(ctx, in)
+	}
+	return term.Invalid(term.DidYouMean(name, names, "braid ", "braid help lists the commands"),
+		"there is no command %q", term.Fit(name, 40))
 }
