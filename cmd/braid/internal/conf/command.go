@@ -11,30 +11,32 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Command is one word after "braid".
+// Command is a command of braid, such as run.
 type Command struct {
 	Name string
-	// Args is the usage of what follows the flags.
+	// Args is the usage of the arguments after the flags.
 	Args  string
 	Short string
-	// About says what it does, in paragraphs; examples are lines to type.
+	// About describes the command in paragraphs.
 	About    string
+	// Examples are lines to type.
 	Examples []Example
-	// Options says that it takes the configuration's options; some names those
-	// that mean something to it, where not all do.
+	// Options is set if the command takes the options of the configuration.
 	Options bool
-	Some    []string
-	Flags   []Flag
+	// Some lists the options that the command takes; nil is all.
+	Some []string
+	// Flags are the command's own flags.
+	Flags []Flag
 	Run     func(context.Context, *Invocation) error
 }
 
+// Example is a line to type, and a description of its effect.
 type Example struct{ Line, Says string }
 
-// Flag is a flag of one command that is no option of the configuration.
+// Flag is a flag of one command, not an option of the configuration.
 type Flag struct {
 	Name, Short string
-	// Value is the placeholder of its value; empty for a switch. optional says
-	// that the value may be left out.
+	// Value is the placeholder of the value in help; empty for a switch.
 	Value    string
 	Optional bool
 	Help     string
@@ -45,29 +47,27 @@ func (c *Command) takes(option string) bool {
 	return c.Options && (c.Some == nil || slices.Contains(c.Some, option))
 }
 
-// Invocation is one use of a command.
+// Invocation is one call of a command with its parsed arguments.
 type Invocation struct {
 	Cmd *Command
-	// Options are the configuration's options that stand on the command line,
-	// flags the command's own; a switch that is on is "true".
+	// Options holds the configuration's options on the command line, by option name.
 	Options map[string]string
 	Flags   map[string]string
 	Args    []string
-	// Behind says, for a flag whose value may be left out and was, which of args
-	// stands right behind it.
+	// Behind holds, for a flag without its optional value, the index in Args of the argument after it.
 	Behind map[string]int
 }
 
-// On reports whether a switch of the command is given.
+// On reports whether a switch of the command is on.
 func (in *Invocation) On(name string) bool { return in.Flags[name] == "true" }
 
-// textValue is a flag that keeps its text: values are checked later, when
-// flags, environment and file have been put together.
+// textValue is a flag that keeps its text. Values are checked later, after flags, environment and file are
+// merged.
 type textValue struct {
 	to             map[string]string
 	name           string
 	bool, optional bool
-	// list says that it may stand several times: the values are joined by separator.
+	// list allows the flag several times: the values are joined by separator.
 	list      bool
 	separator string
 }
@@ -84,7 +84,7 @@ func (t *textValue) Set(s string) error {
 
 func (t *textValue) IsBoolFlag() bool { return t.bool }
 
-// FlagsOf is every flag that a command takes.
+// FlagsOf returns all flags of a command.
 func FlagsOf(c *Command) []Flag {
 	specs := append([]Flag(nil), c.Flags...)
 	if c.Options {
@@ -104,9 +104,8 @@ func FlagsOf(c *Command) []Flag {
 	return append(specs, Flag{Name: "help", Short: "h", Help: "show this"})
 }
 
-// ParseFlags reads a command's flags. They may stand before and after the
-// arguments; "--" ends them; "-" is an argument. A flag stands for itself
-// with one dash or two.
+// ParseFlags reads a command's flags, which may be before and after the arguments. "--" ends the flags; "-"
+// is an argument. One dash or two begin a flag.
 func ParseFlags(c *Command, args []string) (*Invocation, error) {
 	in := &Invocation{Cmd: c, Options: map[string]string{}, Flags: map[string]string{}, Behind: map[string]int{}}
 	fs := flag.NewFlagSet(c.Name, flag.ContinueOnError)
@@ -177,7 +176,7 @@ func ParseFlags(c *Command, args []string) (*Invocation, error) {
 	return in, nil
 }
 
-// NoArguments refuses arguments for a command that takes none.
+// NoArguments returns an error if there are arguments.
 func (in *Invocation) NoArguments() error {
 	if len(in.Args) == 0 {
 		return nil
@@ -188,7 +187,7 @@ func (in *Invocation) NoArguments() error {
 	}
 }
 
-// Config puts the invocation's configuration together.
+// Config loads the configuration of an invocation.
 func (p *System) Config(in *Invocation) (*Config, error) {
 	return p.LoadConfig(in.Options, in.Flags["config"])
 }

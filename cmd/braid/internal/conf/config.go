@@ -16,43 +16,39 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// The configuration has three layers over the defaults: a file, the
-// environment, the flags; the later one wins. Each value keeps its source, so
-// that an error and `braid config` can name it.
+// The configuration has three layers over the defaults: file, environment, flags. The later one wins. Each
+// value keeps its source, for errors and `braid config`.
 //
-// The file is the one that --config or BRAID_CONFIG names, otherwise
-// braid/config.yaml in the person's folder for settings. A file in the working
-// folder is never read by itself: a folder that somebody else made must not
-// choose where a key and a prompt are sent.
+// The file is the one of --config or BRAID_CONFIG, otherwise braid/config.yaml in the user's folder for
+// settings. Braid never reads a file in the working folder by itself: a folder of somebody else must not
+// choose the receiver of a key and a prompt.
 
-// ConfigLimit bounds the configuration file.
+// ConfigLimit is the maximum size of the configuration file in bytes.
 const ConfigLimit = 1 << 20
 
-// ConfigEnv names the configuration file; it is no option, because a file
-// cannot say where it is.
+// ConfigEnv is the variable with the path of the configuration file. It is not an option, because a file
+// cannot name itself.
 const ConfigEnv = EnvPrefix + "CONFIG"
 
-// value is what one layer says about an option.
+// value is the value of one option in one layer.
 type value struct {
 	Text string
-	// Source is where it comes from: "default", "--model", "BRAID_MODEL" or
-	// "the configuration file, line 3".
+	// Source is the layer: "default", "--model", "BRAID_MODEL" or "the configuration file, line 3".
 	Source string
 }
 
-// Config is the configuration with where everything comes from.
+// Config is the merged configuration with the source of each value.
 type Config struct {
 	Settings
-	// Values has one entry for each option, by name.
+	// Values has an entry for each option, by name.
 	Values map[string]value
-	// File is the configuration file that was looked for, found whether it is there.
+	// File is the path of the configuration file; Found reports whether it exists.
 	File  string
 	Found bool
 }
 
-// LoadConfig puts the layers together. flags holds what the command line says,
-// by option name; path is that of --config, "" where it was not given. The
-// error is the first one that matters; the config is what could be understood.
+// LoadConfig merges the layers. flags holds the options on the command line, by name; path is the value of
+// --config, or "". It returns the first error, and a Config with all valid values also then.
 func (p *System) LoadConfig(flags map[string]string, path string) (*Config, error) {
 	c, errs := p.ReadConfig(flags, path)
 	if len(errs) > 0 {
@@ -61,7 +57,7 @@ func (p *System) LoadConfig(flags map[string]string, path string) (*Config, erro
 	return c, nil
 }
 
-// ReadConfig is loadConfig with everything that is wrong, for `braid doctor`.
+// ReadConfig is LoadConfig with all errors, for `braid doctor`.
 func (p *System) ReadConfig(flags map[string]string, path string) (*Config, []error) {
 	c := &Config{Values: map[string]value{}}
 	var errs []error
@@ -95,14 +91,14 @@ func (p *System) ReadConfig(flags map[string]string, path string) (*Config, []er
 		}
 	}
 	if c.Data == "" {
-		// An error here is told when the folder is needed.
+		// The commands that need the folder report its error.
 		c.Data, _ = p.DataDir()
 		c.Values["data"] = value{c.Data, "default"}
 	}
 	return c, errs
 }
 
-// configPath says which file is read, and whether somebody asked for it.
+// configPath returns the path of the file, and whether the user named it.
 func (p *System) configPath(flag string) (path string, asked bool) {
 	if flag != "" {
 		return flag, true
@@ -117,7 +113,7 @@ func (p *System) configPath(flag string) (path string, asked bool) {
 	return filepath.Join(dir, "braid", "config.yaml"), false
 }
 
-// readFile reads the file's layer. A file that nobody asked for may be missing.
+// readFile reads the layer of the file. A file that the user did not name may be missing.
 func (c *Config) readFile(p *System, flag string) (map[string]value, []error) {
 	path, asked := p.configPath(flag)
 	c.File, c.Catalogue = path, CataloguePath(path)
@@ -152,9 +148,10 @@ func configReadError(err error) error {
 	return e
 }
 
-// ErrTooLarge is what readLimited answers for a file over its limit.
+// ErrTooLarge is the error of ReadLimited for a file over its limit.
 var ErrTooLarge = errors.New("too large")
 
+// ReadLimited reads a file of at most limit bytes.
 func ReadLimited(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -170,10 +167,9 @@ func ReadLimited(path string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// ParseConfig reads a configuration file: one YAML mapping from the names of
-// options to plain values, or for a list to a sequence of them. It is strict:
-// an unknown or repeated name is an error, not a surprise later. Values of
-// unknown names are never repeated in the error; they may be secrets.
+// ParseConfig reads a configuration file: a YAML mapping from names of options to plain values, or to
+// sequences of them for lists. An unknown or repeated name is an error. Errors never contain values of
+// unknown names; they may be secrets.
 func ParseConfig(data []byte) (values map[string]value, errs []error) {
 	dec := yaml.NewDecoder(strings.NewReader(string(data)))
 	var doc yaml.Node
@@ -191,7 +187,7 @@ func ParseConfig(data []byte) (values map[string]value, errs []error) {
 		return nil, nil
 	}
 	if root.Kind != yaml.MappingNode {
-		return nil, []error{term.Invalid("write lines such as \"model: demo:tour\"", "the configuration file is no list of names and values")}
+		return nil, []error{term.Invalid("write lines such as \"model: demo:tour\"", "the configuration file is not a list of names and values")}
 	}
 	values = map[string]value{}
 	names := OptionNames(func(o *Option) string { return o.Name })
@@ -210,7 +206,7 @@ func ParseConfig(data []byte) (values map[string]value, errs []error) {
 		}
 		text, ok := nodeText(node, separatorOf(name))
 		if !ok {
-			errs = append(errs, term.Invalid("write a plain value", "%s: %s is no plain value", source, name))
+			errs = append(errs, term.Invalid("write a plain value", "%s: %s is not a plain value", source, name))
 			continue
 		}
 		if node.Tag == "!!null" {
@@ -221,7 +217,7 @@ func ParseConfig(data []byte) (values map[string]value, errs []error) {
 	return values, errs
 }
 
-// separatorOf is what stands between the values of an option's list.
+// separatorOf returns the separator of an option's list.
 func separatorOf(name string) string {
 	for i := range Options {
 		if Options[i].Name == name {
@@ -231,7 +227,7 @@ func separatorOf(name string) string {
 	return ","
 }
 
-// nodeText is a scalar, or a sequence of scalars joined by a separator.
+// nodeText returns the text of a scalar, or of a sequence of scalars joined by separator.
 func nodeText(n *yaml.Node, separator string) (string, bool) {
 	switch n.Kind {
 	case yaml.ScalarNode:
@@ -249,17 +245,17 @@ func nodeText(n *yaml.Node, separator string) (string, bool) {
 	return "", false
 }
 
-// configSyntax keeps the line that the YAML reader names.
+// configSyntax returns the error for a file that is not YAML, with the line number.
 func configSyntax(err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	return term.Invalid("mend the line that is named; a value with \": \" or \"#\" in it needs quotes",
+	return term.Invalid("correct the named line; a value with \": \" or \"#\" in it needs quotes",
 		"the configuration file is not YAML: %s", term.CleanLine(term.Fit(text, 120)))
 }
 
-// CatalogueFile is beside the configuration file. Only braid models --refresh writes it.
+// CatalogueFile is a file beside the configuration file. Only braid models --refresh writes it.
 const CatalogueFile = "catalogue.yaml"
 
-// CataloguePath is where the refreshed catalogue is kept; "" where there is no folder for settings.
+// CataloguePath returns the path of the refreshed catalogue, or "" without a folder for settings.
 func CataloguePath(configFile string) string {
 	if configFile == "" {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"github.com/braidrun/braid/cmd/braid/internal/term"
 )
 
-// RunLimits are the library's, as the settings have them.
+// RunLimits returns the library's limits of a run.
 func (s *Settings) RunLimits() braid.Limits {
 	return braid.Limits{
 		Cycles: s.MaxCycles, ToolCalls: s.MaxToolCalls, AllCycles: s.MaxCycles, AllToolCalls: s.MaxToolCalls,
@@ -20,7 +20,7 @@ func (s *Settings) RunLimits() braid.Limits {
 	}
 }
 
-// RemoteLimits are the same as a server takes them.
+// RemoteLimits returns the same limits for a request to a server.
 func (s *Settings) RemoteLimits() client.Limits {
 	b := &s.Budget
 	return client.Limits{
@@ -33,7 +33,7 @@ func (s *Settings) RemoteLimits() client.Limits {
 	}
 }
 
-// ParseDollars reads an amount of US dollars into 1e-9 of them.
+// ParseDollars reads an amount of US dollars into units of 1e-9 dollars.
 func ParseDollars(nano *int64, v string) error {
 	d, err := strconv.ParseFloat(v, 64)
 	if err != nil || !(d >= 0 && d <= 1e9) {
@@ -47,7 +47,7 @@ func ParseDollars(nano *int64, v string) error {
 	return nil
 }
 
-// budgetNames are the bounds that a conversation may have.
+// budgetNames lists the limits of a conversation.
 var budgetNames = []string{"cycles", "tool_calls", "input_tokens", "output_tokens", "total_tokens", "cost", "time"}
 
 // ParseBudget reads a list such as cost=2.50,total_tokens=200000.

@@ -18,7 +18,8 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// ModelOptions are the settings of the model's calls.
+// ModelOptions returns the settings of model calls. It fails if a server tool's token is not in the
+// environment.
 func (p *System) ModelOptions(s *Settings) (braid.ModelOptions, error) {
 	o := braid.ModelOptions{
 		MaxTokens: s.MaxTokens, Temperature: s.Temperature, TopP: s.TopP, Seed: s.Seed, Thinking: s.ThinkingBudget, Effort: s.Effort,
@@ -42,7 +43,7 @@ func (p *System) ModelOptions(s *Settings) (braid.ModelOptions, error) {
 	return o, nil
 }
 
-// ServerTool is a tool of the provider, with the variable that holds its token.
+// ServerTool is a tool that the provider runs, with the variable that holds its token.
 type ServerTool struct {
 	model.ServerTool
 
@@ -60,6 +61,7 @@ var (
 	serverToolOf = []model.ServerToolKind{model.WebSearch, model.WebFetch, model.CodeExecution, model.FileSearch, model.RemoteMCP}
 )
 
+// ParseEffort reads a reasoning effort.
 func ParseEffort(to *model.Effort, v string) error {
 	v = strings.ToLower(strings.TrimSpace(v))
 	if v != "" && !effortWords.MatchString(v) {
@@ -69,7 +71,7 @@ func ParseEffort(to *model.Effort, v string) error {
 	return nil
 }
 
-// ParseChoice reads a switch that may be left open.
+// ParseChoice reads a switch; an empty value gives nil.
 func ParseChoice(to **bool, v string) error {
 	*to = nil
 	if v == "" {
@@ -83,6 +85,7 @@ func ParseChoice(to **bool, v string) error {
 	return nil
 }
 
+// ParseTopP reads a share of probability; an empty value gives nil.
 func ParseTopP(to **float64, v string) error {
 	*to = nil
 	if v == "" {
@@ -96,6 +99,7 @@ func ParseTopP(to **float64, v string) error {
 	return nil
 }
 
+// ParseSeed reads a seed; an empty value gives nil.
 func ParseSeed(to **int64, v string) error {
 	*to = nil
 	if v == "" {
@@ -109,6 +113,7 @@ func ParseSeed(to **int64, v string) error {
 	return nil
 }
 
+// ParseTier reads a service tier.
 func ParseTier(to *string, v string) error {
 	if v = strings.TrimSpace(v); v != "" && !tierWords.MatchString(v) {
 		return errors.New("is no word such as flex or priority")
@@ -117,8 +122,8 @@ func ParseTier(to *string, v string) error {
 	return nil
 }
 
-// ParseServerTools reads one tool a line: its kind, and behind "=" its settings as name=value,
-// joined by "&".
+// ParseServerTools reads one tool per line: its kind and, after "=", its settings as name=value joined by
+// "&".
 func ParseServerTools(v string) ([]ServerTool, error) {
 	var list []ServerTool
 	for line := range strings.SplitSeq(v, "\n") {
@@ -175,7 +180,7 @@ func (t *ServerTool) set(text string) error {
 	return nil
 }
 
-// settings are those that a kind of tools has.
+// settings returns the settings of the tool's kind, each with its parser.
 func (t *ServerTool) settings() map[string]func(string) bool {
 	names := func(to *[]string, form *lazyre.Regexp) func(string) bool {
 		return func(v string) bool {
@@ -205,7 +210,7 @@ func (t *ServerTool) settings() map[string]func(string) bool {
 	}
 }
 
-// parseExtra reads one NAME=JSON a line; a value may go on over lines.
+// parseExtra reads one NAME=JSON per line; a value may span lines.
 func parseExtra(v string) (map[string]json.RawMessage, error) {
 	rest := strings.TrimSpace(v)
 	if rest == "" {
@@ -237,7 +242,7 @@ func parseExtra(v string) (map[string]json.RawMessage, error) {
 	return members, nil
 }
 
-// parseHeaders reads one NAME=VALUE a line. What a header may be, the provider checks.
+// parseHeaders reads one NAME=VALUE per line. The provider checks which headers are allowed.
 func parseHeaders(v string) (map[string]string, error) {
 	var fields map[string]string
 	for line := range strings.SplitSeq(v, "\n") {

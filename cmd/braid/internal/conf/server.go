@@ -11,39 +11,38 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// DefaultAddr is where the server answers: on this machine alone.
+// DefaultAddr is the default address of a server, on the loopback interface.
 const DefaultAddr = "127.0.0.1:7421"
 
-// Tenant is the one whose conversations are in the data folder, whether the command or
-// the server keeps them.
+// Tenant owns the conversations in the data folder, both those of the command and those of the server.
 const Tenant = "default"
 
-// TokenEnv holds a server's token. There is no flag for it: what stands on a command
-// line can be read by others.
+// TokenEnv is the variable with the server's token. There is no flag for the token, because other users can
+// read command lines.
 const TokenEnv = EnvPrefix + "TOKEN"
 
-// ServerEnv names the server that braid admin talks to where no flag does.
+// ServerEnv is the variable with the address for braid admin. The flag overrides it.
 const ServerEnv = EnvPrefix + "SERVER"
 
-// TokenFile is where the data folder keeps the token.
+// TokenFile is the name of the token's file in the data folder.
 const TokenFile = "token"
 
-// ServerFlags are those of the commands that can talk to a server.
+// ServerFlags returns the flags of commands that can talk to a server.
 func ServerFlags() []Flag {
 	return []Flag{
 		{
 			Name: "server", Value: "URL",
-			Help: "talk to a braid serve there (http://…, https://…, unix:PATH); the agent, its model and its tools are the server's",
+			Help: "talk to the braid serve at this address (http://…, https://…, unix:PATH), which has the agent, its model and its tools",
 		},
 		{
 			Name: "token-file", Value: "FILE",
-			Help: "file with the server's token; empty is " + TokenEnv + ", or the data folder's for a server on this machine",
+			Help: "file with the server's token (" + TokenEnv + ", or for a server on this machine the data folder's file)",
 		},
 	}
 }
 
-// FindToken looks for the server's token: a file that is named, the environment, and
-// the data folder, whose token is for a server on this machine alone.
+// FindToken returns the server's token. It tries the named file, then the environment, then the data
+// folder. The last one holds the token of a server on this machine only.
 func (p *System) FindToken(cfg *Config, file, address string) (secret.Secret, error) {
 	if file == "" {
 		if t := secret.New(p.Getenv(TokenEnv)); !t.Empty() {
@@ -79,5 +78,5 @@ func onThisMachine(address string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// UnixPrefix begins the address of a socket in the file system.
+// UnixPrefix begins the address of a Unix socket.
 const UnixPrefix = "unix:"

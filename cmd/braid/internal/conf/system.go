@@ -9,34 +9,36 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// System is what a command uses of the machine: its arguments, its standard streams, the environment,
-// the clock and the user's folders. Tests replace each of them.
+// System gives a command access to the machine: arguments, standard streams, environment, clock and the
+// user's folders. Tests replace each of them.
 type System struct {
 	Args           []string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Getenv returns "" for a variable that is not set; environ lists "NAME=value".
+	// Getenv returns "" for a variable that is not set.
 	Getenv  func(string) string
+	// Environ lists the environment as "NAME=value".
 	Environ func() []string
-	Now     func() time.Time
-	// ConfigDir is the user's folder for settings.
+	// Now is the clock.
+	Now func() time.Time
+	// ConfigDir returns the user's folder for settings.
 	ConfigDir func() (string, error)
-	// DataDir is the user's folder for conversations.
+	// DataDir returns the user's folder for data.
 	DataDir func() (string, error)
 }
 
-// Print writes text that the user asked for.
+// Print writes to standard output.
 func (s *System) Print(text string) error {
 	_, err := io.WriteString(s.Stdout, text)
 	return term.OutputError(err)
 }
 
-// NewScreen looks at what w, one of the streams, can show.
+// NewScreen describes w, which is one of the standard streams. colour is the value of --color.
 func (s *System) NewScreen(w any, colour string) term.Screen {
 	return term.NewScreen(w, colour, s.Getenv)
 }
 
-// ReadInput reads a file, or standard input for "-".
+// ReadInput reads a file of at most 4 MiB, or standard input for "-". Errors name the flag.
 func (p *System) ReadInput(flag, name string) ([]byte, error) {
 	const most = 4 << 20
 	from := p.Stdin

@@ -8,15 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// Cleaner makes a stream of foreign text fit for a terminal. A model or a tool
-// must not move the cursor, set the title, hide text or turn its direction
-// round, so whatever would do so is shown as a visible sign instead. Line
-// feeds and tabs pass; a carriage return before a line feed is dropped.
+// Cleaner makes foreign text safe for a terminal. Text of a model or a tool must not move the cursor, set
+// the title, hide text or change its direction, so Cleaner replaces such characters by visible signs. Line
+// feeds and tabs pass. A carriage return before a line feed is dropped.
 //
-// Pieces may end anywhere, also inside a character. The zero cleaner is ready.
+// Pieces may end anywhere, also inside a character. The zero Cleaner is ready to use.
 type Cleaner struct {
-	// rest is what cannot be judged before the next piece: the beginning of a
-	// character, or a carriage return. It is never longer than three bytes.
+	// rest is an incomplete end of the last piece: the beginning of a character, or a carriage return. It
+	// has at most three bytes.
 	rest string
 }
 
@@ -62,7 +61,7 @@ func (c *Cleaner) Add(dst []byte, s string) []byte {
 	return dst
 }
 
-// Flush appends what was held back; the stream is over.
+// Flush appends the rest at the end of the stream.
 func (c *Cleaner) Flush(dst []byte) []byte {
 	rest := c.rest
 	c.rest = ""
@@ -75,22 +74,23 @@ func (c *Cleaner) Flush(dst []byte) []byte {
 	return dst
 }
 
-// Clean is the visible form of a whole text.
+// Clean returns the visible form of a whole text.
 func Clean(s string) string {
 	var c Cleaner
 	return string(c.Flush(c.Add(make([]byte, 0, len(s)), s)))
 }
 
-// CleanLine is the visible form of a text that must stay on one line.
+// CleanLine returns the visible form of a text that must stay on one line.
 func CleanLine(s string) string {
 	return LineBreaks.Replace(Clean(s))
 }
 
+// LineBreaks replaces line feeds and tabs by signs that keep a text on one line.
 var LineBreaks = strings.NewReplacer("\n", "␊", "\t", " ")
 
-// hidden reports whether r has no shape of its own but an effect: controls,
-// and the format characters (bidirectional controls, tags, zero-width spaces),
-// without those that scripts and emoji are written with.
+// hidden reports whether r is invisible but has an effect. These are control characters and format
+// characters (bidirectional controls, tags, zero-width spaces). The joiners that scripts and emoji need are
+// allowed.
 func hidden(r rune) bool {
 	switch {
 	case r < 0x20 || r >= 0x7f && r < 0xa0:
@@ -105,7 +105,7 @@ func hidden(r rune) bool {
 	return unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
-// appendVisible appends the sign that stands for r.
+// appendVisible appends a visible sign for r.
 func appendVisible(dst []byte, r rune) []byte {
 	switch {
 	case r < 0x20:
@@ -116,11 +116,11 @@ func appendVisible(dst []byte, r rune) []byte {
 	return fmt.Appendf(dst, "<U+%04X>", r)
 }
 
-// appendByte appends the sign for a byte that is no part of any character.
+// appendByte appends a visible sign for a byte that is not part of a character.
 func appendByte(dst []byte, b byte) []byte { return fmt.Appendf(dst, "<%02X>", b) }
 
-// CleanJSON escapes in a JSON text what [hidden] names. Such characters can
-// only stand inside strings there, so the text means the same as before.
+// CleanJSON escapes the characters in a JSON text that [hidden] reports. They occur only inside strings, so
+// the text keeps its meaning.
 func CleanJSON(dst, src []byte) []byte {
 	for i := 0; i < len(src); {
 		if src[i] < utf8.RuneSelf {

@@ -11,18 +11,16 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// ExitPipe is the exit code when the reader of the output has gone away: what
-// a shell shows for a program that SIGPIPE ended.
+// ExitPipe is the exit code when the reader of the output is gone: the one of a program that SIGPIPE ended.
 const ExitPipe = 141
 
-// Shown says that the command failed with a kind and that the person has
-// already been told.
+// Shown wraps an error that the user has already seen. It still sets the exit code.
 type Shown struct{ Err error }
 
 func (e Shown) Error() string { return e.Err.Error() }
 func (e Shown) Unwrap() error { return e.Err }
 
-// KindOf is [event.KindOf] that also knows the errors of the context package.
+// KindOf is [event.KindOf], and also knows the errors of the context package.
 func KindOf(err error) event.ErrorKind {
 	var e *event.Error
 	switch {
@@ -35,8 +33,8 @@ func KindOf(err error) event.ErrorKind {
 	return event.KindOf(err)
 }
 
-// WriteError writes "braid: what happened" and, where there is one, the next
-// step. An error may repeat what a model or a tool said, so it is cleaned.
+// WriteError writes "braid: MESSAGE" and, if there is a hint, the next step. The error may contain text of
+// a model or a tool, so it is cleaned.
 func WriteError(w io.Writer, err error) {
 	message, hint := Describe(err)
 	fmt.Fprintf(w, "braid: %s\n", strings.ReplaceAll(message, "\n", "\n  "))
@@ -45,7 +43,7 @@ func WriteError(w io.Writer, err error) {
 	}
 }
 
-// Describe gives what happened and what to do next, fit to be shown.
+// Describe returns the message and the hint of an error, cleaned for a terminal.
 func Describe(err error) (message, hint string) {
 	var e *event.Error
 	if !errors.As(err, &e) {
@@ -64,7 +62,7 @@ func Describe(err error) (message, hint string) {
 	return Clean(message), Clean(flagNames.Replace(e.Hint))
 }
 
-// flagNames names what the library's hints name by the flags that set it here.
+// flagNames replaces the names of library fields in hints by the flags that set them.
 var flagNames = strings.NewReplacer(
 	"Limits.Conversation.CostNanoUSD", "--budget cost=", "Limits.Conversation.Cycles", "--budget cycles=",
 	"Limits.Conversation.ToolCalls", "--budget tool_calls=", "Limits.Conversation.InputTokens", "--budget input_tokens=",
@@ -80,13 +78,13 @@ var flagNames = strings.NewReplacer(
 	"Options.Headers", "--model-header",
 )
 
-// Invalid is the error for a command line or configuration that is wrong.
+// Invalid returns the error for a wrong command line or configuration.
 func Invalid(hint, format string, args ...any) *event.Error {
 	return &event.Error{Kind: event.ErrInvalid, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// OutputError gives a failed write of the output its kind. A reader that went
-// away is kept as it is: that ends the program without a word.
+// OutputError gives a failed write of the output its error kind. It returns EPIPE unchanged: the reader is
+// gone, and the program ends without a message.
 func OutputError(err error) error {
 	var e *event.Error
 	switch {

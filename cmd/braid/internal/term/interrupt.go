@@ -10,19 +10,20 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Interrupts turns signals into the end of a run, or of the program.
+// Interrupts maps signals to the end of a run or of the program.
 //
-// While a run is in progress SIGINT cancels it, and so do SIGTERM and SIGHUP,
-// which also end the program afterwards. Between runs each of them ends the
-// program at once, but see steady. A run whose tools do not let go is abandoned when SIGINT
-// comes patience times more.
+// During a run SIGINT cancels the run. SIGTERM and SIGHUP cancel it and then end the program. Between runs
+// each of them ends the program at once, except SIGINT while steady is set. If tools ignore the
+// cancellation, pressing Ctrl-C patience more times abandons the run.
+//
+// Its methods are safe for concurrent use.
 type Interrupts struct {
 	signals  chan os.Signal
 	Patience int
-	// steady ignores SIGINT between runs, for a prompt that reads Ctrl-C as a
-	// key: what was meant for a run that has just ended must not end the program.
+	// steady ignores SIGINT between runs. A prompt that reads Ctrl-C as a key sets it: a Ctrl-C for a run
+	// that has just ended must not end the program.
 	steady bool
-	// Quit cleans up and ends the program from outside the main goroutine.
+	// Quit cleans up and ends the program. It is not called on the main goroutine.
 	Quit func()
 
 	mu      sync.Mutex
@@ -35,9 +36,8 @@ type Interrupts struct {
 // ErrInterrupted is the cause of a run that a signal cancelled.
 var ErrInterrupted = &event.Error{Kind: event.ErrCancelled, Message: "the run was cancelled"}
 
-// WatchSignals begins to listen; stop ends it. A closed pipe is listened for
-// as well, so that a write to it fails instead of killing the program with its
-// scratch folder left behind.
+// WatchSignals starts to handle signals until Stop. It also catches SIGPIPE: a write to a closed pipe then
+// returns an error, so that the program can remove its scratch folder.
 func WatchSignals(patience int, quit func()) *Interrupts {
 	i := &Interrupts{
 		signals: make(chan os.Signal, 4), Patience: patience,
@@ -49,6 +49,7 @@ func WatchSignals(patience int, quit func()) *Interrupts {
 	return i
 }
 
+// Stop ends the handling of signals.
 func (i *Interrupts) Stop() {
 	signal.Stop(i.signals)
 	close(i.signals)
@@ -64,7 +65,7 @@ func (i *Interrupts) listen() {
 	}
 }
 
-// Take acts on a signal.
+// Take handles one signal; interrupt is set for SIGINT.
 func (i *Interrupts) Take(interrupt bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -82,7 +83,7 @@ func (i *Interrupts) Take(interrupt bool) {
 	i.cancel(ErrInterrupted)
 }
 
-// Guard gives a run its context. Call release when the run is over.
+// Guard returns a context for a run that signals cancel. Call release when the run is over.
 func (i *Interrupts) Guard(ctx context.Context) (guarded context.Context, release func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	i.mu.Lock()
@@ -96,8 +97,7 @@ func (i *Interrupts) Guard(ctx context.Context) (guarded context.Context, releas
 	}
 }
 
-// Pause takes the run out of reach of signals while a person is asked; resume
-// puts it back.
+// Pause keeps signals from cancelling the run while the user answers a question. Call resume afterwards.
 func (i *Interrupts) Pause() (resume func()) {
 	i.mu.Lock()
 	cancel := i.cancel
@@ -110,7 +110,7 @@ func (i *Interrupts) Pause() (resume func()) {
 	}
 }
 
-// BeSteady sets steady.
+// BeSteady switches whether SIGINT is ignored between runs.
 func (i *Interrupts) BeSteady(on bool) {
 	i.mu.Lock()
 	i.steady = on
@@ -124,7 +124,7 @@ func (i *Interrupts) Interrupted() bool {
 	return i.pressed > 0
 }
 
-// MustEnd reports whether a signal asked for the program to end.
+// MustEnd reports whether a signal requested the end of the program.
 func (i *Interrupts) MustEnd() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()

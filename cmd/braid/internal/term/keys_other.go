@@ -2,5 +2,5 @@
 
 package term
 
-// ctrlCAsKey is left to the line editor here.
+// ctrlCAsKey does nothing on this platform; the line editor handles Ctrl-C.
 func ctrlCAsKey(int, bool) {}

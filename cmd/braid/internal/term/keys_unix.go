@@ -4,8 +4,8 @@ package term
 
 import "golang.org/x/sys/unix"
 
-// ctrlCAsKey says whether Ctrl-C on the terminal is a key that is read, or a
-// signal that interrupts. What cannot be set stays as it is.
+// ctrlCAsKey switches Ctrl-C on the terminal between a key that the program reads and a signal. It ignores
+// errors: the terminal then stays as it is.
 func ctrlCAsKey(fd int, key bool) {
 	mode, err := unix.IoctlGetTermios(fd, getTermios)
 	if err != nil {

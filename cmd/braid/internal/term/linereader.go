@@ -17,30 +17,31 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// ErrAborted is what a line reader gives when Ctrl-C is pressed at its prompt.
+// ErrAborted is the error of Line after Ctrl-C at its prompt.
 var ErrAborted = errors.New("Ctrl-C at the prompt")
 
-// LineReader reads what a person types. io.EOF is the end of the input.
+// LineReader reads lines that the user types. Line returns io.EOF at the end of the input.
 type LineReader interface {
-	// Line shows a prompt and reads a line. secret does not show what is typed.
+	// Line shows a prompt and reads a line. secret hides the typed text.
 	Line(ctx context.Context, prompt string, secret bool) (string, error)
 	// Remember adds a line to the history.
 	Remember(line string)
+	// Close restores the terminal.
 	Close()
 }
 
-// Keyboard is where lines come from, and what a line editor needs beside it.
+// Keyboard is the input of a line reader.
 type Keyboard struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 	Getenv func(string) string
-	// OnExit registers what must be undone before the program ends; done undoes it now.
+	// OnExit registers a function that must run before the program ends; done runs it now.
 	OnExit func(undo func()) (done func())
 }
 
-// NewLineReader reads from a terminal with editing and history, and from
-// anything else line by line. echo is where the pipe form writes prompts and
-// what it read, so that the output reads like a conversation; nil for nowhere.
+// NewLineReader returns a reader with editing and history on a terminal, and a plain one for pipes and
+// files. The plain one writes prompts and the lines it read to echo, so that the output reads like a
+// conversation; nil writes nothing.
 func NewLineReader(in Keyboard, echo io.Writer, ints *Interrupts) LineReader {
 	if f, ok := in.Stdin.(*os.File); ok && IsTerminal(f) && IsTerminal(in.Stdout) && in.Getenv("TERM") != "dumb" {
 		t := &TerminalLines{fd: int(f.Fd()), ints: ints}
@@ -52,24 +53,23 @@ func NewLineReader(in Keyboard, echo io.Writer, ints *Interrupts) LineReader {
 		t.done = in.OnExit(func() { _ = t.state.Close() })
 		return t
 	}
-	// On a terminal what is typed shows itself.
+	// A terminal echoes typed text itself.
 	return &pipeLines{r: bufio.NewReader(in.Stdin), prompts: echo, echo: !IsTerminal(in.Stdin)}
 }
 
-// TerminalLines edits lines on a terminal. While it does, Ctrl-C is a key.
-// It cannot be stopped, so signals act as they do between runs.
+// TerminalLines edits lines on a terminal. Ctrl-C is a key while it does. The editor cannot be interrupted,
+// so signals act as they do between runs.
 type TerminalLines struct {
 	state *liner.State
 	fd    int
 	ints  *Interrupts
 	done  func()
-	// editing is set while the editor has the terminal.
+	// editing is set while the editor controls the terminal.
 	editing atomic.Bool
 }
 
-// putBack gives the terminal back as it was. A signal may end the program in the
-// moment in which the editor, on another goroutine, shows its prompt and changes
-// the terminal: it has time to get that over with, so that this comes last.
+// putBack restores the terminal. A signal may end the program just when the editor, on another goroutine,
+// changes the terminal to show its prompt. putBack waits for that change, so that it has the last word.
 func (t *TerminalLines) putBack(was *term.State) {
 	if t.editing.Load() {
 		<-time.After(20 * time.Millisecond)
@@ -84,7 +84,7 @@ func (t *TerminalLines) Line(ctx context.Context, prompt string, secret bool) (l
 	}
 	t.editing.Store(true)
 	defer t.editing.Store(false)
-	// The editor does the same, but only after the prompt is there to be answered.
+	// The editor does this too, but only after it has shown the prompt.
 	ctrlCAsKey(t.fd, true)
 	defer ctrlCAsKey(t.fd, false)
 	if secret {
@@ -101,12 +101,11 @@ func (t *TerminalLines) Line(ctx context.Context, prompt string, secret bool) (l
 func (t *TerminalLines) Remember(line string) { t.state.AppendHistory(line) }
 func (t *TerminalLines) Close()               { t.done() }
 
-// LineLimit bounds one line from a pipe.
+// LineLimit is the maximum length in bytes of a line from a pipe.
 const LineLimit = 32 << 20
 
-// pipeLines reads lines from a pipe or a file. A read cannot be interrupted, so
-// it happens beside the caller; a line that comes after the caller has given
-// up is kept for the next one.
+// pipeLines reads lines from a pipe or a file. A read cannot be interrupted, so it runs on its own
+// goroutine. If the caller gives up, the next call returns the late line.
 type pipeLines struct {
 	r       *bufio.Reader
 	prompts io.Writer
@@ -151,7 +150,7 @@ func (l *pipeLines) Line(ctx context.Context, prompt string, secret bool) (strin
 	}
 }
 
-// readOneLine reads up to a line feed; the last line may lack it.
+// readOneLine reads up to a line feed or the end of the input.
 func readOneLine(r *bufio.Reader) (string, error) {
 	var line strings.Builder
 	long := false

@@ -2,20 +2,21 @@ package term
 
 import "io"
 
-// Output collects what one event puts on the screen and writes it at once, as
-// soon as the event is over: nothing is held back, nothing is torn.
+// Output collects the bytes that one event prints and writes them with one call, as soon as the event is
+// complete. After a failed write it writes nothing.
 type Output struct {
 	w   io.Writer
 	Buf []byte
-	// fresh is set while the cursor stands at the beginning of a line.
+	// fresh is set while the cursor is at the beginning of a line.
 	fresh bool
-	// Err is the first write that failed; nothing is written after it.
+	// Err is the error of the first failed write.
 	Err error
 }
 
+// NewOutput returns an Output that writes to w.
 func NewOutput(w io.Writer) *Output { return &Output{w: w, fresh: true} }
 
-// Flush writes what has been collected.
+// Flush writes the collected bytes. It returns Err.
 func (o *Output) Flush() error {
 	if len(o.Buf) == 0 || o.Err != nil {
 		o.Buf = o.Buf[:0]
@@ -38,7 +39,7 @@ func (o *Output) atStart() bool {
 	return o.fresh
 }
 
-// StartLine ends a line that is not over yet.
+// StartLine ends an unfinished line.
 func (o *Output) StartLine() {
 	if !o.atStart() {
 		o.Buf = append(o.Buf, '\n')

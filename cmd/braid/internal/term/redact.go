@@ -7,19 +7,18 @@ import (
 )
 
 var (
-	// secretPrefix fits keys and tokens that say what they are.
+	// secretPrefix matches keys and tokens with a known prefix.
 	secretPrefix = lazyre.New(`\b(?:sk|pk|rk|key|tok|ghp|gho|xox[a-z])[-_][A-Za-z0-9_-]{8,}|` +
 		`\bAKIA[A-Z0-9]{12,}|\bAIza[A-Za-z0-9_-]{20,}|\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_.-]+`)
-	// secretLong fits what may be one: a long run without a pause.
+	// secretLong matches a long word without a separator, which may be a key.
 	secretLong = lazyre.New(`[A-Za-z0-9+_-]{40,}`)
-	// secretUser is the name and password in an address.
+	// secretUser matches the user name and password in a URL.
 	secretUser = lazyre.New(`://[^/\s@]+@`)
-	// secretField is a parameter that is called one.
+	// secretField matches a query parameter with the name of a secret.
 	secretField = lazyre.New(`(?i)\b((?:api[_-]?key|key|token|secret|password)=)[^&\s]+`)
 )
 
-// Redact hides what may be a secret in a value that is shown: keys, tokens and
-// the password of an address.
+// Redact replaces possible secrets in a value: keys, tokens, and the password of a URL.
 func Redact(s string) string {
 	s = secretUser.ReplaceAllString(s, "://[redacted]@")
 	s = secretField.ReplaceAllString(s, "${1}[redacted]")
@@ -32,5 +31,5 @@ func Redact(s string) string {
 	})
 }
 
-// LooksSecret reports whether redact would hide something.
+// LooksSecret reports whether Redact would change s.
 func LooksSecret(s string) bool { return Redact(s) != s }

@@ -8,22 +8,23 @@ import (
 	"golang.org/x/term"
 )
 
-// PlainWidth is the width of cards where there is no terminal to ask.
+// PlainWidth is the width of cards without a terminal.
 const PlainWidth = 100
 
-// Screen is what the output can show.
+// Screen describes the abilities of an output stream.
 type Screen struct {
-	// Terminal is set where a person looks at the output as it comes.
+	// Terminal is set if the output is a terminal.
 	Terminal bool
-	Colour   bool
-	// Symbols allows characters beyond ASCII for frames and marks.
+	// Colour allows escape sequences for colours.
+	Colour bool
+	// Symbols allows frames and marks beyond ASCII.
 	Symbols bool
 	// Width is in columns.
 	Width int
 }
 
-// NewScreen looks at w. Colours follow --color; with "auto" they need a
-// terminal that is not dumb, and NO_COLOR not set (no-color.org).
+// NewScreen describes w. colour is the value of --color. With "auto", colours need a terminal that is not
+// dumb, and NO_COLOR must not be set (no-color.org).
 func NewScreen(w any, colour string, getenv func(string) string) Screen {
 	s := Screen{Terminal: IsTerminal(w), Width: PlainWidth}
 	if s.Terminal {
@@ -50,8 +51,8 @@ func IsTerminal(v any) bool {
 	return ok && f != nil && term.IsTerminal(int(f.Fd()))
 }
 
-// utf8Locale reports whether the locale allows more than ASCII. Where none is
-// set, as in many containers, the terminal is taken to be a modern one.
+// utf8Locale reports whether the locale allows more than ASCII. It assumes a modern terminal if no locale
+// is set, as in many containers.
 func utf8Locale(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := getenv(name); v != "" {
@@ -62,7 +63,7 @@ func utf8Locale(getenv func(string) string) bool {
 	return true
 }
 
-// Style is a way to show text, as the number of its escape sequence.
+// Style is the number of an escape sequence.
 type Style string
 
 const (
@@ -76,8 +77,8 @@ const (
 	BoldRed Style = "1;31"
 )
 
-// Paint appends text in a style, where the screen has colours. Each piece is
-// closed by itself, so that a run that is cut short leaves the terminal as it was.
+// Paint appends text in a style if the screen has colours. It resets the style after each text, so that an
+// interrupted run leaves the terminal unchanged.
 func (s Screen) Paint(dst []byte, st Style, text string) []byte {
 	if text == "" {
 		return dst
@@ -92,8 +93,7 @@ func (s Screen) Paint(dst []byte, st Style, text string) []byte {
 	return append(dst, "\x1b[0m"...)
 }
 
-// Fit cuts a line so that it takes at most width columns. It counts columns,
-// not characters: 計算 takes four.
+// Fit shortens a line to at most width columns. It counts columns, not characters: 計算 takes four.
 func Fit(line string, width int) string {
 	if width < 1 {
 		return ""
@@ -101,10 +101,10 @@ func Fit(line string, width int) string {
 	return runewidth.Truncate(line, width, "…")
 }
 
-// Width is how many columns s takes.
+// Width returns the number of columns of s.
 func Width(s string) int { return runewidth.StringWidth(s) }
 
-// Wrap breaks text at spaces so that a line takes at most width columns.
+// Wrap breaks text at spaces into lines of at most width columns.
 func Wrap(text string, width int) []string {
 	var lines []string
 	line := ""
