@@ -177,8 +177,11 @@ func TestSettingsOfTheServersOwnModel(t *testing.T) {
 		return listening{m, new(sync.Mutex), &heard}, err
 	}
 	cfg := &conf.Config{Settings: conf.Settings{
-		Model: "demo:assistant", Tools: "none", Attempts: 1, Context: "none", TopP: &half, Effort: model.EffortHigh, ServiceTier: "flex",
-		ServerTools: []conf.ServerTool{{ServerTool: all.ServerTools[0]}}, Extra: all.Extra, Headers: all.Headers,
+		ModelSettings: conf.ModelSettings{Model: "demo:assistant", Attempts: 1}, AgentSettings: conf.AgentSettings{Tools: "none", Context: "none"},
+		CallSettings: conf.CallSettings{
+			TopP: &half, Effort: model.EffortHigh, ServiceTier: "flex",
+			ServerTools: []conf.ServerTool{{ServerTool: all.ServerTools[0]}}, Extra: all.Extra, Headers: all.Headers,
+		},
 	}}
 	a, err := p.openAgents(t.Context(), cfg, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -31,7 +31,7 @@ func TestSecretsOfTheEnvironment(t *testing.T) {
 		"no such file":    {file + "2", "blue-elephant green-giraffe red-rabbit"},
 	} {
 		var found []string
-		for _, s := range p.secrets(&conf.Settings{MCP: c.mcp}) {
+		for _, s := range p.secrets(&conf.Settings{AgentSettings: conf.AgentSettings{MCP: c.mcp}}) {
 			found = append(found, s.Reveal())
 		}
 		slices.Sort(found)

@@ -49,7 +49,9 @@ func TestAToolThatOpenAICannotBeTold(t *testing.T) {
 	}
 	var lines lockedBuffer
 	log := slog.New(slog.NewTextHandler(&lines, nil))
-	a, err := p.openAgents(t.Context(), &conf.Config{Settings: conf.Settings{Model: "openai:gpt-5.4", Tools: "none", MCP: file}}, log)
+	a, err := p.openAgents(t.Context(), &conf.Config{Settings: conf.Settings{
+		ModelSettings: conf.ModelSettings{Model: "openai:gpt-5.4"}, AgentSettings: conf.AgentSettings{Tools: "none", MCP: file},
+	}}, log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -246,7 +246,9 @@ func TestModelsThatClientsMayName(t *testing.T) {
 		}
 	}
 	p, _, _ := real(t, map[string]string{"ANTHROPIC_API_KEY": "k"})
-	a, err := p.openAgents(t.Context(), &conf.Config{Settings: conf.Settings{Model: "anthropic:claude-sonnet-5-5", Tools: "none"}}, slog.New(slog.DiscardHandler))
+	a, err := p.openAgents(t.Context(), &conf.Config{Settings: conf.Settings{
+		ModelSettings: conf.ModelSettings{Model: "anthropic:claude-sonnet-5-5"}, AgentSettings: conf.AgentSettings{Tools: "none"},
+	}}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,7 +92,7 @@ func (showing) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[brai
 func TestManyToolsAreLookedFor(t *testing.T) {
 	t.Parallel()
 	for above, finds := range map[int]bool{20: true, 30: false, 0: false} {
-		parts := contextParts(&conf.Settings{ToolSearch: above}, "", true)
+		parts := contextParts(&conf.Settings{AgentSettings: conf.AgentSettings{ToolSearch: above}}, "", true)
 		for i := range 25 {
 			parts = append(parts, braid.Func("tool_"+strconv.Itoa(i), "Does it.", func(context.Context, struct{}) (string, error) { return "", nil }))
 		}

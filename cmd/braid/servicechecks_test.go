@@ -24,7 +24,7 @@ func servedFolder(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
 	p, _, _ := testProcess(t, nil)
-	store, err := p.openStore(&conf.Config{Settings: conf.Settings{Data: dir}})
+	store, err := p.openStore(&conf.Config{Settings: conf.Settings{StoreSettings: conf.StoreSettings{Data: dir}}})
 	if err != nil {
 		t.Fatal(err)
 	}

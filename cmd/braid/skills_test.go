@@ -61,7 +61,9 @@ func TestServeWithSkills(t *testing.T) {
 			return demo.Rule{Reply: []demo.Piece{demo.Say("Yes.")}}
 		}), nil
 	}
-	a, err := p.openAgents(t.Context(), &conf.Config{Settings: conf.Settings{Model: "demo", Tools: "none", Skills: []string{skillsFolder(t)}}}, slog.New(slog.DiscardHandler))
+	a, err := p.openAgents(t.Context(), &conf.Config{Settings: conf.Settings{
+		ModelSettings: conf.ModelSettings{Model: "demo"}, AgentSettings: conf.AgentSettings{Tools: "none", Skills: []string{skillsFolder(t)}},
+	}}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ type Command struct {
 	Args  string
 	Short string
 	// About describes the command in paragraphs.
-	About    string
+	About string
 	// Examples are lines to type.
 	Examples []Example
 	// Options is set if the command takes the options of the configuration.
@@ -27,7 +27,7 @@ type Command struct {
 	Some []string
 	// Flags are the command's own flags.
 	Flags []Flag
-	Run     func(context.Context, *Invocation) error
+	Run   func(context.Context, *Invocation) error
 }
 
 // Example is a line to type, and a description of its effect.

@@ -23,8 +23,8 @@ import (
 // settings. Braid never reads a file in the working folder by itself: a folder of somebody else must not
 // choose the receiver of a key and a prompt.
 
-// ConfigLimit is the maximum size of the configuration file in bytes.
-const ConfigLimit = 1 << 20
+// configLimit is the maximum size of the configuration file in bytes.
+const configLimit = 1 << 20
 
 // ConfigEnv is the variable with the path of the configuration file. It is not an option, because a file
 // cannot name itself.
@@ -120,7 +120,7 @@ func (c *Config) readFile(p *System, flag string) (map[string]value, []error) {
 	if path == "" {
 		return nil, nil
 	}
-	data, err := ReadLimited(path, ConfigLimit)
+	data, err := ReadLimited(path, configLimit)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !asked:
 		return nil, nil
@@ -128,7 +128,7 @@ func (c *Config) readFile(p *System, flag string) (map[string]value, []error) {
 		return nil, []error{configReadError(err)}
 	}
 	c.Found = true
-	return ParseConfig(data)
+	return parseConfig(data)
 }
 
 func configReadError(err error) error {
@@ -167,10 +167,10 @@ func ReadLimited(path string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// ParseConfig reads a configuration file: a YAML mapping from names of options to plain values, or to
+// parseConfig reads a configuration file: a YAML mapping from names of options to plain values, or to
 // sequences of them for lists. An unknown or repeated name is an error. Errors never contain values of
 // unknown names; they may be secrets.
-func ParseConfig(data []byte) (values map[string]value, errs []error) {
+func parseConfig(data []byte) (values map[string]value, errs []error) {
 	dec := yaml.NewDecoder(strings.NewReader(string(data)))
 	var doc yaml.Node
 	switch err := dec.Decode(&doc); {

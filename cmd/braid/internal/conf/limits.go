@@ -50,8 +50,8 @@ func ParseDollars(nano *int64, v string) error {
 // budgetNames lists the limits of a conversation.
 var budgetNames = []string{"cycles", "tool_calls", "input_tokens", "output_tokens", "total_tokens", "cost", "time"}
 
-// ParseBudget reads a list such as cost=2.50,total_tokens=200000.
-func ParseBudget(v string) (b braid.Budget, err error) {
+// parseBudget reads a list such as cost=2.50,total_tokens=200000.
+func parseBudget(v string) (b braid.Budget, err error) {
 	for _, one := range Words(v) {
 		name, value, _ := strings.Cut(one, "=")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)

@@ -16,7 +16,7 @@ type System struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	// Getenv returns "" for a variable that is not set.
-	Getenv  func(string) string
+	Getenv func(string) string
 	// Environ lists the environment as "NAME=value".
 	Environ func() []string
 	// Now is the clock.

@@ -1,7 +1,6 @@
-package main
+package conf
 
 import (
-	"context"
 	"errors"
 	"go/ast"
 	"go/parser"
@@ -14,70 +13,36 @@ import (
 	"testing"
 	"time"
 
-	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/models"
 )
-
-// testProcess has no surroundings but those that a test gives it.
-func testProcess(t *testing.T, env map[string]string, args ...string) (*process, *strings.Builder, *strings.Builder) {
-	t.Helper()
-	dir := t.TempDir()
-	var out, errs strings.Builder
-	p := &process{
-		System: conf.System{Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
-			Getenv: func(name string) string { return env[name] },
-			Environ: func() (list []string) {
-				for k, v := range env {
-					list = append(list, k+"="+v)
-				}
-				return list
-			},
-			Now:       func() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) },
-			ConfigDir: func() (string, error) { return dir, nil },
-			DataDir:   func() (string, error) { return filepath.Join(dir, "data"), nil },
-		},
-		freeSpace:    func(string) (uint64, error) { return 1 << 40, nil },
-		openRef:      openTestModel,
-		localServers: func(context.Context) []models.Server { return nil },
-	}
-	return p, &out, &errs
-}
-
-func writeConfig(t *testing.T, p *process, text string) string {
-	t.Helper()
-	dir, err := p.ConfigDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "braid", "config.yaml")
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 func TestConfigLayers(t *testing.T) {
 	t.Parallel()
 	env := map[string]string{"BRAID_MAX_CYCLES": "20", "BRAID_TIMEOUT": "20s", "BRAID_COLOR": ""}
-	p, _, _ := testProcess(t, env)
+	p := testSystem(t, env)
 	writeConfig(t, p, "max_cycles: 10\ntimeout: 10s\nmax_tokens: 10\ntools: [clock, calculator]\ntrace: yes\ncolor: never\n")
 	c, err := p.LoadConfig(map[string]string{"max_cycles": "30"}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := conf.Settings{
-		Context: "summary", Window: 40, OffloadOver: 10_000, ToolSearch: 20,
-		MaxCycles: 30, Timeout: 20 * time.Second, MaxTokens: 10, Attempts: 6, Tools: "clock,calculator",
-		Trace: true, Thinking: true, Color: "never", Data: c.Data,
-		FallbackOn: []event.ErrorKind{event.ErrThrottled, event.ErrOverloaded, event.ErrUnavailable},
-		Running:    2048, TenantRunning: 1024, Queued: 50_000, TenantQueued: 10_000, LostDrivers: 3, FailedRuns: "forget", Memory: 512 << 20,
-		TenantRequests: 6_000, TenantConversations: 1_000_000, TenantAgents: 1_000, TenantStorage: 10 << 30,
-		RefusedEvery: 5 * time.Minute, MetricTenants: 100, WrongCredentials: 100, Lease: 10 * time.Second,
-		TenantTokens: 500_000_000, TenantCost: 1_000_000_000_000, Catalogue: conf.CataloguePath(c.File),
+	want := Settings{
+		ModelSettings: ModelSettings{
+			Attempts: 6, Catalogue: CataloguePath(c.File),
+			FallbackOn: []event.ErrorKind{event.ErrThrottled, event.ErrOverloaded, event.ErrUnavailable},
+		},
+		CallSettings:  CallSettings{MaxTokens: 10},
+		AgentSettings: AgentSettings{Tools: "clock,calculator", Context: "summary", Window: 40, OffloadOver: 10_000, ToolSearch: 20},
+		Bounds:        Bounds{MaxCycles: 30, Timeout: 20 * time.Second},
+		StoreSettings: StoreSettings{Data: c.Data},
+		ServerSettings: ServerSettings{
+			Running: 2048, TenantRunning: 1024, Queued: 50_000, TenantQueued: 10_000, LostDrivers: 3, FailedRuns: "forget", Memory: 512 << 20,
+			RefusedEvery: 5 * time.Minute, MetricTenants: 100, WrongCredentials: 100, Lease: 10 * time.Second,
+		},
+		TenantQuota: TenantQuota{
+			TenantRequests: 6_000, TenantConversations: 1_000_000, TenantAgents: 1_000, TenantStorage: 10 << 30,
+			TenantTokens: 500_000_000, TenantCost: 1_000_000_000_000,
+		},
+		Display: Display{Trace: true, Thinking: true, Color: "never"},
 	}
 	if !reflect.DeepEqual(c.Settings, want) {
 		t.Errorf("settings %+v, want %+v", c.Settings, want)
@@ -124,9 +89,9 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 		"server_tool": "search", "model_extra": "a", "model_header": "X-Team",
 		"refused_every": "0", "metric_tenants": "many", "lease": "1s", "wrong_credentials": "-1", "trusted_proxies": "10.0.0.0/33",
 	}
-	for i := range conf.Options {
-		o := &conf.Options[i]
-		var byDefault, set conf.Settings
+	for i := range Options {
+		o := &Options[i]
+		var byDefault, set Settings
 		if err := o.Set(&byDefault, o.Def); err != nil {
 			t.Errorf("%s refuses its default %q: %v", o.Name, o.Def, err)
 		}
@@ -140,7 +105,7 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 		if !refuses {
 			continue
 		}
-		p, _, _ := testProcess(t, map[string]string{o.Env(): v})
+		p := testSystem(t, map[string]string{o.Env(): v})
 		_, err := p.LoadConfig(nil, "")
 		if !errors.Is(err, event.ErrInvalid) || !strings.Contains(err.Error(), o.Env()) {
 			t.Errorf("%s=%q gives %v", o.Env(), v, err)
@@ -152,11 +117,11 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 func TestEverySettingIsRead(t *testing.T) {
 	t.Parallel()
 	read := map[string]bool{}
-	files, err := filepath.Glob("*.go")
+	files, err := filepath.Glob("../../*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, err := filepath.Glob("internal/*/*.go")
+	parts, err := filepath.Glob("../*/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,8 +140,8 @@ func TestEverySettingIsRead(t *testing.T) {
 			return true
 		})
 	}
-	for f := range reflect.TypeFor[conf.Settings]().Fields() {
-		if !read[f.Name] {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Settings]()) {
+		if !f.Anonymous && !read[f.Name] {
 			t.Errorf("nothing reads the setting %s", f.Name)
 		}
 	}
@@ -200,7 +165,7 @@ func TestConfigFileFaults(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			p, _, _ := testProcess(t, nil)
+			p := testSystem(t, nil)
 			path := writeConfig(t, p, c.text)
 			_, err := p.LoadConfig(nil, "")
 			if !errors.Is(err, event.ErrInvalid) || !strings.Contains(err.Error(), c.want) {
@@ -212,7 +177,7 @@ func TestConfigFileFaults(t *testing.T) {
 		})
 	}
 	for name, text := range map[string]string{"empty": "", "comments": "# nothing\n", "null": "~\n", "null value": "model:\n"} {
-		p, _, _ := testProcess(t, nil)
+		p := testSystem(t, nil)
 		writeConfig(t, p, text)
 		if c, err := p.LoadConfig(nil, ""); err != nil || c.Values["model"].Source != "default" {
 			t.Errorf("%s: %v", name, err)
@@ -222,7 +187,7 @@ func TestConfigFileFaults(t *testing.T) {
 
 func TestConfigFileIsFound(t *testing.T) {
 	t.Parallel()
-	p, _, _ := testProcess(t, nil)
+	p := testSystem(t, nil)
 	if c, err := p.LoadConfig(nil, ""); err != nil || c.Found {
 		t.Errorf("a missing file that nobody asked for: found %v, %v", c.Found, err)
 	}
@@ -234,7 +199,7 @@ func TestConfigFileIsFound(t *testing.T) {
 		t.Errorf("a folder gives %v", err)
 	}
 	big := filepath.Join(t.TempDir(), "big.yaml")
-	if err := os.WriteFile(big, []byte(strings.Repeat("#\n", conf.ConfigLimit)), 0o600); err != nil {
+	if err := os.WriteFile(big, []byte(strings.Repeat("#\n", configLimit)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.LoadConfig(nil, big); !errors.Is(err, event.ErrTooLarge) {
@@ -244,7 +209,7 @@ func TestConfigFileIsFound(t *testing.T) {
 	if err := os.WriteFile(other, []byte("max_cycles: 7\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	q, _, _ := testProcess(t, map[string]string{"BRAID_CONFIG": other})
+	q := testSystem(t, map[string]string{"BRAID_CONFIG": other})
 	if c, err := q.LoadConfig(nil, ""); err != nil || c.MaxCycles != 7 {
 		t.Errorf("BRAID_CONFIG: %v, %v", c.MaxCycles, err)
 	}
@@ -255,9 +220,9 @@ func FuzzParseConfig(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		values, errs := conf.ParseConfig(data)
+		values, errs := parseConfig(data)
 		for name := range values {
-			if !slices.Contains(conf.OptionNames(func(o *conf.Option) string { return o.Name }), name) {
+			if !slices.Contains(OptionNames(func(o *Option) string { return o.Name }), name) {
 				t.Fatalf("%q is no option", name)
 			}
 		}
@@ -267,4 +232,31 @@ func FuzzParseConfig(f *testing.F) {
 			}
 		}
 	})
+}
+
+// testSystem has an environment and folders of its own.
+func testSystem(t *testing.T, env map[string]string) *System {
+	t.Helper()
+	dir := t.TempDir()
+	return &System{
+		Getenv:    func(name string) string { return env[name] },
+		ConfigDir: func() (string, error) { return dir, nil },
+		DataDir:   func() (string, error) { return filepath.Join(dir, "data"), nil },
+	}
+}
+
+func writeConfig(t *testing.T, p *System, text string) string {
+	t.Helper()
+	dir, err := p.ConfigDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "braid", "config.yaml")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
