@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/braidrun/braid"
-	"github.com/braidrun/braid/cmd/braid/internal/admin"
 	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/model/demo"
@@ -266,33 +265,6 @@ func TestAdminRefuses(t *testing.T) {
 		_, errs := o.do(c.code, c.stdin, strings.Fields(c.args)...)
 		if !strings.Contains(errs, c.says) {
 			t.Errorf("%s: %s, and no %q", c.args, errs, c.says)
-		}
-	}
-}
-
-// Each verb is in the help, and each of its flags is a flag.
-func TestAdminHelp(t *testing.T) {
-	t.Parallel()
-	c := admin.Command(nil)
-	help := commandHelp(&c)
-	flags := map[string]bool{}
-	for _, f := range c.Flags {
-		flags[f.Name] = false
-	}
-	for _, v := range admin.AdminVerbs() {
-		if !strings.Contains(help, "  "+strings.TrimSpace(v.What+" "+v.Do+" "+v.Id)+" ") {
-			t.Errorf("no %s %s in the help", v.What, v.Do)
-		}
-		for _, name := range append(append([]string(nil), v.Flags...), admin.AdminCommon...) {
-			if _, ok := flags[name]; !ok {
-				t.Errorf("%s %s takes --%s, which there is not", v.What, v.Do, name)
-			}
-			flags[name] = true
-		}
-	}
-	for name, used := range flags {
-		if !used {
-			t.Errorf("--%s means nothing to anything", name)
 		}
 	}
 }

@@ -13,30 +13,33 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// Option is one setting. Its name is max_cycles in the configuration file,
-// --max-cycles on the command line and BRAID_MAX_CYCLES in the environment.
+// Option is one setting. Its name is max_cycles in the configuration file, --max-cycles on the command line
+// and BRAID_MAX_CYCLES in the environment.
 type Option struct {
 	Name string
-	// short is a one-letter flag; it may be empty.
+	// short is a one-letter flag, or empty.
 	short string
 	// value is the placeholder of the value in help; empty for a switch.
 	value string
 	Help  string
-	// Def is the value where nobody says anything.
+	// Def is the default value.
 	Def string
-	// list is set where the flag may stand several times. The values are joined by commas,
-	// or with lines by line feeds, because commas stand in them.
+	// list allows the flag several times. The values are joined by commas, or with lines by line feeds,
+	// because they may contain commas.
 	list, lines bool
-	// Hidden is set for values that are not shown: they may hold secrets.
+	// Hidden keeps the value out of all output, because it may be a secret.
 	Hidden bool
-	// Set parses a value. Its error ends the sentence that begins with the value.
+	// Set parses a value. Its error continues a sentence that begins with the value.
 	Set func(*Settings, string) error
 }
 
+// Flag returns the option's name on the command line, without dashes.
 func (o *Option) Flag() string { return strings.ReplaceAll(o.Name, "_", "-") }
-func (o *Option) Env() string  { return EnvPrefix + strings.ToUpper(o.Name) }
 
-// separator stands between the values of a list.
+// Env returns the option's name in the environment.
+func (o *Option) Env() string { return EnvPrefix + strings.ToUpper(o.Name) }
+
+// separator separates the values of a list.
 func (o *Option) separator() string {
 	if o.lines {
 		return "\n"
@@ -44,11 +47,11 @@ func (o *Option) separator() string {
 	return ","
 }
 
-// EnvPrefix begins the name of every environment variable that is an option.
+// EnvPrefix begins the names of all environment variables of options.
 const EnvPrefix = "BRAID_"
 
-// Options is the one list that flags, environment, file, help, `braid config`
-// and `braid doctor` go by.
+// Options is the single table of options for flags, environment, file, help, `braid config` and `braid
+// doctor`.
 var Options = []Option{
 	{
 		Name: "model", short: "m", value: "REF", Help: "model to use, such as demo:tour; empty looks for one (braid help models)",
@@ -56,21 +59,21 @@ var Options = []Option{
 	},
 	{
 		Name: "fallback", value: "LIST", list: true,
-		Help: "models to ask in this order where a call of the one before fails; may stand several times",
+		Help: "models to ask, in this order, after a failed call of the one before; repeatable",
 		Set:  func(s *Settings, v string) error { s.Fallback = Words(v); return nil },
 	},
 	{
 		Name: "fallback_on", value: "LIST", list: true, Def: "throttled,overloaded,unavailable",
-		Help: "kinds of errors (braid help exit-codes) on which the next model is asked at once",
+		Help: "kinds of errors (braid help exit-codes) that switch to the next model at once",
 		Set:  func(s *Settings, v string) (err error) { s.FallbackOn, err = parseKinds(v); return err },
 	},
 	{
 		Name: "attempts", value: "N", Def: "6",
-		Help: "how often one model call is made in all, when the provider is throttling, overloaded or cuts the answer off",
+		Help: "attempts of one model call, counting the first, when the provider is throttling, overloaded or cuts the answer off",
 		Set:  func(s *Settings, v string) error { return parsePositive(&s.Attempts, v) },
 	},
 	{
-		Name: "prices", value: "FILE", Help: "table of prices that goes before the built-in one (braid help models); empty is none",
+		Name: "prices", value: "FILE", Help: "table of prices that overrides the built-in one (braid help models); empty is none",
 		Set: func(s *Settings, v string) error { s.Prices = v; return nil },
 	},
 	{
@@ -78,19 +81,19 @@ var Options = []Option{
 		Set: func(s *Settings, v string) error { s.Vendors = v; return nil },
 	},
 	{
-		Name: "model_requests", value: "N", Def: "0", Help: "most model calls a minute with one provider's key; 0 is no limit",
+		Name: "model_requests", value: "N", Def: "0", Help: "maximum of model calls per minute with one provider's key; 0 is no limit",
 		Set: func(s *Settings, v string) error { return ParseCount(&s.Limits.Requests, v) },
 	},
 	{
-		Name: "model_tokens", value: "N", Def: "0", Help: "most tokens a minute with one provider's key; 0 is no limit",
+		Name: "model_tokens", value: "N", Def: "0", Help: "maximum of tokens per minute with one provider's key; 0 is no limit",
 		Set: func(s *Settings, v string) error { return ParseCount(&s.Limits.Tokens, v) },
 	},
 	{
-		Name: "model_concurrency", value: "N", Def: "0", Help: "most model calls at once with one provider's key; 0 is no limit",
+		Name: "model_concurrency", value: "N", Def: "0", Help: "maximum of concurrent model calls with one provider's key; 0 is no limit",
 		Set: func(s *Settings, v string) error { return ParseCount(&s.Limits.Concurrency, v) },
 	},
 	{
-		Name: "instructions", value: "TEXT", Help: "what the agent is told to be (its system prompt)",
+		Name: "instructions", value: "TEXT", Help: "the agent's system prompt",
 		Set: func(s *Settings, v string) error { s.Instructions = v; return nil },
 	},
 	{
@@ -100,33 +103,33 @@ var Options = []Option{
 	},
 	{
 		Name: "allow", value: "LIST", list: true,
-		Help: "tools that run without being asked for, where ask or deny fits them less closely; may stand several times",
+		Help: "tools allowed without asking; the most specific pattern of --allow, --ask and --deny wins; repeatable",
 		Set:  func(s *Settings, v string) error { return parsePatterns(&s.Permit.Allow, v) },
 	},
 	{
 		Name: "ask", value: "LIST", list: true,
-		Help: "tools, by names or patterns such as delete_* or weather___*, that run only when you say yes; may stand several times",
+		Help: "tools that need your permission for each call, as names or patterns such as delete_* or weather___*; repeatable",
 		Set:  func(s *Settings, v string) error { return parsePatterns(&s.Permit.Ask, v) },
 	},
 	{
-		Name: "deny", value: "LIST", list: true, Help: "tools that never run; may stand several times",
+		Name: "deny", value: "LIST", list: true, Help: "tools that never run; repeatable",
 		Set: func(s *Settings, v string) error { return parsePatterns(&s.Permit.Deny, v) },
 	},
 	{
-		Name: "scratch", value: "DIR", Help: "folder that the files tool works in; empty is one of the conversation's own",
+		Name: "scratch", value: "DIR", Help: "folder of the files tool; empty is the conversation's own folder",
 		Set: func(s *Settings, v string) error { s.Scratch = v; return nil },
 	},
 	{
-		Name: "mcp", value: "FILE", Help: "list of MCP servers whose tools the agent gets, as {\"mcpServers\": …}; empty is none",
+		Name: "mcp", value: "FILE", Help: "list of MCP servers, whose tools the agent gets, as {\"mcpServers\": …}; empty is none",
 		Set: func(s *Settings, v string) error { s.MCP = v; return nil },
 	},
 	{
 		Name: "skills", value: "DIR", list: true,
-		Help: "folder of skills, each a folder with a SKILL.md, that the agent may load; may stand several times; the first of a name counts",
+		Help: "folder of skills for the agent, each a folder with a SKILL.md; repeatable; the first skill of a name is used",
 		Set:  func(s *Settings, v string) error { s.Skills = Words(v); return nil },
 	},
 	{
-		Name: "data", value: "DIR", Help: "folder that conversations are kept in; empty is your data folder (see braid config)",
+		Name: "data", value: "DIR", Help: "folder for conversations; empty is your data folder (see braid config)",
 		Set: func(s *Settings, v string) error { s.Data = v; return nil },
 	},
 	{
@@ -134,86 +137,86 @@ var Options = []Option{
 		Set: func(s *Settings, v string) error { return ParseSwitch(&s.Ephemeral, v) },
 	},
 	{
-		Name: "running", value: "N", Def: strconv.Itoa(engine.DefaultRunning), Help: "most runs that a server drives at once; others are queued",
+		Name: "running", value: "N", Def: strconv.Itoa(engine.DefaultRunning), Help: "maximum of concurrent runs on a server; others are queued",
 		Set: func(s *Settings, v string) error { return parsePositive(&s.Running, v) },
 	},
 	{
 		Name: "tenant_running", value: "N", Def: strconv.Itoa(engine.DefaultTenantRunning),
-		Help: "most runs of one tenant that a server drives at once",
+		Help: "maximum of concurrent runs of one tenant on a server",
 		Set:  func(s *Settings, v string) error { return parsePositive(&s.TenantRunning, v) },
 	},
 	{
-		Name: "queued", value: "N", Def: strconv.Itoa(engine.DefaultBacklog), Help: "most runs that are queued on a server; more are refused",
+		Name: "queued", value: "N", Def: strconv.Itoa(engine.DefaultBacklog), Help: "maximum of queued runs on a server; more are refused",
 		Set: func(s *Settings, v string) error { return parsePositive(&s.Queued, v) },
 	},
 	{
 		Name: "tenant_queued", value: "N", Def: strconv.Itoa(engine.DefaultTenantBacklog),
-		Help: "most runs of one tenant that are queued on a server",
+		Help: "maximum of queued runs of one tenant on a server",
 		Set:  func(s *Settings, v string) error { return parsePositive(&s.TenantQueued, v) },
 	},
 	{
 		Name: "tenant_requests", value: "N", Def: strconv.Itoa(directory.DefaultRequests),
-		Help: "most requests of one tenant in a minute, on each server; 0 is no limit",
+		Help: "maximum of requests of one tenant per minute, on each server; 0 is no limit",
 		Set:  func(s *Settings, v string) error { return ParseCount(&s.TenantRequests, v) },
 	},
 	{
 		Name: "tenant_conversations", value: "N", Def: strconv.Itoa(directory.DefaultConversations),
-		Help: "most conversations that one tenant keeps; 0 is no limit",
+		Help: "maximum of conversations of one tenant; 0 is no limit",
 		Set:  func(s *Settings, v string) error { return ParseCount(&s.TenantConversations, v) },
 	},
 	{
-		Name: "tenant_agents", value: "N", Def: strconv.Itoa(directory.DefaultAgents), Help: "most agents of one tenant; 0 is no limit",
+		Name: "tenant_agents", value: "N", Def: strconv.Itoa(directory.DefaultAgents), Help: "maximum of agents of one tenant; 0 is no limit",
 		Set: func(s *Settings, v string) error { return ParseCount(&s.TenantAgents, v) },
 	},
 	{
 		Name: "tenant_storage", value: "SIZE", Def: "10GiB",
-		Help: "most bytes that the conversations of one tenant take; 0 is no limit",
+		Help: "maximum size of all conversations of one tenant; 0 is no limit",
 		Set:  func(s *Settings, v string) error { return ParseStorage(&s.TenantStorage, v) },
 	},
 	{
 		Name: "lease", value: "TIME", Def: journal.DefaultTerm.String(),
-		Help: "time after which other servers take the runs of one that died, from 3s to 10m; with PostgreSQL",
+		Help: "time after which other servers take over the runs of a dead server, from 3s to 10m; with PostgreSQL",
 		Set:  parseLease,
 	},
 	{
 		Name: "metric_tenants", value: "N", Def: strconv.Itoa(server.DefaultMetricTenants),
-		Help: "most tenants with metrics of their own; the others share the label (other)",
+		Help: "maximum of tenants with their own metrics; the others share the label (other)",
 		Set:  func(s *Settings, v string) error { return ParseCount(&s.MetricTenants, v) },
 	},
 	{
 		Name: "tenant_tokens", value: "N", Def: strconv.Itoa(directory.DefaultTokens),
-		Help: "most tokens that the models of one tenant read and write in a day (UTC); 0 is no limit",
+		Help: "maximum of input and output tokens of one tenant per day (UTC); 0 is no limit",
 		Set:  func(s *Settings, v string) error { return ParseCount(&s.TenantTokens, v) },
 	},
 	{
 		Name: "tenant_cost", value: "USD", Def: strconv.Itoa(directory.DefaultCost),
-		Help: "most that the model calls of one tenant cost in a day (UTC), where prices are known; 0 is no limit",
+		Help: "maximum cost of one tenant's model calls per day (UTC), for models with a known price; 0 is no limit",
 		Set:  func(s *Settings, v string) error { return ParseDollars(&s.TenantCost, v) },
 	},
 	{
 		Name: "wrong_credentials", value: "N", Def: strconv.Itoa(door.DefaultAttempts),
-		Help: "most wrong credentials that one address may show in a minute; 0 is no limit",
+		Help: "maximum of wrong credentials from one address per minute; 0 is no limit",
 		Set:  func(s *Settings, v string) error { return ParseCount(&s.WrongCredentials, v) },
 	},
 	{
-		Name: "trusted_proxies", value: "LIST", Help: "addresses and networks of proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8",
+		Name: "trusted_proxies", value: "LIST", Help: "addresses and networks of trusted proxies, which set X-Forwarded-For, such as 10.0.0.0/8",
 		Set: parseProxies,
 	},
 	{
 		Name: "lost_drivers", value: "N", Def: "3",
-		Help: "a run that gets nowhere is ended as failed once the processes that drove it have died so often; 0 never ends it",
+		Help: "number of crashed processes after which a run without progress fails; 0 is no limit",
 		Set:  func(s *Settings, v string) error { return ParseCount(&s.LostDrivers, v) },
 	},
 	{
 		Name: "failed_runs", value: "HOW", Def: "forget",
-		Help: "what later runs of a conversation see of a run that failed, where its tenant has not chosen: keep or forget its messages",
+		Help: "whether later runs of a conversation see the messages of a failed run: keep or forget; a tenant's own choice wins",
 		Set: func(s *Settings, v string) (err error) {
 			s.FailedRuns, err = ParseWord(v, "keep", "forget")
 			return err
 		},
 	},
 	{
-		Name: "refused_every", value: "TIME", Def: "5m", Help: "how often a server writes into the audit what it has refused",
+		Name: "refused_every", value: "TIME", Def: "5m", Help: "interval at which a server writes refused requests into the audit",
 		Set: func(s *Settings, v string) (err error) {
 			if s.RefusedEvery, err = ParseTime(v); err == nil && s.RefusedEvery < time.Second {
 				err = errors.New("is too often: use 1s or more")
@@ -222,36 +225,36 @@ var Options = []Option{
 		},
 	},
 	{
-		Name: "timeout", value: "TIME", Def: "0", Help: "longest time for one run, such as 90s or 5m; 0 is no limit",
+		Name: "timeout", value: "TIME", Def: "0", Help: "maximum time of one run, such as 90s or 5m; 0 is no limit",
 		Set: func(s *Settings, v string) (err error) { s.Timeout, err = ParseTime(v); return err },
 	},
 	{
-		Name: "max_cycles", value: "N", Def: "0", Help: "most model calls in one run; 0 leaves the library's limit",
+		Name: "max_cycles", value: "N", Def: "0", Help: "maximum of model calls in one run; 0 leaves the library's limit",
 		Set: func(s *Settings, v string) error { return ParseCount(&s.MaxCycles, v) },
 	},
 	{
-		Name: "max_tool_calls", value: "N", Def: "0", Help: "most tool calls in one run; 0 leaves the library's limit",
+		Name: "max_tool_calls", value: "N", Def: "0", Help: "maximum of tool calls in one run; 0 leaves the library's limit",
 		Set: func(s *Settings, v string) error { return ParseCount(&s.MaxToolCalls, v) },
 	},
 	{
-		Name: "max_total_tokens", value: "N", Def: "0", Help: "most tokens in one run; 0 is no limit",
+		Name: "max_total_tokens", value: "N", Def: "0", Help: "maximum of tokens in one run; 0 is no limit",
 		Set: func(s *Settings, v string) error { return ParseCount(&s.MaxTotalTokens, v) },
 	},
 	{
-		Name: "max_input_tokens", value: "N", Def: "0", Help: "most tokens that the model reads in one run, cached ones counted; 0 is no limit",
+		Name: "max_input_tokens", value: "N", Def: "0", Help: "maximum of input tokens in one run, including cached ones; 0 is no limit",
 		Set: func(s *Settings, v string) error { return ParseCount(&s.MaxInput, v) },
 	},
 	{
-		Name: "max_output_tokens", value: "N", Def: "0", Help: "most tokens that the model writes in one run; 0 is no limit",
+		Name: "max_output_tokens", value: "N", Def: "0", Help: "maximum of output tokens in one run; 0 is no limit",
 		Set: func(s *Settings, v string) error { return ParseCount(&s.MaxOutput, v) },
 	},
 	{
-		Name: "max_cost", value: "USD", Def: "0", Help: "most that one run may cost, such as 0.50, for models with a known price; 0 is no limit",
+		Name: "max_cost", value: "USD", Def: "0", Help: "maximum cost of one run, such as 0.50, for models with a known price; 0 is no limit",
 		Set: func(s *Settings, v string) error { return ParseDollars(&s.MaxCost, v) },
 	},
 	{
 		Name: "budget", value: "LIST", list: true,
-		Help: "bounds for all runs of a conversation together, such as cost=2.50,time=1h (braid help options)",
+		Help: "limits for all runs of a conversation together, such as cost=2.50,time=1h (braid help options)",
 		Set:  func(s *Settings, v string) (err error) { s.Budget, err = parseBudget(v); return err },
 	},
 	{
@@ -260,37 +263,37 @@ var Options = []Option{
 	},
 	{
 		Name: "context", value: "HOW", Def: "summary",
-		Help: "what becomes of the oldest messages where a conversation grows too long for the model: summary, window, provider or none",
+		Help: "how a conversation that is too long for the model is shortened: summary, window, provider or none",
 		Set: func(s *Settings, v string) (err error) {
 			s.Context, err = ParseWord(v, "summary", "window", "provider", "none")
 			return err
 		},
 	},
 	{
-		Name: "window", value: "N", Def: "40", Help: "most messages that the model is shown, with context window",
+		Name: "window", value: "N", Def: "40", Help: "maximum of messages in a request, with context window",
 		Set: func(s *Settings, v string) error { return ParseCount(&s.Window, v) },
 	},
 	{
-		Name: "context_tokens", value: "N", Def: "0", Help: "size of the model's context in tokens; 0 leaves it to what is known of the model",
+		Name: "context_tokens", value: "N", Def: "0", Help: "size of the model's context in tokens; 0 uses the known size of the model",
 		Set: func(s *Settings, v string) error { return ParseCount(&s.ContextTokens, v) },
 	},
 	{
 		Name: "offload_over", value: "N", Def: "10000",
-		Help: "bytes from which on the model is shown only the two ends of a tool's result, and reads the rest; 0 shows all",
+		Help: "size in bytes above which the model gets only the beginning and the end of a tool's result, and a tool to read the rest; 0 is no limit",
 		Set:  func(s *Settings, v string) error { return ParseCount(&s.OffloadOver, v) },
 	},
 	{
 		Name: "tool_search", value: "N", Def: "20",
-		Help: "with more tools than this the model looks for those that it needs (find_tools) and is shown no other; 0 shows all",
+		Help: "number of tools above which the model searches for tools (find_tools) instead of getting all of them; 0 is no limit",
 		Set:  func(s *Settings, v string) error { return ParseCount(&s.ToolSearch, v) },
 	},
 	{
 		Name: "memory", value: "SIZE", Def: "512MiB",
-		Help: "memory that braid serve plans with; it bounds request bodies, conversations at work and those kept ready",
+		Help: "memory that braid serve plans with; it limits request bodies and loaded conversations",
 		Set:  func(s *Settings, v string) error { return parseMemory(&s.Memory, v) },
 	},
 	{
-		Name: "max_tokens", value: "N", Def: "0", Help: "most tokens in one answer of the model; 0 leaves it to the provider",
+		Name: "max_tokens", value: "N", Def: "0", Help: "maximum of tokens in one answer of the model; 0 leaves it to the provider",
 		Set: func(s *Settings, v string) error { return ParseCount(&s.MaxTokens, v) },
 	},
 	{
@@ -298,28 +301,28 @@ var Options = []Option{
 		Set: func(s *Settings, v string) error { return parseTemperature(&s.Temperature, v) },
 	},
 	{
-		Name: "thinking_budget", value: "N", Def: "0", Help: "tokens that the model may think with; 0 leaves it to the provider",
+		Name: "thinking_budget", value: "N", Def: "0", Help: "maximum of tokens for the model's thinking; 0 leaves it to the provider",
 		Set: func(s *Settings, v string) error { return ParseCount(&s.ThinkingBudget, v) },
 	},
 	{
 		Name: "effort", value: "WORD",
-		Help: "how hard the model tries: none, low, medium, high, max or the vendor's word; goes before thinking-budget; empty is its default",
+		Help: "reasoning effort: none, low, medium, high, max or the vendor's word; overrides thinking-budget; empty is the model's default",
 		Set:  func(s *Settings, v string) error { return ParseEffort(&s.Effort, v) },
 	},
 	{
-		Name: "show_thinking", Help: "ask the model for readable reasoning; on in braid chat unless --thinking=false",
+		Name: "show_thinking", Help: "request readable reasoning from the model; on in braid chat unless --thinking=false",
 		Set: func(s *Settings, v string) error { return ParseChoice(&s.ShowThinking, v) },
 	},
 	{
-		Name: "top_p", value: "X", Help: "share of probability that the model draws from, above 0 and at most 1; empty leaves it to the provider",
+		Name: "top_p", value: "X", Help: "nucleus sampling (top p), above 0 and at most 1; empty leaves it to the provider",
 		Set: func(s *Settings, v string) error { return ParseTopP(&s.TopP, v) },
 	},
 	{
-		Name: "seed", value: "N", Help: "ask for the same answer to the same request, as far as the provider can; empty is none",
+		Name: "seed", value: "N", Help: "seed for repeatable answers, as far as the provider supports it; empty is none",
 		Set: func(s *Settings, v string) error { return ParseSeed(&s.Seed, v) },
 	},
 	{
-		Name: "verbosity", value: "WORD", Help: "how long answers are: low, medium or high; empty leaves it to the provider",
+		Name: "verbosity", value: "WORD", Help: "length of answers: low, medium or high; empty leaves it to the provider",
 		Set: func(s *Settings, v string) (err error) {
 			if s.Verbosity = ""; v != "" {
 				s.Verbosity, err = ParseWord(v, "low", "medium", "high")
@@ -329,26 +332,26 @@ var Options = []Option{
 	},
 	{
 		Name: "service_tier", value: "WORD",
-		Help: "the provider's word for how fast and at which price it answers, such as flex; empty is its default",
+		Help: "the provider's service tier, such as flex; empty is its default",
 		Set:  func(s *Settings, v string) error { return ParseTier(&s.ServiceTier, v) },
 	},
 	{
 		Name: "server_tool", value: "TOOL", list: true, lines: true,
-		Help: "tool that the provider runs itself, such as web_search or \"web_search=max_uses=5\" (braid help models); may stand several times",
+		Help: "tool that the provider runs itself, such as web_search or \"web_search=max_uses=5\" (braid help models); repeatable",
 		Set:  func(s *Settings, v string) (err error) { s.ServerTools, err = ParseServerTools(v); return err },
 	},
 	{
 		Name: "model_extra", value: "NAME=JSON", list: true, lines: true,
-		Help: "member for the body of each request to the model that braid has no option for; may stand several times",
+		Help: "additional member of each request's body, for settings without an option; repeatable",
 		Set:  func(s *Settings, v string) (err error) { s.Extra, err = parseExtra(v); return err },
 	},
 	{
 		Name: "model_header", value: "NAME=VALUE", list: true, lines: true, Hidden: true,
-		Help: "header field for each request to the model, no credentials; may stand several times",
+		Help: "header field of each request to the model, not for credentials; repeatable",
 		Set:  func(s *Settings, v string) (err error) { s.Headers, err = parseHeaders(v); return err },
 	},
 	{
-		Name: "color", value: "WHEN", Def: "auto", Help: "colours: auto, always or never; NO_COLOR is honoured by auto",
+		Name: "color", value: "WHEN", Def: "auto", Help: "colours: auto, always or never; auto respects NO_COLOR",
 		Set: func(s *Settings, v string) (err error) {
 			s.Color, err = ParseWord(v, "auto", "always", "never")
 			return err
@@ -359,12 +362,12 @@ var Options = []Option{
 		Set: func(s *Settings, v string) error { return ParseSwitch(&s.Thinking, v) },
 	},
 	{
-		Name: "trace", Def: "false", Help: "show each cycle: why it went on or ended, tokens, latency, time to first byte",
+		Name: "trace", Def: "false", Help: "show each cycle: the reason it continued or ended, tokens, latency, time to first byte",
 		Set: func(s *Settings, v string) error { return ParseSwitch(&s.Trace, v) },
 	},
 }
 
-// OptionNames lists the options in one of their three spellings.
+// OptionNames returns the names of all options in one of their three spellings.
 func OptionNames(spell func(*Option) string) []string {
 	names := make([]string, len(Options))
 	for i := range Options {

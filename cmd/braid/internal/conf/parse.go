@@ -15,10 +15,10 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// ToolNames are the tools that come with the command.
+// ToolNames lists the tools that are built into the command.
 var ToolNames = []string{"calculator", "clock", "files"}
 
-// parseTools gives "auto", "none" or a list of names joined by commas.
+// parseTools returns "auto", "none" or a list of names joined by commas.
 func parseTools(v string) (string, error) {
 	switch v = strings.ToLower(strings.TrimSpace(v)); v {
 	case "", "auto":
@@ -42,7 +42,7 @@ func parseTools(v string) (string, error) {
 	return strings.Join(names, ","), nil
 }
 
-// parsePatterns reads patterns of tools' names.
+// parsePatterns reads patterns of tool names.
 func parsePatterns(to *[]string, v string) error {
 	list := Words(v)
 	if err := (braid.Permissions{Allow: list}).Check(); err != nil {
@@ -70,6 +70,7 @@ func parseKinds(v string) ([]event.ErrorKind, error) {
 	return kinds, nil
 }
 
+// ParseTime reads a duration such as 90s; "0" needs no unit.
 func ParseTime(v string) (time.Duration, error) {
 	if v == "0" {
 		return 0, nil
@@ -81,7 +82,8 @@ func ParseTime(v string) (time.Duration, error) {
 	return d, nil
 }
 
-// parseLease reads how long leases last. Shorter ones end while a slow database answers, longer ones leave runs lying.
+// parseLease reads the duration of leases. Shorter leases expire while a slow database answers; longer ones
+// delay the takeover of runs.
 func parseLease(s *Settings, v string) error {
 	const least, most = 3 * time.Second, 10 * time.Minute
 	d, err := time.ParseDuration(v)
@@ -109,6 +111,7 @@ func parseProxies(s *Settings, v string) error {
 	return nil
 }
 
+// ParseCount reads a whole number from 0.
 func ParseCount[N int | int64](n *N, v string) error {
 	i, err := strconv.ParseInt(v, 10, 64)
 	if err != nil || i < 0 || int64(N(i)) != i {
@@ -118,6 +121,7 @@ func ParseCount[N int | int64](n *N, v string) error {
 	return nil
 }
 
+// parsePositive reads a whole number from 1.
 func parsePositive(n *int, v string) error {
 	if err := ParseCount(n, v); err != nil || *n == 0 {
 		return errors.New("is no count: use a whole number from 1")
@@ -125,10 +129,10 @@ func parsePositive(n *int, v string) error {
 	return nil
 }
 
-// leastMemory is the least that a server can plan with: below it hardly a request would fit.
+// leastMemory is the minimum for a server: with less, hardly any request fits.
 const leastMemory = 32 << 20
 
-// parseMemory reads a number of bytes of at least [leastMemory].
+// parseMemory reads a size in bytes of at least [leastMemory].
 func parseMemory(to *int64, v string) error {
 	n, ok := parseSize(v)
 	if !ok || n < leastMemory {
@@ -138,7 +142,7 @@ func parseMemory(to *int64, v string) error {
 	return nil
 }
 
-// ParseStorage reads a number of bytes, which may be 0.
+// ParseStorage reads a size in bytes, which may be 0.
 func ParseStorage(to *int64, v string) error {
 	n, ok := parseSize(v)
 	if !ok {
@@ -148,7 +152,7 @@ func ParseStorage(to *int64, v string) error {
 	return nil
 }
 
-// parseSize reads a size such as 512MiB; 1 KB is 1000 bytes.
+// parseSize reads a size such as 512MiB. 1 KB is 1000 bytes.
 func parseSize(v string) (n int64, ok bool) {
 	digits := strings.TrimRight(v, "BGKMTibgkmt ")
 	n, err := strconv.ParseInt(digits, 10, 64)
@@ -165,6 +169,7 @@ func parseSize(v string) (n int64, ok bool) {
 	return n * unit, true
 }
 
+// ParseSwitch reads true or false, in several spellings.
 func ParseSwitch(b *bool, v string) error {
 	switch strings.ToLower(v) {
 	case "true", "yes", "on", "1":
@@ -177,7 +182,7 @@ func ParseSwitch(b *bool, v string) error {
 	return nil
 }
 
-// parseTemperature leaves nil for an empty value: the provider's own.
+// parseTemperature reads a temperature; an empty value gives nil, the provider's default.
 func parseTemperature(to **float64, v string) error {
 	if v == "" {
 		return nil
@@ -190,6 +195,7 @@ func parseTemperature(to **float64, v string) error {
 	return nil
 }
 
+// ParseWord reads one of the words, in any case.
 func ParseWord(v string, words ...string) (string, error) {
 	v = strings.ToLower(v)
 	if slices.Contains(words, v) {
@@ -198,7 +204,7 @@ func ParseWord(v string, words ...string) (string, error) {
 	return "", fmt.Errorf("is none of %s", strings.Join(words, ", "))
 }
 
-// Words splits a list at its commas.
+// Words splits a list at its commas and removes blanks; an empty list gives nil.
 func Words(list string) []string {
 	var out []string
 	for w := range strings.SplitSeq(list, ",") {
@@ -209,7 +215,7 @@ func Words(list string) []string {
 	return out
 }
 
-// OrNever makes the 0 of an option, which switches a bound off, the library's -1.
+// OrNever translates an option's 0, which disables a limit, to the library's -1.
 func OrNever(n int) int {
 	if n == 0 {
 		return -1

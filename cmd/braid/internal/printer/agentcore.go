@@ -9,25 +9,29 @@ import (
 	"github.com/braidrun/braid/wire/agentcore"
 )
 
-// AgentCoreTranscript shows the stream of an AgentCore agent to a person: its items as the events that
-// the story is told of.
+// AgentCoreTranscript prints the stream of an AgentCore agent for users. It translates the items to events
+// of a [Transcript].
 type AgentCoreTranscript struct {
 	Transcript *Transcript
 	Reader     *agentcore.Reader
 	Sum        agentcore.Summary
-	// message counts the model's answers, spoken says that this one has been shown in
-	// pieces, and ended that the next piece begins another.
-	message       int
-	spoken, ended bool
-	// carded is how many calls have a card, results those of them whose end was shown.
-	carded  int
+	// message counts the model's answers.
+	message int
+	// spoken is set once a piece of this answer was printed.
+	spoken bool
+	// ended is set if the next piece begins another answer.
+	ended bool
+	// carded is the number of calls with a card.
+	carded int
+	// results holds the calls whose end was printed.
 	results map[int]bool
-	// said is set where there was any text; other are values that mean nothing here.
-	said  bool
+	// said is set once any text was printed.
+	said bool
+	// other holds values without a known meaning.
 	other []string
 }
 
-// Take shows one item. The error is that of the output.
+// Take prints one item. It returns errors of the output.
 func (h *AgentCoreTranscript) Take(it *agentcore.Item) error {
 	h.Sum.Add(it)
 	switch it.Kind {
@@ -92,8 +96,8 @@ func (h *AgentCoreTranscript) Take(it *agentcore.Item) error {
 	return nil
 }
 
-// End shows what is left: calls that no message told of, and, where nothing else was said,
-// the values that the agent gave.
+// End prints calls that no message contained. If there was no text, it prints the other values of the
+// stream.
 func (h *AgentCoreTranscript) End() error {
 	h.Sum.End(h.Reader)
 	if err := h.cards(nil); err != nil {
@@ -118,7 +122,7 @@ func (h *AgentCoreTranscript) event(body event.Body) *event.Event {
 	return e
 }
 
-// piece shows a part of an answer.
+// piece prints a part of an answer.
 func (h *AgentCoreTranscript) piece(body event.Body) error {
 	if h.ended {
 		h.message, h.ended = h.message+1, false
@@ -131,8 +135,7 @@ func (h *AgentCoreTranscript) note(text string) error {
 	return h.Transcript.Event(h.event(&event.Notice{Text: text}))
 }
 
-// cards shows the calls that are known and have no card yet, behind what the message says
-// where that was not streamed.
+// cards prints a card for each new call. If the message was not streamed, its text comes first.
 func (h *AgentCoreTranscript) cards(content []event.Block) error {
 	m := &event.AssistantMessage{}
 	for _, b := range content {
@@ -143,7 +146,7 @@ func (h *AgentCoreTranscript) cards(content []event.Block) error {
 	}
 	for _, u := range h.Reader.Tools()[h.carded:] {
 		if content == nil && u.Input == nil && u.Name == "" && u.Title == "" {
-			break // more will be told of it
+			break // the rest of it will follow
 		}
 		m.Content = append(m.Content, &event.ToolCall{ID: h.call(u), Name: h.label(u), Args: u.Input})
 		h.carded++
@@ -157,7 +160,7 @@ func (h *AgentCoreTranscript) cards(content []event.Block) error {
 	return h.Transcript.Event(h.event(m))
 }
 
-// closeCalls shows the results that are known and were not shown.
+// closeCalls prints new results.
 func (h *AgentCoreTranscript) closeCalls() error {
 	for i, u := range h.Reader.Tools()[:h.carded] {
 		if u.Result == nil || h.results[i] {
@@ -180,7 +183,7 @@ func (h *AgentCoreTranscript) closeCalls() error {
 	return nil
 }
 
-// label is a call's name for people, with its icon where there are symbols.
+// label is a call's display name, with its icon if the screen has symbols.
 func (h *AgentCoreTranscript) label(u *agentcore.ToolUse) string {
 	icon, title := u.Label()
 	if h.Transcript.Look.Symbols {
@@ -189,7 +192,7 @@ func (h *AgentCoreTranscript) label(u *agentcore.ToolUse) string {
 	return title
 }
 
-// call names a call, also one that has no id.
+// call returns an id for a call, also if the stream has none.
 func (h *AgentCoreTranscript) call(u *agentcore.ToolUse) string {
 	if u.ID != "" {
 		return u.ID

@@ -26,7 +26,7 @@ func TestTheEndLineTellsTheCost(t *testing.T) {
 		{nano(3_000_000_000), false, "1 + 2 tokens · 3.0000 USD · 1s"},
 		{nano(0), true, "simulated, not charged · 1 + 2 tokens · 1s"},
 	} {
-		s := Summary{Cost: c.cost, Simulated: c.simulated, Usage: event.Usage{Input: 1, Output: 2}, Duration: time.Second}
+		s := Summary{Cost: c.cost, Simulated: c.simulated, Usage: event.Usage{Input: 1, Output: 2}, Counts: Counts{Duration: time.Second}}
 		if got := s.line(); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
 		}

@@ -9,12 +9,12 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// JSONLines writes one JSON text a line: every event as package event writes
-// it, and after each turn a line of kind "result".
+// JSONLines prints one JSON object per line: every event in its JSON form, and after each turn a line of
+// kind "result".
 type JSONLines struct {
 	Out *term.Output
 	buf []byte
-	// Trace puts the tree of the run on its last line.
+	// Trace adds the tree of the run to its last line.
 	Trace bool
 	tree  braid.Trace
 }
@@ -47,7 +47,7 @@ func (j *JSONLines) write(line []byte) error {
 	return j.Out.Flush()
 }
 
-// indented is JSON for people.
+// indented returns JSON with line breaks.
 func indented(raw json.RawMessage) []byte {
 	var b bytes.Buffer
 	if json.Indent(&b, raw, "", "  ") != nil {

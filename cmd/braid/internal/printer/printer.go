@@ -11,45 +11,43 @@ import (
 	"github.com/braidrun/braid/internal/fold"
 )
 
-// Printer shows the events of a conversation's runs.
+// Printer prints the events of runs.
 type Printer interface {
-	// Event shows one event. The error is that of the output.
+	// Event prints one event. It returns errors of the output.
 	Event(e *event.Event) error
-	// End shows what one call of the library came to; a run that asks a
-	// question has several.
+	// End prints the summary of one call of the library. A run with questions has several.
 	End(s *Summary) error
 }
 
-// Look is how a [Transcript] is told.
+// Look holds the display settings of a [Transcript].
 type Look struct {
 	term.Screen
-	// Thinking shows the model's reasoning, trace each cycle with its reasons.
+	// Thinking shows the model's reasoning.
 	Thinking bool
 	Trace    bool
 }
 
-// Transcript tells a run to a person: the answer as it comes, the model's thinking,
-// and the tool calls as cards. The same events give the same story, whether
-// they come live or from the log.
+// Transcript prints runs for users: the answer as it arrives, the model's thinking, and tool calls as
+// cards. Live events and the events of the log give the same transcript.
 type Transcript struct {
 	out  *term.Output
 	Look Look
-	// tools numbers the calls over the whole conversation.
+	// tools numbers the calls of the whole conversation.
 	tools numbers
-	// outline knows the agents that work for the root.
+	// outline tracks the sub-agents.
 	outline fold.Outline[struct{}, struct{}]
-	// part is what was written last, so that parts are told apart.
+	// part is the kind of the last output, to separate parts by empty lines.
 	part part
-	// text and thought hold characters that have not come whole.
+	// text and thought hold incomplete characters.
 	text, thought term.Cleaner
-	// streamed is the step whose text has been shown piece by piece.
+	// streamed is the step whose text has been streamed.
 	streamed string
 	// lineOpen is set inside a line of thinking.
 	lineOpen bool
 	tree     braid.Trace
 }
 
-// part is a stretch of the story.
+// part is a kind of output.
 type part uint8
 
 const (
@@ -60,6 +58,7 @@ const (
 	partNote
 )
 
+// NewTranscript returns a Transcript that writes to out.
 func NewTranscript(out *term.Output, l Look) *Transcript {
 	return &Transcript{out: out, Look: l, tools: numbers{}}
 }
@@ -81,10 +80,10 @@ func (s *Transcript) Event(e *event.Event) error {
 	return s.out.Flush()
 }
 
-// storyPlace is what an event is about.
+// storyPlace is the place of an event in the outline.
 type storyPlace = fold.Place[struct{}, struct{}]
 
-// outer shows an event of the root agent, whose text is streamed.
+// outer prints an event of the root agent, whose text is streamed.
 func (s *Transcript) outer(e *event.Event, at *storyPlace) {
 	switch b := e.Body.(type) {
 	case *event.TextDelta:
@@ -102,8 +101,8 @@ func (s *Transcript) outer(e *event.Event, at *storyPlace) {
 	}
 }
 
-// inner shows an event of an agent that works for the root. Several may work
-// at once, so their text is not streamed but told when it is whole.
+// inner prints an event of a sub-agent. Several sub-agents may run at once, so their text is printed when
+// it is complete.
 func (s *Transcript) inner(e *event.Event, at *storyPlace) {
 	depth := 1
 	if at.Thread != nil {
@@ -130,7 +129,7 @@ func (s *Transcript) inner(e *event.Event, at *storyPlace) {
 	}
 }
 
-// common shows what looks the same in every scope, but for its indentation.
+// common prints events that look the same in every scope, except for the indentation.
 func (s *Transcript) common(e *event.Event, at *storyPlace, depth int) {
 	switch b := e.Body.(type) {
 	case *event.StepBegun:
@@ -184,7 +183,7 @@ func (s *Transcript) common(e *event.Event, at *storyPlace, depth int) {
 	}
 }
 
-// message closes a streamed answer, or shows one that was not streamed.
+// message ends a streamed answer, or prints one that was not streamed.
 func (s *Transcript) message(e *event.Event, b *event.AssistantMessage) {
 	if s.streamed != e.Step || e.Step == "" {
 		for _, block := range b.Content {
@@ -217,8 +216,7 @@ func (s *Transcript) message(e *event.Event, b *event.AssistantMessage) {
 	}
 }
 
-// takenBack says that what was streamed of an answer does not stand. It cannot be taken off
-// the paper.
+// takenBack reports that the provider withdrew streamed text. The printed text cannot be removed.
 func (s *Transcript) takenBack(e *event.Event, b *event.AnswerReplaced) {
 	if s.streamed == e.Step {
 		s.Note(0, term.Yellow, "the model's provider takes this back; instead:")
@@ -227,8 +225,7 @@ func (s *Transcript) takenBack(e *event.Event, b *event.AnswerReplaced) {
 	s.say(b.Text)
 }
 
-// begin goes to another part of the story: on a fresh line, with an empty one
-// between it and the part before.
+// begin starts a new part on a fresh line, after an empty line.
 func (s *Transcript) begin(p part) {
 	if s.part == p {
 		if p != partText && p != partThinking {
@@ -244,7 +241,7 @@ func (s *Transcript) begin(p part) {
 	s.part = p
 }
 
-// closeText writes what the cleaners hold back.
+// closeText writes the incomplete characters.
 func (s *Transcript) closeText() {
 	switch s.part {
 	case partText:
@@ -255,7 +252,7 @@ func (s *Transcript) closeText() {
 	}
 }
 
-// say adds to the answer.
+// say prints a piece of the answer.
 func (s *Transcript) say(text string) {
 	if text == "" {
 		return
@@ -264,7 +261,7 @@ func (s *Transcript) say(text string) {
 	s.out.Buf = s.text.Add(s.out.Buf, text)
 }
 
-// think adds to the model's thinking, set off by a mark before each line.
+// think prints a piece of the model's thinking, with a mark before each line.
 func (s *Transcript) think(text string) {
 	if text == "" || !s.Look.Thinking {
 		return
@@ -289,13 +286,13 @@ func (s *Transcript) thoughtLines(text string) {
 	}
 }
 
-// Note writes one line about what happens.
+// Note prints one line about the run.
 func (s *Transcript) Note(depth int, st term.Style, format string, args ...any) {
 	s.begin(partNote)
 	s.lines(depth, st, "", fmt.Sprintf(format, args...))
 }
 
-// lines writes whole lines in a style, indented, the first after a title.
+// lines prints whole lines in a style, indented, the first one after a title.
 func (s *Transcript) lines(depth int, st term.Style, title, text string) {
 	s.out.StartLine()
 	indent := strings.Repeat("  ", depth)
@@ -308,7 +305,7 @@ func (s *Transcript) lines(depth int, st term.Style, title, text string) {
 	}
 }
 
-// compactedWords say what the model is not shown any more.
+// compactedWords describes which part of the history the model no longer sees.
 func compactedWords(b *event.Compacted) string {
 	switch {
 	case b.Cut:
@@ -320,7 +317,7 @@ func compactedWords(b *event.Compacted) string {
 	}
 }
 
-// stepEnded shows the end of a tool call, or a model call that gave no message.
+// stepEnded prints the end of a tool call, or of a model call without a message.
 func (s *Transcript) stepEnded(e *event.Event, b *event.StepEnded, depth int) {
 	if b.Step == event.StepTool {
 		s.begin(partTools)
@@ -331,7 +328,7 @@ func (s *Transcript) stepEnded(e *event.Event, b *event.StepEnded, depth int) {
 	s.out.StartLine()
 	s.streamed = ""
 	if b.Err == nil || b.RetryAt.IsZero() {
-		return // the end of the scope or the run tells
+		return // the end of the scope or the run reports it
 	}
 	message, _ := term.Describe(b.Err)
 	message = strings.TrimSuffix(message, ".")
@@ -366,8 +363,8 @@ func (s *Transcript) End(sum *Summary) error {
 	return s.out.Flush()
 }
 
-// OneLine keeps a cleaned text on one line.
+// OneLine puts a cleaned text on one line.
 func OneLine(s string) string { return term.LineBreaks.Replace(strings.TrimSpace(s)) }
 
-// AgentName is the author of what the command's agent says.
+// AgentName is the name of the command's own agent.
 const AgentName = "assistant"

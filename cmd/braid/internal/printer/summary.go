@@ -12,25 +12,37 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Summary is what one turn came to: the last line of --json.
+// Summary is the result of one turn, and the last line of --json.
 type Summary struct {
 	Kind         string `json:"kind"`
 	Conversation string `json:"conversation,omitempty"`
 	Run          string `json:"run,omitempty"`
-	// Kept says that the conversation can be gone on with later.
+	// Kept reports that the conversation can be continued later.
 	Kept      bool   `json:"kept"`
 	Model     string `json:"model"`
 	Simulated bool   `json:"simulated"`
-	// Replay says that the model's words were recorded before.
+	// Replay reports that the model's answers come from a recording.
 	Replay bool             `json:"replay,omitempty"`
 	Stop   event.StopReason `json:"stop,omitempty"`
 	Why    event.Why        `json:"why,omitempty"`
 	Text   string           `json:"text"`
-	// Output is the answer as JSON, where it was to keep to a schema and does.
+	// Output is the structured answer as JSON, if there is a schema.
 	Output json.RawMessage `json:"output,omitempty"`
 	Usage  event.Usage     `json:"usage"`
-	// Cost is in 1e-9 US dollars; null where it is not known.
-	Cost        *int64        `json:"cost_nano_usd"`
+	// Cost is in 1e-9 US dollars; null if unknown.
+	Cost *int64 `json:"cost_nano_usd"`
+
+	Counts
+
+	// Trace is the tree of the run with --trace.
+	Trace *braid.Span `json:"trace,omitempty"`
+	// Error is nil after success; Exit is its exit code.
+	Error *event.Error `json:"error,omitempty"`
+	Exit  int          `json:"exit"`
+}
+
+// Counts holds the numbers of a turn.
+type Counts struct {
 	Cycles      int           `json:"cycles"`
 	ModelCalls  int           `json:"model_calls"`
 	ToolCalls   int           `json:"tool_calls"`
@@ -41,14 +53,9 @@ type Summary struct {
 	ModelErrors int           `json:"model_errors,omitempty"`
 	Stragglers  int           `json:"stragglers,omitempty"`
 	Tools       []ToolCount   `json:"tools,omitempty"`
-	// Trace is the tree of what the run did, where --trace asks for it.
-	Trace *braid.Span `json:"trace,omitempty"`
-	// Error is set unless the turn went well, Exit is the exit code that goes with it.
-	Error *event.Error `json:"error,omitempty"`
-	Exit  int          `json:"exit"`
 }
 
-// ToolCount is what the calls of one tool came to.
+// ToolCount sums the calls of one tool.
 type ToolCount struct {
 	Name   string        `json:"name"`
 	Calls  int           `json:"calls"`
@@ -56,7 +63,7 @@ type ToolCount struct {
 	Time   time.Duration `json:"time_ns"`
 }
 
-// line is the summary for people.
+// line formats the summary for users.
 func (s *Summary) line() string {
 	var words []string
 	if s.Replay {
@@ -80,7 +87,7 @@ func (s *Summary) line() string {
 	}
 	words = append(words, fmt.Sprintf("%d + %d tokens", s.Usage.Input, s.Usage.Output))
 	switch {
-	case s.Simulated: // said already
+	case s.Simulated: // printed above
 	case s.Cost == nil:
 		words = append(words, "cost unknown")
 	default:
@@ -90,8 +97,8 @@ func (s *Summary) line() string {
 	return strings.Join(words, " · ")
 }
 
-// dollars writes an amount of 1e-9 US dollars as a decimal: all of a small one, and
-// of one above a cent four places.
+// dollars formats 1e-9 US dollars as a decimal: all digits of a small amount, four places of one above a
+// cent.
 func dollars(nano int64) string {
 	const cent = 1e7
 	if nano >= cent || nano <= -cent {
@@ -100,7 +107,7 @@ func dollars(nano int64) string {
 	return strconv.FormatFloat(float64(nano)/1e9, 'f', -1, 64)
 }
 
-// costWord is a cost that may be unknown.
+// costWord formats a cost that may be unknown.
 func costWord(nano *int64) string {
 	if nano == nil {
 		return "unknown"
@@ -108,8 +115,8 @@ func costWord(nano *int64) string {
 	return dollars(*nano)
 }
 
-// AnswerOnly shows nothing but the answer, when the turn is over: the form
-// that scripts read. Away from a terminal the answer is written byte for byte.
+// AnswerOnly prints only the answer, at the end of the turn, for scripts. Without a terminal it writes the
+// answer byte for byte.
 type AnswerOnly struct {
 	Out    *term.Output
 	Screen term.Screen
@@ -131,7 +138,7 @@ func (a *AnswerOnly) End(s *Summary) error {
 	return a.Out.Flush()
 }
 
-// Printers shows the same to several.
+// Printers prints with several printers.
 type Printers []Printer
 
 // Event implements [Printer].

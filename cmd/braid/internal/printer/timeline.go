@@ -13,37 +13,37 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// Timeline shows a log from its outside: every event on a line with its number and
-// time, so that one can see what the loop did and why. Unlike a [Transcript] it
-// leaves nothing out but the ends of long texts.
+// Timeline prints a log for debugging: every event on a line with its number and time. Unlike a
+// [Transcript] it omits nothing except the ends of long texts.
 type Timeline struct {
 	out     *term.Output
 	look    Look
 	tools   numbers
 	outline fold.Outline[struct{}, struct{}]
-	// asks are the questions by their token.
+	// asks holds the questions by token.
 	asks map[string]*event.Asked
-	// Hidden are the redactions by the event that they hide.
+	// Hidden holds the redactions by the number of the redacted event.
 	Hidden map[int64]*event.Redacted
-	// session is the one of the last run.
+	// session is the session of the last run.
 	session int
-	// zone is that of the times shown.
+	// zone is the time zone of printed times.
 	zone *time.Location
 }
 
+// NewTimeline returns a Timeline that writes to out.
 func NewTimeline(out *term.Output, l Look) *Timeline {
 	return &Timeline{
 		out: out, look: l, tools: numbers{}, asks: map[string]*event.Asked{}, Hidden: map[int64]*event.Redacted{}, session: 1, zone: time.Local,
 	}
 }
 
-// How much of a text is shown, in lines.
+// The maximum of lines of a text.
 const (
 	saidLines   = 8
 	resultLines = 3
 )
 
-// Title says which conversation it is.
+// Title prints the name of the conversation.
 func (t *Timeline) Title(c *journal.Summary) {
 	t.out.Buf = t.look.Paint(t.out.Buf, term.Bold, "conversation "+term.CleanLine(c.ID))
 	t.out.Buf = fmt.Appendf(t.out.Buf, "  turns=%d events=%d", c.Turns, c.Last)
@@ -55,7 +55,7 @@ func (t *Timeline) Title(c *journal.Summary) {
 	t.out.Buf = append(t.out.Buf, '\n')
 }
 
-// Event implements [teller].
+// Event prints one event. It returns errors of the output.
 func (t *Timeline) Event(e *event.Event) error {
 	if r := t.Hidden[e.Seq]; r != nil {
 		e = r.Cover(e)
@@ -173,10 +173,10 @@ func (t *Timeline) stepBegun(e *event.Event, b *event.StepBegun) {
 	t.line(e, term.Plain, "%s", words)
 }
 
-// effectOf is what counts as the effect of a tool call.
+// effectOf returns the effect of a tool call; unknown is unsafe.
 func effectOf(b *event.StepBegun) event.Effect { return cmp.Or(b.Effect, event.EffectUnsafe) }
 
-// DoubtWords stand where nobody knows what a tool has done.
+// DoubtWords marks tool calls with an unknown outcome.
 const DoubtWords = "IN DOUBT: it may or may not have happened"
 
 func (t *Timeline) stepEnded(e *event.Event, b *event.StepEnded, step *fold.Step[struct{}, struct{}]) {
@@ -226,7 +226,7 @@ func (t *Timeline) answered(e *event.Event, b *event.Answered) {
 	t.line(e, term.Yellow, "%s", term.Fit(words+": "+value, longestLine))
 }
 
-// other shows what happens seldom.
+// other prints rare events.
 func (t *Timeline) other(e *event.Event) {
 	switch b := e.Body.(type) {
 	case *event.ScopeOpened:
@@ -277,7 +277,7 @@ func (t *Timeline) other(e *event.Event) {
 	}
 }
 
-// Stands says how the open run stands that the log ends with.
+// Stands prints the state of the open run at the end of the log.
 func (t *Timeline) Stands(run *journal.Run, pid int, working bool) {
 	var words string
 	goOn := "braid chat --continue " + term.CleanLine(ShortID(run.Conversation))
@@ -295,7 +295,7 @@ func (t *Timeline) Stands(run *journal.Run, pid int, working bool) {
 	t.out.Buf = append(t.look.Paint(append(t.out.Buf, '\n'), term.Yellow, words), '\n')
 }
 
-// failure tells what went wrong, and what to do.
+// failure prints an error and its hint.
 func (t *Timeline) failure(e *event.Event, err *event.Error) {
 	if err == nil {
 		return
@@ -307,7 +307,7 @@ func (t *Timeline) failure(e *event.Event, err *event.Error) {
 	}
 }
 
-// cycle says where in the loop an event stands.
+// cycle returns the event's cycle.
 func (t *Timeline) cycle(e *event.Event) string {
 	if e.Scope != "" {
 		return fmt.Sprintf("[%s cycle %d]", term.CleanLine(e.Author), e.Cycle)
@@ -315,15 +315,15 @@ func (t *Timeline) cycle(e *event.Event) string {
 	return fmt.Sprintf("[cycle %d]", e.Cycle)
 }
 
-// said shows what somebody said.
+// said prints a message with its author.
 func (t *Timeline) said(e *event.Event, who string, st term.Style, text string, most int) {
 	if strings.TrimSpace(text) != "" {
 		t.text(e, st, term.CleanLine(who)+": ", text, most)
 	}
 }
 
-// text shows foreign text behind a title: at most so many lines, each as far as the
-// screen is wide, the rest counted.
+// text prints foreign text after a title. It prints at most that many lines, cut to the screen, and counts
+// the rest.
 func (t *Timeline) text(e *event.Event, st term.Style, title, text string, most int) {
 	lines := strings.Split(strings.TrimSpace(term.Clean(text)), "\n")
 	if len(lines) == 1 && lines[0] == "" {
@@ -343,8 +343,7 @@ func (t *Timeline) text(e *event.Event, st term.Style, title, text string, most 
 	}
 }
 
-// line writes what happened behind the event's number and time. What is wider than
-// the screen goes on below.
+// line prints text after the event's number and time. Text wider than the screen is wrapped.
 func (t *Timeline) line(e *event.Event, st term.Style, format string, args ...any) {
 	t.out.StartLine()
 	text := strings.TrimRight(fmt.Sprintf(format, args...), " ")
@@ -365,7 +364,7 @@ func (t *Timeline) line(e *event.Event, st term.Style, format string, args ...an
 	}
 }
 
-// head is the event's number and time, and the depth of its scope.
+// head returns the event's number and time, indented by the depth of its scope.
 func (t *Timeline) head(e *event.Event) string {
 	depth := 0
 	if in := t.outline.Thread(e.Scope); in != nil && e.Scope != "" {
@@ -375,10 +374,10 @@ func (t *Timeline) head(e *event.Event) string {
 	return fmt.Sprintf("%5d %s  %s", e.Seq, e.Time.In(t.zone).Format("15:04:05.000"), indent)
 }
 
-// longestLine bounds a line in a pipe, in columns.
+// longestLine is the maximum width of a line in a pipe.
 const longestLine = 200
 
-// room is how many columns are left behind the head.
+// room is the number of columns after the head.
 func (t *Timeline) room(e *event.Event) int {
 	if !t.look.Terminal {
 		return longestLine
@@ -386,8 +385,8 @@ func (t *Timeline) room(e *event.Event) int {
 	return max(t.look.Width-len(t.head(e)), 20)
 }
 
-// ShortID is the beginning of an ID, enough to name it nearly always.
+// ShortID returns the beginning of an ID, which is nearly always unique.
 func ShortID(id string) string { return id[:min(len(id), ShortIDLength)] }
 
-// ShortIDLength is how much of an ID is shown where a person reads it.
+// ShortIDLength is the number of characters of a printed ID.
 const ShortIDLength = 8

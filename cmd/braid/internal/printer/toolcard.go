@@ -11,15 +11,14 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// A card shows one tool call in two pieces, because several calls may run at
-// once: the head with the arguments when the model asks for it, the foot
-// with the result when it ends. Both carry the call's number. A card has no
-// right-hand side, so no character, however wide, can break its frame.
+// A card shows one tool call in two pieces, because several calls may run at once: the head with the
+// arguments when the model requests the call, the foot with the result when it ends. Both have the call's
+// number. A card has no right edge, so wide characters cannot break its frame.
 
-// cardLines is how many lines of arguments or result a card shows.
+// cardLines is the maximum of lines for arguments or a result.
 const cardLines = 8
 
-// marks are the signs that a story is drawn with.
+// marks are the symbols of a transcript.
 type marks struct {
 	head, body, foot, more  string
 	thought, good, bad, gap string
@@ -43,7 +42,7 @@ func (l Look) marks() marks {
 	return plainMarks
 }
 
-// callCard is the head: "Tool #1: name" and the arguments.
+// callCard prints the head: "Tool #1: name" and the arguments.
 func (s *Transcript) callCard(c *event.ToolCall, depth int) {
 	m := s.Look.marks()
 	title := fmt.Sprintf("Tool #%d: %s", s.tools.of(c.ID), term.CleanLine(c.Name))
@@ -58,7 +57,7 @@ func (s *Transcript) callCard(c *event.ToolCall, depth int) {
 	}
 }
 
-// resultCard is the foot: the call's number and what came of it.
+// resultCard prints the foot: the call's number and its result.
 func (s *Transcript) resultCard(b *event.StepEnded, depth int) {
 	m := s.Look.marks()
 	var name, call string
@@ -79,8 +78,8 @@ func (s *Transcript) resultCard(b *event.StepEnded, depth int) {
 	if s.Look.Terminal && b.Duration > 0 {
 		took = m.gap + Short(b.Duration)
 	}
-	// The sign is coloured, so the line is put together here; the text is cut
-	// so that the time behind it stays on the line.
+	// The mark has a colour, so the line is built here. The text is cut so that the duration fits on the
+	// line.
 	indent := strings.Repeat("  ", depth)
 	room := s.Look.Width - len(indent) - term.Width(m.foot+head+sign+took)
 	s.out.StartLine()
@@ -100,12 +99,12 @@ func (s *Transcript) resultCard(b *event.StepEnded, depth int) {
 	}
 }
 
-// progress is what a tool tells while it runs.
+// progress prints a progress message of a running tool.
 func (s *Transcript) progress(b *event.ToolProgress, depth int) {
 	s.cardLine(depth, s.Look.marks().body, term.Dim, fmt.Sprintf("#%d %s", s.tools.of(b.Call), OneLine(term.Clean(b.Text))))
 }
 
-// cardLine writes one line of a card, cut to the width of the screen.
+// cardLine prints one line of a card, cut to the width of the screen.
 func (s *Transcript) cardLine(depth int, mark string, st term.Style, text string) {
 	indent := strings.Repeat("  ", depth)
 	s.out.StartLine()
@@ -116,7 +115,7 @@ func (s *Transcript) cardLine(depth int, mark string, st term.Style, text string
 	s.out.Buf = append(s.out.Buf, '\n')
 }
 
-// ArgumentLines gives a call's arguments as "name: value", in their order.
+// ArgumentLines returns a call's arguments as "name: value", in their order.
 func ArgumentLines(c *event.ToolCall) []string {
 	if c.Invalid != "" {
 		return []string{"not JSON: " + term.CleanLine(c.Invalid)}
@@ -147,7 +146,7 @@ func ArgumentLines(c *event.ToolCall) []string {
 	return lines
 }
 
-// valueLine shows a JSON value on one line; a string without its quotes.
+// valueLine returns a JSON value on one line, a string without its quotes.
 func valueLine(v json.RawMessage) string {
 	var s string
 	if json.Unmarshal(v, &s) == nil && len(v) > 0 && v[0] == '"' {
@@ -160,7 +159,7 @@ func valueLine(v json.RawMessage) string {
 	return term.CleanLine(b.String())
 }
 
-// resultText is what a card shows of a call's end, and whether it failed.
+// resultText returns the text of a call's result, and whether the call failed.
 func resultText(b *event.StepEnded) (text string, failed bool) {
 	switch b.Outcome {
 	case event.OutcomeCancelled:
@@ -176,7 +175,7 @@ func resultText(b *event.StepEnded) (text string, failed bool) {
 			text = string(r.Structured)
 		}
 	}
-	text = strings.TrimPrefix(text, "Error: ") // the card says that it failed
+	text = strings.TrimPrefix(text, "Error: ") // the card shows the failure itself
 	if text == "" && b.Err != nil {
 		text, _ = term.Describe(b.Err)
 	}
@@ -187,7 +186,7 @@ func resultText(b *event.StepEnded) (text string, failed bool) {
 	return text, failed
 }
 
-// ContentText is the text among blocks, with a word for what is no text.
+// ContentText returns the text of blocks, with a placeholder for each other block.
 func ContentText(blocks []event.Block) string {
 	var parts []string
 	for _, b := range blocks {
@@ -201,7 +200,7 @@ func ContentText(blocks []event.Block) string {
 	return strings.Join(parts, "\n")
 }
 
-// Short is a duration with as many digits as mean something to a person.
+// Short formats a duration with the digits that matter to a reader.
 func Short(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
@@ -215,9 +214,10 @@ func Short(d time.Duration) string {
 	}
 }
 
-// firstWordsWidth bounds how a conversation begins, in columns.
+// firstWordsWidth is the maximum width of a conversation's first words.
 const firstWordsWidth = 200
 
+// FirstWords returns the beginning of a message on one line.
 func FirstWords(blocks []event.Block) string {
 	return term.Fit(strings.Join(strings.Fields(term.Clean(ContentText(blocks))), " "), firstWordsWidth)
 }

@@ -9,10 +9,9 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// traceLine tells for each cycle why the loop went on to it, what it cost and
-// how it ended, how each call ended, and at last why the run ended: one line
-// each, as words and name=value, fit for grep. "" where an event says none of
-// it. number gives a tool call its number.
+// traceLine formats an event for the trace: the reason and cost of each cycle, the end of each call, and
+// the reason the run ended. Each line has words and name=value pairs, for grep. It returns "" for all other
+// events. number returns the number of a tool call.
 func traceLine(e *event.Event, number func(call string) int) string {
 	where := fmt.Sprintf("[cycle %d]", e.Cycle)
 	if e.Scope != "" {
@@ -56,7 +55,7 @@ func traceLine(e *event.Event, number func(call string) int) string {
 	return ""
 }
 
-// stepWords describes the end of a tool call, or of a model call that gave no message.
+// stepWords describes the end of a tool call, or of a model call without a message.
 func stepWords(e *event.Event, b *event.StepEnded, number func(string) int) string {
 	words := []string{"ended", string(b.Step), "call"}
 	if b.Result != nil {
@@ -81,7 +80,7 @@ func stepWords(e *event.Event, b *event.StepEnded, number func(string) int) stri
 	return strings.Join(append(words, "duration="+Short(b.Duration)), " ")
 }
 
-// UsageWords are the tokens of a call or a run.
+// UsageWords formats token counts.
 func UsageWords(u event.Usage) string {
 	w := fmt.Sprintf("in=%d out=%d total=%d", u.Input, u.Output, u.Total)
 	if u.CacheRead > 0 || u.CacheWrite > 0 {
@@ -93,20 +92,21 @@ func UsageWords(u event.Usage) string {
 	return w
 }
 
-// tracer prints the trace alone, where the output belongs to something else.
-type tracer struct {
+// Tracer prints only the trace, for stderr.
+type Tracer struct {
 	out    *term.Output
 	screen term.Screen
 	tools  numbers
 	tree   braid.Trace
 }
 
-func NewTracer(out *term.Output, s term.Screen) *tracer {
-	return &tracer{out: out, screen: s, tools: numbers{}}
+// NewTracer returns a Tracer that writes to out.
+func NewTracer(out *term.Output, s term.Screen) *Tracer {
+	return &Tracer{out: out, screen: s, tools: numbers{}}
 }
 
 // Event implements [Printer].
-func (t *tracer) Event(e *event.Event) error {
+func (t *Tracer) Event(e *event.Event) error {
 	t.tree.Add(e)
 	if m, ok := e.Body.(*event.AssistantMessage); ok {
 		for _, c := range event.CallsOf(m.Content) {
@@ -121,7 +121,7 @@ func (t *tracer) Event(e *event.Event) error {
 }
 
 // End implements [Printer].
-func (t *tracer) End(sum *Summary) error {
+func (t *Tracer) End(sum *Summary) error {
 	for _, line := range traceLines(t.tree.Root(), sum) {
 		t.out.Buf = t.screen.Paint(t.out.Buf, term.Cyan, line)
 		t.out.Buf = append(t.out.Buf, '\n')
@@ -129,11 +129,10 @@ func (t *tracer) End(sum *Summary) error {
 	return t.out.Flush()
 }
 
-// numbers counts tool calls over a conversation, from 1, in the order in which
-// they are first seen.
+// numbers numbers tool calls from 1, in the order of their first use.
 type numbers map[string]int
 
-// of gives a call its number, the same whenever it is asked.
+// of returns the number of a call.
 func (n numbers) of(call string) int {
 	if i, ok := n[call]; ok {
 		return i

@@ -9,8 +9,8 @@ import (
 	"github.com/braidrun/braid/cmd/braid/internal/term"
 )
 
-// traceTree tells a run's tree of spans, one line each: what it was, how long it took, and how
-// it ended. It stands behind the lines of [traceLine], which tell the same as it happens.
+// traceTree formats a run's tree of spans, one line each: its name, duration and end. It follows the lines
+// of [traceLine].
 func traceTree(root *braid.Span) []string {
 	if root == nil {
 		return nil
@@ -27,7 +27,7 @@ func traceTree(root *braid.Span) []string {
 	return lines
 }
 
-// spanWords is one line of the tree.
+// spanWords formats one span.
 func spanWords(s *braid.Span) string {
 	words := []string{string(s.Kind)}
 	if s.Kind == braid.SpanCycle {
@@ -62,7 +62,7 @@ func spanWords(s *braid.Span) string {
 	return strings.Join(words, " ")
 }
 
-// traceLines is what stands behind a traced run: its tree, and what its tools came to.
+// traceLines returns the lines after a traced run: its tree, and the sums of its tools.
 func traceLines(root *braid.Span, sum *Summary) []string {
 	lines := traceTree(root)
 	for i := range sum.Tools {
@@ -71,7 +71,7 @@ func traceLines(root *braid.Span, sum *Summary) []string {
 	return lines
 }
 
-// toolWords tell what the calls of one tool came to.
+// toolWords formats the sums of one tool.
 func toolWords(m *ToolCount) string {
 	return fmt.Sprintf("[tools] %s calls=%d errors=%d time=%s", term.CleanLine(m.Name), m.Calls, m.Errors, Short(m.Time))
 }

@@ -189,7 +189,10 @@ func tell(t *testing.T, l Look, events []*event.Event) string {
 			t.Fatal(err)
 		}
 	}
-	sum := &Summary{Cycles: 3, ToolCalls: 3, ToolErrors: 1, Usage: event.Usage{Input: 2252, Output: 114}, Duration: 2613 * time.Millisecond, Simulated: true}
+	sum := &Summary{
+		Usage: event.Usage{Input: 2252, Output: 114}, Simulated: true,
+		Counts: Counts{Cycles: 3, ToolCalls: 3, ToolErrors: 1, Duration: 2613 * time.Millisecond},
+	}
 	if err := s.End(sum); err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// vendorTool is a block of a tool that the provider ran itself, as the providers write them:
-// Anthropic's and Bedrock's uses of server tools, and the items of OpenAI's Responses API.
+// vendorTool is a block of a tool that the provider ran, in the providers' forms: server tools of Anthropic
+// and Bedrock, and items of OpenAI's Responses API.
 type vendorTool struct {
 	Type        string         `json:"type"`
 	Name        string         `json:"name"`
@@ -23,8 +23,7 @@ type vendorTool struct {
 	ToolUse     *vendorTool    `json:"toolUse"`
 }
 
-// vendorsWords says in a line which tool the provider ran and what for; "" for a block that is
-// none of this.
+// vendorsWords describes the tool and its input in a line; "" for any other block.
 func vendorsWords(b event.Block) string {
 	switch b := b.(type) {
 	case *event.Code:
@@ -68,7 +67,7 @@ func (t *vendorTool) words() string {
 	return strings.TrimSuffix("the provider ran "+name+": "+brief(what), ": ")
 }
 
-// subject is what a tool was asked for: the members that say it best, or all of them.
+// subject returns the most telling member of a tool's input, or all members.
 func subject(input map[string]any) string {
 	var said []string
 	for _, member := range []string{"query", "url", "pattern", "command", "path", "code"} {
@@ -89,7 +88,7 @@ func subject(input map[string]any) string {
 	return string(b)
 }
 
-// brief is a text of a provider on one line, cut where it is long.
+// brief shortens a provider's text to one line.
 func brief(s string) string {
 	const most = 160
 	r := []rune(term.CleanLine(strings.TrimSpace(s)))
