@@ -218,7 +218,7 @@ func TestAdminRefuses(t *testing.T) {
 		stdin string
 		says  string
 	}{
-		{2, "", "", "needs to be told what to do"},
+		{2, "", "", "needs an action"},
 		{2, "tennant list", "", "did you mean braid admin tenant?"},
 		{2, "tenant", "", "use create, list, show"},
 		{2, "tenant mak x", "", "cannot \"mak\""},

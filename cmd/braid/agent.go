@@ -20,15 +20,15 @@ import (
 	"github.com/braidrun/braid/tool/mcptool"
 )
 
-// crew is an agent ready to work, with what it holds open.
-type crew struct {
+// agentSetup is an agent with the resources that close releases.
+type agentSetup struct {
 	agent *braid.Agent
 	close func()
 }
 
-// buildAgent makes the agent that the settings describe. Where they name no folder
-// for files, scratch is it, and is made.
-func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid.Model, scratch string) (*crew, error) {
+// buildAgent makes the agent of the settings. Without a folder for files in the settings it creates and
+// uses scratch.
+func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid.Model, scratch string) (*agentSetup, error) {
 	info := model.Info()
 	asked, err := p.ModelOptions(s)
 	if err != nil {
@@ -93,28 +93,29 @@ func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid
 	for _, pattern := range idlePatterns(s, agent) {
 		fmt.Fprintf(p.Stderr, "braid: %s fits none of the tools, so what is said of it holds nothing back\n", term.CleanLine(quoted(pattern)))
 	}
-	return &crew{agent: agent, close: closeAll}, nil
+	return &agentSetup{agent: agent, close: closeAll}, nil
 }
 
-// contextOf says how agents keep within their model's context.
+// contextOf returns the settings that keep an agent within its model's context.
 func contextOf(s *conf.Settings) agents.Context {
 	return agents.Context{
 		How: s.Context, Window: s.Window, Tokens: s.ContextTokens, SearchAbove: s.ToolSearch, OffloadOver: s.OffloadOver,
 	}
 }
 
-// contextParts are the parts that give the command's own agent its context settings. how names the strategy for the oldest messages.
+// contextParts returns the context settings as parts of the command's own agent. how is the strategy for
+// the oldest messages.
 func contextParts(s *conf.Settings, how string, tools bool) []braid.Part {
 	c := contextOf(s)
 	c.How = how
 	return c.Parts(tools)
 }
 
-// readingPace makes a scripted model speak about as fast as a real one.
+// readingPace lets a scripted model stream about as fast as a real one.
 const readingPace = "?first_byte=400ms&rate=40"
 
-// openModel resolves a reference. A scripted model is paced where somebody
-// watches, unless the reference says how, and goes as fast as it can elsewhere.
+// openModel opens the model of a reference. On a terminal a scripted model streams at reading pace, unless
+// the reference sets another one.
 func (p *process) openModel(s *conf.Settings, ref string) (braid.Model, error) {
 	ref = models.Detect(p.Getenv, ref).Model
 	if provider, _, _ := strings.Cut(ref, ":"); provider == "demo" && term.IsTerminal(p.Stdout) && !strings.Contains(ref, "?") {
@@ -123,8 +124,8 @@ func (p *process) openModel(s *conf.Settings, ref string) (braid.Model, error) {
 	return p.openAs(s, ref)
 }
 
-// toolsFor lists the tools that the option names; "auto" gives a demo model
-// all of them, because its scripts are about them, and a real one none.
+// toolsFor lists the tools of the option. "auto" is all tools for a demo model, because its scripts use
+// them, and none for a real one.
 func toolsFor(option string, info braid.ModelInfo) []string {
 	switch {
 	case option == "none", option == "auto" && !info.Simulated:
@@ -135,8 +136,8 @@ func toolsFor(option string, info braid.ModelInfo) []string {
 	return strings.Split(option, ",")
 }
 
-// openTools makes the tools. The files tool works in the folder chosen, otherwise in
-// own; without either it gets a temporary one, which close removes.
+// openTools makes the tools. The files tool works in the folder chosen, or else in own. Without either it
+// gets a temporary folder, which close removes.
 func (p *process) openTools(names []string, chosen, own string) (tools []braid.Tool, closeAll func(), err error) {
 	closeAll = func() {}
 	for _, name := range names {
@@ -177,9 +178,8 @@ func scratchError(err error) error {
 	return e
 }
 
-// saySimulated tells on standard error that the model follows a script, before
-// it says its first word.
-func (p *process) saySimulated(s *conf.Settings, c *crew) error {
+// saySimulated reports on standard error, before the first answer, that the model follows a script.
+func (p *process) saySimulated(s *conf.Settings, c *agentSetup) error {
 	info := c.agent.Model().Info()
 	if !info.Simulated {
 		return nil
@@ -200,7 +200,7 @@ func (p *process) saySimulated(s *conf.Settings, c *crew) error {
 	return term.OutputError(err)
 }
 
-// modelWords says which model answers.
+// modelWords describes a model for users.
 func modelWords(info braid.ModelInfo) string {
 	name := term.CleanLine(info.Name)
 	if info.Replay {

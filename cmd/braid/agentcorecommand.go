@@ -56,7 +56,7 @@ func agentcoreRun(ctx context.Context, p *process, in *conf.Invocation) error {
 	const hint = "braid agentcore inspect FILE, or - for standard input"
 	const both = "braid agentcore invoke PROMPT, or braid agentcore inspect FILE"
 	if len(in.Args) == 0 {
-		return term.Invalid(both, "braid agentcore needs to be told what to do")
+		return term.Invalid(both, "braid agentcore needs an action")
 	}
 	if in.Args[0] == "invoke" {
 		return p.invoke(ctx, in)
@@ -90,20 +90,20 @@ func agentcoreRun(ctx context.Context, p *process, in *conf.Invocation) error {
 	return i.run(agentcore.NewReader(from, 0))
 }
 
-// inspection shows a stream.
+// inspection prints a stream.
 type inspection struct {
 	out    *term.Output
 	quiet  bool
 	whole  bool
 	escape bool
 	sum    agentcore.Summary
-	// text are the pieces that will be one line, which began at the item first.
+	// text collects the pieces of one line, which began at the item first.
 	text          strings.Builder
 	kind          agentcore.Kind
 	first, pieces int
 }
 
-// stringKept is how much of a string is shown, in characters.
+// stringKept is the number of characters that are printed of a string.
 const stringKept = 200
 
 func (i *inspection) run(r *agentcore.Reader) error {
@@ -113,7 +113,7 @@ func (i *inspection) run(r *agentcore.Reader) error {
 			i.sum.End(r)
 			i.endText()
 			if !errors.Is(err, io.EOF) {
-				_ = i.out.Flush() // the other error is the one to tell
+				_ = i.out.Flush() // the first error counts
 				return &event.Error{
 					Kind: event.ErrUnavailable, Message: "the stream cannot be read on", Hint: "check the file, or what writes it", Err: err,
 				}
@@ -173,7 +173,7 @@ func (i *inspection) line(n int, kind, words string) {
 	i.out.Buf = fmt.Appendf(i.out.Buf, "%6d  %s\n", n, strings.TrimSpace(fmt.Sprintf("%-17s %s", kind, words)))
 }
 
-// cut keeps the beginning of a string, and says how much more there is.
+// cut shortens a string and adds the number of omitted characters.
 func (i *inspection) cut(s string) string {
 	n := utf8.RuneCountInString(s)
 	if i.whole || n <= stringKept {
@@ -182,7 +182,7 @@ func (i *inspection) cut(s string) string {
 	return term.CleanLine(string([]rune(s)[:stringKept])) + fmt.Sprintf("… (%d characters)", n)
 }
 
-// words are what an item says.
+// words describes an item.
 func (i *inspection) words(it *agentcore.Item) string {
 	var words []string
 	add := func(name, value string) {
@@ -231,7 +231,7 @@ func (i *inspection) summary() {
 			out.Buf = fmt.Appendf(out.Buf, "   input   %s\n", i.cut(string(u.Input)))
 		}
 		if u.Result != nil {
-			said := saidBy(u.Result)
+			said := resultText(u.Result)
 			word := "result"
 			if u.Result.IsError {
 				word = "error"
@@ -254,15 +254,15 @@ func (i *inspection) summary() {
 	}
 }
 
-// saidBy is the text of a result, or its JSON where it has no text.
-func saidBy(r *event.ToolResult) string {
+// resultText is the text of a result, or its JSON if it has no text.
+func resultText(r *event.ToolResult) string {
 	if text := event.TextOf(r.Content); text != "" {
 		return text
 	}
 	return string(r.Structured)
 }
 
-// The summary as JSON.
+// inspected is the summary as JSON.
 type inspected struct {
 	Text      string             `json:"text"`
 	Tools     []inspectedTool    `json:"tools"`
@@ -303,7 +303,7 @@ func (i *inspection) json() error {
 		t := inspectedTool{ID: u.ID, Name: u.Name, Input: u.Input}
 		t.Icon, t.Title = u.Label()
 		if u.Result != nil {
-			t.Result, t.Failed = saidBy(u.Result), u.Result.IsError
+			t.Result, t.Failed = resultText(u.Result), u.Result.IsError
 		}
 		v.Tools = append(v.Tools, t)
 	}

@@ -21,26 +21,26 @@ import (
 	"github.com/braidrun/braid/server/agentcore"
 )
 
-// agentcoreAddr is where the platform looks for a program, on this machine alone.
+// agentcoreAddr is the address at which AgentCore expects an agent, on the loopback interface.
 const agentcoreAddr = "127.0.0.1:8080"
 
-// agentcoreARN is the runtime that the front door leads to where nothing else was said.
+// agentcoreARN is the default runtime of the front door.
 const agentcoreARN = "arn:aws:bedrock-agentcore:us-east-1:000000000000:runtime/braid-0000000000"
 
-// agentcoreFlags are what braid serve takes for it.
+// agentcoreFlags are the flags of braid serve for AgentCore.
 var agentcoreFlags = []conf.Flag{
-	{Name: "agentcore", Help: "answer as a program inside Amazon Bedrock AgentCore does, and as its front door (" + agentcoreAddr + ")"},
-	{Name: "agentcore-arn", Value: "ARN", Help: "the runtime that the front door leads to; it is printed at the start"},
-	{Name: "agentcore-also", Value: "LIST", Help: "what streams have beside what is always in them: data, tool_use, ascii"},
+	{Name: "agentcore", Help: "serve the protocol of agents in Amazon Bedrock AgentCore, and that of its API (" + agentcoreAddr + ")"},
+	{Name: "agentcore-arn", Value: "ARN", Help: "the runtime's ARN in the API; it is printed at the start"},
+	{Name: "agentcore-also", Value: "LIST", Help: "additional contents of streams: data, tool_use, ascii"},
 	{
 		Name: "agentcore-grace", Value: "TIME",
-		Help: "how long a run goes on after its reader left, for an SDK that repeats its request (10s); 0 ends it at once",
+		Help: "time that a run continues after its client disconnects, so that an SDK can repeat the request (10s); 0 ends it at once",
 	},
-	{Name: "trust-platform", Help: "ask for no token: inside AgentCore Runtime alone, where the platform has done so"},
+	{Name: "trust-platform", Help: "accept requests without a token; only inside AgentCore Runtime, where the platform checks them"},
 }
 
-// agentcoreOptions say how AgentCore's requests are answered, where that was asked for.
-func (h *house) agentcoreOptions(cfg *conf.Config, in *conf.Invocation) (o agentcore.Options, err error) {
+// agentcoreOptions returns the options for AgentCore's protocols, if --agentcore is set.
+func (h *instance) agentcoreOptions(cfg *conf.Config, in *conf.Invocation) (o agentcore.Options, err error) {
 	if !in.On("agentcore") {
 		for _, f := range agentcoreFlags {
 			if in.Flags[f.Name] != "" {
@@ -80,7 +80,7 @@ func (h *house) agentcoreOptions(cfg *conf.Config, in *conf.Invocation) (o agent
 	return o, nil
 }
 
-// parseGrace reads how long a run goes on without a reader; 0 is not at all.
+// parseGrace reads the time that a run continues without a client; 0 ends it at once.
 func parseGrace(text string) (time.Duration, error) {
 	d, err := conf.ParseTime(text)
 	if err != nil {
@@ -92,11 +92,11 @@ func parseGrace(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// awsKeysFile is where the data folder keeps the keys of the front door, as AWS's own
-// programs keep theirs: a profile is a tenant.
+// awsKeysFile is the file in the data folder with the keys of the front door, in the form of AWS's
+// credentials file. Each profile is a tenant.
 const awsKeysFile = "aws-credentials"
 
-// keepAWSKeys reads the keys, or makes a pair for the one tenant.
+// keepAWSKeys reads the keys, or creates a pair for the default tenant.
 func keepAWSKeys(file string) (map[string]agentcore.Key, error) {
 	fault := func(kind event.ErrorKind, message string, err error) error {
 		return &event.Error{

@@ -19,7 +19,7 @@ import (
 	"github.com/braidrun/braid/tool/mcptool"
 )
 
-// agentFactory makes the agents of a server's runs as the settings say, and holds open what they are made with.
+// agentFactory makes the agents of a server's runs, and holds their shared resources.
 type agentFactory struct {
 	*agents.Factory
 
@@ -28,14 +28,13 @@ type agentFactory struct {
 	mcp    *mcptool.Servers
 	tells  *observer
 	info   braid.ModelInfo
-	// others are asked where the server's own model fails.
+	// others are the fallback models of the server's own model.
 	others []braid.Model
-	// shared says that other servers work on the same database.
+	// shared is set if other servers use the same database.
 	shared bool
 }
 
-// openAgents opens the model and the tools, so that what is wrong with them is told
-// when the server starts.
+// openAgents opens the model and the tools. Their errors stop the server at its start.
 func (p *process) openAgents(ctx context.Context, cfg *conf.Config, log *slog.Logger) (_ *agentFactory, err error) {
 	a := &agentFactory{cfg: cfg, sealed: func() {}}
 	defer func() {
@@ -91,7 +90,7 @@ func (p *process) openAgents(ctx context.Context, cfg *conf.Config, log *slog.Lo
 	return a, nil
 }
 
-// openServerModels opens the server's own model and those that are asked where it fails.
+// openServerModels opens the server's own model and its fallbacks.
 func (p *process) openServerModels(s *conf.Settings, o *agents.Options) (err error) {
 	if o.Model, err = p.openAs(s, o.ModelRef); err != nil {
 		return err
@@ -106,26 +105,26 @@ func (p *process) openServerModels(s *conf.Settings, o *agents.Options) (err err
 	return err
 }
 
-// tenantModels opens the models that runs and tenants name.
+// tenantModels returns the opener of models that runs and tenants name.
 func (p *process) tenantModels(s *conf.Settings) (agents.Models, error) {
 	if p.openRef != nil {
-		return standIns{p.openRef}, nil
+		return testModels{p.openRef}, nil
 	}
 	return p.opener(s)
 }
 
-// standIns are the models of a test.
-type standIns struct {
+// testModels are the models of a test.
+type testModels struct {
 	open func(ref string) (braid.Model, error)
 }
 
-func (standIns) Named(ref string) (string, error)                { return models.Named(ref) }
-func (s standIns) OpenNamed(name string) (braid.Model, error)    { return s.open(name) }
-func (s standIns) OpenOwn(own models.Own) (braid.Model, error)   { return s.open(own.Ref) }
-func (standIns) Survey([]models.Server) (none []models.Standing) { return none }
+func (testModels) Named(ref string) (string, error)                { return models.Named(ref) }
+func (s testModels) OpenNamed(name string) (braid.Model, error)    { return s.open(name) }
+func (s testModels) OpenOwn(own models.Own) (braid.Model, error)   { return s.open(own.Ref) }
+func (testModels) Survey([]models.Server) (none []models.Standing) { return none }
 
-// grants keeps what the users of a tenant allow for always. The default tenant of a data folder
-// is the command's own, whose grants know no life.
+// grants returns the permanent permissions of a tenant's users. The default tenant of a data folder shares
+// them with the command, so they are not bound to one life of the tenant.
 func (a *agentFactory) grants(tenantID, life string) braid.Grants {
 	if tenantID == conf.Tenant && !a.shared {
 		life = ""
@@ -133,12 +132,12 @@ func (a *agentFactory) grants(tenantID, life string) braid.Grants {
 	return keptGrants(&a.cfg.Settings, life)
 }
 
-// forgetTenant removes what was allowed for always in a tenant that is being erased.
+// forgetTenant removes the permanent permissions of a tenant that is being erased.
 func (a *agentFactory) forgetTenant(_ context.Context, t directory.Tenant) error {
 	return grantsIn(a.cfg.Data).forgetTenants(func(id, _ string) bool { return id == t.ID })
 }
 
-// forgetGone removes what was allowed for always in tenants that are there no longer.
+// forgetGone removes the permanent permissions of erased tenants.
 func (a *agentFactory) forgetGone(ctx context.Context, people *directory.Directory) error {
 	var failed error
 	lives := map[string]string{}

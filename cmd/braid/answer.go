@@ -17,26 +17,26 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// asker puts a tool's questions to the person.
+// asker asks the user the questions of tools.
 type asker struct {
 	lines term.LineReader
-	// out is where the question is written.
+	// out receives the question.
 	out  io.Writer
 	look term.Screen
 }
 
-// errNobody is the end of a run that asks where nobody answers.
-func errNobody(q *event.Asked) error {
+// errNoUser ends a run that asks a question without a user to answer it.
+func errNoUser(q *event.Asked) error {
 	if q.Name == braid.PermissionQuestion {
 		return &event.Error{
 			Kind:    event.ErrCancelled,
-			Message: toolName(q) + " runs only when somebody says yes and nobody is there to say it, so the run was cancelled",
+			Message: toolName(q) + " needs permission and nobody can give it, so the run was cancelled",
 			Hint:    "--allow " + term.CleanLine(q.Tool) + " lets it run, or answer in braid chat",
 		}
 	}
 	return &event.Error{
 		Kind:    event.ErrCancelled,
-		Message: toolName(q) + " asks a question and nobody is there to answer, so the run was cancelled",
+		Message: toolName(q) + " asks a question and nobody can answer it, so the run was cancelled",
 		Hint:    `answer in braid chat, or pipe the answer in: echo yes | braid run "…"`,
 	}
 }
@@ -48,8 +48,8 @@ func toolName(q *event.Asked) string {
 	return "the tool " + q.Tool
 }
 
-// ask shows one question and reads its answer until it fits. The error is
-// io.EOF where there is nothing more to read, errAborted for Ctrl-C.
+// ask prints one question and reads lines until one is a valid answer. It returns io.EOF at the end of the
+// input, and ErrAborted after Ctrl-C.
 func (a *asker) ask(ctx context.Context, q *event.Asked) (any, error) {
 	if err := a.show(q); err != nil {
 		return nil, term.OutputError(err)
@@ -82,7 +82,7 @@ func (a *asker) ask(ctx context.Context, q *event.Asked) (any, error) {
 	}
 }
 
-// show writes who asks what. An approval shows what it is bound to.
+// show prints the question and its sender. An approval shows the call that it is for.
 func (a *asker) show(q *event.Asked) error {
 	var b []byte
 	prompt := strings.TrimSpace(term.Clean(q.Prompt))
@@ -114,7 +114,7 @@ func (a *asker) show(q *event.Asked) error {
 	return err
 }
 
-// parseAnswer reads a line as the question wants it. The error says what is wanted.
+// parseAnswer reads a line as the type of the question. The error names the expected type.
 func parseAnswer(q *event.Asked, line string) (any, error) {
 	line = strings.TrimSpace(line)
 	if err := checkText("the answer", line); err != nil {
@@ -161,8 +161,8 @@ func parseAnswer(q *event.Asked, line string) (any, error) {
 	return json.RawMessage(line), nil
 }
 
-// schemaType is the type that a JSON schema names, and whether it may be null; "" where it
-// names none or leaves a choice, for then plain text is the best guess.
+// schemaType returns the type of a JSON schema, and whether null is allowed. It returns "" if the schema
+// has no type or several: plain text is the best guess then.
 func schemaType(schema json.RawMessage) (kind string, nullable bool) {
 	var s struct {
 		Type json.RawMessage `json:"type"`
@@ -185,7 +185,7 @@ func schemaType(schema json.RawMessage) (kind string, nullable bool) {
 	return "", nullable
 }
 
-// fits reports whether a decoded value is of a schema's type.
+// fits reports whether a decoded value has a type.
 func fits(kind string, v any) bool {
 	switch kind {
 	case "integer":

@@ -12,7 +12,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// archive is a data folder to read in, beside the process that may be at work there.
+// archive is a data folder opened for reading. Another process may use the folder at the same time.
 type archive interface {
 	listing
 	// Read is that of [journal.Store].
@@ -20,17 +20,17 @@ type archive interface {
 	Close() error
 }
 
-// listing lists what is kept. Its methods are those of [journal.Catalog].
+// listing lists conversations. Its methods are those of [journal.Catalog].
 type listing interface {
 	Conversations(ctx context.Context, tenant, after string, limit int) ([]journal.Summary, error)
 	Runs(ctx context.Context, conversation string, after, limit int) ([]journal.Run, error)
 }
 
-// newest stands for the conversation with the newest run.
+// newest names the conversation with the newest run.
 const newest = "latest"
 
-// findConversation finds the one whose ID is word or, if there is only one, begins
-// with it; "" and [newest] are the newest one.
+// findConversation returns the conversation whose ID is word, or the only one whose ID begins with it; ""
+// and [newest] are the newest one.
 func findConversation(ctx context.Context, list listing, word string) (*journal.Summary, error) {
 	all, limit := true, 0
 	if word == "" || word == newest {
@@ -80,8 +80,8 @@ func noneKept() error {
 	}
 }
 
-// noConversation is the error for an ID that is none. Of IDs nobody types the whole,
-// so what was typed is compared with their beginnings.
+// noConversation is the error for an unknown ID. Users type the beginning of an ID, so the hint compares
+// beginnings.
 func noConversation(word string, all []journal.Summary) error {
 	beginnings := make([]string, len(all))
 	whole := map[string]string{}

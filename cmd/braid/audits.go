@@ -43,7 +43,7 @@ func audits(ctx context.Context, p *process, in *conf.Invocation) error {
 		verb = in.Args[0]
 	}
 	if wanted := map[string]int{"list": 1, "export": 2, "remove": 1}[verb]; wanted == 0 || len(in.Args) != wanted {
-		return term.Invalid("braid audits list, braid audits export ID, or braid audits remove --older-than 30d", "braid audits takes what to do")
+		return term.Invalid("braid audits list, braid audits export ID, or braid audits remove --older-than 30d", "braid audits needs an action")
 	}
 	before, err := removedBefore(p.Now(), verb, in.Flags["older-than"])
 	if err != nil {
@@ -76,7 +76,7 @@ func audits(ctx context.Context, p *process, in *conf.Invocation) error {
 	return term.OutputError(err)
 }
 
-// removedBefore reads --older-than, which belongs to remove.
+// removedBefore reads --older-than, a flag of remove.
 func removedBefore(now time.Time, verb, text string) (time.Time, error) {
 	if verb != "remove" {
 		if text != "" {

@@ -15,9 +15,8 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// awsSigner signs requests to an AgentCore runtime with the keys that AWS's own tools would
-// use here: the environment's, a profile's, the machine's. Whether the ARN is one, the client
-// says.
+// awsSigner returns a function that signs requests to an AgentCore runtime with AWS's usual credentials:
+// environment, profile or machine. The client checks the ARN.
 func awsSigner(ctx context.Context, arn string) (func(context.Context, *http.Request, []byte) error, error) {
 	const place = 3 // arn:aws:bedrock-agentcore:REGION:…
 	var region string

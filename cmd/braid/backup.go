@@ -42,18 +42,18 @@ On PostgreSQL, use its own tools: pg_dump, or archiving.`,
 	}
 }
 
-// journalFile is the journal in the data folder.
+// journalFile is the name of the journal in the data folder.
 const journalFile = "journal.db"
 
-// backedUp are the files of a backup, in the order of copying: what is named by another
-// file comes before it. The second may be missing, where nothing was ever served.
+// backedUp lists the files of a backup in the order of copying: the service's database refers to the
+// journal, so the journal comes first. The second file is missing if no server ever used the folder.
 var backedUp = []string{journalFile, serviceFile}
 
 func backup(ctx context.Context, p *process, in *conf.Invocation) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if len(in.Args) != 1 {
-		return term.Invalid("braid backup DIR", "braid backup takes the folder to make")
+		return term.Invalid("braid backup DIR", "braid backup needs the name of a new folder")
 	}
 	cfg, err := p.Config(in)
 	if err != nil {
@@ -63,8 +63,7 @@ func backup(ctx context.Context, p *process, in *conf.Invocation) (err error) {
 	if err != nil {
 		return term.Invalid("name another one", "the folder cannot be made")
 	}
-	// It is opened for looking first: the errors are those of a folder that holds nothing,
-	// of an older version, of another program.
+	// Opening it reports an empty folder, an older version, or another program as an error.
 	a, err := p.openArchive(cfg)
 	if term.KindOf(err) == event.ErrNotFound {
 		return &event.Error{
@@ -116,14 +115,14 @@ func sizeWords(n int64) string {
 	return fmt.Sprintf("%.1f MiB", float64(n)/(kib*kib))
 }
 
-// newFolder makes a folder beside the target, which takes its place when it is whole.
+// newFolder creates a folder beside the target, which replaces the target when it is complete.
 func newFolder(target string) (string, error) {
 	entries, err := os.ReadDir(target)
 	switch {
 	case err == nil && len(entries) > 0:
 		return "", &event.Error{
-			Kind: event.ErrConflict, Message: "there is something in the folder already",
-			Hint: "name one that is not there: a backup replaces nothing",
+			Kind: event.ErrConflict, Message: "the folder is not empty",
+			Hint: "name a folder that does not exist: a backup replaces nothing",
 		}
 	case err == nil:
 		if err := os.Remove(target); err != nil {
@@ -142,7 +141,7 @@ func newFolder(target string) (string, error) {
 	return dir, nil
 }
 
-// copyDatabase copies one moment of a database that somebody may be writing.
+// copyDatabase copies a consistent state of a database that another process may be writing.
 func copyDatabase(ctx context.Context, from, to string) (err error) {
 	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -169,14 +168,14 @@ func copyDatabase(ctx context.Context, from, to string) (err error) {
 	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, to); err != nil {
 		return err
 	}
-	// What it has written need not be on the disk yet.
+	// SQLite does not sync the copy to the disk.
 	if f, err = os.OpenFile(to, os.O_RDWR, 0o600); err != nil {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// syncFolder has the names in a folder reach the disk, where the system can.
+// syncFolder syncs the names in a folder to the disk, if the system supports it.
 func syncFolder(dir string) {
 	if d, err := os.Open(dir); err == nil {
 		_ = d.Sync() // some systems cannot
@@ -184,7 +183,7 @@ func syncFolder(dir string) {
 	}
 }
 
-// SQLite's codes for what a person can do something about.
+// Codes of SQLite for errors that a user can solve.
 const (
 	sqliteFull    = 13
 	sqliteCorrupt = 11

@@ -16,25 +16,25 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// tapeFlags are those of the commands that record and replay model calls.
-func tapeFlags() []conf.Flag {
+// recordingFlags are the flags of commands that record and replay model calls.
+func recordingFlags() []conf.Flag {
 	return []conf.Flag{
 		{Name: "record", Value: "FILE", Help: "record the model's answers in a new file, keys hidden, to replay them later"},
-		{Name: "overwrite", Help: "let --record take the place of a file that is there"},
+		{Name: "overwrite", Help: "let --record replace an existing file"},
 		{
 			Name: "replay", Value: "FILE",
-			Help: "let a recording answer: no key, no network, nothing kept; tools run really; without a prompt it asks what was asked then",
+			Help: "replay a recording: no key, no network, nothing kept; tools really run; the default prompt is the recorded one",
 		},
-		{Name: "speed", Value: "X", Help: "the pace of a --replay: 1 is that of the recording, 2 twice as fast; 0, as without it, is at once"},
+		{Name: "speed", Value: "X", Help: "speed of a --replay: 1 is the recorded speed, 2 is twice as fast, 0 is without delays (0)"},
 	}
 }
 
-// tape is what a command records to or replays from; the zero value does neither.
-type tape struct {
+// recording is the state of --record or --replay. The zero value does neither.
+type recording struct {
 	p        *process
 	settings *conf.Settings
 	rec      *cassette.Recorder
-	// player answers at a replay; plays is the recording's name.
+	// player answers in a replay; plays is the name of the recording.
 	player *cassette.Player
 	plays  string
 	file   *os.File
@@ -42,10 +42,9 @@ type tape struct {
 	done   func()
 }
 
-// openTape opens what --record or --replay names, and the model: the one that is
-// recorded, or the recorded one.
-func (p *process) openTape(cfg *conf.Config, in *conf.Invocation) (*tape, braid.Model, error) {
-	t := &tape{p: p, done: func() {}}
+// openRecording opens the file of --record or --replay, and the model: the recorded one in a replay.
+func (p *process) openRecording(cfg *conf.Config, in *conf.Invocation) (*recording, braid.Model, error) {
+	t := &recording{p: p, done: func() {}}
 	to, records := in.Flags["record"]
 	from, replays := in.Flags["replay"]
 	_, goesOn := in.Flags["continue"]
@@ -94,7 +93,7 @@ func (p *process) openTape(cfg *conf.Config, in *conf.Invocation) (*tape, braid.
 }
 
 // replay opens a recording.
-func (t *tape) replay(cfg *conf.Config, in *conf.Invocation, from string) (*tape, braid.Model, error) {
+func (t *recording) replay(cfg *conf.Config, in *conf.Invocation, from string) (*recording, braid.Model, error) {
 	speed, err := replaySpeed(in.Flags["speed"])
 	if err != nil {
 		return nil, nil, err
@@ -137,7 +136,7 @@ func replaySpeed(text string) (float64, error) {
 }
 
 // open gives another model for the same conversation.
-func (t *tape) open(ref string) (braid.Model, error) {
+func (t *recording) open(ref string) (braid.Model, error) {
 	if t.player != nil {
 		return t.player.Model(ref)
 	}
@@ -149,7 +148,7 @@ func (t *tape) open(ref string) (braid.Model, error) {
 }
 
 // inputs are what a replay asks where nobody says: nil if it is none, or if that is not known.
-func (t *tape) inputs() []string {
+func (t *recording) inputs() []string {
 	if t.player == nil {
 		return nil
 	}
@@ -163,7 +162,7 @@ func (t *tape) inputs() []string {
 }
 
 // say tells on standard error that this is a replay, before the first word of it.
-func (t *tape) say(s *conf.Settings) error {
+func (t *recording) say(s *conf.Settings) error {
 	if t.player == nil {
 		return nil
 	}
@@ -179,7 +178,7 @@ func (t *tape) say(s *conf.Settings) error {
 
 // end tells what came of it, once nothing is said any more. err is how the command
 // ended.
-func (t *tape) end(err error, quiet bool) error {
+func (t *recording) end(err error, quiet bool) error {
 	switch {
 	case t.rec != nil:
 		lost := t.rec.Err()
@@ -208,8 +207,8 @@ func plural(n int, one, many string) string {
 	return fmt.Sprint(n, " ", many)
 }
 
-// noTape refuses what a server cannot do for its clients.
-func noTape(in *conf.Invocation) error {
+// noRecording refuses the flags of recordings together with --server.
+func noRecording(in *conf.Invocation) error {
 	for _, name := range []string{"record", "replay"} {
 		if _, given := in.Flags[name]; given {
 			return term.Invalid("leave --server out, so that the model is asked from here, or leave out --"+name,
@@ -273,7 +272,7 @@ func namesKey(name string) bool {
 }
 
 // replayed runs the turns of a recording.
-func (t *talk) replayed(ctx context.Context, inputs []string) error {
+func (t *repl) replayed(ctx context.Context, inputs []string) error {
 	for _, input := range inputs {
 		if err := t.turn(ctx, input); err != nil {
 			return err

@@ -110,7 +110,7 @@ func onLoopback(u *url.URL) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// get reads a catalogue from an address, at most [pricing.MaxCatalogue] bytes of it.
+// get fetches a catalogue of at most [pricing.MaxCatalogue] bytes.
 func (f fetcher) get(ctx context.Context, u *url.URL) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.time)
 	defer cancel()
@@ -144,7 +144,7 @@ func (f fetcher) get(ctx context.Context, u *url.URL) ([]byte, error) {
 	return data, nil
 }
 
-// reason is why a fetch failed, without the address: a secret may stand in its query.
+// reason describes why a fetch failed, without the URL: its query may contain a secret.
 func reason(ctx context.Context, err error) string {
 	if ctx.Err() != nil {
 		return "it took too long, or was cancelled"
@@ -158,8 +158,7 @@ func reason(ctx context.Context, err error) string {
 	return term.CleanLine(term.Fit(err.Error(), 120))
 }
 
-// source reads a catalogue from a file or an address. page is the address that is kept, without
-// its query; "" for a file.
+// source reads a catalogue from a file or a URL. page is the URL without its query, or "" for a file.
 func (f fetcher) source(ctx context.Context, from string) (data []byte, page string, err error) {
 	if !strings.Contains(from, "://") {
 		data, err := readCatalogueFile(from)
@@ -185,7 +184,7 @@ func readCatalogueFile(path string) ([]byte, error) {
 			Kind: event.ErrNotFound, Message: "there is no such catalogue", Hint: "check the file that --refresh names", Err: err,
 		}
 	case err != nil || !info.Mode().IsRegular():
-		return nil, &event.Error{Kind: event.ErrInvalid, Message: "the catalogue is no file", Hint: "name a file, or an https address", Err: err}
+		return nil, &event.Error{Kind: event.ErrInvalid, Message: "the catalogue is not a file", Hint: "name a file, or an https address", Err: err}
 	}
 	data, err := conf.ReadLimited(path, pricing.MaxCatalogue)
 	if errors.Is(err, conf.ErrTooLarge) {
@@ -201,16 +200,16 @@ func readCatalogueFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// refreshed is what a refresh has done.
+// refreshed is the result of a refresh.
 type refreshed struct {
-	// From is the file or the address, without its query.
+	// From is the file or the URL, without its query.
 	From string `json:"from"`
-	// File is where the catalogue is kept, and Written whether it was written now.
+	// File is the path of the catalogue; Written reports whether this refresh wrote it.
 	File    string       `json:"file"`
 	Written bool         `json:"written"`
 	Date    string       `json:"date"`
 	Changes []changeJSON `json:"changes"`
-	// LeftOut counts rows of the list that were not taken, by the reason.
+	// LeftOut counts rejected rows by reason.
 	LeftOut map[string]int `json:"left_out,omitempty"`
 
 	changes []pricing.Change
@@ -226,7 +225,7 @@ type changeJSON struct {
 	Embedding  bool               `json:"embedding,omitempty"`
 }
 
-// refreshModels reads a catalogue, shows what it changes, and keeps it for later runs.
+// refreshModels reads a catalogue, prints its changes, and keeps it for later runs.
 func (p *process) refreshModels(ctx context.Context, in *conf.Invocation, f fetcher) error {
 	cfg, err := p.Config(in)
 	if err != nil {
@@ -280,7 +279,7 @@ func (p *process) refreshModels(ctx context.Context, in *conf.Invocation, f fetc
 	return p.Print(refreshedText(out, in.On("dry-run")))
 }
 
-// ours refuses a file that somebody else has written.
+// ours refuses a file that braid did not write.
 func ours(path string) error {
 	head := make([]byte, len(catalogueHead))
 	f, err := os.Open(path)
@@ -302,7 +301,7 @@ func ours(path string) error {
 	return nil
 }
 
-// writeCatalogue writes a table whole or not at all.
+// writeCatalogue writes a table atomically.
 func writeCatalogue(path string, table *pricing.Table) error {
 	text := append([]byte(catalogueHead), table.YAML()...)
 	if _, err := pricing.Parse(text); err != nil {
@@ -347,10 +346,10 @@ func (p *process) printRefreshedJSON(out *refreshed) error {
 	return p.Print(string(term.CleanJSON(nil, line)) + "\n")
 }
 
-// mostChanges is how many changes of a kind are shown to people.
-const mostChanges = 20
+// maxChanges is the maximum of printed changes of one kind.
+const maxChanges = 20
 
-// refreshedText is what a refresh has done, for people.
+// refreshedText formats a refresh for users.
 func refreshedText(out *refreshed, dry bool) string {
 	var b strings.Builder
 	titles := map[pricing.ChangeKind]string{
@@ -363,11 +362,11 @@ func refreshedText(out *refreshed, dry bool) string {
 		if count[c.Kind]++; count[c.Kind] == 1 {
 			b.WriteString(titles[c.Kind] + "\n")
 		}
-		if count[c.Kind] <= mostChanges {
+		if count[c.Kind] <= maxChanges {
 			fmt.Fprintf(&b, "  %s%s\n", term.CleanLine(c.Model), changeWords(c))
 		}
 		if last := i+1 == len(out.changes) || out.changes[i+1].Kind != c.Kind; last {
-			if more := count[c.Kind] - mostChanges; more > 0 {
+			if more := count[c.Kind] - maxChanges; more > 0 {
 				fmt.Fprintf(&b, "  and %d more: --json lists all\n", more)
 			}
 			b.WriteString("\n")
@@ -392,7 +391,7 @@ func refreshedText(out *refreshed, dry bool) string {
 	return b.String()
 }
 
-// changeWords says what is otherwise, such as ", input $2.00 -> $3.00".
+// changeWords formats a change, such as ", input $2.00 -> $3.00".
 func changeWords(c *pricing.Change) string {
 	var words []string
 	add := func(name, was, is string) {

@@ -16,8 +16,8 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// certificate is the server's own, in two files that somebody renews: it is read again
-// when they have changed, for the connections that begin then.
+// certificate is the server's TLS certificate. It reloads its two files after a renewal, for new
+// connections.
 type certificate struct {
 	cert, key string
 	log       *slog.Logger
@@ -30,16 +30,16 @@ type certificate struct {
 	trouble bool
 }
 
-// stamp tells whether a file is still the one that was read.
+// stamp identifies the version of a file.
 type stamp struct {
 	changed time.Time
 	size    int64
 }
 
-// certificateLook is how often it is looked whether the files have changed.
+// certificateLook is the interval of checks for a renewal.
 const certificateLook = 10 * time.Second
 
-// openTLS reads the flags' certificate; nil is none.
+// openTLS reads the certificate of the flags; nil is none.
 func (p *process) openTLS(in *conf.Invocation, log *slog.Logger) (*tls.Config, error) {
 	cert, key := in.Flags["tls-cert"], in.Flags["tls-key"]
 	switch {
@@ -80,8 +80,8 @@ func certificateError(err error) error {
 	return e
 }
 
-// get gives the certificate for a connection. One that cannot be read any more stays in
-// use as it was: somebody may be about to write it.
+// get returns the certificate for a connection. If the files cannot be read, the old certificate stays in
+// use: a renewal may be in progress.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,7 +109,7 @@ func (c *certificate) look() {
 	c.trouble = err != nil
 }
 
-// read reads both files.
+// read loads both files.
 func (c *certificate) read(state [2]stamp) error {
 	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
 	if err != nil {

@@ -40,7 +40,7 @@ in the conversation:
 			{Line: "braid chat --server http://127.0.0.1:7421", Says: "talk to a braid serve"},
 		},
 		Options: true,
-		Flags:   append(append(append(outputFlags(), continueFlag(), schemaFlag()), tapeFlags()...), conf.ServerFlags()...),
+		Flags:   append(append(append(outputFlags(), continueFlag(), schemaFlag()), recordingFlags()...), conf.ServerFlags()...),
 		Run:     func(ctx context.Context, in *conf.Invocation) error { return chat(ctx, p, in) },
 	}
 }
@@ -53,24 +53,23 @@ const chatHelp = `  /help         this list
   /quit         end
 `
 
-// chatCommands are the words after "/".
+// chatCommands are the commands after "/".
 var chatCommands = []string{"help", "model", "trace", "reset", "retry", "quit"}
 
-// chatState is a conversation in progress.
+// chatState is the state of a chat.
 type chatState struct {
 	p     *process
 	in    *conf.Invocation
 	cfg   *conf.Config
-	crew  *crew
+	crew  *agentSetup
 	place *place
 	ui    *ui
-	talk  *talk
+	talk  *repl
 	ints  *term.Interrupts
-	tape  *tape
-	// far is set where a server keeps the conversation; crew, place and talk are
-	// nil then.
+	rec   *recording
+	// far is set if a server keeps the conversation; crew, place and talk are nil then.
 	far *remote
-	// turns counts those of this program.
+	// turns counts the turns of this program.
 	turns int
 	// fresh begins a new session with the next turn.
 	fresh bool
@@ -92,7 +91,7 @@ func chat(ctx context.Context, p *process, in *conf.Invocation) error {
 	if err != nil {
 		return err
 	}
-	if cfg.ShowThinking == nil { // a person watches
+	if cfg.ShowThinking == nil { // a user watches
 		cfg.ShowThinking = &cfg.Thinking
 	}
 	if cfg.Schema, err = schemaOf(in); err != nil {
@@ -101,22 +100,22 @@ func chat(ctx context.Context, p *process, in *conf.Invocation) error {
 	ints := p.watchSignals(2)
 	defer ints.Stop()
 	if _, far := in.Flags["server"]; far {
-		if err := noTape(in); err != nil {
+		if err := noRecording(in); err != nil {
 			return err
 		}
 		return p.chatFar(ctx, cfg, in, ints, "braid chat --server "+in.Flags["server"]+" --continue goes on from here")
 	}
-	tape, model, err := p.openTape(cfg, in)
+	rec, model, err := p.openRecording(cfg, in)
 	if err != nil {
 		return err
 	}
-	defer tape.done()
+	defer rec.done()
 	place, err := p.takePlace(ctx, cfg, in)
 	if err != nil {
 		return err
 	}
 	defer place.close()
-	others, err := p.fallbacks(&cfg.Settings, model, tape)
+	others, err := p.fallbacks(&cfg.Settings, model, rec)
 	if err != nil {
 		return err
 	}
@@ -124,12 +123,12 @@ func chat(ctx context.Context, p *process, in *conf.Invocation) error {
 	if err != nil {
 		return err
 	}
-	c := &chatState{p: p, in: in, cfg: cfg, place: place, crew: crew, ints: ints, tape: tape}
+	c := &chatState{p: p, in: in, cfg: cfg, place: place, crew: crew, ints: ints, rec: rec}
 	defer func() { c.crew.close() }()
 	if err := p.saySimulated(&cfg.Settings, crew); err != nil {
 		return err
 	}
-	if err := tape.say(&cfg.Settings); err != nil {
+	if err := rec.say(&cfg.Settings); err != nil {
 		return err
 	}
 	c.ui = p.newUI(cfg, in)
@@ -144,7 +143,7 @@ func chat(ctx context.Context, p *process, in *conf.Invocation) error {
 	_, edited := lines.(*term.TerminalLines)
 	ints.BeSteady(edited)
 	defer lines.Close()
-	c.talk = (&talk{
+	c.talk = (&repl{
 		conv: c.place.conv, kept: c.place.store != nil, show: c.ui.show, ints: ints,
 		timeout: cfg.Timeout, ask: &asker{lines: lines, out: c.ui.asks, look: c.ui.screen},
 	}).with(crew.agent)
@@ -155,10 +154,10 @@ func chat(ctx context.Context, p *process, in *conf.Invocation) error {
 	if c.turns > 0 && c.talk.kept && c.ui.screen.Terminal && term.IsTerminal(p.Stdin) {
 		c.say("(braid chat --continue " + term.CleanLine(printer.ShortID(c.place.conv.ID())) + " goes on from here)")
 	}
-	return tape.end(err, in.On("quiet"))
+	return rec.end(err, in.On("quiet"))
 }
 
-// chatFar is the command against a server. next says how to go on with the conversation after the chat.
+// chatFar chats with a server. next is the command that continues the conversation afterwards.
 func (p *process) chatFar(ctx context.Context, cfg *conf.Config, in *conf.Invocation, ints *term.Interrupts, next string) error {
 	r, err := p.openRemote(ctx, cfg, in)
 	if err != nil {
@@ -185,7 +184,7 @@ func (p *process) chatFar(ctx context.Context, cfg *conf.Config, in *conf.Invoca
 	return err
 }
 
-// begin takes a conversation that is gone on with to where the next line may come.
+// begin finishes the open run of a continued conversation.
 func (c *chatState) begin(ctx context.Context) error {
 	if c.place.before == nil {
 		return nil
@@ -245,8 +244,8 @@ func (c *chatState) loop(ctx context.Context, lines term.LineReader) error {
 	}
 }
 
-// turn runs one turn. What goes wrong inside it is told and does not end the
-// program; a lost output or a signal that asks for the end does.
+// turn runs one turn. It prints errors of the run. It returns an error if the output failed or a signal
+// ends the program.
 func (c *chatState) turn(ctx context.Context, text string) error {
 	if err := checkText("the line", text); err != nil {
 		term.WriteError(c.p.Stderr, err)
@@ -270,7 +269,7 @@ func (c *chatState) turn(ctx context.Context, text string) error {
 	return c.told(err)
 }
 
-// retry continues the run that failed last.
+// retry continues the last failed run.
 func (c *chatState) retry(ctx context.Context) error {
 	if c.ui.story != nil {
 		c.ui.story.Look.Screen = c.p.NewScreen(c.p.Stdout, c.cfg.Color)
@@ -282,7 +281,7 @@ func (c *chatState) retry(ctx context.Context) error {
 	return c.told(c.talk.retry(ctx))
 }
 
-// told tells what went wrong in a run, and gives only what ends the program.
+// told prints the error of a run, and returns it only if it ends the program.
 func (c *chatState) told(err error) error {
 	switch {
 	case c.ints.MustEnd():
@@ -297,7 +296,7 @@ func (c *chatState) told(err error) error {
 	return nil
 }
 
-// command does what a line with "/" asks for; end ends the program.
+// command executes a line with "/"; end ends the program.
 func (c *chatState) command(line string) (end bool) {
 	word, arg, _ := strings.Cut(line, " ")
 	arg = strings.TrimSpace(arg)
@@ -320,7 +319,7 @@ func (c *chatState) command(line string) (end bool) {
 	return false
 }
 
-// trace turns the trace on or off.
+// trace switches the trace on or off.
 func (c *chatState) trace() {
 	switch s := c.ui.story; {
 	case s == nil:
@@ -334,11 +333,11 @@ func (c *chatState) trace() {
 	}
 }
 
-// model changes the model, or says which one answers. The conversation goes on.
+// model changes the model, or prints the current one. The conversation continues.
 func (c *chatState) model(ref string) {
 	if c.far != nil {
 		if ref != "" {
-			c.far.model = ref // the server says with the next turn whether it has it
+			c.far.model = ref // the next turn reports an unknown model
 		}
 		c.say("(" + term.CleanLine(cmp.Or(c.far.model, "the server's own model")) + ")")
 		return
@@ -349,17 +348,17 @@ func (c *chatState) model(ref string) {
 	}
 	next := c.cfg.Settings
 	next.Model = ref
-	model, err := c.tape.open(ref)
+	model, err := c.rec.open(ref)
 	if err != nil {
 		term.WriteError(c.p.Stderr, err)
 		return
 	}
-	others, err := c.p.fallbacks(&next, model, c.tape)
+	others, err := c.p.fallbacks(&next, model, c.rec)
 	if err != nil {
 		term.WriteError(c.p.Stderr, err)
 		return
 	}
-	// The files of the conversation stay where they are.
+	// The conversation keeps its files.
 	crew, err := c.p.buildAgent(&next, model, others, c.place.scratch)
 	if err != nil {
 		term.WriteError(c.p.Stderr, err)
@@ -371,5 +370,5 @@ func (c *chatState) model(ref string) {
 	c.say("(" + modelWords(crew.agent.Model().Info()) + ")")
 }
 
-// say writes a line of the program's own.
+// say prints a line of the program itself.
 func (c *chatState) say(text string) { fmt.Fprintln(c.ui.asks, text) }

@@ -26,7 +26,7 @@ import (
 	"github.com/braidrun/braid/tool/demotool"
 )
 
-// checks are what the doctor looks at, in order.
+// checks lists the checks of the doctor, in order.
 var checks = []struct {
 	name string
 	look func(context.Context, *diagnosis)
@@ -52,11 +52,11 @@ func checkBuild(_ context.Context, d *diagnosis) {
 	d.ok("%s", readBuild())
 }
 
-// checkConfig looks at the file and at every value, whatever its source.
+// checkConfig checks the file and all values, from every source.
 func checkConfig(_ context.Context, d *diagnosis) {
 	defer d.strayConfig()
 	for _, err := range d.errs {
-		d.brokenBy(err, "braid help options tells the form")
+		d.brokenBy(err, "braid help options shows the form")
 	}
 	if _, err := d.p.ConfigDir(); err != nil && d.cfg.File == "" {
 		d.note("set HOME, or name a file with --config", "there is no folder for settings, so no configuration file is read")
@@ -72,16 +72,16 @@ func checkConfig(_ context.Context, d *diagnosis) {
 		d.ok("the configuration file is read: %s", d.cfg.File)
 	}
 	if info, err := os.Stat(d.cfg.File); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
-		d.warn("chmod go-w "+d.cfg.File, "other people can change the configuration file, and with it where your prompts go")
+		d.warn("chmod go-w "+d.cfg.File, "other users can change the configuration file, and so redirect your prompts")
 	}
 	for _, o := range conf.Options {
 		if v := d.cfg.Values[o.Name]; term.LooksSecret(v.Text) && strings.HasPrefix(v.Source, "the configuration file") {
-			d.warn("take it out, and put keys into the environment", "%s: %s holds what looks like a secret", v.Source, o.Name)
+			d.warn("take it out, and put keys into the environment", "%s: %s may contain a secret", v.Source, o.Name)
 		}
 	}
 }
 
-// strayConfig tells about a file that looks meant but is not read.
+// strayConfig reports a configuration file in the working folder, which is not read.
 func (d *diagnosis) strayConfig() {
 	for _, name := range []string{"braid.yaml", "braid.yml"} {
 		if _, err := os.Stat(name); err == nil && filepath.Base(d.cfg.File) != name {
@@ -90,10 +90,10 @@ func (d *diagnosis) strayConfig() {
 	}
 }
 
-// otherVariables are the variables that the command reads and that are no options.
+// otherVariables are the variables of the command that are not options.
 var otherVariables = []string{conf.ConfigEnv, postgresEnv, connectionsEnv, secretsEnv, conf.TokenEnv, conf.ServerEnv}
 
-// checkEnvironment looks for variables that were meant for braid and are not.
+// checkEnvironment reports unknown variables with braid's prefix.
 func checkEnvironment(_ context.Context, d *diagnosis) {
 	known := append(conf.OptionNames((*conf.Option).Env), otherVariables...)
 	set := 0
@@ -104,7 +104,7 @@ func checkEnvironment(_ context.Context, d *diagnosis) {
 		case slices.Contains(known, name):
 			set++
 		default:
-			d.warn(term.DidYouMean(name, known, "", "unset it; braid help options lists the names"), "%s is no option", name)
+			d.warn(term.DidYouMean(name, known, "", "unset it; braid help options lists the names"), "%s is not an option", name)
 		}
 	}
 	d.ok("%d of %d %s variables are set", set, len(known), conf.EnvPrefix+"…")
@@ -114,7 +114,7 @@ func checkEnvironment(_ context.Context, d *diagnosis) {
 			continue
 		}
 		if u, err := url.Parse(v); err != nil || u.Host == "" && !strings.Contains(v, ":") {
-			d.warn("write it as http://host:port, or unset it", "%s is no address, so no provider can be reached", name)
+			d.warn("write it as http://host:port, or unset it", "%s is not an address, so no provider can be reached", name)
 		}
 	}
 }
@@ -122,13 +122,13 @@ func checkEnvironment(_ context.Context, d *diagnosis) {
 func checkModel(_ context.Context, d *diagnosis) {
 	model, err := d.p.openModel(&d.cfg.Settings, d.cfg.Model)
 	if err != nil {
-		d.brokenBy(err, "braid help models tells how a model is named")
+		d.brokenBy(err, "braid help models explains names of models")
 		return
 	}
 	info := model.Info()
 	switch {
 	case !info.Simulated:
-		d.ok("%s is ready; whether its key is good, only a call tells", modelWords(info))
+		d.ok("%s is ready; only a call can check its key", modelWords(info))
 	case d.cfg.Model == "":
 		d.note("braid models lists what can be used; name it with --model",
 			"no model is chosen, so a simulated one answers: %s", info.Name)
@@ -141,18 +141,18 @@ func checkModel(_ context.Context, d *diagnosis) {
 		return
 	}
 	for _, m := range others {
-		d.ok("%s is asked where that one fails", term.CleanLine(m.Info().Name))
+		d.ok("%s is its fallback", term.CleanLine(m.Info().Name))
 	}
 	if err := d.p.trial(&d.cfg.Settings, model, others); err != nil {
 		d.brokenBy(err, "braid help options tells the form")
 	}
 }
 
-// checkKeys names the keys of providers that are set.
+// checkKeys reports the provider keys that are set.
 func checkKeys(_ context.Context, d *diagnosis) {
 	found := models.Detect(func(name string) string {
 		if name == models.Variable {
-			return "" // what is chosen does not matter here
+			return "" // the choice does not matter here
 		}
 		return d.p.Getenv(name)
 	}, "")
@@ -172,8 +172,7 @@ func checkKeys(_ context.Context, d *diagnosis) {
 	}
 }
 
-// checkLocal looks for model servers on this machine. They are offered, never
-// chosen.
+// checkLocal finds model servers on this machine. Braid offers them, and never chooses one itself.
 func checkLocal(ctx context.Context, d *diagnosis) {
 	servers := d.p.localServers(ctx)
 	for _, s := range servers {
@@ -184,12 +183,11 @@ func checkLocal(ctx context.Context, d *diagnosis) {
 	}
 }
 
-// checkTools looks at what the tools tell the model: an argument without a
-// description is one that the model has to guess.
+// checkTools checks descriptions: the model has to guess an argument without one.
 func checkTools(_ context.Context, d *diagnosis) {
 	dir, err := os.MkdirTemp("", "braid-doctor-")
 	if err != nil {
-		return // the check of the scratch folder tells
+		return // checkScratch reports it
 	}
 	defer d.p.onExit(func() { _ = os.RemoveAll(dir) })()
 	tools, closeTools, err := d.p.openTools(conf.ToolNames, dir, "")
@@ -214,7 +212,7 @@ func (d *diagnosis) lookAtTools(tools []braid.Tool) {
 			Properties map[string]json.RawMessage `json:"properties"`
 		}
 		if err := json.Unmarshal(spec.Schema, &schema); err != nil {
-			d.broken(event.ErrInvalid, "give it a JSON schema of an object", "the schema of the tool %s is no JSON schema", spec.Name)
+			d.broken(event.ErrInvalid, "give it a JSON schema of an object", "the schema of the tool %s is not a JSON schema", spec.Name)
 			continue
 		}
 		var silent []string
@@ -236,7 +234,7 @@ func (d *diagnosis) lookAtTools(tools []braid.Tool) {
 	}
 }
 
-// checkScratch tries to write where the files tool would.
+// checkScratch tries to write in the folder of the files tool.
 func checkScratch(_ context.Context, d *diagnosis) {
 	dir, next := d.cfg.Scratch, "name another with --scratch, or give yourself the right to write there"
 	what := "the scratch folder"
@@ -260,7 +258,7 @@ func checkScratch(_ context.Context, d *diagnosis) {
 		d.broken(event.ErrPermission, next, "%s cannot be looked at", what)
 		return
 	case !info.IsDir():
-		d.broken(event.ErrInvalid, next, "%s is no folder", what)
+		d.broken(event.ErrInvalid, next, "%s is not a folder", what)
 		return
 	}
 	if err := tryWrite(dir); err != nil {
@@ -270,8 +268,8 @@ func checkScratch(_ context.Context, d *diagnosis) {
 	d.ok("%s can be written to", what)
 }
 
-// checkData looks at the folder that conversations are kept in: whether it can be
-// written to, whether what is in it can be read, and who is at work there.
+// checkData checks the folder of conversations: whether it is writable, whether its conversations can be
+// read, and which process uses it.
 func checkData(ctx context.Context, d *diagnosis) {
 	dir, next := d.cfg.Data, "name another with --data, or give yourself the right to write there"
 	if dir == "" {
@@ -297,14 +295,14 @@ func checkData(ctx context.Context, d *diagnosis) {
 		d.broken(event.ErrPermission, next, "the data folder cannot be looked at: %s", dir)
 		return
 	case !info.IsDir():
-		d.broken(event.ErrInvalid, "name another with --data", "the data folder is no folder: %s", dir)
+		d.broken(event.ErrInvalid, "name another with --data", "the data folder is not a folder: %s", dir)
 		return
 	}
 	if err := tryWrite(dir); err != nil {
 		d.broken(kindOfWrite(err), next, "the data folder cannot be written to: %s", dir)
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		d.warn("chmod 700 "+dir, "other people can look into the data folder: %s", dir)
+		d.warn("chmod 700 "+dir, "other users can read the data folder: %s", dir)
 	}
 	if free, err := d.p.freeSpace(dir); err == nil && free < diskBroken {
 		d.broken(event.ErrStorageFull, "free some space, or name another folder with --data",
@@ -313,8 +311,8 @@ func checkData(ctx context.Context, d *diagnosis) {
 	d.lookIntoData(ctx, dir)
 }
 
-// mostLookedInto is how many conversations the doctor reads, the newest ones.
-const mostLookedInto = 50
+// maxConversationsRead is the number of conversations that the doctor reads, the newest first.
+const maxConversationsRead = 50
 
 func (d *diagnosis) lookIntoData(ctx context.Context, dir string) {
 	if pid, owned := sqlite.Owner(dir); owned {
@@ -338,7 +336,7 @@ func (d *diagnosis) lookIntoData(ctx context.Context, dir string) {
 		return
 	}
 	d.ok("%s holds %d of your conversations", dir, len(found))
-	for i := range found[:min(len(found), mostLookedInto)] {
+	for i := range found[:min(len(found), maxConversationsRead)] {
 		c := &found[i]
 		_, err := a.Read(ctx, c.ID, 0, 0)
 		if err == nil {
@@ -346,13 +344,13 @@ func (d *diagnosis) lookIntoData(ctx context.Context, dir string) {
 		}
 		if err != nil {
 			message, _ := term.Describe(storeError(err))
-			d.warn("restore a backup of the folder, or leave it: other conversations are not concerned",
+			d.warn("restore a backup of the folder, or leave it: other conversations are not affected",
 				"the conversation %s cannot be read: %s", printer.ShortID(c.ID), message)
 		}
 	}
 }
 
-// nearestFolder is the first folder above path that exists.
+// nearestFolder returns the first existing folder above path.
 func nearestFolder(path string) string {
 	path, err := filepath.Abs(path)
 	for err == nil {
@@ -365,7 +363,7 @@ func nearestFolder(path string) string {
 	return "."
 }
 
-// tryWrite makes a file in dir and removes it.
+// tryWrite creates and removes a file in dir.
 func tryWrite(dir string) error {
 	f, err := os.CreateTemp(dir, ".braid-doctor-*")
 	if err != nil {
@@ -382,8 +380,8 @@ func kindOfWrite(err error) event.ErrorKind {
 	return event.ErrPermission
 }
 
-// How much free space is too little: below the first nothing can be relied
-// on, below the second a long job may fill it.
+// Thresholds of free space: below the first one nothing works reliably, below the second one a long job may
+// fill the disk.
 const (
 	diskBroken  = 16 << 20
 	diskWarning = 256 << 20
@@ -412,8 +410,8 @@ func checkDisk(_ context.Context, d *diagnosis) {
 	}
 }
 
-// earliest is a time that has certainly passed: certificates, leases and the
-// order of a log go wrong under a clock that says otherwise.
+// earliest is a time in the past. A clock before it is wrong, and certificates, leases and logs depend on
+// the clock.
 var earliest = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func checkClock(_ context.Context, d *diagnosis) {
@@ -434,7 +432,7 @@ func checkClock(_ context.Context, d *diagnosis) {
 	}
 	if tz := d.p.Getenv("TZ"); tz != "" {
 		if _, err := time.LoadLocation(strings.TrimPrefix(tz, ":")); err != nil {
-			d.warn("set TZ to a name such as Asia/Tokyo", "TZ names no time zone, so times are shown in UTC")
+			d.warn("set TZ to a name such as Asia/Tokyo", "TZ is not a time zone, so times are shown in UTC")
 		}
 	}
 }
@@ -442,11 +440,11 @@ func checkClock(_ context.Context, d *diagnosis) {
 func checkTerminal(_ context.Context, d *diagnosis) {
 	s := d.p.NewScreen(d.p.Stdout, d.cfg.Color)
 	if !s.Terminal {
-		d.ok("the output is no terminal: plain text without colours")
+		d.ok("the output is not a terminal: plain text without colours")
 		return
 	}
 	if t := d.p.Getenv("TERM"); t == "" || t == "dumb" {
-		d.warn("set TERM, for example to xterm-256color", "the terminal is said to be unable to move its cursor, so lines cannot be edited")
+		d.warn("set TERM, for example to xterm-256color", "TERM describes a terminal that cannot move its cursor, so lines cannot be edited")
 	}
 	if s.Width < 40 {
 		d.warn("make the window wider", "the terminal has only %d columns, so cards are cut short", s.Width)
@@ -461,8 +459,7 @@ func checkTerminal(_ context.Context, d *diagnosis) {
 	d.ok("%d columns, %s", s.Width, colour)
 }
 
-// checkEngine lets a scripted model do a sum with the calculator: the loop, the
-// log and a tool at work, in this process.
+// checkEngine runs a scripted model with the calculator: the loop, the log and a tool, in this process.
 func checkEngine(ctx context.Context, d *diagnosis) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -484,7 +481,7 @@ func (d *diagnosis) tryEngine(ctx context.Context, model braid.Model) {
 		message, _ := term.Describe(err)
 		d.broken(term.KindOf(err), reinstall, "a trial run failed: %s", message)
 	case res.Metrics.ToolCalls == 0 || !strings.Contains(res.Text(), "42"):
-		d.broken(event.ErrInternal, reinstall, "a trial run did not come to the right answer")
+		d.broken(event.ErrInternal, reinstall, "a trial run gave a wrong answer")
 	default:
 		d.ok("a trial run with a tool took %s", printer.Short(time.Since(start)))
 	}

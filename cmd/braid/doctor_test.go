@@ -123,12 +123,12 @@ func TestDoctorFindsFaults(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			check: "config", level: levelWarning, text: "other people can change",
+			check: "config", level: levelWarning, text: "other users can change",
 		},
 		{
 			name:  "secret in the configuration",
 			spoil: func(t *testing.T, p *process) { writeConfig(t, p, "instructions: use "+key+"\n") },
-			check: "config", level: levelWarning, text: "looks like a secret",
+			check: "config", level: levelWarning, text: "may contain a secret",
 		},
 		{
 			name: "no folder for settings",
@@ -138,12 +138,12 @@ func TestDoctorFindsFaults(t *testing.T) {
 			check: "config", level: levelNote, text: "no folder for settings",
 		},
 		{
-			name: "variable that is no option", env: map[string]string{"BRAID_MODELL": "x"},
-			check: "env", level: levelWarning, text: "BRAID_MODELL is no option",
+			name: "variable that is not an option", env: map[string]string{"BRAID_MODELL": "x"},
+			check: "env", level: levelWarning, text: "BRAID_MODELL is not an option",
 		},
 		{
-			name: "proxy that is no address", env: map[string]string{"HTTPS_PROXY": "http://[::1"},
-			check: "env", level: levelWarning, text: "HTTPS_PROXY is no address",
+			name: "proxy that is not an address", env: map[string]string{"HTTPS_PROXY": "http://[::1"},
+			check: "env", level: levelWarning, text: "HTTPS_PROXY is not an address",
 		},
 		{
 			name: "model that is none", args: []string{"--model", "nope:1"},
@@ -176,7 +176,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 		},
 		{
 			name: "scratch folder that is a file", args: []string{"--scratch", "doctor_test.go"},
-			check: "scratch", level: levelBroken, text: "is no folder", kind: event.ErrInvalid,
+			check: "scratch", level: levelBroken, text: "is not a folder", kind: event.ErrInvalid,
 		},
 		{
 			name: "scratch folder that cannot be written to",
@@ -200,7 +200,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 		},
 		{
 			name: "data folder that is a file", args: []string{"--data", "doctor_test.go"},
-			check: "data", level: levelBroken, text: "is no folder: doctor_test.go", kind: event.ErrInvalid,
+			check: "data", level: levelBroken, text: "is not a folder: doctor_test.go", kind: event.ErrInvalid,
 		},
 		{
 			name: "data folder inside a file", args: []string{"--data", "doctor_test.go/data"},
@@ -238,7 +238,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			check: "data", level: levelWarning, text: "other people can look",
+			check: "data", level: levelWarning, text: "other users can read",
 		},
 		{
 			name: "journal that is none",
@@ -289,7 +289,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 		},
 		{
 			name: "time zone that is none", env: map[string]string{"TZ": "Mars/Olympus"},
-			check: "clock", level: levelWarning, text: "no time zone",
+			check: "clock", level: levelWarning, text: "not a time zone",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -110,7 +110,7 @@ func readTable(file string, most int64, what, option, size string) ([]byte, erro
 
 // fallbacks opens the models that are asked where the first one fails. At a replay
 // they are those that were recorded.
-func (p *process) fallbacks(s *conf.Settings, first braid.Model, t *tape) ([]braid.Model, error) {
+func (p *process) fallbacks(s *conf.Settings, first braid.Model, t *recording) ([]braid.Model, error) {
 	var others []braid.Model
 	for _, ref := range s.Fallback {
 		open := func(ref string) (braid.Model, error) { return p.openModel(s, ref) }

@@ -75,8 +75,8 @@ func (p *process) invoke(ctx context.Context, in *conf.Invocation) error {
 	return err
 }
 
-// mostPayload is what the platform takes: 100 MB.
-const mostPayload = 100 << 20
+// maxPayload is what the platform takes: 100 MB.
+const maxPayload = 100 << 20
 
 func (p *process) readPayload(file string) ([]byte, error) {
 	from := p.Stdin
@@ -88,11 +88,11 @@ func (p *process) readPayload(file string) ([]byte, error) {
 		defer func() { _ = f.Close() }() // it was only read
 		from = f
 	}
-	data, err := io.ReadAll(io.LimitReader(from, mostPayload+1))
+	data, err := io.ReadAll(io.LimitReader(from, maxPayload+1))
 	if err != nil {
 		return nil, &event.Error{Kind: event.ErrUnavailable, Message: "the payload cannot be read", Err: err}
 	}
-	if len(data) > mostPayload {
+	if len(data) > maxPayload {
 		return nil, &event.Error{Kind: event.ErrTooLarge, Message: "the payload has more than 100 MB", Hint: "the platform takes no more: send less"}
 	}
 	return data, nil

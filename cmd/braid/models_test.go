@@ -225,7 +225,7 @@ func TestFallbacksOfTheDoctor(t *testing.T) {
 	t.Parallel()
 	p, out, _ := testProcess(t, nil)
 	r, code := examine(t, p, out, "--model", "demo:tour", "--fallback", "demo:assistant")
-	if code != 0 || !strings.Contains(out.String(), "demo:assistant is asked where that one fails") {
+	if code != 0 || !strings.Contains(out.String(), "demo:assistant is its fallback") {
 		t.Errorf("%d, %+v", code, r)
 	}
 	p, out, _ = testProcess(t, nil)

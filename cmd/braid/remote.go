@@ -135,7 +135,7 @@ func (r *remote) through(ctx context.Context, begin func(client.RunOptions) iter
 	switch {
 	case errors.Is(err, io.EOF):
 		r.leave(t.run)
-		err = errNobody(&t.asked)
+		err = errNoUser(&t.asked)
 	case errors.Is(err, term.ErrAborted):
 		r.leave(t.run)
 		err = term.ErrInterrupted

@@ -15,7 +15,7 @@ import (
 
 // talk is a conversation with an agent that is shown to a person, who answers
 // what its tools ask.
-type talk struct {
+type repl struct {
 	agent *braid.Agent
 	conv  *braid.Conversation
 	show  printer.Printer
@@ -33,14 +33,14 @@ type talk struct {
 
 // with lets an agent speak. What it does is printed by a hook over the stream, whoever
 // drives it.
-func (t *talk) with(agent *braid.Agent) *talk {
+func (t *repl) with(agent *braid.Agent) *repl {
 	t.agent = agent.Use(braid.On(t.print))
 	return t
 }
 
 // print is the hook that prints. Where the output is gone there is nobody left to work for: the
 // run is cancelled.
-func (t *talk) print(_ context.Context, e *braid.EventSent) error {
+func (t *repl) print(_ context.Context, e *braid.EventSent) error {
 	if t.lost == nil {
 		if t.lost = t.show.Event(&e.Event); t.lost != nil && t.stop != nil {
 			t.stop()
@@ -51,7 +51,7 @@ func (t *talk) print(_ context.Context, e *braid.EventSent) error {
 
 // turn runs one input to its end. The error is that of the run, or of the
 // output; the summary has been shown in either case.
-func (t *talk) turn(ctx context.Context, input any, opts ...braid.RunOption) error {
+func (t *repl) turn(ctx context.Context, input any, opts ...braid.RunOption) error {
 	ctx, release := t.ints.Guard(ctx)
 	defer release()
 	opts = append(opts, braid.In(t.conv), braid.For(conf.Tenant, ""))
@@ -62,19 +62,19 @@ func (t *talk) turn(ctx context.Context, input any, opts ...braid.RunOption) err
 type drive func(context.Context) (*braid.Result, error)
 
 // goOn goes on with the conversation's open run.
-func (t *talk) goOn(ctx context.Context) (*braid.Result, error) {
+func (t *repl) goOn(ctx context.Context) (*braid.Result, error) {
 	return t.agent.Resume(ctx, t.conv, braid.For(conf.Tenant, ""))
 }
 
 // retry continues the conversation's failed run to its end.
-func (t *talk) retry(ctx context.Context) error {
+func (t *repl) retry(ctx context.Context) error {
 	ctx, release := t.ints.Guard(ctx)
 	defer release()
 	return t.through(ctx, t.goOn)
 }
 
 // through drives a run from its first stretch to its end.
-func (t *talk) through(ctx context.Context, first drive) error {
+func (t *repl) through(ctx context.Context, first drive) error {
 	res, err := t.stretch(ctx, first)
 	for err == nil && res.Stop == event.StopQuestion && len(res.Questions) > 0 {
 		if err = t.answer(ctx, res.Questions); err != nil {
@@ -100,7 +100,7 @@ type outputFailed struct{ err error }
 func (o outputFailed) Error() string { return o.err.Error() }
 
 // stretch shows one call of the library to its end.
-func (t *talk) stretch(ctx context.Context, drive drive) (*braid.Result, error) {
+func (t *repl) stretch(ctx context.Context, drive drive) (*braid.Result, error) {
 	if t.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, t.timeout)
@@ -116,7 +116,7 @@ func (t *talk) stretch(ctx context.Context, drive drive) (*braid.Result, error) 
 }
 
 // answer asks the person every open question. Where nobody answers, the run is cancelled.
-func (t *talk) answer(ctx context.Context, questions []braid.Question) error {
+func (t *repl) answer(ctx context.Context, questions []braid.Question) error {
 	var held []said
 	for i := range questions {
 		q := &questions[i].Asked
@@ -139,7 +139,7 @@ func (t *talk) answer(ctx context.Context, questions []braid.Question) error {
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			return errNobody(q)
+			return errNoUser(q)
 		case errors.Is(err, term.ErrAborted):
 			return term.ErrInterrupted
 		}
@@ -149,7 +149,7 @@ func (t *talk) answer(ctx context.Context, questions []braid.Question) error {
 }
 
 // abandon cancels the run that waits, and drives it to its end.
-func (t *talk) abandon(ctx context.Context) error {
+func (t *repl) abandon(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	if err := t.conv.Cancel(ctx); err != nil {
@@ -166,7 +166,7 @@ func (t *talk) abandon(ctx context.Context) error {
 }
 
 // summary puts a turn's result together.
-func (t *talk) summary(res *braid.Result, err error) *printer.Summary {
+func (t *repl) summary(res *braid.Result, err error) *printer.Summary {
 	info := t.agent.Model().Info()
 	s := &printer.Summary{
 		Kind: "result", Conversation: t.conv.ID(), Kept: t.kept, Model: info.Name, Simulated: info.Simulated, Replay: info.Replay,

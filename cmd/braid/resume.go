@@ -23,7 +23,7 @@ func (pl *place) open(ctx context.Context) ([]journal.Run, error) {
 
 // finishOpen takes the open runs to their ends, one after another. What each has
 // done so far is shown again, so that the rest can be understood.
-func (t *talk) finishOpen(ctx context.Context, pl *place, ui *ui) error {
+func (t *repl) finishOpen(ctx context.Context, pl *place, ui *ui) error {
 	done := map[string]bool{}
 	for {
 		open, err := pl.open(ctx)
@@ -48,7 +48,7 @@ func (t *talk) finishOpen(ctx context.Context, pl *place, ui *ui) error {
 }
 
 // finish takes one open run to its end.
-func (t *talk) finish(ctx context.Context, run journal.Run) error {
+func (t *repl) finish(ctx context.Context, run journal.Run) error {
 	ctx, release := t.ints.Guard(ctx)
 	defer release()
 	if run.Status != event.RunQueued {
@@ -60,7 +60,7 @@ func (t *talk) finish(ctx context.Context, run journal.Run) error {
 
 // driveQueued drives a run that was admitted by its ID. How it ended is its error, as it is
 // of the library's Run.
-func (t *talk) driveQueued(ctx context.Context, run string) (*braid.Result, error) {
+func (t *repl) driveQueued(ctx context.Context, run string) (*braid.Result, error) {
 	var failed *event.Error
 	res, err := t.agent.Drive(ctx, t.conv, run, braid.Work{Sink: func(e event.Event) {
 		if end, ok := e.Body.(*event.RunEnded); ok {
@@ -74,7 +74,7 @@ func (t *talk) driveQueued(ctx context.Context, run string) (*braid.Result, erro
 }
 
 // replay shows what the log has of a run.
-func (t *talk) replay(ctx context.Context, pl *place, run *journal.Run, ui *ui) error {
+func (t *repl) replay(ctx context.Context, pl *place, run *journal.Run, ui *ui) error {
 	tail, err := pl.store.Tail(ctx, run.Conversation)
 	if err != nil {
 		return storeError(err)

@@ -38,7 +38,7 @@ right behind --continue is an ID if a conversation's begins with it and it has
 			{Line: `braid run --server http://127.0.0.1:7421 "…"`, Says: "let a braid serve answer"},
 		},
 		Options: true,
-		Flags:   append(append(append(outputFlags(), continueFlag(), schemaFlag()), tapeFlags()...), conf.ServerFlags()...),
+		Flags:   append(append(append(outputFlags(), continueFlag(), schemaFlag()), recordingFlags()...), conf.ServerFlags()...),
 		Run:     func(ctx context.Context, in *conf.Invocation) error { return runOnce(ctx, p, in) },
 	}
 }
@@ -59,7 +59,7 @@ func runOnce(ctx context.Context, p *process, in *conf.Invocation) error {
 		return err
 	}
 	if _, far := in.Flags["server"]; far {
-		if err := noTape(in); err != nil {
+		if err := noRecording(in); err != nil {
 			return err
 		}
 		return p.runFar(ctx, cfg, in)
@@ -75,12 +75,12 @@ func runOnce(ctx context.Context, p *process, in *conf.Invocation) error {
 	}
 	ints := p.watchSignals(1)
 	defer ints.Stop()
-	tape, model, err := p.openTape(cfg, in)
+	rec, model, err := p.openRecording(cfg, in)
 	if err != nil {
 		return err
 	}
-	defer tape.done()
-	asks := tape.inputs()
+	defer rec.done()
+	asks := rec.inputs()
 	if replays && prompt == "" && asks == nil {
 		if prompt, fromStdin, err = p.readPrompt(in.Args); err != nil {
 			return err
@@ -91,7 +91,7 @@ func runOnce(ctx context.Context, p *process, in *conf.Invocation) error {
 		return err
 	}
 	defer place.close()
-	others, err := p.fallbacks(&cfg.Settings, model, tape)
+	others, err := p.fallbacks(&cfg.Settings, model, rec)
 	if err != nil {
 		return err
 	}
@@ -112,12 +112,12 @@ func runOnce(ctx context.Context, p *process, in *conf.Invocation) error {
 	if err := p.saySimulated(&cfg.Settings, crew); err != nil {
 		return err
 	}
-	if err := tape.say(&cfg.Settings); err != nil {
+	if err := rec.say(&cfg.Settings); err != nil {
 		return err
 	}
 
 	ui := p.newUI(cfg, in)
-	t := (&talk{
+	t := (&repl{
 		conv: place.conv, kept: place.store != nil, show: ui.show, ints: ints,
 		timeout: cfg.Timeout, ask: &asker{out: ui.asks, look: ui.screen},
 	}).with(crew.agent)
@@ -135,7 +135,7 @@ func runOnce(ctx context.Context, p *process, in *conf.Invocation) error {
 	case replays:
 		err = t.replayed(ctx, asks)
 	}
-	return tape.end(err, in.On("quiet"))
+	return rec.end(err, in.On("quiet"))
 }
 
 // runFar is the command against a server.

@@ -108,7 +108,7 @@ func runServer(ctx context.Context, p *process, in *conf.Invocation) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	h, err := p.openHouse(ctx, cfg, in, log)
+	h, err := p.openInstance(ctx, cfg, in, log)
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (p *process) serveChat(ctx context.Context, cfg *conf.Config, in *conf.Invo
 	log := slog.New(slog.NewTextHandler(file, nil))
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	h, err := p.openHouse(ctx, cfg, in, log)
+	h, err := p.openInstance(ctx, cfg, in, log)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func afterChat(in *conf.Invocation) string {
 }
 
 // house is what a server holds open.
-type house struct {
+type instance struct {
 	*serve.Server
 
 	stores *stores
@@ -198,7 +198,7 @@ type house struct {
 	undo []func() error
 }
 
-func (h *house) close() error {
+func (h *instance) close() error {
 	var errs []error
 	for i := len(h.undo) - 1; i >= 0; i-- {
 		errs = append(errs, h.undo[i]())
@@ -214,10 +214,10 @@ func (p *process) memory(bytes int64) *service.Memory {
 	return m
 }
 
-// openHouse opens the data folder and puts the service together. Nothing runs yet.
-func (p *process) openHouse(ctx context.Context, cfg *conf.Config, in *conf.Invocation, log *slog.Logger) (_ *house, err error) {
+// openInstance opens the data folder and puts the service together. Nothing runs yet.
+func (p *process) openInstance(ctx context.Context, cfg *conf.Config, in *conf.Invocation, log *slog.Logger) (_ *instance, err error) {
 	p.doubt = func(w models.Warning) { log.Warn(w.Text, "model", w.Model, "next", w.Next) }
-	h := &house{base: strings.TrimSuffix(in.Flags["base-path"], "/")}
+	h := &instance{base: strings.TrimSuffix(in.Flags["base-path"], "/")}
 	defer func() {
 		if err != nil {
 			_ = h.close() // the first error is the one that matters
@@ -308,7 +308,7 @@ func quotaOf(s *conf.Settings) directory.Quota {
 }
 
 // serve drives and answers until ctx ends, and then hands everything back.
-func (h *house) serve(ctx context.Context, listener net.Listener) error {
+func (h *instance) serve(ctx context.Context, listener net.Listener) error {
 	if runtime.GOMAXPROCS(0) == 1 {
 		// While one goroutine waits for the disk the others are to go on: on a single
 		// core first events take six times as long otherwise, when many runs begin.
@@ -318,7 +318,7 @@ func (h *house) serve(ctx context.Context, listener net.Listener) error {
 }
 
 // address is where the server answers, as a client takes it.
-func (h *house) address(l net.Listener) string {
+func (h *instance) address(l net.Listener) string {
 	switch s, ok := l.(*socket); {
 	case ok && h.base == "":
 		return conf.UnixPrefix + s.path
@@ -332,7 +332,7 @@ func (h *house) address(l net.Listener) string {
 }
 
 // warnClear says that tokens and conversations go in clear, where others than this machine can reach the server without TLS.
-func (h *house) warnClear(l net.Listener, log *slog.Logger) {
+func (h *instance) warnClear(l net.Listener, log *slog.Logger) {
 	addr, ok := l.Addr().(*net.TCPAddr)
 	if !ok || addr.IP.IsLoopback() || h.tls != nil || h.trusts {
 		return
@@ -343,7 +343,7 @@ func (h *house) warnClear(l net.Listener, log *slog.Logger) {
 
 // greet tells where the server answers and what it asks for: the one thing on
 // standard output, so that a program can read it.
-func (h *house) greet(p *process, cfg *conf.Config, url string) error {
+func (h *instance) greet(p *process, cfg *conf.Config, url string) error {
 	info := h.agents.info
 	asks, page := "  token  "+h.Token().Reveal(), url+"/#token="+h.Token().Reveal()
 	if h.tokenIn != "" { // somebody has it: a log must not have it, too

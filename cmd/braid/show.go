@@ -95,8 +95,8 @@ func show(ctx context.Context, p *process, in *conf.Invocation) error {
 	return w.follow(ctx)
 }
 
-// teller shows committed events.
-type teller interface{ Event(*event.Event) error }
+// eventPrinter shows committed events.
+type eventPrinter interface{ Event(*event.Event) error }
 
 // watch reads one conversation's log and shows it.
 type watch struct {
@@ -105,7 +105,7 @@ type watch struct {
 	id      string
 	folder  string
 	out     *term.Output
-	events  teller
+	events  eventPrinter
 	// line is the timeline, nil where a program reads.
 	line *printer.Timeline
 	// last is the Seq of the last event that has been shown, there that of the last

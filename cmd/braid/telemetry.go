@@ -14,8 +14,8 @@ import (
 	"github.com/braidrun/braid/telemetry/otlp"
 )
 
-// farewell is how long a program that ends tries to send the last of its telemetry.
-const farewell = 5 * time.Second
+// flushTimeout is how long a program that ends tries to send the last of its telemetry.
+const flushTimeout = 5 * time.Second
 
 // observer is the telemetry of the program: nothing, unless the variables OTEL_… ask for it.
 type observer struct {
@@ -61,7 +61,7 @@ func (t *observer) words() string {
 
 // close sends what is left.
 func (t *observer) close() {
-	ctx, stop := context.WithTimeout(context.Background(), farewell)
+	ctx, stop := context.WithTimeout(context.Background(), flushTimeout)
 	defer stop()
 	if err := t.out.Close(ctx); err != nil {
 		otel.Handle(err)

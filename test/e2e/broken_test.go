@@ -174,7 +174,7 @@ func TestTheFolderIsThePersonsOwn(t *testing.T) {
 	if err := os.Chmod(p.data, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	p.says("", "doctor").wants(t, 0, "other people can look into the data folder", "")
+	p.says("", "doctor").wants(t, 0, "other users can read the data folder", "")
 	// What nothing was put into is not left behind.
 	if _, err := os.Stat(filepath.Join(p.data, "scratch")); err == nil {
 		t.Error("an empty folder for files is left")

@@ -257,7 +257,7 @@ func findVerb(in *conf.Invocation) (v verb, id string, err error) {
 		}
 	}
 	if len(in.Args) == 0 {
-		return v, "", term.Invalid(hint, "braid admin needs to be told what to do")
+		return v, "", term.Invalid(hint, "braid admin needs an action")
 	}
 	what, rest := in.Args[0], in.Args[1:]
 	if !slices.Contains(whats, what) {
@@ -269,7 +269,7 @@ func findVerb(in *conf.Invocation) (v verb, id string, err error) {
 		}
 	}
 	if len(rest) == 0 {
-		return v, "", term.Invalid("use "+strings.Join(dos, ", "), "braid admin %s needs to be told what to do", what)
+		return v, "", term.Invalid("use "+strings.Join(dos, ", "), "braid admin %s needs an action", what)
 	}
 	at := slices.IndexFunc(all, func(v verb) bool { return v.what == what && v.do == rest[0] })
 	if at < 0 {
