@@ -362,7 +362,7 @@ func TestTerminalAbilities(t *testing.T) {
 		t.Errorf("colours or symbols: %q", shown)
 	}
 	tt = onTerminal(t, pty.Winsize{Rows: 24, Cols: 30}, []string{"TERM=dumb", "LANG=C"}, "doctor")
-	tt.see("unable to move its cursor")
+	tt.see("a terminal that cannot move its cursor")
 	tt.see("only 30 columns")
 	tt.see("not UTF-8")
 	tt.ends(0)
