@@ -13,7 +13,7 @@ import (
 func configCommand(p *process) conf.Command {
 	return conf.Command{
 		Name: "config", Short: "show the configuration in force and where it comes from",
-		About: "What looks like a secret is shown as [redacted].",
+		About: "Possible secrets are shown as [redacted].",
 		Examples: []conf.Example{
 			{Line: "braid config", Says: "every option, its value and its source"},
 			{Line: "BRAID_TRACE=1 braid config --json", Says: "the same for programs"},

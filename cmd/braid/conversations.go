@@ -28,7 +28,7 @@ IDs and times. Another braid may be at work in the folder meanwhile.`,
 		Examples: []conf.Example{
 			{Line: "braid conversations", Says: "the newest 20"},
 			{Line: "braid conversations --limit 0 | grep -i lisbon", Says: "look for one among all"},
-			{Line: `braid conversations --json | jq -r 'select(.status=="waiting").id'`, Says: "those that wait for an answer"},
+			{Line: `braid conversations --json | jq -r 'select(.status=="waiting").id'`, Says: "conversations that wait for an answer"},
 		},
 		Options: true, Some: []string{"data", "color"},
 		Flags: append([]conf.Flag{
@@ -45,13 +45,13 @@ type conversation struct {
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
 	Turns   int       `json:"turns"`
-	// Open counts the runs that have not ended.
+	// Open counts the open runs.
 	Open   int    `json:"open,omitempty"`
 	Events int64  `json:"events"`
 	Status string `json:"status"`
 	Agent  string `json:"agent,omitempty"`
 	User   string `json:"user,omitempty"`
-	// Text is how it begins; Damaged says that this cannot be read.
+	// Text is the beginning of the first message; Damaged is set if it cannot be read.
 	Text    string `json:"text"`
 	Damaged bool   `json:"damaged,omitempty"`
 }
@@ -109,7 +109,7 @@ func conversations(ctx context.Context, p *process, in *conf.Invocation) error {
 	return term.OutputError(err)
 }
 
-// limitFor asks for one more than is shown, to know whether there are more.
+// limitFor requests one row more than shown, to find out whether there are more.
 func limitFor(limit int) int {
 	if limit > 0 {
 		return limit + 1
@@ -117,8 +117,8 @@ func limitFor(limit int) int {
 	return 0
 }
 
-// nothingKept is an empty list: no error, and a word to a person. A folder that
-// is not there is one, too; every other error stays.
+// nothingKept handles an empty list: it prints a note instead of an error. A missing folder is an empty
+// list. It returns every other error.
 func (p *process) nothingKept(err error) error {
 	if err != nil && term.KindOf(err) != event.ErrNotFound {
 		return err
@@ -127,11 +127,11 @@ func (p *process) nothingKept(err error) error {
 	return nil
 }
 
-// statusInterrupted is a run in the middle of which its program ended.
+// statusInterrupted is the status of a run whose program ended before the run did.
 const statusInterrupted = "interrupted"
 
-// statusWords is how a run stands. working says that a process has the folder:
-// without one nothing runs, whatever the log says.
+// statusWords returns the status of a run. working reports that a process uses the folder: without one, no
+// run makes progress.
 func statusWords(s event.RunStatus, working bool) string {
 	if (s == event.RunRunning || s == event.RunQueued) && !working {
 		return statusInterrupted
@@ -144,12 +144,12 @@ func rowOf(ctx context.Context, a archive, c *journal.Summary, working bool) (co
 		ID: c.ID, Created: c.Created.UTC(), Updated: c.Updated.UTC(), Turns: c.Turns, Open: c.Open, Events: c.Last,
 		Status: statusWords(c.Status, working), Agent: c.Agent, User: c.User,
 	}
-	// The first run begins with its own record, what it was asked comes next.
+	// The first event is the start of the run; its input follows.
 	const early = 8
 	events, err := a.Read(ctx, c.ID, 0, early)
 	switch {
 	case term.KindOf(err) == event.ErrInternal, term.KindOf(err) == event.ErrInvalid:
-		row.Damaged = true // it spoils its own row only
+		row.Damaged = true // it affects only its own row
 	case err != nil:
 		return row, storeError(err)
 	}
@@ -162,7 +162,7 @@ func rowOf(ctx context.Context, a archive, c *journal.Summary, working bool) (co
 	if len(events) > 0 || row.Damaged {
 		return row, nil
 	}
-	// It was asked something and has not begun.
+	// The conversation has an input, and its first run has not begun.
 	runs, err := a.Runs(ctx, c.ID, 0, 0)
 	if err != nil {
 		return row, storeError(err)
@@ -201,7 +201,7 @@ func rowsAsTabs(out *term.Output, rows []conversation) error {
 	return out.Flush()
 }
 
-// rowsAsTable writes columns, each line within the screen.
+// rowsAsTable prints columns and cuts each line to the screen.
 func rowsAsTable(out *term.Output, s term.Screen, rows []conversation) error {
 	if len(rows) == 0 {
 		return nil
@@ -239,7 +239,7 @@ func rowsAsTable(out *term.Output, s term.Screen, rows []conversation) error {
 	return out.Flush()
 }
 
-// shortIDs are the beginnings of the IDs, all as long as it takes to tell them apart.
+// shortIDs returns the shortest beginnings of equal length that tell the IDs apart.
 func shortIDs(rows []conversation) []string {
 	short := make([]string, len(rows))
 	longest := 0

@@ -10,12 +10,12 @@ import (
 	"github.com/braidrun/braid/service/database"
 )
 
-// checkPrivate refuses a data folder of a server that every user of the machine may write: each of them could
-// put a token, keys or a database there.
+// checkPrivate refuses a server's data folder that every user of the machine may write to: they could
+// replace a token, keys or a database.
 func checkPrivate(data string) error {
 	info, err := os.Stat(data)
 	if err != nil || runtime.GOOS == "windows" || info.Mode().Perm()&0o002 == 0 {
-		return nil //nolint:nilerr // what cannot be looked at is said by what opens it
+		return nil //nolint:nilerr // opening the folder reports it
 	}
 	return &event.Error{
 		Kind: event.ErrPermission, Message: "every user of this machine may write into the data folder",
@@ -23,9 +23,9 @@ func checkPrivate(data string) error {
 	}
 }
 
-// checkJournal refuses a data folder whose journal is missing or empty beside a server's database that
-// knows conversations. A restored half of a backup looks so, and so does what some file systems leave after
-// a power cut. A journal made anew would show all these conversations as empty.
+// checkJournal refuses a data folder without a journal, or with an empty one, if the server's database has
+// conversations. An incomplete backup looks like this, and so does a folder after a power failure on some
+// file systems. A new journal would show all these conversations as empty.
 func checkJournal(data string) error {
 	size := func(name string) int64 {
 		info, err := os.Stat(filepath.Join(data, name))

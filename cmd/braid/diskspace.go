@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// spaceEvery is how long the answer of a space holds.
+	// spaceEvery is the time between two checks.
 	spaceEvery = time.Second
-	// spaceBytes is how much must fit: a small turn with its index pages.
+	// spaceBytes is the size of the test file: a small turn with its index pages.
 	spaceBytes = 256 << 10
 )
 

@@ -29,14 +29,14 @@ thing that is.`,
 		},
 		Options: true,
 		Flags: append(append(postgresFlags(), connectionFlag), []conf.Flag{
-			{Name: "secrets", Value: "FILE", Help: "file with what providers' keys are encrypted with (" + secretsEnv + ")"},
+			{Name: "secrets", Value: "FILE", Help: "file with the keys that encrypt providers' keys (" + secretsEnv + ")"},
 			{Name: "json", Help: "write one JSON object"},
 		}...),
 		Run: func(ctx context.Context, in *conf.Invocation) error { return doctor(ctx, p, in) },
 	}
 }
 
-// level says how bad a finding is.
+// level is the severity of a finding.
 type level string
 
 const (
@@ -46,26 +46,26 @@ const (
 	levelBroken  level = "broken"
 )
 
-// finding is what a check found.
+// finding is the result of a check.
 type finding struct {
 	Check string `json:"check"`
 	Level level  `json:"level"`
 	Text  string `json:"text"`
-	// Next is what to do; it is set unless all is well.
+	// Next is the next step; it is empty only if nothing is wrong.
 	Next string `json:"next,omitempty"`
-	// Kind goes with levelBroken and decides the exit code.
+	// Kind is set with levelBroken and determines the exit code.
 	Kind event.ErrorKind `json:"kind,omitempty"`
 }
 
-// diagnosis is one use of the doctor.
+// diagnosis is one run of the doctor.
 type diagnosis struct {
 	p    *process
 	in   *conf.Invocation
 	cfg  *conf.Config
 	errs []error
-	// service is the service's database while it is looked at.
+	// service is the service's database while its checks run.
 	service *database.DB
-	// check is the one in progress.
+	// check is the current check.
 	check    string
 	findings []finding
 }
@@ -86,8 +86,7 @@ func (d *diagnosis) broken(kind event.ErrorKind, next, format string, args ...an
 	d.findings = append(d.findings, finding{Check: d.check, Level: levelBroken, Text: fmt.Sprintf(format, args...), Next: next, Kind: kind})
 }
 
-// brokenBy is broken for an error that says itself what to do; fallback is the
-// next step where it does not.
+// brokenBy reports an error; fallback is the next step if the error has no hint.
 func (d *diagnosis) brokenBy(err error, fallback string) {
 	message, hint := term.Describe(err)
 	if hint == "" {

@@ -15,8 +15,8 @@ import (
 	"github.com/braidrun/braid/pricing"
 )
 
-// opener is what opens the models of a configuration: one for the whole program,
-// because all its models share the limits of their keys.
+// opener returns the opener of a configuration's models. The program has only one, because all models share
+// the limits of their keys.
 func (p *process) opener(s *conf.Settings) (*models.Opener, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -38,7 +38,7 @@ func (p *process) opener(s *conf.Settings) (*models.Opener, error) {
 	return o, err
 }
 
-// warnOf tells a person, or a server's log, what is not known of a model.
+// warnOf reports unknown facts about a model, to the user or to the server's log.
 func (p *process) warnOf(w models.Warning) {
 	if p.doubt != nil {
 		p.doubt(w)
@@ -47,7 +47,7 @@ func (p *process) warnOf(w models.Warning) {
 	fmt.Fprintf(p.Stderr, "braid: %s (%s)\n", printer.OneLine(strings.TrimSuffix(w.Text, ".")), printer.OneLine(w.Next))
 }
 
-// openAs opens one model of a configuration by its whole reference.
+// openAs opens one model by its complete reference.
 func (p *process) openAs(s *conf.Settings, ref string) (braid.Model, error) {
 	if p.openRef != nil {
 		return p.openRef(ref)
@@ -59,7 +59,7 @@ func (p *process) openAs(s *conf.Settings, ref string) (braid.Model, error) {
 	return o.Open(ref)
 }
 
-// readPrices lays a person's table of prices over another one.
+// readPrices adds the user's table of prices, which overrides the other one.
 func readPrices(file string, below *pricing.Table) (*pricing.Table, error) {
 	if file == "" {
 		return below, nil
@@ -75,7 +75,7 @@ func readPrices(file string, below *pricing.Table) (*pricing.Table, error) {
 	return below.With(table), nil
 }
 
-// readVendors lays a person's vendors over those that are built in.
+// readVendors adds the user's vendors, which override the built-in ones.
 func readVendors(file string) (*models.Vendors, error) {
 	if file == "" {
 		return models.DefaultVendors(), nil
@@ -87,7 +87,7 @@ func readVendors(file string) (*models.Vendors, error) {
 	return models.ParseVendors(data)
 }
 
-// readTable reads a file that an option names; what is it in a sentence.
+// readTable reads the file of an option; what names it in errors.
 func readTable(file string, most int64, what, option, size string) ([]byte, error) {
 	data, err := conf.ReadLimited(file, most)
 	switch {
@@ -108,8 +108,7 @@ func readTable(file string, most int64, what, option, size string) ([]byte, erro
 	}
 }
 
-// fallbacks opens the models that are asked where the first one fails. At a replay
-// they are those that were recorded.
+// fallbacks opens the fallback models. In a replay these are the recorded ones.
 func (p *process) fallbacks(s *conf.Settings, first braid.Model, t *recording) ([]braid.Model, error) {
 	var others []braid.Model
 	for _, ref := range s.Fallback {
@@ -135,7 +134,7 @@ func (p *process) fallbacks(s *conf.Settings, first braid.Model, t *recording) (
 	return otherThan(first, others), nil
 }
 
-// otherThan leaves out the model itself, and each one but its first time.
+// otherThan removes the model itself and duplicates.
 func otherThan(first braid.Model, list []braid.Model) []braid.Model {
 	names := []string{first.Info().Name}
 	var others []braid.Model
@@ -147,7 +146,7 @@ func otherThan(first braid.Model, list []braid.Model) []braid.Model {
 	return others
 }
 
-// fallbackParts are what an agent is told of the models that are asked next.
+// fallbackParts returns the parts of an agent with fallback models.
 func fallbackParts(s *conf.Settings, others []braid.Model) []braid.Part {
 	if len(others) == 0 {
 		return nil
@@ -155,8 +154,7 @@ func fallbackParts(s *conf.Settings, others []braid.Model) []braid.Part {
 	return []braid.Part{braid.Fallback(s.FallbackOn, others...)}
 }
 
-// trial makes an agent of the models and throws it away: what they cannot be asked
-// is told now.
+// trial builds an agent with the models and discards it, to report unsupported settings at once.
 func (p *process) trial(s *conf.Settings, model braid.Model, others []braid.Model) error {
 	return braid.New(printer.AgentName, model, fallbackParts(s, others)...).Err()
 }

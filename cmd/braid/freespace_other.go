@@ -4,5 +4,5 @@ package main
 
 import "errors"
 
-// freeSpace is not known here.
+// freeSpace is not supported on this platform.
 func freeSpace(string) (uint64, error) { return 0, errors.ErrUnsupported }

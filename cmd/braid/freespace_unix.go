@@ -4,8 +4,7 @@ package main
 
 import "syscall"
 
-// freeSpace is how many bytes a person without privileges may still write
-// where dir is.
+// freeSpace returns the bytes that a user without privileges may still write to the file system of dir.
 func freeSpace(dir string) (uint64, error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {

@@ -18,14 +18,14 @@ func helpCommand(p *process, all func(*process) []conf.Command) conf.Command {
 		About: "Topics: options, exit-codes, models.",
 		Examples: []conf.Example{
 			{Line: "braid help run", Says: "the same as braid run --help"},
-			{Line: "braid help exit-codes", Says: "what each exit code means"},
+			{Line: "braid help exit-codes", Says: "the meaning of each exit code"},
 		},
 		Run: func(_ context.Context, in *conf.Invocation) error {
 			if len(in.Args) == 0 {
 				return p.Print(overview(all(p)))
 			}
 			name := in.Args[0]
-			var known, pages []string // a topic may bear the name of a command
+			var known, pages []string // a topic and a command may have the same name
 			for _, c := range all(p) {
 				known = append(known, c.Name)
 				if c.Name == name {
@@ -48,7 +48,7 @@ func helpCommand(p *process, all func(*process) []conf.Command) conf.Command {
 	}
 }
 
-// topic is help that belongs to no command.
+// topic is a page of help without a command.
 type topic struct {
 	name, short string
 	text        func() string
@@ -57,7 +57,7 @@ type topic struct {
 func topics() []topic {
 	return []topic{
 		{"options", "what can be set by file, environment and flag", optionTopic},
-		{"exit-codes", "what each exit code means", exitTopic},
+		{"exit-codes", "the meaning of each exit code", exitTopic},
 		{"models", "how a model is named and found", modelTopic},
 	}
 }
@@ -81,7 +81,7 @@ begin here; no key and no network are needed:
 	return b.String()
 }
 
-// commandHelp is the page of one command.
+// commandHelp returns the page of one command.
 func commandHelp(c *conf.Command) string {
 	var b strings.Builder
 	usage := "braid " + c.Name
@@ -121,7 +121,7 @@ func commandHelp(c *conf.Command) string {
 	return b.String()
 }
 
-// writeEntry writes a name and what it means, wrapped beside it.
+// writeEntry writes a name and, beside it, its wrapped description.
 func writeEntry(b *strings.Builder, left, text string) {
 	const column = 28
 	if len(left) > column-3 {
@@ -184,7 +184,7 @@ func exitTopic() string {
 	var b strings.Builder
 	b.WriteString("Each kind of error has its own exit code. \"again\" marks those where the same\ncommand may succeed later.\n\n")
 	fmt.Fprintf(&b, "  %4s  %-18s %-6s %s\n", "code", "kind", "", "meaning")
-	fmt.Fprintf(&b, "  %4d  %-18s %-6s %s\n", 0, "-", "", "It went well.")
+	fmt.Fprintf(&b, "  %4d  %-18s %-6s %s\n", 0, "-", "", "Success.")
 	for _, k := range event.Kinds() {
 		again := ""
 		if k.Retry {
@@ -192,7 +192,7 @@ func exitTopic() string {
 		}
 		fmt.Fprintf(&b, "  %4d  %-18s %-6s %s\n", k.Exit, k.Kind, again, k.Meaning)
 	}
-	fmt.Fprintf(&b, "  %4d  %-18s %-6s %s\n", term.ExitPipe, "-", "", "The reader of the output went away (as in braid run … | head -1).")
+	fmt.Fprintf(&b, "  %4d  %-18s %-6s %s\n", term.ExitPipe, "-", "", "The reader of the output is gone (as in braid run … | head -1).")
 	return b.String()
 }
 

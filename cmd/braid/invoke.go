@@ -17,24 +17,23 @@ import (
 	"github.com/braidrun/braid/wire/agentcore"
 )
 
-// agentcoreAddress is where an agent listens in a container of AgentCore, and so does
-// braid serve --agentcore.
+// agentcoreAddress is the address of an agent in an AgentCore container, and of braid serve --agentcore.
 const agentcoreAddress = "http://127.0.0.1:8080"
 
 func invokeFlags() []conf.Flag {
 	return []conf.Flag{
 		{Name: "url", Value: "URL", Help: "the agent's server (" + agentcoreAddress + ", or with --arn the platform's own)"},
-		{Name: "arn", Value: "ARN", Help: "the AgentCore runtime: ask through the platform's door, signed with your AWS keys"},
+		{Name: "arn", Value: "ARN", Help: "the AgentCore runtime, called through AWS's API and signed with your AWS keys"},
 		{Name: "qualifier", Value: "NAME", Help: "the runtime's endpoint or version"},
-		{Name: "session", Value: "ID", Help: "go on with this session; an answer tells its id"},
-		{Name: "user", Value: "ID", Help: "on whose behalf it is"},
+		{Name: "session", Value: "ID", Help: "continue this session; each answer prints its id"},
+		{Name: "user", Value: "ID", Help: "the user on whose behalf you call"},
 		{Name: "payload", Value: "FILE", Help: "send this JSON instead of a prompt; \"-\" is standard input"},
 		{Name: "token-file", Value: "FILE", Help: "file with a bearer token; empty is " + conf.TokenEnv + ", or without --url the data folder's"},
 		{Name: "timeout", Value: "TIME", Help: "give up after this long, such as 90s"},
 	}
 }
 
-// invoke asks an agent and shows its answer as it comes.
+// invoke calls an agent and prints its answer as it arrives.
 func (p *process) invoke(ctx context.Context, in *conf.Invocation) error {
 	cfg, err := p.LoadConfig(nil, "")
 	if err != nil {
@@ -43,7 +42,7 @@ func (p *process) invoke(ctx context.Context, in *conf.Invocation) error {
 	ask := client.Invocation{Session: in.Flags["session"], User: in.Flags["user"]}
 	if file, whole := in.Flags["payload"]; whole {
 		if len(in.Args) > 1 {
-			return term.Invalid("leave the prompt or --payload out", "a payload stands in place of a prompt")
+			return term.Invalid("leave the prompt or --payload out", "a payload replaces the prompt")
 		}
 		if ask.Payload, err = p.readPayload(file); err != nil {
 			return err
@@ -58,7 +57,7 @@ func (p *process) invoke(ctx context.Context, in *conf.Invocation) error {
 	if text := in.Flags["timeout"]; text != "" {
 		limit, err := time.ParseDuration(text)
 		if err != nil || limit <= 0 {
-			return term.Invalid("give it as 90s or 5m", "--timeout: %q is no length of time", term.Fit(text, 40))
+			return term.Invalid("give it as 90s or 5m", "--timeout: %q is not a duration", term.Fit(text, 40))
 		}
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(ctx, limit)
@@ -75,7 +74,7 @@ func (p *process) invoke(ctx context.Context, in *conf.Invocation) error {
 	return err
 }
 
-// maxPayload is what the platform takes: 100 MB.
+// maxPayload is the platform's limit: 100 MB.
 const maxPayload = 100 << 20
 
 func (p *process) readPayload(file string) ([]byte, error) {
@@ -98,7 +97,7 @@ func (p *process) readPayload(file string) ([]byte, error) {
 	return data, nil
 }
 
-// agentcoreServer is whom the flags tell to ask, with the credential for it.
+// agentcoreServer returns the client for the flags, with its credential.
 func (p *process) agentcoreServer(ctx context.Context, cfg *conf.Config, in *conf.Invocation) (*client.AgentCore, error) {
 	address, arn := in.Flags["url"], in.Flags["arn"]
 	o := client.AgentCoreOptions{ARN: arn, Qualifier: in.Flags["qualifier"]}
@@ -113,7 +112,7 @@ func (p *process) agentcoreServer(ctx context.Context, cfg *conf.Config, in *con
 	switch file := in.Flags["token-file"]; {
 	case file != "", own:
 		if o.Token, err = p.FindToken(cfg, file, address); err != nil && file == "" {
-			err = nil // a container of somebody else's wants none
+			err = nil // another program's container may need no token
 		}
 	case p.Getenv(conf.TokenEnv) != "":
 		o.Token = secret.New(p.Getenv(conf.TokenEnv))
@@ -126,7 +125,7 @@ func (p *process) agentcoreServer(ctx context.Context, cfg *conf.Config, in *con
 	return client.NewAgentCore(address, o)
 }
 
-// showInvoked asks, and shows the answer in the form that the flags say.
+// showInvoked sends the request and prints the answer in the form of the flags.
 func (p *process) showInvoked(
 	ctx context.Context, cfg *conf.Config, in *conf.Invocation, server *client.AgentCore, ask client.Invocation,
 ) error {
@@ -135,7 +134,7 @@ func (p *process) showInvoked(
 	if err != nil {
 		return err
 	}
-	defer func() { _ = answer.Close() }() // all that it has to say has been read
+	defer func() { _ = answer.Close() }() // the stream was read to its end
 	if in.On("raw") {
 		_, err := io.Copy(p.Stdout, answer)
 		if err != nil && ctx.Err() != nil {
@@ -167,11 +166,11 @@ func (p *process) showInvoked(
 	notes := p.NewScreen(p.Stderr, cfg.Color)
 	line := fmt.Sprintf("%d + %d tokens · model %s · %s · session %s",
 		t.Sum.Usage.Input, t.Sum.Usage.Output, printer.Short(t.Sum.Latency), printer.Short(time.Since(begun)), term.CleanLine(answer.Session))
-	_, _ = p.Stderr.Write(append(notes.Paint(nil, term.Dim, line), '\n')) // the answer is out already
+	_, _ = p.Stderr.Write(append(notes.Paint(nil, term.Dim, line), '\n')) // the answer has been printed
 	return failed(&t.Sum, answer)
 }
 
-// failed is the error that a stream told of, or that it broke off.
+// failed returns the error in a stream, or the error for an incomplete stream.
 func failed(s *agentcore.Summary, answer *client.Invoked) error {
 	switch {
 	case s.Error != "":

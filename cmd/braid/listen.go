@@ -16,7 +16,7 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// listen opens the port or the socket, and says what is wrong where it cannot.
+// listen opens the port or the socket. Its errors name the next step.
 func listen(ctx context.Context, addr string) (net.Listener, error) {
 	if path, ok := strings.CutPrefix(addr, conf.UnixPrefix); ok {
 		return listenUnix(ctx, path)
@@ -47,8 +47,7 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 	}
 }
 
-// socket is a listener on a socket that it removes when it is closed, unless another one
-// stands in its place by then.
+// socket is a listener that removes its socket when it is closed, unless another socket has replaced it.
 type socket struct {
 	net.Listener
 
@@ -56,20 +55,20 @@ type socket struct {
 	file os.FileInfo
 }
 
-// Close ends the listening.
+// Close stops listening.
 func (s *socket) Close() error {
 	if now, err := os.Lstat(s.path); err == nil && os.SameFile(now, s.file) {
-		_ = os.Remove(s.path) // it is of no use to anybody, and the next one takes its place
+		_ = os.Remove(s.path) // the next server replaces it anyway
 	}
 	return s.Listener.Close()
 }
 
-// longestSocket is how long a socket's path may be on every system that there is.
+// longestSocket is the maximum length of a socket's path on all systems.
 const longestSocket = 100
 
-// listenUnix opens a socket that only this user can reach. It comes into being in a folder
-// that nobody else may enter and is moved to its place: at no moment can another user
-// connect, and what a process that died has left behind is replaced in one step.
+// listenUnix opens a socket that only this user can reach. It creates the socket in a private folder and
+// then moves it to its place: no other user can ever connect, and the move replaces the socket of a dead
+// process in one step.
 func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	fault := func(kind event.ErrorKind, message, hint string, err error) error {
 		return &event.Error{Kind: kind, Message: message, Hint: hint, Err: err}
@@ -115,8 +114,8 @@ func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	return &socket{l, path, file}, nil
 }
 
-// replaceable says why a socket must not take the place of what stands there: nil where
-// nothing does, or the socket of a process that has ended.
+// replaceable returns an error if a socket must not replace the file at the path. A missing file and the
+// socket of a dead process may be replaced.
 func replaceable(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

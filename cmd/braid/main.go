@@ -28,19 +28,19 @@ func main() {
 	os.Exit(p.run(context.Background()))
 }
 
-// run does what the arguments ask for and gives the exit code.
+// run executes the command and returns the exit code.
 func (p *process) run(ctx context.Context) int {
 	defer p.cleanUp()
 	return p.exit(p.dispatch(ctx, p.Args))
 }
 
-// entry is a command by its name, before it is made.
+// entry makes a command of this name.
 type entry struct {
 	name string
 	make func(*process) conf.Command
 }
 
-// allCommands lists what braid can do, in the order of help. A command is made when it is used: most
+// allCommands lists all commands in the order of help. A command is made only for its use, because most
 // have long texts and many flags.
 func allCommands() []entry {
 	return []entry{
@@ -64,7 +64,7 @@ func allCommands() []entry {
 	}
 }
 
-// commands makes them all.
+// commands makes all commands.
 func commands(p *process) []conf.Command {
 	var all []conf.Command
 	for _, k := range allCommands() {
@@ -73,7 +73,7 @@ func commands(p *process) []conf.Command {
 	return all
 }
 
-// dispatch finds the command, reads its flags and runs it.
+// dispatch finds the command, parses its flags and executes it.
 func (p *process) dispatch(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		_, _ = io.WriteString(p.Stderr, overview(commands(p)))

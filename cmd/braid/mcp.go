@@ -10,9 +10,8 @@ import (
 	"github.com/braidrun/braid/tool/mcptool"
 )
 
-// openMCP starts or reaches the servers of the file that the option names. One that
-// cannot be reached is told and tried again later. Programs may be started: the file is
-// the operator's own word.
+// openMCP starts or connects to the MCP servers of the file. It reports a server that it cannot reach, and
+// retries later. It may start programs: the operator wrote the file.
 func (p *process) openMCP(
 	ctx context.Context, s *conf.Settings, own []braid.Tool, naming mcptool.Naming, warn func(server string, err error),
 	skipped func(server, tool, why string),
@@ -43,8 +42,7 @@ func (p *process) openMCP(
 	return servers, nil
 }
 
-// readMCP reads the file that the option names, with the values of the environment in
-// their places.
+// readMCP reads the file and inserts values of the environment.
 func (p *process) readMCP(s *conf.Settings) ([]mcptool.Config, error) {
 	data, err := os.ReadFile(s.MCP)
 	if err != nil {
@@ -68,7 +66,7 @@ func (p *process) readMCP(s *conf.Settings) ([]mcptool.Config, error) {
 	return configs, nil
 }
 
-// closeMCP ends the servers, if there are any.
+// closeMCP closes the servers, if there are any.
 func closeMCP(servers *mcptool.Servers) error {
 	if servers == nil {
 		return nil

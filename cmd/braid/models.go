@@ -84,11 +84,10 @@ func listModels(ctx context.Context, p *process, in *conf.Invocation) error {
 	return p.Print(p.modelsText(cfg, chosen, list, narrow))
 }
 
-// mostModels is how many of a provider's models are shown where nobody asks for
-// that provider alone.
+// mostModels is the number of models that are printed per provider in the full list.
 const mostModels = 6
 
-// modelsText is the list for people.
+// modelsText formats the list for users.
 func (p *process) modelsText(cfg *conf.Config, chosen models.Detection, list []models.Standing, narrow bool) string {
 	s := p.NewScreen(p.Stdout, cfg.Color)
 	wide := 0
@@ -124,7 +123,7 @@ func (p *process) modelsText(cfg *conf.Config, chosen models.Detection, list []m
 	return string(b)
 }
 
-// because says why a model is the one that is used.
+// because explains why a model is used.
 func because(d models.Detection) string {
 	switch d.Source {
 	case models.FromEnvironment:
@@ -137,7 +136,7 @@ func because(d models.Detection) string {
 	return ", because there is no key"
 }
 
-// shown are the models of a provider that are listed.
+// shown returns the models of a provider that are listed.
 func shown(s *models.Standing, narrow bool) []models.Known {
 	if narrow || len(s.Models) <= mostModels+1 {
 		return s.Models
@@ -211,7 +210,7 @@ func priceColumns(r *pricing.Rates) string {
 	return fmt.Sprintf("  %7s  %8s  %8s", word(r.Input), word(r.Output), word(r.CacheRead))
 }
 
-// tokensWord is a number of tokens in three or four letters.
+// tokensWord formats a number of tokens in three or four characters.
 func tokensWord(n int) string {
 	switch {
 	case n == 0:
@@ -224,15 +223,15 @@ func tokensWord(n int) string {
 	return strconv.Itoa(n)
 }
 
-// The list for programs.
+// The list as JSON.
 type (
 	modelsJSON struct {
-		// Model is the one that is used where none is named, Source where it comes from.
+		// Model is the default model; Source is the reason for it.
 		Model  string        `json:"model"`
 		Source models.Source `json:"source"`
-		// PricesDate is the date of the built-in table of prices.
+		// PricesDate is the date of the built-in table.
 		PricesDate string `json:"prices_date"`
-		// CatalogueDate is that of the catalogue that --refresh took, where one is in use.
+		// CatalogueDate is the date of the refreshed catalogue, if one is used.
 		CatalogueDate string         `json:"catalogue_date,omitempty"`
 		Providers     []standingJSON `json:"providers"`
 	}
@@ -250,19 +249,19 @@ type (
 		Usual         bool   `json:"usual,omitempty"`
 		Simulated     bool   `json:"simulated,omitempty"`
 		ContextWindow int    `json:"context_window,omitempty"`
-		// Price is null where it is not known.
+		// Price is null if unknown.
 		Price *priceJSON `json:"price"`
 	}
-	// priceJSON has whole numbers of micro-dollars for a million tokens; what is not
-	// known is left out.
+	// priceJSON has micro-dollars per million tokens. Unknown prices are omitted.
 	priceJSON struct {
 		ratesJSON
 		Long     *ratesJSON `json:"long,omitempty"`
 		LongOver int64      `json:"long_over,omitempty"`
-		// WebSearch and FileSearch are in micro-dollars for a thousand searches of the provider.
+		// WebSearch and FileSearch are in micro-dollars per thousand searches.
 		WebSearch  *int64 `json:"web_search,omitempty"`
 		FileSearch *int64 `json:"file_search,omitempty"`
-		// RanOut is the last day for which the vendor promised a price that is used all the same.
+		// RanOut is the last day for which the vendor announced the price. The price is used afterwards
+		// too.
 		RanOut string `json:"ran_out,omitempty"`
 		Page   string `json:"page,omitempty"`
 		Read   string `json:"read,omitempty"`
@@ -276,7 +275,7 @@ type (
 	}
 )
 
-// number is a rate in whole numbers; nil is not known.
+// number is a rate as a whole number; nil is unknown.
 func number(rate pricing.Rate) *int64 {
 	if v, known := rate.MicroUSD(); known {
 		return &v
@@ -288,7 +287,7 @@ func ratesOf(r *pricing.Rates) ratesJSON {
 	return ratesJSON{number(r.Input), number(r.Output), number(r.CacheWrite), number(r.CacheWriteHour), number(r.CacheRead)}
 }
 
-// priceOf is a price for programs; nil is not known.
+// priceOf is a price as JSON; nil is unknown.
 func priceOf(p *pricing.Price) *priceJSON {
 	if p == nil {
 		return nil
@@ -306,7 +305,7 @@ func priceOf(p *pricing.Price) *priceJSON {
 
 func (p *process) printModelsJSON(cfg *conf.Config, chosen models.Detection, list []models.Standing) error {
 	out := modelsJSON{Model: term.Redact(chosen.Model), Source: chosen.Source, PricesDate: pricing.Default().Date(), Providers: []standingJSON{}}
-	table, _ := usedCatalogue(cfg.Catalogue) // one that cannot be read has been warned of
+	table, _ := usedCatalogue(cfg.Catalogue) // loading it has reported errors
 	out.CatalogueDate = table.Date()
 	for i := range list {
 		s := &list[i]

@@ -8,11 +8,11 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// errTaken is what takeFile answers where another process has the file.
+// errTaken is the error of takeFile if another process has the file.
 var errTaken = errors.New("another process has the file")
 
-// oneWriter runs f while no other process that asks for the same file runs its own. The operating system
-// takes the file away from a process that ends, so that none that was left behind is in the way.
+// oneWriter runs f while no other process runs its own f for the same file. The operating system releases
+// the file of a process that ends, so a crash leaves no lock behind.
 func oneWriter(path string, f func() error) error {
 	const patience, pause = 10 * time.Second, 5 * time.Millisecond
 	for until := time.Now().Add(patience); ; {

@@ -28,5 +28,5 @@ func takeFile(path string) (*os.File, error) {
 	return nil, errors.Join(err, file.Close())
 }
 
-// leaveFile lets go also where a child of this process still has the file.
+// leaveFile releases the lock, also if a child of this process still has the file open.
 func leaveFile(file *os.File) error { return syscall.Flock(int(file.Fd()), syscall.LOCK_UN) }

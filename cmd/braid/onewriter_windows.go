@@ -6,10 +6,10 @@ import (
 	"syscall"
 )
 
-// errorSharingViolation has no name in package syscall.
+// errorSharingViolation is missing in package syscall.
 const errorSharingViolation syscall.Errno = 32
 
-// takeFile opens the file so that nobody else can.
+// takeFile opens the file exclusively.
 func takeFile(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
@@ -25,4 +25,4 @@ func takeFile(path string) (*os.File, error) {
 	return os.NewFile(uintptr(h), path), nil
 }
 
-func leaveFile(*os.File) error { return nil } // closing does
+func leaveFile(*os.File) error { return nil } // closing the file releases it

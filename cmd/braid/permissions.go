@@ -51,7 +51,7 @@ with fewer, and among equals deny before ask before allow. What nothing fits run
 	}
 }
 
-// permissions is the command.
+// permissions executes the command.
 func permissions(ctx context.Context, p *process, in *conf.Invocation) error {
 	cfg, err := p.Config(in)
 	if err != nil {
@@ -76,7 +76,7 @@ func permissions(ctx context.Context, p *process, in *conf.Invocation) error {
 	}
 }
 
-// conversationGrants lists and takes back what one conversation may do.
+// conversationGrants lists or revokes the permissions of one conversation.
 func (p *process) conversationGrants(ctx context.Context, cfg *conf.Config, in *conf.Invocation, id string) error {
 	store, err := p.openStore(cfg)
 	if err != nil {
@@ -168,7 +168,7 @@ func (p *process) listGrants(kept *fileGrants, asJSON bool) error {
 	return term.OutputError(err)
 }
 
-// grantID names a grant, to type the beginning of.
+// grantID returns the ID of a grant, of which users type the beginning.
 func grantID(g *braid.Grant) string {
 	h := sha256.New()
 	for _, part := range []string{g.Tenant, g.User, g.Agent, g.Tool, g.ToolHash, string(g.Args)} {
@@ -177,22 +177,22 @@ func grantID(g *braid.Grant) string {
 	return hex.EncodeToString(h.Sum(nil)[:6])
 }
 
-// fileGrants keeps grants in a file of the data folder. It is read each time, so that what is taken
-// back counts at once, also for a server that is at work.
+// fileGrants keeps grants in a file of the data folder. It reads the file on each use, so that a revoked
+// permission ends at once, also for a running server.
 type fileGrants struct {
 	file string
 	mu   sync.Mutex
 }
 
-// grantsFile is what the folder keeps them in.
+// grantsFile is the name of the file.
 const grantsFile = "permissions.json"
 
 func grantsIn(data string) *fileGrants { return &fileGrants{file: filepath.Join(data, grantsFile)} }
 
-// grantsVersion is the form of the file that this program writes.
+// grantsVersion is the version of the file's format.
 const grantsVersion = 2
 
-// keptGrantList is the file.
+// keptGrantList is the content of the file.
 type keptGrantList struct {
 	Version int           `json:"version"`
 	Grants  []braid.Grant `json:"grants"`
@@ -217,7 +217,7 @@ func (f *fileGrants) read() ([]braid.Grant, error) {
 	switch list.Version {
 	case grantsVersion:
 		return list.Grants, nil
-	case 1: // its grants are not bound to what the tools say of themselves: each is asked for once more
+	case 1: // its grants have no hash of the tool's description, so each one is asked for again
 		return nil, nil
 	}
 	return fault(event.ErrNewer, "what is allowed for always was written by a newer braid", "use that one")
@@ -226,12 +226,12 @@ func (f *fileGrants) read() ([]braid.Grant, error) {
 func (f *fileGrants) write(list []braid.Grant) error {
 	var raw bytes.Buffer
 	enc := json.NewEncoder(&raw)
-	enc.SetEscapeHTML(false) // arguments are compared as they stand
+	enc.SetEscapeHTML(false) // arguments are compared byte for byte
 	if err := enc.Encode(keptGrantList{grantsVersion, list}); err != nil {
 		return err
 	}
 	fault, dir := cannotKeep, filepath.Dir(f.file)
-	// Whole or not at all: a reader never sees a half.
+	// The write is atomic: a reader never sees half of it.
 	next, err := os.CreateTemp(dir, grantsFile+".*")
 	if err != nil {
 		return fault(err)
@@ -254,8 +254,8 @@ func cannotKeep(err error) error {
 	}
 }
 
-// change reads the list and writes what is made of it, while no other process does: of two yeses at
-// the same time none is lost. A nil list is not written.
+// change reads the list, applies f and writes the result, while no other process does. Two permissions at
+// the same time are both kept. A nil list is not written.
 func (f *fileGrants) change(with func([]braid.Grant) ([]braid.Grant, error)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -290,13 +290,13 @@ func (f *fileGrants) Granted(_ context.Context, call braid.Grant) (bool, error) 
 func (f *fileGrants) Grant(_ context.Context, g braid.Grant) error {
 	return f.change(func(list []braid.Grant) ([]braid.Grant, error) {
 		if slices.ContainsFunc(list, func(o braid.Grant) bool { return o.Covers(&g) }) {
-			return nil, nil // it is there
+			return nil, nil // it exists
 		}
 		return append(list, g), nil
 	})
 }
 
-// forget takes grants back: the one whose ID begins so, or all.
+// forget revokes the grants whose ID begins with id, or all.
 func (f *fileGrants) forget(id string) (n int, err error) {
 	if list, err := f.read(); err != nil || len(list) == 0 {
 		if err == nil {
@@ -315,7 +315,7 @@ func (f *fileGrants) forget(id string) (n int, err error) {
 	return n, err
 }
 
-// without is the list without the grants that an ID names.
+// without returns the list without the grants of an ID.
 func without(list []braid.Grant, id string) ([]braid.Grant, error) {
 	left := slices.DeleteFunc(slices.Clone(list), func(g braid.Grant) bool {
 		return id == "all" || strings.HasPrefix(grantID(&g), id)
@@ -334,8 +334,8 @@ func without(list []braid.Grant, id string) ([]braid.Grant, error) {
 	}
 }
 
-// permitParts are the agent's permissions; none where nothing was said. life is that of the tenant whose
-// agent it is; empty means the command's own conversations.
+// permitParts returns the agent's permissions, or none without settings. life is the life of the agent's
+// tenant; empty is the command's own conversations.
 func permitParts(s *conf.Settings, life string) []braid.Part {
 	p := s.Permit
 	if len(p.Allow)+len(p.Ask)+len(p.Deny) == 0 {
@@ -345,8 +345,8 @@ func permitParts(s *conf.Settings, life string) []braid.Part {
 	return []braid.Part{braid.Permit(p)}
 }
 
-// keptGrants gives the store of what users allow for always, bound to the life of the tenant whose agent
-// it is. It is nil without a data folder: then a permission lasts as long as the agent.
+// keptGrants returns the store of permanent permissions, bound to the life of the agent's tenant. It is nil
+// without a data folder: a permission then lasts as long as the agent.
 func keptGrants(s *conf.Settings, life string) braid.Grants {
 	if s.Ephemeral || s.Data == "" {
 		return nil
@@ -354,7 +354,7 @@ func keptGrants(s *conf.Settings, life string) braid.Grants {
 	return lifeGrants{grantsIn(s.Data), life}
 }
 
-// idlePatterns are those that hold nothing back, because no tool is called so.
+// idlePatterns returns the patterns that match no tool.
 func idlePatterns(s *conf.Settings, agent *braid.Agent) []string {
 	var names []string
 	for _, t := range agent.Tools() {
@@ -365,10 +365,10 @@ func idlePatterns(s *conf.Settings, agent *braid.Agent) []string {
 
 func quoted(s string) string { return fmt.Sprintf("%q", s) }
 
-// permissionWords are the answers to a question for permission.
+// permissionWords are the answers to a request for permission.
 const permissionWords = "y yes · c in this conversation · a always · c* or a* whatever the arguments · n no, or n WHY"
 
-// parsePermission reads an answer to such a question.
+// parsePermission reads an answer to a request for permission.
 func parsePermission(line string) (any, error) {
 	word, reason, _ := strings.Cut(line, " ")
 	reason = strings.TrimSpace(reason)
@@ -394,13 +394,13 @@ func parsePermission(line string) (any, error) {
 	return a, nil
 }
 
-// said is a yes that holds for more than the question to which it was said.
+// said is a permission that covers more than its own question.
 type said struct {
 	tool, hash, prompt string
 	args               json.RawMessage
 }
 
-// lasting adds an answer to those that hold for more.
+// lasting adds an answer to the permissions that cover more.
 func lasting(list []said, q *event.Asked, value any) []said {
 	a, ok := value.(event.Approval)
 	if q.Name != braid.PermissionQuestion || !ok || a.Lasts == "" {
@@ -413,7 +413,7 @@ func lasting(list []said, q *event.Asked, value any) []said {
 	return append(list, one)
 }
 
-// coveredBy answers a question that was asked at the same time as one whose yes holds for it, too.
+// coveredBy answers a question with the permission given for another question of the same time.
 func coveredBy(list []said, q *event.Asked) (any, bool) {
 	return true, q.Name == braid.PermissionQuestion && slices.ContainsFunc(list, func(s said) bool {
 		return s.tool == q.Tool && s.hash == q.ToolHash && s.prompt == q.Prompt && (s.args == nil || bytes.Equal(s.args, q.Args))

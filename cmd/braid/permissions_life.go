@@ -8,15 +8,15 @@ import (
 	"github.com/braidrun/braid"
 )
 
-// lifeGrants keeps the grants of one life of a tenant: a tenant that is made under the id of an erased
-// one has none of its grants.
+// lifeGrants keeps the grants of one life of a tenant: a new tenant with the ID of an erased one has none
+// of its grants.
 type lifeGrants struct {
 	kept *fileGrants
-	// life is the tenant's; empty means that the tenant's id is enough.
+	// life is the tenant's life; empty uses the tenant's ID alone.
 	life string
 }
 
-// lifeMark stands between a tenant's id and its life in the file. No id has it.
+// lifeMark separates a tenant's ID from its life in the file. No ID contains it.
 const lifeMark = "@"
 
 func (l lifeGrants) of(g braid.Grant) braid.Grant {
@@ -36,13 +36,13 @@ func (l lifeGrants) Grant(ctx context.Context, g braid.Grant) error {
 	return l.kept.Grant(ctx, l.of(g))
 }
 
-// tenantOf is whose a grant is, and in which life.
+// tenantOf returns the tenant of a grant and its life.
 func tenantOf(g *braid.Grant) (id, life string) {
 	id, life, _ = strings.Cut(g.Tenant, lifeMark)
 	return id, life
 }
 
-// forgetTenants takes back the grants of tenants that gone picks.
+// forgetTenants revokes the grants of all tenants for which gone is true.
 func (f *fileGrants) forgetTenants(gone func(id, life string) bool) error {
 	picks := func(g braid.Grant) bool {
 		id, life := tenantOf(&g)

@@ -17,27 +17,26 @@ import (
 	"github.com/braidrun/braid/service/database"
 )
 
-// postgresEnv holds the address of the database that a server keeps things in. There may
-// be a password in it, so it is a secret: nothing shows it.
+// postgresEnv is the variable with the database's address. It may contain a password, so it is never
+// printed.
 const postgresEnv = conf.EnvPrefix + "POSTGRES_URL"
 
-// connectionsEnv bounds a server's connections to it.
+// connectionsEnv is the variable with the maximum of connections of a server.
 const connectionsEnv = conf.EnvPrefix + "POSTGRES_CONNECTIONS"
 
 const (
-	// defaultConnections lets ten servers share a database that allows 100 connections, of which
-	// it keeps 3.
+	// defaultConnections allows ten servers on a database with 100 connections, 3 of which are reserved.
 	defaultConnections = 8
 	mostConnections    = 1000
 )
 
-// connectionFlag says how many connections a server has.
+// connectionFlag sets the maximum of connections of a server.
 var connectionFlag = conf.Flag{
 	Name: "postgres-connections", Value: "N",
-	Help: "most connections of this server to the database (" + connectionsEnv + ", else pool_max_conns of the address, else 8)",
+	Help: "maximum of connections of this server to the database (" + connectionsEnv + ", else pool_max_conns of the address, else 8)",
 }
 
-// connections splits a server's connections to its database between the journal and the rest.
+// connections divides a server's connections between the journal and its other tables.
 func (p *process) connections(in *conf.Invocation, address string) (forJournal, forService int, err error) {
 	named, text := "--postgres-connections", in.Flags["postgres-connections"]
 	if text == "" {
@@ -51,35 +50,35 @@ func (p *process) connections(in *conf.Invocation, address string) (forJournal, 
 		if text == "" {
 			named, text = "pool_max_conns of the database's address", strconv.Itoa(n)
 		}
-		return 0, 0, term.Invalid("give a whole number from 2 to 1000", "%s: %q is no number of connections", named, term.Fit(text, 40))
+		return 0, 0, term.Invalid("give a whole number from 2 to 1000", "%s: %q is not a number of connections", named, term.Fit(text, 40))
 	}
 	forService = max(n*3/8, 1)
 	return n - forService, forService, nil
 }
 
-// mostAddress bounds the file with an address.
+// mostAddress is the maximum size of a file with an address.
 const mostAddress = 64 << 10
 
-// postgresFlags say where the database is.
+// postgresFlags are the flags for the database's address.
 func postgresFlags() []conf.Flag {
 	return []conf.Flag{
-		{Name: "postgres", Value: "URL", Help: "keep everything in this PostgreSQL database; a password belongs into " + postgresEnv + " or a file"},
+		{Name: "postgres", Value: "URL", Help: "keep everything in this PostgreSQL database; put a password into " + postgresEnv + " or a file"},
 		{Name: "postgres-file", Value: "FILE", Help: "file that holds the address of the database (" + postgresEnv + ")"},
 	}
 }
 
-// archivePostgresFlags are postgresFlags for those who look around.
+// archivePostgresFlags are postgresFlags for commands that only read.
 func archivePostgresFlags() []conf.Flag {
 	flags := postgresFlags()
 	flags[0].Help = `look in this PostgreSQL database; "env" is the one that ` + postgresEnv + " names"
 	return flags
 }
 
-// passwordInWords finds a password in an address of the form "host=… password=…".
+// passwordInWords matches a password in an address such as "host=… password=…".
 var passwordInWords = lazyre.New(`(?i)(^|[\s?&])(ssl)?password\s*=`)
 
-// postgresAddress is where the database is, empty where it is to be none. The variable is
-// asked where ambient is set and no flag says otherwise.
+// postgresAddress returns the database's address, or an empty one without a database. It reads the variable
+// if ambient is set and no flag overrides it.
 func (p *process) postgresAddress(in *conf.Invocation, ambient bool) (secret.Secret, error) {
 	flag, file := in.Flags["postgres"], in.Flags["postgres-file"]
 	switch {
@@ -124,7 +123,7 @@ func (p *process) postgresAddress(in *conf.Invocation, ambient bool) (secret.Sec
 	return secret.New(flag), nil
 }
 
-// postgresError says what to do about a database that cannot be used.
+// postgresError adds hints for an unusable database.
 func postgresError(err error) error {
 	e, ok := errors.AsType[*event.Error](err)
 	if !ok {
@@ -144,7 +143,7 @@ func postgresError(err error) error {
 	return &told
 }
 
-// openPostgresArchive opens the database to read in it, beside the servers that are at work.
+// openPostgresArchive opens the database for reading, beside running servers.
 func (p *process) openPostgresArchive(ctx context.Context, address secret.Secret) (archive, error) {
 	store, err := postgres.Open(ctx, postgres.Options{URL: address.Reveal(), Connections: 2})
 	if err != nil {
@@ -153,7 +152,7 @@ func (p *process) openPostgresArchive(ctx context.Context, address secret.Secret
 	return store, nil
 }
 
-// migrateError is postgresError for the one who migrates.
+// migrateError is postgresError for braid migrate.
 func migrateError(err error) error {
 	e, ok := errors.AsType[*event.Error](err)
 	if !ok {

@@ -15,29 +15,27 @@ import (
 	"github.com/braidrun/braid/models"
 )
 
-// process is what the program touches of its surroundings, so that a test can
-// stand in for each of them.
+// process is one run of the program. Tests replace the parts of the system that it uses.
 type process struct {
 	conf.System
 
-	// freeSpace is how many bytes a person may still write in a folder.
+	// freeSpace returns the bytes that the user may still write in a folder.
 	freeSpace func(dir string) (uint64, error)
-	// openRef, where a test sets it, stands in for the models that there are.
+	// openRef, if a test sets it, replaces the models.
 	openRef func(ref string) (braid.Model, error)
 	// localServers finds the model servers on this machine.
 	localServers func(context.Context) []models.Server
 
-	// undo is what must happen before the program ends; see onExit.
+	// undo lists the functions of onExit.
 	mu   sync.Mutex
 	undo []func()
-	// opened is the opener of the configuration; see opener.
+	// opened is the opener of the configuration's models; see opener.
 	opened *models.Opener
-	// doubt is told what is not known of a model; nil writes it on stderr.
+	// doubt receives warnings about models; nil writes them to stderr.
 	doubt func(models.Warning)
 }
 
-// onExit registers what must be undone before the program ends, on whatever
-// way it ends. done undoes it now.
+// onExit registers a function that runs before the program ends, also after a signal. done runs it now.
 func (p *process) onExit(undo func()) (done func()) {
 	once := sync.OnceFunc(undo)
 	p.mu.Lock()
@@ -46,7 +44,7 @@ func (p *process) onExit(undo func()) (done func()) {
 	return once
 }
 
-// cleanUp undoes everything, the last thing first.
+// cleanUp runs the registered functions in reverse order.
 func (p *process) cleanUp() {
 	p.mu.Lock()
 	undo := p.undo
@@ -57,7 +55,7 @@ func (p *process) cleanUp() {
 	}
 }
 
-// exit tells the person about err and gives the exit code of its kind.
+// exit prints err and returns the exit code of its kind.
 func (p *process) exit(err error) int {
 	switch {
 	case err == nil:
@@ -71,7 +69,7 @@ func (p *process) exit(err error) int {
 	return term.KindOf(err).Info().Exit
 }
 
-// watchSignals begins to listen for signals, which may end the process.
+// watchSignals starts to handle signals, which may end the process.
 func (p *process) watchSignals(patience int) *term.Interrupts {
 	return term.WatchSignals(patience, func() { p.cleanUp(); os.Exit(event.ErrCancelled.Info().Exit) })
 }

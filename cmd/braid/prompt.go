@@ -12,12 +12,12 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// promptLimit bounds what is read from standard input as one prompt.
+// promptLimit is the maximum size of a prompt from standard input.
 const promptLimit = term.LineLimit
 
-// readPrompt gives the text of the prompt: the arguments joined by spaces,
-// each "-" replaced by what standard input holds. Without arguments standard
-// input is read if it is no terminal. fromStdin tells that it has been used up.
+// readPrompt returns the prompt: the arguments joined by spaces, with each "-" replaced by standard input.
+// Without arguments it reads standard input, unless that is a terminal. fromStdin reports that standard
+// input was read.
 func (p *process) readPrompt(args []string) (prompt string, fromStdin bool, err error) {
 	if len(args) == 0 {
 		if term.IsTerminal(p.Stdin) {
@@ -47,7 +47,7 @@ func (p *process) readPrompt(args []string) (prompt string, fromStdin bool, err 
 }
 
 func noPrompt() error {
-	return term.Invalid(`write it behind the command: braid run "What is 6 times 7?"; or pipe it in`, "there is no prompt")
+	return term.Invalid(`write it after the command: braid run "What is 6 times 7?"; or pipe it in`, "there is no prompt")
 }
 
 // readStdin reads standard input to its end.
@@ -70,7 +70,7 @@ func (p *process) readStdin() (string, error) {
 	return string(data), nil
 }
 
-// checkText refuses what is no UTF-8: it could not be stored as it came.
+// checkText refuses text that is not UTF-8, because it could not be stored unchanged.
 func checkText(what, s string) error {
 	if utf8.ValidString(s) {
 		return nil

@@ -19,27 +19,27 @@ import (
 	"github.com/braidrun/braid/wire/native"
 )
 
-// remote is a conversation that a server keeps, shown to a person.
+// remote is a conversation on a server.
 type remote struct {
 	client *client.Client
-	// conv is empty until there is something to say.
+	// conv is empty before the first input.
 	conv string
 	show printer.Printer
 	ask  *asker
 	ints *term.Interrupts
-	// model is the one that the person asked for; empty is the server's.
+	// model is the requested model; empty is the server's.
 	model   string
 	schema  json.RawMessage
 	limits  client.Limits
 	timeout time.Duration
-	// simulated is told once that the server's model follows a script.
+	// simulated is called once if the server's model follows a script.
 	simulated func(model string)
 	told      bool
-	// run is the one that was shown last; empty before the first.
+	// run is the last printed run; empty before the first one.
 	run string
 }
 
-// openRemote finds the server and, where one is to be gone on with, the conversation.
+// openRemote connects to the server and finds the conversation of --continue.
 func (p *process) openRemote(ctx context.Context, cfg *conf.Config, in *conf.Invocation) (*remote, error) {
 	address := in.Flags["server"]
 	token, err := p.FindToken(cfg, in.Flags["token-file"], address)
@@ -53,7 +53,7 @@ func (p *process) openRemote(ctx context.Context, cfg *conf.Config, in *conf.Inv
 	r := &remote{client: c, timeout: cfg.Timeout, schema: cfg.Schema, simulated: func(model string) {
 		screen := p.NewScreen(p.Stderr, cfg.Color)
 		line := term.CleanLine(model) + " is a simulated model: its words follow a script, its tools are real, nothing is charged."
-		_, _ = p.Stderr.Write(append(screen.Paint(nil, term.Yellow, line), '\n')) // who cannot be told sees it in the summary
+		_, _ = p.Stderr.Write(append(screen.Paint(nil, term.Yellow, line), '\n')) // the summary repeats it
 	}}
 	r.limits = cfg.RemoteLimits()
 	if cfg.Values["model"].Source != "default" {
@@ -73,12 +73,11 @@ func (p *process) openRemote(ctx context.Context, cfg *conf.Config, in *conf.Inv
 		}
 	}
 	return nil, &event.Error{
-		Kind: event.ErrNotFound, Message: "the server keeps no such conversation", Hint: "leave --continue out to begin one",
+		Kind: event.ErrNotFound, Message: "the server has no such conversation", Hint: "leave --continue out to begin one",
 	}
 }
 
-// turn runs one input to its end. The error is that of the run, or of the output; the
-// summary has been shown in either case.
+// turn runs one input to its end and prints the summary. It returns the error of the run or of the output.
 func (r *remote) turn(ctx context.Context, input string, fresh bool) error {
 	ctx, release := r.ints.Guard(ctx)
 	defer release()
@@ -90,7 +89,7 @@ func (r *remote) turn(ctx context.Context, input string, fresh bool) error {
 	})
 }
 
-// retry continues the conversation's newest run, which failed, to its end.
+// retry continues the conversation's newest run, which failed.
 func (r *remote) retry(ctx context.Context) error {
 	ctx, release := r.ints.Guard(ctx)
 	defer release()
@@ -112,7 +111,7 @@ func (r *remote) retry(ctx context.Context) error {
 	})
 }
 
-// through shows one run to its end. begin asks for it.
+// through prints one run, which begin starts.
 func (r *remote) through(ctx context.Context, begin func(client.RunOptions) iter.Seq2[native.Frame, error]) error {
 	if r.timeout > 0 {
 		r.limits.Time = r.timeout
@@ -153,7 +152,7 @@ func (r *remote) through(ctx context.Context, begin func(client.RunOptions) iter
 	return err
 }
 
-// prepare makes the conversation, or begins a new session in it.
+// prepare creates the conversation, or begins a new session in it.
 func (r *remote) prepare(ctx context.Context, fresh bool) error {
 	if r.conv == "" {
 		c, err := r.client.Create(ctx, client.NewConversation{})
@@ -168,7 +167,7 @@ func (r *remote) prepare(ctx context.Context, fresh bool) error {
 	return nil
 }
 
-// follow shows a run's frames as the events that they came from.
+// follow prints the events of a run's frames.
 func (r *remote) follow(
 	ctx context.Context, t *translation, frames func(func(native.Frame, error) bool),
 ) (sum *printer.Summary, err error) {
@@ -196,7 +195,7 @@ func (r *remote) follow(
 	return sum, ctx.Err()
 }
 
-// answer asks the person what the run asks.
+// answer asks the user the run's questions.
 func (r *remote) answer(t *translation) func(context.Context, *native.Question) (any, error) {
 	return func(ctx context.Context, q *native.Question) (any, error) {
 		t.asked = event.Asked{
@@ -207,21 +206,21 @@ func (r *remote) answer(t *translation) func(context.Context, *native.Question) 
 	}
 }
 
-// leave cancels the run that nobody reads any more.
+// leave cancels a run without readers.
 func (r *remote) leave(run string) {
 	if run == "" {
 		return
 	}
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
-	_ = r.client.Cancel(ctx, r.conv, run) // it has ended, or the server is gone: there is nothing else to do
+	_ = r.client.Cancel(ctx, r.conv, run) // an error means that the run has ended or the server is gone
 }
 
-// translation turns the frames of a run back into events, for the printers.
+// translation converts the frames of a run to events, for the printers.
 type translation struct {
 	conv, run, agent string
 	simulated        bool
-	// message is an answer whose calls are still coming.
+	// message is an answer with incomplete calls.
 	message *event.Event
 	scopes  map[string]bool
 	calls   map[string]string
@@ -247,7 +246,7 @@ func (t *translation) event(p *native.Place, body event.Body) *event.Event {
 	return e
 }
 
-// events gives the events that stand behind a frame.
+// events returns the events of a frame.
 func (t *translation) events(f native.Frame) (list []*event.Event) {
 	if f == nil {
 		return nil
@@ -276,7 +275,7 @@ func (t *translation) events(f native.Frame) (list []*event.Event) {
 	case *native.Thinking:
 		add(&f.Place, &event.ThinkingDelta{Text: f.Text})
 	case *native.Snapshot:
-		// What was shown cannot be taken back on paper; what is new goes on from it.
+		// Printed text cannot be removed; new text continues after it.
 		if change.Replaced && change.Thinking == "" && !f.Truncated {
 			add(&f.Place, &event.AnswerReplaced{Text: change.Text})
 			break
@@ -301,7 +300,7 @@ func (t *translation) events(f native.Frame) (list []*event.Event) {
 	case *native.ToolUse:
 		t.calls[f.ToolUseID] = f.ToolName
 		if t.message != nil {
-			m := t.message.Body.(*event.AssistantMessage) //nolint:forcetypeassert // it was made so
+			m := t.message.Body.(*event.AssistantMessage) //nolint:forcetypeassert // message has this body
 			m.Content = append(m.Content, &event.ToolCall{ID: f.ToolUseID, Name: f.ToolName, Args: f.ToolInput, Fault: f.Fault})
 		}
 	case *native.ToolProgress:
@@ -349,7 +348,7 @@ func (t *translation) ended(end *native.End, err *native.Error) *event.RunEnded 
 	return b
 }
 
-// nanoOf is a cost in 1e-9 dollars; nil where it is not known.
+// nanoOf is a cost in 1e-9 US dollars; nil is unknown.
 func nanoOf(dollars *float64) *int64 {
 	if dollars == nil {
 		return nil
@@ -365,7 +364,7 @@ func usageOf(u *native.Usage) event.Usage {
 	}
 }
 
-// fill puts what a frame says into the turn's summary.
+// fill copies a frame's values into the summary.
 func (t *translation) fill(s *printer.Summary, f native.Frame) {
 	s.Run, s.Simulated = t.run, t.simulated
 	switch f := f.(type) {

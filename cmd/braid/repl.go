@@ -13,33 +13,29 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// talk is a conversation with an agent that is shown to a person, who answers
-// what its tools ask.
+// repl runs turns of a conversation, prints them, and asks the user the questions of tools.
 type repl struct {
 	agent *braid.Agent
 	conv  *braid.Conversation
 	show  printer.Printer
 	ask   *asker
 	ints  *term.Interrupts
-	// timeout bounds each stretch that the agent works for, not the time that
-	// a person takes to answer.
+	// timeout limits each stretch of work, without the time that the user takes to answer.
 	timeout time.Duration
-	// kept says that the conversation outlives the program.
+	// kept is set if the conversation outlives the program.
 	kept bool
-	// lost is the error of the output, and stop cancels what runs when there is one.
+	// lost is the error of the output; stop cancels the run then.
 	lost error
 	stop context.CancelFunc
 }
 
-// with lets an agent speak. What it does is printed by a hook over the stream, whoever
-// drives it.
+// with sets the agent, and adds a hook that prints its events.
 func (t *repl) with(agent *braid.Agent) *repl {
 	t.agent = agent.Use(braid.On(t.print))
 	return t
 }
 
-// print is the hook that prints. Where the output is gone there is nobody left to work for: the
-// run is cancelled.
+// print is that hook. It cancels the run if the output failed.
 func (t *repl) print(_ context.Context, e *braid.EventSent) error {
 	if t.lost == nil {
 		if t.lost = t.show.Event(&e.Event); t.lost != nil && t.stop != nil {
@@ -49,8 +45,7 @@ func (t *repl) print(_ context.Context, e *braid.EventSent) error {
 	return nil
 }
 
-// turn runs one input to its end. The error is that of the run, or of the
-// output; the summary has been shown in either case.
+// turn runs one input to its end and prints the summary. It returns the error of the run or of the output.
 func (t *repl) turn(ctx context.Context, input any, opts ...braid.RunOption) error {
 	ctx, release := t.ints.Guard(ctx)
 	defer release()
@@ -58,10 +53,10 @@ func (t *repl) turn(ctx context.Context, input any, opts ...braid.RunOption) err
 	return t.through(ctx, func(ctx context.Context) (*braid.Result, error) { return t.agent.Run(ctx, input, opts...) })
 }
 
-// drive is one call of the library that drives a run.
+// drive is a call of the library that executes a run.
 type drive func(context.Context) (*braid.Result, error)
 
-// goOn goes on with the conversation's open run.
+// goOn continues the conversation's open run.
 func (t *repl) goOn(ctx context.Context) (*braid.Result, error) {
 	return t.agent.Resume(ctx, t.conv, braid.For(conf.Tenant, ""))
 }
@@ -73,7 +68,7 @@ func (t *repl) retry(ctx context.Context) error {
 	return t.through(ctx, t.goOn)
 }
 
-// through drives a run from its first stretch to its end.
+// through executes a run with all its stretches.
 func (t *repl) through(ctx context.Context, first drive) error {
 	res, err := t.stretch(ctx, first)
 	for err == nil && res.Stop == event.StopQuestion && len(res.Questions) > 0 {
@@ -94,12 +89,12 @@ func (t *repl) through(ctx context.Context, first drive) error {
 	return err
 }
 
-// outputFailed is an error of the output: there is nobody left to tell.
+// outputFailed is an error of the output, which cannot be printed.
 type outputFailed struct{ err error }
 
 func (o outputFailed) Error() string { return o.err.Error() }
 
-// stretch shows one call of the library to its end.
+// stretch prints one call of the library.
 func (t *repl) stretch(ctx context.Context, drive drive) (*braid.Result, error) {
 	if t.timeout > 0 {
 		var cancel context.CancelFunc
@@ -115,7 +110,7 @@ func (t *repl) stretch(ctx context.Context, drive drive) (*braid.Result, error) 
 	return res, err
 }
 
-// answer asks the person every open question. Where nobody answers, the run is cancelled.
+// answer asks the user all open questions. Without a user it cancels the run.
 func (t *repl) answer(ctx context.Context, questions []braid.Question) error {
 	var held []said
 	for i := range questions {
@@ -133,7 +128,7 @@ func (t *repl) answer(ctx context.Context, questions []braid.Question) error {
 		if err == nil {
 			continue
 		}
-		// The run must not stay open: the next turn would wait behind it.
+		// An open run would block the next turn.
 		if cancelErr := t.abandon(ctx); cancelErr != nil {
 			err = errors.Join(err, cancelErr)
 		}
@@ -148,7 +143,7 @@ func (t *repl) answer(ctx context.Context, questions []braid.Question) error {
 	return nil
 }
 
-// abandon cancels the run that waits, and drives it to its end.
+// abandon cancels the waiting run and executes it to its end.
 func (t *repl) abandon(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
@@ -165,7 +160,7 @@ func (t *repl) abandon(ctx context.Context) error {
 	return err
 }
 
-// summary puts a turn's result together.
+// summary returns the summary of a turn.
 func (t *repl) summary(res *braid.Result, err error) *printer.Summary {
 	info := t.agent.Model().Info()
 	s := &printer.Summary{

@@ -12,8 +12,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// open lists the runs that earlier programs left open in the conversation, the
-// oldest first.
+// open lists the open runs of earlier programs in the conversation, the oldest first.
 func (pl *place) open(ctx context.Context) ([]journal.Run, error) {
 	if pl.before == nil {
 		return nil, nil
@@ -21,8 +20,7 @@ func (pl *place) open(ctx context.Context) ([]journal.Run, error) {
 	return openRuns(ctx, pl.store, pl.before.ID)
 }
 
-// finishOpen takes the open runs to their ends, one after another. What each has
-// done so far is shown again, so that the rest can be understood.
+// finishOpen finishes the open runs one after another. It first prints their events so far.
 func (t *repl) finishOpen(ctx context.Context, pl *place, ui *ui) error {
 	done := map[string]bool{}
 	for {
@@ -33,8 +31,8 @@ func (t *repl) finishOpen(ctx context.Context, pl *place, ui *ui) error {
 		run := open[0]
 		if done[run.ID] {
 			return &event.Error{
-				Kind: event.ErrConflict, Message: "the conversation's last run waits for something that cannot be answered here",
-				Hint: "braid show " + printer.ShortID(run.Conversation) + " tells what; begin another conversation meanwhile",
+				Kind: event.ErrConflict, Message: "the conversation's last run waits for an answer that cannot be given here",
+				Hint: "braid show " + printer.ShortID(run.Conversation) + " shows it; begin another conversation meanwhile",
 			}
 		}
 		done[run.ID] = true
@@ -47,19 +45,19 @@ func (t *repl) finishOpen(ctx context.Context, pl *place, ui *ui) error {
 	}
 }
 
-// finish takes one open run to its end.
+// finish finishes one open run.
 func (t *repl) finish(ctx context.Context, run journal.Run) error {
 	ctx, release := t.ints.Guard(ctx)
 	defer release()
 	if run.Status != event.RunQueued {
 		return t.through(ctx, t.goOn)
 	}
-	// Nothing of it is in the log yet, so only its ID leads to it.
+	// The log has no event of it, so the run is found by its ID.
 	return t.through(ctx, func(ctx context.Context) (*braid.Result, error) { return t.driveQueued(ctx, run.ID) })
 }
 
-// driveQueued drives a run that was admitted by its ID. How it ended is its error, as it is
-// of the library's Run.
+// driveQueued executes an admitted run by its ID. Its error is the error of the run, like that of the
+// library's Run.
 func (t *repl) driveQueued(ctx context.Context, run string) (*braid.Result, error) {
 	var failed *event.Error
 	res, err := t.agent.Drive(ctx, t.conv, run, braid.Work{Sink: func(e event.Event) {
@@ -73,7 +71,7 @@ func (t *repl) driveQueued(ctx context.Context, run string) (*braid.Result, erro
 	return res, err
 }
 
-// replay shows what the log has of a run.
+// replay prints the events of a run in the log.
 func (t *repl) replay(ctx context.Context, pl *place, run *journal.Run, ui *ui) error {
 	tail, err := pl.store.Tail(ctx, run.Conversation)
 	if err != nil {
@@ -98,7 +96,7 @@ func (t *repl) replay(ctx context.Context, pl *place, run *journal.Run, ui *ui) 
 	return nil
 }
 
-// placeWords say which conversation is gone on with.
+// placeWords names the continued conversation.
 func placeWords(c *journal.Summary, now time.Time) string {
 	turns := "1 turn"
 	if c.Turns != 1 {
@@ -108,7 +106,7 @@ func placeWords(c *journal.Summary, now time.Time) string {
 		term.CleanLine(printer.ShortID(c.ID)), turns, ago(now.Sub(c.Updated)))
 }
 
-// ago is how long something is past, in the largest unit that fits.
+// ago formats an age in its largest fitting unit.
 func ago(d time.Duration) string {
 	switch {
 	case d < time.Minute:

@@ -28,13 +28,13 @@ right behind --continue is an ID if a conversation's begins with it and it has
 			{Line: `braid run "What is 6 times 7?"`, Says: "ask; without a key a simulated model answers and says so"},
 			{Line: `braid run --model demo:tour "Show me what you can do."`, Says: "watch thinking, tools at once, a failure, a retry"},
 			{Line: `answer=$(braid run -q "What is 6 times 7?")`, Says: "the answer alone, for a script"},
-			{Line: `braid run "Sum this up:" - < notes.txt`, Says: "text from a file behind the prompt"},
-			{Line: `braid run --trace "…"`, Says: "why each cycle went on, what it cost"},
+			{Line: `braid run "Sum this up:" - < notes.txt`, Says: "a prompt followed by a file"},
+			{Line: `braid run --trace "…"`, Says: "the reason and the cost of each cycle"},
 			{Line: `braid run --json "…" | jq -r 'select(.kind=="result").text'`, Says: "events for a program, the result last"},
-			{Line: `yes | braid run "…"`, Says: "say yes to whatever a tool asks"},
-			{Line: `braid run --continue "And in dollars?"`, Says: "go on with the newest conversation"},
-			{Line: `braid run --continue`, Says: "finish what was interrupted"},
-			{Line: `braid run --record talk.jsonl "…"`, Says: "record what the model says; --replay talk.jsonl plays it again"},
+			{Line: `yes | braid run "…"`, Says: "answer yes to every question of a tool"},
+			{Line: `braid run --continue "And in dollars?"`, Says: "continue the newest conversation"},
+			{Line: `braid run --continue`, Says: "finish an interrupted run"},
+			{Line: `braid run --record talk.jsonl "…"`, Says: "record the model's answers; --replay talk.jsonl replays them"},
 			{Line: `braid run --server http://127.0.0.1:7421 "…"`, Says: "let a braid serve answer"},
 		},
 		Options: true,
@@ -138,7 +138,7 @@ func runOnce(ctx context.Context, p *process, in *conf.Invocation) error {
 	return rec.end(err, in.On("quiet"))
 }
 
-// runFar is the command against a server.
+// runFar is the command with --server.
 func (p *process) runFar(ctx context.Context, cfg *conf.Config, in *conf.Invocation) error {
 	prompt, fromStdin, err := p.readPrompt(in.Args)
 	if err != nil {
@@ -161,19 +161,18 @@ func (p *process) runFar(ctx context.Context, cfg *conf.Config, in *conf.Invocat
 	return r.turn(ctx, prompt, false)
 }
 
-// ui is how a command shows a conversation.
+// ui is the display of a command.
 type ui struct {
 	show   printer.Printer
 	screen term.Screen
 	out    *term.Output
-	// story is the printer where the story is told, nil otherwise.
+	// story is the transcript, or nil if another printer is used.
 	story *printer.Transcript
-	// asks is where questions are written: among the answer, unless a program
-	// reads that.
+	// asks receives questions: the output, unless a program reads it.
 	asks io.Writer
 }
 
-// newUI follows --json, --quiet and the options on output.
+// newUI returns the display for --json, --quiet and the options of output.
 func (p *process) newUI(cfg *conf.Config, in *conf.Invocation) *ui {
 	s := p.NewScreen(p.Stdout, cfg.Color)
 	out := term.NewOutput(p.Stdout)
@@ -195,11 +194,10 @@ func (p *process) newUI(cfg *conf.Config, in *conf.Invocation) *ui {
 	return u
 }
 
-// failed reports whether the output has been lost.
+// failed reports that the output failed.
 func (u *ui) failed() bool { return u.out.Err != nil }
 
-// lateLines opens a line reader when the first question comes: until then the
-// terminal stays as it is.
+// lateLines opens a line reader at the first question, and leaves the terminal unchanged before.
 type lateLines struct {
 	open  func() term.LineReader
 	lines term.LineReader
@@ -224,7 +222,7 @@ func (l *lateLines) Close() {
 	}
 }
 
-// nothingMore is a line reader whose input has been used up by the prompt.
+// nothingMore is the line reader after the prompt has used standard input.
 type nothingMore struct{}
 
 func (nothingMore) Line(context.Context, string, bool) (string, error) { return "", io.EOF }

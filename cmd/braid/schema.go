@@ -11,18 +11,18 @@ import (
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
-// maxSchema bounds a schema that is read from a file.
+// maxSchema is the maximum size of a schema in a file.
 const maxSchema = 1 << 20
 
-// schemaFlag asks for an answer in the form of a schema.
+// schemaFlag requests an answer in the form of a schema.
 func schemaFlag() conf.Flag {
 	return conf.Flag{
 		Name: "schema", Value: "FILE|JSON",
-		Help: "answer with JSON that keeps to this JSON schema: a file, or the schema itself, such as {\"type\":\"object\",…}",
+		Help: "answer with JSON for this JSON schema: a file, or the schema itself, such as {\"type\":\"object\",…}",
 	}
 }
 
-// schemaOf reads what the flag gives; nil where it is not there.
+// schemaOf reads the schema of the flag; nil is none.
 func schemaOf(in *conf.Invocation) (json.RawMessage, error) {
 	text, given := in.Flags["schema"]
 	if !given {
@@ -41,7 +41,7 @@ func schemaOf(in *conf.Invocation) (json.RawMessage, error) {
 	raw := json.RawMessage(text)
 	if err := strictjson.Check(raw, strictjson.DefaultDepth); err != nil {
 		return nil, &event.Error{
-			Kind: event.ErrInvalid, Message: "what --schema gives is no JSON: " + err.Error(), Err: err,
+			Kind: event.ErrInvalid, Message: "the value of --schema is not JSON: " + err.Error(), Err: err,
 			Hint: `give a JSON schema, such as {"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`,
 		}
 	}

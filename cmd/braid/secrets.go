@@ -12,22 +12,22 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// secretsEnv names the file with the keys that secrets are encrypted with.
+// secretsEnv is the variable with the path of the key file.
 const secretsEnv = conf.EnvPrefix + "SECRETS"
 
-// secretsFile is where the data folder keeps them where no other file is named.
+// secretsFile is the default key file, in the data folder.
 const secretsFile = "keys.json"
 
-// secretKeys are what the server encrypts providers' keys with. A file that somebody names must be
-// there. Servers that share a database all need the same one: where none is named they keep no
-// secrets, since what one of them had made by itself the others could not read.
+// secretKeys returns the keys that encrypt providers' keys. A named file must exist. Servers that share a
+// database need the same file: without a named one they store no secrets, because the others could not read
+// them.
 func (p *process) secretKeys(cfg *conf.Config, in *conf.Invocation, shared bool) (directory.Sealer, error) {
 	file, open := in.Flags["secrets"], keyset.Load
 	if file == "" {
 		file = p.Getenv(secretsEnv)
 	}
 	if file == "" && shared {
-		return nil, nil //nolint:nilnil // without keys no secrets are kept, and the directory says so
+		return nil, nil //nolint:nilnil // without keys the directory refuses secrets
 	}
 	if file == "" {
 		file, open = filepath.Join(cfg.Data, secretsFile), keyset.Open
@@ -39,8 +39,8 @@ func (p *process) secretKeys(cfg *conf.Config, in *conf.Invocation, shared bool)
 	return keys, nil
 }
 
-// checkedKeys are the keys of a server's secrets. A server whose database holds secrets that its keys do not
-// open was restored without its file of keys: it does not start, and no other file is made in its place.
+// checkedKeys returns the keys of a server's secrets. If they cannot decrypt the secrets in the database,
+// the server was restored without its key file: it then does not start, and creates no other file.
 func (p *process) checkedKeys(ctx context.Context, cfg *conf.Config, in *conf.Invocation, s *stores) (directory.Sealer, error) {
 	check := func(keys directory.Sealer) error {
 		people := directory.New(directory.Options{Database: s.database, Keys: keys})

@@ -34,9 +34,9 @@ refuses to while one of them is needed.
 Keep the file out of backups of the database: who has both can read every secret; who
 loses it can read none.`,
 		Examples: []conf.Example{
-			{Line: `braid secrets new /etc/braid/secret-keys.json`, Says: "make the file"},
-			{Line: `braid secrets rotate /etc/braid/secret-keys.json`, Says: "a new key for what is stored from now on"},
-			{Line: `braid secrets reencrypt --postgres env /etc/braid/secret-keys.json`, Says: "encrypt with it what was stored before"},
+			{Line: `braid secrets new /etc/braid/secret-keys.json`, Says: "create the file"},
+			{Line: `braid secrets rotate /etc/braid/secret-keys.json`, Says: "add a key for new secrets"},
+			{Line: `braid secrets reencrypt --postgres env /etc/braid/secret-keys.json`, Says: "encrypt the stored secrets with it"},
 			{Line: `braid secrets prune --postgres env /etc/braid/secret-keys.json`, Says: "remove the older keys"},
 		},
 		Options: true, Some: []string{"data"}, Flags: postgresFlags(),
@@ -49,7 +49,7 @@ func secrets(ctx context.Context, p *process, in *conf.Invocation) error {
 		"new": newSecrets, "rotate": rotateSecrets, "reencrypt": reencryptSecrets, "prune": pruneSecrets,
 	}
 	if len(in.Args) != 2 || do[in.Args[0]] == nil {
-		return term.Invalid("braid secrets new FILE; rotate, reencrypt and prune take the same", "braid secrets takes what to do, and the file")
+		return term.Invalid("braid secrets new FILE; rotate, reencrypt and prune take the same", "braid secrets needs an action and a file")
 	}
 	says, err := do[in.Args[0]](ctx, p, in, in.Args[1])
 	if err != nil {
@@ -62,7 +62,7 @@ func secrets(ctx context.Context, p *process, in *conf.Invocation) error {
 func newSecrets(_ context.Context, _ *process, _ *conf.Invocation, file string) (string, error) {
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
 		return "", &event.Error{
-			Kind: event.ErrConflict, Message: "there is such a file already", Hint: "name another one; braid secrets rotate adds a key to it",
+			Kind: event.ErrConflict, Message: "the file exists already", Hint: "name another one; braid secrets rotate adds a key to it",
 		}
 	}
 	_, err := keyset.Open(file)
@@ -116,7 +116,8 @@ func pruneSecrets(ctx context.Context, p *process, in *conf.Invocation, file str
 	return fmt.Sprintf("%d older keys are gone; %d secrets are encrypted with the one that is left\n", gone, old.Current), err
 }
 
-// storedSecrets opens what servers keep secret: in the database that the flags name, or else in the data folder.
+// storedSecrets opens the database with the servers' secrets: that of the flags, or that of the data
+// folder.
 func (p *process) storedSecrets(
 	ctx context.Context, in *conf.Invocation, file string,
 ) (people *directory.Directory, done func() error, err error) {

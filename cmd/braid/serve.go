@@ -48,7 +48,7 @@ may ask each of them, and the runs of one that dies are taken over by the others
 GET /openapi.json describes the API.`,
 		Examples: []conf.Example{
 			{Line: `braid serve`, Says: "serve on " + conf.DefaultAddr},
-			{Line: `braid serve --addr 127.0.0.1:0 --data ./data`, Says: "on a free port, with a folder of its own"},
+			{Line: `braid serve --addr 127.0.0.1:0 --data ./data`, Says: "on a free port, with its own folder"},
 			{Line: `braid serve --addr unix:/run/braid/braid.sock`, Says: "on a socket that only this user can reach"},
 			{Line: `braid serve --postgres postgres://braid_server@db/braid`, Says: "one of several servers on a database"},
 			{Line: `braid serve --mcp mcp.json`, Says: "with the tools of MCP servers"},
@@ -72,25 +72,25 @@ GET /openapi.json describes the API.`,
 			{Name: "token-file", Value: "FILE", Help: "file with the operator's token, for several servers; else the data folder keeps one"},
 			{
 				Name: "secrets", Value: "FILE",
-				Help: "file with what providers' keys are encrypted with, for several servers (" + secretsEnv + "; else the data folder keeps one)",
+				Help: "file with the keys that encrypt providers' keys, for several servers (" + secretsEnv + "; else the data folder keeps one)",
 			},
-			{Name: "addr", Value: "ADDR", Help: "where to answer: HOST:PORT, port 0 is a free one, or unix:PATH (" + conf.DefaultAddr + ")"},
-			{Name: "base-path", Value: "PATH", Help: "path below which everything is, such as /braid, behind a proxy with others"},
-			{Name: "tls-cert", Value: "FILE", Help: "answer over HTTPS with the certificate in this file (PEM, with its chain)"},
-			{Name: "tls-key", Value: "FILE", Help: "its private key; both files are read again when they change"},
-			{Name: "host", Value: "LIST", Help: "names under which the server may be asked, beside those of this machine"},
-			{Name: "origin", Value: "LIST", Help: "sites whose pages may ask, such as https://chat.example"},
-			{Name: "titles", Value: "FROM", Help: "what titles are from: model, which asks a light one, or words, the first that were said (model)"},
-			{Name: "agui", Help: "answer user interfaces that speak AG-UI, too: POST /agui"},
-			{Name: "run-time", Value: "TIME", Help: "longest active time of one run (5m)"},
-			{Name: "chat", Help: "open a chat against the server, and end it with that; the log goes to serve.log in the data folder"},
+			{Name: "addr", Value: "ADDR", Help: "address: HOST:PORT, with port 0 for a free one, or unix:PATH (" + conf.DefaultAddr + ")"},
+			{Name: "base-path", Value: "PATH", Help: "prefix of all paths, such as /braid, behind a shared proxy"},
+			{Name: "tls-cert", Value: "FILE", Help: "serve HTTPS with the certificate in this file (PEM, with its chain)"},
+			{Name: "tls-key", Value: "FILE", Help: "private key of the certificate; both files are reloaded when they change"},
+			{Name: "host", Value: "LIST", Help: "additional host names of the server, besides those of this machine"},
+			{Name: "origin", Value: "LIST", Help: "sites whose pages may send requests, such as https://chat.example"},
+			{Name: "titles", Value: "FROM", Help: "source of titles: model asks a small model, words takes the first words of the user (model)"},
+			{Name: "agui", Help: "also serve the AG-UI protocol: POST /agui"},
+			{Name: "run-time", Value: "TIME", Help: "maximum active time of one run (5m)"},
+			{Name: "chat", Help: "open a chat with the server, and stop the server with the chat; the log goes to serve.log in the data folder"},
 			{Name: "log", Value: "FORM", Help: "the log on standard error: text, json or none; text on a terminal, else json"},
 		}...), agentcoreFlags...),
 		Run: func(ctx context.Context, in *conf.Invocation) error { return runServer(ctx, p, in) },
 	}
 }
 
-// runServer is the command.
+// runServer executes the command.
 func runServer(ctx context.Context, p *process, in *conf.Invocation) error {
 	if err := in.NoArguments(); err != nil {
 		return err
@@ -128,7 +128,7 @@ func runServer(ctx context.Context, p *process, in *conf.Invocation) error {
 	return h.serve(ctx, listener)
 }
 
-// serveChat serves, and talks to itself over HTTP as any other client would.
+// serveChat starts the server, and chats with it over HTTP like any other client.
 func (p *process) serveChat(ctx context.Context, cfg *conf.Config, in *conf.Invocation) error {
 	if err := checkFolder(cfg.Data); err != nil {
 		return err
@@ -150,7 +150,7 @@ func (p *process) serveChat(ctx context.Context, cfg *conf.Config, in *conf.Invo
 	}
 	addr := in.Flags["addr"]
 	if addr == "" {
-		addr = "127.0.0.1:0" // a server may be at work on the usual port
+		addr = "127.0.0.1:0" // another server may use the usual port
 	}
 	listener, err := listen(ctx, addr)
 	if err != nil {
@@ -169,7 +169,7 @@ func (p *process) serveChat(ctx context.Context, cfg *conf.Config, in *conf.Invo
 	return errors.Join(err, <-served)
 }
 
-// afterChat says how to go on with the conversation once the server has ended with its chat.
+// afterChat returns the command that continues the conversation after the server has ended with its chat.
 func afterChat(in *conf.Invocation) string {
 	folder := ""
 	if dir := in.Options["data"]; dir != "" {
@@ -179,22 +179,22 @@ func afterChat(in *conf.Invocation) string {
 		" --server http://" + conf.DefaultAddr + " --continue, go on from here"
 }
 
-// house is what a server holds open.
+// instance is a running server with its resources.
 type instance struct {
 	*serve.Server
 
 	stores *stores
-	// base is the path below which it answers.
+	// base is the prefix of its paths.
 	base string
 	tls  *tls.Config
-	// tokenIn is the file that the token was read from; empty where the server has just made it.
+	// tokenIn is the file with the token; empty if the server has just created the token.
 	tokenIn string
 	agents  *agentFactory
-	// agentcore is what is told of AgentCore's doors; trusts says that they ask for no
-	// credential, page that there is one for people.
+	// agentcore describes AgentCore's addresses in the greeting. trusts is set if they need no credential,
+	// page if they have a page for browsers.
 	agentcore    []string
 	trusts, page bool
-	// undo closes in the reverse order of opening.
+	// undo releases the resources in reverse order.
 	undo []func() error
 }
 
@@ -207,20 +207,20 @@ func (h *instance) close() error {
 	return errors.Join(errs...)
 }
 
-// memory plans with so many bytes. It leaves the collector's limit alone if the user has set one.
+// memory divides the given bytes. It keeps the collector's limit if the user has set one.
 func (p *process) memory(bytes int64) *service.Memory {
 	m := service.NewMemory(bytes)
 	m.Collect(p.Getenv("GOMEMLIMIT") == "")
 	return m
 }
 
-// openInstance opens the data folder and puts the service together. Nothing runs yet.
+// openInstance opens the data folder and builds the service. No run starts yet.
 func (p *process) openInstance(ctx context.Context, cfg *conf.Config, in *conf.Invocation, log *slog.Logger) (_ *instance, err error) {
 	p.doubt = func(w models.Warning) { log.Warn(w.Text, "model", w.Model, "next", w.Next) }
 	h := &instance{base: strings.TrimSuffix(in.Flags["base-path"], "/")}
 	defer func() {
 		if err != nil {
-			_ = h.close() // the first error is the one that matters
+			_ = h.close() // the first error counts
 		}
 	}()
 	o := serve.Options{Log: log, APIOnly: !in.On("agentcore"), AGUI: in.On("agui"), Metrics: server.NewMetrics(readBuild().Version)}
@@ -283,7 +283,7 @@ func (p *process) openInstance(ctx context.Context, cfg *conf.Config, in *conf.I
 	return h, nil
 }
 
-// serviceOptions say how runs are executed.
+// serviceOptions sets how runs are executed.
 func (p *process) serviceOptions(cfg *conf.Config, in *conf.Invocation, a *agentFactory, o *service.Options) error {
 	o.ForgetTenant, o.Instructions, o.Memory = a.forgetTenant, cfg.Instructions, p.memory(cfg.Memory)
 	o.LostDrivers, o.FailedRuns = conf.OrNever(cfg.LostDrivers), directory.FailedRuns(cfg.FailedRuns)
@@ -293,12 +293,12 @@ func (p *process) serviceOptions(cfg *conf.Config, in *conf.Invocation, a *agent
 		o.OpenModel = a.OpenModel
 	case "words":
 	default:
-		return term.Invalid("choose model or words", "--titles: %q gives no titles", term.Fit(from, 40))
+		return term.Invalid("choose model or words", "--titles: %q is not a source of titles", term.Fit(from, 40))
 	}
 	return nil
 }
 
-// quotaOf is the default for tenants that have none of their own.
+// quotaOf returns the default limits of tenants.
 func quotaOf(s *conf.Settings) directory.Quota {
 	running, queued, cost := int64(s.TenantRunning), int64(s.TenantQueued), pricing.NanoUSD(s.TenantCost)
 	return directory.Quota{
@@ -307,17 +307,17 @@ func quotaOf(s *conf.Settings) directory.Quota {
 	}
 }
 
-// serve drives and answers until ctx ends, and then hands everything back.
+// serve executes runs and serves requests until ctx ends, and then drains.
 func (h *instance) serve(ctx context.Context, listener net.Listener) error {
 	if runtime.GOMAXPROCS(0) == 1 {
-		// While one goroutine waits for the disk the others are to go on: on a single
-		// core first events take six times as long otherwise, when many runs begin.
+		// Other goroutines must run while one waits for the disk: on a single core, first events otherwise
+		// take six times as long when many runs begin.
 		runtime.GOMAXPROCS(2)
 	}
 	return errors.Join(h.Serve(ctx, listener), h.close())
 }
 
-// address is where the server answers, as a client takes it.
+// address is the server's address in the form for clients.
 func (h *instance) address(l net.Listener) string {
 	switch s, ok := l.(*socket); {
 	case ok && h.base == "":
@@ -331,7 +331,8 @@ func (h *instance) address(l net.Listener) string {
 	}
 }
 
-// warnClear says that tokens and conversations go in clear, where others than this machine can reach the server without TLS.
+// warnClear warns that tokens and conversations are not encrypted, if other machines can reach the server
+// without TLS.
 func (h *instance) warnClear(l net.Listener, log *slog.Logger) {
 	addr, ok := l.Addr().(*net.TCPAddr)
 	if !ok || addr.IP.IsLoopback() || h.tls != nil || h.trusts {
@@ -341,12 +342,12 @@ func (h *instance) warnClear(l net.Listener, log *slog.Logger) {
 		"give it --tls-cert and --tls-key, or put a proxy with TLS before it", "addr", l.Addr().String())
 }
 
-// greet tells where the server answers and what it asks for: the one thing on
-// standard output, so that a program can read it.
+// greet prints the server's addresses and its token. Nothing else is printed on standard output, so that a
+// program can read it.
 func (h *instance) greet(p *process, cfg *conf.Config, url string) error {
 	info := h.agents.info
 	asks, page := "  token  "+h.Token().Reveal(), url+"/#token="+h.Token().Reveal()
-	if h.tokenIn != "" { // somebody has it: a log must not have it, too
+	if h.tokenIn != "" { // the operator has it, so keep it out of logs
 		asks, page = "  token  in "+term.CleanLine(h.tokenIn), url+"/"
 	}
 	if h.trusts {
@@ -373,8 +374,8 @@ func (h *instance) greet(p *process, cfg *conf.Config, url string) error {
 	return term.OutputError(err)
 }
 
-// serverToken is the operator's token: the one in a file that is named, as servers that
-// share a database have it, or the data folder's own. from is the file that had it; empty where the server has made it.
+// serverToken returns the operator's token: from a named file, which servers with a shared database need,
+// or from the data folder. from is the file; empty if the token is new.
 func (p *process) serverToken(cfg *conf.Config, in *conf.Invocation) (token secret.Secret, from string, err error) {
 	file := in.Flags["token-file"]
 	if file == "" {
@@ -396,8 +397,8 @@ func (p *process) serverToken(cfg *conf.Config, in *conf.Invocation) (token secr
 	return t, file, nil
 }
 
-// keepToken reads the token, or makes one, of which from is empty: it stays the same when the server is
-// started again, so that its readers come back.
+// keepToken reads or creates the token; from is empty for a new one. The token survives a restart, so that
+// clients can reconnect.
 func keepToken(file string) (token secret.Secret, from string, err error) {
 	fault := func(message string, err error) error {
 		return &event.Error{
@@ -427,7 +428,7 @@ func keepToken(file string) (token secret.Secret, from string, err error) {
 	return secret.New(text), "", nil
 }
 
-// writeNew writes a file that is not there. A link that another user has put there is not written through.
+// writeNew writes a new file. It does not follow a link of another user.
 func writeNew(file, text string) error {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -437,7 +438,7 @@ func writeNew(file, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// serverLog is the log on standard error.
+// serverLog returns the log on standard error.
 func (p *process) serverLog(form string) (*slog.Logger, error) {
 	if form == "" {
 		form = "json"
@@ -453,8 +454,8 @@ func (p *process) serverLog(form string) (*slog.Logger, error) {
 	case "none":
 		return slog.New(slog.DiscardHandler), nil
 	}
-	return nil, term.Invalid("choose text, json or none", "--log: %q is no form of a log", term.Fit(form, 40))
+	return nil, term.Invalid("choose text, json or none", "--log: %q is not a format of logs", term.Fit(form, 40))
 }
 
-// detected is the server's own model.
+// detected returns the server's own model.
 func (p *process) detected(ref string) string { return models.Detect(p.Getenv, ref).Model }

@@ -15,22 +15,22 @@ import (
 	"github.com/braidrun/braid/service/database"
 )
 
-// serviceFile is the service's own database in the data folder.
+// serviceFile is the name of the service's database in the data folder.
 const serviceFile = "service.db"
 
-// stores are where a server keeps things: two files in the data folder, for one process,
-// or a PostgreSQL database, for many.
+// stores holds a server's databases: two files in the data folder, for one process, or a PostgreSQL
+// database, for many.
 type stores struct {
 	journal interface {
 		journal.Journal
 		Close() error
 	}
 	database *database.DB
-	// shared says that other processes may work on the same.
+	// shared is set if other processes may use the same database.
 	shared bool
 }
 
-// where says it to people.
+// where describes the location for users.
 func (s *stores) where(cfg *conf.Config) string {
 	if s.shared {
 		return "PostgreSQL; token and files in " + cfg.Data
@@ -38,7 +38,7 @@ func (s *stores) where(cfg *conf.Config) string {
 	return cfg.Data
 }
 
-// serve is the same for the server, which closes none of it.
+// serve returns the stores for the server, which does not close them.
 func (s *stores) serve() serve.Store {
 	var pools map[string]func() server.Pool
 	if far, ok := s.journal.(*postgres.Store); ok {
@@ -47,7 +47,7 @@ func (s *stores) serve() serve.Store {
 	return serve.Opened(s.journal, s.database, s.shared, pools)
 }
 
-// close closes what is open.
+// close closes the open databases.
 func (s *stores) close() error {
 	var errs []error
 	if s.database != nil {
@@ -59,7 +59,7 @@ func (s *stores) close() error {
 	return errors.Join(errs...)
 }
 
-// openStores opens them, and leaves nothing open where one of them cannot be.
+// openStores opens the databases. After an error none stays open.
 func (p *process) openStores(ctx context.Context, cfg *conf.Config, in *conf.Invocation) (_ *stores, err error) {
 	address, err := p.postgresAddress(in, true)
 	if err != nil {
@@ -68,7 +68,7 @@ func (p *process) openStores(ctx context.Context, cfg *conf.Config, in *conf.Inv
 	s := &stores{shared: !address.Empty()}
 	defer func() {
 		if err != nil {
-			_ = s.close() // the first error is the one that matters
+			_ = s.close() // the first error counts
 		}
 	}()
 	if s.shared {

@@ -33,14 +33,14 @@ no process works on the one that is. Ctrl-C ends it sooner. What a model is
 still saying is not in the log yet: it comes when it is whole.`,
 		Examples: []conf.Example{
 			{Line: "braid show", Says: "the newest conversation"},
-			{Line: "braid show k7f2m9 | grep -i doubt", Says: "has anything been left in doubt?"},
-			{Line: "braid show --follow", Says: "watch what another braid is doing"},
+			{Line: "braid show k7f2m9 | grep -i doubt", Says: "find calls with an unknown outcome"},
+			{Line: "braid show --follow", Says: "watch another braid"},
 			{Line: `braid show --json | jq -r 'select(.kind=="step_ended") | .outcome'`, Says: "events for a program, as package event writes them"},
 		},
 		Options: true, Some: []string{"data", "color", "thinking"},
 		Flags: append([]conf.Flag{
 			{Name: "json", Help: "write each event as JSON on a line, exactly as package event writes it"},
-			{Name: "follow", Short: "f", Help: "go on with events as they are committed, until no run is open"},
+			{Name: "follow", Short: "f", Help: "continue with new events until no run is open"},
 		}, archivePostgresFlags()...),
 		Run: func(ctx context.Context, in *conf.Invocation) error { return show(ctx, p, in) },
 	}
@@ -53,7 +53,7 @@ func show(ctx context.Context, p *process, in *conf.Invocation) error {
 	case 1:
 		word = in.Args[0]
 	default:
-		return term.Invalid("show one after another", "braid show takes one ID")
+		return term.Invalid("show one conversation at a time", "braid show takes one ID")
 	}
 	cfg, err := p.Config(in)
 	if err != nil {
@@ -95,10 +95,10 @@ func show(ctx context.Context, p *process, in *conf.Invocation) error {
 	return w.follow(ctx)
 }
 
-// eventPrinter shows committed events.
+// eventPrinter prints committed events.
 type eventPrinter interface{ Event(*event.Event) error }
 
-// watch reads one conversation's log and shows it.
+// watch reads and prints the log of one conversation.
 type watch struct {
 	p       *process
 	archive archive
@@ -106,17 +106,16 @@ type watch struct {
 	folder  string
 	out     *term.Output
 	events  eventPrinter
-	// line is the timeline, nil where a program reads.
+	// line is the timeline, or nil for JSON.
 	line *printer.Timeline
-	// last is the Seq of the last event that has been shown, there that of the last
-	// one that must be there.
+	// last is the Seq of the last printed event, there the Seq up to which the log must be complete.
 	last, there int64
 }
 
-// watchPage is how many events are read and written at a time.
+// watchPage is the number of events per read.
 const watchPage = 256
 
-// catchUp shows what is committed. It tells whether there was anything new.
+// catchUp prints new events. It reports whether there were any.
 func (w *watch) catchUp(ctx context.Context) (more bool, err error) {
 	for {
 		events, err := w.archive.Read(ctx, w.id, w.last, watchPage)
@@ -149,8 +148,8 @@ func (w *watch) catchUp(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// redactions looks ahead for what is not to be shown. first are the first events,
-// which the rest of the log is read behind.
+// redactions collects the redactions in the log before anything is printed. first are the first events; it
+// reads the rest after them.
 func (w *watch) redactions(ctx context.Context, first []*event.Event) error {
 	events := first
 	for {
@@ -169,14 +168,13 @@ func (w *watch) redactions(ctx context.Context, first []*event.Event) error {
 	}
 }
 
-// pollEvery is how often the log is looked at for more.
+// pollEvery is the interval of reads of a growing log.
 const pollEvery = 150 * time.Millisecond
 
-// follow shows the log as it grows.
+// follow prints the log as it grows.
 func (w *watch) follow(ctx context.Context) error {
 	for {
-		// Whether anybody works there is asked first: what they then still
-		// committed is read after it.
+		// Check for a working process before the read, so that the read includes its last events.
 		working := isWorking(w.folder)
 		more, err := w.catchUp(ctx)
 		if err != nil && ctx.Err() == nil {
@@ -199,7 +197,7 @@ func (w *watch) follow(ctx context.Context) error {
 	}
 }
 
-// closing says under a timeline how an open run stands.
+// closing prints the state of an open run after a timeline.
 func (w *watch) closing(ctx context.Context) error {
 	if w.line == nil {
 		return nil
@@ -218,7 +216,7 @@ func isWorking(folder string) bool {
 	return working
 }
 
-// openRuns lists the runs of a conversation that have not ended, the oldest first.
+// openRuns lists the open runs of a conversation, the oldest first.
 func openRuns(ctx context.Context, list listing, conversation string) ([]journal.Run, error) {
 	runs, err := list.Runs(ctx, conversation, 0, 0)
 	if err != nil {
@@ -227,15 +225,15 @@ func openRuns(ctx context.Context, list listing, conversation string) ([]journal
 	var open []journal.Run
 	for i := range runs {
 		switch runs[i].Status {
-		case event.RunQueued, event.RunRunning, event.RunWaiting: // and not what somebody wrote by hand
+		case event.RunQueued, event.RunRunning, event.RunWaiting: // unknown statuses count as ended
 			open = append(open, runs[i])
 		}
 	}
 	return open, nil
 }
 
-// eventLines writes events as they are: one JSON text a line, byte for byte what
-// package event writes. On a terminal alone, what would act on it is escaped.
+// eventLines prints one JSON object per line, byte for byte as package event writes it. On a terminal it
+// escapes control characters.
 type eventLines struct {
 	out   *term.Output
 	clean bool

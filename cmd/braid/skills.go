@@ -8,8 +8,8 @@ import (
 	"github.com/braidrun/braid/skill"
 )
 
-// loadSkills reads the folders that the option names. One that cannot be read is an
-// error, because it was asked for; a skill in it that cannot be read is told.
+// loadSkills reads the folders of the option. A folder that cannot be read is an error. A skill that cannot
+// be read is a warning.
 func loadSkills(s *conf.Settings, warn func(skill.Problem)) (*skill.Set, error) {
 	set, problems := skill.Load(s.Skills...)
 	for _, p := range problems {

@@ -21,37 +21,36 @@ import (
 	"github.com/braidrun/braid/service/agents"
 )
 
-// place is where a command's conversation stands.
+// place is the storage of a command's conversation.
 type place struct {
 	conv *braid.Conversation
-	// store is nil where nothing is kept.
+	// store is nil if nothing is kept.
 	store *sqlite.Store
-	// before is what the store says of a conversation that is gone on with.
+	// before is the stored summary of a continued conversation.
 	before *journal.Summary
 	// scratch is the folder for the conversation's files; empty is a temporary one.
 	scratch string
-	// close gives the folder back.
+	// close releases the folder.
 	close func()
 }
 
-// continueFlag goes on with a conversation that is kept.
+// continueFlag continues a stored conversation.
 func continueFlag() conf.Flag {
 	return conf.Flag{
 		Name: "continue", Short: "c", Value: "ID", Optional: true,
-		Help: "go on with a conversation: the newest one, or the one whose ID begins so (braid conversations)",
+		Help: "continue a conversation: the newest one, or the one whose ID begins with this (braid conversations)",
 	}
 }
 
-// sureID is from how many characters on a word behind --continue that begins a
-// conversation's ID is that ID, where it could be the beginning of a prompt as well.
+// sureID is the length from which a word after --continue is an ID, if it is the beginning of one, although
+// it could begin a prompt.
 const sureID = 6
 
-// takePlace finds the place of the command's conversation: the one to go on with, a
-// new one in the data folder, or memory.
+// takePlace opens the storage of the command's conversation: the one to continue, a new one in the data
+// folder, or memory.
 //
-// Where nobody chose the folder, not being able to write there is no reason not to
-// answer: it is told, and nothing is kept. Another process's being at work
-// there is none either.
+// If the default folder cannot be written, or another process uses it, the command prints a warning,
+// answers, and keeps nothing.
 func (p *process) takePlace(ctx context.Context, cfg *conf.Config, in *conf.Invocation) (*place, error) {
 	id, goesOn := in.Flags["continue"]
 	if cfg.Ephemeral {
@@ -74,7 +73,7 @@ func (p *process) takePlace(ctx context.Context, cfg *conf.Config, in *conf.Invo
 	}
 	pl := &place{store: store}
 	pl.close = p.onExit(func() {
-		if pl.scratch != "" { // what nothing was put into need not stay
+		if pl.scratch != "" { // remove it if it is empty
 			_ = os.Remove(pl.scratch)
 			_ = os.Remove(filepath.Dir(pl.scratch))
 		}
@@ -95,12 +94,12 @@ func (p *process) takePlace(ctx context.Context, cfg *conf.Config, in *conf.Invo
 
 func inMemory() *place { return &place{conv: braid.NewConversation(), close: func() {}} }
 
-// newConversationID is a name to type the beginning of. It must not be that of
-// another conversation anywhere: the idempotency keys of tool calls begin with it.
+// newConversationID returns a new ID, of which users type the beginning. It must be unique everywhere: the
+// idempotency keys of tool calls begin with it.
 func newConversationID() string { return strings.ToLower(rand.Text()[:16]) }
 
-// findPlace finds the conversation that --continue is about. A word right behind it
-// is its ID where the command takes nothing else, or where there is one that begins so.
+// findPlace finds the conversation of --continue. A word after the flag is its ID if the command takes no
+// prompt, or if a conversation's ID begins with it.
 func findPlace(ctx context.Context, in *conf.Invocation, list listing, id string) (*journal.Summary, error) {
 	at, bare := in.Behind["continue"]
 	if !bare || at >= len(in.Args) {
@@ -118,7 +117,7 @@ func findPlace(ctx context.Context, in *conf.Invocation, list listing, id string
 	return found, err
 }
 
-// openStore takes the data folder for this process.
+// openStore opens the data folder for this process alone.
 func (p *process) openStore(cfg *conf.Config) (*sqlite.Store, error) {
 	if err := checkFolder(cfg.Data); err != nil {
 		return nil, err
@@ -130,8 +129,7 @@ func (p *process) openStore(cfg *conf.Config) (*sqlite.Store, error) {
 	return store, storeError(p.spaceError(err, cfg.Data))
 }
 
-// spaceError looks behind an error of the disk: SQLite has no word of its own for a
-// full one in every place.
+// spaceError detects a full disk after an error: SQLite does not always report it as such.
 func (p *process) spaceError(err error, dir string) error {
 	const needed = 256 << 10 // for the files that SQLite shares with other processes, and more
 	if term.KindOf(err) != event.ErrUnavailable {
@@ -143,7 +141,7 @@ func (p *process) spaceError(err error, dir string) error {
 	return &event.Error{Kind: event.ErrStorageFull, Message: "there is no space left for the journal", Err: err}
 }
 
-// archiveOf opens the archive that the flags name: a database, or the data folder.
+// archiveOf opens the archive of the flags: a database, or the data folder.
 func (p *process) archiveOf(ctx context.Context, cfg *conf.Config, in *conf.Invocation) (archive, error) {
 	address, err := p.postgresAddress(in, false)
 	switch {
@@ -155,14 +153,14 @@ func (p *process) archiveOf(ctx context.Context, cfg *conf.Config, in *conf.Invo
 	return p.openArchive(cfg)
 }
 
-// openArchive opens the data folder to read in it, whoever is at work there.
+// openArchive opens the data folder for reading, also while another process uses it.
 func (p *process) openArchive(cfg *conf.Config) (archive, error) {
 	if err := checkFolder(cfg.Data); err != nil {
 		return nil, err
 	}
 	a, err := sqlite.View(cfg.Data)
 	if term.KindOf(err) == event.ErrUnsupported {
-		// An older version wrote it: opening brings it up to date.
+		// An older version of braid wrote it: opening it for writing updates it.
 		var s *sqlite.Store
 		if s, err = sqlite.Open(cfg.Data, sqlite.Options{}); err == nil {
 			if err = s.Close(); err == nil {
@@ -176,7 +174,7 @@ func (p *process) openArchive(cfg *conf.Config) (archive, error) {
 	return a, nil
 }
 
-// checkFolder refuses what can be no folder, however long one waits.
+// checkFolder refuses a path that cannot become a folder.
 func checkFolder(dir string) error {
 	if dir == "" {
 		return &event.Error{
@@ -190,8 +188,8 @@ func checkFolder(dir string) error {
 	return nil
 }
 
-// storeError says what a store says in the command's words: without the name of an
-// operation that nobody here has called, and with what can be done about a folder.
+// storeError adapts an error of a store for users: without the operation's name, and with a hint about the
+// folder.
 func storeError(err error) error {
 	e, ok := errors.AsType[*event.Error](err)
 	if !ok {
@@ -214,5 +212,5 @@ func storeError(err error) error {
 	return &told
 }
 
-// whichFolder ends a hint: messages name no paths.
+// whichFolder ends a hint, because messages contain no paths.
 const whichFolder = "; braid doctor names this one"

@@ -14,19 +14,19 @@ import (
 	"github.com/braidrun/braid/telemetry/otlp"
 )
 
-// flushTimeout is how long a program that ends tries to send the last of its telemetry.
+// flushTimeout is the maximum time for sending the last telemetry at the end of the program.
 const flushTimeout = 5 * time.Second
 
-// observer is the telemetry of the program: nothing, unless the variables OTEL_… ask for it.
+// observer is the program's telemetry. It does nothing unless variables OTEL_… enable it.
 type observer struct {
 	out  *otlp.Output
 	part braid.Part
-	// failed says that something could not be sent.
+	// failed is set after a failed export.
 	failed atomic.Bool
 }
 
-// openTelemetry sets telemetry up as the environment says. note is told once where something
-// cannot be sent; it must be safe for concurrent use.
+// openTelemetry configures telemetry from the environment. It calls note once after a failed export; note
+// must be safe for concurrent use.
 func openTelemetry(ctx context.Context, note func(error)) (*observer, error) {
 	t := &observer{}
 	var err error
@@ -43,7 +43,7 @@ func openTelemetry(ctx context.Context, note func(error)) (*observer, error) {
 	return t, err
 }
 
-// parts are what an agent is given to be told of.
+// parts returns the agent's parts that record telemetry.
 func (t *observer) parts() []braid.Part {
 	if t.part == nil {
 		return nil
@@ -51,7 +51,7 @@ func (t *observer) parts() []braid.Part {
 	return []braid.Part{t.part}
 }
 
-// words say what is sent; "" for nothing.
+// words describes the exported data; "" for none.
 func (t *observer) words() string {
 	if t.out == nil {
 		return ""
@@ -59,7 +59,7 @@ func (t *observer) words() string {
 	return strings.Join(t.out.Sends(), ", ")
 }
 
-// close sends what is left.
+// close sends the remaining data.
 func (t *observer) close() {
 	ctx, stop := context.WithTimeout(context.Background(), flushTimeout)
 	defer stop()
@@ -68,7 +68,7 @@ func (t *observer) close() {
 	}
 }
 
-// tells opens the telemetry of a command that talks to a person.
+// tells opens the telemetry of an interactive command.
 func (p *process) tells() (*observer, error) {
 	return openTelemetry(context.Background(), func(error) {
 		fmt.Fprintln(p.Stderr, "braid: telemetry could not be sent (look at the variables OTEL_EXPORTER_OTLP_…, or set OTEL_SDK_DISABLED=true)")

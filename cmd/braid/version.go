@@ -10,11 +10,11 @@ import (
 	"github.com/braidrun/braid/cmd/braid/internal/conf"
 )
 
-// build is what the binary knows about itself.
+// build describes the binary.
 type build struct {
-	// Version is that of the module, "(devel)" where it was built from a checkout.
+	// Version is the version of the module, "(devel)" for a build from a checkout.
 	Version string `json:"version"`
-	// Commit and Time are those of the source; Modified means that it was changed since.
+	// Commit and Time are those of the source; Modified is set if the checkout had changes.
 	Commit   string `json:"commit,omitempty"`
 	Time     string `json:"time,omitempty"`
 	Modified bool   `json:"modified,omitempty"`
@@ -44,7 +44,7 @@ func readBuild() build {
 	return b
 }
 
-// String is one line for people.
+// String returns one line for users.
 func (b build) String() string {
 	s := "braid " + b.Version
 	if b.Commit != "" {

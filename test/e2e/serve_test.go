@@ -277,7 +277,7 @@ func TestServeRefuses(t *testing.T) {
 		says string
 	}{
 		{"an address without a port", []string{"--addr", "localhost"}, "is no address with a port"},
-		{"a form of log that is none", []string{"--log", "xml"}, "is no form of a log"},
+		{"a form of log that is none", []string{"--log", "xml"}, "is not a format of logs"},
 		{"a time that is none", []string{"--run-time", "soon"}, "--run-time"},
 		{"a model that is none", []string{"--model", "demo:nothing"}, "no demo script"},
 		{"a list of servers that is not there", []string{"--mcp", "none.json"}, "cannot be read"},
