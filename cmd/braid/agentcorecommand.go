@@ -21,22 +21,20 @@ func agentcoreCommand(p *process) conf.Command {
 	return conf.Command{
 		Name: "agentcore", Args: "invoke PROMPT|-  or  inspect FILE|-",
 		Short: "ask an agent on Amazon Bedrock AgentCore, or look into a recorded stream",
-		About: `invoke asks an agent that speaks as those in an AgentCore runtime do: one on this
-machine (braid serve --agentcore, or a container), one at --url, or with --arn one
-behind the platform's door. The answer is shown as it comes, with a card for each
-tool call; then, on standard error, tokens, latency and the session. With --arn
-the request is signed with your AWS keys, found as AWS's own tools find them,
-unless there is a token.
+		About: `invoke sends a prompt to an agent that speaks the protocol of AgentCore: one on this
+machine (braid serve --agentcore, or a container), one at --url, or with --arn one in
+AWS. It prints the answer as it arrives, with a card for each tool call. Then it
+prints tokens, latency and the session on standard error. With --arn it signs the
+request with your usual AWS credentials, unless there is a token.
 
-inspect shows what such an agent has streamed, item by item, and then what it comes
-to: the text, each tool once with its input, tokens and latency over all cycles, and
-what is wrong with the stream. FILE holds server-sent events, one JSON value on a
-line, or a JSON array; "-" is standard input. What cannot be read is told of and
-passed over. Pieces of text that follow each other are one line, and strings are cut
-to 200 characters unless --raw is given.
+inspect prints the stream of such an agent, item by item, and then a summary: the
+text, each tool with its input, tokens and latency over all cycles, and errors in the
+stream. FILE holds server-sent events, one JSON value per line, or a JSON array; "-"
+is standard input. inspect reports and skips what it cannot read. It joins pieces of
+text to one line, and cuts strings to 200 characters unless --raw is given.
 
---json writes what a stream comes to as one JSON object. With invoke, --raw writes
-the stream's bytes as they come.`,
+--json writes the summary as one JSON object. With invoke, --raw writes the unchanged
+bytes of the stream.`,
 		Examples: []conf.Example{
 			{Line: `braid agentcore invoke "What is 6 times 7?"`, Says: "ask the agent on this machine"},
 			{Line: `braid agentcore invoke --arn "$RUNTIME_ARN" "…"`, Says: "ask one on AWS, signed with your keys there"},

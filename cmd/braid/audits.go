@@ -17,14 +17,14 @@ import (
 func auditsCommand(p *process) conf.Command {
 	return conf.Command{
 		Name: "audits", Args: "list|export|remove [ID]", Short: "read and remove the audits of erased tenants in PostgreSQL",
-		About: `The role that servers log in as cannot erase an audit. When a tenant is erased, its
-audit is moved to where only the owner of the tables reaches it. The address is the
+		About: `The database role of servers cannot erase an audit. When a tenant is erased, its audit
+moves to a table that only the owner of the tables can reach. The address is the
 owner's, as for braid migrate.
 
-list shows these audits. export writes the entries of one of them as JSON, one a line.
-remove deletes the entries of tenants that were erased longer ago than --older-than; that
-there was an erasure stays on record. Only then is everything of an erased tenant gone.
-The rows are dead then: PostgreSQL overwrites them when it vacuums.`,
+list shows these audits. export writes the entries of one as JSON, one per line. remove
+deletes the entries of tenants that were erased longer ago than --older-than, and keeps
+a record of the erasure. This removes the last data of an erased tenant. PostgreSQL
+overwrites the deleted rows at its next vacuum.`,
 		Examples: []conf.Example{
 			{Line: `braid audits list --postgres postgres://owner@db/braid`, Says: "what is kept of erased tenants"},
 			{Line: `braid audits export 3 --postgres postgres://owner@db/braid > acme.jsonl`, Says: "the entries of one of them"},

@@ -23,16 +23,17 @@ import (
 func backupCommand(p *process) conf.Command {
 	return conf.Command{
 		Name: "backup", Args: "DIR", Short: "copy the data folder while a server works on it",
-		About: `Writes a copy of what the data folder keeps into a new folder: conversations, and
-who there is. Whoever works in the data folder goes on meanwhile. To restore it,
-serve the copy: braid serve --data DIR.
+		About: `Copies the data folder into a new folder: conversations, tenants, agents and API keys.
+Programs may use the data folder during the copy. To restore it, serve the copy:
+braid serve --data DIR.
 
-The copy is of one moment for each of the two files. The conversations' logs are
-copied first, so that everything in the list has its log, as far as it had one then.
-Not in the copy are the keys that stored secrets are encrypted with, because who has
-both can read them, the server's token, and files that conversations have made.
+Each of the two files is copied in one consistent state. The conversations' logs come
+first, so that each conversation of the copy has its log up to that state. The copy
+does not include the keys that encrypt stored secrets, because anyone with both could
+read the secrets. It also does not include the server's token and files that
+conversations have made.
 
-On PostgreSQL, use its own tools: pg_dump, or archiving.`,
+With PostgreSQL, use its own tools: pg_dump, or archiving.`,
 		Examples: []conf.Example{
 			{Line: `braid backup /backups/$(date +%F)`, Says: "copy the data folder into a new one"},
 			{Line: `braid serve --data /backups/2026-11-21`, Says: "serve the copy"},

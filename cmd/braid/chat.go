@@ -18,25 +18,24 @@ import (
 func chatCommand(p *process) conf.Command {
 	return conf.Command{
 		Name: "chat", Short: "talk to an agent, turn after turn",
-		About: `Each line is a turn of one conversation. Ctrl-C cancels the run in progress and
-not the program; a second one at the prompt, or Ctrl-D, ends it. In a pipe each
-line is a turn, a tool's question reads the next line, and the end of the input
-ends the program with 0.
+		About: `Each line is a turn of one conversation. Ctrl-C cancels the run in progress, not the
+program; a second one at the prompt, or Ctrl-D, ends the program. In a pipe each line
+is a turn, a tool's question reads the next line, and the end of the input ends the
+program with 0.
 
-The conversation is kept in your data folder, unless --ephemeral is given or
-another braid is at work there, which is told. --continue goes on with one: a
-run that was interrupted is taken to its end first, questions that wait are
-asked again, what was done is not done again, and a tool call of which nobody
-knows whether it happened is shown as in doubt.
+The conversation is kept in your data folder, unless --ephemeral is given or another
+braid uses the folder, which is reported. --continue continues a conversation: it
+first finishes an interrupted run and repeats open questions. It does not repeat what
+is done, and marks a tool call with an unknown outcome as in doubt.
 
 in the conversation:
 ` + chatHelp,
 		Examples: []conf.Example{
-			{Line: "braid chat", Says: "talk; without a key a simulated model answers and says so"},
-			{Line: "braid chat --model demo:assistant --trace", Says: "see why each cycle goes on"},
+			{Line: "braid chat", Says: "chat; without a key a simulated model answers and says so"},
+			{Line: "braid chat --model demo:assistant --trace", Says: "see the reason of each cycle"},
 			{Line: `printf '1+1?\n2+2?\n' | braid chat -q`, Says: "two turns from a script"},
-			{Line: "braid chat --continue", Says: "go on with the newest conversation, also after a crash"},
-			{Line: "braid chat --continue k7f2m9", Says: "go on with the one whose ID begins so"},
+			{Line: "braid chat --continue", Says: "continue the newest conversation, also after a crash"},
+			{Line: "braid chat --continue k7f2m9", Says: "continue the one whose ID begins with this"},
 			{Line: "braid chat --server http://127.0.0.1:7421", Says: "talk to a braid serve"},
 		},
 		Options: true,
@@ -46,9 +45,9 @@ in the conversation:
 }
 
 const chatHelp = `  /help         this list
-  /model [REF]  say which model answers, or change it
-  /trace        show or hide why each cycle goes on
-  /reset        begin anew: the model forgets what was said
+  /model [REF]  show the model, or change it
+  /trace        show or hide the reason of each cycle
+  /reset        begin a new session: the model forgets the old one
   /retry        continue a failed run at the step that failed
   /quit         end
 `
@@ -79,7 +78,7 @@ type chatState struct {
 
 func chat(ctx context.Context, p *process, in *conf.Invocation) error {
 	if at, bare := in.Behind["continue"]; bare && at == 0 {
-		in.Flags["continue"], in.Args = in.Args[0], in.Args[1:] // chat takes no prompt that it could be
+		in.Flags["continue"], in.Args = in.Args[0], in.Args[1:] // chat takes no prompt, so this is the ID
 	}
 	if err := in.NoArguments(); err != nil {
 		if in.Args[0] != "-" {

@@ -18,13 +18,13 @@ import (
 func conversationsCommand(p *process) conf.Command {
 	return conf.Command{
 		Name: "conversations", Short: "list the conversations that are kept",
-		About: `The newest one is first: its ID, when it was last spoken to, its turns, how its
-last run stands, and the first words. A run that is "interrupted" was left in
-the middle by a program that is gone; "waiting" waits for an answer. Both go on
-with braid chat --continue ID.
+		About: `The newest conversation is first. A row has its ID, the time of the last message, the
+number of turns, the status of the last run, and the first words. The program of an
+"interrupted" run has ended; a "waiting" run waits for an answer. Continue both with
+braid chat --continue ID.
 
-In a pipe the columns are separated by tabs, without a header and with whole
-IDs and times. Another braid may be at work in the folder meanwhile.`,
+In a pipe, tabs separate the columns, without a header, and IDs and times are
+complete. Another braid may use the folder at the same time.`,
 		Examples: []conf.Example{
 			{Line: "braid conversations", Says: "the newest 20"},
 			{Line: "braid conversations --limit 0 | grep -i lisbon", Says: "look for one among all"},

@@ -15,12 +15,11 @@ import (
 func doctorCommand(p *process) conf.Command {
 	return conf.Command{
 		Name: "doctor", Short: "check what is set up, what is broken and what to do next",
-		About: `Every finding that is not fine names the next step. Keys are named, never shown.
-With the options and variables of braid serve the doctor also looks at its database
-(schema, rights, connections, clock), its file of keys, the credentials of its models
-and its MCP servers, and changes none of them. Nothing else is asked beyond this
-machine. The exit code is 0 unless something is broken; then it is that of the first
-thing that is.`,
+		About: `Every problem names the next step. Keys are named, never shown. With the options and
+variables of braid serve the doctor also checks its database (schema, rights,
+connections, clock), its key file, the credentials of its models and its MCP servers,
+and changes none of them. It sends no other requests beyond this machine. The exit
+code is 0 unless something is broken; then it is the code of the first broken thing.`,
 		Examples: []conf.Example{
 			{Line: "braid doctor", Says: "look at everything"},
 			{Line: "braid doctor --model demo:./mine.yaml", Says: "would this model work?"},

@@ -139,7 +139,7 @@ func writeEntry(b *strings.Builder, left, text string) {
 
 func optionTopic() string {
 	var b strings.Builder
-	b.WriteString(`An option is set, in falling order of strength, by
+	b.WriteString(`The first of these sets an option:
   1. a flag                  --max-cycles 20
   2. the environment         BRAID_MAX_CYCLES=20
   3. the configuration file  max_cycles: 20
@@ -147,10 +147,10 @@ func optionTopic() string {
 
 The file is YAML, one line for each option. It is the one that --config FILE or
 BRAID_CONFIG names; otherwise braid/config.yaml in your folder for settings. A
-file in the working folder is not read by itself: a folder that somebody else
-made must not choose where your key and your prompt are sent. An unknown name
-in the file is an error. Keys of providers do not belong into the file: they
-stay in the environment.
+file in the working folder is not read by itself: a folder of somebody else
+must not choose the receiver of your key and your prompt. An unknown name
+in the file is an error. Keep keys of providers out of the
+file: they belong in the environment.
 
   # a configuration file
   model: demo:assistant
@@ -158,13 +158,12 @@ stay in the environment.
   timeout: 5m
   trace: true
 
-budget bounds what all runs of a conversation use together, by a list
-of cycles, tool_calls, input_tokens, output_tokens, total_tokens, cost (in US dollars)
-and time.
+budget limits all runs of a conversation together, by a list of cycles,
+tool_calls, input_tokens, output_tokens, total_tokens, cost (in US dollars) and time.
 
-braid config shows what is in force and where each value comes from.
+braid config shows the current values and their sources.
 
-options (file, environment, flag, what it does):
+options (file, environment, flag, description):
 `)
 	for i := range conf.Options {
 		o := &conf.Options[i]
@@ -197,17 +196,17 @@ func exitTopic() string {
 }
 
 func modelTopic() string {
-	return `A model is named by its provider and, behind a colon, what the provider calls
-it: --model demo:tour, BRAID_MODEL=demo:tour, or "model: demo:tour" in a file.
+	return `A model's name is its provider, a colon, and the provider's name for it:
+--model demo:tour, BRAID_MODEL=demo:tour, or "model: demo:tour" in a file.
 
-Where no model is named, a provider's key in the environment decides, if this
-build has that provider; otherwise a simulated model answers, and says so. A
-local model server is never chosen without being asked for.
+Without a name, a provider's key in the environment decides, if this build has
+that provider; otherwise a simulated model answers, and says so. Braid never
+chooses a local model server by itself.
 
 this build has:
   ` + strings.Join(models.Names(), "\n  ") + `
 
-and any name of a provider behind its colon:
+and any name that a provider has:
   anthropic:NAME   Claude; its key is ANTHROPIC_API_KEY
   openai:NAME      OpenAI, and servers that speak the same; OPENAI_API_KEY
   gemini:NAME      Gemini; GEMINI_API_KEY or GOOGLE_API_KEY
@@ -221,53 +220,53 @@ and any name of a provider behind its colon:
                    mistral, xai, deepseek, cerebras, perplexity, together, fireworks;
                    the key is GROQ_API_KEY and so on. lmstudio, vllm and llamacpp are
                    programs on this machine; no key. --vendors FILE adds more
-braid models lists what can be used now, with prices, and why the rest cannot.
+braid models lists the usable models with prices, and the reasons why others are not.
 
-Settings stand behind a "?", each as name=value, joined by "&":
+Settings follow a "?", each as name=value, joined by "&":
   openai:NAME?base=https://llm.example/v1&key=MY_KEY     another server
   vllm:Qwen/Qwen3-8B?base=http://192.168.1.5:8000/v1     vLLM on another machine
   bedrock:amazon.nova-pro-v1:0?region=eu-west-1          or AWS_REGION, or a profile's
   vertex:gemini-3.6-flash?location=eu                    or GOOGLE_CLOUD_LOCATION
-  anthropic:claude-sonnet-5-5?stall=5m                   how long it may be silent
-A key goes to the address that it is for: with base, key names the variable that
-holds the other one. ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GOOGLE_GEMINI_BASE_URL,
+  anthropic:claude-sonnet-5-5?stall=5m                   the longest silence in an answer
+A key is sent only to its own address: with base, key names the variable of
+another key. ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GOOGLE_GEMINI_BASE_URL,
 GOOGLE_VERTEX_BASE_URL and AWS_ENDPOINT_URL_BEDROCK_RUNTIME name a gateway for the usual key.
 
-How a model is asked, for every vendor that has such a setting; one that the model
-cannot keep is an error before anything is sent:
+Settings of model calls, for every vendor that has them. A setting that the model does
+not support is an error before the first call:
   --effort high                      none, low, medium, high, max or the vendor's own word
-  --show-thinking                    ask for readable reasoning
+  --show-thinking                    request readable reasoning
   --top-p 0.9  --seed 7  --verbosity low  --service-tier flex
-  --server-tool web_search           a tool that the provider runs; settings stand behind "=":
+  --server-tool web_search           a tool that the provider runs; settings follow "=":
   --server-tool "web_search=max_uses=5&domains=go.dev,pkg.go.dev"   or blocked=…; also web_fetch
   --server-tool code_execution
   --server-tool "file_search=stores=vs_1"
   --server-tool "mcp=name=docs&url=https://mcp.example&tools=find,read&token=DOCS_TOKEN"
                                      token names the variable with the credential
-  --model-extra 'user="ann"'         a member for the body of each request
+  --model-extra 'user="ann"'         an additional member of each request
   --model-header X-Team=search       a header field; no credentials
 
---fallback names more models, to be asked in this order where a call fails;
---fallback-on says for which kinds of errors.
+--fallback names models to ask, in this order, after a failed call;
+--fallback-on selects the kinds of errors.
 
 --model-requests, --model-tokens and --model-concurrency keep all calls with one
-provider's key within its limits; a Retry-After counts for all of them.
+provider's key within its limits; a Retry-After applies to all of them.
 
-What a call costs comes from a built-in table, or from --prices FILE, which goes
-before it; a cost that is not known is called unknown, never zero:
+Prices come from a built-in table, or from --prices FILE, which overrides it. An
+unknown cost is shown as unknown, never as zero:
   prices:
     - {model: "openai:Qwen/Qwen3-8B", input: 0.05, output: 0.10, cache_read: 0.01}
 braid models --refresh FILE|URL takes newer prices and context windows from a list such
 as https://models.dev/api.json. It keeps them beside the configuration file, in
-catalogue.yaml, which goes before the built-in table and behind --prices.
+catalogue.yaml, which overrides the built-in table; --prices overrides both.
 
 A demo model follows a script: it needs no key and no network and costs nothing.
-Its words are canned; the loop, the tools and their results are real. A script
-of your own is a YAML file:
+Its words are canned; the loop, the tools and their results are real. Your own
+script is a YAML file:
   --model demo:./mine.yaml
 
-Settings of a demo model stand behind a "?":
-  demo:tour?first_byte=300ms&rate=40          speak at this pace
+Settings of a demo model follow a "?":
+  demo:tour?first_byte=300ms&rate=40          stream at this speed
   demo:tour?fault=throttled&attempts=2        fail twice, to watch a retry
   demo:tour?fault=cut&cycle=2                 break off in the second cycle
 `

@@ -13,15 +13,14 @@ import (
 func migrateCommand(p *process) conf.Command {
 	return conf.Command{
 		Name: "migrate", Short: "make or update the tables in PostgreSQL",
-		About: `Makes the tables that braid serve --postgres needs, or brings them up to date, and
-gives the role that servers log in as the rights that they need and no more.
+		About: `Creates or updates the tables for braid serve --postgres, and grants the role of the
+servers only the rights that they need.
 
-There are two roles. The owner of the tables migrates: the address is that one's.
-Servers log in as another one, which row-level security binds; make it first. The
-database must keep text as UTF-8. Repeating it changes nothing, and of several that
-run at once one does the work and the others wait. After an upgrade of braid, migrate
-before the new servers start; those of the version before then end with a clear
-sentence when they are started again.`,
+There are two roles. The owner of the tables migrates: use its address. Servers log in
+as another role, to which row-level security applies; create it first. The database
+must use UTF-8. A second migration changes nothing. If several run at once, one does
+the work and the others wait. After an update of braid, migrate before you start the
+new servers; servers of the old version then refuse to start again.`,
 		Examples: []conf.Example{
 			{Line: `braid migrate --postgres postgres://owner@db/braid --role braid_server`, Says: "make the tables, or update them"},
 			{Line: postgresEnv + `=… braid serve`, Says: "and then serve, as braid_server"},

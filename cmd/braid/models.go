@@ -18,12 +18,11 @@ import (
 func modelsCommand(p *process) conf.Command {
 	return conf.Command{
 		Name: "models", Args: "[PROVIDER]", Short: "list the models that can be used now, and why others cannot",
-		About: `Prices are list prices in US dollars for a million tokens, from a table whose
-date is shown; a model without one can be used, and its cost is unknown. A
-provider has more models than are listed: any can be named. Keys are named,
-never shown; no provider is called, so whether a key is good, only a run tells.
-Model servers on this machine are asked for their models. braid help models says
-how a model is named, and what settings it takes.`,
+		About: `Prices are list prices in US dollars per million tokens, from a table with the shown
+date. A model without a price can be used; its cost is unknown. You can name any model
+of a provider, also one that is not listed. Keys are named, never shown. The command
+calls no provider, so only a run can check a key. It asks model servers on this
+machine for their models. braid help models explains names and settings of models.`,
 		Examples: []conf.Example{
 			{Line: "braid models", Says: "every provider, with its usual models"},
 			{Line: "braid models anthropic", Says: "all that is known of one"},

@@ -25,15 +25,15 @@ import (
 func permissionsCommand(p *process) conf.Command {
 	return conf.Command{
 		Name: "permissions", Args: "[forget ID|TOOL|all]", Short: "list what you have allowed for longer, and take it back",
-		About: `Where --ask names a tool, each of its calls waits for your yes. What you have
-answered with "a" (always) is kept in the data folder, and listed here: its ID, the
-tool, the arguments that it holds for, and since when. forget takes one back, or all.
-With --conversation the same of what you have answered with "c": the tools that this
-conversation may call; forget takes a tool back, or all.
+		About: `Each call of a tool in --ask waits for your permission. The answer "a" (always) is kept
+in the data folder and listed here: its ID, the tool, the arguments, and the time.
+forget revokes one or all. With --conversation the command lists and revokes the "c"
+answers: the tools that this conversation may call.
 
---allow, --ask and --deny take names of tools and patterns: * stands for any letters,
-? for one. A name counts before a pattern, the pattern with more letters before that
-with fewer, and among equals deny before ask before allow. What nothing fits runs.`,
+--allow, --ask and --deny take names of tools and patterns: * matches any letters, ?
+matches one. A name wins over a pattern, and a pattern with more letters wins over one
+with fewer. Between equals, deny wins over ask, and ask over allow. A tool without a
+match runs.`,
 		Examples: []conf.Example{
 			{Line: `braid run --ask "*" --allow "get_*" "…"`, Says: "be asked for everything but reading"},
 			{Line: `braid chat --deny "delete_*"`, Says: "let nothing be deleted"},

@@ -12,18 +12,17 @@ import (
 func runCommand(p *process) conf.Command {
 	return conf.Command{
 		Name: "run", Args: "PROMPT", Short: "run an agent on one prompt and show the answer as it comes",
-		About: `The prompt is the arguments joined by spaces; "-" stands for standard input, and
-without arguments a pipe is read. The answer is streamed with the model's
-thinking and a card for each tool call; away from a terminal it is plain text
-without colours. Where a tool asks a question, the answer is the next line of
-standard input. Ctrl-C cancels the run.
+		About: `The prompt is the arguments joined by spaces; "-" is replaced by standard input. Without
+arguments the command reads a pipe. It prints the answer as it arrives, with the
+model's thinking and a card for each tool call; without a terminal it prints plain
+text. If a tool asks a question, the next line of standard input is the answer. Ctrl-C
+cancels the run.
 
-The run is kept in your data folder, unless --ephemeral is given or another
-braid is at work there, which is told. --continue goes on with what was said: a
-run that was interrupted, or that waits for an answer, is taken to its end
-first, without a prompt it alone; what it has done is not done again. A word
-right behind --continue is an ID if a conversation's begins with it and it has
-6 characters or more; --continue=ID is one always.`,
+The run is kept in your data folder, unless --ephemeral is given or another braid uses
+the folder, which is reported. --continue continues a conversation: it first finishes
+an interrupted or waiting run, and does not repeat what is done. Without a prompt it
+does only that. A word after --continue is an ID if it has 6 characters or more and a
+conversation's ID begins with it; --continue=ID is always one.`,
 		Examples: []conf.Example{
 			{Line: `braid run "What is 6 times 7?"`, Says: "ask; without a key a simulated model answers and says so"},
 			{Line: `braid run --model demo:tour "Show me what you can do."`, Says: "watch thinking, tools at once, a failure, a retry"},

@@ -20,19 +20,18 @@ import (
 func secretsCommand(p *process) conf.Command {
 	return conf.Command{
 		Name: "secrets", Args: "new|rotate|reencrypt|prune FILE", Short: "make or change the keys of stored secrets",
-		About: `A server encrypts what it keeps secret, such as the API keys of tenants' models, with
-keys in a file. One that works alone makes that file in its data folder (keys.json). Several
-that work on one PostgreSQL need the same file each: make it once and give it to all of
-them with --secrets or ` + secretsEnv + `.
+		About: `A server encrypts secrets, such as the API keys of tenants' models, with keys in a file.
+A single server creates this file in its data folder (keys.json). Servers that share a
+PostgreSQL database need the same file: create it once and give it to all of them with
+--secrets or ` + secretsEnv + `.
 
-rotate adds a key that encrypts from then on; what was encrypted before stays readable.
-Servers notice when the file has changed: give the new one to all of them before you
-go on. reencrypt encrypts with the newest key whatever is stored, while servers work;
-where it breaks off, repeat it. prune then takes the older keys out of the file, and
-refuses to while one of them is needed.
+rotate adds a key that encrypts new secrets; older secrets stay readable. Servers notice
+the changed file: give it to all of them before the next step. reencrypt encrypts all
+stored secrets with the newest key, while servers run; repeat it if it fails. prune
+then removes the older keys from the file, unless one of them is still needed.
 
-Keep the file out of backups of the database: who has both can read every secret; who
-loses it can read none.`,
+Keep the file out of backups of the database: anyone with both can read every secret,
+and without the file nobody can.`,
 		Examples: []conf.Example{
 			{Line: `braid secrets new /etc/braid/secret-keys.json`, Says: "create the file"},
 			{Line: `braid secrets rotate /etc/braid/secret-keys.json`, Says: "add a key for new secrets"},

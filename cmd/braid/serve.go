@@ -33,17 +33,17 @@ func serveCommand(p *process) conf.Command {
 	return conf.Command{
 		Name: "serve", Short: "serve conversations over HTTP",
 		About: `Runs the execution service: conversations, runs and streams over HTTP, for one
-tenant. It answers on this machine alone unless --addr says otherwise, and asks
-for a token, which it prints and keeps in the data folder.
+tenant. Without --addr it listens on this machine only. It requires a token, which it
+prints and keeps in the data folder.
 
-Conversations are kept in the data folder; braid conversations and braid show
-read it while the server is at work. A run goes on when its reader leaves, and
-when the server is started again. SIGTERM and Ctrl-C hand the runs back where
-they stand.
+Conversations are kept in the data folder; braid conversations and braid show can
+read it while the server runs. A run continues when its client disconnects and when
+the server restarts. SIGTERM and Ctrl-C stop the server and leave open runs for the
+next start.
 
 With --postgres, or ` + postgresEnv + `, everything is kept in a PostgreSQL database,
-which braid migrate prepares, and any number of servers work on it together: a client
-may ask each of them, and the runs of one that dies are taken over by the others.
+which braid migrate prepares. Any number of servers can share it: a client may use
+any of them, and the others take over the runs of a dead server.
 
 GET /openapi.json describes the API.`,
 		Examples: []conf.Example{

@@ -19,18 +19,17 @@ import (
 func showCommand(p *process) conf.Command {
 	return conf.Command{
 		Name: "show", Args: "[ID]", Short: "show what happened in a conversation, step by step",
-		About: `The timeline of a conversation's events, each with its number and time: the runs,
-why the loop went on to each cycle and why it ended, every attempt of every
-step, the tools with what repeating them would do and how they ended, questions
-and answers, tokens and durations. Long texts are cut; --json has them whole.
+		About: `Prints the timeline of a conversation's events, each with its number and time: runs,
+the reason of each cycle and of its end, every attempt of every step, tools with their
+effect and result, questions and answers, tokens and durations. Long texts are cut;
+--json has them complete.
 
-ID may be the beginning of one, if it is the only one that begins so; "latest",
-and no ID, is the newest conversation.
+ID may be the beginning of an ID, if only one begins with it. "latest", or no ID, is
+the newest conversation.
 
---follow goes on with what another braid commits meanwhile. Like the logs of a
-container it ends, with 0, when there is nothing to wait for: no run is open, or
-no process works on the one that is. Ctrl-C ends it sooner. What a model is
-still saying is not in the log yet: it comes when it is whole.`,
+--follow continues with events that another braid commits. It ends, with 0, when no
+run is open, or no process works on the open run. Ctrl-C ends it sooner. Text that a
+model is still streaming is not in the log yet; it appears when it is complete.`,
 		Examples: []conf.Example{
 			{Line: "braid show", Says: "the newest conversation"},
 			{Line: "braid show k7f2m9 | grep -i doubt", Says: "find calls with an unknown outcome"},
