@@ -26,8 +26,8 @@ type space struct {
 	err error
 }
 
-// check returns an error of kind [event.ErrStorageFull] if a small file cannot be written into the folder. It writes one at
-// most once a second, and removes it.
+// check returns an error of kind [event.ErrStorageFull] if a small file cannot be written into the folder.
+// It writes one at most once a second, and removes it.
 func (s *space) check() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,18 +19,18 @@ import (
 	"github.com/braidrun/braid/tool/mcptool"
 )
 
-// This file is what the doctor looks at for braid serve: the database, the file of keys, the credentials of models and the MCP
-// servers. It changes none of them.
+// This file has the doctor's checks for braid serve: the database, the key file, the credentials of models
+// and the MCP servers. It changes none of them.
 
 const (
-	// databaseTime bounds the checks of a database, mcpTime those of MCP servers.
+	// databaseTime limits the checks of a database, mcpTime those of MCP servers.
 	databaseTime = 15 * time.Second
 	mcpTime      = 15 * time.Second
-	// mostSkew is how far the database's clock may be from this machine's.
+	// mostSkew is the tolerated difference between the database's clock and this machine's.
 	mostSkew = 5 * time.Second
 )
 
-// checkDatabase looks at the database that a server would use.
+// checkDatabase checks the database of a server.
 func checkDatabase(ctx context.Context, d *diagnosis) {
 	ctx, stop := context.WithTimeout(ctx, databaseTime)
 	defer stop()
@@ -50,7 +50,7 @@ func checkDatabase(ctx context.Context, d *diagnosis) {
 	}
 }
 
-// lookAtFile looks at the service's own file in the data folder. The check of the data folder looks at the journal beside it.
+// lookAtFile checks the service's file in the data folder. checkData checks the journal beside it.
 func (d *diagnosis) lookAtFile() {
 	if d.cfg.Data == "" {
 		d.ok("no database is named; braid serve needs a data folder or --postgres")
@@ -76,7 +76,7 @@ func (d *diagnosis) lookAtFile() {
 	d.ok("%s is readable and its schema is up to date", file)
 }
 
-// lookAtPostgres looks at a PostgreSQL database as the role that servers log in as.
+// lookAtPostgres checks a PostgreSQL database as the role of the servers.
 func (d *diagnosis) lookAtPostgres(ctx context.Context, url string) {
 	forJournal, forService, err := d.p.connections(d.in, url)
 	if err != nil {
@@ -106,7 +106,7 @@ func (d *diagnosis) lookAtPostgres(ctx context.Context, url string) {
 	}
 	d.ok("PostgreSQL %s answers; both schemas are up to date, and row-level security binds the role", server.Version)
 	d.lookAtConnections(&server, forJournal+forService)
-	// The server read its clock between the two moments.
+	// The database read its clock between the two times.
 	answered := d.p.Now()
 	ahead, behind := server.Now.Sub(answered), asked.Sub(server.Now)
 	if skew := max(ahead, behind); skew > mostSkew {
@@ -119,7 +119,7 @@ func (d *diagnosis) lookAtPostgres(ctx context.Context, url string) {
 	}
 }
 
-// lookAtConnections compares the connections that are left with those that one server takes.
+// lookAtConnections compares the free connections with those of one server.
 func (d *diagnosis) lookAtConnections(server *postgres.Server, wanted int) {
 	left := server.Most - server.Reserved - server.Used
 	const next = "raise max_connections of the database, or lower --postgres-connections of each server"
@@ -131,7 +131,7 @@ func (d *diagnosis) lookAtConnections(server *postgres.Server, wanted int) {
 	}
 }
 
-// lookAtSecrets looks whether the file of keys opens what the database holds.
+// lookAtSecrets checks that the key file decrypts the stored secrets.
 func (d *diagnosis) lookAtSecrets(ctx context.Context, shared bool) {
 	file, named := d.in.Flags["secrets"], true
 	if file == "" {
@@ -155,7 +155,7 @@ func (d *diagnosis) lookAtSecrets(ctx context.Context, shared bool) {
 	}
 }
 
-// lookIfOpens decrypts one stored secret, if there is any. file is empty where there are no keys.
+// lookIfOpens decrypts one stored secret, if there is any. file is empty without keys.
 func (d *diagnosis) lookIfOpens(ctx context.Context, keys directory.Sealer, file string) {
 	people := directory.New(directory.Options{Database: d.service, Keys: keys})
 	defer people.Close()
@@ -169,7 +169,7 @@ func (d *diagnosis) lookIfOpens(ctx context.Context, keys directory.Sealer, file
 	}
 }
 
-// lookAtCredentials looks whether the variables are set that models of the directory are asked with.
+// lookAtCredentials checks that the variables with the credentials of the directory's models are set.
 func (d *diagnosis) lookAtCredentials(ctx context.Context) {
 	people := directory.New(directory.Options{Database: d.service, Environment: d.p.Getenv})
 	defer people.Close()
@@ -204,7 +204,7 @@ func (d *diagnosis) lookAtCredentials(ctx context.Context) {
 	}
 }
 
-// checkMCP reaches the MCP servers of the configuration, lists their tools and lets them go.
+// checkMCP connects to the configured MCP servers, lists their tools and closes them.
 func checkMCP(ctx context.Context, d *diagnosis) {
 	if d.cfg.MCP == "" {
 		d.ok("no MCP servers are configured")
@@ -237,7 +237,7 @@ func checkMCP(ctx context.Context, d *diagnosis) {
 	}
 }
 
-// mostSkipped bounds how many skipped tools of one server are named.
+// mostSkipped is the maximum of skipped tools that are named per server.
 const mostSkipped = 5
 
 func (d *diagnosis) lookAtSkipped(s *mcptool.Status) {

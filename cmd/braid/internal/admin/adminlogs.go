@@ -13,7 +13,7 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// logged is what is wanted of a log.
+// logged returns the filter of a log.
 func (a *admin) logged() (o client.LogOptions, err error) {
 	f := a.in.Flags
 	o = client.LogOptions{
@@ -29,7 +29,7 @@ func (a *admin) logged() (o client.LogOptions, err error) {
 			*into, err = time.Parse(time.DateOnly, text)
 		}
 		if err != nil {
-			return o, term.Invalid("write it as 2026-11-21 or 2026-11-21T07:00:00Z", "--%s: %q is no time", flag, term.Fit(text, 40))
+			return o, term.Invalid("write it as 2026-11-21 or 2026-11-21T07:00:00Z", "--%s: %q is not a time", flag, term.Fit(text, 40))
 		}
 	}
 	return o, nil
@@ -51,13 +51,13 @@ func (a *admin) listUsage(ctx context.Context, _ string) error {
 	})
 }
 
-// tokens are three columns: what was read, what was written, and what came from a cache or went there.
+// tokens returns three columns: input tokens, output tokens, and cached ones, read and written.
 func tokens(t *client.Tokens) []string {
 	n := func(v int64) string { return strconv.FormatInt(v, 10) }
 	return []string{n(t.Input), n(t.Output), n(t.CacheRead + t.CacheWrite)}
 }
 
-// decimalCost is what something cost; unknown is not zero.
+// decimalCost formats a cost; unknown is not zero.
 func decimalCost(cost *string) string {
 	if cost == nil {
 		return "unknown"
@@ -91,7 +91,7 @@ func (a *admin) listTools(ctx context.Context, _ string) error {
 	})
 }
 
-// outputWords is what a tool gave, on a line.
+// outputWords returns a tool's output on one line.
 func outputWords(raw json.RawMessage) string {
 	blocks, err := event.DecodeBlocks(raw)
 	if err != nil || len(blocks) == 0 {

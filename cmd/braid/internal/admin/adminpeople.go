@@ -21,13 +21,13 @@ var tenantFlags = map[string]string{
 	"isolation": "isolation", "approvals": "approvals", "failed-runs": "failed_runs",
 }
 
-// quotaFields are the words of --quota, and what the API calls them.
+// quotaFields maps the words of --quota to the API's names.
 var quotaFields = map[string]string{ //nolint:gosec // they are no credentials
 	"requests": "requests_per_minute", "running": "running_runs", "queued": "queued_runs", "conversations": "conversations", "agents": "agents",
 	"storage": "stored_bytes", "tokens": "tokens_per_day", "cost": "cost_per_day_usd",
 }
 
-// tenantFields are a tenant's fields by file and flags.
+// tenantFields returns a tenant's fields from file and flags.
 func (a *admin) tenantFields() (client.Patch, error) {
 	patch, err := a.fields(tenantFlags)
 	text, given := a.in.Flags["quota"]
@@ -50,8 +50,8 @@ func (a *admin) tenantFields() (client.Patch, error) {
 		case known && err == nil && n >= 0:
 			quota[field] = n
 		default:
-			return nil, term.Invalid("write bounds as requests=600,storage=5GiB,cost=2.50: numbers from 0, or default",
-				"--quota: %q is no bound", term.Fit(word, 40))
+			return nil, term.Invalid("write limits as requests=600,storage=5GiB,cost=2.50: numbers from 0, or default",
+				"--quota: %q is not a limit", term.Fit(word, 40))
 		}
 	}
 	patch["quota"] = quota
@@ -118,7 +118,7 @@ func (a *admin) deactivateTenant(ctx context.Context, id string) error {
 
 func (a *admin) eraseTenant(ctx context.Context, id string) error {
 	if !a.in.On("yes") {
-		return term.Invalid("add --yes to do it", "this removes all conversations, logs, agents, models and keys of the tenant, for ever")
+		return term.Invalid("add --yes to do it", "this permanently removes all conversations, logs, agents, models and keys of the tenant")
 	}
 	erased, err := a.client.EraseTenant(ctx, id)
 	if err != nil {
@@ -127,7 +127,7 @@ func (a *admin) eraseTenant(ctx context.Context, id string) error {
 	return a.showOne(erased)
 }
 
-// agentFields are an agent's fields by file and flags.
+// agentFields returns an agent's fields from file and flags.
 func (a *admin) agentFields() (client.Patch, error) {
 	patch, err := a.fields(map[string]string{
 		"name": "name", "description": "description", "instructions": "instructions", "model": "model", "context": "context",
@@ -216,7 +216,7 @@ func (a *admin) deactivateAgent(ctx context.Context, id string) error {
 	return a.patchAgent(ctx, id, client.Patch{"status": client.Inactive})
 }
 
-// modelFields are a model's fields by file and flags.
+// modelFields returns a model's fields from file and flags.
 func (a *admin) modelFields() (client.Patch, error) {
 	patch, err := a.fields(map[string]string{"region": "region"})
 	if err == nil {
@@ -229,7 +229,7 @@ func (a *admin) modelFields() (client.Patch, error) {
 		provider, name, ok := strings.Cut(ref, ":")
 		if !ok || provider == "" || name == "" {
 			const hint = "write it as PROVIDER:NAME, such as demo:assistant or bedrock:amazon.nova-pro-v1:0"
-			return nil, term.Invalid(hint, "--model: %q names no model", term.Fit(ref, 60))
+			return nil, term.Invalid(hint, "--model: %q is not the name of a model", term.Fit(ref, 60))
 		}
 		patch["provider"], patch["name"] = provider, name
 	}
@@ -244,7 +244,7 @@ func (a *admin) modelFields() (client.Patch, error) {
 			case "input", "output", "cache_read", "cache_write", "cache_write_hour", "web_search", "file_search":
 				prices[name] = price
 			default:
-				return nil, term.Invalid("write them as input=3,output=15,cache_read=0.3,cache_write=3.75", "--prices: %q is no price", term.Fit(word, 40))
+				return nil, term.Invalid("write them as input=3,output=15,cache_read=0.3,cache_write=3.75", "--prices: %q is not a price", term.Fit(word, 40))
 			}
 		}
 		patch["prices"] = prices
@@ -358,7 +358,7 @@ func (a *admin) deleteModel(ctx context.Context, id string) error {
 	return a.client.DeleteModel(ctx, a.tenant, id, read, a.force()...)
 }
 
-// force is --force: names may go that something refers to.
+// force returns the option of --force: it removes names that are still in use.
 func (a *admin) force() []client.WriteOption {
 	if !a.in.On("force") {
 		return nil
@@ -400,7 +400,7 @@ func (a *admin) createKey(ctx context.Context, _ string) error {
 	return nil
 }
 
-// expiry reads when a key is to end.
+// expiry reads the expiry of a key.
 func expiry(now time.Time, text string) (time.Time, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		if n, err := strconv.Atoi(days); err == nil && n > 0 && n < 100_000 {
@@ -415,7 +415,7 @@ func expiry(now time.Time, text string) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, term.Invalid("write it as 90d, 12h or 2027-01-31", "--expires: %q is no time", term.Fit(text, 40))
+	return time.Time{}, term.Invalid("write it as 90d, 12h or 2027-01-31", "--expires: %q is not a time", term.Fit(text, 40))
 }
 
 func (a *admin) listKeys(ctx context.Context, _ string) error {
@@ -457,7 +457,7 @@ func (a *admin) listAudit(ctx context.Context, _ string) error {
 	})
 }
 
-// whoDid names who made an entry of the audit.
+// whoDid names the author of an audit entry.
 func whoDid(e *client.AuditEntry) string {
 	who := "operator"
 	if !e.By.Operator {
@@ -472,7 +472,7 @@ func whoDid(e *client.AuditEntry) string {
 	return who
 }
 
-// verifyAudit says whether the audit is as it was written; where it is not, that is an error.
+// verifyAudit checks that the audit is unchanged, and returns an error if not.
 func (a *admin) verifyAudit(ctx context.Context, _ string) error {
 	v, err := a.client.VerifyAudit(ctx, a.tenant)
 	if err != nil {
@@ -501,7 +501,7 @@ func (a *admin) verifyAudit(ctx context.Context, _ string) error {
 	}
 	return &event.Error{
 		Kind: event.ErrConflict, Message: fmt.Sprintf("entry %d of the audit is not as it was written, or not there", v.Broken),
-		Hint: "hold it against a backup, and find out who has written to the database",
+		Hint: "compare it with a backup, and find out who has written to the database",
 	}
 }
 

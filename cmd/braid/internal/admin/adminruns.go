@@ -9,7 +9,7 @@ import (
 	"github.com/braidrun/braid/cmd/braid/internal/term"
 )
 
-// listRuns lists the runs of all tenants, or of the one that --tenant names.
+// listRuns lists the runs of all tenants, or of one with --tenant.
 func (a *admin) listRuns(ctx context.Context, _ string) error {
 	o, err := a.logged()
 	if err != nil {
@@ -31,7 +31,7 @@ func (a *admin) listRuns(ctx context.Context, _ string) error {
 	})
 }
 
-// cancelRun has a run of any tenant end, and prints the run as it stands then.
+// cancelRun cancels a run of any tenant and prints it.
 func (a *admin) cancelRun(ctx context.Context, id string) error {
 	if err := a.client.CancelRun(ctx, id); err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// settings puts the flags for settings of a model's calls into the fields of an agent or a model. An empty value takes
-// a setting away.
+// settings copies the flags for model calls into the fields of an agent or a model. An empty value removes
+// a setting.
 func (a *admin) settings(patch client.Patch) error {
 	var s conf.Settings
 	tier := func(v string) error { return conf.ParseTier(&s.ServiceTier, v) }
@@ -55,7 +55,7 @@ func (a *admin) settings(patch client.Patch) error {
 	return nil
 }
 
-// sendable refuses tools that the administration does not take.
+// sendable refuses tools that the API does not accept.
 func sendable(tools []conf.ServerTool) error {
 	for i := range tools {
 		if tools[i].Kind == model.RemoteMCP {
@@ -65,7 +65,7 @@ func sendable(tools []conf.ServerTool) error {
 	return nil
 }
 
-// toolFields are tools as the API has them.
+// toolFields returns tools in the form of the API.
 func toolFields(tools []conf.ServerTool) []client.ServerTool {
 	list := make([]client.ServerTool, len(tools))
 	for i := range tools {

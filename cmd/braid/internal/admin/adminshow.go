@@ -14,7 +14,7 @@ import (
 	"github.com/braidrun/braid/cmd/braid/internal/term"
 )
 
-// showList writes a list: JSON lines, lines with tabs as they come, or a table.
+// showList prints a list: JSON lines, lines with tabs, or a table.
 func showList[T any](a *admin, list iter.Seq2[T, error], head []string, row func(*T) []string) error {
 	out := term.NewOutput(a.p.Stdout)
 	var rows [][]string
@@ -52,7 +52,7 @@ func showList[T any](a *admin, list iter.Seq2[T, error], head []string, row func
 	}
 	switch {
 	case n == 0 && a.screen.Terminal:
-		fmt.Fprintln(a.p.Stderr, "(there is none)")
+		fmt.Fprintln(a.p.Stderr, "(none)")
 	case more:
 		fmt.Fprintln(a.p.Stderr, "(there are more: --limit 0 lists all)")
 	}
@@ -66,7 +66,7 @@ func cleanRow(row []string) []string {
 	return row
 }
 
-// table writes columns, each line within the screen.
+// table prints columns and cuts each line to the screen.
 func table(out *term.Output, s term.Screen, head []string, rows [][]string) {
 	wide := make([]int, len(head))
 	for _, row := range append([][]string{head}, rows...) {
@@ -90,7 +90,7 @@ func table(out *term.Output, s term.Screen, head []string, rows [][]string) {
 	}
 }
 
-// showOne writes one thing: one JSON object, or its fields for people, as YAML.
+// showOne prints one object as JSON, or its fields as YAML for users.
 func (a *admin) showOne(v any) error {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -115,7 +115,7 @@ func (a *admin) showOne(v any) error {
 	return a.p.Print(term.Clean(b.String()))
 }
 
-// unquote has the writer choose how values are written.
+// unquote lets the YAML writer choose the form of values.
 func unquote(n *yaml.Node) {
 	n.Style = 0
 	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" && strings.Contains(n.Value, "\n") {
@@ -126,7 +126,7 @@ func unquote(n *yaml.Node) {
 	}
 }
 
-// fields are what a file and flags say: the flags go before the file.
+// fields merges the fields of a file and of flags; flags override the file.
 func (a *admin) fields(flags map[string]string) (client.Patch, error) {
 	patch := client.Patch{}
 	if name, given := a.in.Flags["file"]; given {
@@ -149,11 +149,11 @@ func (a *admin) fields(flags map[string]string) (client.Patch, error) {
 	return patch, nil
 }
 
-// into makes of fields what a thing is made with; a field that it does not have is refused.
+// into converts fields to the struct of a request, and refuses unknown fields.
 func into[T any](patch client.Patch) (v T, err error) {
 	raw, err := json.Marshal(patch)
 	if err != nil {
-		return v, term.Invalid("use plain values", "--file holds what has no JSON form")
+		return v, term.Invalid("use plain values", "--file has values without a JSON form")
 	}
 	d := json.NewDecoder(strings.NewReader(string(raw)))
 	d.DisallowUnknownFields()
@@ -164,7 +164,7 @@ func into[T any](patch client.Patch) (v T, err error) {
 	return v, nil
 }
 
-// revision is that of --revision; 0 where there is none.
+// revision returns the value of --revision; 0 without one.
 func (a *admin) revision() (int64, error) {
 	text, given := a.in.Flags["revision"]
 	if !given {
@@ -172,12 +172,12 @@ func (a *admin) revision() (int64, error) {
 	}
 	var n int64
 	if err := conf.ParseCount(&n, text); err != nil || n == 0 {
-		return 0, term.Invalid("braid admin show prints it", "--revision: %q is no revision", term.Fit(text, 40))
+		return 0, term.Invalid("braid admin show prints it", "--revision: %q is not a revision", term.Fit(text, 40))
 	}
 	return n, nil
 }
 
-// when is a time for a table.
+// when formats a time for a table.
 func when(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -192,7 +192,7 @@ func orDash(s string) string {
 	return s
 }
 
-// foremost has what names a thing stand before the rest.
+// foremost moves the identifying fields to the front.
 func foremost(doc *yaml.Node) {
 	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
 		return
