@@ -52,7 +52,8 @@ func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid
 	}
 	skills, err := loadSkills(s, func(problem skill.Problem) {
 		message, hint := term.Describe(problem)
-		fmt.Fprintf(p.Stderr, "braid: the skill %s is left out: %s (%s)\n", term.CleanLine(problem.Folder), printer.OneLine(message), printer.OneLine(hint))
+		fmt.Fprintf(p.Stderr, "braid: the skill %s is left out: %s (%s)\n", term.CleanLine(problem.Folder),
+			printer.OneLine(message), printer.OneLine(hint))
 	})
 	if err != nil {
 		closeTools()
@@ -62,7 +63,8 @@ func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid
 		message, _ := term.Describe(err)
 		fmt.Fprintf(p.Stderr, "braid: the tools of %s are missing: %s\n", term.CleanLine(server), printer.OneLine(message))
 	}, func(server, tool, why string) {
-		fmt.Fprintf(p.Stderr, "braid: the tool %s of %s is left out: %s\n", term.CleanLine(quoted(tool)), term.CleanLine(server), printer.OneLine(why))
+		fmt.Fprintf(p.Stderr, "braid: the tool %s of %s is left out: %s\n", term.CleanLine(quoted(tool)), term.CleanLine(server),
+			printer.OneLine(why))
 	})
 	if err != nil {
 		closeTools()

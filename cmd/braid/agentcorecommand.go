@@ -224,7 +224,8 @@ func (i *inspection) summary() {
 	}
 	for _, u := range s.Tools {
 		icon, title := u.Label()
-		out.Buf = fmt.Appendf(out.Buf, "%s %s  #%d name=%s id=%s\n", icon, term.CleanLine(title), u.Index+1, term.CleanLine(u.Name), term.CleanLine(u.ID))
+		out.Buf = fmt.Appendf(out.Buf, "%s %s  #%d name=%s id=%s\n", icon, term.CleanLine(title), u.Index+1,
+			term.CleanLine(u.Name), term.CleanLine(u.ID))
 		if len(u.Input) > 0 {
 			out.Buf = fmt.Appendf(out.Buf, "   input   %s\n", i.cut(string(u.Input)))
 		}

@@ -101,12 +101,13 @@ func keepAWSKeys(file string) (map[string]agentcore.Key, error) {
 	fault := func(kind event.ErrorKind, message string, err error) error {
 		return &event.Error{
 			Kind: kind, Message: message, Err: err,
-			Hint: `look at the file "` + awsKeysFile + `" in the data folder: nobody else may read it; remove it and another is made`,
+			Hint: `look at the file "` + awsKeysFile + `" in the data folder: nobody else may read it; remove it to create another`,
 		}
 	}
 	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		text := "[" + conf.Tenant + "]\naws_access_key_id = AKIA" + rand.Text()[:16] + "\naws_secret_access_key = " + rand.Text() + rand.Text()[:14] + "\n"
+		text := "[" + conf.Tenant + "]\naws_access_key_id = AKIA" + rand.Text()[:16] +
+			"\naws_secret_access_key = " + rand.Text() + rand.Text()[:14] + "\n"
 		if err := writeNew(file, text); err != nil {
 			return nil, fault(event.ErrPermission, "the AWS keys cannot be kept", err)
 		}

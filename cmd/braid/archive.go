@@ -70,7 +70,8 @@ func findConversation(ctx context.Context, list listing, word string) (*journal.
 	if len(fitting) > named {
 		ids = append(ids, "…")
 	}
-	return nil, term.Invalid("write more of it: "+strings.Join(ids, ", "), "%d conversations have an ID that begins with %q", len(fitting), term.Fit(word, 40))
+	return nil, term.Invalid("write more of it: "+strings.Join(ids, ", "), "%d conversations have an ID that begins with %q",
+		len(fitting), term.Fit(word, 40))
 }
 
 func noneKept() error {

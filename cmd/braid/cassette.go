@@ -56,7 +56,8 @@ func (p *process) openRecording(cfg *conf.Config, in *conf.Invocation) (*recordi
 	case in.On("overwrite") && !records:
 		return nil, nil, term.Invalid("give --record FILE as well", "--overwrite is about a recording, and there is none")
 	case records && goesOn:
-		return nil, nil, term.Invalid("leave one of them out; a replay could not know what was said before", "--record and --continue do not go together")
+		return nil, nil, term.Invalid("leave one of them out; a replay could not know what was said before",
+			"--record and --continue do not go together")
 	case to == "-":
 		return nil, nil, term.Invalid("name a file", "a recording goes into a file, not to standard output")
 	case replays && goesOn:
@@ -77,7 +78,8 @@ func (p *process) openRecording(cfg *conf.Config, in *conf.Invocation) (*recordi
 	}
 	if t.file, err = create(to); err != nil {
 		if term.KindOf(err) == event.ErrConflict {
-			err = term.Invalid("give another name, or --overwrite as well", "there is a file already where --record is to write, and it is left as it is")
+			err = term.Invalid("give another name, or --overwrite as well",
+				"there is a file already where --record is to write, and it is left as it is")
 		}
 		return nil, nil, err
 	}
@@ -190,7 +192,8 @@ func (t *recording) end(err error, quiet bool) error {
 			return err
 		}
 		if n := t.rec.Calls(); !quiet && n > 0 {
-			fmt.Fprintf(t.p.Stderr, "(recorded %s in %s; braid run --replay plays it)\n", plural(n, "model call", "model calls"), term.CleanLine(t.name))
+			fmt.Fprintf(t.p.Stderr, "(recorded %s in %s; braid run --replay plays it)\n", plural(n, "model call", "model calls"),
+				term.CleanLine(t.name))
 		}
 	case t.player != nil && err == nil:
 		if n := t.player.Left(); n > 0 {

@@ -263,7 +263,10 @@ func (p *process) refreshModels(ctx context.Context, in *conf.Invocation, f fetc
 		before = nil // it cannot be read, so it is written anew
 	}
 	over, changes := pricing.Default().With(before).Refresh(list, now)
-	out := &refreshed{From: term.CleanLine(term.Redact(from)), File: path, Date: over.Date(), LeftOut: list.LeftOut, Changes: []changeJSON{}, changes: changes}
+	out := &refreshed{
+		From: term.CleanLine(term.Redact(from)), File: path, Date: over.Date(), LeftOut: list.LeftOut,
+		Changes: []changeJSON{}, changes: changes,
+	}
 	if page != "" {
 		out.From = term.CleanLine(term.Redact(page))
 	}

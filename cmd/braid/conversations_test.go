@@ -40,9 +40,11 @@ func says(words string) []event.Message {
 // again is a process with the same surroundings, for another command.
 func again(p *process, args ...string) (*process, *strings.Builder, *strings.Builder) {
 	var out, errs strings.Builder
-	next := &process{System: conf.System{
-		Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Getenv: p.Getenv, Environ: p.Environ, Now: p.Now,
-		ConfigDir: p.ConfigDir, DataDir: p.DataDir}, freeSpace: p.freeSpace, openRef: p.openRef, localServers: p.localServers,
+	next := &process{
+		System: conf.System{
+			Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Getenv: p.Getenv, Environ: p.Environ, Now: p.Now,
+			ConfigDir: p.ConfigDir, DataDir: p.DataDir,
+		}, freeSpace: p.freeSpace, openRef: p.openRef, localServers: p.localServers,
 	}
 	return next, &out, &errs
 }

@@ -43,7 +43,8 @@ func helpCommand(p *process, all func(*process) []conf.Command) conf.Command {
 			for _, t := range topics() {
 				known = append(known, t.name)
 			}
-			return term.Invalid(term.DidYouMean(name, known, "braid help ", "braid help lists commands and topics"), "there is no help about %q", term.Fit(name, 40))
+			return term.Invalid(term.DidYouMean(name, known, "braid help ", "braid help lists commands and topics"),
+				"there is no help about %q", term.Fit(name, 40))
 		},
 	}
 }

@@ -151,7 +151,8 @@ func (p *process) showInvoked(
 		return failed(&i.sum, answer)
 	}
 	screen := p.NewScreen(p.Stdout, cfg.Color)
-	t := &printer.AgentCoreTranscript{Transcript: printer.NewTranscript(out, printer.Look{Screen: screen, Thinking: cfg.Thinking}), Reader: answer.Reader()}
+	t := &printer.AgentCoreTranscript{Transcript: printer.NewTranscript(out,
+		printer.Look{Screen: screen, Thinking: cfg.Thinking}), Reader: answer.Reader()}
 	for it, err := range answer.Items() {
 		if err != nil {
 			return err

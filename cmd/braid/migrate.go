@@ -43,7 +43,7 @@ func migrate(ctx context.Context, p *process, in *conf.Invocation) error {
 	}
 	role := in.Flags["role"]
 	if role == "" {
-		return term.Invalid("name the role that servers log in as, which is another than the owner: CREATE ROLE braid_server LOGIN", "--role is missing")
+		return term.Invalid("name the role of the servers, which is not the owner: CREATE ROLE braid_server LOGIN", "--role is missing")
 	}
 	if err := postgres.Migrate(ctx, postgres.Options{URL: address.Reveal()}, role); err != nil {
 		return migrateError(err)

@@ -309,7 +309,8 @@ func (p *process) printModelsJSON(cfg *conf.Config, chosen models.Detection, lis
 	for i := range list {
 		s := &list[i]
 		st := standingJSON{
-			Provider: s.Provider, Ready: s.Ready, Why: term.CleanLine(s.Why), Next: term.CleanLine(s.Next), Key: s.Key, Region: s.Region, Models: []knownJSON{},
+			Provider: s.Provider, Ready: s.Ready, Why: term.CleanLine(s.Why), Next: term.CleanLine(s.Next), Key: s.Key,
+			Region: s.Region, Models: []knownJSON{},
 		}
 		for _, m := range s.Models {
 			k := knownJSON{Ref: m.Ref, Usual: m.Usual, Simulated: m.Simulated, ContextWindow: m.ContextWindow}

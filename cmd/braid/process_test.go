@@ -18,7 +18,8 @@ func testProcess(t *testing.T, env map[string]string, args ...string) (*process,
 	dir := t.TempDir()
 	var out, errs strings.Builder
 	p := &process{
-		System: conf.System{Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
+		System: conf.System{
+			Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
 			Getenv: func(name string) string { return env[name] },
 			Environ: func() (list []string) {
 				for k, v := range env {

@@ -59,7 +59,8 @@ func show(ctx context.Context, p *process, in *conf.Invocation) error {
 		return err
 	}
 	if in.On("follow") && (in.Flags["postgres"] != "" || in.Flags["postgres-file"] != "") {
-		return term.Invalid("attach to a server for that: braid chat --server URL --continue ID", "--follow looks into a data folder, not into a database")
+		return term.Invalid("attach to a server for that: braid chat --server URL --continue ID",
+			"--follow looks into a data folder, not into a database")
 	}
 	a, err := p.archiveOf(ctx, cfg, in)
 	if err != nil {

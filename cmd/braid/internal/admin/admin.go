@@ -91,7 +91,10 @@ columns.`,
 			{Name: "agent", Value: "ID", Help: "list conversations of this agent"},
 			{Name: "expires", Value: "WHEN", Help: "expiry of a key: 90d, 12h, or a date such as 2027-01-31"},
 			{Name: "version", Value: "N", Help: "version of an agent"},
-			{Name: "status", Value: "STATUS", Help: "list objects with this status: active or inactive; for runs and conversations open, failed, running, …"},
+			{
+				Name: "status", Value: "STATUS",
+				Help: "list objects with this status: active, inactive; of runs and conversations open, failed, running, …",
+			},
 			{Name: "error-kind", Value: "KIND", Help: "list runs that failed with this kind of error, such as run_poisoned"},
 			{Name: "sort", Value: "ORDER", Help: "id, created_at or -created_at"},
 			{Name: "limit", Short: "n", Value: "N", Help: "list at most N; 0 lists all (20)"},
@@ -312,7 +315,7 @@ func (a *admin) explain(err error) error {
 	case event.ErrUnauthenticated:
 		return &event.Error{
 			Kind: event.ErrUnauthenticated, Message: "the server does not accept this token",
-			Hint: "set " + conf.TokenEnv + " or name a file with --token-file; the token in the data folder is for the server of that folder", Err: err,
+			Hint: "set " + conf.TokenEnv + " or name a file with --token-file; the token in the data folder is for that folder's server", Err: err,
 		}
 	case event.ErrUnavailable:
 		return &event.Error{

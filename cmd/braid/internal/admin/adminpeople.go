@@ -244,7 +244,8 @@ func (a *admin) modelFields() (client.Patch, error) {
 			case "input", "output", "cache_read", "cache_write", "cache_write_hour", "web_search", "file_search":
 				prices[name] = price
 			default:
-				return nil, term.Invalid("write them as input=3,output=15,cache_read=0.3,cache_write=3.75", "--prices: %q is not a price", term.Fit(word, 40))
+				return nil, term.Invalid("write them as input=3,output=15,cache_read=0.3,cache_write=3.75",
+					"--prices: %q is not a price", term.Fit(word, 40))
 			}
 		}
 		patch["prices"] = prices

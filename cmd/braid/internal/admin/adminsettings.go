@@ -21,7 +21,10 @@ func (a *admin) settings(patch client.Patch) error {
 		value       func() any
 	}{
 		{"effort", "effort", func(v string) error { return conf.ParseEffort(&s.Effort, v) }, func() any { return s.Effort }},
-		{"show-thinking", "show_thinking", func(v string) error { return conf.ParseChoice(&s.ShowThinking, v) }, func() any { return s.ShowThinking }},
+		{
+			"show-thinking", "show_thinking", func(v string) error { return conf.ParseChoice(&s.ShowThinking, v) },
+			func() any { return s.ShowThinking },
+		},
 		{"top-p", "top_p", func(v string) error { return conf.ParseTopP(&s.TopP, v) }, func() any { return s.TopP }},
 		{"seed", "seed", func(v string) error { return conf.ParseSeed(&s.Seed, v) }, func() any { return s.Seed }},
 		{"verbosity", "verbosity", func(v string) (err error) {

@@ -188,6 +188,6 @@ func (in *Invocation) NoArguments() error {
 }
 
 // Config loads the configuration of an invocation.
-func (p *System) Config(in *Invocation) (*Config, error) {
-	return p.LoadConfig(in.Options, in.Flags["config"])
+func (sys *System) Config(in *Invocation) (*Config, error) {
+	return sys.LoadConfig(in.Options, in.Flags["config"])
 }

@@ -49,8 +49,8 @@ type Config struct {
 
 // LoadConfig merges the layers. flags holds the options on the command line, by name; path is the value of
 // --config, or "". It returns the first error, and a Config with all valid values also then.
-func (p *System) LoadConfig(flags map[string]string, path string) (*Config, error) {
-	c, errs := p.ReadConfig(flags, path)
+func (sys *System) LoadConfig(flags map[string]string, path string) (*Config, error) {
+	c, errs := sys.ReadConfig(flags, path)
 	if len(errs) > 0 {
 		return c, errs[0]
 	}
@@ -58,20 +58,20 @@ func (p *System) LoadConfig(flags map[string]string, path string) (*Config, erro
 }
 
 // ReadConfig is LoadConfig with all errors, for `braid doctor`.
-func (p *System) ReadConfig(flags map[string]string, path string) (*Config, []error) {
+func (sys *System) ReadConfig(flags map[string]string, path string) (*Config, []error) {
 	c := &Config{Values: map[string]value{}}
 	var errs []error
 	for _, o := range Options {
 		c.Values[o.Name] = value{o.Def, "default"}
 	}
-	fromFile, err := c.readFile(p, path)
+	fromFile, err := c.readFile(sys, path)
 	errs = append(errs, err...)
 	for i := range Options {
 		o := &Options[i]
 		if v, ok := fromFile[o.Name]; ok {
 			c.Values[o.Name] = v
 		}
-		if v := p.Getenv(o.Env()); v != "" {
+		if v := sys.Getenv(o.Env()); v != "" {
 			c.Values[o.Name] = value{v, o.Env()}
 		}
 		if v, ok := flags[o.Name]; ok {
@@ -92,21 +92,21 @@ func (p *System) ReadConfig(flags map[string]string, path string) (*Config, []er
 	}
 	if c.Data == "" {
 		// The commands that need the folder report its error.
-		c.Data, _ = p.DataDir()
+		c.Data, _ = sys.DataDir()
 		c.Values["data"] = value{c.Data, "default"}
 	}
 	return c, errs
 }
 
 // configPath returns the path of the file, and whether the user named it.
-func (p *System) configPath(flag string) (path string, asked bool) {
+func (sys *System) configPath(flag string) (path string, asked bool) {
 	if flag != "" {
 		return flag, true
 	}
-	if v := p.Getenv(ConfigEnv); v != "" {
+	if v := sys.Getenv(ConfigEnv); v != "" {
 		return v, true
 	}
-	dir, err := p.ConfigDir()
+	dir, err := sys.ConfigDir()
 	if err != nil {
 		return "", false
 	}

@@ -20,7 +20,7 @@ import (
 
 // ModelOptions returns the settings of model calls. It fails if a server tool's token is not in the
 // environment.
-func (p *System) ModelOptions(s *Settings) (braid.ModelOptions, error) {
+func (sys *System) ModelOptions(s *Settings) (braid.ModelOptions, error) {
 	o := braid.ModelOptions{
 		MaxTokens: s.MaxTokens, Temperature: s.Temperature, TopP: s.TopP, Seed: s.Seed, Thinking: s.ThinkingBudget, Effort: s.Effort,
 		ShowThinking: s.ShowThinking != nil && *s.ShowThinking, Verbosity: s.Verbosity, ServiceTier: s.ServiceTier,
@@ -29,7 +29,7 @@ func (p *System) ModelOptions(s *Settings) (braid.ModelOptions, error) {
 	for i := range s.ServerTools {
 		t := s.ServerTools[i].ServerTool
 		if name := s.ServerTools[i].token; name != "" {
-			token := p.Getenv(name)
+			token := sys.Getenv(name)
 			if token == "" {
 				return o, &event.Error{
 					Kind: event.ErrInvalid, Message: "there is no token for the MCP server " + strconv.Quote(term.CleanLine(term.Fit(t.Name, 40))),

@@ -279,7 +279,7 @@ var Options = []Option{
 	},
 	{
 		Name: "offload_over", value: "N", Def: "10000",
-		Help: "size in bytes above which the model gets only the beginning and the end of a tool's result, and a tool to read the rest; 0 is no limit",
+		Help: "size in bytes above which the model gets only both ends of a tool's result, and a tool to read the rest; 0 is no limit",
 		Set:  func(s *Settings, v string) error { return ParseCount(&s.OffloadOver, v) },
 	},
 	{

@@ -43,9 +43,9 @@ func ServerFlags() []Flag {
 
 // FindToken returns the server's token. It tries the named file, then the environment, then the data
 // folder. The last one holds the token of a server on this machine only.
-func (p *System) FindToken(cfg *Config, file, address string) (secret.Secret, error) {
+func (sys *System) FindToken(cfg *Config, file, address string) (secret.Secret, error) {
 	if file == "" {
-		if t := secret.New(p.Getenv(TokenEnv)); !t.Empty() {
+		if t := secret.New(sys.Getenv(TokenEnv)); !t.Empty() {
 			return t, nil
 		}
 		if !onThisMachine(address) {

@@ -28,20 +28,20 @@ type System struct {
 }
 
 // Print writes to standard output.
-func (s *System) Print(text string) error {
-	_, err := io.WriteString(s.Stdout, text)
+func (sys *System) Print(text string) error {
+	_, err := io.WriteString(sys.Stdout, text)
 	return term.OutputError(err)
 }
 
 // NewScreen describes w, which is one of the standard streams. colour is the value of --color.
-func (s *System) NewScreen(w any, colour string) term.Screen {
-	return term.NewScreen(w, colour, s.Getenv)
+func (sys *System) NewScreen(w any, colour string) term.Screen {
+	return term.NewScreen(w, colour, sys.Getenv)
 }
 
 // ReadInput reads a file of at most 4 MiB, or standard input for "-". Errors name the flag.
-func (p *System) ReadInput(flag, name string) ([]byte, error) {
+func (sys *System) ReadInput(flag, name string) ([]byte, error) {
 	const most = 4 << 20
-	from := p.Stdin
+	from := sys.Stdin
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {

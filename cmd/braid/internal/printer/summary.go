@@ -32,7 +32,7 @@ type Summary struct {
 	// Cost is in 1e-9 US dollars; null if unknown.
 	Cost *int64 `json:"cost_nano_usd"`
 
-	Counts
+	Counts //nolint:embeddedstructfieldcheck // the order is that of the JSON
 
 	// Trace is the tree of the run with --trace.
 	Trace *braid.Span `json:"trace,omitempty"`

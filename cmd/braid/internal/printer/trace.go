@@ -129,7 +129,7 @@ func (t *Tracer) End(sum *Summary) error {
 	return t.out.Flush()
 }
 
-// numbers numbers tool calls from 1, in the order of their first use.
+// numbers tool calls from 1, in the order of their first use.
 type numbers map[string]int
 
 // of returns the number of a call.

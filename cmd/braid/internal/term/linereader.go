@@ -77,6 +77,7 @@ func (t *TerminalLines) putBack(was *term.State) {
 	_ = term.Restore(t.fd, was)
 }
 
+// Line implements [LineReader].
 func (t *TerminalLines) Line(ctx context.Context, prompt string, secret bool) (line string, err error) {
 	defer t.ints.Pause()()
 	if ctx.Err() != nil {
@@ -98,8 +99,11 @@ func (t *TerminalLines) Line(ctx context.Context, prompt string, secret bool) (l
 	return line, err
 }
 
+// Remember implements [LineReader].
 func (t *TerminalLines) Remember(line string) { t.state.AppendHistory(line) }
-func (t *TerminalLines) Close()               { t.done() }
+
+// Close implements [LineReader].
+func (t *TerminalLines) Close() { t.done() }
 
 // LineLimit is the maximum length in bytes of a line from a pipe.
 const LineLimit = 32 << 20

@@ -66,6 +66,7 @@ func utf8Locale(getenv func(string) string) bool {
 // Style is the number of an escape sequence.
 type Style string
 
+// The styles.
 const (
 	Plain   Style = ""
 	Bold    Style = "1"

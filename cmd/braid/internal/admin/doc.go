@@ -1,0 +1,2 @@
+// Package admin is braid admin: the administration of a server over its API.
+package admin

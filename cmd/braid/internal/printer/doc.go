@@ -1,0 +1,3 @@
+// Package printer prints events: the transcript of a run, the timeline of a conversation, traces, and
+// JSON lines.
+package printer
