@@ -11,8 +11,8 @@ type edit struct {
 // in stack traces stay true.
 var points = []edit{
 	{
-		".", `if asked := c.questions.asked; len(asked) > 0 {`,
-		`failpoint.Hit("tool/ended"); if asked := c.questions.asked; len(asked) > 0 { failpoint.Hit("tool/asked")`,
+		".", `if asked := w.call.questions.asked; len(asked) > 0 {`,
+		`failpoint.Hit("tool/ended"); if asked := w.call.questions.asked; len(asked) > 0 { failpoint.Hit("tool/asked")`,
 	},
 	{
 		".", `if end.taken != "" && (end.message != nil || !d.cutOff()) {`,
@@ -39,7 +39,7 @@ var points = []edit{
 		`failpoint.Hit("send/cancelled"); sent.Interrupted = append(sent.Interrupted, run.ID)`,
 	},
 	{".", `err = c.store.Post(ctx, letter)` + "\n\t\tswitch {", `err = c.store.Post(ctx, letter); failpoint.Hit("send/posted")` + "\n\t\tswitch {"},
-	{".", `if known || err != nil {` + "\n\t\t\tend.out", `failpoint.Hit("tool/reconciled"); if known || err != nil {` + "\n\t\t\tend.out"},
+	{".", `if known || err != nil {` + "\n\t\t\tif end.out", `failpoint.Hit("tool/reconciled"); if known || err != nil {` + "\n\t\t\tif end.out"},
 	{".", `if !w.take(a, &chunk, send) {`, `failpoint.Hit("model/streaming"); if !w.take(a, &chunk, send) {`},
 	{"engine", `return l.drive(ctx, w)`, `failpoint.Hit("engine/drive"); return l.drive(ctx, w)`},
 	{
@@ -75,10 +75,10 @@ var bugs = []edit{
 		`if planted.Is("run before commit") && len(d.todo) > 0 { d.perform(); continue }; if err := d.commit(); err != nil {`,
 	},
 	{
-		".", `d.hear(nil, m.Message, func(c []event.Block) event.Body {`,
+		".", `d.addInput(nil, m.Message, func(c []event.Block) event.Body {`,
 		`if planted.Is("message lost") { continue }; ` +
 			`if planted.Is("message twice") { d.add(nil, "", 0, &event.UserMessage{Content: m.Message, Mail: m.ID}) }; ` +
-			`d.hear(nil, m.Message, func(c []event.Block) event.Body {`,
+			`d.addInput(nil, m.Message, func(c []event.Block) event.Body {`,
 	},
 	{
 		".", `err = c.store.Post(ctx, letter)` + "\n\tif err == nil {",
