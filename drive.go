@@ -8,7 +8,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
-	"github.com/braidrun/braid/internal/gate"
+	"github.com/braidrun/braid/internal/sched"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/secret"
 )
@@ -82,7 +82,7 @@ type driver struct {
 	// this process has left mail; gate is a simulation's.
 	work  Work
 	poked <-chan struct{}
-	gate  gate.Gate
+	gate  sched.Gate
 
 	// events, read and status are the commit that is being put together; door
 	// holds the messages that have not been let in.

@@ -1,4 +1,4 @@
-package house
+package archtest
 
 import (
 	"slices"
@@ -29,8 +29,8 @@ type room struct {
 // helpers are the internal packages that every room may use: each has one
 // reason to exist and imports the standard library alone.
 var helpers = []string{
-	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest", "internal/raced",
-	"internal/gate", "internal/partialjson", "internal/cursor", "internal/sigv4", "internal/ownhost",
+	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest", "internal/race",
+	"internal/sched", "internal/partialjson", "internal/cursor", "internal/sigv4", "internal/hostcheck",
 	"internal/schemacheck", "internal/lowspace", "internal/lazyre", "internal/loopback",
 }
 
@@ -198,15 +198,15 @@ var rooms = []room{
 	{dir: "internal/sse"},
 	{dir: "internal/clock"},
 	{dir: "internal/nearest"},
-	{dir: "internal/raced"},
+	{dir: "internal/race"},
 	{dir: "internal/loopback"},
-	{dir: "internal/gate"},
+	{dir: "internal/sched"},
 	{dir: "internal/lowspace"},
 	{dir: "internal/sigv4"},
-	{dir: "internal/ownhost"},
+	{dir: "internal/hostcheck"},
 	{dir: "internal/schemacheck", tests: []string{"github.com/google/jsonschema-go"}},
 	{dir: "internal/gen/codec"},
-	{dir: "internal/house", tests: []string{"event"}},
+	{dir: "internal/archtest", tests: []string{"event"}},
 	{dir: "cmd/*", any: true},
 	{
 		dir: "cmd/braid/internal/term", own: []string{"event"},
