@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
 )
 
@@ -235,21 +236,21 @@ func afterwards(ctx context.Context, grace time.Duration) (context.Context, cont
 
 // mustHold reports whether hooks stand before what cmd begins while something that has
 // ended is not written yet.
-func (d *driver) mustHold(s *fold.Scope, agent *Agent, cmd *command) bool {
+func (d *driver) mustHold(s *fold.Scope, agent *Agent, cmd *decide.Command) bool {
 	if len(d.events) == 0 {
 		return false
 	}
 	h := agent.hooks
-	if len(h.on(pointMessageAdded)) > 0 && cmd.Do != doWait {
+	if len(h.on(pointMessageAdded)) > 0 && cmd.Do != decide.Wait {
 		return true
 	}
 	afterBatch := d.batchDone(s) && len(h.on(pointAfterTools)) > 0
 	switch cmd.Do {
-	case doTools, doScopes:
+	case decide.Tools, decide.Agents:
 		return len(h.on(pointBeforeTools))+len(h.on(pointBeforeTool))+len(h.on(pointAfterTool)) > 0
-	case doModel:
+	case decide.Model:
 		return afterBatch || len(h.on(pointBeforeModel)) > 0
-	case doFinish:
+	case decide.Finish:
 		if s.Parent != nil && len(d.agentIn(s.Parent).hooks.on(pointAfterTool)) > 0 {
 			return true
 		}
