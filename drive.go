@@ -9,8 +9,8 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
-	"github.com/braidrun/braid/internal/gate"
 	"github.com/braidrun/braid/internal/output"
+	"github.com/braidrun/braid/internal/sched"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/secret"
 )
@@ -84,7 +84,7 @@ type driver struct {
 	// this process has left mail; gate is a simulation's.
 	work  Work
 	poked <-chan struct{}
-	gate  gate.Gate
+	gate  sched.Gate
 
 	// events, read and status are the commit that is being put together; door
 	// holds the messages that have not been let in.

@@ -1,4 +1,4 @@
-package house
+package archtest
 
 import (
 	"slices"
@@ -29,8 +29,8 @@ type room struct {
 // helpers are the internal packages that every room may use: each has one
 // reason to exist and imports the standard library alone.
 var helpers = []string{
-	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest", "internal/raced",
-	"internal/gate", "internal/partialjson", "internal/cursor", "internal/sigv4", "internal/ownhost",
+	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest", "internal/race",
+	"internal/sched", "internal/partialjson", "internal/cursor", "internal/sigv4", "internal/hostcheck",
 	"internal/schemacheck", "internal/lowspace", "internal/lazyre", "internal/loopback",
 }
 
@@ -62,8 +62,8 @@ var rooms = []room{
 	},
 	{dir: "journal/postgres/postgrestest"},
 	{
-		dir: "", own: []string{"internal/fold", "internal/compact", "internal/guardrail", "event", "journal", "model", "secret"}, from: []string{"github.com/google/jsonschema-go"},
-		tests: []string{"model/demo", "models", "event/eventtest", "journal/journaltest", "journal/sqlite"},
+		dir: "", own: []string{"internal/fold", "internal/decide", "internal/output", "internal/compact", "internal/guardrail", "event", "journal", "model", "secret"}, from: []string{"github.com/google/jsonschema-go"},
+		tests: []string{"model/demo", "models", "event/eventtest", "internal/fold/foldtest", "internal/decide/decidetest", "journal/journaltest", "journal/sqlite"},
 	},
 	{dir: "flow", own: []string{"", "event"}, tests: []string{"model/demo"}},
 	{dir: "engine", own: []string{"", "event", "journal"}, tests: []string{"engine/enginetest", "model/demo", "journal/journaltest"}},
@@ -186,9 +186,16 @@ var rooms = []room{
 		dir: "client", own: []string{"event", "secret", "wire/*"},
 		tests: []string{"wire/wiretest", "", "journal", "service", "service/database", "service/directory", "server"},
 	},
+	{
+		dir: "internal/decide", own: []string{"event", "internal/fold", "internal/output"},
+		tests: []string{"internal/decide/decidetest", "internal/fold/foldtest"},
+	},
+	{dir: "internal/decide/decidetest", own: []string{"event", "internal/decide", "internal/fold", "internal/fold/foldtest"}},
+	{dir: "internal/output", own: []string{"event", "model", "internal/fold"}},
 	{dir: "internal/compact", own: []string{"event", "model", "internal/fold"}},
 	{dir: "internal/guardrail", own: []string{"event", "secret"}},
-	{dir: "internal/fold", own: []string{"event", "model"}, tests: []string{"event/eventtest"}},
+	{dir: "internal/fold", own: []string{"event", "model"}, tests: []string{"event/eventtest", "internal/fold/foldtest"}},
+	{dir: "internal/fold/foldtest", own: []string{"event", "internal/fold"}},
 	{dir: "internal/logrow", own: []string{"event"}},
 	{dir: "internal/pgup", from: []string{"github.com/jackc/pgx"}, tests: []string{"journal/postgres/postgrestest", "github.com/pressly/goose"}},
 	{dir: "internal/ledgerrow", own: []string{"event", "journal"}},
@@ -198,15 +205,15 @@ var rooms = []room{
 	{dir: "internal/sse"},
 	{dir: "internal/clock"},
 	{dir: "internal/nearest"},
-	{dir: "internal/raced"},
+	{dir: "internal/race"},
 	{dir: "internal/loopback"},
-	{dir: "internal/gate"},
+	{dir: "internal/sched"},
 	{dir: "internal/lowspace"},
 	{dir: "internal/sigv4"},
-	{dir: "internal/ownhost"},
+	{dir: "internal/hostcheck"},
 	{dir: "internal/schemacheck", tests: []string{"github.com/google/jsonschema-go"}},
 	{dir: "internal/gen/codec"},
-	{dir: "internal/house", tests: []string{"event"}},
+	{dir: "internal/archtest", tests: []string{"event"}},
 	{dir: "cmd/*", any: true},
 	{
 		dir: "cmd/braid/internal/term", own: []string{"event"},
