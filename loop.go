@@ -54,23 +54,25 @@ func (d *driver) decide() {
 		for i := len(scopes) - 1; i >= 0 && d.view.Run.Ended == nil && !d.outdated(); i-- {
 			if s := scopes[i]; s.Closed == nil {
 				agent := d.agentIn(s)
-				cmd := d.next(s, agent)
-				if s.Depth == 0 && len(d.door) > 0 {
-					cmd = d.join(s, cmd)
-				}
-				moved = d.apply(s, agent, cmd) || moved
+				moved = d.apply(s, agent, d.next(s, agent, false)) || moved
 			}
 		}
 	}
 }
 
-// next asks package decide what a scope does next. A hook's error ends each of them.
-func (d *driver) next(s *fold.Scope, agent *Agent) decide.Command {
+// next asks package decide what a scope does next; whole says that nothing of its conversation is left out. A hook's error ends
+// every scope.
+func (d *driver) next(s *fold.Scope, agent *Agent, whole bool) decide.Command {
 	if d.fault != nil {
 		return decide.Command{Do: decide.Finish, Why: event.WhyFailed, Stop: event.StopError, Err: d.fault}
 	}
 	d.decidePolicy(s, agent)
-	return decide.Next(decide.LLM{}, s, &d.policy, d.now)
+	d.policy.Compaction.Whole = whole
+	cmd := decide.Next(decide.LLM{}, s, &d.policy, d.now)
+	if s.Depth == 0 && len(d.door) > 0 {
+		cmd = d.join(s, cmd)
+	}
+	return cmd
 }
 
 // decidePolicy makes the policy of a scope's next decision. There is one for all, in the driver's memory.
@@ -79,7 +81,6 @@ func (d *driver) decidePolicy(s *fold.Scope, agent *Agent) {
 	p := &d.policy
 	agent.decidePolicy(p, d.offer(s, agent), s, d.answerOf(s))
 	p.Team, p.Earlier, p.Running, p.Stop = d.bounds, &d.view.Spent, t.running, d.ctx.Done()
-	p.Compaction.Whole = t.whole == compactionOf(s)
 	p.Expired = d.ending && errors.Is(context.Cause(d.ctx), context.DeadlineExceeded) && !d.broken
 	p.Cancelled = d.ending && !p.Expired
 }

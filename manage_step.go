@@ -21,18 +21,6 @@ type summing struct {
 	broke   error
 }
 
-// compactionOf names the compaction that there may be before the scope's next model call.
-func compactionOf(s *fold.Scope) wantedCompaction {
-	w := wantedCompaction{why: event.WhyLimit, cycle: s.Cycle + 1, messages: len(s.Transcript.Messages)}
-	if s.Overflowed() {
-		w.why, w.cycle = event.WhyOverflow, s.Cycle
-	}
-	if w.messages > 0 {
-		w.blocks = len(s.Transcript.Messages[w.messages-1].Content)
-	}
-	return w
-}
-
 // outdated reports whether the view must be folded anew before anything more is decided. A run that
 // is to stop is ended as it is.
 func (d *driver) outdated() bool {
@@ -66,8 +54,7 @@ func (d *driver) compact(s *fold.Scope, agent *Agent, why event.Why) bool {
 	}
 	p, ok := m.Plan(s, first, d.view.Hidden.Reach(s.ID), why, s.Model.Easings)
 	if !ok {
-		d.thread(s).whole = compactionOf(s)
-		return true
+		return d.uncompacted(s, agent)
 	}
 	b, decided := d.askCompaction(s, agent, &p, &m)
 	switch {
@@ -75,9 +62,8 @@ func (d *driver) compact(s *fold.Scope, agent *Agent, why event.Why) bool {
 		d.held = true
 		return false
 	case b.Cancel:
-		d.thread(s).whole = compactionOf(s)
 		d.tellCompaction(agent, &AfterCompaction{Scope: s.ID, Why: why, Err: errCompactionCancelled})
-		return true
+		return d.uncompacted(s, agent)
 	case p.SumUp && len(b.Summary) == 0:
 		d.beginSummary(s, agent, cycle, &p, &m, b.Instructions)
 		return true
@@ -90,6 +76,12 @@ func (d *driver) compact(s *fold.Scope, agent *Agent, why event.Why) bool {
 		d.writeCompaction(s, cycle, "", 0, &p, a.Summary)
 	}
 	return true
+}
+
+// uncompacted carries out what the scope does where nothing is left out: nothing can be, or a hook forbids it. The log does not
+// say so and need not, because what follows begins in this round: a driver that finds nothing of it is told to compact again.
+func (d *driver) uncompacted(s *fold.Scope, agent *Agent) bool {
+	return d.apply(s, agent, d.next(s, agent, true))
 }
 
 // leftOut stands where messages were left out without a summary.

@@ -19,7 +19,8 @@ type Compaction struct {
 	Before int64
 	// Tries is how often less is shown to a model that refuses the same call as too long; a negative one means never.
 	Tries int
-	// Whole says that nothing can be left out before the next model call, or that a hook forbids it.
+	// Whole asks what is done where nothing is left out: nothing can be, or a hook forbids it. A driver asks so when it carries
+	// out a Compact from which nothing comes, and carries that out instead in the same round. It keeps no note of it.
 	Whole bool
 }
 

@@ -30,6 +30,9 @@ type nextCase struct {
 	now       time.Time
 	cancelled bool
 	expired   bool
+	// threshold is how many tokens the conversation may have; 0 means any number. whole says that nothing is left out.
+	threshold int64
+	whole     bool
 
 	do    decide.Do
 	why   event.Why
@@ -177,6 +180,11 @@ var nextCases = []nextCase{
 		name: "not to be had before, and needed now",
 		log:  foldtest.Asked().Sums(1, 1, event.WhyLimit).Summed(1, 1, event.OutcomeFailed, time.Time{}).Refuses(1, 1), do: decide.Compact, why: event.WhyOverflow,
 	},
+	{name: "nothing can be left out of what was refused", log: foldtest.Asked().Refuses(1, 1), whole: true, do: decide.Finish, why: event.WhyFailed, stop: event.StopContextOverflow, kind: event.ErrContextOverflow},
+	{name: "too long, before it is refused", log: foldtest.Asked(), threshold: 1, do: decide.Compact, why: event.WhyLimit},
+	{name: "and nothing can be left out", log: foldtest.Asked(), threshold: 1, whole: true, do: decide.Model, why: event.WhyInput},
+	{name: "not again before another attempt", log: foldtest.Asked().Model(1, 1), threshold: 1, do: decide.Model, why: event.WhyTakenOver},
+	{name: "a summary to be asked for again, which a hook forbids", log: foldtest.Asked().Sums(1, 1, event.WhyLimit).Summed(1, 1, event.OutcomeFailed, foldtest.Noon), whole: true, do: decide.Model, why: event.WhyInput},
 	{name: "cancelled while it is asked for", log: foldtest.Asked().Sums(1, 1, event.WhyLimit), here: []string{"c1"}, cancelled: true, do: decide.Finish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
 	{name: "new input during the turn", log: foldtest.Asked().Model(1, 1).Says(1, event.StopEndTurn).Add(0, "", 0, &event.UserMessage{Content: []event.Block{&event.Text{Text: "and?"}}}), do: decide.Model, why: event.WhyInput},
 }
@@ -192,6 +200,9 @@ func (c *nextCase) ask(t *testing.T) (*fold.Conversation, *decide.Policy, time.T
 			t.Fatal(err)
 		}
 		p.Output = form
+	}
+	if p.Compaction.Whole = c.whole; c.threshold > 0 {
+		p.Compaction.Threshold = c.threshold
 	}
 	now := c.now
 	if now.IsZero() {
