@@ -12,6 +12,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/decide"
+	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/internal/output"
 	"github.com/braidrun/braid/internal/schemacheck"
 	"github.com/braidrun/braid/model"
@@ -48,8 +49,10 @@ type Agent struct {
 	search *toolSearch
 	// hooks is nil for an agent without, and so are permits, of which each says what may
 	// be called.
-	hooks   *hooks
+	hooks   *hooks.Set
 	permits []*policy
+	// made are the hooks that wait for the agent to be made.
+	made []hooks.Hook
 	// guards look at what is said.
 	guards []guard
 	// forgets says that later runs see nothing of its failed ones.
@@ -113,7 +116,7 @@ func (a *Agent) Use(parts ...Part) *Agent {
 	a.instructions = joinTexts(append([]string{a.own}, a.below...)...)
 	a.instructionTokens = model.TextTokens(a.instructions)
 	a.unchecked.Store(true)
-	a.tellMade()
+	a.callMade()
 	return a
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/internal/output"
 	"github.com/braidrun/braid/internal/sched"
 	"github.com/braidrun/braid/journal"
@@ -70,7 +71,7 @@ type driver struct {
 	fault     *event.Error
 	// watchers are the hooks over the stream, sent what they are called with, and trace
 	// the run's place in a distributed trace.
-	watchers []hook
+	watchers []hooks.Hook
 	sent     *EventSent
 	trace    string
 	// given is the state that the caller gave the run; nil for none.
@@ -140,17 +141,17 @@ func (d *driver) drive(letters []journal.Mail) (err error) {
 	if !d.alone && d.keeper == nil {
 		d.keeper = keep(d.base, d.conv.store, d.lease, d.lease.Term, d.stop)
 	}
-	d.hooked, d.policed = d.agent.hooks.inside(), d.agent.permits != nil
+	d.hooked, d.policed = d.agent.hooks.Inside(), d.agent.permits != nil
 	if len(d.team) > 0 {
 		d.bounds = map[string]*decide.Limits{d.agent.name: &d.agent.bounds}
 	}
 	for name, a := range d.team {
 		d.bounds[name] = &a.bounds
-		d.hooked = d.hooked || a.hooks.inside()
+		d.hooked = d.hooked || a.hooks.Inside()
 		d.policed = d.policed || a.permits != nil
 	}
 	d.private = d.private && !d.hooked && d.agent.hooks == nil // one around the drive may let others stop it
-	d.watchers = d.agent.hooks.on(pointEventSent)
+	d.watchers = d.agent.hooks.At(hooks.EventSent)
 	defer func() {
 		// In a library the reader's own panic goes on.
 		if !done && (!d.reading || !d.patient) {
@@ -205,7 +206,7 @@ func (d *driver) recover(early []journal.Mail) error {
 	for key, value := range d.given {
 		d.view.State.SetTemp(StateTemp+key, value)
 	}
-	if begins || len(d.agent.hooks.on(pointBeforeRun)) == 0 {
+	if begins || len(d.agent.hooks.At(hooks.BeforeRun)) == 0 {
 		// Of a run that has begun, the log has what a hook made of its input.
 		if err := d.input(); err != nil {
 			return err

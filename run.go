@@ -14,6 +14,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/internal/output"
 	"github.com/braidrun/braid/internal/sched"
 	"github.com/braidrun/braid/journal"
@@ -353,7 +354,7 @@ func (a *Agent) take(
 		d.masks = maskGuard(d.mask)
 	}
 	undriven := errBrokenOff // until it is known better: a reader may panic
-	if list := a.hooks.on(pointAfterDrive); len(list) > 0 {
+	if list := a.hooks.At(hooks.AfterDrive); len(list) > 0 {
 		if r == nil {
 			r = &Result{Conversation: conv}
 		}
