@@ -62,8 +62,8 @@ var rooms = []room{
 	},
 	{dir: "journal/postgres/postgrestest"},
 	{
-		dir: "", own: []string{"grant", "hook", "internal/fold", "internal/compact", "internal/guardrail", "internal/hooks", "internal/foreign", "event", "journal", "model", "secret"}, from: []string{"github.com/google/jsonschema-go"},
-		tests: []string{"model/demo", "models", "event/eventtest", "journal/journaltest", "journal/sqlite"},
+		dir: "", own: []string{"grant", "hook", "trace", "internal/fold", "internal/decide", "internal/output", "internal/compact", "internal/guardrail", "internal/hooks", "internal/foreign", "event", "journal", "model", "secret"}, from: []string{"github.com/google/jsonschema-go"},
+		tests: []string{"model/demo", "models", "event/eventtest", "internal/fold/foldtest", "internal/decide/decidetest", "journal/journaltest", "journal/sqlite"},
 	},
 	{dir: "flow", own: []string{"", "event"}, tests: []string{"model/demo"}},
 	{dir: "engine", own: []string{"", "event", "journal"}, tests: []string{"grant", "hook", "engine/enginetest", "model/demo", "journal/journaltest"}},
@@ -186,13 +186,21 @@ var rooms = []room{
 		dir: "client", own: []string{"event", "secret", "wire/*"},
 		tests: []string{"wire/wiretest", "", "journal", "service", "service/database", "service/directory", "server"},
 	},
+	{
+		dir: "internal/decide", own: []string{"event", "internal/fold", "internal/output"},
+		tests: []string{"internal/decide/decidetest", "internal/fold/foldtest"},
+	},
+	{dir: "internal/decide/decidetest", own: []string{"event", "internal/decide", "internal/fold", "internal/fold/foldtest"}},
+	{dir: "internal/output", own: []string{"event", "model", "internal/fold"}},
 	{dir: "internal/compact", own: []string{"event", "model", "internal/fold"}},
 	{dir: "grant"},
+	{dir: "trace", own: []string{"event", "internal/fold"}},
 	{dir: "hook", own: []string{"event", "model"}},
 	{dir: "internal/hooks", own: []string{"hook", "internal/foreign"}},
 	{dir: "internal/foreign", own: []string{"event"}},
 	{dir: "internal/guardrail", own: []string{"event", "secret"}},
-	{dir: "internal/fold", own: []string{"event", "model"}, tests: []string{"event/eventtest"}},
+	{dir: "internal/fold", own: []string{"event", "model"}, tests: []string{"event/eventtest", "internal/fold/foldtest"}},
+	{dir: "internal/fold/foldtest", own: []string{"event", "internal/fold"}},
 	{dir: "internal/logrow", own: []string{"event"}},
 	{dir: "internal/pgup", from: []string{"github.com/jackc/pgx"}, tests: []string{"journal/postgres/postgrestest", "github.com/pressly/goose"}},
 	{dir: "internal/ledgerrow", own: []string{"event", "journal"}},
@@ -225,7 +233,7 @@ var rooms = []room{
 	},
 	{
 		dir: "cmd/braid/internal/printer",
-		own: []string{"", "cmd/braid/internal/term", "event", "internal/fold", "journal", "wire/agentcore"},
+		own: []string{"", "cmd/braid/internal/term", "event", "internal/fold", "journal", "trace", "wire/agentcore"},
 	},
 	{
 		dir: "cmd/braid/internal/admin", own: []string{
