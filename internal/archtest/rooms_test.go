@@ -127,7 +127,7 @@ var rooms = []room{
 	{dir: "skill", own: []string{"", "event"}, from: []string{"go.yaml.in/yaml"}, tests: []string{"model/demo"}},
 	{
 		dir: "telemetry", own: []string{"", "hook", "event", "internal/fold"}, from: []string{"go.opentelemetry.io/otel"},
-		tests: []string{"journal", "go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"},
+		tests: []string{"journal", "trace", "go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"},
 	},
 	{
 		dir: "telemetry/otlp", own: []string{"", "event", "telemetry"},
