@@ -13,6 +13,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/grant"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/skill"
 )
@@ -120,7 +121,7 @@ func (a *Factory) Agent(ctx context.Context, r service.AgentRequest) (*braid.Age
 }
 
 // grants returns the store of the permissions that users of the run's tenant gave for always.
-func (a *Factory) grants(r *service.AgentRequest) braid.Grants {
+func (a *Factory) grants(r *service.AgentRequest) grant.Store {
 	if a.options.Grants == nil {
 		return nil
 	}
@@ -129,7 +130,7 @@ func (a *Factory) grants(r *service.AgentRequest) braid.Grants {
 
 // make makes an agent with its sub-agents.
 func (a *Factory) make(
-	ctx context.Context, name string, grants braid.Grants, o *service.AgentOptions, prefer []string, parts []braid.Part,
+	ctx context.Context, name string, grants grant.Store, o *service.AgentOptions, prefer []string, parts []braid.Part,
 ) (*braid.Agent, error) {
 	s := &a.options
 	model, err := a.OpenModel(ctx, o.Model, o.Own)

@@ -3,6 +3,7 @@ package agents
 import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/grant"
 	"github.com/braidrun/braid/models"
 	"github.com/braidrun/braid/skill"
 	"github.com/braidrun/braid/tool/mcptool"
@@ -50,7 +51,7 @@ type Options struct {
 	Permissions braid.Permissions
 	// Grants returns the store of the permissions that a tenant's users give for always. life
 	// distinguishes tenants that reuse one id. nil means that such a permission ends with the run.
-	Grants func(tenant, life string) braid.Grants
+	Grants func(tenant, life string) grant.Store
 	// Limits are limits of every run.
 	Limits braid.Limits
 	// Sequential makes the tool calls of an answer run one after the other.
