@@ -5,14 +5,16 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/hooks"
 )
 
 // beginModel begins the scope's next model call, or the next attempt of one that failed. It reports whether the scope
 // moved; it does not move where the run is to stop.
 func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
 	attempt := 1
-	if again(why) {
+	if decide.Again(why) {
 		attempt = s.Model.Attempt + 1
 	}
 	model := agent.named(s.LastModel)
@@ -40,8 +42,8 @@ func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
 	w.own.Instructions, w.own.Messages, w.own.Tools = agent.instructions, s.Transcript.Shared(), shown
 	w.own.Run, w.own.Scope, w.own.Cycle, w.own.Attempt = d.row.ID, s.ID, cycle, attempt
 	w.own.Options = agent.asks(model)
-	forced := why == event.WhyAnswer || again(why) && s.Forced
-	d.answerOf(s).ask(&w.own, model, &info, forced)
+	forced := why == event.WhyAnswer || decide.Again(why) && s.Forced
+	askFor(d.answerOf(s), &w.own, model, &info, forced)
 	begun := &event.StepBegun{Step: event.StepModel, Why: why, Model: info.Name}
 	if !sameNames(names, s.Tools) {
 		begun.Tools = names
@@ -50,7 +52,7 @@ func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
 		}
 	}
 	was := asIs{}
-	asked := len(agent.hooks.on(pointBeforeModel)) > 0
+	asked := len(agent.hooks.At(hooks.BeforeModel)) > 0
 	if asked {
 		was = requestAsIs(&w.own)
 		words, ok, waits, err := d.askModel(agent, why, w, forced)
@@ -130,7 +132,7 @@ func (d *driver) newCall(s *fold.Scope, agent *Agent, c *fold.Call) *toolWork {
 // beginCalls begins the calls of tools and agents, after the stages before them. It reports whether the scope moved.
 func (d *driver) beginCalls(s *fold.Scope, agent *Agent, calls []*fold.Call) bool {
 	h := agent.hooks
-	if len(h.on(pointBeforeTools))+len(h.on(pointBeforeTool)) == 0 && !d.restrained(s, calls) {
+	if len(h.At(hooks.BeforeTools))+len(h.At(hooks.BeforeTool)) == 0 && !d.restrained(s, calls) {
 		for _, c := range calls {
 			w := d.newCall(s, agent, c)
 			d.passBefore(w) // no foreign code is called

@@ -7,8 +7,11 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
-	"github.com/braidrun/braid/internal/gate"
+	"github.com/braidrun/braid/internal/hooks"
+	"github.com/braidrun/braid/internal/output"
+	"github.com/braidrun/braid/internal/sched"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/secret"
 )
@@ -33,7 +36,7 @@ type driver struct {
 	agent  *Agent
 	team   map[string]*Agent
 	// want is what the caller wants the root's answer to be; nil leaves it to the agent.
-	want *answer
+	want *output.Form
 	view *fold.Conversation
 	// sink takes an event to the reader and says whether it wants more.
 	sink func(event.Event) bool
@@ -68,7 +71,7 @@ type driver struct {
 	fault     *event.Error
 	// watchers are the hooks over the stream, sent what they are called with, and trace
 	// the run's place in a distributed trace.
-	watchers []hook
+	watchers []hooks.Hook
 	sent     *EventSent
 	trace    string
 	// given is the state that the caller gave the run; nil for none.
@@ -82,7 +85,7 @@ type driver struct {
 	// this process has left mail; gate is a simulation's.
 	work  Work
 	poked <-chan struct{}
-	gate  gate.Gate
+	gate  sched.Gate
 
 	// events, read and status are the commit that is being put together; door
 	// holds the messages that have not been let in.
@@ -91,6 +94,10 @@ type driver struct {
 	read   []string
 	door   []journal.Mail
 	now    time.Time
+
+	// policy is that of the decision that is made now, bounds are the limits of the run's agents by name.
+	policy decide.Policy
+	bounds map[string]*decide.Limits
 
 	// root and threads are what the driver itself knows of the scopes; running counts the steps that it runs.
 	root    thread
@@ -134,13 +141,17 @@ func (d *driver) drive(letters []journal.Mail) (err error) {
 	if !d.alone && d.keeper == nil {
 		d.keeper = keep(d.base, d.conv.store, d.lease, d.lease.Term, d.stop)
 	}
-	d.hooked, d.policed = d.agent.hooks.inside(), d.agent.permits != nil
-	for _, a := range d.team {
-		d.hooked = d.hooked || a.hooks.inside()
+	d.hooked, d.policed = d.agent.hooks.Inside(), d.agent.permits != nil
+	if len(d.team) > 0 {
+		d.bounds = map[string]*decide.Limits{d.agent.name: &d.agent.bounds}
+	}
+	for name, a := range d.team {
+		d.bounds[name] = &a.bounds
+		d.hooked = d.hooked || a.hooks.Inside()
 		d.policed = d.policed || a.permits != nil
 	}
 	d.private = d.private && !d.hooked && d.agent.hooks == nil // one around the drive may let others stop it
-	d.watchers = d.agent.hooks.on(pointEventSent)
+	d.watchers = d.agent.hooks.At(hooks.EventSent)
 	defer func() {
 		// In a library the reader's own panic goes on.
 		if !done && (!d.reading || !d.patient) {
@@ -195,7 +206,7 @@ func (d *driver) recover(early []journal.Mail) error {
 	for key, value := range d.given {
 		d.view.State.SetTemp(StateTemp+key, value)
 	}
-	if begins || len(d.agent.hooks.on(pointBeforeRun)) == 0 {
+	if begins || len(d.agent.hooks.At(hooks.BeforeRun)) == 0 {
 		// Of a run that has begun, the log has what a hook made of its input.
 		if err := d.input(); err != nil {
 			return err
@@ -423,19 +434,6 @@ func (d *driver) send(e event.Event) {
 		d.broken = true
 		d.stop()
 	}
-}
-
-func (d *driver) inputs(s *fold.Scope) inputs {
-	agent, t := d.agentIn(s), d.thread(s)
-	in := inputs{
-		Agent: agent, offer: d.offer(s, agent), Now: d.now, running: t.running, agents: d, earlier: &d.view.Spent,
-		answer: d.answerOf(s), stop: d.ctx.Done(), whole: t.whole == compactionOf(s),
-	}
-	if d.ending {
-		in.Expired = errors.Is(context.Cause(d.ctx), context.DeadlineExceeded) && !d.broken
-		in.Cancelled = !in.Expired
-	}
-	return in
 }
 
 // agentIn is who works in the scope; the run's own agent where nobody has the name.

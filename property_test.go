@@ -17,8 +17,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/decide/decidetest"
 	"github.com/braidrun/braid/internal/fold"
-	"github.com/braidrun/braid/internal/raced"
+	"github.com/braidrun/braid/internal/race"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -51,7 +52,7 @@ func TestGeneratedRuns(t *testing.T) {
 	chosen := flag.Lookup("rapid.seed").Value.String() != "0" || flag.Lookup("rapid.failfile").Value.String() != ""
 	if !chosen {
 		cases := propertyCases
-		if raced.On {
+		if race.On {
 			cases /= 10
 		}
 		shards = max((cases+perShard-1)/perShard, 1)
@@ -64,7 +65,7 @@ func TestGeneratedRuns(t *testing.T) {
 			})
 		}
 	})
-	counts.report(t, !chosen && !raced.On && !t.Failed())
+	counts.report(t, !chosen && !race.On && !t.Failed())
 }
 
 // checkPlan plays a plan and checks everything that there is to check.
@@ -126,13 +127,14 @@ func (c *testCase) check(counts *histogram) error {
 	chosen := func(n int) bool { return c.plan.all || slices.Contains(cuts, n) }
 	seed := uint64(c.plan.cuts[0])
 	if err = checkFold(log, chosen); err == nil {
-		err = oneCommand(log, func(name string) *Agent { return cmp.Or(team[name], agent) }, func(n int) bool { return seed%32 == 0 || chosen(n) })
+		agentOf := func(name string) *Agent { return cmp.Or(team[name], agent) }
+		err = decidetest.OneCommand(log, deciding(agentOf), func(n int) bool { return seed%32 == 0 || chosen(n) })
 	}
 	if err == nil {
 		err = sameOutline(log)
 	}
 	if err == nil && seed%4 == 0 {
-		err = underAll(log, chosen)
+		err = decidetest.UnderAll(log, chosen)
 	}
 	for more := range uint64(3) {
 		if err == nil {
