@@ -13,7 +13,7 @@ type (
 	// Step is a model or tool call that is not over.
 	Step = fold.Step[Work, Answer]
 	// Question is a question to a person.
-	Question = fold.Question
+	Question = event.Question
 )
 
 // Item is one thing that a stream tells: an event, or the snapshot of a step. It is valid until the next call of the story.
