@@ -48,12 +48,12 @@ func (*AfterDrive) point() hookPoint  { return pointAfterDrive }
 
 // tellTaken calls the hooks before a drive.
 func (d *driver) tellTaken() {
-	list := d.agent.hooks.on(pointBeforeDrive)
+	list := d.cfg.agent.hooks.on(pointBeforeDrive)
 	if len(list) == 0 {
 		return
 	}
 	run := d.view.Run
-	e := BeforeDrive{Agent: d.agent, Conversation: d.row.Conversation, Run: d.row.ID, Trace: d.row.Metadata[TraceLabel]}
+	e := BeforeDrive{Agent: d.cfg.agent, Conversation: d.row.Conversation, Run: d.row.ID, Trace: d.row.Metadata[TraceLabel]}
 	if e.Resumed = run != nil && run.ID == d.row.ID; e.Resumed && run.Labels[TraceLabel] != "" {
 		e.Trace = run.Labels[TraceLabel]
 	}
@@ -67,7 +67,7 @@ func (d *driver) tellTaken() {
 			d.ctx = e.Context
 		}
 	}
-	d.trace = e.Trace
+	d.cfg.trace = e.Trace
 }
 
 // tellLeft calls the hooks after a drive. Nothing is left that an error could change.
@@ -81,13 +81,13 @@ var errBrokenOff = errors.New("the drive was broken off")
 // labels are what stands in the log of the run's labels, with its trace.
 func (d *driver) labels() map[string]string {
 	m := d.row.Metadata
-	if d.trace == "" || m[TraceLabel] == d.trace {
+	if d.cfg.trace == "" || m[TraceLabel] == d.cfg.trace {
 		return m
 	}
 	if m = maps.Clone(m); m == nil {
 		m = make(map[string]string, 1)
 	}
-	m[TraceLabel] = d.trace
+	m[TraceLabel] = d.cfg.trace
 	return m
 }
 
@@ -110,10 +110,10 @@ func (*EventSent) point() hookPoint { return pointEventSent }
 
 // tellSent calls the hooks over the stream.
 func (d *driver) tellSent(e event.Event) {
-	if d.sent == nil {
-		d.sent = &EventSent{}
+	if d.out.sent == nil {
+		d.out.sent = &EventSent{}
 	}
-	s := d.sent
+	s := d.out.sent
 	s.Event, s.Context, s.Tool = e, d.ctx, nil
 	begun, begins := e.Body.(*event.StepBegun)
 	if begins && begun.Step == event.StepTool {
@@ -121,8 +121,8 @@ func (d *driver) tellSent(e event.Event) {
 			s.Tool = d.offer(scope, d.agentIn(scope)).tool(begun.Tool)
 		}
 	}
-	for i := range d.watchers {
-		if err := d.watchers[i].safely(d.ctx, s); err != nil {
+	for i := range d.out.watchers {
+		if err := d.out.watchers[i].safely(d.ctx, s); err != nil {
 			d.broke(err)
 			return
 		}
@@ -130,7 +130,7 @@ func (d *driver) tellSent(e event.Event) {
 	if !begins || s.Context == d.ctx || s.Context == nil {
 		return
 	}
-	for _, w := range d.todo {
+	for _, w := range d.exec.todo {
 		if w.step != e.Step || w.attempt != e.Attempt {
 			continue
 		}

@@ -67,7 +67,7 @@ const hookRounds = 16
 // tellBegin calls the hooks before the run, and gives the words with which one answered in
 // the agent's place.
 func (d *driver) tellBegin() (words string) {
-	list := d.agent.hooks.on(pointBeforeRun)
+	list := d.cfg.agent.hooks.on(pointBeforeRun)
 	if len(list) == 0 {
 		return ""
 	}
@@ -130,7 +130,7 @@ func paired(in []event.Message) error {
 // reply answers in the root agent's place, with a model step that costs nothing.
 func (d *driver) reply(words string) {
 	s := d.view.Run.Scopes[0]
-	words, by, err := d.filterText(d.guardsOf(d.agent, GuardOutput), words)
+	words, by, err := d.filterText(d.guardsOf(d.cfg.agent, GuardOutput), words)
 	if err != nil {
 		d.broke(err)
 		return
@@ -138,7 +138,7 @@ func (d *driver) reply(words string) {
 	nothing := int64(0)
 	cycle := s.Cycle + 1
 	step := fold.StepName(s.ID, 'm', cycle, 0)
-	name := d.agent.model.Info().Name
+	name := d.cfg.agent.model.Info().Name
 	d.addAt(s, cycle, step, 1, &event.StepBegun{Step: event.StepModel, Why: event.WhyInput, Model: name})
 	d.endModel(s, step, 1, &modelCallEnd{guardedBy: by, message: &event.AssistantMessage{
 		Content: []event.Block{&event.Text{Text: orRedacted(words)}}, Stop: event.StopEndTurn, Model: name, CostNanoUSD: &nothing, Hook: true,
@@ -147,7 +147,7 @@ func (d *driver) reply(words string) {
 
 // tellEnded calls the hooks after the run. It reports whether the run goes on.
 func (d *driver) tellEnded(s *fold.Scope, ended *event.RunEnded) (goesOn bool) {
-	list := d.agent.hooks.on(pointAfterRun)
+	list := d.cfg.agent.hooks.on(pointAfterRun)
 	if len(list) == 0 {
 		return false
 	}
@@ -160,7 +160,7 @@ func (d *driver) tellEnded(s *fold.Scope, ended *event.RunEnded) (goesOn bool) {
 	}
 	var err error
 	back := d.aside(func() {
-		ctx, cancel := afterwards(d.ctx, d.agent.limits.Grace)
+		ctx, cancel := afterwards(d.ctx, d.cfg.agent.limits.Grace)
 		defer cancel()
 		err = callAfter(ctx, list, &e)
 	})
@@ -186,7 +186,7 @@ func (d *driver) tellEnded(s *fold.Scope, ended *event.RunEnded) (goesOn bool) {
 // news reports whether the commit that is put together has something of which hooks are to
 // be told.
 func (d *driver) news() bool {
-	for _, e := range d.events {
+	for _, e := range d.pending.events {
 		if list, _ := d.newsOf(e); len(list) > 0 {
 			return true
 		}
@@ -220,7 +220,7 @@ func (d *driver) newsOf(e *event.Event) ([]hook, hookEvent) {
 func (d *driver) tellNews(events []*event.Event) {
 	var err error
 	back := d.aside(func() {
-		ctx, cancel := afterwards(d.ctx, d.agent.limits.Grace)
+		ctx, cancel := afterwards(d.ctx, d.cfg.agent.limits.Grace)
 		defer cancel()
 		for _, e := range events {
 			if list, news := d.newsOf(e); len(list) > 0 && err == nil {

@@ -294,16 +294,17 @@ func limit(stop event.StopReason, message, field string) command {
 // has ended, and again. Nothing recurses: an agent used as a tool is one more scope.
 func (d *driver) iterate() error {
 	for {
-		d.listen()
-		if d.leaving() {
-			d.handBack()
+		d.pending.awaited = false
+		d.readInbox()
+		if d.draining() {
+			d.drain()
 		} else {
 			d.decide()
 		}
 		if err := d.commit(); err != nil {
 			return err
 		}
-		if d.over() {
+		if d.phase.over() {
 			return nil
 		}
 		if d.view.Stale {
@@ -319,11 +320,9 @@ func (d *driver) iterate() error {
 // answers change nothing any more: a child that finishes lets its parent go on
 // in the same commit.
 func (d *driver) decide() {
-	d.wake = time.Time{}
-	d.held = false
-	// One answer for all scopes: a run that is cancelled between two of them
-	// would end with a child still open.
-	if d.ending = d.ctx.Err() != nil; d.ending {
+	d.exec.wakeAt = time.Time{}
+	if d.ctx.Err() != nil {
+		d.phase = phaseStopping
 		d.settleAfterStop()
 	}
 	for moved := true; moved && d.view.Run.Ended == nil && !d.outdated(); {
@@ -336,8 +335,8 @@ func (d *driver) decide() {
 				if d.fault != nil {
 					cmd = finish(event.WhyFailed, event.StopError, d.fault)
 				}
-				if s.Depth == 0 && len(d.door) > 0 {
-					cmd = d.join(s, in, cmd)
+				if s.Depth == 0 && len(d.inbox.messages) > 0 {
+					cmd = d.admitPending(s, in, cmd)
 				}
 				moved = d.apply(s, in.Agent, cmd) || moved
 			}
@@ -348,17 +347,20 @@ func (d *driver) decide() {
 // apply turns a command into the events that begin it, and remembers what has to
 // be done once they are committed. It reports whether the scope moved.
 func (d *driver) apply(s *fold.Scope, agent *Agent, cmd command) bool {
-	if d.hooked {
-		// Hooks that stand before what is to begin are asked when all that has ended is written.
+	if d.programOf(s) != nil {
+		return d.driveProgram(s, agent, cmd)
+	}
+	if d.cfg.hooked {
+		// Hooks before a step must see a committed log: commit what has ended first, then call them.
 		if d.mustHold(s, agent, &cmd) {
-			d.held = true
+			d.pending.awaited = true
 			return false
 		}
 		if cmd.Do == doFinish || cmd.Do == doModel {
 			before := d.fault
 			ends := d.tellBatch(s, agent)
-			if d.fault != before || d.ctx.Err() != nil && !d.ending {
-				d.held = true // it has become another decision
+			if d.fault != before || d.ctx.Err() != nil && d.phase != phaseStopping {
+				d.pending.awaited = true // it has become another decision
 				return false
 			}
 			if ends && cmd.Do == doModel {
