@@ -7,6 +7,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -56,7 +57,7 @@ func (d *driver) drive(mail []journal.Mail) (err error) {
 		d.lease.renewer = renewLease(d.lease.base, d.lease.conv.store, d.lease.held, d.lease.held.Term, d.stop)
 	}
 	d.cfg.survey()
-	d.out.watchers = d.cfg.agent.hooks.on(pointEventSent)
+	d.out.watchers = d.cfg.agent.hooks.At(hooks.EventSent)
 	defer func() {
 		// A caller that waits for the run gets its own panic back.
 		if !done && (!d.out.reading || !d.cfg.callerWaits) {
@@ -115,7 +116,7 @@ func (d *driver) recover(early []journal.Mail) error {
 	for key, value := range d.cfg.given {
 		d.view.State.SetTemp(StateTemp+key, value)
 	}
-	if begins || len(d.cfg.agent.hooks.on(pointBeforeRun)) == 0 {
+	if begins || len(d.cfg.agent.hooks.At(hooks.BeforeRun)) == 0 {
 		// Of a run that has begun, the log has what a hook made of its input.
 		if err := d.input(); err != nil {
 			return err

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/braidrun/braid/internal/gate"
+	"github.com/braidrun/braid/internal/sched"
 )
 
 // executor holds the steps that the driver runs. It starts as many at once as the limits allow, queues the others, and
@@ -29,7 +29,7 @@ type executor struct {
 	// graceSpent is set once cancelled steps have had the grace period.
 	graceSpent bool
 	// order is a simulation's; nil for none.
-	order gate.Gate
+	order sched.Gate
 
 	// wakeAt is the earliest time for which a scope waits; zero for none.
 	wakeAt time.Time

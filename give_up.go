@@ -9,7 +9,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
-	"github.com/braidrun/braid/internal/gate"
+	"github.com/braidrun/braid/internal/sched"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -101,7 +101,7 @@ func (a *Agent) giveUp(
 		ctx: ctx, stop: stop, row: row, view: v, now: time.Now(),
 		cfg:   runConfig{agent: a.stand(name), exclusive: o.conv.own, callerWaits: o.work == nil},
 		lease: runLease{conv: o.conv, held: lease, renewer: renewer, base: base},
-		exec:  executor{order: gate.From(base)},
+		exec:  executor{order: sched.From(base)},
 		out:   sender{sink: sink},
 	}
 	d.cfg.work.ForgetFailed = o.work != nil && o.work.ForgetFailed

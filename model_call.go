@@ -7,6 +7,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/guardrail"
+	"github.com/braidrun/braid/internal/hooks"
 )
 
 // A model call runs beside the driver where other steps run, too: its pieces are reports. Where nothing else runs, its
@@ -63,7 +64,7 @@ func (d *driver) callModel(w *work, a *assembler, send func(event.Body) bool) {
 		w.lift(deltas, a)
 	}
 	d.filterAnswer(ctx, w, guards)
-	if list := w.agent.hooks.on(pointAfterModel); len(list) > 0 {
+	if list := w.agent.hooks.At(hooks.AfterModel); len(list) > 0 {
 		w.tellAfterModel(ctx, list, d.cfg.agent.limits.Grace)
 		d.filterAnswer(ctx, w, guards) // a hook may have changed it
 	}

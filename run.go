@@ -14,7 +14,8 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
-	"github.com/braidrun/braid/internal/gate"
+	"github.com/braidrun/braid/internal/hooks"
+	"github.com/braidrun/braid/internal/sched"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/secret"
 )
@@ -344,7 +345,7 @@ func (a *Agent) take(
 		},
 		lease: runLease{conv: conv, held: opened.Lease, renewer: o.renewer, base: context.WithoutCancel(ctx)},
 		inbox: inbox{wake: conv.wake},
-		exec:  executor{order: gate.From(ctx)},
+		exec:  executor{order: sched.From(ctx)},
 		out:   sender{sink: sink},
 	}
 	if o.work != nil {
@@ -356,7 +357,7 @@ func (a *Agent) take(
 		d.cfg.maskRules = maskGuard(d.cfg.mask)
 	}
 	undriven := errBrokenOff // until it is known better: a reader may panic
-	if list := a.hooks.on(pointAfterDrive); len(list) > 0 {
+	if list := a.hooks.At(hooks.AfterDrive); len(list) > 0 {
 		if r == nil {
 			r = &Result{Conversation: conv}
 		}

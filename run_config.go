@@ -45,9 +45,9 @@ type runConfig struct {
 
 // survey notes what the agents of the run need.
 func (c *runConfig) survey() {
-	c.hooked, c.policed = c.agent.hooks.inside(), c.agent.permits != nil
+	c.hooked, c.policed = c.agent.hooks.Inside(), c.agent.permits != nil
 	for _, a := range c.team {
-		c.hooked = c.hooked || a.hooks.inside()
+		c.hooked = c.hooked || a.hooks.Inside()
 		c.policed = c.policed || a.permits != nil
 	}
 	c.simulated = c.agent.simulated(c.team)

@@ -1,6 +1,9 @@
 package braid
 
-import "github.com/braidrun/braid/event"
+import (
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/hooks"
+)
 
 // sender sends events to the reader.
 type sender struct {
@@ -11,7 +14,7 @@ type sender struct {
 	// reading is set while the reader has an event.
 	reading bool
 	// watchers are the hooks over the stream.
-	watchers []hook
+	watchers []hooks.Hook
 	// sent is what the watchers are called with.
 	sent *EventSent
 	// live counts the live events of this drive.

@@ -27,7 +27,7 @@ var points = []edit{
 		`d.pending.events, d.pending.read = d.pending.events[:0], d.pending.read[:0]; failpoint.Hit("drive/sent")`,
 	},
 	{".", `b, decided := d.askCompaction(`, `failpoint.Hit("compaction/planned"); b, decided := d.askCompaction(`},
-	{".", `a := AfterCompaction{Scope: w.scope.ID,`, `failpoint.Hit("compaction/summed"); a := AfterCompaction{Scope: w.scope.ID,`},
+	{".", `a := hook.AfterCompaction{Scope: w.scope.ID,`, `failpoint.Hit("compaction/summed"); a := hook.AfterCompaction{Scope: w.scope.ID,`},
 	{
 		".", `d.writeCompaction(s, cycle, w.step, w.attempt, &sum.Omission, sum.summary)`,
 		`d.writeCompaction(s, cycle, w.step, w.attempt, &sum.Omission, sum.summary); failpoint.Hit("compaction/ended")`,
