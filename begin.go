@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/hooks"
 )
@@ -13,7 +14,7 @@ import (
 // moved; it does not move where the run is to stop.
 func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
 	attempt := 1
-	if again(why) {
+	if decide.Again(why) {
 		attempt = s.Model.Attempt + 1
 	}
 	model := agent.named(s.LastModel)
@@ -34,8 +35,8 @@ func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
 		Instructions: agent.instructions, Messages: s.Transcript.Shared(), Tools: shown, Options: agent.asks(model),
 		Run: d.row.ID, Scope: s.ID, Cycle: cycle, Attempt: attempt,
 	}
-	forced := why == event.WhyAnswer || again(why) && s.Forced
-	d.answerOf(s).ask(&w.request, model, &info, forced)
+	forced := why == event.WhyAnswer || decide.Again(why) && s.Forced
+	askFor(d.answerOf(s), &w.request, model, &info, forced)
 	begun := &event.StepBegun{Step: event.StepModel, Why: why, Model: info.Name}
 	if !sameNames(names, s.Tools) {
 		begun.Tools = names

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/journal"
@@ -40,6 +41,8 @@ type driver struct {
 	threads map[string]*thread
 
 	phase phase
+	// policy is that of the decision that is made now.
+	policy decide.Policy
 	// now is the time at which the driver has last looked at the clock.
 	now time.Time
 	// fault is the error of a hook or a guardrail that ends the run.
@@ -225,19 +228,6 @@ const parkAfter = 30 * time.Second
 // for an answer, or for a time that is far away.
 func (d *driver) idle() bool {
 	return d.exec.running == 0 && !d.pending.awaited && (d.exec.wakeAt.IsZero() || !d.cfg.callerWaits && d.exec.wakeAt.Sub(d.now) > parkAfter)
-}
-
-func (d *driver) inputs(s *fold.Scope) inputs {
-	agent, t := d.agentIn(s), d.thread(s)
-	in := inputs{
-		Agent: agent, offer: d.offer(s, agent), Now: d.now, running: t.running, agents: d, earlier: &d.view.Spent,
-		answer: d.answerOf(s), stop: d.ctx.Done(), whole: t.whole == compactionOf(s),
-	}
-	if d.phase == phaseStopping {
-		in.Expired = errors.Is(context.Cause(d.ctx), context.DeadlineExceeded) && !d.out.stopped
-		in.Cancelled = !in.Expired
-	}
-	return in
 }
 
 // agentIn is who works in the scope; the run's own agent where nobody has the name.

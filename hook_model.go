@@ -46,8 +46,8 @@ func (d *driver) askModel(agent *Agent, why event.Why, w *work, forced bool) (wo
 		w.model, w.info = e.Model, e.Model.Info()
 		if x := d.answerOf(w.scope); w.request.Instructions == told && w.request.Output == output && w.request.ToolChoice == choice &&
 			len(w.request.Tools) == tools {
-			x.retract(&w.request)
-			x.ask(&w.request, w.model, &w.info, forced)
+			x.Retract(&w.request)
+			askFor(x, &w.request, w.model, &w.info, forced)
 		}
 	}
 	return e.Cancel, true, false, failed

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
 )
@@ -102,17 +103,17 @@ func (d *driver) deliver(mail []journal.Mail) bool {
 // admitPending lets pending messages into the log where the model is about to be called. It also does so where the root
 // would end its turn: its answer is not the last word while a message is pending. The messages enter with the commit that
 // begins the call, so each one is new to one call alone. Where the run ends without another call, the next run gets them.
-func (d *driver) admitPending(s *fold.Scope, in inputs, cmd command) command {
+func (d *driver) admitPending(s *fold.Scope, cmd decide.Command) decide.Command {
 	switch {
-	case cmd.Do == doCompact:
+	case cmd.Do == decide.Compact:
 		return cmd
-	case cmd.Do == doModel:
-	case cmd.Do == doFinish && (cmd.Why == event.WhyEndTurn || cmd.Why == event.WhyNothing):
-		next := nextModel(s, in, event.WhyMessage)
+	case cmd.Do == decide.Model:
+	case cmd.Do == decide.Finish && (cmd.Why == event.WhyEndTurn || cmd.Why == event.WhyNothing):
+		next := decide.CallModel(s, &d.policy, event.WhyMessage)
 		switch next.Do {
-		case doModel:
+		case decide.Model:
 			cmd = next
-		case doCompact:
+		case decide.Compact:
 			return next
 		default:
 			return cmd

@@ -1,7 +1,10 @@
 package braid
 
 import (
+	"slices"
+
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
 )
 
@@ -39,13 +42,13 @@ func (d *driver) programOf(s *fold.Scope) stepRunner { return d.cfg.programs[s.A
 
 // driveProgram does for a scope in which a program works what apply does for others. It reports whether the scope moved.
 // The program goes on with whatever is next, unless the scope ends.
-func (d *driver) driveProgram(s *fold.Scope, agent *Agent, cmd command) (moved bool) {
+func (d *driver) driveProgram(s *fold.Scope, agent *Agent, cmd decide.Command) (moved bool) {
 	working := d.programWork(s) != nil
 	switch {
-	case cmd.Do == doWait:
+	case cmd.Do == decide.Wait:
 		d.waitUntil(cmd.Until)
 		return false
-	case cmd.Do == doFinish && (!working || !answersOf(cmd.Why)):
+	case cmd.Do == decide.Finish && (!working || !answersOf(cmd.Why)):
 		d.finish(s, cmd)
 		return true
 	case working:
@@ -117,15 +120,18 @@ var errProgramReport = &event.Error{
 
 // modelOpen reports whether the driver runs a model call of the scope.
 func (d *driver) modelOpen(s *fold.Scope) bool {
-	in := inputs{running: d.thread(s).running}
-	return s.Model.State == fold.ModelBegun && in.runs(s.Model.Step)
+	return s.Model.State == fold.ModelBegun && d.runsHere(s, s.Model.Step)
+}
+
+// runsHere reports whether this driver runs a step.
+func (d *driver) runsHere(s *fold.Scope, step string) bool {
+	return slices.Contains(d.thread(s).running, step)
 }
 
 // openCall returns the call of this id that is not made just now and has no result; nil for none.
 func (d *driver) openCall(s *fold.Scope, id string) *fold.Call {
-	in := inputs{running: d.thread(s).running}
 	for _, c := range s.Batch {
-		if c.ID == id && c.State != fold.CallEnded && !in.runs(c.Step) {
+		if c.ID == id && c.State != fold.CallEnded && !d.runsHere(s, c.Step) {
 			return c
 		}
 	}
@@ -134,9 +140,8 @@ func (d *driver) openCall(s *fold.Scope, id string) *fold.Call {
 
 // begunCall returns the call of this id that is made just now; nil for none.
 func (d *driver) begunCall(s *fold.Scope, id string) *fold.Call {
-	in := inputs{running: d.thread(s).running}
 	for _, c := range s.Batch {
-		if c.ID == id && c.State == fold.CallBegun && in.runs(c.Step) {
+		if c.ID == id && c.State == fold.CallBegun && d.runsHere(s, c.Step) {
 			return c
 		}
 	}

@@ -3,6 +3,8 @@ package braid
 import (
 	"encoding/json"
 
+	"github.com/braidrun/braid/internal/decide"
+	"github.com/braidrun/braid/internal/output"
 	"github.com/braidrun/braid/secret"
 )
 
@@ -12,8 +14,10 @@ type runConfig struct {
 	agent *Agent
 	// team holds the agents below it, by name.
 	team map[string]*Agent
+	// bounds are the limits of the run's agents, by name; nil for one agent alone.
+	bounds map[string]*decide.Limits
 	// output is the form that the caller wants for the root's answer; nil leaves it to the agent.
-	output *answer
+	output *output.Form
 	// work is what an engine gave besides the run.
 	work Work
 	// programs run the foreign programs that work in the place of agents, by the agents' names; nil for none.
@@ -46,7 +50,11 @@ type runConfig struct {
 // survey notes what the agents of the run need.
 func (c *runConfig) survey() {
 	c.hooked, c.policed = c.agent.hooks.Inside(), c.agent.permits != nil
-	for _, a := range c.team {
+	if len(c.team) > 0 {
+		c.bounds = map[string]*decide.Limits{c.agent.name: &c.agent.bounds}
+	}
+	for name, a := range c.team {
+		c.bounds[name] = &a.bounds
 		c.hooked = c.hooked || a.hooks.Inside()
 		c.policed = c.policed || a.permits != nil
 	}
