@@ -79,13 +79,13 @@ func (a *Agent) giveUp(
 	if a.limits.killsReaders(&row) {
 		return a.endUnread(base, o, opened, why, r, sink)
 	}
-	v, keeper, err := a.readTaken(base, o.conv, lease, stop)
+	v, renewer, err := a.readTaken(base, o.conv, lease, stop)
 	if err != nil {
 		if isPanic(err) && opened.Last >= 0 {
-			keeper.close()
+			renewer.close()
 			return a.endUnread(base, o, opened, why, r, sink)
 		}
-		o.letGo(base, lease, keeper)
+		o.letGo(base, lease, renewer)
 		return nil, err
 	}
 	name := row.Agent
@@ -98,10 +98,13 @@ func (a *Agent) giveUp(
 		row.Input = a.unguarded(row.Input)
 	}
 	d := &driver{
-		ctx: ctx, base: base, stop: stop, conv: o.conv, lease: lease, keeper: keeper, row: row, agent: a.stand(name),
-		view: v, sink: sink, alone: o.conv.own, gate: sched.From(base), patient: o.work == nil, now: time.Now(),
+		ctx: ctx, stop: stop, row: row, view: v, now: time.Now(),
+		cfg:   runConfig{agent: a.stand(name), exclusive: o.conv.own, callerWaits: o.work == nil},
+		lease: runLease{conv: o.conv, held: lease, renewer: renewer, base: base},
+		exec:  executor{order: sched.From(base)},
+		out:   sender{sink: sink},
 	}
-	d.work.ForgetFailed = o.work != nil && o.work.ForgetFailed
+	d.cfg.work.ForgetFailed = o.work != nil && o.work.ForgetFailed
 	cancelled := row.Cancelled || slices.ContainsFunc(mail, func(m journal.Mail) bool { return m.Kind == journal.MailCancel })
 	if cancelled {
 		stop()

@@ -87,11 +87,11 @@ type guard struct {
 // guardsOf returns the guardrails that look at a place for what an agent does. The root agent's come first, and the
 // mask of the run's secrets before them, so that no check sees a secret.
 func (d *driver) guardsOf(agent *Agent, place GuardPlace) []guardrail.Rule {
-	if len(d.agent.guards) == 0 && len(agent.guards) == 0 && d.masks == nil {
+	if len(d.cfg.agent.guards) == 0 && len(agent.guards) == 0 && d.cfg.maskRules == nil {
 		return nil
 	}
-	all := slices.Concat(d.masks, d.agent.guards)
-	if agent != d.agent {
+	all := slices.Concat(d.cfg.maskRules, d.cfg.agent.guards)
+	if agent != d.cfg.agent {
 		all = append(all, agent.guards...)
 	}
 	var list []guardrail.Rule
@@ -108,7 +108,7 @@ func (d *driver) guardsOf(agent *Agent, place GuardPlace) []guardrail.Rule {
 func (d *driver) filter(guards []guardrail.Rule, f func(*guardrail.Filter)) (by []string, err error) {
 	var filter *guardrail.Filter
 	back := d.aside(func() {
-		ctx, cancel := afterwards(d.ctx, d.agent.limits.Grace)
+		ctx, cancel := afterwards(d.ctx, d.cfg.agent.limits.Grace)
 		defer cancel()
 		filter = guardrail.New(ctx, guards)
 		f(filter)
@@ -208,7 +208,7 @@ func (d *driver) record(s *fold.Scope, step string, attempt int, by []string) {
 // addInput passes an input of the root agent through its guardrails, and writes it. Where a guardrail fails, the run
 // fails and the input is written as "[redacted]".
 func (d *driver) addInput(s *fold.Scope, content []event.Block, body func([]event.Block) event.Body) {
-	guards := d.guardsOf(d.agent, GuardInput)
+	guards := d.guardsOf(d.cfg.agent, GuardInput)
 	if len(guards) == 0 {
 		d.add(s, "", 0, body(content))
 		return
@@ -254,7 +254,7 @@ func (e *modelEnd) filter(f *guardrail.Filter) {
 
 // guardResult is the stage of the guardrails at results.
 func (d *driver) guardResult(w *work) {
-	c, end := w.call, w.end
+	c, end := w.call, &w.end
 	guards := c.guardrails()
 	if len(guards) == 0 {
 		return
@@ -264,7 +264,7 @@ func (d *driver) guardResult(w *work) {
 		ctx = context.WithoutCancel(c)
 	}
 	f := guardrail.New(ctx, guards)
-	r := &end.made.result
+	r := end.made
 	*r = *f.Result(r)
 	if end.failure != nil {
 		end.failure = hookError(f.Error(end.failure))

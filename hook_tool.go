@@ -166,13 +166,13 @@ func (d *driver) callFor(own *Call, s *fold.Scope, c *fold.Call, attempt int) {
 	own.box = d.view.State
 	agent := d.agentOf(s.Agent)
 	if agent == nil {
-		agent = d.agent
+		agent = d.cfg.agent
 	}
 	if guards := d.guardsOf(agent, GuardResult); len(guards) > 0 {
 		own.rarely().guards = guards
 	}
-	if len(d.secrets) > 0 {
-		own.rarely().secrets = d.secrets
+	if len(d.cfg.secrets) > 0 {
+		own.rarely().secrets = d.cfg.secrets
 	}
 	own.questions.of = own
 	for _, q := range c.Extra().Questions {
@@ -188,20 +188,20 @@ func (d *driver) callFor(own *Call, s *fold.Scope, c *fold.Call, attempt int) {
 
 // callAfterHooks is the stage of the hooks after a call. What they make of the result is fitted and guarded again.
 func (d *driver) callAfterHooks(w *work) {
-	c, end := w.call, w.end
+	c, end := w.call, &w.end
 	list := w.agent.hooks.At(hooks.AfterTool)
 	if len(list) == 0 {
 		return
 	}
 	c.Context = w.within(d.ctx) // that of the tool is over with its time-out
 	c.questions.end(errAskedLate)
-	r := &end.made.result
+	r := end.made
 	r.Content = slices.Clone(r.Content)
 	e := AfterTool{Call: c, Result: r, Duration: end.took}
 	if end.failure != nil {
 		e.Err = end.failure
 	}
-	ctx, cancel := afterwards(c.Context, d.agent.limits.Grace)
+	ctx, cancel := afterwards(c.Context, d.cfg.agent.limits.Grace)
 	defer cancel()
 	inner := c.Context
 	c.Context = ctx
@@ -217,7 +217,7 @@ func (d *driver) callAfterHooks(w *work) {
 
 // takeChanged takes in the result that hooks have left. err is the error of a hook.
 func (e *toolEnd) takeChanged(c *Call, changed *event.ToolResult, err error) {
-	r := &e.made.result
+	r := e.made
 	switch {
 	case err != nil:
 		e.failure = hookError(err)
@@ -255,7 +255,7 @@ func (d *driver) tellBatch(s *fold.Scope, agent *Agent) (ends bool) {
 	}
 	var err error
 	back := d.aside(func() {
-		ctx, cancel := afterwards(d.ctx, d.agent.limits.Grace)
+		ctx, cancel := afterwards(d.ctx, d.cfg.agent.limits.Grace)
 		defer cancel()
 		err = hooks.CallAfter(ctx, list, &e)
 	})

@@ -207,7 +207,7 @@ func (l *Limits) timeLeft(v *fold.Conversation, run string) (left time.Duration,
 // tooMany says why the scope may not call one more agent; nil where it may. The Code is
 // the stop reason, by which the fold knows that the scope is to end.
 func (d *driver) tooMany(s *fold.Scope) *event.Error {
-	l := &d.agent.limits
+	l := &d.cfg.agent.limits
 	had := len(d.view.Run.Scopes)
 	all := l.Conversation.Scopes
 	switch {

@@ -54,13 +54,13 @@ func (d *driver) tellCompaction(agent *Agent, a *hook.AfterCompaction) bool {
 	}
 	told := *a
 	var err error
-	if !d.aside(func() { err = agent.tellCompaction(d.ctx, d.agent.limits.Grace, &told) }) {
-		d.held = true
+	if !d.aside(func() { err = agent.tellCompaction(d.ctx, d.cfg.agent.limits.Grace, &told) }) {
+		d.pending.awaited = true
 		return false
 	}
 	if err != nil {
 		d.broke(err)
-		d.held = true
+		d.pending.awaited = true
 		return false
 	}
 	*a = told

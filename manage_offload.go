@@ -63,7 +63,7 @@ type offloading struct {
 // offloadResult is the stage that shortens what the model is shown of a large result.
 func (d *driver) offloadResult(w *work) bool {
 	if o := w.agent.offload; o != nil {
-		w.end.made.Shown = o.shown(d.view.Last+1, w.call.tool, &w.end.made.result)
+		w.end.shown = o.shown(d.view.Last+1, w.call.tool, w.end.made)
 	}
 	return true
 }
@@ -186,7 +186,7 @@ type reading struct {
 // lend gives a call of the reader what it needs.
 func (d *driver) lend(c *Call, agent *Agent) {
 	if agent.offload != nil && c.tool == Tool(agent.offload.reader) {
-		c.reading = &reading{store: d.conv.store, begin: d.view.Begin, redacted: maps.Clone(d.view.Hidden.Redacted)}
+		c.reading = &reading{store: d.lease.conv.store, begin: d.view.Begin, redacted: maps.Clone(d.view.Hidden.Redacted)}
 	}
 }
 

@@ -23,7 +23,7 @@ func (a *Agent) denies(tool string) bool {
 // policies or by those above it: a model that sees a tool calls it. What the model asks for all the same is
 // refused as ever. A list is looked through once.
 func (d *driver) allowed(s *fold.Scope, specs []ToolSpec, names []string) ([]ToolSpec, []string) {
-	if !d.policed || len(specs) == 0 {
+	if !d.cfg.policed || len(specs) == 0 {
 		return specs, names
 	}
 	t := d.thread(s)

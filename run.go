@@ -95,8 +95,10 @@ type runOptions struct {
 	work  *Work
 	// private says that nobody else has the run's conversation.
 	private bool
-	// keeper renews the lease of a run whose log was read after it was taken; nil for none.
-	keeper *keeper
+	// programs run the foreign programs that work in the place of agents, by the agents' names; nil for none.
+	programs map[string]stepRunner
+	// renewer renews the lease of a run whose log was read after it was taken; nil for none.
+	renewer *leaseRenewer
 }
 
 // In runs in a conversation. Without it a run has one of its own; find it in
@@ -297,7 +299,7 @@ func (a *Agent) through(
 		return err
 	}
 	if unread {
-		defer func() { o.keeper.close() }()
+		defer func() { o.renewer.close() }()
 		if v, err = a.takeUnread(taking, stop, o, &opened, r, sink); v == nil {
 			return err
 		}
@@ -336,22 +338,24 @@ func (a *Agent) take(
 		defer end()
 		private = false
 	}
-	d := drivers.Get().(*driver) //nolint:forcetypeassert // nothing else is in it
-	// One by one: a literal would be made elsewhere, and copied.
-	d.ctx, d.base, d.stop = ctx, context.WithoutCancel(ctx), stop
-	d.conv, d.lease, d.row, d.agent, d.team = conv, opened.Lease, opened.Run, a, team
-	d.view, d.sink, d.alone, d.now = v, sink, conv.own, time.Now()
-	d.poked, d.gate, d.patient, d.given, d.want = conv.poked, sched.From(ctx), o.work == nil, o.given, o.want
-	d.private, d.keeper = private, o.keeper
-	d.model = &modelWork{} // not from another run: a model that keeps its request must not see that one's
-	d.secrets = o.secrets
-	if o.work != nil {
-		d.work = *o.work
-		d.secrets = o.work.Secrets
+	d := &driver{
+		ctx: ctx, stop: stop, row: opened.Run, view: v, now: time.Now(),
+		cfg: runConfig{
+			agent: a, team: team, output: o.want, given: o.given, secrets: o.secrets, programs: o.programs,
+			exclusive: conv.own, callerWaits: o.work == nil, unstoppable: private,
+		},
+		lease: runLease{conv: conv, held: opened.Lease, renewer: o.renewer, base: context.WithoutCancel(ctx)},
+		inbox: inbox{wake: conv.wake},
+		exec:  executor{order: sched.From(ctx)},
+		out:   sender{sink: sink},
 	}
-	if len(d.secrets) > 0 {
-		d.mask = maskOf(d.secrets, d.work.Shown)
-		d.masks = maskGuard(d.mask)
+	if o.work != nil {
+		d.cfg.work, d.cfg.secrets = *o.work, o.work.Secrets
+		d.inbox.engine = o.work.Mail
+	}
+	if len(d.cfg.secrets) > 0 {
+		d.cfg.mask = maskOf(d.cfg.secrets, d.cfg.work.Shown)
+		d.cfg.maskRules = maskGuard(d.cfg.mask)
 	}
 	undriven := errBrokenOff // until it is known better: a reader may panic
 	if list := a.hooks.At(hooks.AfterDrive); len(list) > 0 {
@@ -368,9 +372,9 @@ func (a *Agent) take(
 	}()
 	undriven = d.drive(opened.Mail)
 	over = true
-	if d.crashed {
+	if d.phase == phaseCrashed {
 		why, _ := errors.AsType[*event.Error](undriven)
-		if d.reading {
+		if d.out.reading {
 			sink = func(event.Event) bool { return true }
 		}
 		if undriven = a.brokenOff(ctx, o, opened, why, r, sink); undriven == nil && o.work == nil {
@@ -383,13 +387,11 @@ func (a *Agent) take(
 	}
 	v = d.view // a compaction may have put another in its place
 	d.report(r)
-	if d.handed && o.work == nil {
+	if d.phase == phaseHandedBack && o.work == nil {
 		return v, context.Cause(ctx)
 	}
-	failed := d.err
-	d.free()
-	if failed != nil && o.work == nil {
-		return v, failed
+	if d.err != nil && o.work == nil {
+		return v, d.err
 	}
 	return v, nil
 }
@@ -400,13 +402,13 @@ func (d *driver) report(r *Result) {
 		return
 	}
 	r.fill(d.view.Run, d.view.State, d.now)
-	r.Partial, r.Simulated = d.partial, d.simulated
-	switch {
-	case d.handed:
+	r.Partial, r.Simulated = d.partial, d.cfg.simulated
+	switch d.phase {
+	case phaseHandedBack:
 		r.Status = event.RunRunning
 		r.Stop, r.Why = "", ""
-	case d.parked:
-		r.WakeAt = d.wake
+	case phaseParked:
+		r.WakeAt = d.exec.wakeAt
 	}
 }
 

@@ -132,7 +132,7 @@ func (c *Conversation) interrupt(ctx context.Context, row journal.Run) (Sent, er
 		}
 		sent.Interrupted = append(sent.Interrupted, run.ID)
 	}
-	c.poke()
+	c.wakeDriver()
 	return sent, nil
 }
 
@@ -180,7 +180,7 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 		err = c.store.Post(ctx, letter)
 		switch {
 		case err == nil:
-			c.poke()
+			c.wakeDriver()
 			return Sent{Run: open[0].ID, Turn: open[0].Turn, Status: open[0].Status, Joined: true}, nil
 		case !errors.Is(err, event.ErrConflict):
 			return Sent{}, err

@@ -23,13 +23,13 @@ const codeUnread = "CONVERSATION_UNREADABLE"
 func unreadView() *fold.Conversation { return &fold.Conversation{Last: math.MaxInt64} }
 
 // readTaken folds the log of a run that was taken, and renews the lease meanwhile: reading a long log may take longer
-// than a lease lasts. The caller closes the keeper, also if there is an error. A panic is an error with a [event.PanicError].
+// than a lease lasts. The caller closes the renewer, also if there is an error. A panic is an error with a [event.PanicError].
 func (a *Agent) readTaken(
 	ctx context.Context, conv *Conversation, lease journal.Lease, stop context.CancelFunc,
-) (*fold.Conversation, *keeper, error) {
-	var k *keeper
+) (*fold.Conversation, *leaseRenewer, error) {
+	var k *leaseRenewer
 	if !conv.own {
-		k = keep(context.WithoutCancel(ctx), conv.store, lease, lease.Term, stop)
+		k = renewLease(context.WithoutCancel(ctx), conv.store, lease, lease.Term, stop)
 	}
 	var v *fold.Conversation
 	err := shielded("run", "reading the conversation", func() (err error) {
@@ -48,28 +48,28 @@ func (a *Agent) readTaken(
 func (a *Agent) takeUnread(
 	ctx context.Context, stop context.CancelFunc, o *runOptions, opened *journal.Opened, r *Result, sink func(event.Event) bool,
 ) (*fold.Conversation, error) {
-	v, keeper, err := a.readTaken(ctx, o.conv, opened.Lease, stop)
+	v, renewer, err := a.readTaken(ctx, o.conv, opened.Lease, stop)
 	if err == nil {
-		o.keeper = keeper
+		o.renewer = renewer
 		return v, nil
 	}
 	if why, _ := errors.AsType[*event.Error](err); isPanic(err) {
-		keeper.close()
+		renewer.close()
 		_, err = a.endUnread(ctx, o, opened, why, r, sink)
 		return nil, err
 	}
-	o.letGo(ctx, opened.Lease, keeper)
+	o.letGo(ctx, opened.Lease, renewer)
 	return nil, err
 }
 
 // letGo gives back the lease of a run that was taken and could not be read, so that nobody waits until it has run out.
-func (o *runOptions) letGo(ctx context.Context, lease journal.Lease, k *keeper) {
+func (o *runOptions) letGo(ctx context.Context, lease journal.Lease, k *leaseRenewer) {
 	k.close()
 	base := context.WithoutCancel(ctx)
 	switch {
 	case k.err() == nil:
 		_ = o.conv.store.Commit(base, lease, journal.Batch{Release: true})
-	case k.outLived() && o.work != nil:
+	case k.outOfContact() && o.work != nil:
 		giveBackLate(base, o.conv.store, lease, o.work)
 	}
 }
@@ -93,7 +93,7 @@ func (a *Agent) behindUnread(ctx context.Context, stop context.CancelFunc, conv 
 		return false
 	}
 	if !conv.own {
-		defer keep(context.WithoutCancel(ctx), conv.store, o.Lease, o.Lease.Term, stop).close()
+		defer renewLease(context.WithoutCancel(ctx), conv.store, o.Lease, o.Lease.Term, stop).close()
 	}
 	events, err := conv.store.Read(ctx, conv.id, o.Last-1, 1)
 	if err != nil || len(events) != 1 {
