@@ -44,11 +44,11 @@ const AnswerTool = output.ToolName
 // used as a tool is held to its schema in the same way, and its JSON is the call's result.
 func AnswerSchema(schema json.RawMessage) Part {
 	return partFunc(func(a *Agent) error {
-		x, err := output.New(schema, a.name)
+		x, err := output.New(schema, a.set.name)
 		if err != nil {
-			return badAnswerSchema("agent "+a.name, err)
+			return badAnswerSchema("agent "+a.set.name, err)
 		}
-		a.answer = x
+		a.set.answer = x
 		return nil
 	})
 }
@@ -58,11 +58,11 @@ func AnswerSchema(schema json.RawMessage) Part {
 // was answered.
 func AnswerType[T any]() Part {
 	return partFunc(func(a *Agent) error {
-		x, err := answerFor[T](a.name)
+		x, err := answerFor[T](a.set.name)
 		if err != nil {
 			return err
 		}
-		a.answer = x
+		a.set.answer = x
 		return nil
 	})
 }

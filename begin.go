@@ -7,12 +7,13 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/guardrail"
 	"github.com/braidrun/braid/internal/hooks"
 )
 
 // beginModel begins the scope's next model call, or the next attempt of one that failed. It reports whether the scope
 // moved; it does not move where the run is to stop.
-func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
+func (d *driver) beginModel(s *fold.Scope, agent *driveAgent, why event.Why) bool {
 	attempt := 1
 	if decide.Again(why) {
 		attempt = s.Model.Attempt + 1
@@ -103,7 +104,7 @@ func (p *callDecision) refuse(kind event.ErrorKind, message string) {
 }
 
 // newCall prepares the next attempt of a call for the stages before it.
-func (d *driver) newCall(s *fold.Scope, agent *Agent, c *fold.Call) *toolWork {
+func (d *driver) newCall(s *fold.Scope, agent *driveAgent, c *fold.Call) *toolWork {
 	w := &toolWork{work: work{scope: s, entry: c, agent: agent, step: c.Step, attempt: c.Attempt + 1, call: &Call{}}}
 	d.callFor(w.call, s, c, w.attempt)
 	w.call.reconcile = c.Effect == event.EffectReconcilable && (c.State == fold.CallBegun || c.Extra().Failed)
@@ -119,7 +120,7 @@ func (d *driver) newCall(s *fold.Scope, agent *Agent, c *fold.Call) *toolWork {
 }
 
 // beginCalls begins the calls of tools and agents, after the stages before them. It reports whether the scope moved.
-func (d *driver) beginCalls(s *fold.Scope, agent *Agent, calls []*fold.Call) bool {
+func (d *driver) beginCalls(s *fold.Scope, agent *driveAgent, calls []*fold.Call) bool {
 	h := agent.hooks
 	if len(h.At(hooks.BeforeTools))+len(h.At(hooks.BeforeTool)) == 0 && !d.restrained(s, calls) {
 		for _, c := range calls {
@@ -227,13 +228,13 @@ func (d *driver) beginAgent(w *toolWork, child *agentTool) {
 		d.endRefused(w, over)
 		return
 	}
-	input, guardedBy, err := d.filterBlocks(d.guardsOf(child.agent, GuardInput), input)
+	input, guardedBy, err := d.filterBlocks(d.guardsOf(child.runs(), guardrail.Input), input)
 	if err != nil {
 		d.endRefused(w, hookError(err))
 		return
 	}
 	d.add(s, w.step, w.attempt, &event.ScopeOpened{
-		ID: w.step, Parent: s.ID, Call: c.ID, Agent: child.agent.name, Depth: s.Depth + 1, Input: input,
+		ID: w.step, Parent: s.ID, Call: c.ID, Agent: child.runs().name, Depth: s.Depth + 1, Input: input,
 	})
 	d.record(s, w.step, w.attempt, guardedBy)
 }

@@ -231,14 +231,14 @@ func (d *driver) idle() bool {
 }
 
 // agentIn is who works in the scope; the run's own agent where nobody has the name.
-func (d *driver) agentIn(s *fold.Scope) *Agent {
+func (d *driver) agentIn(s *fold.Scope) *driveAgent {
 	if agent := d.agentOf(s.Agent); agent != nil {
 		return agent
 	}
 	return d.cfg.agent
 }
 
-func (d *driver) agentOf(name string) *Agent {
+func (d *driver) agentOf(name string) *driveAgent {
 	return d.cfg.agentOf(name)
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/guardrail"
 	"github.com/braidrun/braid/internal/output"
 )
 
@@ -69,7 +70,7 @@ func (d *driver) closingWords(s *fold.Scope, why event.Why) error {
 	if text == "" {
 		return nil
 	}
-	passed, by, err := d.filterText(d.guardsOf(d.agentIn(s), GuardOutput), text)
+	passed, by, err := d.filterText(d.guardsOf(d.agentIn(s), guardrail.Output), text)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func afterwards(ctx context.Context, grace time.Duration) (context.Context, cont
 
 // mustHold reports whether hooks stand before what cmd begins while something that has
 // ended is not written yet.
-func (d *driver) mustHold(s *fold.Scope, agent *Agent, cmd *decide.Command) bool {
+func (d *driver) mustHold(s *fold.Scope, agent *driveAgent, cmd *decide.Command) bool {
 	if len(d.pending.events) == 0 {
 		return false
 	}

@@ -16,7 +16,7 @@ import (
 // askModel calls the hooks before a model call, which may change it, and gives the words
 // with which one answered in the model's place. ok is false where the call does not begin:
 // one of them has asked a person, or the run is to stop.
-func (d *driver) askModel(agent *Agent, why event.Why, w *work, forced bool) (words string, ok, asked bool, err error) {
+func (d *driver) askModel(agent *driveAgent, why event.Why, w *work, forced bool) (words string, ok, asked bool, err error) {
 	e := &hook.BeforeModel{Agent: agent.name, Why: why, Request: &w.request, Model: w.model}
 	w.request.Messages = slices.Clone(w.request.Messages)
 	w.request.Tools = slices.Clone(w.request.Tools)
@@ -55,7 +55,7 @@ func (d *driver) askModel(agent *Agent, why event.Why, w *work, forced bool) (wo
 
 // answered ends a model call that hooks have decided without a model: with words, or with an error. They pass the
 // guardrails before the hooks after the call, and again after them.
-func (d *driver) answered(s *fold.Scope, agent *Agent, w *work, words string, err error) {
+func (d *driver) answered(s *fold.Scope, agent *driveAgent, w *work, words string, err error) {
 	nothing := int64(0)
 	end := &modelEnd{err: err}
 	if err == nil {
@@ -64,7 +64,7 @@ func (d *driver) answered(s *fold.Scope, agent *Agent, w *work, words string, er
 			Model: w.info.Name, CostNanoUSD: &nothing,
 		}
 	}
-	guards := d.guardsOf(agent, GuardOutput)
+	guards := d.guardsOf(agent, guardrail.Output)
 	end = d.filterHooked(end, guards)
 	if list := agent.hooks.At(hooks.AfterModel); len(list) > 0 {
 		// A copy, because hooks that are abandoned go on writing into it.

@@ -6,6 +6,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/guardrail"
 	"github.com/braidrun/braid/internal/hooks"
 )
 
@@ -78,7 +79,7 @@ func paired(in []event.Message) error {
 // reply answers in the root agent's place, with a model step that costs nothing.
 func (d *driver) reply(words string) {
 	s := d.view.Run.Scopes[0]
-	words, by, err := d.filterText(d.guardsOf(d.cfg.agent, GuardOutput), words)
+	words, by, err := d.filterText(d.guardsOf(d.cfg.agent, guardrail.Output), words)
 	if err != nil {
 		d.broke(err)
 		return

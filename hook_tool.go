@@ -8,6 +8,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/guardrail"
 	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/internal/strictjson"
 )
@@ -58,7 +59,7 @@ type AfterTool struct {
 // askBefore calls the hooks before a batch, and passes its calls through the stages before each of them. It returns the
 // calls that are decided, which are all of the batch where that was cancelled, and none where a hook before the batch has
 // asked a question. ok is false where the run is to stop: nothing begins then.
-func (d *driver) askBefore(s *fold.Scope, agent *Agent, calls []*fold.Call) (list []*toolWork, ok bool) {
+func (d *driver) askBefore(s *fold.Scope, agent *driveAgent, calls []*fold.Call) (list []*toolWork, ok bool) {
 	var at *atThreshold
 	back := d.decideAside(func() {
 		var refused *event.Error
@@ -168,7 +169,7 @@ func (d *driver) callFor(own *Call, s *fold.Scope, c *fold.Call, attempt int) {
 	if agent == nil {
 		agent = d.cfg.agent
 	}
-	if guards := d.guardsOf(agent, GuardResult); len(guards) > 0 {
+	if guards := d.guardsOf(agent, guardrail.Result); len(guards) > 0 {
 		own.rarely().guards = guards
 	}
 	if len(d.cfg.secrets) > 0 {
@@ -239,7 +240,7 @@ func (e *toolEnd) takeChanged(c *Call, changed *event.ToolResult, err error) {
 
 // tellBatch calls the hooks after a batch, once in each cycle. It reports whether one of
 // them ends the turn.
-func (d *driver) tellBatch(s *fold.Scope, agent *Agent) (ends bool) {
+func (d *driver) tellBatch(s *fold.Scope, agent *driveAgent) (ends bool) {
 	list := agent.hooks.At(hooks.AfterTools)
 	if len(list) == 0 || !d.batchDone(s) {
 		return false

@@ -61,7 +61,7 @@ func (d *driver) decide() {
 
 // next asks package decide what a scope does next; whole says that nothing of its conversation is left out. A hook's error ends
 // every scope.
-func (d *driver) next(s *fold.Scope, agent *Agent, whole bool) decide.Command {
+func (d *driver) next(s *fold.Scope, agent *driveAgent, whole bool) decide.Command {
 	if d.fault != nil {
 		return decide.Command{Do: decide.Finish, Why: event.WhyFailed, Stop: event.StopError, Err: d.fault}
 	}
@@ -75,7 +75,7 @@ func (d *driver) next(s *fold.Scope, agent *Agent, whole bool) decide.Command {
 }
 
 // decidePolicy makes the policy of a scope's next decision. There is one for all, in the driver's memory.
-func (d *driver) decidePolicy(s *fold.Scope, agent *Agent) {
+func (d *driver) decidePolicy(s *fold.Scope, agent *driveAgent) {
 	t := d.thread(s)
 	p := &d.policy
 	agent.decidePolicy(p, d.offer(s, agent), s, d.answerOf(s))
@@ -85,7 +85,7 @@ func (d *driver) decidePolicy(s *fold.Scope, agent *Agent) {
 }
 
 // decidePolicy fills in what an agent's settings say about the decisions for one of its scopes.
-func (a *Agent) decidePolicy(p *decide.Policy, o *offer, s *fold.Scope, form *output.Form) {
+func (a *driveAgent) decidePolicy(p *decide.Policy, o *offer, s *fold.Scope, form *output.Form) {
 	p.Limits, p.Sequential, p.Agents, p.Polling = &a.bounds, a.sequential, o.agents, o.polling
 	p.Compaction = a.compaction(s)
 	p.Output, p.ByTool = form, false
@@ -99,7 +99,7 @@ func (a *Agent) decidePolicy(p *decide.Policy, o *offer, s *fold.Scope, form *ou
 
 // apply turns a command into the events that begin it, and remembers what has to
 // be done once they are committed. It reports whether the scope moved.
-func (d *driver) apply(s *fold.Scope, agent *Agent, cmd decide.Command) bool {
+func (d *driver) apply(s *fold.Scope, agent *driveAgent, cmd decide.Command) bool {
 	if d.programOf(s) != nil {
 		return d.driveProgram(s, agent, cmd)
 	}

@@ -60,7 +60,7 @@ func checkPlanned(log []*event.Event, seed uint64) error {
 			return fmt.Errorf("%+v reaches less far than %d before it: both summaries would stay", p, reach[s.ID])
 		}
 		reach[s.ID] = max(reach[s.ID], p.To)
-		d := &driver{view: fold.New(log), cfg: runConfig{agent: &Agent{}}}
+		d := &driver{view: fold.New(log), cfg: runConfig{agent: &driveAgent{}}}
 		d.row.ID = log[len(log)-1].Run
 		d.writeCompaction(d.view.Run.Scope(s.ID), 1, "", 0, &p, TextOutput("in short").Content)
 		log = append(log, d.pending.events...)

@@ -34,7 +34,7 @@ func (d *driver) outdated() bool {
 
 // compact begins a compaction: what is left out is decided from the log, after all that has
 // ended stands there. It reports whether the scope moved.
-func (d *driver) compact(s *fold.Scope, agent *Agent, why event.Why) bool {
+func (d *driver) compact(s *fold.Scope, agent *driveAgent, why event.Why) bool {
 	if len(d.pending.events) > 0 {
 		d.pending.awaited = true
 		return false
@@ -81,7 +81,7 @@ func (d *driver) compact(s *fold.Scope, agent *Agent, why event.Why) bool {
 
 // uncompacted carries out what the scope does where nothing is left out: nothing can be, or a hook forbids it. The log does not
 // say so and need not, because what follows begins in this round: a driver that finds nothing of it is told to compact again.
-func (d *driver) uncompacted(s *fold.Scope, agent *Agent) bool {
+func (d *driver) uncompacted(s *fold.Scope, agent *driveAgent) bool {
 	return d.apply(s, agent, d.next(s, agent, true))
 }
 
@@ -99,7 +99,7 @@ func (d *driver) readTail() (tail journal.Tail, err error) {
 }
 
 // beginSummary begins the model call that a summary is asked of.
-func (d *driver) beginSummary(s *fold.Scope, agent *Agent, cycle int, p *compact.Omission, m *management, told string) {
+func (d *driver) beginSummary(s *fold.Scope, agent *driveAgent, cycle int, p *compact.Omission, m *management, told string) {
 	model := m.summary.Model
 	if model == nil {
 		model = agent.named(s.LastModel)
@@ -141,7 +141,7 @@ func (d *driver) summarise(w *work, to reporter) {
 		}
 	}()
 	runModel(w.within(d.ctx), w, &assembler{}, d.cfg.work.Models, func(event.Body) bool { return d.ctx.Err() == nil })
-	guards := d.guardsOf(w.agent, GuardOutput)
+	guards := d.guardsOf(w.agent, guardrail.Output)
 	d.filterAnswer(w.within(d.ctx), w, guards)
 	a := hook.AfterCompaction{Scope: w.scope.ID, Why: sum.Why, Model: w.info.Name, Usage: end.usage, Duration: end.took}
 	if a.Err = end.err; a.Err == nil {

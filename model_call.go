@@ -38,7 +38,7 @@ func (d *driver) callAlone(w *work) {
 // stopsPromptly reports whether a model call ends as soon as the run is to stop: its model promises that, and no hook or
 // guardrail after it can be slow.
 func (d *driver) stopsPromptly(w *work) bool {
-	return !d.cfg.hooked && Cancellable(w.model) && !guardrail.HasChecks(d.guardsOf(w.agent, GuardOutput))
+	return !d.cfg.hooked && Cancellable(w.model) && !guardrail.HasChecks(d.guardsOf(w.agent, guardrail.Output))
 }
 
 // callModel calls a model and the hooks after it.
@@ -52,7 +52,7 @@ func (d *driver) callModel(w *work, a *assembler, send func(event.Body) bool) {
 			w.answer.fail(panicked("model "+w.info.Name, "what follows the model", v))
 		}
 	}()
-	guards := d.guardsOf(w.agent, GuardOutput)
+	guards := d.guardsOf(w.agent, guardrail.Output)
 	if guardrail.HasChecks(guards) {
 		send = guardrail.WithholdDeltas(send)
 	}
@@ -160,7 +160,7 @@ func (d *driver) abandonModelCall(w *work) {
 	d.exec.graceSpent = true
 	w.left = d.exec.asm.used()
 	d.exec.flights = append(d.exec.flights, w)
-	if !w.gate.ended && w.scope.Depth == 0 && len(d.guardsOf(w.agent, GuardOutput)) == 0 {
+	if !w.gate.ended && w.scope.Depth == 0 && len(d.guardsOf(w.agent, guardrail.Output)) == 0 {
 		d.exec.asm.stop = event.StopCancelled
 		d.partial = d.exec.asm.content(w)
 	}

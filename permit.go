@@ -52,10 +52,10 @@ func Permit(p Permissions) Part {
 	return partFunc(func(a *Agent) error {
 		policy, err := policyOf(&p)
 		if err != nil {
-			err.Op = "agent " + a.name
+			err.Op = "agent " + a.set.name
 			return err
 		}
-		a.permits = append(a.permits, policy)
+		a.set.permits = append(a.set.permits, policy)
 		return nil
 	})
 }

@@ -15,7 +15,7 @@ type visible struct {
 }
 
 // denies reports whether a policy of the agent itself lets nobody call the tool.
-func (a *Agent) denies(tool string) bool {
+func (a *driveAgent) denies(tool string) bool {
 	return slices.ContainsFunc(a.permits, func(p *policy) bool { return p.of(tool) == denied })
 }
 

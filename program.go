@@ -6,6 +6,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/guardrail"
 )
 
 // A foreign program works on a scope in the place of the loop: it calls models and tools by itself, and reports what it
@@ -42,7 +43,7 @@ func (d *driver) programOf(s *fold.Scope) stepRunner { return d.cfg.programs[s.A
 
 // driveProgram does for a scope in which a program works what apply does for others. It reports whether the scope moved.
 // The program goes on with whatever is next, unless the scope ends.
-func (d *driver) driveProgram(s *fold.Scope, agent *Agent, cmd decide.Command) (moved bool) {
+func (d *driver) driveProgram(s *fold.Scope, agent *driveAgent, cmd decide.Command) (moved bool) {
 	working := d.programWork(s) != nil
 	switch {
 	case cmd.Do == decide.Wait:
@@ -96,7 +97,7 @@ func (d *driver) takeProgram(w *work, r *programReport) bool {
 		d.beginProgramModel(w, r.model)
 	case r.message != nil && d.modelOpen(s):
 		d.ran(s, s.Model.Step)
-		end := d.filterHooked(&modelEnd{message: r.message}, d.guardsOf(w.agent, GuardOutput))
+		end := d.filterHooked(&modelEnd{message: r.message}, d.guardsOf(w.agent, guardrail.Output))
 		if end.message == nil {
 			d.broke(end.err)
 			break

@@ -218,11 +218,11 @@ func (a *Agent) drive(ctx context.Context, input any, o *runOptions, r *Result, 
 		o.run, o.waits, messages = sent.Run, true, nil
 	}
 	for {
-		err := a.through(ctx, team, messages, o, r, sink)
+		err := a.frozen.through(ctx, team, messages, o, r, sink)
 		if !o.waits || !errors.Is(err, event.ErrLocked) || ctx.Err() != nil {
 			return err
 		}
-		if a.endCancelled(ctx, team, conv) {
+		if a.frozen.endCancelled(ctx, team, conv) {
 			continue
 		}
 		if err := conv.waitTurn(ctx, err); err != nil {
@@ -233,7 +233,7 @@ func (a *Agent) drive(ctx context.Context, input any, o *runOptions, r *Result, 
 
 // endCancelled writes the end of a run that was cancelled and stands in the way,
 // where nobody else does. It reports whether it did.
-func (a *Agent) endCancelled(ctx context.Context, team map[string]*Agent, conv *Conversation) bool {
+func (a *driveAgent) endCancelled(ctx context.Context, team map[string]*driveAgent, conv *Conversation) bool {
 	open, err := conv.store.Queue(ctx, conv.id)
 	if err != nil || len(open) == 0 || !open[0].Cancelled {
 		return false
@@ -243,8 +243,8 @@ func (a *Agent) endCancelled(ctx context.Context, team map[string]*Agent, conv *
 }
 
 // through takes the handle and a run through it.
-func (a *Agent) through(
-	ctx context.Context, team map[string]*Agent, messages []event.Message, o *runOptions, r *Result,
+func (a *driveAgent) through(
+	ctx context.Context, team map[string]*driveAgent, messages []event.Message, o *runOptions, r *Result,
 	sink func(event.Event) bool,
 ) error {
 	conv := o.conv
@@ -327,8 +327,8 @@ func (a *Agent) through(
 
 // take drives a run that was taken, on a view that has folded all of the log. It gives the view that
 // is the conversation's then; nil where that may have run ahead of the log.
-func (a *Agent) take(
-	ctx context.Context, stop context.CancelFunc, team map[string]*Agent, o *runOptions, opened *journal.Opened, v *fold.Conversation, r *Result,
+func (a *driveAgent) take(
+	ctx context.Context, stop context.CancelFunc, team map[string]*driveAgent, o *runOptions, opened *journal.Opened, v *fold.Conversation, r *Result,
 	sink func(event.Event) bool,
 ) (*fold.Conversation, error) {
 	conv, private := o.conv, o.private
@@ -413,7 +413,7 @@ func (d *driver) report(r *Result) {
 }
 
 // simulated reports whether any model of the run follows a script.
-func (a *Agent) simulated(team map[string]*Agent) bool {
+func (a *driveAgent) simulated(team map[string]*driveAgent) bool {
 	simulated := func(m Model) bool { return m.Info().Simulated }
 	if simulated(a.model) || slices.ContainsFunc(a.fallbacks, simulated) {
 		return true
@@ -429,7 +429,7 @@ func (a *Agent) simulated(team map[string]*Agent) bool {
 // open takes the run that is to be driven: a new one for new input, the one that
 // was asked for, or the conversation's open one. Where that run is over,
 // the answer is its row and an error.
-func (a *Agent) open(
+func (a *driveAgent) open(
 	ctx context.Context, o *runOptions, conv *Conversation, v *fold.Conversation, messages []event.Message,
 ) (journal.Opened, error) {
 	var opened journal.Opened

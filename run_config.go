@@ -11,9 +11,9 @@ import (
 // runConfig is what a drive is given. It is frozen once the drive has begun, so steps may read it on their goroutines.
 type runConfig struct {
 	// agent is the root agent.
-	agent *Agent
+	agent *driveAgent
 	// team holds the agents below it, by name.
-	team map[string]*Agent
+	team map[string]*driveAgent
 	// bounds are the limits of the run's agents, by name; nil for one agent alone.
 	bounds map[string]*decide.Limits
 	// output is the form that the caller wants for the root's answer; nil leaves it to the agent.
@@ -64,7 +64,7 @@ func (c *runConfig) survey() {
 }
 
 // agentOf returns the run's agent of this name; nil for none.
-func (c *runConfig) agentOf(name string) *Agent {
+func (c *runConfig) agentOf(name string) *driveAgent {
 	if name == c.agent.name {
 		return c.agent
 	}

@@ -55,7 +55,7 @@ func maskGuard(m *secret.Mask) []guard {
 	if m == nil {
 		return nil
 	}
-	return []guard{{guardrail.Rule{Name: "secrets", Mask: m}, []GuardPlace{GuardOutput, GuardResult}}}
+	return []guard{{guardrail.Rule{Name: "secrets", Mask: m}, []guardrail.Place{guardrail.Output, guardrail.Result}}}
 }
 
 // lift sends what was held back of the live pieces of an answer, which is over.

@@ -71,7 +71,7 @@ func (a *Agent) Send(ctx context.Context, conv *Conversation, input any, opts ..
 }
 
 func (a *Agent) send(ctx context.Context, o *runOptions, conv *Conversation, messages []event.Message) (Sent, error) {
-	row := a.row(o, conv, messages)
+	row := a.frozen.row(o, conv, messages)
 	switch o.policy {
 	case Reject, "":
 		row.Alone = true
@@ -91,7 +91,7 @@ func (a *Agent) send(ctx context.Context, o *runOptions, conv *Conversation, mes
 }
 
 // row is the run that input asks for.
-func (a *Agent) row(o *runOptions, conv *Conversation, messages []event.Message) journal.Run {
+func (a *driveAgent) row(o *runOptions, conv *Conversation, messages []event.Message) journal.Run {
 	return journal.Run{
 		ID: conv.newRun(), Conversation: conv.id, Tenant: o.tenant, User: o.user, Agent: a.name,
 		Input: messages, Key: o.key, Executor: o.executor, Metadata: o.metadata, NewSession: o.newSession,

@@ -24,7 +24,7 @@ type work struct {
 	scope *fold.Scope
 	// entry is the tool call in the fold.
 	entry   *fold.Call
-	agent   *Agent
+	agent   *driveAgent
 	step    string
 	attempt int
 	begun   time.Time

@@ -55,7 +55,7 @@ func (d *driver) ran(s *fold.Scope, step string) {
 }
 
 // offer is what the scope's last model call was offered. Before the driver's first one it is what the agent offers now.
-func (d *driver) offer(s *fold.Scope, agent *Agent) *offer {
+func (d *driver) offer(s *fold.Scope, agent *driveAgent) *offer {
 	if o := d.thread(s).offered; o != nil {
 		return o
 	}

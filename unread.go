@@ -24,7 +24,7 @@ func unreadView() *fold.Conversation { return &fold.Conversation{Last: math.MaxI
 
 // readTaken folds the log of a run that was taken, and renews the lease meanwhile: reading a long log may take longer
 // than a lease lasts. The caller closes the renewer, also if there is an error. A panic is an error with a [event.PanicError].
-func (a *Agent) readTaken(
+func (a *driveAgent) readTaken(
 	ctx context.Context, conv *Conversation, lease journal.Lease, stop context.CancelFunc,
 ) (*fold.Conversation, *leaseRenewer, error) {
 	var k *leaseRenewer
@@ -45,7 +45,7 @@ func (a *Agent) readTaken(
 }
 
 // takeUnread reads the log of a run that was taken before that. It gives no view where the run is not to be driven.
-func (a *Agent) takeUnread(
+func (a *driveAgent) takeUnread(
 	ctx context.Context, stop context.CancelFunc, o *runOptions, opened *journal.Opened, r *Result, sink func(event.Event) bool,
 ) (*fold.Conversation, error) {
 	v, renewer, err := a.readTaken(ctx, o.conv, opened.Lease, stop)
@@ -88,7 +88,7 @@ func (l *Limits) killsReaders(row *journal.Run) bool {
 
 // behindUnread reports whether a run that lost a driver before it began stands behind one that ended unread. Reading the
 // log has ended the process then once more, and is not tried again. It renews the lease while it waits for the store.
-func (a *Agent) behindUnread(ctx context.Context, stop context.CancelFunc, conv *Conversation, o *journal.Opened) bool {
+func (a *driveAgent) behindUnread(ctx context.Context, stop context.CancelFunc, conv *Conversation, o *journal.Opened) bool {
 	if a.limits.LostDrivers <= 0 || o.Run.Lost == 0 || o.Run.Session > 0 || o.Last == 0 {
 		return false
 	}
@@ -122,7 +122,7 @@ func lostReading(row *journal.Run) *event.Error {
 // endUnread ends a run without reading its log: as failed with why, or as cancelled if somebody asked for that. Calls
 // that were open get no end of their own; folds close them with the run.
 // It gives the error that the run ended with.
-func (a *Agent) endUnread(
+func (a *driveAgent) endUnread(
 	ctx context.Context, opts *runOptions, o *journal.Opened, why *event.Error, r *Result, sink func(event.Event) bool,
 ) (*event.Error, error) {
 	ctx = context.WithoutCancel(ctx)
@@ -170,7 +170,7 @@ func (a *Agent) endUnread(
 
 // inputUnread is what users say in the input of a run that has not begun. Nothing has looked at it: what a guardrail or a
 // secret may hide is hidden.
-func (a *Agent) inputUnread(ctx context.Context, opts *runOptions, o *journal.Opened) []event.Message {
+func (a *driveAgent) inputUnread(ctx context.Context, opts *runOptions, o *journal.Opened) []event.Message {
 	if o.Run.Key != "" {
 		if run, err := opts.conv.store.Entered(ctx, o.Run.Conversation, LetterID(o.Run.Key)); err != nil || run != "" {
 			return nil // it is in the log already
