@@ -13,9 +13,11 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/argtype"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/schemacheck"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/tool"
 )
 
 // AnswerTool is the name of the tool by which a model gives an answer that keeps to a
@@ -126,14 +128,14 @@ func newAnswer(schema json.RawMessage, agent string) (*answer, error) {
 // answerFor is the answer of a Go type.
 func answerFor[T any](agent string) (*answer, error) {
 	t := reflect.TypeFor[T]()
-	p, err := planOf(t)
+	p, err := argtype.Of(t)
 	if err != nil {
-		return nil, schemaError("", t, err)
+		return nil, argtype.NoSchema("", t, err)
 	}
-	schema := p.schema
+	schema := p.Schema
 	var s jsonschema.Schema
 	if err := json.Unmarshal(schema, &s); err != nil {
-		return nil, schemaError("", t, err)
+		return nil, argtype.NoSchema("", t, err)
 	}
 	if len(s.Types) == 2 && slices.Contains(s.Types, "null") {
 		// A slice or a pointer can hold null; as an answer that would be none.
@@ -144,12 +146,12 @@ func answerFor[T any](agent string) (*answer, error) {
 			s.Type = again.Types[1]
 		}
 		if schema, err = json.Marshal(&s); err != nil {
-			return nil, schemaError("", t, err)
+			return nil, argtype.NoSchema("", t, err)
 		}
 	}
 	x, err := newAnswer(schema, agent)
 	if err != nil {
-		return nil, schemaError("", t, err)
+		return nil, argtype.NoSchema("", t, err)
 	}
 	return x, nil
 }
@@ -491,15 +493,15 @@ func (t *answerTool) Call(ctx context.Context, args json.RawMessage) (Output, er
 	if t.wrapped {
 		var in map[string]json.RawMessage
 		if err := strictjson.Check(args, strictjson.DefaultDepth); err != nil {
-			return Output{}, &argumentsError{err}
+			return Output{}, &tool.ArgumentsError{Err: err}
 		}
 		if err := json.Unmarshal(args, &in); err != nil || len(in[wrapper]) == 0 || len(in) != 1 {
-			return Output{}, &argumentsError{errors.New(`the answer belongs under the key "` + wrapper + `", and nothing beside it`)}
+			return Output{}, &tool.ArgumentsError{Err: errors.New(`the answer belongs under the key "` + wrapper + `", and nothing beside it`)}
 		}
 		raw = in[wrapper]
 	}
 	if err := t.answer.check(raw, ctx.Done()); err != nil {
-		return Output{}, &argumentsError{errors.New("the answer " + err.Error() + "; call the tool again with the whole answer")}
+		return Output{}, &tool.ArgumentsError{Err: errors.New("the answer " + err.Error() + "; call the tool again with the whole answer")}
 	}
 	EndTurn(ctx)
 	return Output{Content: []event.Block{&event.Text{Text: "The answer was taken."}}, Structured: slices.Clone(raw)}, nil

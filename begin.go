@@ -86,7 +86,7 @@ func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
 // toolWork is a tool call from before its first stage until its end, in one piece of memory.
 type toolWork struct {
 	work
-	own      Call
+	own      runningCall
 	ended    toolEnd
 	decision callDecision
 }

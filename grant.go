@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/internal/userdata"
 )
 
 // Grant is what a person has allowed for longer than one call.
@@ -116,7 +116,7 @@ func (m *MemoryGrants) Revoke(which func(Grant) bool) int {
 
 // stateGrant begins the keys of the state in which a conversation keeps its own grants. No tool
 // can write them.
-const stateGrant = fold.Reserved + "grant:"
+const stateGrant = userdata.Reserved + "grant:"
 
 // key is where the conversation keeps the grant.
 func (g *Grant) key() string {
@@ -128,24 +128,24 @@ func (g *Grant) key() string {
 }
 
 // inState reports whether the conversation has a grant for the call.
-func (g *Grant) inState(c *Call) bool {
-	if _, ok := c.state(g.key()); ok {
+func (g *Grant) inState(c *runningCall) bool {
+	if _, ok := c.State(g.key()); ok {
 		return true
 	}
 	whole := *g
 	whole.AnyArgs = true
-	_, ok := c.state(whole.key())
+	_, ok := c.State(whole.key())
 	return ok
 }
 
 // toState keeps the grant with the conversation. It is written with the end of the call.
-func (g *Grant) toState(c *Call) {
+func (g *Grant) toState(c *runningCall) {
 	value, err := json.Marshal(struct {
 		Tool string `json:"tool"`
 		By   string `json:"by,omitempty"`
 	}{g.Tool, g.By})
 	if err == nil {
-		c.setState(g.key(), value)
+		c.SetState(g.key(), value)
 	}
 }
 

@@ -19,7 +19,7 @@ func (a *Agent) toldTokens() int64 {
 	n := model.TextTokens(a.instructions)
 	specs := a.current().specs
 	for i := range specs {
-		n += specs[i].Tokens()
+		n += model.ToolTokens(&specs[i])
 	}
 	return n
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/tool"
 )
 
 // stage names one stage around a tool call. Stages combine to a set.
@@ -113,7 +114,7 @@ func (d *driver) endRefused(w *toolWork, why *event.Error) {
 // endUnrun ends a call for which no tool of this driver has run: a refused one, or one of an agent. Foreign code runs
 // while the driver waits for it.
 func (d *driver) endUnrun(w *work) {
-	w.call.traits = &Traits{}
+	w.call.traits = tool.Traits{}
 	hooks, guards := w.agent.hooks.on(pointAfterTool), w.call.guardrails()
 	if len(hooks)+len(guards) == 0 {
 		d.passBeside(w)

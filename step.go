@@ -19,7 +19,7 @@ type work struct {
 
 	scope *fold.Scope
 	// call is set for a tool, nil for a model.
-	call    *Call
+	call    *runningCall
 	entry   *fold.Call
 	agent   *Agent
 	step    string
@@ -70,7 +70,7 @@ type addressee struct {
 
 // arrival is what a running step sends the driver: a live body, or its end.
 type arrival struct {
-	call *Call
+	call *runningCall
 	work *work
 	live event.Body
 }
