@@ -14,6 +14,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/service/directory"
@@ -122,7 +123,7 @@ func (r *RunRequest) keep(body string) (map[string]string, error) {
 		m[keySkills] = string(skills)
 	}
 	if r.Trace != "" {
-		m[braid.TraceLabel] = r.Trace
+		m[hook.TraceLabel] = r.Trace
 	}
 	if len(r.Tokens) > 0 {
 		m[keyTokens] = strconv.Itoa(len(r.Tokens))

@@ -85,7 +85,7 @@ func (m *MessageProcessor) report(e *event.Event) {
 }
 
 func panicked(err error) bool {
-	_, yes := errors.AsType[*braid.PanicError](err)
+	_, yes := errors.AsType[*event.PanicError](err)
 	return yes
 }
 

@@ -1,9 +1,9 @@
-package ownhost_test
+package hostcheck_test
 
 import (
 	"testing"
 
-	"github.com/braidrun/braid/internal/ownhost"
+	"github.com/braidrun/braid/internal/hostcheck"
 )
 
 func TestHost(t *testing.T) {
@@ -13,7 +13,7 @@ func TestHost(t *testing.T) {
 		"braid.example": true, "Braid.Example:443": true, "": false, "other.example": false, "10.0.0.1": false,
 		"localhost.evil.example": false, "127.0.0.1.evil.example": false,
 	} {
-		if got := ownhost.Host(host, []string{"braid.example"}); got != want {
+		if got := hostcheck.Host(host, []string{"braid.example"}); got != want {
 			t.Errorf("%q: %v", host, got)
 		}
 	}
@@ -25,7 +25,7 @@ func TestOrigin(t *testing.T) {
 		"": true, "https://chat.example": true, "http://localhost:8080": true, "https://localhost:8080": true,
 		"http://localhost:9090": false, "https://evil.example": false, "null": false, "file://localhost:8080": false, "http://%": false,
 	} {
-		if got := ownhost.Origin(origin, "localhost:8080", []string{"https://chat.example"}); got != want {
+		if got := hostcheck.Origin(origin, "localhost:8080", []string{"https://chat.example"}); got != want {
 			t.Errorf("%q: %v", origin, got)
 		}
 	}
@@ -40,7 +40,7 @@ func TestIsOrigin(t *testing.T) {
 		"HTTPS://chat.example": false, "https://Chat.example": false, "https://chat.example:443": false, "http://chat.example:80": false,
 		"ftp://chat.example": false, "https://chat.example:x": false, "\thttps://chat.example": false,
 	} {
-		if got := ownhost.IsOrigin(text); got != want {
+		if got := hostcheck.IsOrigin(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package house
+package archtest
 
 import (
 	"slices"
@@ -29,8 +29,8 @@ type room struct {
 // helpers are the internal packages that every room may use: each has one
 // reason to exist and imports the standard library alone.
 var helpers = []string{
-	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest", "internal/raced",
-	"internal/gate", "internal/partialjson", "internal/cursor", "internal/sigv4", "internal/ownhost",
+	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest", "internal/race",
+	"internal/sched", "internal/partialjson", "internal/cursor", "internal/sigv4", "internal/hostcheck",
 	"internal/schemacheck", "internal/lowspace", "internal/lazyre", "internal/loopback",
 }
 
@@ -62,11 +62,11 @@ var rooms = []room{
 	},
 	{dir: "journal/postgres/postgrestest"},
 	{
-		dir: "", own: []string{"internal/fold", "internal/compact", "internal/guardrail", "event", "journal", "model", "secret"}, from: []string{"github.com/google/jsonschema-go"},
+		dir: "", own: []string{"hook", "internal/fold", "internal/compact", "internal/guardrail", "internal/hooks", "internal/foreign", "event", "journal", "model", "secret", "tool", "tool/search", "internal/argtype", "internal/userdata"}, from: []string{"github.com/google/jsonschema-go"},
 		tests: []string{"model/demo", "models", "event/eventtest", "journal/journaltest", "journal/sqlite"},
 	},
 	{dir: "flow", own: []string{"", "event"}, tests: []string{"model/demo"}},
-	{dir: "engine", own: []string{"", "event", "journal"}, tests: []string{"engine/enginetest", "model/demo", "journal/journaltest"}},
+	{dir: "engine", own: []string{"", "event", "journal"}, tests: []string{"hook", "engine/enginetest", "model/demo", "journal/journaltest"}},
 	{dir: "engine/enginetest", own: []string{"", "event", "journal", "engine", "model/demo"}, from: testLibraries},
 	{
 		dir: "engine/temporal", own: []string{"", "event", "journal", "engine"}, tests: []string{"engine/enginetest", "model/demo"},
@@ -87,7 +87,7 @@ var rooms = []room{
 	},
 	{
 		dir: "model/*", own: []string{"model", "event", "secret", "model/internal/*"},
-		tests: []string{"", "model/modeltest", "model/cassette", "test/wires"},
+		tests: []string{"", "hook", "model/modeltest", "model/cassette", "test/wires"},
 		from: []string{
 			"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go",
 			"go.yaml.in/yaml", // the tests' recordings are written in it
@@ -117,6 +117,8 @@ var rooms = []room{
 	{dir: "embedding/internal/batch", own: []string{"embedding", "event", "secret", "internal/vendor"}},
 	{dir: "internal/lazyre"},
 	{dir: "internal/vendor", own: []string{"event", "model", "secret"}},
+	{dir: "tool", own: []string{"event", "secret", "internal/argtype", "internal/userdata"}},
+	{dir: "tool/search"},
 	{dir: "tool/demotool", own: []string{"", "event"}, tests: []string{"model/demo"}},
 	{
 		dir: "tool/mcptool", own: []string{"", "event", "netguard", "secret"}, tests: []string{"model/demo"},
@@ -126,7 +128,7 @@ var rooms = []room{
 	{dir: "tool/workspacetool", own: []string{"", "event", "workspace"}},
 	{dir: "skill", own: []string{"", "event"}, from: []string{"go.yaml.in/yaml"}, tests: []string{"model/demo"}},
 	{
-		dir: "telemetry", own: []string{"", "event", "internal/fold"}, from: []string{"go.opentelemetry.io/otel"},
+		dir: "telemetry", own: []string{"", "hook", "event", "internal/fold"}, from: []string{"go.opentelemetry.io/otel"},
 		tests: []string{"journal", "go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"},
 	},
 	{
@@ -158,7 +160,7 @@ var rooms = []room{
 	},
 	{dir: "service", tests: []string{"service/database/databasetest", "modernc.org/sqlite"}, own: []string{
 		"service/database", "service/directory", "internal/fold",
-		"", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model", "model/*", "models", "tool/*",
+		"", "hook", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model", "model/*", "models", "tool", "tool/*",
 		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill",
 	}, from: []string{"github.com/rivo/uniseg"}},
 	{
@@ -178,7 +180,7 @@ var rooms = []room{
 	{dir: "wire/*", own: []string{"event", "wire"}, tests: []string{"wire/wiretest", "event/eventtest"}},
 	{
 		dir: "server", own: []string{"", "event", "journal", "live", "pricing", "secret", "service", "service/directory", "wire", "wire/*", "console"},
-		tests: []string{"service/database", "live/livetest", "journal/sqlite", "model/demo", "models", "client", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "github.com/prometheus/common"},
+		tests: []string{"hook", "service/database", "live/livetest", "journal/sqlite", "model/demo", "models", "client", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "github.com/prometheus/common"},
 		from:  []string{"golang.org/x/sys", "github.com/google/jsonschema-go", "github.com/coreos/go-oidc", "github.com/coder/websocket"},
 	},
 	{dir: "console"},
@@ -187,8 +189,13 @@ var rooms = []room{
 		tests: []string{"wire/wiretest", "", "journal", "service", "service/database", "service/directory", "server"},
 	},
 	{dir: "internal/compact", own: []string{"event", "model", "internal/fold"}},
+	{dir: "hook", own: []string{"event", "model"}},
+	{dir: "internal/hooks", own: []string{"hook", "internal/foreign"}},
+	{dir: "internal/foreign", own: []string{"event"}},
+	{dir: "internal/argtype", own: []string{"event"}, from: []string{"github.com/google/jsonschema-go"}},
+	{dir: "internal/userdata", own: []string{"event"}},
 	{dir: "internal/guardrail", own: []string{"event", "secret"}},
-	{dir: "internal/fold", own: []string{"event", "model"}, tests: []string{"event/eventtest"}},
+	{dir: "internal/fold", own: []string{"event", "model", "internal/userdata"}, tests: []string{"event/eventtest"}},
 	{dir: "internal/logrow", own: []string{"event"}},
 	{dir: "internal/pgup", from: []string{"github.com/jackc/pgx"}, tests: []string{"journal/postgres/postgrestest", "github.com/pressly/goose"}},
 	{dir: "internal/ledgerrow", own: []string{"event", "journal"}},
@@ -198,15 +205,15 @@ var rooms = []room{
 	{dir: "internal/sse"},
 	{dir: "internal/clock"},
 	{dir: "internal/nearest"},
-	{dir: "internal/raced"},
+	{dir: "internal/race"},
 	{dir: "internal/loopback"},
-	{dir: "internal/gate"},
+	{dir: "internal/sched"},
 	{dir: "internal/lowspace"},
 	{dir: "internal/sigv4"},
-	{dir: "internal/ownhost"},
+	{dir: "internal/hostcheck"},
 	{dir: "internal/schemacheck", tests: []string{"github.com/google/jsonschema-go"}},
 	{dir: "internal/gen/codec"},
-	{dir: "internal/house", tests: []string{"event"}},
+	{dir: "internal/archtest", tests: []string{"event"}},
 	{dir: "cmd/*", any: true},
 	{
 		dir: "cmd/braid/internal/term", own: []string{"event"},

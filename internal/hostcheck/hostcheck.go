@@ -1,7 +1,6 @@
-// Package ownhost tells a server's own name from one that a page of another site gave it:
-// a browser that was led to this machine under a foreign name (DNS rebinding), or that
-// asks on behalf of a foreign page, is not to be answered.
-package ownhost
+// Package hostcheck protects a server from pages of other sites. It checks the request's Host
+// against DNS rebinding, and the Origin against cross-site requests.
+package hostcheck
 
 import (
 	"net"
@@ -10,8 +9,8 @@ import (
 	"strings"
 )
 
-// Host reports whether a request's Host is a name of the server: one of the loopback
-// interface, or one of hosts, which are without ports.
+// Host reports whether a request's Host is a name of the server: a loopback name, or one of
+// hosts, which have no ports.
 func Host(host string, hosts []string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -25,8 +24,9 @@ func Host(host string, hosts []string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// Origin reports whether a page may ask: it is the server's own, by the request's Host,
-// or of one of origins. A request without an Origin is no page's.
+// Origin reports whether a page may send the request: its origin is the server's own, by the
+// request's Host, or one of origins. A request without an Origin does not come from a page
+// and is allowed.
 func Origin(origin, host string, origins []string) bool {
 	if origin == "" || slices.Contains(origins, origin) {
 		return true

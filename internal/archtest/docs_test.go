@@ -1,4 +1,4 @@
-package house
+package archtest
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/raced"
+	"github.com/braidrun/braid/internal/race"
 )
 
 // pages lists the documents of the repository by their path from its top.
@@ -153,7 +153,7 @@ func TestProgramsCompile(t *testing.T) {
 			if err := os.WriteFile(file, []byte(m[1]), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			target := fmt.Sprintf("internal/house/program%d", n)
+			target := fmt.Sprintf("internal/archtest/program%d", n)
 			replace[filepath.Join(top(t), filepath.FromSlash(target), "main.go")] = file
 			targets = append(targets, "./"+target)
 			from = append(from, fmt.Sprintf("%s: %s", target, page))
@@ -173,7 +173,7 @@ func TestProgramsCompile(t *testing.T) {
 	// Export data is made by compiling; linking thirty programs would take minutes.
 	// What they import has been compiled in this form for the tests.
 	flags := []string{"list", "-export", "-overlay", file}
-	if raced.On {
+	if race.On {
 		flags = append(flags, "-race")
 	}
 	cmd := exec.Command("go", append(flags, targets...)...)
