@@ -62,11 +62,11 @@ var rooms = []room{
 	},
 	{dir: "journal/postgres/postgrestest"},
 	{
-		dir: "", own: []string{"hook", "internal/fold", "internal/compact", "internal/guardrail", "internal/hooks", "internal/foreign", "event", "journal", "model", "secret", "tool", "tool/search", "internal/argtype", "internal/userdata"}, from: []string{"github.com/google/jsonschema-go"},
+		dir: "", own: []string{"grant", "hook", "internal/fold", "internal/compact", "internal/guardrail", "internal/hooks", "internal/foreign", "event", "journal", "model", "secret", "tool", "tool/search", "internal/argtype", "internal/userdata"}, from: []string{"github.com/google/jsonschema-go"},
 		tests: []string{"model/demo", "models", "event/eventtest", "journal/journaltest", "journal/sqlite"},
 	},
 	{dir: "flow", own: []string{"", "event"}, tests: []string{"model/demo"}},
-	{dir: "engine", own: []string{"", "event", "journal"}, tests: []string{"hook", "engine/enginetest", "model/demo", "journal/journaltest"}},
+	{dir: "engine", own: []string{"", "event", "journal"}, tests: []string{"grant", "hook", "engine/enginetest", "model/demo", "journal/journaltest"}},
 	{dir: "engine/enginetest", own: []string{"", "event", "journal", "engine", "model/demo"}, from: testLibraries},
 	{
 		dir: "engine/temporal", own: []string{"", "event", "journal", "engine"}, tests: []string{"engine/enginetest", "model/demo"},
@@ -121,7 +121,7 @@ var rooms = []room{
 	{dir: "tool/search"},
 	{dir: "tool/demotool", own: []string{"", "event"}, tests: []string{"model/demo"}},
 	{
-		dir: "tool/mcptool", own: []string{"", "event", "netguard", "secret"}, tests: []string{"model/demo"},
+		dir: "tool/mcptool", own: []string{"", "event", "netguard", "secret"}, tests: []string{"grant", "model/demo"},
 		from: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "go.opentelemetry.io/otel"},
 	},
 	{dir: "tool/openapitool", own: []string{"", "event", "netguard"}, from: []string{"github.com/getkin/kin-openapi"}},
@@ -164,7 +164,7 @@ var rooms = []room{
 		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill",
 	}, from: []string{"github.com/rivo/uniseg"}},
 	{
-		dir: "service/agents", own: []string{"", "event", "model", "models", "secret", "service", "service/directory", "skill", "tool/demotool", "tool/mcptool"},
+		dir: "service/agents", own: []string{"", "grant", "event", "model", "models", "secret", "service", "service/directory", "skill", "tool/demotool", "tool/mcptool"},
 		tests: []string{"journal", "live", "model/demo", "model/openai", "service/database", "github.com/modelcontextprotocol/go-sdk"},
 	},
 	{
@@ -189,6 +189,7 @@ var rooms = []room{
 		tests: []string{"wire/wiretest", "", "journal", "service", "service/database", "service/directory", "server"},
 	},
 	{dir: "internal/compact", own: []string{"event", "model", "internal/fold"}},
+	{dir: "grant"},
 	{dir: "hook", own: []string{"event", "model"}},
 	{dir: "internal/hooks", own: []string{"hook", "internal/foreign"}},
 	{dir: "internal/foreign", own: []string{"event"}},

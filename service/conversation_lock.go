@@ -10,28 +10,28 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// doors keep runs out of a conversation that is being deleted. The zero value is ready for
-// use.
-type doors struct {
+// conversationLocks hold one mutex for each conversation in use, so that no run is admitted while
+// its conversation is being deleted. The zero value is ready for use.
+type conversationLocks struct {
 	mu   sync.Mutex
-	used map[string]*door
+	used map[string]*conversationLock
 }
 
-type door struct {
+type conversationLock struct {
 	mu sync.Mutex
-	// users are those inside and those who wait.
+	// users counts the holder and those who wait.
 	users int
 }
 
-// enter waits until nobody else is inside; leave must be called.
-func (d *doors) enter(conversation string) (leave func()) {
+// lock waits for the conversation's mutex. The caller must call unlock.
+func (d *conversationLocks) lock(conversation string) (unlock func()) {
 	d.mu.Lock()
 	if d.used == nil {
-		d.used = make(map[string]*door)
+		d.used = make(map[string]*conversationLock)
 	}
 	in := d.used[conversation]
 	if in == nil {
-		in = &door{}
+		in = &conversationLock{}
 		d.used[conversation] = in
 	}
 	in.users++
@@ -47,34 +47,33 @@ func (d *doors) enter(conversation string) (leave func()) {
 	}
 }
 
-// entry is a run on its way into its conversation.
-type entry struct {
-	// row is the conversation's as it stood when changes was that of the service.
+// admission is a run that is about to be admitted to its conversation.
+type admission struct {
+	// row is the conversation's row, read when the service's changes had the value below.
 	row     Row
 	changes int64
-	// waited says that time has gone by since: another process may have changed the row.
+	// waited reports that the request waited, so that another process may have changed the row.
 	waited bool
-	// after is the Seq of an event that was there before anything was tried.
+	// after is the Seq of an event from before the request.
 	after int64
 	// run is the run with its own input alone.
 	run journal.Run
 }
 
-// pass brings a run in by admit, as the conversation stands now. Which run begins the session
-// that was asked for, and which one has a fork's history before its input, the journal
-// decides with the turn that it gives: whoever else comes in at the same time, here or in
-// another process, does not. The journal also decides whether the conversation was deleted meanwhile.
-func (s *Service) pass(ctx context.Context, e *entry, admit func(run journal.Run) (journal.Run, error)) (journal.Run, error) {
-	defer s.doors.enter(e.row.ID)()
+// submitLocked calls admit with the conversation locked and its row up to date. The journal decides
+// which of several concurrent runs begins a requested session or gets a fork's history, also across
+// processes. It also refuses the run if the conversation was deleted meanwhile.
+func (s *Service) submitLocked(ctx context.Context, e *admission, admit func(run journal.Run) (journal.Run, error)) (journal.Run, error) {
+	defer s.locks.lock(e.row.ID)()
 	if n := s.changes.Load(); n != e.changes || e.waited {
 		row, err := s.options.Rows.Get(ctx, e.row.Tenant, e.row.ID)
 		if err != nil {
 			return journal.Run{}, err
 		}
-		if row.life() != e.row.life() { // another one has its name by now
+		if row.life() != e.row.life() { // another conversation has this id now
 			return journal.Run{}, notFound("start run", "conversation")
 		}
-		if e.row.Agent != "" && row.Agent == "" { // who pinned it was refused, and this run is made with it
+		if e.row.Agent != "" && row.Agent == "" { // the request that pinned it was refused, but this run was built with it
 			if row, err = s.change(ctx, row.Key(), func(row *Row) error {
 				if row.Agent == "" {
 					row.Agent, row.AgentVersion = e.row.Agent, e.row.AgentVersion
@@ -98,7 +97,7 @@ func (s *Service) pass(ctx context.Context, e *entry, admit func(run journal.Run
 	return admit(run)
 }
 
-// life tells apart the conversations that have an id one after the other, as those have that callers name.
+// life distinguishes conversations that reuse one caller-chosen id.
 func (r *Row) life() string { return strconv.FormatInt(r.Created.UnixMicro(), 36) }
 
 // codeArchived is the Code of the error for a run in an archived conversation.
@@ -109,13 +108,13 @@ func isArchived(err error) bool {
 	return ok && e.Code == codeArchived
 }
 
-// takesRuns says why a conversation takes no more runs; nil where it does.
+// takesRuns returns an error if the conversation takes no more runs.
 func (r *Row) takesRuns(op string) error {
 	if !r.Archived {
 		return nil
 	}
 	return &event.Error{
-		Op: op, Kind: event.ErrConflict, Message: "the conversation is archived", Hint: "take it out of the archive, or begin another",
+		Op: op, Kind: event.ErrConflict, Message: "the conversation is archived", Hint: "unarchive it, or begin another conversation",
 		Code: codeArchived,
 	}
 }

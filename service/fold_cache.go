@@ -10,54 +10,55 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// warm keeps the folds of the conversations that are in use, so that a turn costs
-// the same however long the log is. What nobody uses is bounded in bytes: the least
-// recently used folds go first.
-type warm struct {
-	// most bounds the bytes of the folds that nobody uses.
+// foldCache keeps the folds of conversations in use, so that the cost of a turn does not depend on
+// the length of the log. Unused folds are bounded in bytes: the least recently used go first.
+type foldCache struct {
+	// most bounds the bytes of unused folds.
 	most int64
 
 	mu   sync.Mutex
-	used map[string]*warmth
-	// idle are those that no drive uses, the most recently used in front; idleBytes is their weight.
-	idle      list.List
+	used map[string]*cachedFold
+	// idle are the unused folds, the most recently used in front.
+	idle list.List
+	// idleBytes is their weight.
 	idleBytes int64
 }
 
-type warmth struct {
+type cachedFold struct {
 	id   string
 	conv *braid.Conversation
-	// life is the conversation's that it is the fold of: another one may have had its id.
+	// life is the life of the conversation: another one may have had its id.
 	life string
-	// owner is whose the conversation is.
+	// owner is the conversation's tenant.
 	owner atomic.Pointer[owner]
-	// agent is the one that is driven; nil while none is.
+	// agent is the agent of the current drive; nil if there is none.
 	agent atomic.Pointer[braid.Agent]
-	// seen is the Seq of the last event that a drive here has sent, 0 if none.
+	// seen is the Seq of the last event that a drive here has sent; 0 if none.
 	seen atomic.Int64
-	// titled says that the conversation has a title.
+	// titled reports that the conversation has a title.
 	titled atomic.Bool
-	// bytes is about what the fold holds, without what every fold has.
+	// bytes is the approximate size of the fold's texts.
 	bytes atomic.Int64
-	// drives is how many use it now.
+	// drives counts its users.
 	drives int
-	// at is its place among the idle; nil while it is used.
+	// at is its place among the idle; nil while it is in use.
 	at *list.Element
 }
 
 const (
-	// foldBytes is about what every fold holds, eventBytes what each event adds beside its texts.
-	foldBytes  = 24 << 10
+	// foldBytes is the approximate size of an empty fold.
+	foldBytes = 24 << 10
+	// eventBytes is the approximate size of an event beside its texts.
 	eventBytes = 512
 )
 
-// weight is about how much memory the fold holds.
-func (h *warmth) weight() int64 { return foldBytes + h.bytes.Load() }
+// weight returns the approximate size of the fold in memory.
+func (h *cachedFold) weight() int64 { return foldBytes + h.bytes.Load() }
 
-// add counts an event that the fold has taken in.
-func (h *warmth) add(e *event.Event) { h.bytes.Add(eventBytes + sizeOf(e)) }
+// add counts an event of the fold.
+func (h *cachedFold) add(e *event.Event) { h.bytes.Add(eventBytes + sizeOf(e)) }
 
-// sizeOf is about how long the texts of an event are.
+// sizeOf returns the approximate size of an event's texts.
 func sizeOf(e *event.Event) int64 {
 	switch b := e.Body.(type) {
 	case *event.UserMessage:
@@ -78,7 +79,7 @@ func sizeOf(e *event.Event) int64 {
 	return 0
 }
 
-// sizeOfBlocks is about how long the texts and the files of blocks are.
+// sizeOfBlocks returns the approximate size of blocks with their files.
 func sizeOfBlocks(blocks []event.Block) int64 {
 	n := 0
 	for _, b := range blocks {
@@ -111,8 +112,8 @@ func sizeOfBlocks(blocks []event.Block) int64 {
 	return int64(n)
 }
 
-// find gives the weight of a fold without what every fold has; known is false where there is none.
-func (w *warm) find(id, life string) (bytes int64, known bool) {
+// find returns the size of a cached fold's texts. known is false if there is none.
+func (w *foldCache) find(id, life string) (bytes int64, known bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	h := w.used[id]
@@ -122,20 +123,20 @@ func (w *warm) find(id, life string) (bytes int64, known bool) {
 	return h.bytes.Load(), true
 }
 
-// take gives what is kept of a conversation in this life of it; done gives it back. bytes is about what
-// it will hold once it is read, where nothing is kept yet.
-func (w *warm) take(store journal.Store, id, life string, bytes int64) (h *warmth, done func()) {
+// take returns the cached fold of a conversation with that life, or a new one. The caller must call
+// done. bytes is the expected size of a new fold.
+func (w *foldCache) take(store journal.Store, id, life string, bytes int64) (h *cachedFold, done func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.used == nil {
-		w.used = make(map[string]*warmth)
+		w.used = make(map[string]*cachedFold)
 	}
 	h = w.used[id]
 	if h == nil || h.life != life {
 		if h != nil {
 			w.rest(h)
 		}
-		h = &warmth{id: id, life: life}
+		h = &cachedFold{id: id, life: life}
 		h.bytes.Store(bytes)
 		h.conv = braid.Open(store, id)
 		h.conv.BeforeCommit(NewToolTracker(store, h.source).Fill)
@@ -146,30 +147,30 @@ func (w *warm) take(store journal.Store, id, life string, bytes int64) (h *warmt
 	return h, func() { w.done(h) }
 }
 
-// wake takes a fold out of the idle ones.
-func (w *warm) wake(h *warmth) {
+// wake removes a fold from the idle ones.
+func (w *foldCache) wake(h *cachedFold) {
 	if h.at != nil {
 		w.idleBytes -= w.idle.Remove(h.at).(idleFold).bytes //nolint:forcetypeassert // nothing else is in it
 		h.at = nil
 	}
 }
 
-// rest drops a fold that is not the one of its conversation any more.
-func (w *warm) rest(h *warmth) {
+// rest drops a fold that no longer belongs to its conversation.
+func (w *foldCache) rest(h *cachedFold) {
 	w.wake(h)
 	if w.used[h.id] == h {
 		delete(w.used, h.id)
 	}
 }
 
-// idleFold is a place among the idle, with the weight that it was given there.
+// idleFold is an idle fold with its weight at that time.
 type idleFold struct {
-	fold  *warmth
+	fold  *cachedFold
 	bytes int64
 }
 
-// done gives a fold back. It is kept while there is room for it, and those that were used longest ago go.
-func (w *warm) done(h *warmth) {
+// done releases a fold. The least recently used folds are dropped if there is no room.
+func (w *foldCache) done(h *cachedFold) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if h.drives--; h.drives > 0 || w.used[h.id] != h {
@@ -184,8 +185,8 @@ func (w *warm) done(h *warmth) {
 	}
 }
 
-// seen is the Seq of the last event that a drive here has sent; 0 if it is not known.
-func (w *warm) seen(id string) int64 {
+// seen returns the Seq of the last event that a drive here has sent; 0 if it is not known.
+func (w *foldCache) seen(id string) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if h := w.used[id]; h != nil {
@@ -194,8 +195,8 @@ func (w *warm) seen(id string) int64 {
 	return 0
 }
 
-// retitled says that somebody may have taken a conversation's title away.
-func (w *warm) retitled(id string) {
+// retitled records that a caller may have removed a conversation's title.
+func (w *foldCache) retitled(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if h := w.used[id]; h != nil {
@@ -204,7 +205,7 @@ func (w *warm) retitled(id string) {
 }
 
 // forget drops a conversation's fold.
-func (w *warm) forget(id string) {
+func (w *foldCache) forget(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if h := w.used[id]; h != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/braidrun/braid/service"
 )
 
-// Conversations are listed by how they stand: by their oldest open run, or else by how the newest one ended.
+// Conversations are listed by status: that of their oldest open run, or else that of their newest
+// one.
 func TestConversationsByStatus(t *testing.T) {
 	t.Parallel()
 	store, rows := &journal.Memory{}, &service.MemoryRows{}

@@ -10,15 +10,16 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// This file lists conversations by how they stand. The journal knows that and the service's database does not, so the
-// list follows the journal's runs, of which it looks at few.
+// This file lists conversations by status. The journal knows the status and the service's database
+// does not, so the list follows the journal's runs. It looks at few of them.
 
-// mostLooked bounds how many runs one page looks at. A page may then have fewer conversations than the limit.
+// mostLooked bounds how many runs one page looks at. A page may therefore be shorter than the
+// limit.
 const mostLooked = 300
 
-// standings are the statuses of runs that a conversation with the status has. The status of a conversation is that of its
-// oldest open run, else that of its newest run.
-func standings(op, status string) ([]event.RunStatus, error) {
+// runStatuses returns the statuses of runs that give a conversation the status. A conversation has
+// the status of its oldest open run, or else of its newest run.
+func runStatuses(op, status string) ([]event.RunStatus, error) {
 	q := RunQuery{Status: status}
 	list, err := q.statuses(op)
 	if err != nil {
@@ -27,10 +28,10 @@ func standings(op, status string) ([]event.RunStatus, error) {
 	return list, nil
 }
 
-// listStanding is [Service.ListConversations] for a page with a status. The conversation whose run was admitted last
-// comes first.
-func (s *Service) listStanding(ctx context.Context, op string, p Principal, page Page, q Query) (list []Row, next string, err error) {
-	states, err := standings(op, page.Status)
+// listByStatus is [Service.ListConversations] for a page with a status. The conversation whose run
+// was admitted last comes first.
+func (s *Service) listByStatus(ctx context.Context, op string, p Principal, page Page, q Query) (list []Row, next string, err error) {
+	states, err := runStatuses(op, page.Status)
 	if err != nil {
 		return nil, "", err
 	}
@@ -46,18 +47,18 @@ func (s *Service) listStanding(ctx context.Context, op string, p Principal, page
 		}
 	}
 	for looked := 0; looked < mostLooked; {
-		// Never more than the page has room for, so that the journal's place is that of the page.
+		// Never more than the page has room for, so that the journal's cursor is the page's.
 		asked.Limit = page.Limit - len(list)
 		found, err := s.options.Journal.FindRuns(ctx, asked)
 		if err != nil {
 			return nil, "", err
 		}
 		for i := range found.Runs {
-			row, fits, err := s.stands(ctx, &found.Runs[i], q)
+			row, ok, err := s.byRun(ctx, &found.Runs[i], q)
 			if err != nil {
 				return nil, "", err
 			}
-			if fits {
+			if ok {
 				list = append(list, row)
 			}
 		}
@@ -72,9 +73,9 @@ func (s *Service) listStanding(ctx context.Context, op string, p Principal, page
 	return list, cursors.Encode(name, strconv.FormatInt(asked.Before, 10)), nil
 }
 
-// stands finds the conversation that a run gives its status. fits is false where the conversation stands otherwise, where
-// another of its runs is the one that counts, and where q does not want it.
-func (s *Service) stands(ctx context.Context, run *journal.Run, q Query) (row Row, fits bool, err error) {
+// byRun finds the conversation that a run gives its status. ok is false if another run of it
+// decides its status, or if q does not select it.
+func (s *Service) byRun(ctx context.Context, run *journal.Run, q Query) (row Row, ok bool, err error) {
 	user := ""
 	if q.User != nil {
 		user = *q.User
