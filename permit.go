@@ -210,7 +210,7 @@ func (d *driver) permit(w *toolWork) {
 	if p.logged || p.refused != nil || c.tool == nil || args == nil || c.waits() {
 		return
 	}
-	if _, ofTheLoop := c.tool.(*answerTool); ofTheLoop {
+	if _, ofTheLoop := c.tool.(answerTool); ofTheLoop {
 		return // the model's answer in another form: nothing is done
 	}
 	permits := c.permits
