@@ -103,7 +103,7 @@ func (d *driver) settleCall(w *work) {
 	}
 	e := callEnd{
 		outcome: cmp.Or(end.outcome, event.OutcomeDone), result: end.made, shown: end.shown, err: end.failure, took: end.took,
-		endTurn: c.endTurn, returnDirect: c.returns,
+		endTurn: c.endTurn, returnDirect: c.returns, guardedBy: c.guardedBy,
 	}
 	if c.tool != nil {
 		e.found = w.foundBy(d.offer(w.scope, w.agent))
