@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/internal/schemacheck"
 )
 
@@ -43,8 +44,10 @@ type Agent struct {
 	search *toolSearch
 	// hooks is nil for an agent without, and so are permits, of which each says what may
 	// be called.
-	hooks   *hooks
+	hooks   *hooks.Set
 	permits []*policy
+	// made are the hooks that wait for the agent to be made.
+	made []hooks.Hook
 	// guards look at what is said.
 	guards []guard
 	// forgets says that later runs see nothing of its failed ones.
@@ -107,7 +110,7 @@ func (a *Agent) Use(parts ...Part) *Agent {
 	}, func(*offer) error { return nil })
 	a.instructions = joinTexts(append([]string{a.own}, a.below...)...)
 	a.unchecked.Store(true)
-	a.tellMade()
+	a.callMade()
 	return a
 }
 

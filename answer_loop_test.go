@@ -13,6 +13,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 )
 
 // city is what answers are in these tests.
@@ -339,8 +340,8 @@ func TestAnAgentAsAToolAnswersInItsForm(t *testing.T) {
 func TestHooksAroundAnAnswer(t *testing.T) {
 	t.Parallel()
 	for name, part := range map[string]braid.Part{
-		"before the run": braid.On(func(_ context.Context, e *braid.BeforeRun) error { e.Cancel = "Not that."; return nil }),
-		"before the model": braid.On(func(_ context.Context, e *braid.BeforeModel) error {
+		"before the run": braid.On(func(_ context.Context, e *hook.BeforeRun) error { e.Cancel = "Not that."; return nil }),
+		"before the model": braid.On(func(_ context.Context, e *hook.BeforeModel) error {
 			e.Cancel = "Not that."
 			return nil
 		}),
@@ -365,7 +366,7 @@ func TestHooksAroundAnAnswer(t *testing.T) {
 	// A model that a hook puts in the place of another is asked in its own way.
 	other := &heard{output: true, says: [][]braid.Chunk{says(kyoto)}}
 	model = &heard{says: [][]braid.Chunk{says("?")}}
-	swap := braid.On(func(_ context.Context, e *braid.BeforeModel) error { e.Model = other; return nil })
+	swap := braid.On(func(_ context.Context, e *hook.BeforeModel) error { e.Model = other; return nil })
 	if _, _, err := braid.RunAs[city](t.Context(), braid.New("guide", model, swap), "Where?"); err != nil || len(model.asked) != 0 ||
 		other.asked[0].Output == nil || len(other.asked[0].Tools) != 0 {
 		t.Errorf("%v: %+v", err, other.asked)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/hooks"
 )
 
 // beginModel begins the scope's next model call, or the next attempt of one that failed. It reports whether the scope
@@ -50,7 +51,7 @@ func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
 		}
 	}
 	was := asIs{}
-	asked := len(agent.hooks.on(pointBeforeModel)) > 0
+	asked := len(agent.hooks.At(hooks.BeforeModel)) > 0
 	if asked {
 		was = requestAsIs(&w.own)
 		words, ok, waits, err := d.askModel(agent, why, w, forced)
@@ -130,7 +131,7 @@ func (d *driver) newCall(s *fold.Scope, agent *Agent, c *fold.Call) *toolWork {
 // beginCalls begins the calls of tools and agents, after the stages before them. It reports whether the scope moved.
 func (d *driver) beginCalls(s *fold.Scope, agent *Agent, calls []*fold.Call) bool {
 	h := agent.hooks
-	if len(h.on(pointBeforeTools))+len(h.on(pointBeforeTool)) == 0 && !d.restrained(s, calls) {
+	if len(h.At(hooks.BeforeTools))+len(h.At(hooks.BeforeTool)) == 0 && !d.restrained(s, calls) {
 		for _, c := range calls {
 			w := d.newCall(s, agent, c)
 			d.passBefore(w) // no foreign code is called

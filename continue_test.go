@@ -10,6 +10,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/sqlite"
 )
@@ -152,7 +153,7 @@ func TestAFailedRunIsContinued(t *testing.T) {
 func TestWhatCannotBeContinued(t *testing.T) {
 	t.Parallel()
 	store := &journal.Memory{}
-	refuses := braid.New("reader", answers(says("so")), braid.On(func(context.Context, *braid.BeforeRun) error { return errors.New("no") }))
+	refuses := braid.New("reader", answers(says("so")), braid.On(func(context.Context, *hook.BeforeRun) error { return errors.New("no") }))
 	conv := braid.Open(store, "talk")
 	if _, err := refuses.Run(t.Context(), "hello", braid.In(conv)); err == nil {
 		t.Fatal("it did not fail")

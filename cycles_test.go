@@ -8,7 +8,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/raced"
+	"github.com/braidrun/braid/internal/race"
 )
 
 // gauge measures a run from inside, ten times.
@@ -40,7 +40,7 @@ func (g *gauge) take() {
 // a thousand cycles are a run; make test has the ten thousand without it.
 func TestTenThousandCycles(t *testing.T) { //nolint:paralleltest // it measures the process
 	cycles := 10_000
-	if raced.On {
+	if race.On {
 		cycles = 1000
 	}
 	every := cycles / 10

@@ -13,6 +13,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 )
 
 // messages says what a conversation's model sees, in short words.
@@ -110,7 +111,7 @@ func TestDirectCallsThatFail(t *testing.T) {
 			}))...)
 	}
 	deny := braid.On(func(_ context.Context, e *braid.BeforeTool) error { e.Cancel = "not you"; return nil })
-	stop := braid.On(func(_ context.Context, e *braid.BeforeRun) error { e.Cancel = "closed"; return nil })
+	stop := braid.On(func(_ context.Context, e *hook.BeforeRun) error { e.Cancel = "closed"; return nil })
 	for _, c := range []struct {
 		name   string
 		agent  *braid.Agent

@@ -8,7 +8,8 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
-	"github.com/braidrun/braid/internal/gate"
+	"github.com/braidrun/braid/internal/hooks"
+	"github.com/braidrun/braid/internal/sched"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/secret"
 )
@@ -68,7 +69,7 @@ type driver struct {
 	fault     *event.Error
 	// watchers are the hooks over the stream, sent what they are called with, and trace
 	// the run's place in a distributed trace.
-	watchers []hook
+	watchers []hooks.Hook
 	sent     *EventSent
 	trace    string
 	// given is the state that the caller gave the run; nil for none.
@@ -82,7 +83,7 @@ type driver struct {
 	// this process has left mail; gate is a simulation's.
 	work  Work
 	poked <-chan struct{}
-	gate  gate.Gate
+	gate  sched.Gate
 
 	// events, read and status are the commit that is being put together; door
 	// holds the messages that have not been let in.
@@ -134,13 +135,13 @@ func (d *driver) drive(letters []journal.Mail) (err error) {
 	if !d.alone && d.keeper == nil {
 		d.keeper = keep(d.base, d.conv.store, d.lease, d.lease.Term, d.stop)
 	}
-	d.hooked, d.policed = d.agent.hooks.inside(), d.agent.permits != nil
+	d.hooked, d.policed = d.agent.hooks.Inside(), d.agent.permits != nil
 	for _, a := range d.team {
-		d.hooked = d.hooked || a.hooks.inside()
+		d.hooked = d.hooked || a.hooks.Inside()
 		d.policed = d.policed || a.permits != nil
 	}
 	d.private = d.private && !d.hooked && d.agent.hooks == nil // one around the drive may let others stop it
-	d.watchers = d.agent.hooks.on(pointEventSent)
+	d.watchers = d.agent.hooks.At(hooks.EventSent)
 	defer func() {
 		// In a library the reader's own panic goes on.
 		if !done && (!d.reading || !d.patient) {
@@ -195,7 +196,7 @@ func (d *driver) recover(early []journal.Mail) error {
 	for key, value := range d.given {
 		d.view.State.SetTemp(StateTemp+key, value)
 	}
-	if begins || len(d.agent.hooks.on(pointBeforeRun)) == 0 {
+	if begins || len(d.agent.hooks.At(hooks.BeforeRun)) == 0 {
 		// Of a run that has begun, the log has what a hook made of its input.
 		if err := d.input(); err != nil {
 			return err

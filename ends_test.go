@@ -14,6 +14,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -144,7 +145,7 @@ func callEnds() []callEnd {
 		{
 			name: "a hook cancels all calls", calls: one,
 			parts: func(text string) []braid.Part {
-				return []braid.Part{returns("fine"), braid.On(func(_ context.Context, e *braid.BeforeTools) error {
+				return []braid.Part{returns("fine"), braid.On(func(_ context.Context, e *hook.BeforeTools) error {
 					e.Cancel = text
 					return nil
 				})}
@@ -344,25 +345,25 @@ func TestEveryWayOfATextPassesGuardrails(t *testing.T) {
 			braid.Func("t", "", func(ctx context.Context, _ nothing) (string, error) { braid.ReturnDirect(ctx); return card, nil }),
 		}},
 		{name: "BeforeRun cancels", place: braid.GuardOutput, want: "card [card]", parts: []braid.Part{
-			braid.On(func(_ context.Context, e *braid.BeforeRun) error { e.Cancel = card; return nil }),
+			braid.On(func(_ context.Context, e *hook.BeforeRun) error { e.Cancel = card; return nil }),
 		}},
 		{name: "BeforeRun changes the input", place: braid.GuardInput, want: "so", parts: []braid.Part{
-			braid.On(func(_ context.Context, e *braid.BeforeRun) error { e.Input[0].Content = words(); return nil }),
+			braid.On(func(_ context.Context, e *hook.BeforeRun) error { e.Input[0].Content = words(); return nil }),
 		}},
 		{name: "BeforeModel cancels", place: braid.GuardOutput, want: "card [card]", parts: []braid.Part{
-			braid.On(func(_ context.Context, e *braid.BeforeModel) error { e.Cancel = card; return nil }),
+			braid.On(func(_ context.Context, e *hook.BeforeModel) error { e.Cancel = card; return nil }),
 		}},
 		{name: "AfterModel changes the answer", place: braid.GuardOutput, want: "card [card]", parts: []braid.Part{
-			braid.On(func(_ context.Context, e *braid.AfterModel) error { e.Message.Content = words(); return nil }),
+			braid.On(func(_ context.Context, e *hook.AfterModel) error { e.Message.Content = words(); return nil }),
 		}},
 		{name: "AfterModel changes the answer in place", place: braid.GuardOutput, want: "card [card]", parts: []braid.Part{
-			braid.On(func(_ context.Context, e *braid.AfterModel) error {
+			braid.On(func(_ context.Context, e *hook.AfterModel) error {
 				e.Message.Content[0].(*event.Text).Text = card
 				return nil
 			}),
 		}},
 		{name: "AfterRun goes on", place: braid.GuardInput, want: "so", parts: []braid.Part{
-			braid.On(func(_ context.Context, e *braid.AfterRun) error {
+			braid.On(func(_ context.Context, e *hook.AfterRun) error {
 				if e.Rounds == 0 {
 					e.GoOn = words()
 				}
@@ -383,7 +384,7 @@ func TestEveryWayOfATextPassesGuardrails(t *testing.T) {
 			}),
 		}},
 		{name: "a question of a hook", place: braid.GuardResult, want: "", parts: []braid.Part{
-			braid.On(func(ctx context.Context, _ *braid.BeforeModel) error {
+			braid.On(func(ctx context.Context, _ *hook.BeforeModel) error {
 				_, err := braid.Ask[bool](ctx, "May I tell "+card+"?")
 				return err
 			}),

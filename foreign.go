@@ -1,171 +1,24 @@
 package braid
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"reflect"
-	"runtime/debug"
-
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/foreign"
 )
 
-// This file is where values and panics of code that Braid does not own come in: tools, hooks, models,
-// guardrails. What is wrong with them becomes an error of the call or of the run.
+// These are the functions of package foreign by the names that this package calls them.
 
-// PanicError is the cause of an [event.Error] where code that Braid called panicked, or ended its
-// goroutine. Find it with errors.As. It is for the program's own log: no event, no stream and no
-// model has its text, because a panic may say anything.
-type PanicError struct {
-	// Value is what the code panicked with. It is nil where the code ended its goroutine.
-	Value any
-	// Stack is where it panicked.
-	Stack []byte
-}
+func panicked(op, what string, value any) *event.Error { return foreign.Panicked(op, what, value) }
 
-// Error implements error: the value and the stack.
-func (e *PanicError) Error() string {
-	if e.Value == nil {
-		return "the goroutine was ended"
-	}
-	return fmt.Sprintf("panic: %v\n%s", e.Value, e.Stack)
-}
+func endedGoroutine(op, what string) *event.Error { return foreign.EndedGoroutine(op, what) }
 
-// panicked makes an error of what a deferred function has recovered. what panicked, such as "the tool".
-func panicked(op, what string, value any) *event.Error {
-	return &event.Error{
-		Op: op, Kind: event.ErrInternal, Message: what + " panicked", Err: &PanicError{Value: value, Stack: debug.Stack()},
-	}
-}
+func shielded(op, what string, f func() error) error { return foreign.Shield(op, what, f) }
 
-// endedGoroutine is the error of code that called [runtime.Goexit].
-func endedGoroutine(op, what string) *event.Error {
-	return &event.Error{
-		Op: op, Kind: event.ErrInternal, Message: what + " ended the goroutine that called it", Err: &PanicError{},
-	}
-}
+func apart(op, what string, f func() error) <-chan error { return foreign.Apart(op, what, f) }
 
-// shielded calls f and makes an error of its panic.
-func shielded(op, what string, f func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = panicked(op, what, v)
-		}
-	}()
-	return sound(f())
-}
+func sound(err error) error { return foreign.Sound(err) }
 
-// apart is shielded on a goroutine of its own, which f may end. What it gives comes once f is over.
-func apart(op, what string, f func() error) <-chan error {
-	done := make(chan error, 1)
-	go func() {
-		err := error(endedGoroutine(op, what))
-		defer func() { done <- err }()
-		err = shielded(op, what, f)
-	}()
-	return done
-}
+func isNil(v any) bool { return foreign.IsNil(v) }
 
-// sound gives a usable error for one of foreign code. Braid asks each error for its text and for what it
-// wraps, so one whose methods panic, or that wraps a nil pointer or itself, is replaced here.
-func sound(err error) (safe error) {
-	if err == nil {
-		return nil
-	}
-	odd := func(what string) *event.Error {
-		return &event.Error{
-			Kind: event.ErrInternal, Message: fmt.Sprintf("the error%s %T", what, err),
-			Hint: "return a nil of type error, or an error that can be read",
-		}
-	}
-	if isNil(err) {
-		return odd(" is a nil")
-	}
-	defer func() {
-		if v := recover(); v != nil {
-			e := odd(" panicked; it is a")
-			e.Err = &PanicError{Value: v, Stack: debug.Stack()}
-			safe = e
-		}
-	}()
-	switch readable(err) {
-	case errNilInside:
-		return odd(" wraps a nil; it is a")
-	case errEndless:
-		return odd(" wraps too many others; it is a")
-	}
-	_ = err.Error()
-	_, _ = errors.AsType[*event.Error](err) // methods named Is and As are foreign, too
-	_ = errors.Is(err, context.Canceled)
-	return err
-}
+func hasNil(blocks []event.Block) bool { return foreign.HasNil(blocks) }
 
-// How the tree of an error may be unusable.
-const (
-	errReadable = iota
-	errNilInside
-	errEndless
-)
-
-// readable walks all that an error wraps, as errors.Is does, but not for ever.
-func readable(err error) int {
-	const most = 1000
-	open := []error{err}
-	for n := 0; len(open) > 0; n++ {
-		if n == most {
-			return errEndless
-		}
-		one := open[len(open)-1]
-		open = open[:len(open)-1]
-		if one == nil {
-			continue
-		}
-		if isNil(one) {
-			return errNilInside
-		}
-		switch w := one.(type) { //nolint:errorlint // each error of the tree comes here
-		case interface{ Unwrap() error }:
-			open = append(open, w.Unwrap())
-		case interface{ Unwrap() []error }:
-			if open = append(open, w.Unwrap()...); len(open) > most {
-				return errEndless
-			}
-		}
-	}
-	return errReadable
-}
-
-// isNil reports whether an interface is nil or holds a nil pointer.
-func isNil(v any) bool {
-	if v == nil {
-		return true
-	}
-	switch r := reflect.ValueOf(v); r.Kind() {
-	case reflect.Pointer, reflect.Map, reflect.Func, reflect.Chan:
-		return r.IsNil()
-	default:
-		return false
-	}
-}
-
-// hasNil reports whether one of the blocks is nil, or one inside of a tool's result.
-func hasNil(blocks []event.Block) bool {
-	for _, b := range blocks {
-		if isNil(b) {
-			return true
-		}
-		if r, ok := b.(*event.ToolResult); ok && hasNil(r.Content) {
-			return true
-		}
-	}
-	return false
-}
-
-// fitBlock refuses a block that a log cannot keep.
-func fitBlock(b event.Block) error {
-	if hasNil([]event.Block{b}) {
-		return &event.Error{Kind: event.ErrInvalid, Message: "a block is nil", Hint: "leave it out"}
-	}
-	_, err := event.AppendBlock(nil, b)
-	return err
-}
+func fitBlock(b event.Block) error { return foreign.FitBlock(b) }

@@ -86,7 +86,7 @@ func TestThePanicIsTheCause(t *testing.T) {
 	t.Parallel()
 	model := &script{next: func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] { panic(panicText) }}
 	_, err := braid.New("a", model).Run(t.Context(), "go")
-	cause, ok := errors.AsType[*braid.PanicError](err)
+	cause, ok := errors.AsType[*event.PanicError](err)
 	if !ok || cause.Value != panicText || !strings.Contains(string(cause.Stack), "foreign_test.go") || strings.Contains(err.Error(), panicText) {
 		t.Errorf("%v, caused by %+v", err, cause)
 	}

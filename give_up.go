@@ -9,7 +9,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
-	"github.com/braidrun/braid/internal/gate"
+	"github.com/braidrun/braid/internal/sched"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -99,7 +99,7 @@ func (a *Agent) giveUp(
 	}
 	d := &driver{
 		ctx: ctx, base: base, stop: stop, conv: o.conv, lease: lease, keeper: keeper, row: row, agent: a.stand(name),
-		view: v, sink: sink, alone: o.conv.own, gate: gate.From(base), patient: o.work == nil, now: time.Now(),
+		view: v, sink: sink, alone: o.conv.own, gate: sched.From(base), patient: o.work == nil, now: time.Now(),
 	}
 	d.work.ForgetFailed = o.work != nil && o.work.ForgetFailed
 	cancelled := row.Cancelled || slices.ContainsFunc(mail, func(m journal.Mail) bool { return m.Kind == journal.MailCancel })

@@ -16,7 +16,7 @@ type GuardPlace string
 // The places of a [Guard].
 const (
 	// GuardInput is what an agent is given: the input of the run, messages that arrive while it is open,
-	// [AfterRun].GoOn, and what an agent that is used as a tool is called with.
+	// [hook.AfterRun].GoOn, and what an agent that is used as a tool is called with.
 	GuardInput GuardPlace = "input"
 	// GuardOutput is what an agent says: text, thinking, the arguments of tool calls, summaries, a result
 	// that becomes the answer ([ReturnDirect]), the words with which a hook answers instead of the model,
@@ -31,8 +31,8 @@ const (
 // none is named, and gives what may stand in its place, which is the text itself where nothing is wrong
 // with it. Texts in JSON (arguments, structured results) are checked one by one, and so are the addresses of files.
 //
-// What was taken out never reaches the log, a stream, a model or a hook behind it, except [BeforeRun],
-// which sees the input first. What a hook changes passes the guardrails again; what [BeforeModel] puts into
+// What was taken out never reaches the log, a stream, a model or a hook behind it, except [hook.BeforeRun],
+// which sees the input first. What a hook changes passes the guardrails again; what [hook.BeforeModel] puts into
 // a request, answers to questions and state pass none. An
 // [event.Redacted] that is Clean records under name where it was, but for summaries, and what the store keeps of a
 // run's own input is erased with it. The live pieces of answers are not shown where a guardrail looks at output: the whole answer comes at once.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/sqlite"
 )
@@ -239,7 +240,7 @@ func TestAGuardrailThatFails(t *testing.T) {
 // A summary that a model makes of a conversation passes the guardrails at output, and so does one of a hook.
 func TestSummariesPassGuardrails(t *testing.T) {
 	t.Parallel()
-	for _, hook := range []bool{false, true} {
+	for _, hooked := range []bool{false, true} {
 		turn := int64(0)
 		parts := []braid.Part{
 			braid.Manage(braid.Management{By: braid.Summarize{Recent: 2}}),
@@ -247,8 +248,8 @@ func TestSummariesPassGuardrails(t *testing.T) {
 				return strings.ReplaceAll(text, "numbers", "[hidden]"), nil
 			}, braid.GuardOutput),
 		}
-		if hook {
-			parts = append(parts, braid.On(func(_ context.Context, e *braid.AfterCompaction) error {
+		if hooked {
+			parts = append(parts, braid.On(func(_ context.Context, e *hook.AfterCompaction) error {
 				e.Summary = text("They talked about numbers.")
 				return nil
 			}))
@@ -261,11 +262,11 @@ func TestSummariesPassGuardrails(t *testing.T) {
 		for _, e := range logOfConversation(t, conv) {
 			raw, err := event.AppendJSON(nil, e)
 			if err != nil || strings.Contains(string(raw), "numbers") && e.Body.Kind() != "redacted" {
-				t.Errorf("hook %v: the log holds %s: %v", hook, raw, err)
+				t.Errorf("hook %v: the log holds %s: %v", hooked, raw, err)
 			}
 		}
 		if messages, err := conv.Messages(t.Context()); err != nil || !strings.Contains(brief(messages), "[hidden]") {
-			t.Errorf("hook %v: the model sees %s: %v", hook, brief(messages), err)
+			t.Errorf("hook %v: the model sees %s: %v", hooked, brief(messages), err)
 		}
 	}
 }

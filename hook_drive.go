@@ -6,60 +6,24 @@ import (
 	"maps"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
+	"github.com/braidrun/braid/internal/hooks"
 )
-
-// BeforeDrive is called when a driver has taken a run of the agent: a new one, one that
-// waited, or one whose driver died. A run that asks a person has a drive before the answer
-// and another one after it, perhaps in another process. The driver waits for the hook, which
-// must be quick; an error lets the run fail.
-type BeforeDrive struct {
-	// Agent is who works, Conversation and Run say what is driven, Resumed that the run had
-	// begun before: read only.
-	Agent        *Agent
-	Conversation string
-	Run          string
-	Resumed      bool
-	// Trace is the run's place in a distributed trace, as a W3C traceparent: its label
-	// [TraceLabel], or what an earlier drive wrote; empty for none. It is writable until the
-	// run begins: what it becomes then stands in the log, for the drives that follow.
-	Trace string
-	// Context is what the drive, its models and its tools run in, and writable. Derive it
-	// from the one that is there, so that the run can still be cancelled.
-	Context context.Context //nolint:containedctx // the hook's to change
-}
-
-// AfterDrive is called when a driver lets go of a run of the agent, whose BeforeDrive was
-// called: the run has ended, waits, or was handed back, or it could not be driven.
-// Everything is written by then. The context keeps the values of the drive's, and is never
-// cancelled.
-type AfterDrive struct {
-	// Result is what the run came to, as far as it got, and Err why it could not be driven:
-	// read only. How a run ended is no such error; Result says it.
-	Result *Result
-	Err    error
-}
-
-// TraceLabel is the label ([Metadata]) of a run that carries a W3C traceparent to whoever
-// drives it: a context does not reach a run that is queued, or goes on in another process.
-const TraceLabel = "braid.traceparent"
-
-func (*BeforeDrive) point() hookPoint { return pointBeforeDrive }
-func (*AfterDrive) point() hookPoint  { return pointAfterDrive }
 
 // tellTaken calls the hooks before a drive.
 func (d *driver) tellTaken() {
-	list := d.agent.hooks.on(pointBeforeDrive)
+	list := d.agent.hooks.At(hooks.BeforeDrive)
 	if len(list) == 0 {
 		return
 	}
 	run := d.view.Run
-	e := BeforeDrive{Agent: d.agent, Conversation: d.row.Conversation, Run: d.row.ID, Trace: d.row.Metadata[TraceLabel]}
-	if e.Resumed = run != nil && run.ID == d.row.ID; e.Resumed && run.Labels[TraceLabel] != "" {
-		e.Trace = run.Labels[TraceLabel]
+	e := hook.BeforeDrive{Agent: d.agent.name, Model: d.agent.model.Info().Name, Conversation: d.row.Conversation, Run: d.row.ID, Trace: d.row.Metadata[hook.TraceLabel]}
+	if e.Resumed = run != nil && run.ID == d.row.ID; e.Resumed && run.Labels[hook.TraceLabel] != "" {
+		e.Trace = run.Labels[hook.TraceLabel]
 	}
 	for i := range list {
 		e.Context = d.ctx //nolint:fatcontext // each hook goes on from what the one before made
-		if err := list[i].safely(d.ctx, &e); err != nil {
+		if err := list[i].Safely(d.ctx, &e); err != nil {
 			d.broke(err)
 			return
 		}
@@ -71,8 +35,8 @@ func (d *driver) tellTaken() {
 }
 
 // tellLeft calls the hooks after a drive. Nothing is left that an error could change.
-func (d *driver) tellLeft(list []hook, r *Result, err error) {
-	_ = callAfter(context.WithoutCancel(d.ctx), list, &AfterDrive{Result: r, Err: err})
+func (d *driver) tellLeft(list []hooks.Hook, r *Result, err error) {
+	_ = hooks.CallAfter(context.WithoutCancel(d.ctx), list, &hook.AfterDrive{Result: r.outcome(d.row.Conversation), Err: err})
 }
 
 // errBrokenOff is how a drive ended of which nobody can say how.
@@ -81,13 +45,13 @@ var errBrokenOff = errors.New("the drive was broken off")
 // labels are what stands in the log of the run's labels, with its trace.
 func (d *driver) labels() map[string]string {
 	m := d.row.Metadata
-	if d.trace == "" || m[TraceLabel] == d.trace {
+	if d.trace == "" || m[hook.TraceLabel] == d.trace {
 		return m
 	}
 	if m = maps.Clone(m); m == nil {
 		m = make(map[string]string, 1)
 	}
-	m[TraceLabel] = d.trace
+	m[hook.TraceLabel] = d.trace
 	return m
 }
 
@@ -106,8 +70,6 @@ type EventSent struct {
 	Context context.Context //nolint:containedctx // the hook's to change
 }
 
-func (*EventSent) point() hookPoint { return pointEventSent }
-
 // tellSent calls the hooks over the stream.
 func (d *driver) tellSent(e event.Event) {
 	if d.sent == nil {
@@ -122,7 +84,7 @@ func (d *driver) tellSent(e event.Event) {
 		}
 	}
 	for i := range d.watchers {
-		if err := d.watchers[i].safely(d.ctx, s); err != nil {
+		if err := d.watchers[i].Safely(d.ctx, s); err != nil {
 			d.broke(err)
 			return
 		}

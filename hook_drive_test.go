@@ -10,6 +10,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -113,16 +114,16 @@ func TestValuesOfHooksReachModelsAndTools(t *testing.T) {
 	}
 	sub := braid.New("sub", model("sub"), tool)
 	agent := braid.New("a", model("root"), braid.AsTool(sub, ""),
-		braid.On(func(ctx context.Context, e *braid.BeforeDrive) error { e.Context = here(ctx, "drive"); return nil }),
-		braid.On(func(ctx context.Context, e *braid.BeforeDrive) error { e.Context = here(ctx, "again"); return nil }),
+		braid.On(func(ctx context.Context, e *hook.BeforeDrive) error { e.Context = here(ctx, "drive"); return nil }),
+		braid.On(func(ctx context.Context, e *hook.BeforeDrive) error { e.Context = here(ctx, "again"); return nil }),
 		onSent(func(e *braid.EventSent) error {
 			if b, ok := e.Event.Body.(*event.StepBegun); ok && b.Step == event.StepModel || ok && b.Tool == "look" {
 				e.Context = here(e.Context, e.Event.Step)
 			}
 			return nil
 		}),
-		braid.On(func(ctx context.Context, _ *braid.AfterModel) error { note(ctx, "after"); return nil }),
-		braid.On(func(ctx context.Context, _ *braid.AfterDrive) error { note(ctx, "left"); return nil }))
+		braid.On(func(ctx context.Context, _ *hook.AfterModel) error { note(ctx, "after"); return nil }),
+		braid.On(func(ctx context.Context, _ *hook.AfterDrive) error { note(ctx, "left"); return nil }))
 	if _, err := agent.Run(t.Context(), "go"); err != nil {
 		t.Fatal(err)
 	}
@@ -142,12 +143,12 @@ func TestDrivesOfARunThatWaits(t *testing.T) {
 	var got []string
 	agent := func(trace string) *braid.Agent {
 		return braid.New("a", answers(asksFor("ask", `{}`), says("hello")), ask,
-			braid.On(func(_ context.Context, e *braid.BeforeDrive) error {
+			braid.On(func(_ context.Context, e *hook.BeforeDrive) error {
 				got = append(got, fmt.Sprintf("%v %q", e.Resumed, e.Trace))
 				e.Trace = trace
 				return nil
 			}),
-			braid.On(func(_ context.Context, e *braid.AfterDrive) error {
+			braid.On(func(_ context.Context, e *hook.AfterDrive) error {
 				got = append(got, fmt.Sprint(e.Result.Status, e.Err))
 				return nil
 			}))
@@ -171,7 +172,7 @@ func TestDrivesOfARunThatWaits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b, ok := e.Body.(*event.RunStarted); ok && (b.Metadata[braid.TraceLabel] != "00-1-2-01" || b.Metadata["k"] != "v") {
+		if b, ok := e.Body.(*event.RunStarted); ok && (b.Metadata[hook.TraceLabel] != "00-1-2-01" || b.Metadata["k"] != "v") {
 			t.Errorf("the log has the labels %v", b.Metadata)
 		}
 	}
@@ -181,8 +182,8 @@ func TestALabelCarriesTheTrace(t *testing.T) {
 	t.Parallel()
 	var got string
 	agent := braid.New("a", answers(says("hello")),
-		braid.On(func(_ context.Context, e *braid.BeforeDrive) error { got = e.Trace; return nil }))
-	labels := map[string]string{braid.TraceLabel: "00-5-6-00"}
+		braid.On(func(_ context.Context, e *hook.BeforeDrive) error { got = e.Trace; return nil }))
+	labels := map[string]string{hook.TraceLabel: "00-5-6-00"}
 	if _, err := agent.Run(t.Context(), "go", braid.Metadata(labels)); err != nil || got != "00-5-6-00" {
 		t.Errorf("the hook saw %q, %v", got, err)
 	}
@@ -191,11 +192,11 @@ func TestALabelCarriesTheTrace(t *testing.T) {
 func TestDrivesThatFail(t *testing.T) {
 	t.Parallel()
 	var left []string
-	after := braid.On(func(_ context.Context, e *braid.AfterDrive) error {
+	after := braid.On(func(_ context.Context, e *hook.AfterDrive) error {
 		left = append(left, fmt.Sprint(e.Result.Status, " ", e.Err != nil))
 		panic("nobody hears it")
 	})
-	before := braid.On(func(context.Context, *braid.BeforeDrive) error { return errors.New("no span today") })
+	before := braid.On(func(context.Context, *hook.BeforeDrive) error { return errors.New("no span today") })
 	r, err := braid.New("a", answers(says("hello")), before, after).Run(t.Context(), "go")
 	if r.Status != event.RunFailed || err == nil {
 		t.Errorf("a hook before the drive failed: %s, %v", r.Status, err)

@@ -6,68 +6,25 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/guardrail"
+	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/internal/strictjson"
 )
-
-// BeforeModel is called before each attempt of a model call. [Ask] works in it: the run waits
-// before the call begins, and once there is an answer the hooks are called again from the
-// first, and find it, at each attempt of that call.
-type BeforeModel struct {
-	// Agent is who calls, Why the reason for which the loop calls: read only.
-	Agent *Agent
-	Why   event.Why
-	// Request is what the model is asked. Its Instructions, Messages, Tools, ToolChoice,
-	// Output and Options are writable, for this attempt alone: the log and the history
-	// stay as they are, and what is only shown to a model stands in no log. The blocks of
-	// the messages are shared and read only; put others in their place.
-	Request *ModelRequest
-	// Model is what is asked, for this attempt alone, and writable. Which one it was stands
-	// in the log ([event.StepBegun].Runs).
-	Model Model
-	// Cancel is writable: words here are the agent's answer, and no model is asked. They end
-	// its turn and cost nothing.
-	Cancel string
-}
-
-// AfterModel is called after each attempt of a model call, well or not, also where a hook
-// has answered in the model's place or failed. Where the run is to stop the context lasts
-// for the grace period. What the model had said was streamed before; the message stands
-// in its place.
-type AfterModel struct {
-	// Request is what was asked, Model who was: read only.
-	Request *ModelRequest
-	Model   string
-	// Message is the answer; nil where the call failed. Its Content and Stop are writable, and
-	// it can be replaced: by a message where the call failed, or by nil, which lets it fail.
-	Message *event.AssistantMessage
-	// Err is why the call failed: read only.
-	Err error
-	// Duration is how long the call took.
-	Duration time.Duration
-	// Retry is writable: the answer is dropped, and the call made again after Wait, at
-	// most 20 times in all. What it used counts. It has no effect where no model was asked,
-	// nor where the run is to stop.
-	Retry bool
-	Wait  time.Duration
-}
-
-func (*BeforeModel) point() hookPoint { return pointBeforeModel }
-func (*AfterModel) point() hookPoint  { return pointAfterModel }
 
 // askModel calls the hooks before a model call, which may change it, and gives the words
 // with which one answered in the model's place. ok is false where the call does not begin:
 // one of them has asked a person, or the run is to stop.
 func (d *driver) askModel(agent *Agent, why event.Why, w *modelWork, forced bool) (words string, ok, asked bool, err error) {
-	e := &BeforeModel{Agent: agent, Why: why, Request: &w.own, Model: w.model}
+	e := &hook.BeforeModel{Agent: agent.name, Why: why, Request: &w.own, Model: w.model}
 	w.own.Messages = slices.Clone(w.own.Messages)
 	w.own.Tools = slices.Clone(w.own.Tools)
 	told, output, choice, tools := w.own.Instructions, w.own.Output, w.own.ToolChoice, len(w.own.Tools)
 	at := d.thresholdOf(w.scope)
 	var failed error
 	back := d.decideAside(func() {
-		failed = callBefore(at, agent.hooks.on(pointBeforeModel), e, func() bool { return e.Cancel != "" || at.questions.waits() })
+		failed = hooks.CallBefore(at, agent.hooks.At(hooks.BeforeModel), e, func() bool { return e.Cancel != "" || at.questions.waits() })
 		at.questions.end(errAskedAfter)
 	})
 	if !back {
@@ -109,7 +66,7 @@ func (d *driver) answered(s *fold.Scope, agent *Agent, w *modelWork, words strin
 	}
 	guards := d.guardsOf(agent, GuardOutput)
 	end = d.filterHooked(end, guards)
-	if list := agent.hooks.on(pointAfterModel); len(list) > 0 {
+	if list := agent.hooks.At(hooks.AfterModel); len(list) > 0 {
 		own := modelWork{work: w.work, whom: w.whom, own: w.own, end: *end}
 		own.addressee = &own.whom
 		own.request, own.answer = &own.own, &own.end
@@ -140,9 +97,9 @@ func (d *driver) filterHooked(end *modelEnd, guards []guardrail.Rule) *modelEnd 
 }
 
 // tellAfterModel calls the hooks after a model call, which may change its end.
-func (w *work) tellAfterModel(ctx context.Context, list []hook, grace time.Duration) {
+func (w *work) tellAfterModel(ctx context.Context, list []hooks.Hook, grace time.Duration) {
 	end := w.answer
-	e := AfterModel{Request: w.request, Model: w.info.Name, Err: end.err, Duration: end.took}
+	e := hook.AfterModel{Request: w.request, Model: w.info.Name, Err: end.err, Duration: end.took}
 	if end.message != nil {
 		shown := *end.message
 		shown.Content = slices.Clone(shown.Content)
@@ -150,7 +107,7 @@ func (w *work) tellAfterModel(ctx context.Context, list []hook, grace time.Durat
 	}
 	ctx, cancel := afterwards(ctx, grace)
 	defer cancel()
-	err := callAfter(ctx, list, &e)
+	err := hooks.CallAfter(ctx, list, &e)
 	if err == nil && e.Message != nil {
 		if err = fitMessage(e.Message); err == nil {
 			err = withoutTools("answer", e.Message.Content, true)

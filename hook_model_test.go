@@ -13,6 +13,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 )
 
 // named is a model of another name.
@@ -27,11 +28,11 @@ func text(s string) []event.Block { return []event.Block{&event.Text{Text: s}} }
 
 func TestHooksAroundAModelCall(t *testing.T) {
 	t.Parallel()
-	before := func(f func(*braid.BeforeModel) error) braid.Part {
-		return braid.On(func(_ context.Context, e *braid.BeforeModel) error { return f(e) })
+	before := func(f func(*hook.BeforeModel) error) braid.Part {
+		return braid.On(func(_ context.Context, e *hook.BeforeModel) error { return f(e) })
 	}
-	after := func(f func(*braid.AfterModel) error) braid.Part {
-		return braid.On(func(_ context.Context, e *braid.AfterModel) error { return f(e) })
+	after := func(f func(*hook.AfterModel) error) braid.Part {
+		return braid.On(func(_ context.Context, e *hook.AfterModel) error { return f(e) })
 	}
 	throttled := &event.Error{Kind: event.ErrThrottled, Message: "slow down"}
 	for _, c := range []struct {
@@ -44,37 +45,37 @@ func TestHooksAroundAModelCall(t *testing.T) {
 		calls  int64
 		tokens int64
 	}{
-		{"nothing", before(func(*braid.BeforeModel) error { return nil }), nil, "go", false, 1, 15},
-		{"cancel", before(func(e *braid.BeforeModel) error { e.Cancel = "no"; return nil }), nil, "no", false, 0, 0},
-		{"input", before(func(e *braid.BeforeModel) error {
+		{"nothing", before(func(*hook.BeforeModel) error { return nil }), nil, "go", false, 1, 15},
+		{"cancel", before(func(e *hook.BeforeModel) error { e.Cancel = "no"; return nil }), nil, "no", false, 0, 0},
+		{"input", before(func(e *hook.BeforeModel) error {
 			e.Request.Messages[0] = event.Message{Role: event.RoleUser, Content: text("other")}
 			return nil
 		}), nil, "other", false, 1, 15},
-		{"another request", before(func(e *braid.BeforeModel) error {
+		{"another request", before(func(e *hook.BeforeModel) error {
 			e.Request = &braid.ModelRequest{Messages: []event.Message{{Role: event.RoleUser, Content: text("new")}}}
 			return nil
 		}), nil, "new", false, 1, 15},
-		{"fail before", before(func(*braid.BeforeModel) error { return errors.New("closed") }), nil, "closed", true, 0, 0},
-		{"panic before", before(func(*braid.BeforeModel) error { panic("oh") }), nil, "a hook panicked", true, 0, 0},
-		{"result", after(func(e *braid.AfterModel) error { e.Message.Content = text("nicer"); return nil }), nil, "nicer", false, 1, 15},
-		{"take away", after(func(e *braid.AfterModel) error { e.Message = nil; return nil }), nil, "took the model's answer away", true, 1, 15},
-		{"spoil", after(func(e *braid.AfterModel) error {
+		{"fail before", before(func(*hook.BeforeModel) error { return errors.New("closed") }), nil, "closed", true, 0, 0},
+		{"panic before", before(func(*hook.BeforeModel) error { panic("oh") }), nil, "a hook panicked", true, 0, 0},
+		{"result", after(func(e *hook.AfterModel) error { e.Message.Content = text("nicer"); return nil }), nil, "nicer", false, 1, 15},
+		{"take away", after(func(e *hook.AfterModel) error { e.Message = nil; return nil }), nil, "took the model's answer away", true, 1, 15},
+		{"spoil", after(func(e *hook.AfterModel) error {
 			e.Message.Content = []event.Block{&event.ToolCall{Name: "x"}}
 			return nil
 		}), nil, "cannot be told apart", true, 1, 15},
-		{"nil block", after(func(e *braid.AfterModel) error {
+		{"nil block", after(func(e *hook.AfterModel) error {
 			e.Message.Content = []event.Block{nil}
 			return nil
 		}), nil, "a block that is nil", true, 1, 15},
-		{"fail after", after(func(*braid.AfterModel) error { return errors.New("closed") }), nil, "closed", true, 1, 15},
-		{"panic after", after(func(*braid.AfterModel) error { panic("oh") }), nil, "a hook panicked", true, 1, 15},
-		{"retry", after(func(e *braid.AfterModel) error {
+		{"fail after", after(func(*hook.AfterModel) error { return errors.New("closed") }), nil, "closed", true, 1, 15},
+		{"panic after", after(func(*hook.AfterModel) error { panic("oh") }), nil, "a hook panicked", true, 1, 15},
+		{"retry", after(func(e *hook.AfterModel) error {
 			e.Retry, e.Wait = e.Request.Attempt < 3, time.Minute
 			return nil
 		}), nil, "go", false, 3, 45},
-		{"retry without end", after(func(e *braid.AfterModel) error { e.Retry = true; return nil }), nil, "go", false, 20, 300},
+		{"retry without end", after(func(e *hook.AfterModel) error { e.Retry = true; return nil }), nil, "go", false, 20, 300},
 		{
-			"retry a failure", after(func(e *braid.AfterModel) error { e.Retry = e.Err != nil; return nil }),
+			"retry a failure", after(func(e *hook.AfterModel) error { e.Retry = e.Err != nil; return nil }),
 			func(req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
 				if req.Attempt == 1 {
 					return failing(&event.Error{Kind: event.ErrInvalid, Message: "bad"})
@@ -82,7 +83,7 @@ func TestHooksAroundAModelCall(t *testing.T) {
 				return chunks(says("good"))
 			}, "good", false, 2, 15,
 		},
-		{"mend a failure", after(func(e *braid.AfterModel) error {
+		{"mend a failure", after(func(e *hook.AfterModel) error {
 			if !errors.Is(e.Err, event.ErrThrottled) || e.Message != nil {
 				return fmt.Errorf("got %v, %v", e.Message, e.Err)
 			}
@@ -90,15 +91,15 @@ func TestHooksAroundAModelCall(t *testing.T) {
 			return nil
 		}), func(*braid.ModelRequest) iter.Seq2[braid.Chunk, error] { return failing(throttled) }, "later", false, 1, 0},
 		{"after a cancel", braid.Parts(
-			before(func(e *braid.BeforeModel) error { e.Cancel = "no"; return nil }),
-			after(func(e *braid.AfterModel) error {
+			before(func(e *hook.BeforeModel) error { e.Cancel = "no"; return nil }),
+			after(func(e *hook.AfterModel) error {
 				e.Message.Content = text(event.TextOf(e.Message.Content) + "!")
 				return nil
 			}),
 		), nil, "no!", false, 0, 0},
 		{"after a failure before", braid.Parts(
-			before(func(*braid.BeforeModel) error { return errors.New("closed") }),
-			after(func(e *braid.AfterModel) error { return fmt.Errorf("saw %w", e.Err) }),
+			before(func(*hook.BeforeModel) error { return errors.New("closed") }),
+			after(func(e *hook.AfterModel) error { return fmt.Errorf("saw %w", e.Err) }),
 		), nil, "saw closed", true, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -141,7 +142,7 @@ func TestAHookSwapsTheModelForOneCall(t *testing.T) {
 	other := named{answers(asksFor("add", `{"a":1,"b":2}`)), "test:other"}
 	first := answers(nil, says("3"))
 	agent := braid.New("a", first, braid.Func("add", "Adds.", add),
-		braid.On(func(_ context.Context, e *braid.BeforeModel) error {
+		braid.On(func(_ context.Context, e *hook.BeforeModel) error {
 			if e.Request.Cycle == 1 {
 				e.Model = other
 			}
@@ -183,7 +184,7 @@ func TestHooksAfterACancelledModelCall(t *testing.T) {
 			<-ctx.Done()
 			return failing(ctx.Err())
 		}}
-		result, err := braid.New("a", model, braid.On(func(ctx context.Context, e *braid.AfterModel) error {
+		result, err := braid.New("a", model, braid.On(func(ctx context.Context, e *hook.AfterModel) error {
 			alive = fmt.Sprint(ctx.Err(), " ", errors.Is(e.Err, context.Canceled))
 			e.Retry = true
 			return nil

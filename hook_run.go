@@ -4,62 +4,10 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/hooks"
 )
-
-// BeforeRun is called before a run of the agent begins, under its lease and before
-// anything of it is in the log: a driver that dies before then leaves it to the next one.
-type BeforeRun struct {
-	// Run is the run's id: read only.
-	Run string
-	// Input is what the run begins with, and writable: what it becomes is what the log has.
-	Input []event.Message
-	// Cancel is writable: words here are the agent's answer to the input, and no model is asked.
-	Cancel string
-}
-
-// AfterRun is called when a run of the agent is about to end, however it does, before that is
-// written; not when it waits. A driver that takes the run over calls it again
-// where the end is not in the log. Where the run is to stop the context lasts for the
-// grace period.
-type AfterRun struct {
-	// Run is the run's id, Status, Stop, Why and Err are how it ends, Message is the last
-	// whole answer, and Usage the sum of the run: read only.
-	Run     string
-	Status  event.RunStatus
-	Stop    event.StopReason
-	Why     event.Why
-	Err     error
-	Message event.Message
-	Usage   event.Usage
-	// Rounds counts how often hooks have let the run go on.
-	Rounds int
-	// GoOn is writable: the run does not end, but goes on with this as new input, which
-	// stands in the log under the agent's name. It passes the guardrails at [GuardInput], and
-	// [BeforeRun] is not called for it. It has no effect on a run that failed, was
-	// cancelled or reached a limit, nor for the 17th time.
-	GoOn []event.Block
-}
-
-// MessageAdded tells that a message has entered the log: of a person, of the agent, or the
-// result of a tool, each for itself. It is called when that is written, before the run goes on
-// from it. Results that end with the run are not told.
-type MessageAdded struct {
-	// Scope is where it stands: "" for the root agent's.
-	Scope   string
-	Message event.Message
-}
-
-// QuestionAsked tells that a tool or a hook has asked a person. It is called when the question
-// is written, before the run is parked.
-type QuestionAsked struct {
-	Question Question
-}
-
-func (*BeforeRun) point() hookPoint     { return pointBeforeRun }
-func (*AfterRun) point() hookPoint      { return pointAfterRun }
-func (*MessageAdded) point() hookPoint  { return pointMessageAdded }
-func (*QuestionAsked) point() hookPoint { return pointQuestionAsked }
 
 // hookRounds bounds how often hooks may let one run go on.
 const hookRounds = 16
@@ -67,14 +15,14 @@ const hookRounds = 16
 // tellBegin calls the hooks before the run, and gives the words with which one answered in
 // the agent's place.
 func (d *driver) tellBegin() (words string) {
-	list := d.agent.hooks.on(pointBeforeRun)
+	list := d.agent.hooks.At(hooks.BeforeRun)
 	if len(list) == 0 {
 		return ""
 	}
-	e := BeforeRun{Run: d.row.ID, Input: slices.Clone(d.row.Input)}
+	e := hook.BeforeRun{Run: d.row.ID, Input: slices.Clone(d.row.Input)}
 	var err error
 	back := d.decideAside(func() {
-		err = callBefore(d.ctx, list, &e, func() bool { return e.Cancel != "" })
+		err = hooks.CallBefore(d.ctx, list, &e, func() bool { return e.Cancel != "" })
 	})
 	if !back {
 		return ""
@@ -147,12 +95,12 @@ func (d *driver) reply(words string) {
 
 // tellEnded calls the hooks after the run. It reports whether the run goes on.
 func (d *driver) tellEnded(s *fold.Scope, ended *event.RunEnded) (goesOn bool) {
-	list := d.agent.hooks.on(pointAfterRun)
+	list := d.agent.hooks.At(hooks.AfterRun)
 	if len(list) == 0 {
 		return false
 	}
 	r := d.view.Run
-	e := AfterRun{
+	e := hook.AfterRun{
 		Run: r.ID, Status: ended.Status, Stop: ended.Stop, Why: ended.Why, Message: r.LastMessage, Usage: r.Usage, Rounds: int(r.Rounds),
 	}
 	if ended.Err != nil {
@@ -162,7 +110,7 @@ func (d *driver) tellEnded(s *fold.Scope, ended *event.RunEnded) (goesOn bool) {
 	back := d.aside(func() {
 		ctx, cancel := afterwards(d.ctx, d.agent.limits.Grace)
 		defer cancel()
-		err = callAfter(ctx, list, &e)
+		err = hooks.CallAfter(ctx, list, &e)
 	})
 	if !back {
 		return false
@@ -195,7 +143,7 @@ func (d *driver) news() bool {
 }
 
 // newsOf finds the hooks that are to be told of an event, and what they are told.
-func (d *driver) newsOf(e *event.Event) ([]hook, hookEvent) {
+func (d *driver) newsOf(e *event.Event) ([]hooks.Hook, any) {
 	s := d.view.Run.Scope(e.Scope)
 	if s == nil {
 		return nil, nil
@@ -203,15 +151,15 @@ func (d *driver) newsOf(e *event.Event) ([]hook, hookEvent) {
 	h := d.agentIn(s).hooks
 	switch b := e.Body.(type) {
 	case *event.UserMessage:
-		return h.on(pointMessageAdded), &MessageAdded{e.Scope, event.Message{Role: event.RoleUser, Content: b.Content}}
+		return h.At(hooks.MessageAdded), &hook.MessageAdded{Scope: e.Scope, Message: event.Message{Role: event.RoleUser, Content: b.Content}}
 	case *event.AssistantMessage:
-		return h.on(pointMessageAdded), &MessageAdded{e.Scope, event.Message{Role: event.RoleAssistant, Content: b.Content}}
+		return h.At(hooks.MessageAdded), &hook.MessageAdded{Scope: e.Scope, Message: event.Message{Role: event.RoleAssistant, Content: b.Content}}
 	case *event.StepEnded:
 		if b.Result != nil {
-			return h.on(pointMessageAdded), &MessageAdded{e.Scope, event.Message{Role: event.RoleUser, Content: []event.Block{b.Result}}}
+			return h.At(hooks.MessageAdded), &hook.MessageAdded{Scope: e.Scope, Message: event.Message{Role: event.RoleUser, Content: []event.Block{b.Result}}}
 		}
 	case *event.Asked:
-		return h.on(pointQuestionAsked), &QuestionAsked{Question{Asked: *b, Step: e.Step, Scope: e.Scope}}
+		return h.At(hooks.QuestionAsked), &hook.QuestionAsked{Question: event.Question{Asked: *b, Step: e.Step, Scope: e.Scope}}
 	}
 	return nil, nil
 }
@@ -224,7 +172,7 @@ func (d *driver) tellNews(events []*event.Event) {
 		defer cancel()
 		for _, e := range events {
 			if list, news := d.newsOf(e); len(list) > 0 && err == nil {
-				err = callAfter(ctx, list, news)
+				err = hooks.CallAfter(ctx, list, news)
 			}
 		}
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -25,11 +26,11 @@ func repeats() *script {
 
 func TestHooksAroundARun(t *testing.T) {
 	t.Parallel()
-	before := func(f func(*braid.BeforeRun) error) braid.Part {
-		return braid.On(func(_ context.Context, e *braid.BeforeRun) error { return f(e) })
+	before := func(f func(*hook.BeforeRun) error) braid.Part {
+		return braid.On(func(_ context.Context, e *hook.BeforeRun) error { return f(e) })
 	}
-	after := func(f func(*braid.AfterRun) error) braid.Part {
-		return braid.On(func(_ context.Context, e *braid.AfterRun) error { return f(e) })
+	after := func(f func(*hook.AfterRun) error) braid.Part {
+		return braid.On(func(_ context.Context, e *hook.AfterRun) error { return f(e) })
 	}
 	for _, c := range []struct {
 		name   string
@@ -38,17 +39,17 @@ func TestHooksAroundARun(t *testing.T) {
 		failed bool
 		calls  int64
 	}{
-		{"input", before(func(e *braid.BeforeRun) error {
+		{"input", before(func(e *hook.BeforeRun) error {
 			e.Input = append(e.Input, event.Message{Role: event.RoleUser, Content: text("more")})
 			return nil
 		}), "gomore", false, 1},
-		{"less input", before(func(e *braid.BeforeRun) error { e.Input[0].Content = text("less"); return nil }), "less", false, 1},
-		{"bad input", before(func(e *braid.BeforeRun) error { e.Input[0].Content = []event.Block{nil}; return nil }), "is nil", true, 0},
-		{"a result that nobody asked for", before(func(e *braid.BeforeRun) error {
+		{"less input", before(func(e *hook.BeforeRun) error { e.Input[0].Content = text("less"); return nil }), "less", false, 1},
+		{"bad input", before(func(e *hook.BeforeRun) error { e.Input[0].Content = []event.Block{nil}; return nil }), "is nil", true, 0},
+		{"a result that nobody asked for", before(func(e *hook.BeforeRun) error {
 			e.Input = append([]event.Message{{Role: event.RoleUser, Content: []event.Block{&event.ToolResult{Call: "c1", Name: "look"}}}}, e.Input...)
 			return nil
 		}), "does not make", true, 0},
-		{"two results of one call", before(func(e *braid.BeforeRun) error {
+		{"two results of one call", before(func(e *hook.BeforeRun) error {
 			e.Input = []event.Message{
 				{Role: event.RoleUser, Content: text("look")},
 				{Role: event.RoleAssistant, Content: []event.Block{&event.ToolCall{ID: "c1", Name: "look"}}},
@@ -56,11 +57,11 @@ func TestHooksAroundARun(t *testing.T) {
 			}
 			return nil
 		}), "does not make", true, 0},
-		{"a call of the user's", before(func(e *braid.BeforeRun) error {
+		{"a call of the user's", before(func(e *hook.BeforeRun) error {
 			e.Input[0].Content = []event.Block{&event.ToolCall{ID: "c1", Name: "look"}}
 			return nil
 		}), "is the user's", true, 0},
-		{"a call and its result", before(func(e *braid.BeforeRun) error {
+		{"a call and its result", before(func(e *hook.BeforeRun) error {
 			e.Input = []event.Message{
 				{Role: event.RoleUser, Content: text("look")},
 				{Role: event.RoleAssistant, Content: []event.Block{&event.ToolCall{ID: "c1", Name: "look"}}},
@@ -68,7 +69,7 @@ func TestHooksAroundARun(t *testing.T) {
 			}
 			return nil
 		}), "and now?", false, 1},
-		{"a call without a result", before(func(e *braid.BeforeRun) error {
+		{"a call without a result", before(func(e *hook.BeforeRun) error {
 			e.Input = []event.Message{
 				{Role: event.RoleUser, Content: text("look")},
 				{Role: event.RoleAssistant, Content: []event.Block{&event.ToolCall{ID: "c1", Name: "look"}}},
@@ -76,29 +77,29 @@ func TestHooksAroundARun(t *testing.T) {
 			}
 			return nil
 		}), "and now?", false, 1},
-		{"cancel", before(func(e *braid.BeforeRun) error { e.Cancel = "closed today"; return nil }), "closed today", false, 0},
-		{"fail before", before(func(*braid.BeforeRun) error { return errors.New("no") }), "no", true, 0},
-		{"panic before", before(func(*braid.BeforeRun) error { panic("oh") }), "a hook panicked", true, 0},
-		{"go on", after(func(e *braid.AfterRun) error {
+		{"cancel", before(func(e *hook.BeforeRun) error { e.Cancel = "closed today"; return nil }), "closed today", false, 0},
+		{"fail before", before(func(*hook.BeforeRun) error { return errors.New("no") }), "no", true, 0},
+		{"panic before", before(func(*hook.BeforeRun) error { panic("oh") }), "a hook panicked", true, 0},
+		{"go on", after(func(e *hook.AfterRun) error {
 			if e.Rounds < 2 {
 				e.GoOn = text(fmt.Sprint(e.Message.Text(), e.Rounds))
 			}
 			return nil
 		}), "go01", false, 3},
-		{"go on without end", after(func(e *braid.AfterRun) error { e.GoOn = text("again"); return nil }), "again", false, 17},
-		{"go on with nothing", after(func(e *braid.AfterRun) error { e.GoOn = []event.Block{nil}; return nil }), "is nil", true, 1},
-		{"fail after", after(func(*braid.AfterRun) error { return errors.New("no") }), "no", true, 1},
-		{"panic after", after(func(*braid.AfterRun) error { panic("oh") }), "a hook panicked", true, 1},
+		{"go on without end", after(func(e *hook.AfterRun) error { e.GoOn = text("again"); return nil }), "again", false, 17},
+		{"go on with nothing", after(func(e *hook.AfterRun) error { e.GoOn = []event.Block{nil}; return nil }), "is nil", true, 1},
+		{"fail after", after(func(*hook.AfterRun) error { return errors.New("no") }), "no", true, 1},
+		{"panic after", after(func(*hook.AfterRun) error { panic("oh") }), "a hook panicked", true, 1},
 		{"after a failure before", braid.Parts(
-			before(func(*braid.BeforeRun) error { return errors.New("first") }),
-			after(func(e *braid.AfterRun) error {
+			before(func(*hook.BeforeRun) error { return errors.New("first") }),
+			after(func(e *hook.AfterRun) error {
 				e.GoOn = text("on")
 				if e.Status != event.RunFailed || e.Err == nil {
 					panic("it does not know")
 				}
 				return errors.New("second")
 			})), "first", true, 0},
-		{"a message that is not wanted", braid.On(func(_ context.Context, e *braid.MessageAdded) error {
+		{"a message that is not wanted", braid.On(func(_ context.Context, e *hook.MessageAdded) error {
 			if e.Message.Role == event.RoleAssistant {
 				return errors.New("not this")
 			}
@@ -129,15 +130,15 @@ func TestHooksAreToldInTheOrderOfARun(t *testing.T) {
 	var said []string
 	say := func(f string, args ...any) { said = append(said, fmt.Sprintf(f, args...)) }
 	agent := braid.New("a", answers(asksFor("add", `{"a":1,"b":2}`), says("3")), braid.Func("add", "Adds.", add),
-		braid.On(func(context.Context, *braid.BeforeRun) error { say("run"); return nil }),
-		braid.On(func(context.Context, *braid.BeforeModel) error { say("model"); return nil }),
-		braid.On(func(context.Context, *braid.BeforeTools) error { say("tools"); return nil }),
+		braid.On(func(context.Context, *hook.BeforeRun) error { say("run"); return nil }),
+		braid.On(func(context.Context, *hook.BeforeModel) error { say("model"); return nil }),
+		braid.On(func(context.Context, *hook.BeforeTools) error { say("tools"); return nil }),
 		braid.On(func(context.Context, *braid.BeforeTool) error { say("tool"); return nil }),
 		braid.On(func(context.Context, *braid.AfterTool) error { say("/tool"); return nil }),
-		braid.On(func(context.Context, *braid.AfterTools) error { say("/tools"); return nil }),
-		braid.On(func(context.Context, *braid.AfterModel) error { say("/model"); return nil }),
-		braid.On(func(context.Context, *braid.AfterRun) error { say("/run"); return nil }),
-		braid.On(func(_ context.Context, e *braid.MessageAdded) error {
+		braid.On(func(context.Context, *hook.AfterTools) error { say("/tools"); return nil }),
+		braid.On(func(context.Context, *hook.AfterModel) error { say("/model"); return nil }),
+		braid.On(func(context.Context, *hook.AfterRun) error { say("/run"); return nil }),
+		braid.On(func(_ context.Context, e *hook.MessageAdded) error {
 			say("+%s %s", e.Message.Role, e.Message.Content[0].BlockKind())
 			return nil
 		}))
@@ -162,13 +163,13 @@ func TestAQuestionIsToldBeforeTheRunParks(t *testing.T) {
 			braid.Func("ask", "Asks.", func(ctx context.Context, _ struct{}) (string, error) {
 				return braid.Ask[string](ctx, "what?")
 			}),
-			braid.On(func(_ context.Context, e *braid.BeforeRun) error {
+			braid.On(func(_ context.Context, e *hook.BeforeRun) error {
 				begun.Add(1)
 				e.Input = e.Input[:1]
 				return nil
 			}),
-			braid.On(func(context.Context, *braid.AfterRun) error { ended.Add(1); return nil }),
-			braid.On(func(ctx context.Context, e *braid.QuestionAsked) error {
+			braid.On(func(context.Context, *hook.AfterRun) error { ended.Add(1); return nil }),
+			braid.On(func(ctx context.Context, e *hook.QuestionAsked) error {
 				told.Add(1)
 				open, err := braid.Open(store, "c").Questions(ctx)
 				if err == nil && (len(open) != 1 || open[0].Token != e.Question.Token) {
@@ -219,8 +220,8 @@ func TestHooksAfterACancelledRun(t *testing.T) {
 						}
 						return "", ctx.Err()
 					}),
-					braid.On(func(context.Context, *braid.AfterTools) error { batches++; return nil }),
-					braid.On(func(ctx context.Context, e *braid.AfterRun) error {
+					braid.On(func(context.Context, *hook.AfterTools) error { batches++; return nil }),
+					braid.On(func(ctx context.Context, e *hook.AfterRun) error {
 						alive = fmt.Sprint(ctx.Err(), " ", e.Status)
 						e.GoOn = text("on")
 						if straggler == "hook" {
@@ -299,12 +300,12 @@ func TestEveryHookAfterWhatIsCancelled(t *testing.T) {
 						}
 						return nil
 					}),
-					braid.On(func(ctx context.Context, _ *braid.AfterModel) error { return note(ctx, "model") }),
+					braid.On(func(ctx context.Context, _ *hook.AfterModel) error { return note(ctx, "model") }),
 					braid.On(func(ctx context.Context, _ *braid.AfterTool) error { return note(ctx, "tool") }),
-					braid.On(func(ctx context.Context, _ *braid.AfterTools) error { return note(ctx, "tools") }),
-					braid.On(func(ctx context.Context, _ *braid.AfterCompaction) error { return note(ctx, "compaction") }),
-					braid.On(func(ctx context.Context, _ *braid.AfterRun) error { return note(ctx, "run") }),
-					braid.On(func(ctx context.Context, _ *braid.AfterDrive) error { return note(ctx, "drive") }))
+					braid.On(func(ctx context.Context, _ *hook.AfterTools) error { return note(ctx, "tools") }),
+					braid.On(func(ctx context.Context, _ *hook.AfterCompaction) error { return note(ctx, "compaction") }),
+					braid.On(func(ctx context.Context, _ *hook.AfterRun) error { return note(ctx, "run") }),
+					braid.On(func(ctx context.Context, _ *hook.AfterDrive) error { return note(ctx, "drive") }))
 				result, err := agent.Run(ctx, "go", braid.In(conv))
 				if result == nil || result.Status != event.RunCancelled {
 					t.Fatalf("%+v, %v", result, err)
@@ -330,7 +331,7 @@ func TestAHookThatListensAndFails(t *testing.T) {
 				stopped = true
 				return "", ctx.Err()
 			}),
-			braid.On(func(_ context.Context, e *braid.MessageAdded) error {
+			braid.On(func(_ context.Context, e *hook.MessageAdded) error {
 				if e.Message.Content[0].BlockKind() == event.BlockToolResult {
 					return errors.New("not this")
 				}
@@ -342,7 +343,7 @@ func TestAHookThatListensAndFails(t *testing.T) {
 	})
 	result, err := braid.New("a", answers(asksFor("ask", `{}`), says("ok")),
 		braid.Func("ask", "Asks.", func(ctx context.Context, _ struct{}) (string, error) { return braid.Ask[string](ctx, "what?") }),
-		braid.On(func(context.Context, *braid.QuestionAsked) error { return errors.New("nobody is there") })).Run(t.Context(), "go")
+		braid.On(func(context.Context, *hook.QuestionAsked) error { return errors.New("nobody is there") })).Run(t.Context(), "go")
 	if err == nil || !strings.Contains(err.Error(), "nobody is there") || result.Status != event.RunFailed {
 		t.Errorf("%+v, %v", result, err)
 	}
@@ -367,7 +368,7 @@ func TestAHookCannotLetAFailedRunGoOn(t *testing.T) {
 			t.Parallel()
 			rounds := 0
 			result, err := braid.New("a", c.model, braid.Func("add", "Adds.", add), c.part,
-				braid.On(func(_ context.Context, e *braid.AfterRun) error {
+				braid.On(func(_ context.Context, e *hook.AfterRun) error {
 					rounds++
 					e.GoOn = text("on")
 					return nil

@@ -6,19 +6,11 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/internal/strictjson"
 )
-
-// BeforeTools is called before the tool calls of one answer begin, and not again for those that
-// asked or are made again. [Ask] works in it: none of the calls begins before there is an
-// answer, and then the hooks are called again from the first, and find it.
-type BeforeTools struct {
-	// Calls are what the model asked for, in request order: read only.
-	Calls []*event.ToolCall
-	// Cancel is writable: words here are the error result of every call, and none runs.
-	Cancel string
-}
 
 // BeforeTool is called before each attempt of one tool call, also of an agent that is
 // used as a tool, and also where the agent has no such tool. Its context is the call's,
@@ -63,21 +55,6 @@ type AfterTool struct {
 	Retry bool
 }
 
-// AfterTools is called when all tool calls of one answer have ended, before the model is
-// shown their results, and also where the run ends there. A driver that takes the
-// run over calls it again where nothing has followed in the log.
-type AfterTools struct {
-	// Results are the results in request order: read only.
-	Results []*event.ToolResult
-	// EndTurn is writable: the loop ends here, and the model is not asked to sum up.
-	EndTurn bool
-}
-
-func (*BeforeTools) point() hookPoint { return pointBeforeTools }
-func (*BeforeTool) point() hookPoint  { return pointBeforeTool }
-func (*AfterTool) point() hookPoint   { return pointAfterTool }
-func (*AfterTools) point() hookPoint  { return pointAfterTools }
-
 // askBefore calls the hooks before a batch, and passes its calls through the stages before each of them. It returns the
 // calls that are decided, which are all of the batch where that was cancelled, and none where a hook before the batch has
 // asked a question. ok is false where the run is to stop: nothing begins then.
@@ -85,9 +62,9 @@ func (d *driver) askBefore(s *fold.Scope, agent *Agent, calls []*fold.Call) (lis
 	var at *atThreshold
 	back := d.decideAside(func() {
 		var refused *event.Error
-		if len(agent.hooks.on(pointBeforeTools)) > 0 && s.Untouched() {
+		if len(agent.hooks.At(hooks.BeforeTools)) > 0 && s.Untouched() {
 			at = d.thresholdOf(s)
-			if refused = askBatch(at, agent.hooks.on(pointBeforeTools), s.Batch); at.questions.waits() {
+			if refused = askBatch(at, agent.hooks.At(hooks.BeforeTools), s.Batch); at.questions.waits() {
 				return
 			}
 			if refused != nil {
@@ -114,12 +91,12 @@ func (d *driver) askBefore(s *fold.Scope, agent *Agent, calls []*fold.Call) (lis
 
 // askBatch calls the hooks before a batch. It returns why none of the calls may run; nil where they may, or where a
 // hook has asked a question.
-func askBatch(at *atThreshold, list []hook, calls []*fold.Call) *event.Error {
-	batch := BeforeTools{}
+func askBatch(at *atThreshold, list []hooks.Hook, calls []*fold.Call) *event.Error {
+	batch := hook.BeforeTools{}
 	for _, c := range calls {
 		batch.Calls = append(batch.Calls, c.ToolCall)
 	}
-	err := callBefore(at, list, &batch, func() bool { return batch.Cancel != "" || at.questions.waits() })
+	err := hooks.CallBefore(at, list, &batch, func() bool { return batch.Cancel != "" || at.questions.waits() })
 	at.questions.end(errAskedAfter)
 	switch words := validText(batch.Cancel); {
 	case at.questions.waits():
@@ -135,12 +112,12 @@ func askBatch(at *atThreshold, list []hook, calls []*fold.Call) *event.Error {
 
 // callBeforeHooks is the stage of the hooks before a call.
 func (d *driver) callBeforeHooks(w *toolWork) {
-	list, c, p := w.agent.hooks.on(pointBeforeTool), w.call, &w.decision
+	list, c, p := w.agent.hooks.At(hooks.BeforeTool), w.call, &w.decision
 	if len(list) == 0 || p.logged || p.refused != nil {
 		return
 	}
 	e := BeforeTool{Call: c, Args: slices.Clone(c.Args), Tool: c.tool}
-	err := callBefore(c, list, &e, func() bool { return e.Cancel != "" || c.waits() })
+	err := hooks.CallBefore(c, list, &e, func() bool { return e.Cancel != "" || c.waits() })
 	switch {
 	case c.waits():
 		return
@@ -212,7 +189,7 @@ func (d *driver) callFor(own *Call, s *fold.Scope, c *fold.Call, attempt int) {
 // callAfterHooks is the stage of the hooks after a call. What they make of the result is fitted and guarded again.
 func (d *driver) callAfterHooks(w *work) {
 	c, end := w.call, w.end
-	list := w.agent.hooks.on(pointAfterTool)
+	list := w.agent.hooks.At(hooks.AfterTool)
 	if len(list) == 0 {
 		return
 	}
@@ -228,7 +205,7 @@ func (d *driver) callAfterHooks(w *work) {
 	defer cancel()
 	inner := c.Context
 	c.Context = ctx
-	err := callAfter(c, list, &e)
+	err := hooks.CallAfter(c, list, &e)
 	c.Context = inner
 	end.again = e.Retry && err == nil
 	end.takeChanged(c, e.Result, err)
@@ -263,12 +240,12 @@ func (e *toolEnd) takeChanged(c *Call, changed *event.ToolResult, err error) {
 // tellBatch calls the hooks after a batch, once in each cycle. It reports whether one of
 // them ends the turn.
 func (d *driver) tellBatch(s *fold.Scope, agent *Agent) (ends bool) {
-	list := agent.hooks.on(pointAfterTools)
+	list := agent.hooks.At(hooks.AfterTools)
 	if len(list) == 0 || !d.batchDone(s) {
 		return false
 	}
 	d.thread(s).told = s.Cycle
-	e := AfterTools{}
+	e := hook.AfterTools{}
 	if n := len(s.Transcript.Messages); n > 0 {
 		for _, b := range s.Transcript.Messages[n-1].Content {
 			if r, ok := b.(*event.ToolResult); ok {
@@ -280,7 +257,7 @@ func (d *driver) tellBatch(s *fold.Scope, agent *Agent) (ends bool) {
 	back := d.aside(func() {
 		ctx, cancel := afterwards(d.ctx, d.agent.limits.Grace)
 		defer cancel()
-		err = callAfter(ctx, list, &e)
+		err = hooks.CallAfter(ctx, list, &e)
 	})
 	switch {
 	case !back:

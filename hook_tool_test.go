@@ -15,6 +15,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -163,11 +164,11 @@ func TestHooksAreCalledInOrder(t *testing.T) {
 	say := func(s string) func() { return func() { said = append(said, s) } }
 	pair := func(name string, opts ...braid.HookOption) braid.Part {
 		return braid.Parts(
-			braid.On(func(context.Context, *braid.BeforeTools) error { say("tools>" + name)(); return nil }, opts...),
+			braid.On(func(context.Context, *hook.BeforeTools) error { say("tools>" + name)(); return nil }, opts...),
 			braid.On(func(context.Context, *braid.BeforeTool) error { say(">" + name)(); return nil }, opts...),
 			nil,
 			braid.On(func(context.Context, *braid.AfterTool) error { say("<" + name)(); return errors.New(name) }, opts...),
-			braid.On(func(context.Context, *braid.AfterTools) error { say("tools<" + name)(); return nil }, opts...),
+			braid.On(func(context.Context, *hook.AfterTools) error { say("tools<" + name)(); return nil }, opts...),
 		)
 	}
 	var ran atomic.Int64
@@ -212,24 +213,24 @@ func TestHooksAroundABatch(t *testing.T) {
 		text      string
 		modelCall int64
 	}{
-		{"cancel", braid.On(func(_ context.Context, e *braid.BeforeTools) error {
+		{"cancel", braid.On(func(_ context.Context, e *hook.BeforeTools) error {
 			e.Cancel = fmt.Sprintf("none of %d", len(e.Calls))
 			return nil
 		}), 0, event.RunCompleted, event.WhyEndTurn, "none of 2|none of 2", 2},
 		{
-			"fail before", braid.On(func(context.Context, *braid.BeforeTools) error { return errors.New("closed") }),
+			"fail before", braid.On(func(context.Context, *hook.BeforeTools) error { return errors.New("closed") }),
 			0, event.RunCompleted, event.WhyEndTurn, "a hook failed: closed|a hook failed: closed", 2,
 		},
-		{"end the turn", braid.On(func(_ context.Context, e *braid.AfterTools) error {
+		{"end the turn", braid.On(func(_ context.Context, e *hook.AfterTools) error {
 			e.EndTurn = len(e.Results) == 2
 			return nil
 		}), 2, event.RunCompleted, event.WhyToolStop, "said a|said b", 1},
 		{
-			"fail after", braid.On(func(context.Context, *braid.AfterTools) error { return errors.New("broken") }),
+			"fail after", braid.On(func(context.Context, *hook.AfterTools) error { return errors.New("broken") }),
 			2, event.RunFailed, event.WhyFailed, "said a|said b", 1,
 		},
 		{
-			"panic after", braid.On(func(context.Context, *braid.AfterTools) error { panic("oh") }),
+			"panic after", braid.On(func(context.Context, *hook.AfterTools) error { panic("oh") }),
 			2, event.RunFailed, event.WhyFailed, "said a|said b", 1,
 		},
 		{"end the turn in a hook of one", braid.On(func(ctx context.Context, _ *braid.BeforeTool) error {
@@ -526,7 +527,7 @@ func TestHooksAreAskedWhenAllThatEndedIsWritten(t *testing.T) {
 	agent := braid.New("a", answers(asksFor("tool", `{"say":"a"}`), says("ok")), echo(&ran),
 		braid.On(func(context.Context, *braid.BeforeTool) error { last(event.KindAssistantMessage); return nil }),
 		braid.On(func(context.Context, *braid.AfterTool) error { last(event.KindStepBegun); return nil }),
-		braid.On(func(context.Context, *braid.AfterTools) error { last(event.KindStepEnded); return nil }))
+		braid.On(func(context.Context, *hook.AfterTools) error { last(event.KindStepEnded); return nil }))
 	if _, err := agent.Run(t.Context(), "go", braid.In(braid.Open(store, "c"))); err != nil {
 		t.Fatal(err)
 	}

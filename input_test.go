@@ -8,6 +8,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 )
 
 // What Run takes of a history that other frameworks wrote, and what it refuses and where.
@@ -54,10 +55,10 @@ func TestHooksCannotBreakAHistory(t *testing.T) {
 	result := &event.ToolResult{Call: "c", Name: "add", Content: []event.Block{&event.Text{Text: "3"}}}
 	call := &event.ToolCall{ID: "c", Name: "add", Args: raw(struct{}{})}
 	goOn := func(b event.Block) braid.Part {
-		return braid.On(func(_ context.Context, e *braid.AfterRun) error { e.GoOn = []event.Block{b}; return nil })
+		return braid.On(func(_ context.Context, e *hook.AfterRun) error { e.GoOn = []event.Block{b}; return nil })
 	}
 	for name, part := range map[string]braid.Part{
-		"a result in an answer": braid.On(func(_ context.Context, e *braid.AfterModel) error {
+		"a result in an answer": braid.On(func(_ context.Context, e *hook.AfterModel) error {
 			e.Message.Content = append(e.Message.Content, result)
 			return nil
 		}),

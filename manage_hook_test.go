@@ -10,15 +10,16 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 )
 
 func TestHooksAroundCompaction(t *testing.T) {
 	t.Parallel()
-	before := func(f func(*braid.BeforeCompaction) error) braid.Part {
-		return braid.On(func(_ context.Context, e *braid.BeforeCompaction) error { return f(e) })
+	before := func(f func(*hook.BeforeCompaction) error) braid.Part {
+		return braid.On(func(_ context.Context, e *hook.BeforeCompaction) error { return f(e) })
 	}
-	after := func(f func(*braid.AfterCompaction) error) braid.Part {
-		return braid.On(func(_ context.Context, e *braid.AfterCompaction) error { return f(e) })
+	after := func(f func(*hook.AfterCompaction) error) braid.Part {
+		return braid.On(func(_ context.Context, e *hook.AfterCompaction) error { return f(e) })
 	}
 	text := func(s string) []event.Block { return []event.Block{&event.Text{Text: s}} }
 	boom := errors.New("boom")
@@ -33,32 +34,32 @@ func TestHooksAroundCompaction(t *testing.T) {
 		sums  int
 		err   string
 	}{
-		{name: "only told", hook: before(func(e *braid.BeforeCompaction) error {
-			if e.Why != event.WhyLimit || e.Agent.Name() != "a" || len(e.Messages) < 2 || e.Messages[0].Text() != "question 1" || e.Instructions == "" {
+		{name: "only told", hook: before(func(e *hook.BeforeCompaction) error {
+			if e.Why != event.WhyLimit || e.Agent != "a" || len(e.Messages) < 2 || e.Messages[0].Text() != "question 1" || e.Instructions == "" {
 				return fmt.Errorf("told %+v", e)
 			}
 			return nil
 		}), first: "[Summary of", sums: 1},
-		{name: "a summary of its own", hook: before(func(e *braid.BeforeCompaction) error { e.Summary = text("mine"); return nil }), first: "mine"},
-		{name: "other instructions", hook: before(func(e *braid.BeforeCompaction) error { e.Instructions += " In German."; return nil }), first: "[Summary of", sums: 1},
-		{name: "cancelled", hook: before(func(e *braid.BeforeCompaction) error { e.Cancel = true; return nil }), first: "question 1"},
-		{name: "cancelled though it is needed", overflow: true, hook: before(func(e *braid.BeforeCompaction) error { e.Cancel = true; return nil }), err: "does not fit"},
-		{name: "fails before", hook: before(func(*braid.BeforeCompaction) error { return boom }), err: "boom"},
-		{name: "panics before", hook: before(func(*braid.BeforeCompaction) error { panic("boom") }), err: "a hook panicked"},
-		{name: "changed after", hook: after(func(e *braid.AfterCompaction) error {
+		{name: "a summary of its own", hook: before(func(e *hook.BeforeCompaction) error { e.Summary = text("mine"); return nil }), first: "mine"},
+		{name: "other instructions", hook: before(func(e *hook.BeforeCompaction) error { e.Instructions += " In German."; return nil }), first: "[Summary of", sums: 1},
+		{name: "cancelled", hook: before(func(e *hook.BeforeCompaction) error { e.Cancel = true; return nil }), first: "question 1"},
+		{name: "cancelled though it is needed", overflow: true, hook: before(func(e *hook.BeforeCompaction) error { e.Cancel = true; return nil }), err: "does not fit"},
+		{name: "fails before", hook: before(func(*hook.BeforeCompaction) error { return boom }), err: "boom"},
+		{name: "panics before", hook: before(func(*hook.BeforeCompaction) error { panic("boom") }), err: "a hook panicked"},
+		{name: "changed after", hook: after(func(e *hook.AfterCompaction) error {
 			if e.Err != nil || e.Model == "" || e.Usage.Input != 500 || e.Why != event.WhyLimit {
 				return fmt.Errorf("told %+v", e)
 			}
 			e.Summary = append(e.Summary, &event.Text{Text: "and more"})
 			return nil
 		}), first: "[Summary of the earlier part of this conversation, which is left out:]\nThey talked about numbers.and more", sums: 1},
-		{name: "fails after", hook: after(func(*braid.AfterCompaction) error { return boom }), sums: 1, err: "boom"},
-		{name: "panics after", hook: after(func(*braid.AfterCompaction) error { panic("boom") }), sums: 1, err: "a hook panicked"},
-		{name: "a summary that is none", hook: before(func(e *braid.BeforeCompaction) error {
+		{name: "fails after", hook: after(func(*hook.AfterCompaction) error { return boom }), sums: 1, err: "boom"},
+		{name: "panics after", hook: after(func(*hook.AfterCompaction) error { panic("boom") }), sums: 1, err: "a hook panicked"},
+		{name: "a summary that is none", hook: before(func(e *hook.BeforeCompaction) error {
 			e.Summary = []event.Block{&event.ToolCall{ID: "x"}}
 			return nil
 		}), err: "summary of something else"},
-		{name: "changed after, where no model is asked", by: braid.SlidingWindow(6), hook: after(func(e *braid.AfterCompaction) error {
+		{name: "changed after, where no model is asked", by: braid.SlidingWindow(6), hook: after(func(e *hook.AfterCompaction) error {
 			if e.Model != "" {
 				return errors.New("a model was asked")
 			}
@@ -127,7 +128,7 @@ func TestHooksAfterACompactionThatCameToNothing(t *testing.T) {
 	t.Parallel()
 	var told []string
 	note := func(name string) braid.Part {
-		return braid.On(func(_ context.Context, e *braid.AfterCompaction) error {
+		return braid.On(func(_ context.Context, e *hook.AfterCompaction) error {
 			told = append(told, fmt.Sprint(name, " ", e.Scope, " ", e.Err))
 			return nil
 		})

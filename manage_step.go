@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/compact"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/guardrail"
@@ -132,13 +133,13 @@ func (d *driver) compact(s *fold.Scope, agent *Agent, why event.Why) bool {
 		return false
 	case b.Cancel:
 		d.thread(s).whole = compactionOf(s)
-		d.tellCompaction(agent, &AfterCompaction{Scope: s.ID, Why: why, Err: errCompactionCancelled})
+		d.tellCompaction(agent, &hook.AfterCompaction{Scope: s.ID, Why: why, Err: errCompactionCancelled})
 		return true
 	case p.SumUp && len(b.Summary) == 0:
 		d.beginSummary(s, agent, cycle, &p, &m, b.Instructions)
 		return true
 	}
-	a := AfterCompaction{Scope: s.ID, Why: why, Summary: b.Summary}
+	a := hook.AfterCompaction{Scope: s.ID, Why: why, Summary: b.Summary}
 	if p.To > 0 && len(a.Summary) == 0 {
 		a.Summary = leftOut
 	}
@@ -225,7 +226,7 @@ func (d *driver) summarise(w *work) {
 	runModel(w.within(d.ctx), w, &assembler{}, d.work.Models, func(event.Body) bool { return d.ctx.Err() == nil })
 	guards := d.guardsOf(w.agent, GuardOutput)
 	d.filterAnswer(w.within(d.ctx), w, guards)
-	a := AfterCompaction{Scope: w.scope.ID, Why: sum.Why, Model: w.info.Name, Usage: end.usage, Duration: end.took}
+	a := hook.AfterCompaction{Scope: w.scope.ID, Why: sum.Why, Model: w.info.Name, Usage: end.usage, Duration: end.took}
 	if a.Err = end.err; a.Err == nil {
 		a.Summary, a.Err = compact.SummaryOf(end.message)
 	}

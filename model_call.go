@@ -8,6 +8,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/guardrail"
+	"github.com/braidrun/braid/internal/hooks"
 )
 
 // How a model is called. Where something else runs too, its pieces come to the driver as
@@ -72,7 +73,7 @@ func (d *driver) callModel(w *work, a *assembler, send func(event.Body) bool) {
 		w.lift(deltas, a)
 	}
 	d.filterAnswer(ctx, w, guards)
-	if list := w.agent.hooks.on(pointAfterModel); len(list) > 0 {
+	if list := w.agent.hooks.At(hooks.AfterModel); len(list) > 0 {
 		w.tellAfterModel(ctx, list, d.agent.limits.Grace)
 		d.filterAnswer(ctx, w, guards) // a hook may have changed it
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -374,7 +375,7 @@ func TestWhereAModelIsCalled(t *testing.T) {
 		"that of another one": {model: func(s *script) braid.Model { return &wrapped{&promising{s}} }},
 		"a hook": {
 			model: func(s *script) braid.Model { return &promising{s} },
-			parts: []braid.Part{braid.On(func(context.Context, *braid.AfterModel) error { return nil })},
+			parts: []braid.Part{braid.On(func(context.Context, *hook.AfterModel) error { return nil })},
 		},
 		"a guardrail": {
 			model: func(s *script) braid.Model { return &promising{s} },

@@ -23,6 +23,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/compact"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/model"
@@ -276,10 +277,10 @@ func (p *tightPlan) agent() *Agent {
 			Func("read", "Reads.", func(context.Context, none) (string, error) { return strings.Repeat("word ", p.result), nil }, Pure()),
 		}
 		if p.cancels {
-			list = append(list, On(func(_ context.Context, e *BeforeCompaction) error { e.Cancel = true; return nil }))
+			list = append(list, On(func(_ context.Context, e *hook.BeforeCompaction) error { e.Cancel = true; return nil }))
 		}
 		if p.asks > 0 {
-			list = append(list, On(func(ctx context.Context, e *BeforeModel) error {
+			list = append(list, On(func(ctx context.Context, e *hook.BeforeModel) error {
 				if e.Request.Cycle != p.asks {
 					return nil
 				}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
-	"github.com/braidrun/braid/internal/raced"
+	"github.com/braidrun/braid/internal/race"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -51,7 +51,7 @@ func TestGeneratedRuns(t *testing.T) {
 	chosen := flag.Lookup("rapid.seed").Value.String() != "0" || flag.Lookup("rapid.failfile").Value.String() != ""
 	if !chosen {
 		cases := propertyCases
-		if raced.On {
+		if race.On {
 			cases /= 10
 		}
 		shards = max((cases+perShard-1)/perShard, 1)
@@ -64,7 +64,7 @@ func TestGeneratedRuns(t *testing.T) {
 			})
 		}
 	})
-	counts.report(t, !chosen && !raced.On && !t.Failed())
+	counts.report(t, !chosen && !race.On && !t.Failed())
 }
 
 // checkPlan plays a plan and checks everything that there is to check.

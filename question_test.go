@@ -14,6 +14,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -32,19 +33,19 @@ func asksBefore(where string, ran *atomic.Int64) (*braid.Agent, *script) {
 		}
 		return "refused by " + braid.AnsweredBy(ctx, 0) + " and " + braid.AnsweredBy(ctx, 1) + braid.AnsweredBy(ctx, 2), nil
 	}
-	hook := braid.On(func(ctx context.Context, e *braid.BeforeTools) (err error) {
+	asks := braid.On(func(ctx context.Context, e *hook.BeforeTools) (err error) {
 		e.Cancel, err = ask(ctx)
 		return err
 	})
 	if where != "tools" {
-		hook = braid.On(func(ctx context.Context, e *braid.BeforeModel) (err error) {
+		asks = braid.On(func(ctx context.Context, e *hook.BeforeModel) (err error) {
 			if fmt.Sprint("model ", e.Request.Cycle) == where {
 				e.Cancel, err = ask(ctx)
 			}
 			return err
 		})
 	}
-	return braid.New("a", model, echo(ran), hook), model
+	return braid.New("a", model, echo(ran), asks), model
 }
 
 // A hook asks before a model call or a batch, twice one after another; each answer comes
@@ -133,7 +134,7 @@ func TestAnAnswerHoldsForEachAttempt(t *testing.T) {
 			return next(ctx, req)
 		}
 		var hooks atomic.Int64
-		agent := braid.New("a", model, braid.On(func(ctx context.Context, _ *braid.BeforeModel) error {
+		agent := braid.New("a", model, braid.On(func(ctx context.Context, _ *hook.BeforeModel) error {
 			hooks.Add(1)
 			_, err := braid.Ask[bool](ctx, "May it cost money?")
 			return err
@@ -153,11 +154,11 @@ func TestAnAnswerHoldsForEachAttempt(t *testing.T) {
 func TestAHookAsksAtEachStep(t *testing.T) {
 	t.Parallel()
 	ask := func(ctx context.Context) error { _, err := braid.Ask[bool](ctx, "go on?"); return err }
-	model := braid.On(func(ctx context.Context, _ *braid.BeforeModel) error { return ask(ctx) })
-	tools := braid.On(func(ctx context.Context, _ *braid.BeforeTools) error { return ask(ctx) })
-	for want, hook := range map[int]braid.Part{3: model, 2: tools, 5: braid.Parts(model, tools)} {
+	model := braid.On(func(ctx context.Context, _ *hook.BeforeModel) error { return ask(ctx) })
+	tools := braid.On(func(ctx context.Context, _ *hook.BeforeTools) error { return ask(ctx) })
+	for want, asks := range map[int]braid.Part{3: model, 2: tools, 5: braid.Parts(model, tools)} {
 		var ran atomic.Int64
-		agent := braid.New("a", answers(asksFor("tool", `{"say":"a"}`), asksFor("tool", `{"say":"b"}`), says("ok")), echo(&ran), hook)
+		agent := braid.New("a", answers(asksFor("tool", `{"say":"a"}`), asksFor("tool", `{"say":"b"}`), says("ok")), echo(&ran), asks)
 		result, err := agent.Run(t.Context(), "go")
 		asked := 0
 		for ; err == nil && result.Stop == event.StopQuestion; asked++ {
@@ -175,7 +176,7 @@ func TestAHookOfAnAgentAsAToolAsks(t *testing.T) {
 	t.Parallel()
 	for _, cancels := range []bool{false, true} {
 		var ran atomic.Int64
-		child := braid.New("child", answers(says("child says")), braid.On(func(ctx context.Context, _ *braid.BeforeModel) error {
+		child := braid.New("child", answers(says("child says")), braid.On(func(ctx context.Context, _ *hook.BeforeModel) error {
 			_, err := braid.Ask[bool](ctx, "May the child speak?")
 			return err
 		}))
@@ -214,10 +215,10 @@ func TestAskingInTheWrongPlace(t *testing.T) {
 		return nil
 	}
 	agent := braid.New("a", answers(says("ok")),
-		braid.On(func(ctx context.Context, _ *braid.BeforeRun) error { return ask(ctx) }),
-		braid.On(func(ctx context.Context, _ *braid.BeforeModel) error { late = ctx; return nil }), //nolint:fatcontext // it is to be too late
-		braid.On(func(ctx context.Context, _ *braid.AfterModel) error { return errors.Join(ask(ctx), ask(late)) }),
-		braid.On(func(ctx context.Context, _ *braid.AfterRun) error { return ask(ctx) }))
+		braid.On(func(ctx context.Context, _ *hook.BeforeRun) error { return ask(ctx) }),
+		braid.On(func(ctx context.Context, _ *hook.BeforeModel) error { late = ctx; return nil }), //nolint:fatcontext // it is to be too late
+		braid.On(func(ctx context.Context, _ *hook.AfterModel) error { return errors.Join(ask(ctx), ask(late)) }),
+		braid.On(func(ctx context.Context, _ *hook.AfterRun) error { return ask(ctx) }))
 	if result, err := agent.Run(t.Context(), "go"); err != nil || result.Text() != "ok" {
 		t.Error(result, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/fold"
 )
 
@@ -35,7 +36,8 @@ type Result struct {
 	CostNanoUSD *int64
 	// Estimated says that Usage and CostNanoUSD hold an estimate for a call that was cut.
 	Estimated bool
-	Metrics   Metrics
+	// Metrics counts what the run did.
+	Metrics event.Metrics
 	// State is the run's own state: what tools set with [StateRun] and [StateTemp], without
 	// the prefix (Strands' request state).
 	State map[string]json.RawMessage
@@ -56,15 +58,8 @@ func (r *Result) Text() string {
 	return string(r.Output)
 }
 
-// Metrics count what a run did, over all its drives. What its models used, also of their
-// caches, is Result.Usage.
-type Metrics = fold.Metrics
-
-// ToolMetrics count the calls of one tool.
-type ToolMetrics = fold.ToolMetrics
-
 // Question is an open question of a waiting run.
-type Question = fold.Question
+type Question = event.Question
 
 // fill sets the result from the fold of its run.
 func (r *Result) fill(run *fold.Run, state *fold.State, now time.Time) {
@@ -84,6 +79,16 @@ func (r *Result) fill(run *fold.Run, state *fold.State, now time.Time) {
 	r.Status = event.RunWaiting
 	r.Stop, r.Why = event.StopQuestion, event.WhyWaiting
 	r.Questions = run.OpenQuestions()
+}
+
+// outcome is the result as hooks get it.
+func (r *Result) outcome(conversation string) hook.Outcome {
+	return hook.Outcome{
+		Conversation: conversation, Run: r.Run, Status: r.Status, WakeAt: r.WakeAt, Stop: r.Stop, Why: r.Why,
+		Message: r.Message, Partial: r.Partial, Output: r.Output,
+		Usage: r.Usage, CostNanoUSD: r.CostNanoUSD, Estimated: r.Estimated, Metrics: r.Metrics,
+		State: r.State, Questions: r.Questions, Simulated: r.Simulated,
+	}
 }
 
 func quote(s string) string { return strconv.Quote(s) }

@@ -3,6 +3,8 @@ package braid
 import (
 	"sync"
 	"time"
+
+	"github.com/braidrun/braid/internal/hooks"
 )
 
 // The memory of a driver whose run has ended serves another run: it is the largest piece
@@ -14,7 +16,7 @@ var drivers = sync.Pool{New: func() any { return &driver{asm: &assembler{}} }}
 
 // free gives the driver's memory back once it is closed, if nobody holds it.
 func (d *driver) free() {
-	if d.abandoned || d.hooked || len(d.agent.hooks.on(pointAfterDrive)) > 0 || d.gate != nil || d.view.Run.Ended == nil || len(d.flights) > 0 {
+	if d.abandoned || d.hooked || len(d.agent.hooks.At(hooks.AfterDrive)) > 0 || d.gate != nil || d.view.Run.Ended == nil || len(d.flights) > 0 {
 		return
 	}
 	events, todo, flights, asm, send := d.events[:0], d.todo[:0], d.flights[:0], d.asm, d.sendLive

@@ -14,7 +14,8 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
-	"github.com/braidrun/braid/internal/gate"
+	"github.com/braidrun/braid/internal/hooks"
+	"github.com/braidrun/braid/internal/sched"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/secret"
 )
@@ -339,7 +340,7 @@ func (a *Agent) take(
 	d.ctx, d.base, d.stop = ctx, context.WithoutCancel(ctx), stop
 	d.conv, d.lease, d.row, d.agent, d.team = conv, opened.Lease, opened.Run, a, team
 	d.view, d.sink, d.alone, d.now = v, sink, conv.own, time.Now()
-	d.poked, d.gate, d.patient, d.given, d.want = conv.poked, gate.From(ctx), o.work == nil, o.given, o.want
+	d.poked, d.gate, d.patient, d.given, d.want = conv.poked, sched.From(ctx), o.work == nil, o.given, o.want
 	d.private, d.keeper = private, o.keeper
 	d.model = &modelWork{} // not from another run: a model that keeps its request must not see that one's
 	d.secrets = o.secrets
@@ -352,7 +353,7 @@ func (a *Agent) take(
 		d.masks = maskGuard(d.mask)
 	}
 	undriven := errBrokenOff // until it is known better: a reader may panic
-	if list := a.hooks.on(pointAfterDrive); len(list) > 0 {
+	if list := a.hooks.At(hooks.AfterDrive); len(list) > 0 {
 		if r == nil {
 			r = &Result{Conversation: conv}
 		}

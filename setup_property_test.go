@@ -13,7 +13,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
-	"github.com/braidrun/braid/internal/raced"
+	"github.com/braidrun/braid/internal/race"
 	"github.com/braidrun/braid/journal/sqlite"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/secret"
@@ -295,7 +295,7 @@ func (w *setupWorld) step(t *testing.T) {
 func TestSetupsComeFromTheLog(t *testing.T) {
 	t.Parallel()
 	cases, changed, most := 60, 0, 0
-	if testing.Short() || raced.On {
+	if testing.Short() || race.On {
 		cases = 12
 	}
 	store, err := sqlite.Open(t.TempDir(), sqlite.Options{Relaxed: true})

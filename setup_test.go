@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/model"
 )
@@ -154,14 +155,14 @@ func TestAHookChangesASetup(t *testing.T) {
 	m := &told{takes: true}
 	conv := planConversation()
 	n := 0
-	hook := On(func(_ context.Context, e *BeforeModel) error {
+	reads := On(func(_ context.Context, e *hook.BeforeModel) error {
 		if n++; n == 2 {
 			e.Request.Instructions += " Only now."
 		}
 		return nil
 	})
 	for range 3 {
-		if _, err := New("root", m, Instructions("Be brief."), hook).Run(t.Context(), "go", In(conv)); err != nil {
+		if _, err := New("root", m, Instructions("Be brief."), reads).Run(t.Context(), "go", In(conv)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/hooks"
 )
 
 // stage names one stage around a tool call. Stages combine to a set.
@@ -114,8 +115,8 @@ func (d *driver) endRefused(w *toolWork, why *event.Error) {
 // while the driver waits for it.
 func (d *driver) endUnrun(w *work) {
 	w.call.traits = &Traits{}
-	hooks, guards := w.agent.hooks.on(pointAfterTool), w.call.guardrails()
-	if len(hooks)+len(guards) == 0 {
+	after, guards := w.agent.hooks.At(hooks.AfterTool), w.call.guardrails()
+	if len(after)+len(guards) == 0 {
 		d.passBeside(w)
 		d.settleCall(w)
 		return

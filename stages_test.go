@@ -10,6 +10,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/secret"
 )
@@ -45,8 +46,8 @@ func TestHooksAfterAModelSeeWhatGuardrailsLeaveOfAHooksAnswer(t *testing.T) {
 	t.Parallel()
 	seen := 0
 	agent := braid.New("a", answers(says("so")), braid.Guard("cards", noCards, braid.GuardOutput),
-		braid.On(func(_ context.Context, e *braid.BeforeModel) error { e.Cancel = "card " + canary; return nil }),
-		braid.On(func(_ context.Context, e *braid.AfterModel) error {
+		braid.On(func(_ context.Context, e *hook.BeforeModel) error { e.Cancel = "card " + canary; return nil }),
+		braid.On(func(_ context.Context, e *hook.AfterModel) error {
 			seen++
 			birdsIn(t, "the message of the hook", e.Message)
 			return nil

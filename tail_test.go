@@ -15,7 +15,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/raced"
+	"github.com/braidrun/braid/internal/race"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/sqlite"
 )
@@ -26,7 +26,7 @@ func TestATailIsAsGoodAsTheWholeLog(t *testing.T) {
 	t.Parallel()
 	const shards = 4
 	logs := 1200
-	if testing.Short() || raced.On {
+	if testing.Short() || race.On {
 		logs = 200
 	}
 	var cut, reworded atomic.Int64

@@ -23,7 +23,7 @@ const codeUnread = "CONVERSATION_UNREADABLE"
 func unreadView() *fold.Conversation { return &fold.Conversation{Last: math.MaxInt64} }
 
 // readTaken folds the log of a run that was taken, and renews the lease meanwhile: reading a long log may take longer
-// than a lease lasts. The caller closes the keeper, also if there is an error. A panic is an error with a [PanicError].
+// than a lease lasts. The caller closes the keeper, also if there is an error. A panic is an error with a [event.PanicError].
 func (a *Agent) readTaken(
 	ctx context.Context, conv *Conversation, lease journal.Lease, stop context.CancelFunc,
 ) (*fold.Conversation, *keeper, error) {
@@ -76,7 +76,7 @@ func (o *runOptions) letGo(ctx context.Context, lease journal.Lease, k *keeper) 
 
 // isPanic reports whether an error is that of code that panicked.
 func isPanic(err error) bool {
-	_, ok := errors.AsType[*PanicError](err)
+	_, ok := errors.AsType[*event.PanicError](err)
 	return ok
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/engine"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -171,35 +172,35 @@ var entries = map[string]func(m misdeed, ran *atomic.Int64) *braid.Agent{
 		return braid.New("a", answers(asksFor("child", `{"input":"go"}`), says("done")), braid.AsTool(braid.New("child", badModel(m, ran)), ""))
 	},
 	"before run": func(m misdeed, ran *atomic.Int64) *braid.Agent {
-		return hooked(ran, braid.On(func(_ context.Context, e *braid.BeforeRun) error {
+		return hooked(ran, braid.On(func(_ context.Context, e *hook.BeforeRun) error {
 			misbehave(m, ran)
 			e.Input = append(e.Input, event.Message{Role: event.RoleUser, Content: m.blocks})
 			return m.err
 		}))
 	},
 	"after run": func(m misdeed, ran *atomic.Int64) *braid.Agent {
-		return hooked(ran, braid.On(func(_ context.Context, e *braid.AfterRun) error {
+		return hooked(ran, braid.On(func(_ context.Context, e *hook.AfterRun) error {
 			misbehave(m, ran)
 			e.GoOn = m.blocks
 			return m.err
 		}))
 	},
 	"before model": func(m misdeed, ran *atomic.Int64) *braid.Agent {
-		return hooked(ran, braid.On(func(_ context.Context, e *braid.BeforeModel) error {
+		return hooked(ran, braid.On(func(_ context.Context, e *hook.BeforeModel) error {
 			misbehave(m, ran)
 			e.Request.Messages = append(e.Request.Messages, event.Message{Role: event.RoleUser, Content: m.blocks})
 			return m.err
 		}))
 	},
 	"after model": func(m misdeed, ran *atomic.Int64) *braid.Agent {
-		return hooked(ran, braid.On(func(_ context.Context, e *braid.AfterModel) error {
+		return hooked(ran, braid.On(func(_ context.Context, e *hook.AfterModel) error {
 			misbehave(m, ran)
 			e.Message.Content = m.blocks
 			return m.err
 		}))
 	},
 	"before tools": func(m misdeed, ran *atomic.Int64) *braid.Agent {
-		return hooked(ran, braid.On(func(context.Context, *braid.BeforeTools) error { misbehave(m, ran); return bad(m) }))
+		return hooked(ran, braid.On(func(context.Context, *hook.BeforeTools) error { misbehave(m, ran); return bad(m) }))
 	},
 	"before tool": func(m misdeed, ran *atomic.Int64) *braid.Agent {
 		return hooked(ran, braid.On(func(_ context.Context, e *braid.BeforeTool) error {
@@ -216,10 +217,10 @@ var entries = map[string]func(m misdeed, ran *atomic.Int64) *braid.Agent{
 		}))
 	},
 	"after tools": func(m misdeed, ran *atomic.Int64) *braid.Agent {
-		return hooked(ran, braid.On(func(context.Context, *braid.AfterTools) error { misbehave(m, ran); return bad(m) }))
+		return hooked(ran, braid.On(func(context.Context, *hook.AfterTools) error { misbehave(m, ran); return bad(m) }))
 	},
 	"message added": func(m misdeed, ran *atomic.Int64) *braid.Agent {
-		return hooked(ran, braid.On(func(context.Context, *braid.MessageAdded) error { misbehave(m, ran); return bad(m) }))
+		return hooked(ran, braid.On(func(context.Context, *hook.MessageAdded) error { misbehave(m, ran); return bad(m) }))
 	},
 	"input guardrail": func(m misdeed, ran *atomic.Int64) *braid.Agent {
 		return hooked(ran, guardThat(m, ran, braid.GuardInput))

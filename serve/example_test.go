@@ -64,6 +64,6 @@ func ExampleServer_Start() {
 	sum, err := wire.Summarize(ask().Body)
 	fmt.Println(strings.HasPrefix(sum.Text(), "Hello!"), err)
 	// Output:
-	// {"error":"the service is not started","details":"let the program call Start on its service first"}
+	// {"error":"the service is not started","details":"call Start on the service first"}
 	// true <nil>
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/ownhost"
+	"github.com/braidrun/braid/internal/hostcheck"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service"
@@ -36,7 +36,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			// With the body's end, or the next request, the deadline is gone.
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.options.BodyTime)) // a connection that has none is bounded otherwise
 		}
-		if !ownhost.Host(r.Host, s.options.Hosts) {
+		if !hostcheck.Host(r.Host, s.options.Hosts) {
 			s.turnAway(w, r, &event.Error{
 				Kind: event.ErrPermission, Message: "this server does not answer under that name",
 				Hint: "ask it under its own address, or let the operator add the name",
@@ -46,7 +46,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		if s.cross.Answer(w, r) {
 			return
 		}
-		if !ownhost.Origin(r.Header.Get("Origin"), r.Host, s.options.Origins) {
+		if !hostcheck.Origin(r.Header.Get("Origin"), r.Host, s.options.Origins) {
 			s.turnAway(w, r, &event.Error{
 				Kind: event.ErrPermission, Message: "pages of that site may not ask this server", Hint: "let the operator add the site",
 			})

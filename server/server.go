@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/ownhost"
+	"github.com/braidrun/braid/internal/hostcheck"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service"
@@ -73,7 +73,7 @@ type Server struct {
 	door    *door.Door
 	// parameters are the names that addresses may have, by method and path.
 	parameters map[string][]string
-	cross      ownhost.Cross
+	cross      hostcheck.Cross
 	// readers are those of runs that are cancelled when their reader leaves.
 	readers door.Readers
 }
@@ -105,7 +105,7 @@ func New(o Options, metrics *Metrics) (*Server, error) {
 		}
 	}
 	for _, origin := range o.Origins {
-		if !ownhost.IsOrigin(origin) {
+		if !hostcheck.IsOrigin(origin) {
 			return nil, &event.Error{
 				Op: "server", Kind: event.ErrInvalid, Message: "one of the sites whose pages may ask is no origin",
 				Hint: "write it as browsers send it: https://chat.example, with nothing behind it, and no *",

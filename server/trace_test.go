@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/service"
 )
@@ -18,7 +19,7 @@ func TestARequestsTraceReachesItsRun(t *testing.T) {
 		agent := o.Agent
 		o.Agent = func(ctx context.Context, r service.AgentRequest) (*braid.Agent, error) {
 			a, err := agent(ctx, r)
-			return a.Use(braid.On(func(_ context.Context, e *braid.BeforeDrive) error {
+			return a.Use(braid.On(func(_ context.Context, e *hook.BeforeDrive) error {
 				seen <- e.Trace
 				return nil
 			})), err

@@ -14,44 +14,45 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/service/directory"
 )
 
-// AgentRequest is what a run wants of its agent, as the [OptionsBuilder] has made it.
+// AgentRequest describes the agent that a run needs. The [OptionsBuilder] makes it.
 type AgentRequest struct {
 	Principal
 	AgentOptions
 
-	// Life is the tenant's: what is kept for longer than a run is bound to it, and not to the tenant's id
-	// alone. It is empty without a directory.
+	// Life distinguishes tenants that reuse one id. Data that outlives the run must be kept by the
+	// tenant's id and its life. It is empty without a directory.
 	Life         string
 	Conversation string
-	// Run is the run's id; empty while it is not accepted yet.
+	// Run is the run's id. It is empty until the run is accepted.
 	Run string
 	// OutputSchema is the JSON schema of the answer; nil means free text.
 	OutputSchema json.RawMessage
-	// Skills are those that the caller prefers.
+	// Skills are the skills that the caller prefers.
 	Skills []string
-	// Tokens are the caller's for this run. They are in memory only: a run that
-	// another process goes on with has none.
+	// Tokens are the caller's tokens for this run. They exist only in memory: if another process
+	// continues the run, there are none.
 	Tokens map[string]secret.Secret
 }
 
-// Model is what a list of models says about one.
+// Model describes a model in a list of models.
 type Model struct {
-	// Name is what a run names.
+	// Name is the name by which a run chooses the model.
 	Name string
-	// Aliases are other names of it.
+	// Aliases are its other names.
 	Aliases   []string
 	Simulated bool
-	// Why says why it cannot be used now; empty means that it can.
+	// Why is the reason why the model cannot be used now. It is empty if it can.
 	Why string
 }
 
-// The reserved keys of a run's metadata: what its agent must know after a restart.
-// They are never shown.
+// These metadata keys of a run hold what its agent needs after a restart. They are never shown to
+// callers.
 const (
 	reserved    = "braid."
 	keyAgent    = reserved + "agent"
@@ -66,7 +67,7 @@ const (
 	agentOnTurn = "assistant"
 )
 
-// keptLimits is how limits are written.
+// keptLimits is the stored form of limits.
 type keptLimits struct {
 	Cycles    int           `json:"cycles,omitempty"`
 	ToolCalls int           `json:"tool_calls,omitempty"`
@@ -79,7 +80,7 @@ type keptLimits struct {
 	Conversation keptBudget `json:"conversation,omitzero"`
 }
 
-// keptBudget is a [braid.Budget].
+// keptBudget is the stored form of a [braid.Budget].
 type keptBudget struct {
 	Cycles       int           `json:"cycles,omitempty"`
 	ToolCalls    int           `json:"tool_calls,omitempty"`
@@ -91,7 +92,7 @@ type keptBudget struct {
 	Active       time.Duration `json:"active_ns,omitempty"`
 }
 
-// keep writes what the agent must know into the run's metadata.
+// keep returns the run's metadata with the data that its agent needs after a restart.
 func (r *RunRequest) keep(body string) (map[string]string, error) {
 	m := maps.Clone(r.Metadata)
 	if m == nil {
@@ -122,7 +123,7 @@ func (r *RunRequest) keep(body string) (map[string]string, error) {
 		m[keySkills] = string(skills)
 	}
 	if r.Trace != "" {
-		m[braid.TraceLabel] = r.Trace
+		m[hook.TraceLabel] = r.Trace
 	}
 	if len(r.Tokens) > 0 {
 		m[keyTokens] = strconv.Itoa(len(r.Tokens))
@@ -131,11 +132,11 @@ func (r *RunRequest) keep(body string) (map[string]string, error) {
 	return m, nil
 }
 
-// limitsOf reads back what a run may use.
+// limitsOf returns the limits of a stored run.
 func (s *Service) limitsOf(row *journal.Run) braid.Limits {
 	var l keptLimits
 	if raw := row.Metadata[keyLimits]; raw != "" {
-		_ = json.Unmarshal([]byte(raw), &l) // what cannot be read is no limit of the caller's
+		_ = json.Unmarshal([]byte(raw), &l) // the caller's limit is ignored if it cannot be read
 	}
 	limits := braid.Limits{
 		Cycles: l.Cycles, ToolCalls: l.ToolCalls, InputTokens: l.InputTokens, OutputTokens: l.OutputTokens, TotalTokens: l.Tokens,
@@ -166,9 +167,9 @@ func (s *Service) make(ctx context.Context, r *AgentRequest) (agent *braid.Agent
 	return agent, nil
 }
 
-// agentOf makes the agent of a run that was accepted. Where there is none any more, or its tenant
-// or model is switched off, the run must still come to an end: its agent then says why it cannot
-// answer. An error means that nobody could tell.
+// agentOf makes the agent of an accepted run. If the agent is gone, or its tenant or model is
+// inactive, it returns an agent whose model fails with that error, so that the run still ends. It
+// returns an error if the directory cannot be read now.
 func (s *Service) agentOf(ctx context.Context, x *ExecutionContext, row *journal.Run) (*braid.Agent, error) {
 	var r AgentRequest
 	err := s.verify(ctx, x, func(*directory.Tenant) (string, int) { return pinnedOf(row.Metadata) })
@@ -183,12 +184,12 @@ func (s *Service) agentOf(ctx context.Context, x *ExecutionContext, row *journal
 		agent, err = s.make(ctx, &r)
 	}
 	if err != nil {
-		return braid.New(row.Agent, goneModel{err}), nil //nolint:nilerr // it is the run's
+		return braid.New(row.Agent, goneModel{err}), nil //nolint:nilerr // the run ends with it
 	}
 	return agent, nil
 }
 
-// goneModel stands for a model that was there when the run was accepted.
+// goneModel replaces a model that was there when the run was accepted. It fails each call with err.
 type goneModel struct{ err error }
 
 func (goneModel) Info() braid.ModelInfo { return braid.ModelInfo{Name: "gone"} }
@@ -197,16 +198,17 @@ func (m goneModel) Stream(context.Context, *braid.ModelRequest) iter.Seq2[braid.
 	return func(yield func(braid.Chunk, error) bool) { yield(braid.Chunk{}, m.err) }
 }
 
-// tokenBox holds the tokens of runs that are not over.
+// tokenBox holds the tokens of open runs.
 type tokenBox struct {
 	mu   sync.Mutex
 	runs map[string]runTokens
 }
 
-// runTokens are the tokens of a run, and the names of those that are no secrets.
+// runTokens are the tokens of a run.
 type runTokens struct {
 	values map[string]secret.Secret
-	shown  []string
+	// shown are the names of the tokens that are not secret.
+	shown []string
 }
 
 func (b *tokenBox) put(run string, tokens runTokens) {
@@ -233,7 +235,7 @@ func (b *tokenBox) drop(run string) {
 	b.mu.Unlock()
 }
 
-// hidden takes the reserved keys out of metadata.
+// hidden returns metadata without the reserved keys.
 func hidden(m map[string]string) map[string]string {
 	shown := make(map[string]string, len(m))
 	for k, v := range m {
@@ -246,9 +248,9 @@ func hidden(m map[string]string) map[string]string {
 
 func isReserved(key string) bool { return len(key) >= len(reserved) && key[:len(reserved)] == reserved }
 
-// unusable says that the agent of an accepted run cannot be made.
+// unusable returns the error of an accepted run whose agent cannot be made.
 func unusable(err error) error {
-	if e, ok := err.(*event.Error); ok { //nolint:errorlint // what the caller's function gave is shown as it is
+	if e, ok := err.(*event.Error); ok { //nolint:errorlint // an error of the caller's function is passed on unchanged
 		return e
 	}
 	return &event.Error{Op: "run", Kind: event.ErrInternal, Message: "the agent cannot be made", Err: err}

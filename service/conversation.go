@@ -22,32 +22,32 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// Conversation is a conversation as people see it.
+// Conversation is a conversation as callers see it.
 type Conversation struct {
 	Row
-	// Status is that of its oldest open run; empty where none is open. Open are all
-	// of them, the one that goes first first.
+	// Status is the status of its oldest open run. It is empty if no run is open.
 	Status event.RunStatus
-	Open   []journal.Run
-	// SessionID names the stretch of the log that the model sees; empty where the next run
-	// begins one.
+	// Open are its open runs in the order in which they are driven.
+	Open []journal.Run
+	// SessionID names the part of the log that the model sees. It is empty if the next run begins a
+	// new session.
 	SessionID string
 }
 
-// NewConversation is what a conversation begins with.
+// NewConversation holds the settings of a new conversation.
 type NewConversation struct {
 	Title    string
 	Metadata map[string]string
-	// Agent is the id of the tenant's agent that answers; empty means the tenant's choice. The
-	// conversation keeps to the version that it has now. Where the tenant has made no choice, or
-	// one that cannot answer now, the one that it has when the first run begins counts.
+	// Agent is the id of the tenant's agent that answers; empty means the tenant's default. The
+	// conversation is pinned to the agent's current version. Without an active default agent, the
+	// default at the first run is used.
 	Agent string
-	// User is whose conversation it is. Empty means the principal's; only a principal without a user
-	// may name one.
+	// User is the user who owns the conversation. Empty means the principal's user. Only a
+	// principal without a user may name one.
 	User string
 }
 
-// The bounds of what people may call things.
+// These are the bounds of texts that callers choose.
 const (
 	maxUser          = 1024
 	maxTitle         = 200
@@ -56,7 +56,7 @@ const (
 	maxMetadataValue = 1024
 )
 
-// CreateConversation makes a conversation.
+// CreateConversation creates a conversation.
 func (s *Service) CreateConversation(ctx context.Context, p Principal, n NewConversation) (Conversation, error) {
 	return s.create(ctx, p, "create conversation", newID(conversationPrefix), n)
 }
@@ -88,10 +88,9 @@ func (s *Service) create(ctx context.Context, p Principal, op, id string, n NewC
 	return Conversation{Row: row}, nil
 }
 
-// OpenConversation gives the conversation that a name of the caller's choice stands for
-// in the principal's tenant, and makes it as n says where there is none: for those who
-// have ids of their own; also where the one of that name is kept no longer. The same name is
-// another conversation in another tenant.
+// OpenConversation returns the conversation with a name that the caller chose, and creates it as n
+// says if there is none or it has expired. The name counts within the principal's tenant only. It
+// serves callers with ids of their own.
 func (s *Service) OpenConversation(ctx context.Context, p Principal, name string, n NewConversation) (Conversation, error) {
 	const op = "open conversation"
 	c, err := s.ConversationNamed(ctx, p, name)
@@ -99,25 +98,26 @@ func (s *Service) OpenConversation(ctx context.Context, p Principal, name string
 		return c, err
 	}
 	c, err = s.create(ctx, p, op, namedID(p.Tenant, name), n)
-	if errors.Is(err, event.ErrConflict) { // somebody else was faster
+	if errors.Is(err, event.ErrConflict) { // another request was faster
 		return s.ConversationNamed(ctx, p, name)
 	}
 	return c, err
 }
 
-// ConversationNamed is [Service.OpenConversation] that makes none: where there is none it
-// is [event.ErrNotFound].
+// ConversationNamed returns the conversation with a name that the caller chose. It returns
+// [event.ErrNotFound] if there is none.
 func (s *Service) ConversationNamed(ctx context.Context, p Principal, name string) (Conversation, error) {
 	return s.GetConversation(ctx, p, namedID(p.Tenant, name))
 }
 
-// namedID is the id that a name has: as hard to guess as the others, and the same each time.
+// namedID returns the id of a named conversation: as hard to guess as other ids, and always the
+// same.
 func namedID(tenant, name string) string {
 	sum := sha256.Sum256([]byte(tenant + "\x00" + name))
 	return conversationPrefix + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:20]))
 }
 
-// GetConversation gives a conversation as it stands.
+// GetConversation returns a conversation.
 func (s *Service) GetConversation(ctx context.Context, p Principal, id string) (Conversation, error) {
 	row, err := s.row(ctx, p, "conversation", id)
 	if err != nil {
@@ -126,8 +126,8 @@ func (s *Service) GetConversation(ctx context.Context, p Principal, id string) (
 	return s.conversation(ctx, row)
 }
 
-// row finds a conversation that the principal reaches: another tenant's, and where the tenant keeps
-// its users apart another user's, is not found.
+// row returns the row of a conversation that the principal may reach. Another tenant's conversation
+// is not found. If the tenant isolates its users, another user's conversation is not found.
 func (s *Service) row(ctx context.Context, p Principal, op, id string) (Row, error) {
 	if err := p.check(op); err != nil {
 		return Row{}, err
@@ -157,33 +157,36 @@ func (s *Service) conversation(ctx context.Context, row Row) (Conversation, erro
 	return c, nil
 }
 
-// Page is a part of a list.
+// Page selects a part of a list.
 type Page struct {
-	// Cursor is what the page before gave as Next; empty begins. It is good for the same tenant and
-	// the same filters alone.
+	// Cursor is the next cursor of the previous page; empty means the first page. It is valid only
+	// for the same tenant and filters.
 	Cursor string
-	// Limit is at most [MostPage]; 0 means [DefaultPage].
+	// Limit is at most [MostPage]. 0 means [DefaultPage].
 	Limit    int
 	Archived bool
-	// User lists only that user's conversations, or those of no user if it points to ""; nil lists
-	// all that the principal reaches.
+	// User lists only that user's conversations, or those without a user if it points to "". nil
+	// lists all that the principal may reach.
 	User *string
-	// Agent lists only the conversations that keep to that agent; "" lists all.
+	// Agent lists only the conversations that are pinned to that agent. "" lists all.
 	Agent string
-	// Status lists only the conversations whose oldest open run, or else newest run, has the status: open, queued,
-	// running, waiting, completed, failed or cancelled. "" lists all. The list then follows the runs, the one that
-	// was admitted last first, and a page may have fewer conversations than the limit while there are more.
+	// Status lists only the conversations whose oldest open run, or else newest run, has the
+	// status: open, queued, running, waiting, completed, failed or cancelled. "" lists all.
+	//
+	// With a status the conversation whose run was admitted last comes first, and a page may be
+	// shorter than the limit although more follow.
 	Status string
 }
 
-// The sizes of pages.
+// These are the sizes of pages.
 const (
 	DefaultPage = 20
 	MostPage    = 100
 )
 
-// ListConversations lists the conversations that the principal reaches, newest first unless the page has a status. next is the
-// cursor of the page after this one; empty means that there is none.
+// ListConversations lists the conversations that the principal may reach. The newest comes first
+// unless the page has a status. next is the cursor of the next page; empty means that there is
+// none.
 func (s *Service) ListConversations(ctx context.Context, p Principal, page Page) (list []Row, next string, err error) {
 	const op = "list conversations"
 	if err := p.check(op); err != nil {
@@ -207,12 +210,12 @@ func (s *Service) ListConversations(ctx context.Context, p Principal, page Page)
 	q := Query{Archived: page.Archived, User: page.User, Agent: page.Agent, Limit: page.Limit + 1}
 	if user != "" {
 		if page.User != nil && *page.User != user {
-			return nil, "", nil // nothing of another user is there for this one
+			return nil, "", nil // this principal reaches no other user's conversations
 		}
 		q.User = &user
 	}
 	if page.Status != "" {
-		return s.listStanding(ctx, op, p, page, q)
+		return s.listByStatus(ctx, op, p, page, q)
 	}
 	name := page.name(op, p, q.User)
 	if page.Cursor != "" {
@@ -247,19 +250,19 @@ func (page *Page) name(op string, p Principal, user *string) string {
 	return name
 }
 
-// Changes are what may be changed of a conversation; nil leaves a field as it is. A
-// metadata value of "" removes the key.
+// Changes are changes to a conversation. A nil field changes nothing. An empty metadata value
+// removes the key.
 type Changes struct {
 	Title    *string
 	Archived *bool
 	Metadata map[string]string
-	// User hands the conversation to that user. Only a principal without a user may.
+	// User transfers the conversation to that user. Only a principal without a user may set it.
 	User *string
-	// Reset has the next run begin a new session, as [Service.ResetConversation] does.
+	// Reset makes the next run begin a new session, as [Service.ResetConversation] does.
 	Reset bool
 }
 
-// UpdateConversation renames, archives, labels or resets a conversation.
+// UpdateConversation renames, archives, labels, transfers or resets a conversation.
 func (s *Service) UpdateConversation(ctx context.Context, p Principal, id string, c Changes) (Conversation, error) {
 	const op = "update conversation"
 	found, err := s.row(ctx, p, op, id)
@@ -322,15 +325,15 @@ func (s *Service) UpdateConversation(ctx context.Context, p Principal, id string
 		return Conversation{}, err
 	}
 	s.changes.Add(1)
-	s.warm.retitled(id)
+	s.folds.retitled(id)
 	return s.conversation(ctx, row)
 }
 
-// DeleteConversation removes a conversation with everything that was said in it.
-// While a run of it is open it is [event.ErrLocked].
+// DeleteConversation removes a conversation with everything in it. It returns [event.ErrLocked]
+// while a run is open.
 func (s *Service) DeleteConversation(ctx context.Context, p Principal, id string) error {
 	return s.remove(ctx, p, id, func(ctx context.Context, tenant, id string, made time.Time) error {
-		// Before the row: a deletion that cannot be written into the audit can be repeated.
+		// First the audit: if it cannot be written, the deletion can be repeated.
 		if err := s.record(ctx, p, "conversation.delete", "conversation/"+id); err != nil {
 			return err
 		}
@@ -338,7 +341,7 @@ func (s *Service) DeleteConversation(ctx context.Context, p Principal, id string
 	})
 }
 
-// record adds an entry to the audit of the principal's tenant, if the directory knows it.
+// record adds an entry to the audit of the principal's tenant, if the directory knows the tenant.
 func (s *Service) record(ctx context.Context, p Principal, action, object string) error {
 	people := s.options.Directory
 	if people == nil {
@@ -351,24 +354,24 @@ func (s *Service) record(ctx context.Context, p Principal, action, object string
 	return people.Record(ctx, by, p.Tenant, action, object, nil)
 }
 
-// remove removes a conversation with its log and files; its row, the last, by the function.
+// remove removes a conversation with its log and files. row removes its row, as the last step.
 func (s *Service) remove(
 	ctx context.Context, p Principal, id string, row func(ctx context.Context, tenant, id string, made time.Time) error,
 ) error {
 	const op = "delete conversation"
-	defer s.doors.enter(id)()
-	// A name may stand for another conversation before this is through: all that goes is of this one.
+	defer s.locks.lock(id)()
+	// The id may be reused before this is done: remove only this conversation's data.
 	made, err := s.row(ctx, p, op, id)
 	if err != nil {
 		return err
 	}
-	// The log goes first: a crash between the two leaves a name without a log, which
-	// can be deleted again, not a log that nobody can name. A run that another process lets in at the
-	// same time comes before that, and then the conversation stays, or it comes too late.
+	// Remove the log first. After a crash there is then a row without a log, which can be deleted
+	// again, and not a log without a row. If another process admits a run at the same time, either
+	// it wins and the conversation stays, or it is refused.
 	if err := s.options.Journal.Bury(ctx, p.Tenant, id, made.life()); err != nil && !errors.Is(err, event.ErrNotFound) {
 		return err
 	}
-	s.warm.forget(id)
+	s.folds.forget(id)
 	if s.options.Forget != nil {
 		if err := s.options.Forget(ctx, made.Key()); err != nil {
 			return err
@@ -384,16 +387,16 @@ func (s *Service) remove(
 	return nil
 }
 
-// leave has all who watch a conversation look at its log, and so find that it has gone: an
-// event that no log will ever have is missing from theirs.
+// leave makes all followers of a conversation read its log and so find out that it is gone. It
+// publishes an event that their log never has.
 func (s *Service) leave(key live.Key) {
 	publisher := s.bus.Publisher(key)
 	defer publisher.Close()
 	publisher.Publish(event.Event{Header: event.Header{Seq: math.MaxInt64}, Body: &event.RunEnded{}})
 }
 
-// ForkConversation makes a new conversation that knows what the model saw of this one
-// after the event at; 0 means its end. Open calls are closed in it.
+// ForkConversation creates a conversation whose history is what the model saw here up to the event
+// at. 0 means all of it. Open calls are closed in the copy.
 func (s *Service) ForkConversation(ctx context.Context, p Principal, id string, at int64) (Conversation, error) {
 	const op = "fork conversation"
 	row, err := s.row(ctx, p, op, id)
@@ -409,7 +412,7 @@ func (s *Service) ForkConversation(ctx context.Context, p Principal, id string, 
 		return Conversation{}, invalid(op, "the conversation has no such event", "choose the seq of one of its events")
 	}
 	if past.last == 0 {
-		history = row.History // nothing was said in it yet
+		history = row.History // it has no log yet
 	}
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	fork := Row{
@@ -423,19 +426,21 @@ func (s *Service) ForkConversation(ctx context.Context, p Principal, id string, 
 	return Conversation{Row: fork}, nil
 }
 
-// past is a journal that ends with an event. What is redacted after it is so in it.
+// past is a journal that ends at an event. Later redactions still apply.
 type past struct {
 	journal.Store
 	view *view
 
-	// at is where it ends, 0 for no end; last is what was read.
-	at, last int64
+	// at is the Seq of its last event; 0 means no end.
+	at int64
+	// last is the Seq of the last event that was read.
+	last int64
 }
 
 // Read implements [journal.Store].
 func (p *past) Read(ctx context.Context, _ string, after int64, limit int) ([]*event.Event, error) {
 	events, err := p.view.read(ctx, after, limit)
-	for err == nil && p.view.more && len(events) < limit { // a page that ended because its events are large
+	for err == nil && p.view.more && len(events) < limit { // the page ended early because its events are large
 		var more []*event.Event
 		more, err = p.view.read(ctx, events[len(events)-1].Seq, limit-len(events))
 		events = append(slices.Clip(events), more...)
@@ -456,15 +461,15 @@ func (p *past) Tail(ctx context.Context, conversation string) (journal.Tail, err
 	return journal.Tail{First: 1, Last: int64(len(events)), Events: events}, err
 }
 
-// Events reads the log after seq, with what stands in place of what was redacted. What is
-// internal is the caller's to hide. It returns at most limit events; fewer if these are large, and none at the end. A limit of 0
-// is all.
+// Events returns events of the log after a Seq, with redacted events replaced. It does not hide
+// internal events: the caller must. It returns at most limit events, or fewer if they are large,
+// and none at the end. A limit of 0 means all.
 func (s *Service) Events(ctx context.Context, p Principal, id string, after int64, limit int) ([]*event.Event, error) {
 	events, _, err := s.EventPage(ctx, p, id, after, limit)
 	return events, err
 }
 
-// EventPage is [Service.Events], and says whether there are more events behind the page.
+// EventPage is [Service.Events] and also reports whether more events follow the page.
 func (s *Service) EventPage(ctx context.Context, p Principal, id string, after int64, limit int) (events []*event.Event, more bool, err error) {
 	if _, err := s.row(ctx, p, "events", id); err != nil {
 		return nil, false, err
@@ -474,7 +479,7 @@ func (s *Service) EventPage(ctx context.Context, p Principal, id string, after i
 	return events, v.more, err
 }
 
-// Export gives the whole log, with what stands in place of what was redacted.
+// Export returns the whole log, with redacted events replaced.
 func (s *Service) Export(ctx context.Context, p Principal, id string) (iter.Seq2[*event.Event, error], error) {
 	if _, err := s.row(ctx, p, "export", id); err != nil {
 		return nil, err
@@ -484,14 +489,14 @@ func (s *Service) Export(ctx context.Context, p Principal, id string) (iter.Seq2
 
 func checkTitle(op, title string) error {
 	if !utf8.ValidString(title) || utf8.RuneCountInString(title) > maxTitle {
-		return invalid(op, "the title is too long, or no text", "send at most 200 characters of UTF-8")
+		return invalid(op, "the title is too long or not UTF-8", "send at most 200 characters of UTF-8")
 	}
 	return nil
 }
 
 func checkUser(op, user string) error {
 	if user == "" || len(user) > maxUser || !utf8.ValidString(user) || strings.ContainsRune(user, 0) {
-		return invalid(op, "the user is too long, or no text", "send 1 to 1024 bytes of UTF-8")
+		return invalid(op, "the user is empty, too long or not UTF-8", "send 1 to 1024 bytes of UTF-8")
 	}
 	return nil
 }
@@ -503,9 +508,9 @@ func checkMetadata(op string, m map[string]string) error {
 	for k, v := range m {
 		switch {
 		case k == "" || len(k) > maxMetadataKey || !utf8.ValidString(k) || len(v) > maxMetadataValue || !utf8.ValidString(v):
-			return invalid(op, "a metadata entry is too long, or no text", "send keys of 1 to 64 and values of at most 1024 bytes of UTF-8")
+			return invalid(op, "a metadata entry is too long or not UTF-8", "send keys of 1 to 64 and values of at most 1024 bytes of UTF-8")
 		case isReserved(k):
-			return invalid(op, "metadata keys that begin with \"braid.\" are reserved", "call it something else")
+			return invalid(op, "metadata keys that begin with \"braid.\" are reserved", "choose another key")
 		}
 	}
 	return nil

@@ -8,32 +8,33 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Counts are what a service has counted since it began, for metrics.
+// Counts are a service's counters since it started, for metrics.
 type Counts struct {
-	// LeasesLost counts the drives of runs that ended because another process had taken the run over.
+	// LeasesLost counts the drives that ended because another process took over the run.
 	LeasesLost int64
-	// LockWaits counts the requests that waited for their conversation's open run, and LockWaited adds up how long.
-	LockWaits  int64
+	// LockWaits counts the requests that waited for their conversation's open run.
+	LockWaits int64
+	// LockWaited is the sum of the times that they waited.
 	LockWaited time.Duration
 }
 
 type counts struct{ leasesLost, lockWaits, lockWaited atomic.Int64 }
 
-// Counts gives what was counted so far.
+// Counts returns the counters.
 func (s *Service) Counts() Counts {
 	return Counts{
 		LeasesLost: s.counts.leasesLost.Load(), LockWaits: s.counts.lockWaits.Load(), LockWaited: time.Duration(s.counts.lockWaited.Load()),
 	}
 }
 
-// drove takes note of how a drive ended.
+// drove counts the end of a drive.
 func (c *counts) drove(err error) {
 	if errors.Is(err, event.ErrLeaseLost) {
 		c.leasesLost.Add(1)
 	}
 }
 
-// waited takes note of a request that has waited for its conversation.
+// waited counts a request that waited for its conversation.
 func (c *counts) waited(since time.Time) {
 	c.lockWaits.Add(1)
 	c.lockWaited.Add(int64(time.Since(since)))

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/raced"
+	"github.com/braidrun/braid/internal/race"
 	"github.com/braidrun/braid/journal/postgres/postgrestest"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/database/databasetest"
@@ -22,7 +22,7 @@ func TestRowsOfACrowd(t *testing.T) {
 	t.Parallel()
 	o := databases.Postgres(t)
 	many := 100_000
-	if raced.On || testing.Short() {
+	if race.On || testing.Short() {
 		many = 5_000
 	}
 	look := databases.Login(t, postgrestest.Superuser, o)

@@ -11,27 +11,28 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// EraseTenant removes everything that there is of a tenant: its runs are cancelled, then its
-// conversations go with their logs and files, then what was used, and then its agents, models,
-// keys and audit, and itself. Only the operator may, and only while the tenant is not active:
-// nothing comes in meanwhile. Where it breaks off it can be repeated, and goes on. What is left is
-// an entry in the operator's own audit.
+// EraseTenant removes a tenant with everything that belongs to it. It cancels the open runs,
+// removes the conversations with their logs and files, then the usage, then agents, models, keys
+// and audit, and last the tenant. What remains is one entry in the operator's own audit.
+//
+// Only the operator may call it, and only while the tenant is inactive. After an error it can be
+// repeated.
 func (s *Service) EraseTenant(ctx context.Context, by directory.By, tenant string) (directory.Erased, error) {
 	const op = "erase tenant"
 	people := s.options.Directory
 	if people == nil {
 		return directory.Erased{}, &event.Error{
-			Op: op, Kind: event.ErrUnsupported, Message: "this service keeps no tenants", Hint: "give it a directory",
+			Op: op, Kind: event.ErrUnsupported, Message: "this service has no tenants", Hint: "give it a directory",
 		}
 	}
 	t, err := people.GetTenant(ctx, tenant)
 	if err != nil || t.Status != directory.Inactive || !by.Operator {
-		if err == nil { // it says why not
+		if err == nil { // it returns the reason for the refusal
 			return people.EraseTenant(ctx, by, tenant)
 		}
 		return directory.Erased{}, err
 	}
-	// Other processes may still remember the tenant as active: what they begin for it would outlive it.
+	// Other processes may still have the tenant cached as active, and what they begin would outlive it.
 	if err := people.Settle(ctx); err != nil {
 		return directory.Erased{}, err
 	}
@@ -71,19 +72,19 @@ func (s *Service) EraseTenant(ctx context.Context, by directory.By, tenant strin
 	if err := s.ScrubSoon(context.WithoutCancel(ctx)); err != nil { // the next call of ScrubSoon tries again
 		s.log.Warn("files may still hold what was erased", "tenant", tenant, "error", err)
 	}
-	// Pools let go of what they keep in the second collection. Pages without anything else in them go back to the system.
+	// A sync.Pool frees its items in the second collection. FreeOSMemory returns empty pages to the system.
 	runtime.GC()
 	debug.FreeOSMemory()
 	return erased, nil
 }
 
-// How long an erasure waits for the runs that it has cancelled, and how often it looks.
+// eraseWait bounds how long an erasure waits for the runs that it cancelled. eraseLook is how often it checks.
 const (
 	eraseWait = 15 * time.Second
 	eraseLook = 50 * time.Millisecond
 )
 
-// eraseConversation cancels what is open in a conversation, and removes it.
+// eraseConversation cancels the open runs of a conversation and removes it.
 func (s *Service) eraseConversation(ctx context.Context, p Principal, id string) error {
 	open, err := s.queue(ctx, id)
 	if err != nil {
@@ -91,12 +92,12 @@ func (s *Service) eraseConversation(ctx context.Context, p Principal, id string)
 	}
 	for i := range open {
 		err := s.CancelRun(ctx, p, id, open[i].ID)
-		if err != nil && !errors.Is(err, event.ErrConflict) && !errors.Is(err, event.ErrNotFound) { // these say that it has ended
+		if err != nil && !errors.Is(err, event.ErrConflict) && !errors.Is(err, event.ErrNotFound) { // the run has ended
 			return err
 		}
 	}
 	for until := time.Now().Add(eraseWait); ; {
-		err := s.remove(ctx, p, id, s.options.Rows.Delete) // without an entry: the audit goes, too
+		err := s.remove(ctx, p, id, s.options.Rows.Delete) // without an audit entry: the audit is erased too
 		switch {
 		case err == nil || errors.Is(err, event.ErrNotFound):
 			return nil

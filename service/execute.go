@@ -10,31 +10,31 @@ import (
 	"github.com/braidrun/braid/live"
 )
 
-// This file is a run from its request to its end, in ten steps. [Service.StartRun] makes the first
-// three: after them the run is in the journal, and whoever asked for it may go. The engine has
-// drive make the others, in this process or in another one, now or after a crash; and again from
-// the fourth where a run has waited for a person.
+// This file takes a run from its request to its end, in ten steps. [Service.StartRun] makes the
+// first three: after them the run is in the journal, and the request may end. The engine calls
+// drive for the others, in this process or another one, now or after a crash. A run that waited for
+// an answer is driven again from step 4.
 
-// Started says what became of a request for a run.
+// Started is the result of a request for a run.
 type Started struct {
 	// Run is the run that answers.
 	Run journal.Run
-	// Joined says that the input was left for a run that was open.
+	// Joined reports that the input was added to an open run.
 	Joined bool
-	// After is the Seq of an event before which the run had none: who follows from
-	// there misses nothing of it.
+	// After is the Seq of an event before the run's first one. A follower that starts there misses
+	// no event of the run.
 	After int64
-	// Follower follows from After, and has since before the run was accepted. The
-	// caller closes it. It is nil where none was asked for, and where the run that
-	// answers was there before: then it is to be followed like any other.
+	// Follower follows from After since before the run was accepted. The caller must close it. It
+	// is nil if none was requested, or if the run existed before the request: then call
+	// [Service.Follow].
 	Follower *live.Follower
-	// Titled says that the conversation had a title.
+	// Titled reports whether the conversation had a title.
 	Titled bool
 }
 
-// StartRun accepts a run: once it has, the run is in the journal and will be driven,
-// whatever dies. With the policy reject it waits a little for an open run to end;
-// then the answer is [event.ErrLocked] with RetryAfter. Whoever is refused leaves nothing behind.
+// StartRun accepts a run. Once it returns, the run is in the journal and will be driven, even if
+// this process dies. With the policy reject it waits up to LockWait for an open run to end, and
+// then returns [event.ErrLocked] with RetryAfter. A refused request leaves nothing behind.
 func (s *Service) StartRun(ctx context.Context, p Principal, conversation string, r RunRequest) (Started, error) {
 	const op = "start run"
 	changes := s.changes.Load()
@@ -42,7 +42,7 @@ func (s *Service) StartRun(ctx context.Context, p Principal, conversation string
 		return Started{}, err
 	}
 
-	// 1. The request is checked, before anything is looked up.
+	// 1. Check the request by itself.
 	if err := p.check(op); err != nil {
 		return Started{}, err
 	}
@@ -54,7 +54,7 @@ func (s *Service) StartRun(ctx context.Context, p Principal, conversation string
 		return Started{}, err
 	}
 
-	// 2. The conversation, its tenant, its agent and its model are there, and active.
+	// 2. Check that the conversation, its tenant, its agent and its model exist and are active.
 	row, err := s.row(ctx, p, op, conversation)
 	if err != nil {
 		return Started{}, err
@@ -62,7 +62,7 @@ func (s *Service) StartRun(ctx context.Context, p Principal, conversation string
 	if err := row.takesRuns(op); err != nil {
 		return Started{}, err
 	}
-	run.User = cmp.Or(run.User, row.User) // a program without a user acts for the conversation's
+	run.User = cmp.Or(run.User, row.User) // a principal without a user acts for the conversation's user
 	if r.Continues != "" {
 		if repeated, err := s.retried(ctx, &row, &run, r.Continues); err != nil || repeated.Run.ID != "" {
 			return repeated, err
@@ -77,15 +77,16 @@ func (s *Service) StartRun(ctx context.Context, p Principal, conversation string
 	run.Agent = ready.agent.Name()
 	pinnedIn(run.Metadata, &x.Agent)
 
-	// 3. The conversation's lock: one run at a time. A run that is accepted has its turn.
-	started, err := s.enter(ctx, &entry{row: row, changes: changes, run: run}, &r, ready)
+	// 3. Admit the run to the conversation, which has one active run at a time.
+	started, err := s.followAndAccept(ctx, &admission{row: row, changes: changes, run: run}, &r, ready)
 	if err != nil && first {
 		s.unpin(ctx, x, &row)
 	}
 	return started, err
 }
 
-// ready sees that there is an agent for a run, and has the conversation keep to it. first says that it did not before.
+// ready makes the agent of a run and pins the conversation to it. first reports that the
+// conversation was not pinned before.
 func (s *Service) ready(ctx context.Context, x *ExecutionContext, row *Row) (ready *prepared, first bool, err error) {
 	for {
 		now, err := s.moment(ctx, row.ID)
@@ -110,7 +111,7 @@ func (s *Service) ready(ctx context.Context, x *ExecutionContext, row *Row) (rea
 	}
 }
 
-// drive is the engine's way to a run.
+// drive is the engine's entry point for driving a run.
 func (s *Service) drive(ctx context.Context, w engine.Work) (engine.Outcome, error) {
 	out, err := s.driven(ctx, w)
 	if err != nil { // the run may have ended although its driver does not know it
@@ -121,22 +122,23 @@ func (s *Service) drive(ctx context.Context, w engine.Work) (engine.Outcome, err
 
 func (s *Service) driven(ctx context.Context, w engine.Work) (engine.Outcome, error) {
 	row := w.Run
-	if row.Metadata[keyBody] == "" { // all that somebody who woke it knew of it
+	if row.Metadata[keyBody] == "" { // the engine was woken with the run's ids alone
 		var err error
 		if row, err = s.head(ctx, w.Run.Conversation, w.Run.ID); err != nil {
 			return engine.Outcome{}, err
 		}
 	}
 
-	// 4. The context: whose run it is, its turn, its session, its tokens.
+	// 4. Make the context: principal, turn, session and tokens.
 	x := s.contextOf(&row)
 	if len(x.Tokens) == 0 && row.Metadata[keyTokens] != "" {
 		s.log.Warn("a run goes on without its tokens, which were in the memory of the process that accepted it", "tenant", row.Tenant,
 			"conversation", row.Conversation, "run", row.ID)
 	}
 
-	// 5. The options, and the agent that is made with them: those that the run was accepted with, or others where
-	// that was earlier or elsewhere. What was active then may not be any more.
+	// 5. Make the options and the agent. If nothing has changed since the run was accepted, use the
+	// agent that was made then. Otherwise check the tenant and the agent again: they may be
+	// inactive now.
 	agent := s.preparedFor(ctx, x)
 	if agent == nil {
 		var err error
@@ -145,8 +147,8 @@ func (s *Service) driven(ctx context.Context, w engine.Work) (engine.Outcome, er
 		}
 	}
 
-	// 6. The agent runs: each step is committed, and 7. each event goes to the watchers once it
-	// is, and 8. each tool is tracked in the commit of its step.
+	// 6. Drive the agent. Each step is committed; 7. each event is published once it is committed;
+	// 8. each tool call is tracked in the commit of its step.
 	bytes, known, err := s.weigh(ctx, &row)
 	if err != nil {
 		return engine.Outcome{}, err
@@ -157,9 +159,9 @@ func (s *Service) driven(ctx context.Context, w engine.Work) (engine.Outcome, er
 	}
 	defer give()
 	if known {
-		bytes = 0 // it is counted already
+		bytes = 0 // it is already counted
 	}
-	h, done := s.warm.take(s.options.Journal, row.Conversation, row.Metadata[keyLife], bytes)
+	h, done := s.folds.take(s.options.Journal, row.Conversation, row.Metadata[keyLife], bytes)
 	defer done()
 	h.agent.Store(agent)
 	h.owner.Store(&owner{tenant: row.Tenant, life: x.Tenant.Life})
@@ -183,17 +185,17 @@ func (s *Service) driven(ctx context.Context, w engine.Work) (engine.Outcome, er
 		return engine.Outcome{}, err
 	}
 
-	if messages.compacted { // the fold holds less than its events did
+	if messages.compacted { // the fold now holds less than its events did
 		s.reweigh(ctx, h, row.Conversation)
 	}
 
-	// 9. The result: all that is of the run itself was committed with its last event. The title
-	// comes after that, and nobody waits for it.
+	// 9. The run's result was committed with its last event. The title is made after that, and
+	// nothing waits for it.
 	if r.Status.Ended() {
 		s.tokens.drop(row.ID)
 		messages.end(ctx, r.Status, agent)
 	}
 
-	// 10. The lock: the commit that ended the run, or has it wait, has given it back.
+	// 10. The commit that ended the run, or made it wait, has released the lock.
 	return engine.Outcome{Status: r.Status, WakeAt: r.WakeAt}, nil
 }

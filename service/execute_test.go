@@ -157,8 +157,8 @@ func TestRefusedBeforeAnythingBegins(t *testing.T) { //nolint:paralleltest // it
 			t.Errorf("%d runs are left (%v)", at.Turns, err)
 		}
 	}
-	if n, doors := h.HeldTokens(), h.OpenDoors(); n+doors != 0 {
-		t.Errorf("%d tokens and %d doors are left", n, doors)
+	if n, locks := h.HeldTokens(), h.HeldLocks(); n+locks != 0 {
+		t.Errorf("%d tokens and %d locks are left", n, locks)
 	}
 	started, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "hello"})
 	if err != nil || started.Run.Turn != 1 {
@@ -232,7 +232,7 @@ func TestSwitchedOffMeanwhile(t *testing.T) {
 	}
 }
 
-// The parts of the system prompt stand in their order.
+// The parts of the system prompt are in their order.
 func TestSystemPrompt(t *testing.T) {
 	t.Parallel()
 	files := &service.Workspace{

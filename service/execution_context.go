@@ -14,48 +14,48 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// ExecutionContext is everything that a run needs to know of the world around it: who asked
-// for it, in which conversation and turn, for which tenant, with which agent. It is made when a
-// run is asked for, to check that all of it is there, and again each time that the run is
-// driven: by then a tenant may have been switched off.
+// ExecutionContext is the environment of a run: who asked for it, in which conversation and turn,
+// for which tenant, with which agent. The service makes and verifies it when the run is requested,
+// and again when the run is driven, because a tenant may be deactivated in between.
 type ExecutionContext struct {
 	Principal    Principal
 	Conversation string
-	// ConversationLife tells apart the conversations that have this id one after the other: what is kept of
-	// one outside its log is kept by its id and its life.
+	// ConversationLife distinguishes conversations that reuse this id. Data of a conversation
+	// outside its log is kept by its id and its life.
 	ConversationLife string
-	// Run and Turn are the run's; they are empty and 0 before it is accepted.
-	Run  string
+	// Run is the run's id. It is empty until the run is accepted.
+	Run string
+	// Turn is the run's turn. It is 0 until the run is accepted.
 	Turn int
-	// SessionID is the session that the run has begun in; empty while it has not begun.
+	// SessionID is the run's session. It is empty until the run begins.
 	SessionID string
-	// Executor is the caller's label for logs and usage, never an identity.
+	// Executor is the caller's label for logs and usage. It is never an identity.
 	Executor string
 
-	// Tenant is whose run it is. Of a service without a directory only its ID is set.
+	// Tenant is the run's tenant. Without a directory only its ID is set.
 	Tenant directory.Tenant
-	// Agent is the one that answers, in the version that the conversation keeps to. The
-	// zero Agent is the server's own.
+	// Agent is the agent that answers, in the version that the conversation is pinned to. The zero
+	// Agent is the server's own.
 	Agent directory.Agent
-	// Model is what the request names; empty means the agent's.
+	// Model is the model that the request names. Empty means the agent's.
 	Model string
-	// Skills are those that the request prefers.
+	// Skills are the skills that the request prefers.
 	Skills []string
-	// Limits are what the request and the service allow.
+	// Limits are the limits of the request and the service.
 	Limits       braid.Limits
 	OutputSchema json.RawMessage
-	// Tokens are in memory only: a run that another process goes on with has none. Shown are the names of those that
-	// are no secrets.
+	// Tokens exist only in memory: if another process continues the run, there are none.
 	Tokens map[string]secret.Secret
-	Shown  []string
+	// Shown are the names of the tokens that are not secret.
+	Shown []string
 }
 
-// Key is the conversation's.
+// Key returns the key of the conversation.
 func (x *ExecutionContext) Key() ConversationKey {
 	return ConversationKey{x.Principal.Tenant, x.Conversation, x.ConversationLife}
 }
 
-// contextOf reads of a run's row what stands in it.
+// contextOf returns the context that a run's row describes.
 func (s *Service) contextOf(row *journal.Run) *ExecutionContext {
 	x := &ExecutionContext{
 		Principal: Principal{Tenant: row.Tenant, User: row.User}, Conversation: row.Conversation, Run: row.ID, Turn: row.Turn,
@@ -74,8 +74,8 @@ func (s *Service) contextOf(row *journal.Run) *ExecutionContext {
 	return x
 }
 
-// verify finds the tenant, and the agent that pick chooses, and sees that both are active. Of no
-// agent it leaves the server's own.
+// verify finds the tenant and the agent that pick selects, and checks that both are active. If pick
+// selects none, x.Agent is the server's own.
 func (s *Service) verify(ctx context.Context, x *ExecutionContext, pick func(t *directory.Tenant) (agent string, version int)) error {
 	d := s.options.Directory
 	if d == nil {
@@ -92,7 +92,7 @@ func (s *Service) verify(ctx context.Context, x *ExecutionContext, pick func(t *
 	return err
 }
 
-// pick chooses what the conversation keeps to, or else the tenant's choice.
+// pick returns the agent that the conversation is pinned to, or else the tenant's default.
 func (r *Row) pick(t *directory.Tenant) (agent string, version int) {
 	if r.Agent != "" {
 		return r.Agent, r.AgentVersion
@@ -100,9 +100,10 @@ func (r *Row) pick(t *directory.Tenant) (agent string, version int) {
 	return t.Agent, 0
 }
 
-// choose has a new conversation keep to the agent that is named, or else to its tenant's, in the
-// version that it has now. That is written with the conversation: noted by the first run, it would be one
-// more wait for the disk before anybody hears a word. A tenant's that cannot answer now is left to that run.
+// choose pins a new conversation to the named agent, or else to its tenant's default, in its
+// current version. Pinning it here is written with the conversation; the first run would need one
+// more commit before its first output. If the tenant's default is not usable now, the first run
+// pins one.
 func (s *Service) choose(ctx context.Context, op string, row *Row, named string) error {
 	d := s.options.Directory
 	switch {
@@ -118,7 +119,7 @@ func (s *Service) choose(ctx context.Context, op string, row *Row, named string)
 	if id == "" {
 		t, err := d.Tenant(ctx, row.Tenant)
 		if err != nil || t.Agent == "" {
-			return nil //nolint:nilerr // the first run says so
+			return nil //nolint:nilerr // the first run reports it
 		}
 		id = t.Agent
 	}
@@ -132,9 +133,8 @@ func (s *Service) choose(ctx context.Context, op string, row *Row, named string)
 	return nil
 }
 
-// pin has a conversation that keeps to no agent yet keep to the version of the one that answers its
-// first run. It reports false where another request was faster and has pinned another one: row then says
-// which.
+// pin pins a conversation without an agent to the agent that answers its first run. It returns
+// false if another request has pinned another agent first: row then has that one.
 func (s *Service) pin(ctx context.Context, x *ExecutionContext, row *Row) (bool, error) {
 	if row.Agent != "" || x.Agent.ID == "" {
 		return true, nil
@@ -153,15 +153,15 @@ func (s *Service) pin(ctx context.Context, x *ExecutionContext, row *Row) (bool,
 	return row.Agent == x.Agent.ID && row.AgentVersion == x.Agent.Version, nil
 }
 
-// unpinTime is how long a refused request takes at most to leave nothing behind.
+// unpinTime bounds how long undoing a refused request takes.
 const unpinTime = 5 * time.Second
 
-// unpin takes back what pin did for a conversation's first request where that was refused: the next one has
-// the choice again. Where a run was let in meanwhile it has been made with what was pinned, and that stays.
+// unpin undoes the pin of a conversation's first request after that was refused. If a run was
+// admitted meanwhile it was built with the pinned agent, and the pin stays.
 func (s *Service) unpin(ctx context.Context, x *ExecutionContext, made *Row) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unpinTime)
 	defer cancel()
-	defer s.doors.enter(made.ID)()
+	defer s.locks.lock(made.ID)()
 	none := func() bool {
 		runs, err := s.options.Journal.Runs(ctx, made.ID, 0, 1)
 		return err == nil && len(runs) == 0
@@ -176,15 +176,15 @@ func (s *Service) unpin(ctx context.Context, x *ExecutionContext, made *Row) {
 		return nil
 	})
 	if err != nil {
-		return // it is pinned to what was its choice anyhow
+		return // it is pinned to its own choice
 	}
 	s.changes.Add(1)
-	if !none() { // another process has let one in
+	if !none() { // another process has admitted one
 		_, _ = s.pin(ctx, x, &row)
 	}
 }
 
-// pinnedIn writes and reads the agent of a run in its metadata.
+// pinnedIn writes the agent of a run into its metadata.
 func pinnedIn(metadata map[string]string, a *directory.Agent) {
 	if a.ID != "" {
 		metadata[keyAgent] = a.ID + "@" + strconv.Itoa(a.Version)
@@ -193,6 +193,6 @@ func pinnedIn(metadata map[string]string, a *directory.Agent) {
 
 func pinnedOf(metadata map[string]string) (agent string, version int) {
 	agent, number, _ := strings.Cut(metadata[keyAgent], "@")
-	version, _ = strconv.Atoi(number) // of none it is 0
+	version, _ = strconv.Atoi(number) // 0 if there is none
 	return agent, version
 }

@@ -6,28 +6,28 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// HeldTokens is how many runs there are tokens for.
+// HeldTokens returns the number of runs with tokens.
 func (s *Service) HeldTokens() int {
 	s.tokens.mu.Lock()
 	defer s.tokens.mu.Unlock()
 	return len(s.tokens.runs)
 }
 
-// WarmFolds is how many conversations are kept warm.
-func (s *Service) WarmFolds() int {
-	s.warm.mu.Lock()
-	defer s.warm.mu.Unlock()
-	return len(s.warm.used)
+// CachedFolds returns the number of cached folds.
+func (s *Service) CachedFolds() int {
+	s.folds.mu.Lock()
+	defer s.folds.mu.Unlock()
+	return len(s.folds.used)
 }
 
-// OpenDoors is how many conversations have somebody on the way in.
-func (s *Service) OpenDoors() int {
-	s.doors.mu.Lock()
-	defer s.doors.mu.Unlock()
-	return len(s.doors.used)
+// HeldLocks returns the number of conversations with a request that is being admitted.
+func (s *Service) HeldLocks() int {
+	s.locks.mu.Lock()
+	defer s.locks.mu.Unlock()
+	return len(s.locks.used)
 }
 
-// Unsettle leaves a conversation as an earlier version left one that was reset.
+// Unsettle resets a conversation as a version did that did not note turns.
 func (s *Service) Unsettle(ctx context.Context, p Principal, conversation string) error {
 	_, err := s.options.Rows.Change(ctx, p.Tenant, conversation, func(row *Row) error {
 		row.Since = asked
@@ -37,13 +37,13 @@ func (s *Service) Unsettle(ctx context.Context, p Principal, conversation string
 	return err
 }
 
-// CleanTitle is what becomes of what a model says.
+// CleanTitle is cleanTitle.
 var CleanTitle = cleanTitle
 
-// NewOwnPurse is the purse of a process that shares its database with none.
+// NewOwnPurse returns the purse of a process with a database of its own.
 func NewOwnPurse() *ownPurse { return &ownPurse{ledger: &journal.Memory{}} }
 
-// PreparedAgents is how many agents are kept for runs that were not driven yet.
+// PreparedAgents returns the number of agents that are kept for runs that were not driven yet.
 func (s *Service) PreparedAgents() int {
 	s.prepared.mu.Lock()
 	defer s.prepared.mu.Unlock()

@@ -8,11 +8,11 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// This file decides what a user reaches inside a tenant. [Service.row] is the only way from a
-// request to a conversation, and it asks reaches.
+// This file decides which conversations a user may reach in a tenant. [Service.row] is the only way
+// from a request to a conversation, and it calls reaches.
 
-// reaches gives the user whose conversations alone the principal reaches; "" is all of the tenant.
-// A principal without a user reaches all: it is a program that acts for the whole tenant.
+// reaches returns the user to whose conversations the principal is restricted; "" means all of the
+// tenant. A principal without a user reaches all: it acts for the whole tenant.
 func (s *Service) reaches(ctx context.Context, p Principal) (user string, err error) {
 	if p.User == "" {
 		return "", nil
@@ -24,21 +24,21 @@ func (s *Service) reaches(ctx context.Context, p Principal) (user string, err er
 	return p.User, nil
 }
 
-// settings gives the tenant's settings, active or not. A tenant that no directory knows has the
-// defaults.
+// settings returns the tenant's settings, active or not. It returns the defaults if there is no
+// directory or no such tenant.
 func (s *Service) settings(ctx context.Context, tenant string) (directory.Tenant, error) {
 	if s.options.Directory == nil {
 		return directory.Tenant{ID: tenant}, nil
 	}
 	t, err := s.options.Directory.Tenant(ctx, tenant)
-	if errors.Is(err, event.ErrNotFound) || err != nil && t.ID == tenant { // there is none, or it is not active
+	if errors.Is(err, event.ErrNotFound) || err != nil && t.ID == tenant { // unknown or inactive
 		return directory.Tenant{ID: tenant, Isolation: t.Isolation, Approvals: t.Approvals}, nil
 	}
 	return t, err
 }
 
 // mayAnswer refuses a user who answers for another one, unless the tenant lets any user answer.
-// asked is whose run asks.
+// asked is the user whose run asks.
 func (s *Service) mayAnswer(ctx context.Context, op string, p Principal, asked string) error {
 	if p.User == "" || p.User == asked {
 		return nil
@@ -53,8 +53,8 @@ func (s *Service) mayAnswer(ctx context.Context, op string, p Principal, asked s
 	}
 }
 
-// ownerOf gives the user whose conversation is made: the principal's own, or the one that a
-// principal without a user names.
+// ownerOf returns the owner of a new conversation: the principal's user, or the named one if the
+// principal has no user.
 func ownerOf(op string, p Principal, named string) (string, error) {
 	switch {
 	case named == "" || named == p.User:

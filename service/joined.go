@@ -9,16 +9,16 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// joinedPage is how many events are read at a time to find the place of a message.
+// joinedPage is how many events are read at a time.
 const joinedPage = 512
 
-// joined completes the answer to a message that joined an open run: the run's row, and the place that its
-// stream begins behind. That is the main agent's model call that was under way when the message came, or the
-// run's beginning if none was. A repeated request finds the same place, also after the message has
-// entered the log.
+// joined completes the result of a request whose message joined an open run. It fills in the run's
+// row and After, the place that the stream starts from. That place is before the main agent's model
+// call in progress when the message came, or before the run if there was none. A repeated request
+// finds the same place, even after the message has entered the log.
 func (s *Service) joined(ctx context.Context, started *Started, key string) error {
 	run := &started.Run
-	if run.Status == "" { // a repeated message: all that is known is the run's id
+	if run.Status == "" { // a repeated message: only the run's id is known
 		row, err := s.rowOf(ctx, run.Conversation, run.ID)
 		if err != nil {
 			return err
@@ -42,7 +42,7 @@ func (s *Service) joined(ctx context.Context, started *Started, key string) erro
 		for _, e := range events {
 			at = e.Seq
 			if e.Run != run.ID {
-				if step == "" { // the run has not begun: what is before it is another run's
+				if step == "" { // the run has not begun: earlier events belong to another run
 					after = e.Seq
 				}
 				continue
@@ -66,8 +66,8 @@ func (s *Service) joined(ctx context.Context, started *Started, key string) erro
 	}
 }
 
-// runStart is the Seq of an event before which the run has none: the last one before the run where the
-// journal can find that without reading the whole log, else 0.
+// runStart returns the Seq of the last event before the run, or 0 if the journal cannot find it
+// without reading the whole log.
 func (s *Service) runStart(ctx context.Context, conversation, run string) (int64, error) {
 	tail, err := s.options.Journal.Tail(ctx, conversation)
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *Service) runStart(ctx context.Context, conversation, run string) (int64
 	return 0, nil
 }
 
-// rowOf finds a run's row, open or ended.
+// rowOf returns a run's row, open or ended.
 func (s *Service) rowOf(ctx context.Context, conversation, run string) (journal.Run, error) {
 	is := func(r journal.Run) bool { return r.ID == run }
 	open, err := s.queue(ctx, conversation)

@@ -8,19 +8,20 @@ import (
 	"github.com/braidrun/braid/live"
 )
 
-// A conversation's id can be used again: a caller of AgentCore names its sessions, and an erased tenant's
-// id may be given to another customer. Whatever is kept of a conversation outside its log and its row is
-// therefore kept by the id and the life.
+// A conversation's id can be reused: AgentCore's callers choose session ids, and an erased tenant's
+// id may be given to a new tenant. Data of a conversation outside its log and row is therefore kept
+// by id and life.
 
-// ConversationKey names one conversation for good. Life distinguishes conversations that reuse one ID.
+// ConversationKey identifies one conversation for good. Life distinguishes conversations that reuse
+// one ID.
 type ConversationKey struct{ Tenant, ID, Life string }
 
-// topic is what the conversation's events are published under.
+// topic returns the key under which the conversation's events are published.
 func (k ConversationKey) topic() live.Key {
 	return live.Key{Tenant: k.Tenant, Conversation: k.ID, Life: k.Life}
 }
 
-// Key is the conversation's.
+// Key returns the key of the conversation.
 func (r *Row) Key() ConversationKey { return ConversationKey{r.Tenant, r.ID, r.life()} }
 
 type conversationKey struct{}
@@ -29,13 +30,14 @@ func withConversation(ctx context.Context, key ConversationKey) context.Context 
 	return context.WithValue(ctx, conversationKey{}, key)
 }
 
-// ConversationOf returns the conversation whose run a tool works for. ok is false outside a service's run.
+// ConversationOf returns the conversation of the run that a tool works for. ok is false outside a
+// run of a service.
 func ConversationOf(ctx context.Context) (key ConversationKey, ok bool) {
 	key, ok = ctx.Value(conversationKey{}).(ConversationKey)
 	return key, ok
 }
 
-// Lives reports whether the conversation is there, in that life of it.
+// Lives reports whether the conversation still exists, with that life.
 func (s *Service) Lives(ctx context.Context, key ConversationKey) (bool, error) {
 	row, err := s.options.Rows.Get(ctx, key.Tenant, key.ID)
 	switch {
@@ -47,8 +49,8 @@ func (s *Service) Lives(ctx context.Context, key ConversationKey) (bool, error) 
 	return row.life() == key.Life, nil
 }
 
-// change changes the row of a conversation that was read before. Another conversation that has its id by now
-// stays as it is: the answer is [event.ErrNotFound].
+// change changes the row of a conversation that was read before. It returns [event.ErrNotFound] if
+// another conversation has the id now.
 func (s *Service) change(ctx context.Context, key ConversationKey, change func(row *Row) error) (Row, error) {
 	return s.options.Rows.Change(ctx, key.Tenant, key.ID, func(row *Row) error {
 		if row.life() != key.Life {
@@ -58,18 +60,18 @@ func (s *Service) change(ctx context.Context, key ConversationKey, change func(r
 	})
 }
 
-// owner is whose a warm conversation is.
+// owner is the tenant of a cached fold.
 type owner struct{ tenant, life string }
 
-// keptFold names a warm conversation that no run uses.
+// keptFold names a cached fold that no run uses.
 type keptFold struct {
 	owner
 
 	id, conversationLife string
 }
 
-// resting lists the warm conversations that no run uses.
-func (w *warm) resting() (list []keptFold) {
+// resting lists the cached folds that no run uses.
+func (w *foldCache) resting() (list []keptFold) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for id, h := range w.used {
@@ -80,14 +82,14 @@ func (w *warm) resting() (list []keptFold) {
 	return list
 }
 
-// ForgetErased drops the warm conversations of tenants that are there no longer, or that another tenant
-// of the same id has replaced. Another process may have erased them.
+// ForgetErased drops the cached folds of tenants that no longer exist or whose id another tenant
+// has now. Another process may have erased them.
 func (s *Service) ForgetErased(ctx context.Context) error {
 	people, there := s.options.Directory, map[owner]bool{}
 	if people == nil {
 		return nil
 	}
-	for _, kept := range s.warm.resting() {
+	for _, kept := range s.folds.resting() {
 		if _, known := there[kept.owner]; !known {
 			t, err := people.GetTenant(ctx, kept.tenant)
 			if err != nil && !errors.Is(err, event.ErrNotFound) {
@@ -96,21 +98,21 @@ func (s *Service) ForgetErased(ctx context.Context) error {
 			there[kept.owner] = err == nil && t.Life == kept.life
 		}
 		if !there[kept.owner] {
-			s.warm.forget(kept.id)
+			s.folds.forget(kept.id)
 		}
 	}
 	return nil
 }
 
-// ForgetDeleted drops the warm conversations that are there no longer, or that another conversation of the
-// same id has replaced. Another process may have deleted them.
+// ForgetDeleted drops the cached folds of conversations that no longer exist or whose id another
+// conversation has now. Another process may have deleted them.
 func (s *Service) ForgetDeleted(ctx context.Context) error {
-	for _, kept := range s.warm.resting() {
+	for _, kept := range s.folds.resting() {
 		switch there, err := s.Lives(ctx, ConversationKey{kept.tenant, kept.id, kept.conversationLife}); {
 		case err != nil:
 			return err
 		case !there:
-			s.warm.forget(kept.id)
+			s.folds.forget(kept.id)
 		}
 	}
 	return nil

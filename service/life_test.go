@@ -106,7 +106,8 @@ func TestAFollowerReadsOneConversation(t *testing.T) {
 	}
 }
 
-// What a process keeps warm of conversations that another one has deleted, or has erased with their tenant, goes.
+// A process drops the cached folds of conversations that another process has deleted, also with
+// their tenant.
 func TestWarmConversationsGo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -128,8 +129,8 @@ func TestWarmConversationsGo(t *testing.T) {
 			if err := errors.Join(h.ForgetErased(t.Context()), h.ForgetDeleted(t.Context())); err != nil {
 				t.Fatal(err)
 			}
-			if n := h.WarmFolds(); n != want {
-				t.Errorf("%s: %d are warm, want %d", why, n, want)
+			if n := h.CachedFolds(); n != want {
+				t.Errorf("%s: %d folds are cached, want %d", why, n, want)
 			}
 		}
 		conv := say()

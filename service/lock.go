@@ -11,11 +11,10 @@ import (
 	"github.com/braidrun/braid/live"
 )
 
-// codeKeyReused is the Code of the error for a key that came with another request.
+// codeKeyReused is the Code of the error for an idempotency key that was used with another request.
 const codeKeyReused = "IDEMPOTENCY_MISMATCH"
 
-// KeyReused reports whether err says that an idempotency key was used for another
-// request before.
+// KeyReused reports whether err says that an idempotency key was used for another request before.
 func KeyReused(err error) bool {
 	e, ok := errors.AsType[*event.Error](err)
 	return ok && e.Code == codeKeyReused
@@ -23,13 +22,14 @@ func KeyReused(err error) bool {
 
 func keyReused(op string) error {
 	return &event.Error{
-		Op: op, Kind: event.ErrConflict, Code: codeKeyReused, Message: "the idempotency key came with another request before",
+		Op: op, Kind: event.ErrConflict, Code: codeKeyReused, Message: "the idempotency key was used with another request",
 		Hint: "use a new key for a new request",
 	}
 }
 
-// enter brings a run into its conversation, with a follower where one was asked for.
-func (s *Service) enter(ctx context.Context, in *entry, r *RunRequest, ready *prepared) (Started, error) {
+// followAndAccept checks the tenant's quotas and accepts the run. It opens the follower first if
+// the request wants one.
+func (s *Service) followAndAccept(ctx context.Context, in *admission, r *RunRequest, ready *prepared) (Started, error) {
 	var err error
 	if in.after, err = s.before(ctx, in.row.ID); err != nil {
 		return Started{}, err
@@ -45,7 +45,7 @@ func (s *Service) enter(ctx context.Context, in *entry, r *RunRequest, ready *pr
 	}
 	var follower *live.Follower
 	if r.Watch {
-		// Before the run is there, so that nothing of it must be read back.
+		// Before the run exists, so that no event of it must be read back.
 		if follower, err = s.follow(ctx, in.row.Key(), live.FollowOptions{After: in.after, Current: true}); err != nil {
 			return Started{}, err
 		}
@@ -70,9 +70,9 @@ func (s *Service) enter(ctx context.Context, in *entry, r *RunRequest, ready *pr
 	return started, err
 }
 
-// accept has a run admitted that is ready to be.
+// accept admits a run that was checked.
 func (s *Service) accept(
-	ctx context.Context, in *entry, r *RunRequest, ready *prepared,
+	ctx context.Context, in *admission, r *RunRequest, ready *prepared,
 ) (Started, error) {
 	const op = "start run"
 	run := in.run
@@ -94,40 +94,40 @@ func (s *Service) accept(
 	return started, nil
 }
 
-// before is the Seq of an event that stands before whatever is begun now: where the
-// conversation is in use the last one that was seen, else its last one.
+// before returns the Seq of an event before the new run: the last one seen here if the conversation
+// is in use, or else the last one of its log.
 func (s *Service) before(ctx context.Context, conversation string) (int64, error) {
-	if seq := s.warm.seen(conversation); seq > 0 && !s.options.Shared {
+	if seq := s.folds.seen(conversation); seq > 0 && !s.options.Shared {
 		return seq, nil
 	}
 	return s.end(ctx, conversation)
 }
 
-// end is the Seq of the conversation's last event.
+// end returns the Seq of the conversation's last event.
 func (s *Service) end(ctx context.Context, conversation string) (int64, error) {
 	heads, err := s.options.Journal.Heads(ctx, []string{conversation})
 	return heads[conversation], err
 }
 
-// admit has the run accepted under its policy.
-func (s *Service) admit(ctx context.Context, agent *braid.Agent, in *entry, policy braid.Policy) (Started, error) {
+// admit admits the run under its policy.
+func (s *Service) admit(ctx context.Context, agent *braid.Agent, in *admission, policy braid.Policy) (Started, error) {
 	submit := func(run journal.Run) (journal.Run, error) { return s.engine.Submit(ctx, run) }
 	switch policy {
 	case "", braid.Reject:
 		in.run.Alone = true
 		return s.admitAlone(ctx, in)
 	case braid.Queue:
-		row, err := s.pass(ctx, in, submit)
+		row, err := s.submitLocked(ctx, in, submit)
 		return Started{Run: row}, err
 	case braid.Interrupt:
-		row, err := s.pass(ctx, in, submit)
+		row, err := s.submitLocked(ctx, in, submit)
 		if err != nil {
 			return Started{}, err
 		}
 		return Started{Run: row}, s.interrupt(ctx, row)
 	case braid.Steer:
 		var started Started
-		_, err := s.pass(ctx, in, func(run journal.Run) (_ journal.Run, err error) {
+		_, err := s.submitLocked(ctx, in, func(run journal.Run) (_ journal.Run, err error) {
 			started, err = s.steer(ctx, agent, run)
 			return started.Run, err
 		})
@@ -137,13 +137,13 @@ func (s *Service) admit(ctx context.Context, agent *braid.Agent, in *entry, poli
 	}
 }
 
-// admitAlone waits for an open run to end, as long as it may.
-func (s *Service) admitAlone(ctx context.Context, in *entry) (Started, error) {
+// admitAlone waits up to LockWait for an open run to end.
+func (s *Service) admitAlone(ctx context.Context, in *admission) (Started, error) {
 	submit := func(run journal.Run) (journal.Run, error) { return s.engine.Submit(ctx, run) }
 	run := in.run
-	row, err := s.pass(ctx, in, submit)
+	row, err := s.submitLocked(ctx, in, submit)
 	if run.Follows > 0 && errors.Is(err, event.ErrLocked) {
-		return Started{}, notRetryable("a later run of the conversation is open") // whatever becomes of that one
+		return Started{}, notRetryable("a later run of the conversation is open") // whatever happens to that one
 	}
 	if isPassed(err) {
 		return Started{}, notRetryable("the conversation went on: the run is not its newest")
@@ -161,8 +161,8 @@ func (s *Service) admitAlone(ctx context.Context, in *entry) (Started, error) {
 	in.waited = true
 	defer s.counts.waited(time.Now())
 	ends := runEnds{watcher: w, after: in.after}
-	if s.heads != nil {
-		ends.moved = s.heads.moved(run.Conversation, in.after)
+	if s.poller != nil {
+		ends.moved = s.poller.moved(run.Conversation, in.after)
 	}
 	for {
 		if gaveUp := ends.wait(wait); gaveUp != nil {
@@ -171,28 +171,28 @@ func (s *Service) admitAlone(ctx context.Context, in *entry) (Started, error) {
 			}
 			return Started{}, s.locked(ctx, in, err)
 		}
-		if row, err = s.pass(ctx, in, submit); !errors.Is(err, event.ErrLocked) {
+		if row, err = s.submitLocked(ctx, in, submit); !errors.Is(err, event.ErrLocked) {
 			return Started{Run: row}, err
 		}
 	}
 }
 
-// lockLook is how long who waits for a conversation hears nothing before he looks for himself.
+// lockLook is how long admitAlone waits for an event of the bus before it tries again.
 const lockLook = 2 * time.Second
 
-// runEnds tells who waits for a conversation when to try again. Each try costs the journal more than all of
-// the waiting.
+// runEnds tells a waiting request when to try again. A try costs the journal more than all of the
+// waiting.
 type runEnds struct {
 	watcher live.Watcher
-	// after is the Seq of an event that was there before the last try: what ended since has ended
-	// with a later one.
+	// after is the Seq of an event from before the last try. A run that ended since has a later
+	// one.
 	after int64
-	// moved is set where other processes drive runs too. It says whether anything was committed since
-	// it was last asked.
+	// moved is set if other processes drive runs too. It reports whether anything was committed
+	// since its last call.
 	moved func() bool
 }
 
-// wait waits until a run may have ended: the bus says so, or some time is past.
+// wait returns when a run may have ended: the bus said so, or time has passed.
 func (r *runEnds) wait(ctx context.Context) error {
 	for {
 		pause := lockLook
@@ -206,7 +206,7 @@ func (r *runEnds) wait(ctx context.Context) error {
 	}
 }
 
-// within says whether the bus told of a run's end in that time.
+// within reports whether the bus published the end of a run within pause.
 func (r *runEnds) within(ctx context.Context, pause time.Duration) (bool, error) {
 	soon, stop := context.WithTimeout(ctx, pause)
 	defer stop()
@@ -233,9 +233,9 @@ func (r *runEnds) within(ctx context.Context, pause time.Duration) (bool, error)
 	}
 }
 
-// missed says whether a run may have ended that the bus did not tell of, where last is the Seq of the last
-// event that it knows. One that knows of none has nobody here who drives a run: it may have ended before
-// the watching began, and where others drive runs too, moved tells of that.
+// missed reports whether a run may have ended without an event on the bus. last is the Seq of the
+// last event that the bus knows. last == 0 means that no driver is in this process: the run may
+// have ended before we subscribed, and across processes moved tells.
 func (r *runEnds) missed(last int64) bool {
 	if last == 0 {
 		return r.moved == nil
@@ -245,15 +245,16 @@ func (r *runEnds) missed(last int64) bool {
 	return further
 }
 
-// locked says when to come again. Where the open run cannot go on because nothing can be written, that is what it says.
-func (s *Service) locked(ctx context.Context, in *entry, err error) error {
+// locked completes an [event.ErrLocked] with a hint and RetryAfter. If the open run waits for
+// storage space, it returns that error instead.
+func (s *Service) locked(ctx context.Context, in *admission, err error) error {
 	if !errors.Is(err, event.ErrLocked) {
 		return err
 	}
 	if open, queueErr := s.queue(ctx, in.run.Conversation); queueErr == nil && len(open) > 0 {
 		if why := s.engine.Waits(open[0].ID); errors.Is(why, event.ErrStorageFull) {
 			return &event.Error{
-				Op: "start run", Kind: event.ErrStorageFull, Message: "there is no space left to write, and a run of the conversation waits for some",
+				Op: "start run", Kind: event.ErrStorageFull, Message: "there is no storage space left, and a run of the conversation waits for it",
 				Hint: "try again once there is space", RetryAfter: 5 * time.Second, Err: why,
 			}
 		}
@@ -264,7 +265,7 @@ func (s *Service) locked(ctx context.Context, in *entry, err error) error {
 	}
 }
 
-// interrupt ends what is open before the run.
+// interrupt cancels the runs that were open before row.
 func (s *Service) interrupt(ctx context.Context, row journal.Run) error {
 	open, err := s.queue(ctx, row.Conversation)
 	if err != nil {
@@ -281,7 +282,7 @@ func (s *Service) interrupt(ctx context.Context, row journal.Run) error {
 	return nil
 }
 
-// entering is a journal in which a run that is admitted has what stands before it.
+// entering is a journal that admits a run with the id and history that the service gave it.
 type entering struct {
 	journal.Store
 	run *journal.Run
@@ -293,7 +294,7 @@ func (e entering) Admit(ctx context.Context, r journal.Run) (journal.Run, error)
 	return e.Store.Admit(ctx, r)
 }
 
-// steer leaves the input for the open run.
+// steer adds the input to the open run, or admits a run if none is open.
 func (s *Service) steer(ctx context.Context, agent *braid.Agent, run journal.Run) (Started, error) {
 	conv := braid.Open(entering{s.options.Journal, &run}, run.Conversation)
 	opts := []braid.RunOption{
@@ -308,7 +309,7 @@ func (s *Service) steer(ctx context.Context, agent *braid.Agent, run journal.Run
 		row := journal.Run{ID: sent.Run, Conversation: run.Conversation, Tenant: run.Tenant, Turn: sent.Turn, Status: sent.Status}
 		return Started{Run: row, Joined: true}, s.engine.Wake(ctx, row)
 	}
-	// It is admitted: the engine is told, and where it does not hear, a sweep finds it.
+	// It is admitted. If the engine misses this, its sweep finds the run.
 	run.ID = sent.Run
 	row, err := s.engine.Submit(ctx, run)
 	return Started{Run: row}, err

@@ -10,27 +10,31 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// LogQuery says which rows of a tenant's logs are wanted. Fields that are empty do not narrow.
+// LogQuery selects rows of a tenant's logs. An empty field selects all.
 type LogQuery struct {
 	Conversation string
 	Run          string
 	Executor     string
-	// User is the user whose run it was; it is for usage alone.
+	// User selects the user of the run. It applies to usage only.
 	User string
-	// Model is for usage alone, Tool for the tool log.
+	// Model applies to usage only.
 	Model string
-	Tool  string
-	// From is the first moment and To the one after the last.
-	From, To time.Time
-	// Cursor is what the page before gave as next; empty begins. It is good for the same query alone.
+	// Tool applies to the tool log only.
+	Tool string
+	// From is the start of the period, inclusive.
+	From time.Time
+	// To is the end of the period, exclusive.
+	To time.Time
+	// Cursor is the next cursor of the previous page; empty means the first page. It is valid only
+	// for the same query.
 	Cursor string
-	// Limit is at most [MostPage]; 0 means [DefaultPage].
+	// Limit is at most [MostPage]. 0 means [DefaultPage].
 	Limit int
 }
 
-// Usage lists what the tenant's runs have used, newest first: one row for each attempt of a model call, of
-// the main agent, of its sub-agents, of summaries and titles. next is the cursor of the page behind; empty
-// means that there is none.
+// Usage lists what the tenant's runs used, newest first. There is one row for each attempt of a
+// model call, including those of sub-agents, summaries and titles. next is the cursor of the next
+// page; empty means that there is none.
 func (s *Service) Usage(ctx context.Context, p Principal, q LogQuery) (rows []journal.UsageEntry, next string, err error) {
 	const op = "usage"
 	asked, err := s.ledgerQuery(p, op, &q)
@@ -49,7 +53,7 @@ func (s *Service) Usage(ctx context.Context, p Principal, q LogQuery) (rows []jo
 	return rows, next, err
 }
 
-// UsageSums adds the rows of [Service.Usage] up in groups, ordered by their keys.
+// UsageSums returns the sums of [Service.Usage]'s rows by group, ordered by the groups' keys.
 func (s *Service) UsageSums(
 	ctx context.Context, p Principal, q LogQuery, by journal.UsageBy,
 ) (sums []journal.UsageSum, next string, err error) {
@@ -75,7 +79,7 @@ func (s *Service) UsageSums(
 	return sums, next, err
 }
 
-// ToolLog lists what the tools of the tenant's runs did, those calls that began last first.
+// ToolLog lists the tool calls of the tenant's runs. The call that began last comes first.
 func (s *Service) ToolLog(ctx context.Context, p Principal, q LogQuery) (rows []journal.ToolEntry, next string, err error) {
 	const op = "tool log"
 	asked, err := s.ledgerQuery(p, op, &q)
@@ -94,15 +98,15 @@ func (s *Service) ToolLog(ctx context.Context, p Principal, q LogQuery) (rows []
 	return rows, next, err
 }
 
-// MessageLog lists what was said in a conversation, in its order: of the runs that have ended. Of q only
-// Conversation, which must be set, Run, Cursor and Limit count.
+// MessageLog lists the messages of a conversation's ended runs, in their order. q.Conversation is
+// required; of the other fields only Run, Cursor and Limit apply.
 func (s *Service) MessageLog(ctx context.Context, p Principal, q LogQuery) (rows []journal.MessageEntry, next string, err error) {
 	const op = "message log"
 	if err := q.check(op, p); err != nil {
 		return nil, "", err
 	}
 	if q.Conversation == "" {
-		return nil, "", invalid(op, "no conversation is named", "say which one")
+		return nil, "", invalid(op, "no conversation is named", "name a conversation")
 	}
 	asked := journal.MessageQuery{Tenant: p.Tenant, Conversation: q.Conversation, Run: q.Run, Limit: q.Limit + 1}
 	list := q.list(op, p)
@@ -126,7 +130,7 @@ func (s *Service) MessageLog(ctx context.Context, p Principal, q LogQuery) (rows
 	return rows, next, err
 }
 
-// check refuses what can never be answered, and sets the limit.
+// check validates the query and sets the default limit.
 func (q *LogQuery) check(op string, p Principal) error {
 	if err := p.check(op); err != nil {
 		return err
@@ -143,7 +147,7 @@ func (q *LogQuery) check(op string, p Principal) error {
 	return nil
 }
 
-// ledgerQuery checks a query and gives it as the journal takes it: with one row more than the page has.
+// ledgerQuery checks a query and returns it for the journal, with one row more than the page has.
 func (s *Service) ledgerQuery(p Principal, op string, q *LogQuery) (journal.LedgerQuery, error) {
 	if err := q.check(op, p); err != nil {
 		return journal.LedgerQuery{}, err
@@ -172,7 +176,7 @@ func stamp(t time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-// before reads the cursor of a list that is ordered by time.
+// before decodes the cursor of a list that is ordered by time.
 func (q *LogQuery) before(op, list string) (journal.LedgerPlace, error) {
 	if q.Cursor == "" {
 		return journal.LedgerPlace{}, nil
@@ -188,7 +192,7 @@ func placed(list string, at journal.LedgerPlace) string {
 	return cursors.Encode(list, strconv.FormatInt(at.Time.UnixMicro(), 10), strconv.FormatInt(at.Key, 10))
 }
 
-// numbers reads a cursor of two numbers.
+// numbers decodes a cursor of two numbers.
 func numbers(list, text string) (a, b int64, ok bool) {
 	place, ok := cursors.Decode(list, text, 2)
 	if !ok {
@@ -200,5 +204,5 @@ func numbers(list, text string) (a, b int64, ok bool) {
 }
 
 func foreignCursor(op string) error {
-	return invalid(op, "the cursor is none that was given out for this list", "begin again without one")
+	return invalid(op, "the cursor does not belong to this list", "begin again without one")
 }

@@ -16,86 +16,88 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// DefaultMemory is the memory that a server plans with where nothing else was said.
+// DefaultMemory is the memory that a server plans with by default, in bytes.
 const DefaultMemory = 512 << 20
 
 const (
-	// bodyCopies is how many times a request's body, or what a run loads, is in memory at the
-	// worst moment: as it came, decoded, written as JSON, and twice in the database's own memory.
-	// The bytes that are in work at once are the planned memory divided by it.
+	// bodyCopies is how often a request's body, or what a run loads, is in memory at the worst
+	// moment: as received, decoded, encoded as JSON, and twice in the database's memory. The
+	// planned memory divided by it is the number of bytes in work at once.
 	bodyCopies = 8
-	// tenants is into how many shares they are divided.
+	// memoryShares is the number of shares of that number; a tenant may have one.
 	memoryShares = 2
-	// freeBytes is what a body or a conversation may have without being counted: the number of
-	// requests and runs bounds those.
+	// freeBytes of each body and conversation are not counted. The number of requests and runs
+	// bounds these.
 	freeBytes = 64 << 10
-	// memoryRetry is when to come again after a refusal.
+	// memoryRetry is the RetryAfter of a refusal.
 	memoryRetry = 2 * time.Second
 )
 
-// Memory bounds the bytes that a server works on at once: the request bodies that are being read
-// or turned into runs, and the conversations whose runs are being driven. One tenant may have half
-// of them. It is safe for concurrent use. Make it with [NewMemory].
+// Memory bounds the bytes that a server works on at once: request bodies that are being read or
+// turned into runs, and conversations whose runs are being driven. One tenant may use half of them.
+// It is safe for concurrent use. Make it with [NewMemory].
 type Memory struct {
 	most, share int64
-	// warm bounds what is kept of conversations that nobody uses.
-	warm int64
-	// unread bounds what the readers of all streams leave unread together.
+	// folds bounds the cached folds that no run uses.
+	folds int64
+	// unread bounds the unread events of all streams together.
 	unread int64
 
 	mu      sync.Mutex
 	held    int64
 	tenants map[string]int64
-	waiting list.List // of *memoryWait, those who came first in front
+	waiting list.List // of *memoryWait, in the order in which they came
 
-	// planned is the memory that the bounds are made for.
+	// planned is the memory from which the bounds are computed.
 	planned int64
-	// collects reports that this Memory may ask the process's collector to run, paces that it may lower its limit.
-	collects, paces bool
-	// paced reports that the collector's limit is lowered now, from unpaced; pacing sets it anew.
-	paced   bool
+	// collects reports that this Memory may run the garbage collector.
+	collects bool
+	// paces reports that it may lower the collector's limit.
+	paces bool
+	// paced reports that the collector's limit is lowered now.
+	paced bool
+	// unpaced is the limit before it was lowered.
 	unpaced int64
 	pacing  *time.Timer
-	// over is held by the one cancelled run that works beyond the bound.
+	// over is held by the one cancelled run that may exceed the bound.
 	over chan struct{}
 
-	// worked counts the bytes that were given back since the collector was last asked to return
-	// memory to the system.
+	// worked counts the bytes that were released since memory was last returned to the system.
 	worked     atomic.Int64
 	collecting atomic.Bool
 }
 
-// memoryWait is a run that waits for its place.
+// memoryWait is a request or a run that waits for memory.
 type memoryWait struct {
 	tenant string
 	bytes  int64
 	placed chan struct{}
-	// body says that a request waits, and not a run.
+	// body reports that a request waits and not a run.
 	body bool
 }
 
-// NewMemory plans with so many bytes of memory; 0 or less means [DefaultMemory].
+// NewMemory returns a Memory for so many bytes. 0 or less means [DefaultMemory].
 func NewMemory(bytes int64) *Memory {
 	if bytes <= 0 {
 		bytes = DefaultMemory
 	}
 	most := bytes / bodyCopies
 	return &Memory{
-		planned: bytes, most: most, share: max(most/memoryShares, 1), warm: bytes / 16, unread: bytes / 16, tenants: make(map[string]int64),
+		planned: bytes, most: most, share: max(most/memoryShares, 1), folds: bytes / 16, unread: bytes / 16, tenants: make(map[string]int64),
 		over: make(chan struct{}, 1),
 	}
 }
 
-// MemoryFor is how much memory is to be planned with so that a request may have a body of so many bytes.
+// MemoryFor returns the planned memory for which [Memory.MostBody] is the given number of bytes.
 func MemoryFor(body int64) int64 { return body * bodyCopies * memoryShares }
 
-// MostBody is the largest body that a request may have: a tenant's share.
+// MostBody returns the size of the largest body that a request may have: a tenant's share.
 func (m *Memory) MostBody() int64 { return m.share }
 
-// Hold begins to count the bytes of one request of the tenant.
+// Hold begins counting the bytes of one request of the tenant.
 func (m *Memory) Hold(tenant string) *Hold { return &Hold{memory: m, tenant: tenant} }
 
-// Hold is what one request holds of the [Memory]. It is for one goroutine.
+// Hold is the memory that one request holds. It is not safe for concurrent use.
 type Hold struct {
 	memory *Memory
 	tenant string
@@ -103,7 +105,7 @@ type Hold struct {
 	held   int64
 }
 
-// Release gives everything back. Calling it again does nothing.
+// Release returns everything. Calling it again does nothing.
 func (h *Hold) Release() {
 	if h == nil {
 		return
@@ -112,15 +114,16 @@ func (h *Hold) Release() {
 	h.read, h.held = 0, 0
 }
 
-// grow counts n bytes more. Where there is no room it waits a little, which keeps the client from sending, unless another
-// request of the tenant does so already: two that wait for each other would both be refused.
+// grow counts n bytes more. If there is no room it waits a little, which stops the client from
+// sending. It does not wait if another request of the tenant already waits: two that wait for each
+// other would both be refused.
 func (h *Hold) grow(ctx context.Context, n int64) error {
 	h.read += n
 	need := h.read - freeBytes - h.held
 	if need <= 0 {
 		return nil
 	}
-	need = max(need, min(growStep, h.memory.share-h.held)) // not a lock for each read
+	need = max(need, min(growStep, h.memory.share-h.held)) // do not lock for each read
 	m := h.memory
 	m.mu.Lock()
 	w := &memoryWait{tenant: h.tenant, bytes: need, placed: make(chan struct{}), body: true}
@@ -152,9 +155,10 @@ func (h *Hold) grow(ctx context.Context, n int64) error {
 }
 
 const (
-	// memoryPatience is how long a body waits for room before it is refused, growStep how much is counted at once.
+	// memoryPatience is how long a body waits for room before it is refused.
 	memoryPatience = 2 * time.Second
-	growStep       = 256 << 10
+	// growStep is how many bytes are counted at once.
+	growStep = 256 << 10
 )
 
 // fits reports whether there is room. The caller holds the lock.
@@ -172,7 +176,7 @@ func (m *Memory) anotherBody(tenant string) bool {
 	return false
 }
 
-// refuse says why there is no room. The caller holds the lock.
+// refuse returns the error for a lack of room. The caller holds the lock.
 func (m *Memory) refuse(w *memoryWait) error {
 	if m.tenants[w.tenant]+w.bytes > m.share {
 		return &event.Error{
@@ -194,7 +198,7 @@ func (m *Memory) take(tenant string, n int64) {
 	m.pace()
 }
 
-// give takes bytes back and places those who waited for them.
+// give returns bytes and places the waiters that they have room for.
 func (m *Memory) give(tenant string, n int64) {
 	if n == 0 {
 		return
@@ -210,8 +214,9 @@ func (m *Memory) give(tenant string, n int64) {
 	m.collect(n)
 }
 
-// place gives their places to those who wait and fit. Who waits for its own tenant alone keeps nobody
-// else waiting; who waits for the whole is next. The caller holds the lock.
+// place places waiters that fit. A waiter whose tenant has no room is skipped. The first one that
+// only lacks room in total stops the loop, so that later ones cannot overtake it. The caller holds
+// the lock.
 func (m *Memory) place() {
 	for e := m.waiting.Front(); e != nil; {
 		next, w := e.Next(), e.Value.(*memoryWait) //nolint:forcetypeassert // nothing else is in the list
@@ -227,16 +232,16 @@ func (m *Memory) place() {
 	}
 }
 
-// Collect lets m direct the process's garbage collector: after large work it returns memory to the system, and with pace
-// it lowers the collector's soft limit while large things are in memory. Call it once, before m is used, and only in a
-// program that owns its process.
+// Collect lets m control the process's garbage collector. After large work it returns memory to the
+// system. With pace it lowers the collector's soft limit while large data is in memory. Call it
+// once, before m is used, and only in a program that owns its process.
 func (m *Memory) Collect(pace bool) { m.collects, m.paces = true, pace }
 
-// paceEvery is how often the collector's limit follows what is live.
+// paceEvery is how often the collector's limit follows the live heap.
 const paceEvery = time.Second
 
-// pace keeps garbage from gathering while large things are in memory: by itself the collector lets the heap grow to
-// twice what is live. The caller holds the lock.
+// pace bounds the garbage while large data is in memory: by default the heap may grow to twice the
+// live data. The caller holds the lock.
 func (m *Memory) pace() {
 	switch {
 	case !m.paces:
@@ -260,8 +265,9 @@ func (m *Memory) repace() {
 	}
 }
 
-// limit sets the collector's limit to three eighths of the planned memory, or an eighth above what is live: below that
-// it would collect all the time. The caller holds the lock.
+// limit sets the collector's limit to three eighths of the planned memory, or to an eighth above
+// the live heap if that is more. Below that the collector would run all the time. The caller holds
+// the lock.
 func (m *Memory) limit() {
 	limit := m.planned / 8 * 3
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
@@ -271,10 +277,11 @@ func (m *Memory) limit() {
 	debug.SetMemoryLimit(min(limit, m.unpaced))
 }
 
-// collectAfter is how long after large work memory is returned to the system.
+// collectAfter is the delay after large work before memory is returned to the system.
 const collectAfter = 500 * time.Millisecond
 
-// collect returns memory to the system some time after large work: the runtime alone would take minutes.
+// collect returns memory to the system some time after large work. The runtime alone would take
+// minutes.
 func (m *Memory) collect(n int64) {
 	if !m.collects || m.worked.Add(n) < m.share/8 || !m.collecting.CompareAndSwap(false, true) {
 		return
@@ -286,9 +293,11 @@ func (m *Memory) collect(n int64) {
 	})
 }
 
-// wait counts n bytes for a run of the tenant as soon as there is room. The caller calls give at the end. wait returns
-// an error when quit is closed or ctx ends, but not if the run was cancelled: such a run only has to end, and one at a
-// time may do so beyond the bound. A run larger than a tenant's share gets the whole share.
+// wait counts n bytes for a run of the tenant as soon as there is room. The caller must call give
+// at the end. A run larger than a tenant's share gets the whole share.
+//
+// wait returns an error when quit is closed or ctx ends. A cancelled run is the exception: it only
+// has to end, and one at a time may exceed the bound for that.
 func (m *Memory) wait(ctx context.Context, quit <-chan struct{}, tenant string, n int64) (give func(), err error) {
 	n = min(n-freeBytes, m.share)
 	if n <= 0 {
@@ -317,7 +326,7 @@ func (m *Memory) wait(ctx context.Context, quit <-chan struct{}, tenant string, 
 			<-m.over
 			return give, nil
 		case <-quit:
-			err = &event.Error{Op: "drive", Kind: event.ErrUnavailable, Message: "the service ends"}
+			err = &event.Error{Op: "drive", Kind: event.ErrUnavailable, Message: "the service is shutting down"}
 		case <-stop:
 			if errors.Is(context.Cause(ctx), event.ErrCancelled) {
 				stop, over = nil, m.over
@@ -332,7 +341,7 @@ func (m *Memory) wait(ctx context.Context, quit <-chan struct{}, tenant string, 
 	}
 }
 
-// leave takes a waiter out of the queue. It returns false if the waiter was placed before.
+// leave removes a waiter from the queue. It returns false if the waiter was already placed.
 func (m *Memory) leave(e *list.Element) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -346,15 +355,16 @@ func (m *Memory) leave(e *list.Element) bool {
 	}
 }
 
-// firstPart is how large the first part of a body is; each is twice the one before, up to mostPart.
 const (
+	// firstPart is the size of the first part of a body. Each part is twice as large as the one before.
 	firstPart = 4 << 10
-	mostPart  = 1 << 20
+	// mostPart is the largest size of a part.
+	mostPart = 1 << 20
 )
 
-// Body reads a body of at most so many bytes, and counts them as they come, so that nobody takes up memory by saying
-// how much will follow. size is what the caller says that it is, negative if unknown. A longer body is
-// [event.ErrTooLarge]; errors of the reader are returned as they are.
+// Body reads a body of at most most bytes. It counts the bytes as they arrive, so that a client
+// cannot reserve memory by announcing a large body. size is the announced size; negative means
+// unknown. It returns [event.ErrTooLarge] for a longer body, and the reader's errors unchanged.
 func (h *Hold) Body(ctx context.Context, from io.Reader, size, most int64) ([]byte, error) {
 	most = min(most, h.memory.share)
 	if size > most {
@@ -389,7 +399,7 @@ func (h *Hold) Body(ctx context.Context, from io.Reader, size, most int64) ([]by
 	}
 }
 
-// join makes one of the parts, and lets go of each once it is copied.
+// join concatenates the parts and frees each one after copying it.
 func join(parts [][]byte, total int64) []byte {
 	whole := make([]byte, 0, total)
 	for i, part := range parts {

@@ -10,9 +10,9 @@ import (
 	"github.com/braidrun/braid/live"
 )
 
-// mender completes the message log of conversations whose runs ended without: their driver did not learn of the
-// end because a connection broke, or could not write. Somebody who reads the log through the service completes
-// it, too; reports that read the tables do not. A mender belongs to its service.
+// mender completes the message logs of runs whose driver did not learn that they ended, because a
+// connection broke or the store refused the write. Reading the message log through the service
+// completes it too; reports that read the tables do not.
 type mender struct {
 	service *Service
 
@@ -24,20 +24,20 @@ type mender struct {
 }
 
 const (
-	// mostMends bounds how many conversations wait; those beyond it are completed with their next run, or
+	// mostMends bounds how many conversations wait. Others are completed with their next run, or
 	// when they are read.
 	mostMends = 10_000
-	// A conversation is looked at after firstMend, so that another drive can find out first that its run has
-	// ended; after a failure all wait twice as long each time, up to lastMend.
+	// firstMend is the delay before a conversation is looked at. Another drive can find out meanwhile that its run has ended.
 	firstMend = time.Second
-	lastMend  = 30 * time.Second
+	// lastMend bounds the delay, which doubles after each failure.
+	lastMend = 30 * time.Second
 )
 
 func newMender(s *Service) *mender {
 	return &mender{service: s, due: make(map[live.Key]bool), ended: make(chan struct{})}
 }
 
-// add has a conversation looked at soon.
+// add schedules a conversation.
 func (m *mender) add(tenant, conversation string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -60,7 +60,7 @@ func (m *mender) closed() bool {
 	}
 }
 
-// end ends the work; what is left is completed later.
+// end stops the work. The rest is completed later.
 func (m *mender) end() {
 	m.mu.Lock()
 	if !m.closed() {
@@ -70,7 +70,7 @@ func (m *mender) end() {
 	m.work.Wait()
 }
 
-// run completes what is due until nothing is.
+// run completes scheduled conversations until none is left.
 func (m *mender) run() {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -95,7 +95,7 @@ func (m *mender) run() {
 	}
 }
 
-// round looks at each conversation that is due, once, and reports whether all could be completed.
+// round looks once at each scheduled conversation and reports whether all could be completed.
 func (m *mender) round(ctx context.Context) bool {
 	m.mu.Lock()
 	due := make([]live.Key, 0, len(m.due))
@@ -109,14 +109,14 @@ func (m *mender) round(ctx context.Context) bool {
 		if err == nil || errors.Is(err, event.ErrNotFound) {
 			continue
 		}
-		m.service.log.Warn("the messages of a run were not kept; it is tried again",
+		m.service.log.Warn("the messages of a run were not kept; will retry",
 			"tenant", key.Tenant, "conversation", key.Conversation, "error", err)
 		m.mu.Lock()
 		for _, left := range due[i:] {
 			m.due[left] = true
 		}
 		m.mu.Unlock()
-		return false // the store does not answer: the others would fail, too
+		return false // the store does not answer: the others would fail too
 	}
 	return true
 }

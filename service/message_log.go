@@ -13,8 +13,8 @@ import (
 	"github.com/braidrun/braid/pricing"
 )
 
-// The types of the messages in the message log, and what kind of these there are (seed 4). A block that
-// is none of them goes by its own name.
+// These are the types and kinds of messages in the message log. A block of another kind is logged
+// under its own name.
 const (
 	messageSystem    = "system"
 	messageAssistant = "assistant"
@@ -30,17 +30,17 @@ const (
 	messageError      = "error"
 )
 
-// messageLog makes the messages of a run from its events, one by one. The zero value is ready for use.
+// messageLog builds the messages of a run from its events. The zero value is ready for use.
 type messageLog struct {
 	rows    []journal.MessageEntry
 	outline fold.Outline[struct{}, struct{}]
 	session string
 	answer  string
-	// begun says that the run's first event was seen, so that nothing is missing.
+	// begun reports that the run's first event was seen, so that nothing is missing.
 	begun bool
 }
 
-// take takes the next event.
+// take adds the next event.
 func (l *messageLog) take(e *event.Event) {
 	if e.Audience != event.Everyone {
 		return
@@ -86,7 +86,7 @@ func (l *messageLog) take(e *event.Event) {
 	}
 }
 
-// blocks adds what a message says, block by block.
+// blocks adds a row for each block of a message.
 func (l *messageLog) blocks(e *event.Event, kind string, content []event.Block) {
 	for _, b := range content {
 		switch b := b.(type) {
@@ -118,7 +118,7 @@ type textContent struct {
 	Text string `json:"text"`
 }
 
-// usedTokens is [journal.Tokens] as JSON.
+// usedTokens is the JSON form of [journal.Tokens].
 type usedTokens struct {
 	Input      int64 `json:"input_tokens"`
 	Output     int64 `json:"output_tokens"`
@@ -126,7 +126,7 @@ type usedTokens struct {
 	CacheWrite int64 `json:"cache_write_tokens"`
 }
 
-// written is blocks as JSON.
+// written returns blocks as JSON.
 func written(blocks []event.Block) json.RawMessage {
 	raw, err := event.AppendBlocks(nil, blocks)
 	if err != nil {
@@ -183,7 +183,7 @@ func (l *messageLog) add(e *event.Event, kind, subtype, call string, content any
 	})
 }
 
-// contentOf is content as JSON. A long text is written in one piece.
+// contentOf returns content as JSON. It encodes a long text without a second copy.
 func contentOf(content any) json.RawMessage {
 	if text, ok := content.(textContent); ok && len(text.Text) > freeBytes {
 		dst := append(make([]byte, 0, len(text.Text)+len(text.Text)/16), `{"text":`...)
@@ -192,13 +192,13 @@ func contentOf(content any) json.RawMessage {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(content); err != nil { // arguments that are no JSON
+	if err := enc.Encode(content); err != nil { // arguments that are not JSON
 		return json.RawMessage("{}")
 	}
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 }
 
-// erase takes away what an event of the run says, and with it the answer that it may be.
+// erase removes the content that an event of the run added, and the answer.
 func (l *messageLog) erase(seq int64) {
 	for i := range l.rows {
 		if l.rows[i].Seq == seq {
@@ -208,22 +208,22 @@ func (l *messageLog) erase(seq int64) {
 	}
 }
 
-// keepMessages keeps the messages of a run that has ended. If that fails it is tried again.
+// keepMessages stores the messages of an ended run. If that fails the mender tries again.
 func (m *MessageProcessor) keepMessages(ctx context.Context) {
 	var err error
 	if m.log.begun {
 		err = m.service.options.Journal.KeepMessages(ctx, m.x.Run, m.log.rows)
-	} else { // another drive has seen the beginning
+	} else { // another drive saw the beginning
 		err = m.service.rebuildMessages(ctx, m.x.Conversation, map[string]bool{m.x.Run: true})
 	}
 	if err != nil && !errors.Is(err, event.ErrNotFound) {
-		m.service.log.Warn("the messages of a run were not kept; it is tried again",
+		m.service.log.Warn("the messages of a run were not kept; will retry",
 			"tenant", m.x.Principal.Tenant, "conversation", m.x.Conversation, "run", m.x.Run, "error", err)
 		m.service.mends.add(m.x.Principal.Tenant, m.x.Conversation)
 	}
 }
 
-// mendMessages keeps the messages of those runs that have ended without.
+// mendMessages stores the missing messages of ended runs.
 func (s *Service) mendMessages(ctx context.Context, tenant, conversation string) error {
 	runs, err := s.options.Journal.Unkept(ctx, tenant, conversation)
 	if err != nil || len(runs) == 0 {
@@ -236,7 +236,7 @@ func (s *Service) mendMessages(ctx context.Context, tenant, conversation string)
 	return s.rebuildMessages(ctx, conversation, missing)
 }
 
-// RebuildMessages makes the message log of a conversation anew from its events.
+// RebuildMessages rebuilds the message log of a conversation from its events.
 func (s *Service) RebuildMessages(ctx context.Context, p Principal, conversation string) error {
 	const op = "rebuild messages"
 	if _, err := s.row(ctx, p, op, conversation); err != nil {
@@ -245,7 +245,7 @@ func (s *Service) RebuildMessages(ctx context.Context, p Principal, conversation
 	return s.rebuildMessages(ctx, conversation, nil)
 }
 
-// rebuildMessages makes the messages of some runs from the log; nil is all.
+// rebuildMessages rebuilds the messages of some runs from the log; nil means all.
 func (s *Service) rebuildMessages(ctx context.Context, conversation string, runs map[string]bool) error {
 	var log messageLog
 	for e, err := range s.view(conversation).all(ctx) {

@@ -9,25 +9,25 @@ import (
 	"github.com/braidrun/braid/live"
 )
 
-// MessageProcessor is what becomes of the events of one drive of a run: it hands each to those who
-// watch the conversation, durable ones once they are committed, and tells the service's own
-// observers. Which frames a watcher is sent is his wire's to say.
+// MessageProcessor handles the events of one drive of a run. It publishes each to the
+// conversation's followers, durable ones after their commit, and calls the service's own observers.
+// The wire decides which frames a follower gets.
 type MessageProcessor struct {
 	service   *Service
 	x         *ExecutionContext
-	h         *warmth
+	h         *cachedFold
 	publisher live.Publisher
-	// cold says that nothing of the conversation was known here before this drive.
+	// cold reports that this process had no cached fold of the conversation before this drive.
 	cold bool
 	// compacted reports that this drive shortened the conversation.
 	compacted bool
-	// log is what was said, as far as this drive has seen it.
+	// log holds the messages of the run, as far as this drive has seen them.
 	log messageLog
-	// told is the cause that the operator was told last.
-	told error
+	// reported is the cause that was logged last.
+	reported error
 }
 
-func (s *Service) messages(x *ExecutionContext, h *warmth) *MessageProcessor {
+func (s *Service) messages(x *ExecutionContext, h *cachedFold) *MessageProcessor {
 	publisher := s.bus.Publisher(x.Key().topic())
 	return &MessageProcessor{service: s, x: x, h: h, publisher: publisher, cold: h.seen.Load() == 0}
 }
@@ -36,7 +36,7 @@ func (m *MessageProcessor) close() {
 	m.publisher.Close()
 }
 
-// take takes the next event. It is the driver that calls it, and that waits for it.
+// take handles the next event. The driver calls it and waits for it.
 func (m *MessageProcessor) take(e event.Event) {
 	if e.Live() {
 		m.publisher.Publish(e)
@@ -60,13 +60,13 @@ func (m *MessageProcessor) take(e event.Event) {
 	m.publisher.Publish(e)
 	m.h.seen.Store(e.Seq)
 	if observe := m.service.options.Observe; observe != nil {
-		durable := e // so that live events stay off the heap
+		durable := e // a copy, so that live events stay off the heap
 		observe(m.x.Principal.Tenant, m.x.Tenant.Life, &durable)
 	}
 }
 
-// report tells the operator why a step or a run failed, where the event does not say it: the panic of a tool, or
-// the text of an error that a model gave.
+// report logs the cause of a failed step or run that the event does not contain: the panic of a
+// tool, or the text of a model's error.
 func (m *MessageProcessor) report(e *event.Event) {
 	log := m.service.log
 	switch b := e.Body.(type) {
@@ -74,10 +74,10 @@ func (m *MessageProcessor) report(e *event.Event) {
 		if b.Err != nil && b.Err.Err != nil && (b.Step != event.StepTool || panicked(b.Err)) {
 			log.Warn("a step failed", "tenant", m.x.Principal.Tenant, "conversation", e.Conversation, "run", e.Run, "step", e.Step,
 				"error", b.Err, "cause", b.Err.Err)
-			m.told = b.Err.Err
+			m.reported = b.Err.Err
 		}
 	case *event.RunEnded:
-		if b.Status == event.RunFailed && b.Err != nil && b.Err.Err != nil && !errors.Is(b.Err.Err, m.told) {
+		if b.Status == event.RunFailed && b.Err != nil && b.Err.Err != nil && !errors.Is(b.Err.Err, m.reported) {
 			log.Error("a run failed", "tenant", m.x.Principal.Tenant, "conversation", e.Conversation, "run", e.Run,
 				"kind", b.Err.Kind, "error", b.Err, "cause", b.Err.Err)
 		}
@@ -85,14 +85,14 @@ func (m *MessageProcessor) report(e *event.Event) {
 }
 
 func panicked(err error) bool {
-	_, yes := errors.AsType[*braid.PanicError](err)
+	_, yes := errors.AsType[*event.PanicError](err)
 	return yes
 }
 
-// end does what is to be done once a run has ended.
+// end does the work after the end of a run.
 func (m *MessageProcessor) end(ctx context.Context, status event.RunStatus, agent *braid.Agent) {
 	m.keepMessages(context.WithoutCancel(ctx))
-	if m.cold && m.x.Turn > 1 { // the process that drove the run before may have died at its end
+	if m.cold && m.x.Turn > 1 { // the process that drove the previous run may have died at its end
 		m.service.mends.add(m.x.Principal.Tenant, m.x.Conversation)
 	}
 	if status == event.RunCompleted && !m.h.titled.Load() {

@@ -13,15 +13,16 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// This file holds tenants to their tokens and money of a day. Each call of a model reserves what it may use at most
-// before it begins, and settles when it has ended.
+// This file enforces the tenants' daily bounds of tokens and cost. Each model call reserves the
+// most that it may use before it begins, and settles when it has ended.
 
 const (
-	// answerTokens are reserved for an answer that has no bound of its own.
+	// answerTokens are reserved for the output of a call without a bound of its own.
 	answerTokens = 4096
-	// reserved lasts so long, unless its server renews it: what a server held that has died is free after that.
+	// reservedTime is how long a reservation lasts without renewal. It frees what a dead server
+	// reserved.
 	reservedTime = time.Minute
-	// purseTime bounds what a call waits for the purse.
+	// purseTime bounds how long a call waits for the purse.
 	purseTime = 3 * time.Second
 )
 
@@ -32,7 +33,7 @@ func newPurse(o *Options) purse {
 	return &ownPurse{ledger: o.Journal}
 }
 
-// daily is what a tenant may spend in a day, and whose day it is. bounded is false without a bound.
+// daily returns the tenant's bounds for the day. bounded is false if there are none.
 func (s *Service) daily(ctx context.Context, tenant string, now time.Time) (of directory.SpendOf, most directory.Spend, bounded bool, err error) {
 	q, life, err := s.Quota(ctx, tenant)
 	of = directory.SpendOf{Tenant: tenant, Life: life, Day: dayOf(now)}
@@ -40,8 +41,9 @@ func (s *Service) daily(ctx context.Context, tenant string, now time.Time) (of d
 	return of, most, most != directory.Spend{}, err
 }
 
-// affords refuses a run of a tenant that has spent what it may today, unless it is one that was accepted before.
-func (s *Service) affords(ctx context.Context, in *entry) error {
+// affords refuses a run of a tenant that has spent its daily bound, unless the run was accepted
+// before.
+func (s *Service) affords(ctx context.Context, in *admission) error {
 	now := time.Now()
 	of, most, bounded, err := s.daily(ctx, in.row.Tenant, now)
 	if err != nil || !bounded {
@@ -64,8 +66,8 @@ func (s *Service) affords(ctx context.Context, in *entry) error {
 	return err
 }
 
-// repeats reports whether the conversation has a run with the key of this one.
-func (s *Service) repeats(ctx context.Context, in *entry) (bool, error) {
+// repeats reports whether the conversation already has a run with this run's key.
+func (s *Service) repeats(ctx context.Context, in *admission) (bool, error) {
 	if in.run.Key == "" {
 		return false, nil
 	}
@@ -87,7 +89,7 @@ func (s *Service) repeats(ctx context.Context, in *entry) (bool, error) {
 	}
 }
 
-// meter gives what is called in place of a tenant's models; nil where there is nothing to hold them to.
+// meter returns a function that wraps the tenant's models; nil if there is nothing to enforce.
 func (s *Service) meter(tenant string) func(braid.Model) braid.Model {
 	if s.options.Directory == nil {
 		return nil
@@ -95,7 +97,7 @@ func (s *Service) meter(tenant string) func(braid.Model) braid.Model {
 	return func(m braid.Model) braid.Model { return &metered{m, s, tenant} }
 }
 
-// metered is a model whose calls a tenant pays for.
+// metered is a model whose calls count against a tenant's bounds.
 type metered struct {
 	braid.Model
 
@@ -103,8 +105,8 @@ type metered struct {
 	tenant  string
 }
 
-// Stream implements [braid.Model]. A call that the tenant cannot pay for, or whose answer it cannot keep, ends with
-// [event.ErrQuota] before it begins.
+// Stream implements [braid.Model]. It fails with [event.ErrQuota] before the call if the tenant has
+// no budget for it or no room to store its output.
 func (m *metered) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
 	return func(yield func(braid.Chunk, error) bool) {
 		c := call{info: m.Info(), prompt: req.Tokens()}
@@ -119,7 +121,7 @@ func (m *metered) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2
 		}
 		defer settle()
 		for chunk, err := range m.Model.Stream(ctx, req) {
-			c.hear(&chunk, err)
+			c.observe(&chunk, err)
 			if !yield(chunk, err) {
 				return
 			}
@@ -127,8 +129,8 @@ func (m *metered) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2
 	}
 }
 
-// reserve reserves what the call may use at most. Where the database cannot be asked the call is made all the same: a
-// run that gets no answer from it commits nothing, and so comes no further than this call.
+// reserve reserves the most that the call may use. If the database fails the call is made all the
+// same: the run cannot commit either, so it gets no further than this call.
 func (m *metered) reserve(ctx context.Context, c *call, req *braid.ModelRequest) (settle func(), err error) {
 	s, now := m.service, time.Now()
 	of, most, bounded, err := s.daily(ctx, m.tenant, now)
@@ -183,7 +185,7 @@ func (s *Service) renewing(ctx context.Context, of directory.SpendOf, id string)
 				return
 			case <-tick.C:
 				asking, stop := context.WithTimeout(ctx, purseTime)
-				_ = s.purse.RenewSpend(asking, of, id, reservedTime) // it is tried again before it ends
+				_ = s.purse.RenewSpend(asking, of, id, reservedTime) // the next tick tries again before the reservation ends
 				stop()
 			}
 		}
@@ -194,21 +196,23 @@ func (s *Service) renewing(ctx context.Context, of directory.SpendOf, id string)
 	}
 }
 
-// call is what is known of a model call.
+// call is the state of a model call.
 type call struct {
 	info braid.ModelInfo
-	// prompt is an estimate of its tokens.
+	// prompt is the estimated number of its input tokens.
 	prompt int64
-	// used is what the model has reported; bytes counts what came of the answer.
-	used  event.Usage
+	// used is the usage that the model has reported.
+	used event.Usage
+	// bytes counts the output so far.
 	bytes int64
-	// whole says that the answer came to its end; err is why it did not.
+	// whole reports that the output is complete.
 	whole bool
-	err   error
+	// err is why it is not.
+	err error
 }
 
-// hear takes note of a piece of the answer.
-func (c *call) hear(chunk *braid.Chunk, err error) {
+// observe counts a piece of the output.
+func (c *call) observe(chunk *braid.Chunk, err error) {
 	if err != nil {
 		c.err = err
 		return
@@ -225,8 +229,9 @@ func (c *call) hear(chunk *braid.Chunk, err error) {
 	}
 }
 
-// spent is what the call has used: as the model has reported it or, of a call that was cut, at least its prompt and what
-// came of the answer. A simulated model uses what it reports. A call that the provider refused uses nothing.
+// spent returns what the call used. It is the reported usage. For a call that was cut it is at
+// least the prompt and the output so far; for a call that the provider refused it is nothing. The
+// reports of a simulated model are taken as they are.
 func (c *call) spent() directory.Spend {
 	u := c.used
 	if e, ok := errors.AsType[*event.Error](c.err); ok && c.bytes == 0 && u == (event.Usage{}) && refusal(e.Kind) {
@@ -241,7 +246,7 @@ func (c *call) spent() directory.Spend {
 	return c.cost(u)
 }
 
-// cost is what a usage is in tokens and money.
+// cost returns a usage in tokens and money.
 func (c *call) cost(u event.Usage) directory.Spend {
 	u.Total = event.AddCounts(u.Prompt(), u.Output)
 	s := directory.Spend{Tokens: u.Total}
@@ -253,10 +258,10 @@ func (c *call) cost(u event.Usage) directory.Spend {
 	return s
 }
 
-// mostCost is the largest cost of one call that can be, in 1e-9 US dollars.
+// mostCost bounds the cost of one call, in 1e-9 US dollars.
 const mostCost = 1e15
 
-// refusal reports whether an error of the kind says that the provider has not worked.
+// refusal reports whether an error of this kind means that the provider did no work.
 func refusal(kind event.ErrorKind) bool {
 	switch kind {
 	case "", event.ErrInternal, event.ErrStreamCut, event.ErrTimeout, event.ErrCancelled:

@@ -9,9 +9,9 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// model finds the model that a name stands for in the tenant, and its key. A name that the directory
-// does not know is the default tenant's to use, as a server without settings has it: the result is then
-// the name, and what opens it must check it. "" is the server's own model.
+// model returns the model that a name selects in the tenant, with its key. "" is the server's own
+// model. For the default tenant without a policy it returns a name that the directory does not know
+// unchanged: the opener must check it.
 func (b *OptionsBuilder) model(ctx context.Context, x *ExecutionContext, name string) (string, *OwnModel, error) {
 	if b.Directory == nil {
 		return name, nil, nil
@@ -33,7 +33,7 @@ func (b *OptionsBuilder) model(ctx context.Context, x *ExecutionContext, name st
 		}
 		key, err := b.key(ctx, &m)
 		if errors.Is(err, directory.ErrMoved) && tries < mostMoves {
-			continue // it was changed, or made again, since it was found
+			continue // it was changed or replaced since it was found
 		}
 		if err != nil {
 			return "", nil, err
@@ -42,11 +42,11 @@ func (b *OptionsBuilder) model(ctx context.Context, x *ExecutionContext, name st
 	}
 }
 
-// mostMoves bounds how often a model is looked up that changes at the same time.
+// mostMoves bounds how often a changing model is looked up.
 const mostMoves = 3
 
-// find looks a model up: the tenant's own first, then a shared one. An own model that the tenant's
-// policy does not allow hides no shared one that it does.
+// find looks up a model: first the tenant's own, then a shared one. An own model that the tenant's
+// policy forbids does not hide a shared one that it allows.
 func (b *OptionsBuilder) find(ctx context.Context, x *ExecutionContext, name string) (directory.Model, error) {
 	m, err := b.Directory.Model(ctx, x.Tenant.ID, name)
 	policy := &x.Tenant.Policy
@@ -59,14 +59,14 @@ func (b *OptionsBuilder) find(ctx context.Context, x *ExecutionContext, name str
 	return m, err
 }
 
-// key gives what a model's provider is asked with; an empty one means what the server finds in its own
+// key returns the key for the model's provider. An empty key means that the server uses its own
 // environment.
 func (b *OptionsBuilder) key(ctx context.Context, m *directory.Model) (secret.Secret, error) {
 	key, err := b.Directory.Credential(ctx, *m)
 	if errors.Is(err, event.ErrModelAuth) {
 		return key, noModel("there is no key for this model", err)
 	}
-	// What a tenant has entered for itself is not paid for with the operator's key.
+	// A tenant's own entry must not use the operator's key.
 	if err == nil && key.Empty() && !m.Operators() && m.Provider != demoProvider {
 		return key, noModel("there is no key for this model", nil)
 	}
@@ -79,14 +79,14 @@ const demoProvider = "demo"
 func noModel(message string, cause error) error {
 	return &event.Error{
 		Op: "model", Kind: event.ErrModelNotFound, Code: "MODEL_NOT_FOUND", Message: message,
-		Hint: "name another model, or ask who administers the tenant", Err: cause,
+		Hint: "name another model, or ask the tenant's administrator", Err: cause,
 	}
 }
 
-// Models lists the models that a run of the principal may name, and says of each whether it can be used
-// now: the tenant's own and the shared ones that its policy allows. A default tenant without a policy may
-// also name what the server itself knows. Why a provider of the operator's is not ready is only for the
-// operator.
+// Models lists the models that a run of the principal may name: the tenant's own and the shared
+// ones that its policy allows. The default tenant without a policy may also name the server's
+// models. Each entry says whether the model can be used now. Only the operator sees why a provider
+// of the operator's is not ready.
 func (s *Service) Models(ctx context.Context, p Principal) ([]Model, error) {
 	const op = "list models"
 	if err := p.check(op); err != nil {
@@ -123,8 +123,8 @@ func (s *Service) Models(ctx context.Context, p Principal) ([]Model, error) {
 	return list, nil
 }
 
-// listed says of a model of the directory what a list says; false where the tenant may not use it, or
-// where its names stand for other models.
+// listed returns the list entry of a model of the directory. It returns false if the tenant may not
+// use it, or if all of its names select other models.
 func (s *Service) listed(ctx context.Context, x *ExecutionContext, m *directory.Model) (Model, bool) {
 	if !x.Tenant.Policy.Allows(m) {
 		return Model{}, false
@@ -145,7 +145,7 @@ func (s *Service) listed(ctx context.Context, x *ExecutionContext, m *directory.
 	return l, true
 }
 
-// serversModels are those that the server itself knows.
+// serversModels returns the models that the server itself knows.
 func (s *Service) serversModels(ctx context.Context, p Principal) (list []Model) {
 	if s.options.Models == nil {
 		return nil

@@ -6,30 +6,31 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// RunNotices finds out for one reader of a run why nothing comes of it: the run waits for its turn, for space to write, or
-// for the database. It is not safe for concurrent use.
+// RunNotices finds out for one reader of a run why the run makes no progress: it waits for its
+// turn, for storage space or for the database. It is not safe for concurrent use.
 type RunNotices struct {
-	// at is when the run is looked at, and looks how often it was since something came of it.
-	at    time.Time
+	// at is when to look next.
+	at time.Time
+	// looks counts the looks since the last progress.
 	looks int
-	// told is the code of the last notice, if it still holds.
-	told string
+	// last is the code of the last notice while it holds.
+	last string
 }
 
-// A run of which nothing comes is looked at after a second, and then after twice as long each time, up to 16 s.
+// A silent run is looked at after a second, and then after twice as long each time, up to 16 s.
 const (
 	firstNotice = time.Second
 	mostNotices = 4
 )
 
-// Due returns when [RunNotices.Look] has something to do. The zero time is at once.
+// Due returns when to call [RunNotices.Look]. The zero time means at once.
 func (n *RunNotices) Due() time.Time { return n.at }
 
-// Came says that something came of the run.
+// Came records progress of the run.
 func (n *RunNotices) Came() { n.at, n.looks = time.Now().Add(firstNotice), 0 }
 
-// Look returns a code and words for the reader, once for each reason that the run waits for. The code is empty if there is
-// nothing to say.
+// Look returns a code and a text for the reader, once for each reason to wait. The code is empty if
+// there is nothing to report.
 func (n *RunNotices) Look(s *Service, run string) (code, says string) {
 	n.at = time.Now().Add(firstNotice << min(n.looks, mostNotices))
 	n.looks++
@@ -42,9 +43,9 @@ func (n *RunNotices) Look(s *Service, run string) (code, says string) {
 	default:
 		code, says = event.ErrUnavailable.Info().Code, "the run waits: it could not be driven just now, and is tried again"
 	}
-	if code == n.told {
+	if code == n.last {
 		return "", ""
 	}
-	n.told = code
+	n.last = code
 	return code, says
 }

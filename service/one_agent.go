@@ -7,9 +7,9 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// OneAgent has one agent of a program answer all runs; it is for [Options].Agent. The agent's own limits hold. What
-// the agent cannot do for a caller or a tenant is refused: another model, a schema of the answer, permissions, a
-// system prompt, an agent of the tenant's own.
+// OneAgent returns a function for [Options].Agent that answers all runs with one agent. The agent's
+// own limits hold. It refuses what that agent cannot do for a caller or a tenant: another model, an
+// output schema, permissions, a system prompt, an agent of the tenant's own.
 func OneAgent(agent *braid.Agent) func(context.Context, AgentRequest) (*braid.Agent, error) {
 	unsupported := func(message, hint string) error {
 		return &event.Error{Kind: event.ErrUnsupported, Message: message, Hint: hint}

@@ -14,31 +14,32 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// This file is what the operator of a service does with the runs of every tenant.
+// This file holds the operator's access to the runs of all tenants.
 
-// OpenRuns are the states of runs that have not ended.
+// OpenRuns returns the statuses of runs that have not ended.
 func OpenRuns() []event.RunStatus {
 	return []event.RunStatus{event.RunQueued, event.RunRunning, event.RunWaiting}
 }
 
-// RunQuery says which runs of all tenants are wanted. Fields that are empty do not narrow.
+// RunQuery selects runs of all tenants. An empty field selects all.
 type RunQuery struct {
 	Tenant string
-	// Status is empty, a state of runs, or "open" for the runs that have not ended.
+	// Status is a run's status, or "open" for runs that have not ended.
 	Status string
 	User   string
 	Agent  string
 	// Failure is the kind of the error that ended a failed run.
 	Failure event.ErrorKind
-	// Since is when the oldest run was admitted.
+	// Since selects runs that were admitted at this time or later.
 	Since time.Time
-	// Cursor is what the page before gave as next; empty begins. It is good for the same query alone.
+	// Cursor is the next cursor of the previous page; empty means the first page. It is valid only
+	// for the same query.
 	Cursor string
-	// Limit is at most [MostPage]; 0 means [DefaultPage].
+	// Limit is at most [MostPage]. 0 means [DefaultPage].
 	Limit int
 }
 
-// statuses are the states that the query wants.
+// statuses returns the statuses that the query selects.
 func (q *RunQuery) statuses(op string) ([]event.RunStatus, error) {
 	known := []event.RunStatus{
 		event.RunQueued, event.RunRunning, event.RunWaiting, event.RunCompleted, event.RunFailed, event.RunCancelled,
@@ -54,8 +55,8 @@ func (q *RunQuery) statuses(op string) ([]event.RunStatus, error) {
 	return nil, invalid(op, "runs have no such status", "send open, queued, running, waiting, completed, failed or cancelled")
 }
 
-// FindRuns lists runs of all tenants for the operator, newest first. next is the cursor of the page behind; empty means that
-// there is none. A page may have fewer runs than the limit while there are more.
+// FindRuns lists runs of all tenants for the operator, newest first. next is the cursor of the next
+// page; empty means that there is none. A page may be shorter than the limit although more follow.
 func (s *Service) FindRuns(ctx context.Context, q RunQuery) (runs []journal.Run, next string, err error) {
 	const op = "find runs"
 	if q.Limit < 0 || q.Limit > MostPage {
@@ -94,7 +95,8 @@ func (s *Service) FindRuns(ctx context.Context, q RunQuery) (runs []journal.Run,
 	return page.Runs, next, nil
 }
 
-// FindRun gives a run of any tenant for the operator. [event.ErrNotFound] if there is none.
+// FindRun returns a run of any tenant for the operator. It returns [event.ErrNotFound] if there is
+// none.
 func (s *Service) FindRun(ctx context.Context, run string) (journal.Run, error) {
 	const op = "run"
 	if err := checkID(op, "run", runPrefix, run); err != nil {
@@ -110,8 +112,9 @@ func (s *Service) FindRun(ctx context.Context, run string) (journal.Run, error) 
 	return page.Runs[0], nil
 }
 
-// CancelAnyRun asks for a run of any tenant to end, whichever process drives it. The tenant's audit notes it first. For a run that
-// has ended the error is [event.ErrConflict]; a second request for the same run changes nothing.
+// CancelAnyRun cancels a run of any tenant, whichever process drives it. It writes the tenant's
+// audit first. It returns [event.ErrConflict] if the run has ended. A second request for the same
+// run changes nothing.
 func (s *Service) CancelAnyRun(ctx context.Context, by directory.By, run string) (journal.Run, error) {
 	const op = "cancel"
 	row, err := s.FindRun(ctx, run)
@@ -120,7 +123,7 @@ func (s *Service) CancelAnyRun(ctx context.Context, by directory.By, run string)
 	}
 	if row.Status.Ended() {
 		return journal.Run{}, &event.Error{
-			Op: op, Kind: event.ErrConflict, Message: "the run has ended", Hint: "nothing is left to cancel",
+			Op: op, Kind: event.ErrConflict, Message: "the run has ended", Hint: "list the open runs",
 		}
 	}
 	if d := s.options.Directory; d != nil && !row.Cancelled {
@@ -132,11 +135,11 @@ func (s *Service) CancelAnyRun(ctx context.Context, by directory.By, run string)
 	return row, s.engine.Cancel(ctx, row, byOperator)
 }
 
-// byOperator stands for the operator where a run says who has cancelled it.
+// byOperator is the user in a run that the operator cancelled.
 const byOperator = "operator"
 
-// StopTenant asks for all open runs of a tenant to end, in whichever process, and says how many it has asked. It is for a
-// tenant that is not active any more. A process that did not hear of it does the same within about [StopLook].
+// StopTenant cancels all open runs of an inactive tenant, in every process, and returns how many. A
+// process that missed the request does the same within about [StopLook].
 func (s *Service) StopTenant(ctx context.Context, by directory.By, tenant string) (int, error) {
 	n, err := s.stopTenant(ctx, tenant)
 	if n > 0 && s.options.Directory != nil {
@@ -163,7 +166,7 @@ func (s *Service) stopTenant(ctx context.Context, tenant string) (n int, err err
 			switch {
 			case err == nil:
 				n++
-			case !errors.Is(err, event.ErrConflict) && !errors.Is(err, event.ErrNotFound): // these say that it has ended
+			case !errors.Is(err, event.ErrConflict) && !errors.Is(err, event.ErrNotFound): // the run has ended
 				return n, err
 			}
 		}

@@ -13,83 +13,82 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// DefaultTenant is the one that a server without settings serves. Its runs may name models by
-// provider and name where the directory does not know them.
+// DefaultTenant is the tenant of a server without settings. Its runs may name models by provider
+// and name that the directory does not know.
 const DefaultTenant = directory.DefaultTenant
 
-// OptionsBuilder makes of an [ExecutionContext] what its agent is made with: the system prompt,
-// the model with its key, the limits, tools, permissions and sub-agents. It decides and begins
-// nothing.
+// OptionsBuilder makes the options of an agent from an [ExecutionContext]: the system prompt, the
+// model with its key, the limits, tools, permissions and sub-agents. It starts nothing.
 type OptionsBuilder struct {
-	// Directory knows models and agents; nil means that there is none, and then the server
-	// resolves every name itself.
+	// Directory has the models and agents. If it is nil the server resolves every name itself.
 	Directory *directory.Directory
-	// Instructions are those of the server's own agent.
+	// Instructions are the instructions of the server's own agent.
 	Instructions string
-	// Workspace tells of the files that a run works with; nil means that there are none.
+	// Workspace returns the files that a run works with. nil means that there are none.
 	Workspace func(ctx context.Context, x *ExecutionContext) (*Workspace, error)
 }
 
-// AgentOptions are what an agent is made with.
+// AgentOptions are the options of an agent.
 type AgentOptions struct {
-	// ID and Version are the directory's; the server's own agent has none.
-	ID      string
+	// ID is the directory's id. The server's own agent has none.
+	ID string
+	// Version is the directory's version. The server's own agent has none.
 	Version int
-	// Description is what the model of another agent is told that it is for.
+	// Description tells the model of a parent agent what this agent is for.
 	Description string
-	// SystemPrompt is the tenant's, the agent's own instructions and the workspace's part,
-	// in this order. What tells of skills stands below it.
+	// SystemPrompt consists of the tenant's prompt, the agent's instructions and the workspace's
+	// part, in this order. Skills add their part below it.
 	SystemPrompt string
-	// Model is the reference of its model: a provider and a name. Empty means the server's own.
+	// Model is a provider and a name. Empty means the server's own model.
 	Model string
-	// Own is the directory's entry of that model; nil means that the server knows what Model is.
+	// Own is the directory's entry of that model. nil means that the server resolves Model.
 	Own *OwnModel
-	// Limits are the least of those of the service, the tenant, the agent and the request.
+	// Limits are the lowest of the service's, the tenant's, the agent's and the request's.
 	Limits braid.Limits
-	// Tools are names or patterns of the server's tools that it has; nil means all, an empty
-	// list none.
+	// Tools are names or patterns of the server's tools. nil means all, an empty list means none.
 	Tools []string
-	// Permissions all hold: the strictest counts.
+	// Permissions all apply: the strictest one wins.
 	Permissions []directory.Permissions
-	// Skills are those that the agent prefers, after the request's.
+	// Skills are the skills that the agent prefers, after the request's.
 	Skills []string
-	// Settings are those of its model's calls: the agent's own go before those of the model's entry.
-	// [AgentOptions.ModelOptions] lays them over the server's.
+	// Settings are the settings of its model calls. The agent's own override those of the model's
+	// entry. [AgentOptions.ModelOptions] applies them to the server's.
 	Settings directory.Settings
-	// Context says what becomes of the oldest messages where a conversation grows too long: summary, window,
-	// provider or none; empty means what the server does.
+	// Context says how long conversations are compacted: summary, window, provider or none. Empty
+	// means the server's default.
 	Context string
-	// SubAgents are agents that it has as tools, by the name of the tool.
+	// SubAgents are the agents that it has as tools, by the name of the tool.
 	SubAgents map[string]*AgentOptions
 }
 
-// OwnModel is a model of the directory, with the key that its provider is asked with; an empty
-// one means what the server finds in its own environment.
+// OwnModel is a model of the directory with the key for its provider. An empty key means that the
+// server uses its own environment.
 type OwnModel struct {
 	directory.Model
 
 	Key secret.Secret
 }
 
-// Workspace is the folder of files that a run works with.
+// Workspace describes the folder of files that a run works with.
 type Workspace struct {
-	// Path is what the agent's tools call the folder.
+	// Path is the folder's name for the agent's tools.
 	Path string
-	// Files are what is in it, by name.
+	// Files are the files in it.
 	Files []WorkspaceFile
-	// More is how many others there are.
+	// More counts the files that are not listed.
 	More int
-	// Instructions say how the tools reach it.
+	// Instructions say how the tools access it.
 	Instructions string
 }
 
-// WorkspaceFile is one file.
+// WorkspaceFile describes a file.
 type WorkspaceFile struct {
 	Name  string
 	Bytes int64
 }
 
-// Build makes them. The errors are those of [directory.Directory.Model] and of its agents.
+// Build makes the options of a run's agent. Its errors are those of [directory.Directory.Model] and
+// [directory.Directory.Agent].
 func (b *OptionsBuilder) Build(ctx context.Context, x *ExecutionContext) (AgentRequest, error) {
 	r := AgentRequest{
 		Principal: x.Principal, Life: x.Tenant.Life, Conversation: x.Conversation, Run: x.Run, OutputSchema: x.OutputSchema,
@@ -118,9 +117,9 @@ func (b *OptionsBuilder) Build(ctx context.Context, x *ExecutionContext) (AgentR
 	return r, nil
 }
 
-// agent makes the options of one agent. path are the agents that it stands in: none of them is in
-// itself. The directory refuses such agents; an older version of one that a conversation keeps to may have come to it
-// by a change below it.
+// agent makes the options of one agent. path lists the agents above it, none of which may be below
+// it. The directory refuses such cycles, but a pinned older version can have one after a change
+// below it.
 func (b *OptionsBuilder) agent(
 	ctx context.Context, x *ExecutionContext, spec *directory.AgentSpec, model string, path []string,
 ) (*AgentOptions, error) {
@@ -148,8 +147,8 @@ func (b *OptionsBuilder) agent(
 	return a, nil
 }
 
-// subAgent makes the options of an agent that another one has as a tool. What its tenant says to
-// every agent it is told, too; its model is its own, or else that of the agent above it.
+// subAgent makes the options of a sub-agent. The tenant's system prompt applies to it too. Its
+// model is its own, or else its parent's.
 func (b *OptionsBuilder) subAgent(
 	ctx context.Context, x *ExecutionContext, sub *directory.SubAgent, above string, path []string,
 ) (*AgentOptions, error) {
@@ -175,8 +174,8 @@ func (b *OptionsBuilder) subAgent(
 	return a, nil
 }
 
-// SystemPrompt puts the parts of a system prompt under one another: the tenant's, the agent's own
-// instructions, and what tells of the workspace. Empty parts are left out.
+// SystemPrompt joins the parts of a system prompt: the tenant's, the agent's instructions and the
+// workspace's part. It leaves out empty parts.
 func SystemPrompt(tenant, agent string, files *Workspace) string {
 	parts := []string{strings.TrimSpace(tenant), strings.TrimSpace(agent)}
 	if files != nil {
@@ -185,8 +184,8 @@ func SystemPrompt(tenant, agent string, files *Workspace) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n")
 }
 
-// prompt tells an agent of its files. What people called them is theirs: it stands between tags
-// that it cannot close.
+// prompt returns the workspace's part of the system prompt. Users choose file names, so these stand
+// between tags that they cannot close.
 func (w *Workspace) prompt() string {
 	var text strings.Builder
 	text.WriteString("<workspace>\nThe files of this conversation are in " + plain(w.Path) + ".")
@@ -205,7 +204,7 @@ func (w *Workspace) prompt() string {
 	return text.String() + "\n</workspace>"
 }
 
-// plain makes a name one line without tags.
+// plain returns a name as one line without tags.
 func plain(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -218,7 +217,7 @@ func plain(name string) string {
 	}, name)
 }
 
-// within lowers limits to what else is allowed.
+// within lowers limits to those of d.
 func within(l braid.Limits, d *directory.Limits) braid.Limits {
 	lower(&l.Cycles, d.Cycles)
 	lower(&l.AllCycles, d.Cycles)
@@ -232,17 +231,17 @@ func within(l braid.Limits, d *directory.Limits) braid.Limits {
 	return l
 }
 
-// mostTime keeps a count of seconds from being more than a duration holds.
+// mostTime keeps a number of seconds within the range of a duration.
 const mostTime = 1<<63 - 1
 
-// lower makes a bound, of which 0 is none, the smaller of two.
+// lower sets a bound to the smaller of two. 0 means no bound.
 func lower[N int | int64 | time.Duration](bound *N, to N) {
 	if to > 0 && (*bound == 0 || to < *bound) {
 		*bound = to
 	}
 }
 
-// permissions are those that say something.
+// permissions returns the non-empty ones.
 func permissions(of ...*directory.Permissions) (list []directory.Permissions) {
 	for _, p := range of {
 		if len(p.Allow)+len(p.Ask)+len(p.Deny) > 0 {

@@ -9,29 +9,31 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// prepared is the agent of a run as it was when the run was accepted. The drive that follows at once uses it, so that
-// a request's agent is verified and built once.
+// prepared is the agent of a run as it was built when the run was accepted. The drive that follows
+// at once uses it, so that a request's agent is verified and built only once.
 type prepared struct {
 	agent *braid.Agent
-	// tenant and of are what was verified.
+	// tenant is the tenant that was verified.
 	tenant directory.Tenant
-	of     directory.Agent
-	now    moment
+	// of is the directory's agent that was verified.
+	of  directory.Agent
+	now moment
 }
 
-// moment is what an agent may depend on beside the request.
+// moment is the state that an agent depends on beside the request.
 type moment struct {
 	at time.Time
-	// generation is the directory's.
+	// generation is the directory's generation.
 	generation int64
-	// seen is the last event of the conversation that was driven here: a run may have left files.
+	// seen is the Seq of the conversation's last event here. A run may have left files.
 	seen int64
 }
 
-// mostPrepared bounds how many agents are kept for runs that wait for their turn; others are built anew.
+// mostPrepared bounds how many agents are kept for queued runs. Others are built again.
 const mostPrepared = 1000
 
-// preparedAgents are those of runs that were accepted here and not yet driven. The zero value is ready for use.
+// preparedAgents holds the agents of runs that were accepted here and not yet driven. The zero
+// value is ready for use.
 type preparedAgents struct {
 	mu   sync.Mutex
 	runs map[string]*prepared
@@ -55,7 +57,7 @@ func (a *preparedAgents) put(run string, p *prepared) {
 	}
 }
 
-// take gives a run's agent away; nil if there is none.
+// take removes a run's agent and returns it; nil if there is none.
 func (a *preparedAgents) take(run string) *prepared {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -64,9 +66,9 @@ func (a *preparedAgents) take(run string) *prepared {
 	return p
 }
 
-// moment returns what agents of a conversation depend on now.
+// moment returns the current state that the conversation's agents depend on.
 func (s *Service) moment(ctx context.Context, conversation string) (moment, error) {
-	m := moment{at: time.Now(), seen: s.warm.seen(conversation)}
+	m := moment{at: time.Now(), seen: s.folds.seen(conversation)}
 	if s.options.Directory == nil {
 		return m, nil
 	}
@@ -75,9 +77,9 @@ func (s *Service) moment(ctx context.Context, conversation string) (moment, erro
 	return m, err
 }
 
-// preparedFor returns the agent that a run was accepted with, if it would be the same now: nobody has changed the
-// directory, no other run of the conversation was driven, and not more time is over than after which the directory
-// asks its database again. Otherwise it returns nil.
+// preparedFor returns the agent that a run was accepted with if it would be the same now: the
+// directory has not changed, no other run of the conversation was driven, and less time has passed
+// than [directory.Stale]. Otherwise it returns nil.
 func (s *Service) preparedFor(ctx context.Context, x *ExecutionContext) *braid.Agent {
 	p := s.prepared.take(x.Run)
 	if p == nil {

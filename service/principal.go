@@ -9,24 +9,24 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// Principal is on whose behalf something is done. It comes from the credential.
+// Principal is who makes a request. It comes from the credential.
 type Principal struct {
-	// Tenant is the isolation boundary; empty is refused.
+	// Tenant is the isolation boundary. It must not be empty.
 	Tenant string
-	// User is the person inside it; it may be empty.
+	// User is the user in the tenant. It may be empty.
 	User string
-	// Key is the id of the API key that was shown; empty where it was another credential.
+	// Key is the id of the API key. It is empty for another kind of credential.
 	Key string
-	// Scopes are what the credential may be used for. The service does not look at them:
-	// who lets requests in does.
+	// Scopes say what the credential may be used for. The service does not check them: the caller
+	// must.
 	Scopes []Scope
 }
 
-// Scope is something that a credential may be used for. None contains another one, but
-// for [ScopeOperator], which contains those of administration in every tenant.
+// Scope is a permission of a credential. No scope contains another one, except that [ScopeOperator]
+// contains those of administration in every tenant.
 type Scope = directory.Scope
 
-// The scopes; package directory says what each is for.
+// These are the scopes. Package directory describes them.
 const (
 	ScopeRead       = directory.ScopeRead
 	ScopeWrite      = directory.ScopeWrite
@@ -35,10 +35,10 @@ const (
 	ScopeOperator   = directory.ScopeOperator
 )
 
-// Scopes lists all of them.
+// Scopes returns all scopes.
 func Scopes() []Scope { return directory.Scopes() }
 
-// May reports whether the credential may be used for what asks for the scope. "" asks for none.
+// May reports whether the credential has the scope. It always has "".
 func (p Principal) May(s Scope) bool {
 	return s == "" || slices.Contains(p.Scopes, s) ||
 		(s == ScopeAdminRead || s == ScopeAdminWrite) && slices.Contains(p.Scopes, ScopeOperator)
@@ -53,17 +53,16 @@ func (p Principal) check(op string) error {
 	return nil
 }
 
-// The beginnings of ids tell people what an id names.
+// These prefixes of ids tell readers what an id names.
 const (
 	conversationPrefix = "conv_"
 	runPrefix          = "run_"
 )
 
-// newID is random and hard to guess, so that an id that was never given out is
-// never met by chance.
+// newID returns a random id that cannot be guessed.
 func newID(prefix string) string { return prefix + strings.ToLower(rand.Text()) }
 
-// checkID refuses what no id of ours looks like before any store is asked.
+// checkID refuses an id that cannot be ours, before any store is asked.
 func checkID(op, what, prefix, id string) error {
 	rest, ok := strings.CutPrefix(id, prefix)
 	ok = ok && rest != "" && len(rest) <= 64
@@ -80,7 +79,7 @@ func checkID(op, what, prefix, id string) error {
 func notFound(op, what string) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrNotFound, Code: strings.ToUpper(what) + "_NOT_FOUND",
-		Message: "there is no such " + what, Hint: "list what there is, and look at the id",
+		Message: "there is no such " + what, Hint: "check the id",
 	}
 }
 

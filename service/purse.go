@@ -11,44 +11,45 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// purse knows what tenants have spent on models today, and what calls under way may spend at most.
-// All methods are safe for concurrent use.
+// purse knows what tenants spent on models today and what is reserved by calls in progress. All
+// methods are safe for concurrent use.
 type purse interface {
-	// ReserveSpend reserves an amount, unless less than it is left of most; a most of 0 is no bound. The reservation ends after
-	// lasts; now is the caller's clock, and decides nothing.
+	// ReserveSpend reserves want, or returns [event.ErrQuota] if less than that is left of most. A
+	// most of 0 means no bound. The reservation ends after lasts. now is the caller's clock and is
+	// used for the error only.
 	ReserveSpend(ctx context.Context, of directory.SpendOf, id string, want, most directory.Spend, now time.Time, lasts time.Duration) error
-	// RenewSpend has a reservation end after lasts from now.
+	// RenewSpend makes a reservation end after lasts from now.
 	RenewSpend(ctx context.Context, of directory.SpendOf, id string, lasts time.Duration) error
-	// SettleSpend puts what was used in place of a reservation.
+	// SettleSpend replaces a reservation with what was used.
 	SettleSpend(ctx context.Context, of directory.SpendOf, id string, used directory.Spend) error
-	// Spent says what was spent, without reservations.
+	// Spent returns what was spent, without reservations.
 	Spent(ctx context.Context, of directory.SpendOf) (directory.Spend, error)
 }
 
-// dayOf counts the days since 1970-01-01 in UTC.
+// dayOf returns the number of days since 1970-01-01 in UTC.
 func dayOf(now time.Time) int64 { return now.Unix() / secondsOfDay }
 
 const secondsOfDay = 24 * 60 * 60
 
-// ownPurse is the purse of a process that nobody shares a database with. Reservations end with the process. What was
-// spent before it began comes from the ledger.
+// ownPurse is the purse of a process with a database of its own. Reservations end with the process.
+// The spending before it started comes from the ledger.
 type ownPurse struct {
 	ledger journal.Ledger
 
 	mu sync.Mutex
 	of map[directory.SpendOf]*pocket
-	// swept is the day on which those of earlier days were let go.
+	// swept is the day on which earlier days were dropped last.
 	swept int64
 }
 
 type pocket struct {
 	spent directory.Spend
-	// held is the sum of what is reserved.
+	// held is the sum of the reservations.
 	held     directory.Spend
 	reserved map[string]directory.Spend
 }
 
-// pocket gives the tenant's, under the lock, which the caller gives back.
+// pocket returns the tenant's pocket with p.mu locked. The caller must unlock it.
 func (p *ownPurse) pocket(ctx context.Context, of directory.SpendOf) (*pocket, error) {
 	p.mu.Lock()
 	if k := p.of[of]; k != nil {
@@ -61,7 +62,7 @@ func (p *ownPurse) pocket(ctx context.Context, of directory.SpendOf) (*pocket, e
 		return &pocket{}, err
 	}
 	k := p.of[of]
-	if k == nil { // else somebody was faster, and calls may have ended since
+	if k == nil { // else another call was faster, and calls may have ended since
 		k = &pocket{spent: spent, reserved: make(map[string]directory.Spend)}
 		p.sweep(of.Day)
 		p.of[of] = k
@@ -69,7 +70,7 @@ func (p *ownPurse) pocket(ctx context.Context, of directory.SpendOf) (*pocket, e
 	return k, nil
 }
 
-// before is what the ledger knows of the day.
+// before returns what the ledger knows of the day.
 func (p *ownPurse) before(ctx context.Context, of directory.SpendOf) (s directory.Spend, err error) {
 	from := time.Unix(of.Day*secondsOfDay, 0).UTC()
 	sums, err := p.ledger.UsageSums(ctx, journal.LedgerQuery{
@@ -83,7 +84,7 @@ func (p *ownPurse) before(ctx context.Context, of directory.SpendOf) (s director
 	return s, err
 }
 
-// sweep lets go of days that are over. A call that is still under way settles in its own day.
+// sweep drops past days. A day with a call in progress stays until that call has settled.
 func (p *ownPurse) sweep(today int64) {
 	if p.of == nil {
 		p.of = make(map[directory.SpendOf]*pocket)

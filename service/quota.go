@@ -7,7 +7,8 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// Quota gives what bounds the tenant now, and the tenant's life. Without a directory nothing does.
+// Quota returns the tenant's current quota and the tenant's life. Without a directory there is no
+// quota.
 func (s *Service) Quota(ctx context.Context, tenant string) (q directory.Quota, life string, err error) {
 	if s.options.Directory == nil || tenant == "" {
 		return directory.Quota{}, "", nil
@@ -15,7 +16,7 @@ func (s *Service) Quota(ctx context.Context, tenant string) (q directory.Quota, 
 	return s.options.Directory.Quota(ctx, tenant)
 }
 
-// Use says how much of its quota a tenant uses.
+// Use returns how much of its quota a tenant uses.
 func (s *Service) Use(ctx context.Context, tenant string) (u directory.Use, err error) {
 	if u.Conversations, err = s.options.Rows.Count(ctx, tenant); err != nil {
 		return directory.Use{}, err
@@ -38,7 +39,7 @@ func (s *Service) Use(ctx context.Context, tenant string) (u directory.Use, err 
 	return u, err
 }
 
-// keep adds the row of a new conversation, where its tenant may have one more and may store it.
+// keep adds the row of a new conversation if the tenant's quota allows it.
 func (s *Service) keep(ctx context.Context, row Row) error {
 	q, _, err := s.Quota(ctx, row.Tenant)
 	if err != nil {

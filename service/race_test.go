@@ -42,7 +42,7 @@ func TestTwoRunsAfterAReset(t *testing.T) {
 	}
 }
 
-// What a fork knows stands once before what is said in it.
+// A fork's history is in its log once, before its first input.
 func TestTwoRunsInAFork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -211,8 +211,8 @@ func TestTokensAreHeldForOpenRuns(t *testing.T) {
 		h.wait(t, conv, first)
 		h.wait(t, conv, queued)
 		synctest.Wait()
-		if n, doors := h.HeldTokens(), h.OpenDoors(); n != 0 || doors != 0 {
-			t.Errorf("%d tokens and %d doors are left", n, doors)
+		if n, locks := h.HeldTokens(), h.HeldLocks(); n != 0 || locks != 0 {
+			t.Errorf("%d tokens and %d locks are left", n, locks)
 		}
 	})
 }

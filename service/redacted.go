@@ -9,27 +9,29 @@ import (
 )
 
 const (
-	// redactedPage is how many events are read at a time to find what is redacted.
+	// redactedPage is how many events are read at a time to look for redactions.
 	redactedPage = 256
-	// pageBytes is how many bytes of a log are read at a time, and with them the commit that reaches this.
+	// pageBytes is how many bytes of a log are read at a time. The commit that reaches it is read
+	// whole.
 	pageBytes = 4 << 20
 )
 
-// view reads a conversation's log as it may be shown: an event that a later one redacts shows its
-// replacement. A guardrail redacts messages, sub-agents' tasks and tool results of its own run only. So a view
-// reads ahead to the end of the run in which its page ends, and no further. It keeps what it has found and
-// reads nothing twice. It is not safe for concurrent use.
+// view reads a conversation's log with redacted events replaced. A redaction comes later in the log
+// than its event, but always in the same run: a guardrail redacts only messages, tasks and tool
+// results of its own run. So a view reads ahead to the end of the run in which the page ends. It
+// keeps what it has found and reads nothing twice. It is not safe for concurrent use.
 type view struct {
 	store        journal.Store
 	conversation string
 	hidden       map[int64]*event.Redacted
-	// seen is the last event that was looked at.
+	// seen is the Seq of the last event that was looked at.
 	seen int64
-	// more says that the log may go on behind what was read last.
+	// more reports that the log may go on after the last page.
 	more bool
 }
 
-// read gives the events after one, at most limit and about [pageBytes]; 0 means all. more then says whether there are others.
+// read returns events after a Seq: at most limit and about [pageBytes]. A limit of 0 means all. It
+// sets more.
 func (v *view) read(ctx context.Context, after int64, limit int) ([]*event.Event, error) {
 	var events []*event.Event
 	var err error
@@ -68,7 +70,7 @@ func (v *view) read(ctx context.Context, after int64, limit int) ([]*event.Event
 	return shown, nil
 }
 
-// ahead looks on to the end of the run.
+// ahead reads on to the end of the run.
 func (v *view) ahead(ctx context.Context) error {
 	for {
 		events, more, err := v.store.ReadPage(ctx, v.conversation, v.seen, redactedPage, pageBytes)
@@ -97,7 +99,7 @@ func (v *view) note(e *event.Event) {
 	}
 }
 
-// all gives the whole log.
+// all returns the whole log.
 func (v *view) all(ctx context.Context) iter.Seq2[*event.Event, error] {
 	return func(yield func(*event.Event, error) bool) {
 		for after := int64(0); ; {
@@ -119,7 +121,7 @@ func (v *view) all(ctx context.Context) iter.Seq2[*event.Event, error] {
 	}
 }
 
-// view is a reader of a conversation's log for those who may read it.
+// view returns a reader of a conversation's log for callers.
 func (s *Service) view(conversation string) *view {
 	return &view{store: s.options.Journal, conversation: conversation}
 }

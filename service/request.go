@@ -15,74 +15,75 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// RunRequest asks for a run.
+// RunRequest is a request for a run.
 type RunRequest struct {
-	// Input is what the person said; Attachments come with it.
-	Input       string
+	// Input is the user's message.
+	Input string
+	// Attachments come with it.
 	Attachments []event.Block
-	// Executor is a label for logs and usage, never an identity.
+	// Executor is a label for logs and usage. It is never an identity.
 	Executor string
-	// Tokens are for the run's tools ([braid.SecretOf]). They are kept in this process's memory, for the run only, and
-	// are hidden where a tool or a model repeats them. Those of a message that joins an open run count for nothing.
+	// Tokens are for the run's tools ([braid.SecretOf]). They are kept in memory for the run only,
+	// and are hidden where a tool or a model repeats them. Tokens of a message that joins an open
+	// run are ignored.
 	Tokens map[string]secret.Secret
-	// Shown are the names of those Tokens that are no secrets, and are not hidden.
+	// Shown are the names of the tokens that are not secret and not hidden.
 	Shown []string
-	// Skills are those to prefer.
+	// Skills are the skills to prefer.
 	Skills []string
 	Model  string
 	Limits RunLimits
 	// OutputSchema is the JSON schema of the answer; nil means free text.
 	OutputSchema json.RawMessage
-	// Policy says what becomes of it while a run is open; empty means reject.
+	// Policy says what happens if a run is open. Empty means reject.
 	Policy   braid.Policy
 	Metadata map[string]string
-	// Key makes the request idempotent in its conversation; empty means none.
+	// Key makes the request idempotent within its conversation. Empty means that it is not.
 	Key string
-	// Trace is the place in a distributed trace that the run belongs to, as [TraceOf] gives it;
-	// empty for none.
+	// Trace is the parent in a distributed trace, as [TraceOf] returns it. Empty means none.
 	Trace string
-	// Continues names the run that this one continues, instead of an Input: the conversation's newest, which failed or
-	// reached a limit. What the request leaves out (model, limits, schema, skills, executor, metadata) is that run's.
+	// Continues names the run to continue instead of an Input. It must be the conversation's newest
+	// run and have failed or reached a limit. Model, limits, schema, skills, executor and metadata
+	// default to those of that run.
 	Continues string
-	// Watch asks for a follower that sees the run from its beginning.
+	// Watch requests a follower that sees the run from its beginning.
 	Watch bool
 }
 
-// RunLimits bound a run; zero fields mean the service's own bounds.
+// RunLimits are limits of a run. A zero field means the service's own.
 type RunLimits struct {
 	Cycles      int
 	ToolCalls   int
 	TotalTokens int64
 	Time        time.Duration
 
-	// A limit in money is refused where a model's price is not known.
 	InputTokens  int64 `json:"input_tokens,omitzero"`
 	OutputTokens int64 `json:"output_tokens,omitzero"`
 	CostNanoUSD  int64 `json:"cost_nano_usd,omitzero"`
-	// Conversation bounds all runs of the conversation together, those before this one counted.
+	// Conversation limits all runs of the conversation together, including earlier ones.
 	Conversation braid.Budget `json:"conversation,omitzero"`
 }
 
-// negative reports whether a bound is one that nothing can keep to.
+// negative reports whether a limit is negative.
 func (l *RunLimits) negative() bool {
 	c := &l.Conversation
 	return min(int64(l.Cycles), int64(l.ToolCalls), l.TotalTokens, int64(l.Time), l.InputTokens, l.OutputTokens, l.CostNanoUSD,
 		int64(c.Cycles), int64(c.ToolCalls), c.InputTokens, c.OutputTokens, c.TotalTokens, c.CostNanoUSD, int64(c.Scopes), int64(c.Active)) < 0
 }
 
-// check refuses what no run can be begun with, before anything is looked up.
+// check validates the request by itself.
 func (r *RunRequest) check(op string) error {
 	switch {
 	case r.Continues != "" && (r.Input != "" || len(r.Attachments) > 0):
 		return invalid(op, "a run that continues another one takes no input", "send the input as a new run")
 	case r.Continues != "" && r.Policy != "" && r.Policy != braid.Reject:
-		return invalid(op, "a run that continues another one cannot wait for a third one", "leave the policy out")
+		return invalid(op, "a run that continues another one takes no policy", "leave policy out")
 	case r.Continues == "" && strings.TrimSpace(r.Input) == "" && len(r.Attachments) == 0:
-		return invalid(op, "the input is empty", "say something in user_input")
+		return invalid(op, "the input is empty", "set user_input")
 	case !utf8.ValidString(r.Input) || !utf8.ValidString(r.Executor) || !utf8.ValidString(r.Model) || !utf8.ValidString(r.Key):
 		return invalid(op, "the request is not valid UTF-8", "convert it to UTF-8 first")
-	case strings.ContainsRune(r.Executor+r.Model+r.Key, 0): // not every journal can keep it
-		return invalid(op, "the executor, the model or the key holds a zero character", "leave it out")
+	case strings.ContainsRune(r.Executor+r.Model+r.Key, 0): // not every journal can store it
+		return invalid(op, "the executor, the model or the key contains a zero character", "remove it")
 	case r.Limits.negative():
 		return invalid(op, "a limit is negative", "leave it out for the service's own bound")
 	}
@@ -97,7 +98,7 @@ func (r *RunRequest) check(op string) error {
 	return checkMetadata(op, r.Metadata)
 }
 
-// row makes the row of a run that is asked for.
+// row returns the row of the requested run.
 func (r *RunRequest) row(p Principal, conversation string) (journal.Run, error) {
 	content := make([]event.Block, 0, 1+len(r.Attachments))
 	if strings.TrimSpace(r.Input) != "" {
@@ -106,7 +107,7 @@ func (r *RunRequest) row(p Principal, conversation string) (journal.Run, error) 
 	content = append(content, r.Attachments...)
 	body, err := r.digest(content)
 	if err != nil {
-		return journal.Run{}, invalid("start run", "the input cannot be kept", "look at the attachments")
+		return journal.Run{}, invalid("start run", "the input cannot be stored", "check the attachments")
 	}
 	metadata, err := r.keep(body)
 	if err != nil {
@@ -123,7 +124,7 @@ func (r *RunRequest) row(p Principal, conversation string) (journal.Run, error) 
 	return run, nil
 }
 
-// The bounds of the words of a request: they stand in every row of its run.
+// These bound the words of a request, which are stored in its run's row.
 const (
 	maxWord       = 200
 	maxSkills     = 64
@@ -131,10 +132,10 @@ const (
 	maxTokenBytes = 16 << 10
 )
 
-// checkWords looks at what is neither input nor metadata.
+// checkWords validates the fields other than input and metadata.
 func (r *RunRequest) checkWords(op string) error {
 	long := func(what string) error {
-		return invalid(op, what+" is too long, or no text", "send at most 200 bytes of UTF-8")
+		return invalid(op, what+" is too long or not UTF-8", "send at most 200 bytes of UTF-8")
 	}
 	switch {
 	case len(r.Executor) > maxWord:
@@ -153,19 +154,19 @@ func (r *RunRequest) checkWords(op string) error {
 	}
 	for name, value := range r.Tokens {
 		if name == "" || len(name) > maxWord || len(value.Reveal()) > maxTokenBytes {
-			return invalid(op, "a token has no name, or is too long", "send names of at most 200 bytes and tokens of at most 16 KiB")
+			return invalid(op, "a token has no name or is too long", "send names of at most 200 bytes and tokens of at most 16 KiB")
 		}
 	}
 	return nil
 }
 
-// digest is what two requests of one key must have in common.
+// digest returns a hash of what two requests with one key must have in common.
 func (r *RunRequest) digest(content []event.Block) (string, error) {
 	blocks, err := brief(content)
 	if err != nil {
 		return "", err
 	}
-	same, err := json.Marshal(struct { //nolint:musttag // limits are only compared
+	same, err := json.Marshal(struct { //nolint:musttag // only compared
 		Content      json.RawMessage   `json:"content"`
 		Executor     string            `json:"executor"`
 		Skills       []string          `json:"skills"`
@@ -183,7 +184,8 @@ func (r *RunRequest) digest(content []event.Block) (string, error) {
 	return hex.EncodeToString(sum[:16]), nil
 }
 
-// brief is JSON that is the same for the same content. Large content is only summed up, which makes no copy of it.
+// brief returns JSON that is the same for the same content. Large content is hashed, without a
+// copy.
 func brief(content []event.Block) (json.RawMessage, error) {
 	if sizeOfBlocks(content) <= freeBytes {
 		return event.AppendBlocks(nil, content)
@@ -206,9 +208,9 @@ func brief(content []event.Block) (json.RawMessage, error) {
 			}
 			data = one
 		}
-		fmt.Fprintf(sum, "%s %d %d %d\n%s", b.BlockKind(), len(name), len(text), len(data), name) // a hash takes everything
+		fmt.Fprintf(sum, "%s %d %d %d\n%s", b.BlockKind(), len(name), len(text), len(data), name) // a hash never fails
 		var part [4 << 10]byte
-		for text != "" { // a hash takes no strings
+		for text != "" { // a hash has no WriteString
 			n := copy(part[:], text)
 			sum.Write(part[:n])
 			text = text[n:]

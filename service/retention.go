@@ -9,12 +9,13 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// Expire removes the conversations that the retention of their tenant keeps no longer at the time
-// now: with their logs and files, as [Service.DeleteConversation] does. What counts is when a
-// conversation was last changed, or its last run accepted; one with an open run stays. It says how
-// many went, and each tenant's audit says so too. Who asks for one of them is told that it is kept
-// no longer ([event.ErrGone]). Where it breaks off it can be repeated. Several
-// processes may do it at once.
+// Expire removes the conversations whose retention period has ended at the time now, with their
+// logs and files, and returns how many. The period begins when a conversation was last changed or
+// its last run accepted. A conversation with an open run stays.
+//
+// Each tenant's audit records the number. A later request for such a conversation gets
+// [event.ErrGone]. After an error Expire can be repeated, and several processes may call it at
+// once.
 func (s *Service) Expire(ctx context.Context, now time.Time) (removed int, err error) {
 	if s.options.Directory == nil {
 		return 0, nil
@@ -64,7 +65,7 @@ func (s *Service) expireTenant(ctx context.Context, e directory.Expiry) (removed
 	return removed, nil
 }
 
-// expireConversation removes one, unless it is in use.
+// expireConversation removes a conversation unless it is in use.
 func (s *Service) expireConversation(ctx context.Context, e directory.Expiry, id string) (gone bool, err error) {
 	last, err := s.lastRun(ctx, id)
 	if err != nil || last.After(e.Conversations) {
@@ -79,7 +80,8 @@ func (s *Service) expireConversation(ctx context.Context, e directory.Expiry, id
 	return err == nil, err
 }
 
-// lastRun says when a conversation's newest run was accepted; the zero time where none was.
+// lastRun returns when a conversation's newest run was accepted. It returns the zero time if there
+// is none.
 func (s *Service) lastRun(ctx context.Context, id string) (time.Time, error) {
 	place, err := s.options.Journal.Place(ctx, id, 0)
 	if err != nil || place.Turns == 0 {

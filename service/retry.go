@@ -13,28 +13,31 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// This file continues a failed run with a new one, and says what later runs see of it.
+// This file continues a failed run with a new one, and decides what later runs see of it.
 
 // codeNotRetryable is the Code of the error for a run that cannot be continued.
 const codeNotRetryable = "RUN_NOT_RETRYABLE"
 
-// RetryRun continues a run at the step that failed, with a new run. The new run sees the messages and results of the failed one,
-// also where the tenant forgets failed runs, and repeats no finished step. The run must be the conversation's newest and
-// have failed after it began to work, or have been ended by a limit or its deadline before its answer;
-// any other is [event.ErrConflict] with the code RUN_NOT_RETRYABLE. r may have everything but an input and a policy.
-// A repeated request with the same Key gets the run that the first one began.
+// RetryRun continues a run with a new run at the step that failed. The new run sees the messages
+// and results of the failed one, even if the tenant forgets failed runs, and repeats no finished
+// step.
+//
+// The run must be the conversation's newest. It must have failed after its start, or have been
+// ended by a limit or its deadline before its output. Any other run is [event.ErrConflict] with the
+// code RUN_NOT_RETRYABLE. r may have everything but an input and a policy. A repeated request with
+// the same Key returns the run that the first one began.
 func (s *Service) RetryRun(ctx context.Context, p Principal, conversation, run string, r RunRequest) (Started, error) {
 	r.Continues = run
 	return s.StartRun(ctx, p, conversation, r)
 }
 
-// forgetsFailed reports whether later runs are not to see the messages of the tenant's failed runs.
+// forgetsFailed reports whether later runs do not see the messages of the tenant's failed runs.
 func (s *Service) forgetsFailed(t *directory.Tenant) bool {
 	return cmp.Or(t.FailedRuns, s.options.FailedRuns, directory.ForgetFailedRuns) != directory.KeepFailedRuns
 }
 
-// retried prepares a run that continues the run of this id: it inherits what the request does not name. Where the
-// request is a repeat it gives the run that the first one began.
+// retried prepares run to continue the run with the id failed: run inherits what the request leaves
+// out. For a repeated request it returns the run that the first one began.
 func (s *Service) retried(ctx context.Context, row *Row, run *journal.Run, failed string) (Started, error) {
 	old, err := s.rowOf(ctx, row.ID, failed)
 	if err != nil {
@@ -71,11 +74,12 @@ func (s *Service) retried(ctx context.Context, row *Row, run *journal.Run, faile
 	}
 	inherit(run, &old)
 	run.Metadata[braid.ContinuesLabel] = failed
-	run.Follows = old.Turn // also when another server admits a run before this one
+	run.Follows = old.Turn // also if another server admits a run before this one
 	return Started{}, nil
 }
 
-// newest gives the turn of the conversation's newest run; 0 where a reset has the next run begin a session.
+// newest returns the turn of the conversation's newest run. It returns 0 if a reset makes the next
+// run begin a session.
 func (s *Service) newest(ctx context.Context, row *Row) (int, error) {
 	if err := s.settle(ctx, row); err != nil {
 		return 0, err
@@ -87,11 +91,11 @@ func (s *Service) newest(ctx context.Context, row *Row) (int, error) {
 	return at.Turns, nil
 }
 
-// inherit gives a run what the run that it continues was asked with, where its own request leaves that out.
+// inherit copies what the request leaves out from the run that it continues.
 func inherit(run, old *journal.Run) {
 	own := run.Metadata
 	run.Metadata = make(map[string]string, len(own)+len(old.Metadata))
-	labelled := len(hidden(own)) > 0 // a request that has labels has all of them
+	labelled := len(hidden(own)) > 0 // a request's own labels replace all of the old ones
 	for k, v := range old.Metadata {
 		switch k {
 		case keyModel, keyLimits, keySchema, keySkills:
@@ -106,7 +110,8 @@ func inherit(run, old *journal.Run) {
 	run.Executor = cmp.Or(run.Executor, old.Executor)
 }
 
-// isPassed reports whether the journal refused a run because the one that it continues is not the newest.
+// isPassed reports whether the journal refused a run because the run that it continues is not the
+// newest.
 func isPassed(err error) bool {
 	e, ok := errors.AsType[*event.Error](err)
 	return ok && e.Code == journal.CodePassed

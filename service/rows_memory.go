@@ -11,16 +11,15 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// MemoryRows are [Rows] that live as long as the value does. The zero value is ready
-// for use; it must not be copied.
+// MemoryRows are [Rows] in memory. The zero value is ready for use. It must not be copied.
 type MemoryRows struct {
 	mu   sync.Mutex
 	rows map[rowKey]Row
-	// count is how many rows each tenant has.
+	// count is the number of each tenant's rows.
 	count map[string]int64
-	// bytes is what the rows of each tenant take.
+	// bytes is the size of each tenant's rows.
 	bytes map[string]int64
-	// expired says when, and whose it was.
+	// expired has the time and the user of each expired row.
 	expired map[rowKey]expiredRow
 }
 
@@ -197,6 +196,6 @@ func (r Row) copied() Row {
 
 func exists() error {
 	return &event.Error{
-		Op: "conversation", Kind: event.ErrConflict, Message: "there is a conversation of this id", Hint: "use another id",
+		Op: "conversation", Kind: event.ErrConflict, Message: "a conversation with this id exists", Hint: "use another id",
 	}
 }

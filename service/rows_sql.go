@@ -11,7 +11,7 @@ import (
 	"github.com/braidrun/braid/service/database"
 )
 
-// SQLRows are [Rows] in the service's own database. Make them with [NewRows].
+// SQLRows are [Rows] in the service's database. Make them with [NewRows] or [OpenRows].
 type SQLRows struct {
 	db    *database.DB
 	close func() error
@@ -19,15 +19,15 @@ type SQLRows struct {
 
 var _ Rows = (*SQLRows)(nil)
 
-// NewRows gives the conversations in a database, which closing them leaves open.
+// NewRows returns the rows in a database. Closing them does not close the database.
 func NewRows(db *database.DB) *SQLRows {
 	return &SQLRows{db: db, close: func() error { return nil }}
 }
 
-// Check returns nil if the database takes writes, as far as is known: see [database.DB.Check].
+// Check returns nil if the database accepts writes as far as it knows: see [database.DB.Check].
 func (s *SQLRows) Check(ctx context.Context) error { return s.db.Check(ctx) }
 
-// OpenRows opens a file with nothing but conversations in it, or makes it.
+// OpenRows opens or creates a file that holds only conversations.
 func OpenRows(file string) (*SQLRows, error) {
 	db, err := database.OpenSQLite(file)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *SQLRows) Create(ctx context.Context, row Row, most int64) error {
 		if most <= 0 {
 			return nil
 		}
-		// The row of the count is the transaction's by now: of two that make the last one, one waits here.
+		// The transaction has locked the counter's row by now: a concurrent Create waits here.
 		if _, err := tx.Get(selectCount, []any{row.Tenant}, &n); err != nil || n <= most {
 			return err
 		}
@@ -88,8 +88,8 @@ func (s *SQLRows) Get(ctx context.Context, tenant, id string) (row Row, err erro
 	return s.Find(ctx, tenant, "", id)
 }
 
-// Find implements [Rows]. It asks the same questions for a row of another user as for one that is
-// not there, so that neither the answer nor its time tells them apart.
+// Find implements [Rows]. For another user's row it makes the same queries as for a missing row, so
+// that neither the result nor its time reveals the difference.
 func (s *SQLRows) Find(ctx context.Context, tenant, user, id string) (row Row, err error) {
 	const op = "conversation"
 	there, was := false, false
@@ -108,7 +108,7 @@ func (s *SQLRows) Find(ctx context.Context, tenant, user, id string) (row Row, e
 	case there:
 		return row, nil
 	}
-	// What is not here by now was put there before.
+	// It is not there now: it may have expired.
 	err = s.db.Look(ctx, op, tenant, gone, args, func(scan func(into ...any) error) error {
 		was = true
 		return scan(new(int64))
@@ -159,7 +159,7 @@ func (s *SQLRows) List(ctx context.Context, tenant string, q Query) (list []Row,
 	if limit <= 0 {
 		limit = math.MaxInt64
 	}
-	// A fork's history may be large, and no list tells it.
+	// Lists never show a fork's history, which may be large.
 	columns := strings.Replace(rowColumns, " history,", " NULL,", 1)
 	err = s.db.Read(ctx, "conversations", tenant, func(tx *database.Tx) error {
 		list = nil
@@ -238,7 +238,7 @@ func (s *SQLRows) Expire(ctx context.Context, tenant, id string, made, at time.T
 	})
 }
 
-// Scrub removes from the database's files what was deleted.
+// Scrub removes deleted data from the database's files.
 func (s *SQLRows) Scrub(ctx context.Context) error { return s.db.Scrub(ctx) }
 
 // Close implements [Rows].

@@ -9,12 +9,12 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// GetRun gives a run as it stands.
+// GetRun returns a run.
 func (s *Service) GetRun(ctx context.Context, p Principal, conversation, run string) (journal.Run, error) {
 	if _, err := s.row(ctx, p, "run", conversation); err != nil {
 		return journal.Run{}, err
 	}
-	// One that is open is asked for most, and found without looking at all that were.
+	// Look at the open runs first: they are requested most, and no ended run must be read.
 	open, err := s.queue(ctx, conversation)
 	if err != nil {
 		return journal.Run{}, err
@@ -34,8 +34,8 @@ func (s *Service) GetRun(ctx context.Context, p Principal, conversation, run str
 	return runs[i], nil
 }
 
-// ListRuns lists a conversation's runs by their turn: those behind the turn after, at
-// most limit of them; limit ≤ 0 means all.
+// ListRuns lists a conversation's runs after a turn in their order, at most limit. A limit of 0 or
+// less means all.
 func (s *Service) ListRuns(ctx context.Context, p Principal, conversation string, after, limit int) ([]journal.Run, error) {
 	if _, err := s.row(ctx, p, "runs", conversation); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (s *Service) ListRuns(ctx context.Context, p Principal, conversation string
 	return runs, err
 }
 
-// CancelRun asks for a run to end. For one that has ended it is [event.ErrConflict].
+// CancelRun cancels a run. It returns [event.ErrConflict] if the run has ended.
 func (s *Service) CancelRun(ctx context.Context, p Principal, conversation, run string) error {
 	const op = "cancel"
 	if err := s.begun(op); err != nil {
@@ -63,7 +63,7 @@ func (s *Service) CancelRun(ctx context.Context, p Principal, conversation, run 
 	return s.engine.Cancel(ctx, row, p.User)
 }
 
-// Questions lists what the conversation's waiting run wants to know.
+// Questions lists the open questions of the conversation's waiting run.
 func (s *Service) Questions(ctx context.Context, p Principal, conversation string) ([]braid.Question, error) {
 	if _, err := s.row(ctx, p, "questions", conversation); err != nil {
 		return nil, err
@@ -71,8 +71,8 @@ func (s *Service) Questions(ctx context.Context, p Principal, conversation strin
 	return braid.Open(s.options.Journal, conversation).Questions(ctx)
 }
 
-// Answer answers an open question, once. The run goes on. A principal that names a user answers
-// only for that user's own runs, unless the tenant's [directory.Approvals] let any user answer.
+// Answer answers an open question once. The run goes on. A principal with a user may answer only
+// for that user's own runs, unless the tenant's [directory.Approvals] let any user answer.
 func (s *Service) Answer(ctx context.Context, p Principal, conversation, token string, value json.RawMessage) (journal.Run, error) {
 	const op = "answer"
 	if err := s.begun(op); err != nil {

@@ -7,13 +7,13 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// scrubber is implemented by stores whose files hold for a while what was removed.
+// scrubber is implemented by stores whose files keep deleted data for a while.
 type scrubber interface {
 	Scrub(ctx context.Context) error
 }
 
-// Scrub removes from the files of the journal and of the rows what was deleted and redacted in them. Without an error
-// nothing of it is left in them. [event.ErrLocked] means that a reader was in the way.
+// Scrub removes deleted and redacted data from the files of the journal and the rows. If it returns
+// nil nothing of that data is left in them. [event.ErrLocked] means that a reader was in the way.
 func (s *Service) Scrub(ctx context.Context) error {
 	s.unscrubbed.Store(false)
 	errs := []error{s.options.Journal.Scrub(ctx)}
@@ -27,10 +27,10 @@ func (s *Service) Scrub(ctx context.Context) error {
 	return err
 }
 
-// Deleted says that something was deleted in the database of the rows, by whom ever.
+// Deleted records that something was deleted in the rows' database.
 func (s *Service) Deleted() { s.unscrubbed.Store(true) }
 
-// ScrubSoon calls [Service.Scrub] if something was deleted or redacted since the last time. It is to be called
+// ScrubSoon calls [Service.Scrub] if something was deleted or redacted since the last time. Call it
 // every few seconds, so that many deletions cost one scrub.
 func (s *Service) ScrubSoon(ctx context.Context) error {
 	if !s.unscrubbed.Load() {

@@ -16,118 +16,121 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// Options are what a service is made of. Journal, Rows and Agent must be set.
+// Options configure a service. Journal, Rows and Agent are required.
 type Options struct {
-	// Journal keeps the logs, Rows what stands beside them. The service closes neither.
+	// Journal stores the logs. The service does not close it.
 	Journal journal.Journal
-	Rows    Rows
-	// Bus carries events to watchers; nil means a hub in this process.
+	// Rows store the other data of conversations. The service does not close them.
+	Rows Rows
+	// Bus carries events to followers. nil means a hub in this process.
 	Bus live.Bus
-	// Shared says that other processes serve the same journal and rows. Then a reader of any
-	// of them sees each durable event, wherever its run is driven; runs whose process died are
-	// taken over; and what is left for a run here reaches it there. Live events stay in the
-	// process that drives the run.
+	// Shared says that other processes serve the same journal and rows. Then every process's
+	// followers see all durable events, runs of dead processes are taken over, and messages reach
+	// the process that drives the run. Live events stay in the process that drives the run.
 	Shared bool
-	// Agent makes the agent that answers a run. Its error is the caller's: a model
-	// that does not exist is [event.ErrModelNotFound]. It is called when a run is
-	// accepted, and again when the run is driven later than at once, after a change, or by
-	// another process. It must give
-	// the same agent for the same request, as far as there is still one. It has to apply the request's Model and
-	// OutputSchema, or refuse them with [event.ErrUnsupported]: the service cannot see whether it did.
+	// Agent makes the agent that answers a run. Its error is the caller's error; for a model that
+	// does not exist it is [event.ErrModelNotFound]. It is called when a run is accepted. It is
+	// called again if the run is driven later, after a change, or by another process, and must
+	// return the same agent for the same request if it still can.
+	//
+	// It must apply the request's Model and OutputSchema, or refuse them with
+	// [event.ErrUnsupported]: the service cannot check that.
 	Agent func(ctx context.Context, r AgentRequest) (*braid.Agent, error)
-	// Directory knows the tenants, with their agents and models; nil means that every tenant is
-	// there, that the server's own agent answers, and that Agent knows every model. The service
-	// does not close it.
+	// Directory has the tenants with their agents and models. nil means that every tenant exists,
+	// that the server's own agent answers, and that Agent knows every model. The service does not
+	// close it.
 	Directory *directory.Directory
-	// Instructions are those of the server's own agent, below the tenant's system prompt.
+	// Instructions are the instructions of the server's own agent. They follow the tenant's system
+	// prompt.
 	Instructions string
-	// Workspace tells of the files that a run works with; nil means that there are none. It is called before each call of
-	// Agent.
+	// Workspace returns the files that a run works with. nil means that there are none. It is
+	// called before each call of Agent.
 	Workspace func(ctx context.Context, x *ExecutionContext) (*Workspace, error)
-	// OpenModel opens the light model that gives conversations their titles: own is the
-	// directory's entry of it. nil means that no model is asked: a title is then the first words
-	// that were said.
+	// OpenModel opens the light model that generates titles. own is its entry in the directory. nil
+	// means that a title is the first words of the conversation.
 	OpenModel func(ctx context.Context, ref string, own *OwnModel) (braid.Model, error)
-	// Models lists the models that Agent takes by name without the directory; nil means that nobody
-	// knows.
+	// Models lists the models that Agent accepts by name without the directory. nil means that the
+	// list is unknown.
 	Models func(ctx context.Context) []Model
-	// Forget removes what a conversation has beside its log and its row, such as files. It
-	// is called between the two, and again where it failed and somebody tries again. nil
-	// means that there is nothing.
+	// Forget removes data of a conversation beside its log and its row, such as files. It is called
+	// between the removals of these two, and again if the removal is repeated after a failure. nil
+	// means that there is no such data.
 	Forget func(ctx context.Context, key ConversationKey) error
-	// ForgetTenant removes what a tenant that is being erased has outside the journal and the rows: what
-	// was allowed for it, open models, files. It is called again where an erasure is repeated. nil means
-	// that there is nothing.
+	// ForgetTenant removes data of an erased tenant outside the journal and the rows: grants, open
+	// models, files. It is called again if the erasure is repeated. nil means that there is no such
+	// data.
 	ForgetTenant func(ctx context.Context, tenant directory.Tenant) error
-	// Engine are the settings of the engine that drives the runs.
+	// Engine configures the engine that drives the runs.
 	Engine engine.Options
-	// LockWait is how long a run that may not wait behind another one waits all the
-	// same before it is refused; 0 means [DefaultLockWait], less means not at all.
+	// LockWait is how long a run with the policy reject waits for an open run before it is refused.
+	// 0 means [DefaultLockWait]. Negative means not at all.
 	LockWait time.Duration
-	// LostDrivers bounds how many drivers a run may lose in a row ([braid.Limits]); 0 means the library's default, less
-	// means no bound.
+	// LostDrivers bounds how many drivers a run may lose in a row ([braid.Limits]). 0 means the
+	// library's default. Negative means no bound.
 	LostDrivers int
-	// Memory bounds the bytes that are worked on at once; nil means [NewMemory] of [DefaultMemory].
+	// Memory bounds the bytes that are worked on at once. nil means [NewMemory] of [DefaultMemory].
 	Memory *Memory
-	// FailedRuns is what becomes of failed runs in tenants that have not chosen; empty means
+	// FailedRuns is the default for tenants that have not chosen. Empty means
 	// [directory.ForgetFailedRuns].
 	FailedRuns directory.FailedRuns
-	// RunTime bounds the active time of a run; 0 means [DefaultRunTime].
+	// RunTime bounds the active time of a run. 0 means [DefaultRunTime].
 	RunTime time.Duration
-	// Observe sees every durable event of every run, after its commit. life tells the tenant from others that
-	// had its id before; it is empty without a directory. It is called
-	// by the run's driver and must be quick; nil means nobody.
+	// Observe is called with every durable event of every run, after its commit. life distinguishes
+	// tenants that reuse one id; it is empty without a directory. The run's driver calls it, so it
+	// must be quick. nil means that nothing is called.
 	Observe func(tenant, life string, e *event.Event)
-	// Log gets what nobody is told otherwise; nil means nobody.
+	// Log receives what no caller learns. nil discards it.
 	Log *slog.Logger
 }
 
-// What a service does where nothing else was said (DESIGN section 9).
+// These are the defaults of [Options].
 const (
 	DefaultLockWait = 5 * time.Second
 	DefaultRunTime  = 300 * time.Second
 )
 
-// Service executes runs for many tenants. All methods are safe for concurrent use and
-// answer *[event.Error]s. Make it with [New].
+// Service executes runs for many tenants. All methods are safe for concurrent use and return
+// *[event.Error]s. Make it with [New].
 type Service struct {
 	options Options
 	engine  *engine.Local
 	bus     live.Bus
-	// alone says that whatever is committed is told on the bus, because nobody else drives
-	// runs; where others do, heads says what they have committed.
+	// alone reports that no other process drives runs, so that the bus carries every event.
 	alone bool
-	heads *heads
-	log   *slog.Logger
-	warm  warm
-	// memory is what the doors count their bodies in, too.
+	// poller asks the journal what other processes have committed. It is nil if there are none.
+	poller *headPoller
+	log    *slog.Logger
+	folds  foldCache
+	// memory also counts the request bodies of the server.
 	memory *Memory
-	// stalled has the error of the store for each run that is driven here and waits because the store refuses to write.
+	// stalled has the store's error for each run here that waits because the store refuses to
+	// write.
 	stalled sync.Map
 	// tokens are those of the runs that this process has accepted.
 	tokens tokenBox
 	// prepared are the agents of runs that this process has accepted and is about to drive.
 	prepared preparedAgents
-	doors    doors
+	locks    conversationLocks
 	counts   counts
-	// stops cancels the runs of tenants that are not active any more.
-	stops stops
-	// builder makes the options of agents, titles the titles of conversations.
+	// stops cancels the runs of inactive tenants.
+	stops   stops
 	builder OptionsBuilder
 	purse   purse
 	storage storage
 	titles  *TitleGenerator
 	mends   *mender
-	// changes counts what was done to conversations that a run on its way in must know
-	// of, removed those that were deleted.
-	changes, removed atomic.Int64
+	// changes counts the changes to conversations that a run must know of while it is being admitted.
+	changes atomic.Int64
+	// removed counts the removed conversations.
+	removed atomic.Int64
 	// started is set by Start.
 	started atomic.Bool
-	// unscrubbed says that files may hold what was deleted or redacted.
+	// unscrubbed reports that files may hold deleted or redacted data.
 	unscrubbed atomic.Bool
 }
 
-// New makes a service. It starts nothing.
+// New returns a service. It starts nothing: call [Service.Start]. It returns [event.ErrInvalid] if
+// a required option is missing.
 func New(o Options) (*Service, error) {
 	if o.Journal == nil || o.Rows == nil || o.Agent == nil {
 		return nil, invalid("service", "a service needs a journal, rows and agents", "set Journal, Rows and Agent")
@@ -152,9 +155,9 @@ func New(o Options) (*Service, error) {
 		o.Engine.Log = o.Log
 	}
 	o.Engine.Shared = o.Shared
-	s := &Service{options: o, bus: o.Bus, alone: alone, log: o.Log, memory: o.Memory, warm: warm{most: o.Memory.warm}}
+	s := &Service{options: o, bus: o.Bus, alone: alone, log: o.Log, memory: o.Memory, folds: foldCache{most: o.Memory.folds}}
 	if o.Shared {
-		s.heads = newHeads(o.Journal, o.Log)
+		s.poller = newHeadPoller(o.Journal, o.Log)
 	}
 	s.builder = OptionsBuilder{Directory: o.Directory, Instructions: o.Instructions, Workspace: o.Workspace}
 	s.titles = newTitleGenerator(s)
@@ -164,14 +167,14 @@ func New(o Options) (*Service, error) {
 	return s, nil
 }
 
-// Start begins to drive: what was left over first. Before, no run is accepted.
+// Start begins to drive runs, open ones first. No run is accepted before.
 func (s *Service) Start(ctx context.Context) error {
 	if err := s.engine.Start(ctx); err != nil {
 		return err
 	}
 	s.started.Store(true)
-	if s.heads != nil {
-		s.heads.start(ctx)
+	if s.poller != nil {
+		s.poller.start(ctx)
 	}
 	s.stops.begin(ctx, s)
 	return nil
@@ -180,18 +183,18 @@ func (s *Service) Start(ctx context.Context) error {
 // Shared reports whether other processes serve the same journal and rows; see [Options].
 func (s *Service) Shared() bool { return s.options.Shared }
 
-// Load says how many runs are being driven here, and how many are queued behind them.
+// Load returns how many runs are being driven here and how many are queued.
 func (s *Service) Load() (running, queued int) { return s.engine.Load() }
 
-// TenantLoad is what one tenant has in this process.
+// TenantLoad is the load of one tenant in this process.
 type TenantLoad = engine.TenantLoad
 
-// Tenants says how much each tenant has in this process that has runs here.
+// Tenants returns the load of each tenant that has runs in this process.
 func (s *Service) Tenants() map[string]TenantLoad { return s.engine.Tenants() }
 
-// Waits returns why a run that this process was to drive does not go on: why it is not being driven (see
-// [engine.Local.Waits]), or the error with which the journal refuses to write its events. It returns nil if the run goes on,
-// waits for a person or behind another run, or is not known here.
+// Waits returns why a run of this process makes no progress: the error of [engine.Local.Waits], or
+// the error with which the journal refuses to write the run's events. It returns nil if the run
+// goes on, waits for an answer or behind another run, or is not known here.
 func (s *Service) Waits(run string) error {
 	if err := s.engine.Waits(run); err != nil {
 		return err
@@ -202,27 +205,29 @@ func (s *Service) Waits(run string) error {
 	return nil
 }
 
-// Drain ends the driving: runs are handed back where they stand and go on when the
-// service starts again. Watchers are told last, so that they see what was committed.
+// Drain stops driving. It releases runs where they are, and they go on when a service starts again.
+// Followers are closed last, so that they see everything that was committed. It returns the errors
+// of the engine and the bus.
 func (s *Service) Drain(ctx context.Context) error {
 	s.stops.stop()
 	err := s.engine.Drain(ctx)
 	s.titles.end()
 	s.mends.end()
 	err = errors.Join(err, s.bus.Close())
-	if s.heads != nil {
-		s.heads.stop()
+	if s.poller != nil {
+		s.poller.stop()
 	}
 	return err
 }
 
-// checker are rows that know whether they can be written, as [journal.Catalog] does of a journal.
+// checker is implemented by rows that know whether they accept writes, as [journal.Catalog] does
+// for a journal.
 type checker interface {
 	Check(ctx context.Context) error
 }
 
-// Ready returns nil if the service can do its work. Otherwise the error says why: it is not started, its stores do not answer, or
-// one of them takes no commits.
+// Ready returns nil if the service can work. It returns an error if it is not started, if a store
+// does not answer, or if a store accepts no commits.
 func (s *Service) Ready(ctx context.Context) error {
 	if err := s.begun("ready"); err != nil {
 		return err
@@ -242,20 +247,22 @@ func (s *Service) Ready(ctx context.Context) error {
 	return nil
 }
 
-// begun refuses to work before [Service.Start]: a run that nothing drives would be queued for ever.
+// begun returns an error before [Service.Start]. A run that nothing drives would be queued for
+// ever.
 func (s *Service) begun(op string) error {
 	if s.started.Load() {
 		return nil
 	}
 	return &event.Error{
-		Op: op, Kind: event.ErrUnavailable, Message: "the service is not started", Hint: "let the program call Start on its service first",
+		Op: op, Kind: event.ErrUnavailable, Message: "the service is not started", Hint: "call Start on the service first",
 	}
 }
 
-// Memory is what bounds the bytes that are worked on at once; each door counts its bodies in it.
+// Memory returns the bound on the bytes that are worked on at once. The server counts its request
+// bodies in it.
 func (s *Service) Memory() *Memory { return s.memory }
 
-// head finds an open run's row.
+// head returns an open run's row.
 func (s *Service) head(ctx context.Context, conversation, run string) (journal.Run, error) {
 	open, err := s.queue(ctx, conversation)
 	if err != nil {

@@ -502,7 +502,7 @@ func TestAModelThatIsGone(t *testing.T) {
 	})
 }
 
-// A drained service leaves its runs where they stand, and the next one goes on.
+// A drained service leaves its runs where they are, and the next service continues them.
 func TestDraining(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

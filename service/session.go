@@ -8,16 +8,17 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// asked is a [Row].Since of a reset from before turns were noted.
+// asked is a [Row].Since whose turn is not known: it was reset by a version that did not note
+// turns.
 const asked = -1
 
-// place tells how far a conversation has come.
+// place returns how far a conversation has come.
 func (s *Service) place(ctx context.Context, conversation string, since int) (journal.Place, error) {
 	return s.options.Journal.Place(ctx, conversation, since)
 }
 
-// session is the id of the session that the conversation's next run belongs to; empty where
-// that run begins one.
+// session returns the id of the session of the conversation's next run. It is empty if that run
+// begins a session.
 func (s *Service) session(ctx context.Context, row *Row) (string, error) {
 	at, err := s.place(ctx, row.ID, row.Since)
 	if err != nil || row.Since != 0 && !at.Begun {
@@ -26,8 +27,8 @@ func (s *Service) session(ctx context.Context, row *Row) (string, error) {
 	return event.SessionID(row.ID, at.Session), nil
 }
 
-// ResetConversation has the next run begin a new session: the log goes on, people read all
-// of it, and the model sees nothing of what was before.
+// ResetConversation makes the next run begin a new session. The log goes on and callers can read
+// all of it, but the model sees nothing from before.
 func (s *Service) ResetConversation(ctx context.Context, p Principal, id string) (Conversation, error) {
 	row, err := s.row(ctx, p, "reset conversation", id)
 	if err != nil {
@@ -39,8 +40,8 @@ func (s *Service) ResetConversation(ctx context.Context, p Principal, id string)
 	return s.conversation(ctx, row)
 }
 
-// reset notes from which turn on a run is to begin a session, where it is still to be noted. A
-// run that is admitted meanwhile does not know of it, and the one behind it begins it.
+// reset notes the turn at which a new session begins, if still agrees. A run that is admitted at
+// the same time belongs to the old session, and the next one begins the new session.
 func (s *Service) reset(ctx context.Context, row Row, still func(row *Row) bool) (Row, error) {
 	at, err := s.place(ctx, row.ID, 0)
 	if err != nil {
@@ -56,7 +57,7 @@ func (s *Service) reset(ctx context.Context, row Row, still func(row *Row) bool)
 	})
 }
 
-// settle notes the turn of a reset from before turns were noted.
+// settle notes the turn of a reset that an older version made.
 func (s *Service) settle(ctx context.Context, row *Row) error {
 	if row.Since != asked {
 		return nil

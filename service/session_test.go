@@ -169,7 +169,7 @@ func TestAResetAcrossProcesses(t *testing.T) {
 	}
 }
 
-// What a fork knows stands once before what is said in it, whichever process is first.
+// A fork's history is in its log once, before its first input, whichever process is first.
 func TestAForkAcrossProcesses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,8 +10,9 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// settingsOf are the settings with which an agent asks its model, which own is. What the operator pays for must be allowed
-// by the tenant's policy; own is nil for a model that the server knows by itself, and that is the operator's.
+// settingsOf returns the settings for the calls of an agent's model. own is nil for a model that
+// the server resolves itself, which is the operator's. The tenant's policy must allow settings of a
+// model that the operator pays for.
 func settingsOf(policy *directory.Policy, s *directory.Settings, own *OwnModel) (directory.Settings, error) {
 	if own == nil || own.Operators() {
 		if err := policy.AllowsSettings(s); err != nil {
@@ -24,8 +25,8 @@ func settingsOf(policy *directory.Policy, s *directory.Settings, own *OwnModel) 
 	return s.Over(own.Settings), nil
 }
 
-// ModelOptions are the options of the calls of the agent's model: what its settings say, and the server's own options
-// where they say nothing.
+// ModelOptions returns the options of the agent's model calls: its settings, and the server's
+// options where it has none.
 func (o *AgentOptions) ModelOptions(servers braid.ModelOptions) braid.ModelOptions {
 	s, all := &o.Settings, servers
 	if s.Effort != "" {
@@ -57,10 +58,11 @@ func (o *AgentOptions) ModelOptions(servers braid.ModelOptions) braid.ModelOptio
 	return all
 }
 
-// CheckAgent reports a setting of an agent that its runs can never have: one with a value that it cannot have (the code
-// SETTING_INVALID), one that its model does not keep ([event.ErrUnsupported]), and one that the tenant's policy does not
-// allow ([directory.SettingForbidden]). Each run is checked again, because it may name another model and a policy may
-// change. What cannot be found out now, such as for want of a key, is no error. No model is called.
+// CheckAgent returns an error if an agent has a setting that its runs can never use: an invalid
+// value (the code SETTING_INVALID), one that its model does not support ([event.ErrUnsupported]),
+// or one that the tenant's policy forbids ([directory.SettingForbidden]). What cannot be checked
+// now, for example without a key, is not an error. Each run is checked again, because it may name
+// another model and a policy may change. CheckAgent calls no model.
 func (s *Service) CheckAgent(ctx context.Context, tenant string, spec *directory.AgentSpec) error {
 	if s.options.Directory == nil || !spec.Any() && spec.Context == "" {
 		return nil
@@ -71,7 +73,7 @@ func (s *Service) CheckAgent(ctx context.Context, tenant string, spec *directory
 	x := &ExecutionContext{Principal: Principal{Tenant: tenant}}
 	var err error
 	if x.Tenant, err = s.options.Directory.Tenant(ctx, tenant); err != nil {
-		return nil //nolint:nilerr // its runs say so
+		return nil //nolint:nilerr // its runs report it
 	}
 	x.Agent.AgentSpec = *spec
 	x.Agent.SubAgents = nil // each is checked for itself

@@ -11,20 +11,21 @@ import (
 )
 
 const (
-	// StopLook is how often a process looks whether the tenants whose runs it drives are still active.
+	// StopLook is how often a process checks whether the tenants whose runs it drives are still
+	// active.
 	StopLook = time.Second
-	// stopAll is after how many such looks it looks at the open runs of all tenants: a run that waits for a
-	// user is driven by nobody.
+	// stopAll is after how many checks it looks at the open runs of all tenants. No process drives
+	// a run that waits for an answer.
 	stopAll = 30
 )
 
-// stops cancels the runs of tenants that are not active any more.
+// stops cancels the runs of inactive tenants.
 type stops struct {
 	end  context.CancelFunc
 	work sync.WaitGroup
 }
 
-// begin starts to look. ctx is for its values.
+// begin starts the checks. It uses only the values of ctx.
 func (t *stops) begin(ctx context.Context, s *Service) {
 	if s.options.Directory == nil {
 		return
@@ -46,7 +47,7 @@ func (t *stops) begin(ctx context.Context, s *Service) {
 	})
 }
 
-// stop ends the looking.
+// stop ends the checks.
 func (t *stops) stop() {
 	if t.end != nil {
 		t.end()
@@ -54,8 +55,8 @@ func (t *stops) stop() {
 	}
 }
 
-// stopInactive cancels what is open of tenants that are not active. everywhere looks at the runs of all tenants, not only
-// at those that this process drives or queues.
+// stopInactive cancels the open runs of inactive tenants. everywhere looks at the runs of all
+// tenants, not only at those that this process drives or queues.
 func (s *Service) stopInactive(ctx context.Context, everywhere bool) error {
 	tenants := make(map[string]bool)
 	for name := range s.engine.Tenants() {

@@ -11,33 +11,34 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// This file holds tenants to the bytes that they store. New conversations, runs and messages are refused beyond the bound,
-// and a run ends before its next model call. What is committed stays, and deleting always works.
+// This file enforces the tenants' storage quota. Beyond it new conversations, runs and messages are
+// refused, and a run ends before its next model call. Committed data stays, and deleting always
+// works.
 
 const (
-	// storageLook is how long a counted number of bytes is used again. What other servers add in this time is not seen, and
-	// neither is what runs commit.
+	// storageLook is how long a count is reused. It misses what other servers add and what runs
+	// commit in this time.
 	storageLook = time.Second
-	// mostStored bounds how many tenants' numbers are in memory.
+	// mostStored bounds how many tenants' counts are in memory.
 	mostStored = 10_000
 )
 
-// storage holds what tenants stored when it was last counted. The zero value is ready for use.
+// storage caches how much tenants store. The zero value is ready for use.
 type storage struct {
 	mu sync.Mutex
 	of map[string]*storedBytes
 }
 
-// storedBytes is what one tenant stored at a time.
+// storedBytes is how much one tenant stored at a time.
 type storedBytes struct {
 	life  string
 	bytes int64
-	// more is what this process has let in since.
+	// more is what this process has admitted since.
 	more int64
 	at   time.Time
 }
 
-// find returns what the tenant stored not long ago.
+// find returns how much the tenant stores if it was counted recently.
 func (s *storage) find(tenant, life string, now time.Time) (bytes int64, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,7 +49,7 @@ func (s *storage) find(tenant, life string, now time.Time) (bytes int64, known b
 	return k.bytes + k.more, true
 }
 
-// keep notes what the tenant stores.
+// keep caches a count.
 func (s *storage) keep(tenant, life string, bytes int64, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +59,7 @@ func (s *storage) keep(tenant, life string, bytes int64, now time.Time) {
 	s.of[tenant] = &storedBytes{life: life, bytes: bytes, at: now}
 }
 
-// add notes bytes that were let in.
+// add adds admitted bytes to the cached count.
 func (s *storage) add(tenant string, bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +68,8 @@ func (s *storage) add(tenant string, bytes int64) {
 	}
 }
 
-// stored counts what the tenant stores: its conversations' rows and what the journal has of them.
+// stored counts what the tenant stores: the rows of its conversations and their data in the
+// journal.
 func (s *Service) stored(ctx context.Context, tenant string) (int64, error) {
 	bytes, err := s.options.Rows.Bytes(ctx, tenant)
 	if err != nil {
@@ -77,8 +79,8 @@ func (s *Service) stored(ctx context.Context, tenant string) (int64, error) {
 	return bytes + logs, err
 }
 
-// stores returns an error if the tenant may not store so many bytes more. It refuses only after it has counted, so that
-// what was deleted is free at once.
+// stores returns an error if the tenant may not store so many bytes more. It counts again before it
+// refuses, so that deleting frees space at once.
 func (s *Service) stores(ctx context.Context, tenant string, more int64) error {
 	q, life, err := s.Quota(ctx, tenant)
 	most := directory.Bound(q.Storage)
@@ -108,8 +110,8 @@ func noRoom(most int64) error {
 		"delete conversations that you do not need, or ask the operator of this service for more")
 }
 
-// holds refuses a run whose input the tenant may not store, unless it is one that was accepted before.
-func (s *Service) holds(ctx context.Context, in *entry) error {
+// holds refuses a run whose input the tenant may not store, unless the run was accepted before.
+func (s *Service) holds(ctx context.Context, in *admission) error {
 	var more int64
 	for i := range in.run.Input {
 		more += sizeOfBlocks(in.run.Input[i].Content)
@@ -124,8 +126,8 @@ func (s *Service) holds(ctx context.Context, in *entry) error {
 	return err
 }
 
-// full reports whether a model call of the tenant is to be refused: its answer could not be stored. Where that cannot be
-// found out the call is made: a run that reaches no database commits nothing.
+// full returns an error if the tenant may not store the output of a model call. If that cannot be
+// checked the call is made: the run could not commit either.
 func (s *Service) full(ctx context.Context, tenant string) error {
 	if err := s.stores(ctx, tenant, 0); errors.Is(err, event.ErrQuota) {
 		return err

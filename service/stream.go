@@ -8,14 +8,14 @@ import (
 	"github.com/braidrun/braid/live"
 )
 
-// Follow follows a conversation from the event after on. The follower must be closed.
-// An after that the log has not reached is [event.ErrInvalid].
+// Follow follows a conversation from the event after on. The caller must close the follower. It
+// returns [event.ErrInvalid] if the log has not reached after.
 func (s *Service) Follow(ctx context.Context, p Principal, conversation string, after int64) (*live.Follower, error) {
 	f, _, err := s.Attach(ctx, p, conversation, after)
 	return f, err
 }
 
-// Attach is [Service.Follow], and tells whether the conversation has a title.
+// Attach is [Service.Follow] and also reports whether the conversation has a title.
 func (s *Service) Attach(ctx context.Context, p Principal, conversation string, after int64) (f *live.Follower, titled bool, err error) {
 	const op = "follow"
 	row, err := s.row(ctx, p, op, conversation)
@@ -23,7 +23,7 @@ func (s *Service) Attach(ctx context.Context, p Principal, conversation string, 
 		return nil, false, err
 	}
 	if after < 0 {
-		return nil, false, invalid(op, "the place to begin from is before the beginning", "begin from 0")
+		return nil, false, invalid(op, "the start is before the beginning of the log", "begin from 0")
 	}
 	if after > 0 {
 		at, err := s.options.Journal.Read(ctx, conversation, after-1, 1)
@@ -31,15 +31,15 @@ func (s *Service) Attach(ctx context.Context, p Principal, conversation string, 
 			return nil, false, err
 		}
 		if len(at) == 0 {
-			return nil, false, invalid(op, "the place to begin from is after the end", "begin from an event that was sent")
+			return nil, false, invalid(op, "the start is after the end of the log", "begin from an event that was sent")
 		}
 	}
 	f, err = s.follow(ctx, row.Key(), live.FollowOptions{After: after})
 	return f, row.Title != "", err
 }
 
-// CheckEpoch refuses a place in the stream that no driver of the conversation has made: its live part names
-// an epoch that there has not been. The error is [event.ErrInvalid].
+// CheckEpoch returns [event.ErrInvalid] if no driver of the conversation has had the epoch. A
+// position in the stream that names it is not one that was sent.
 func (s *Service) CheckEpoch(ctx context.Context, p Principal, conversation string, epoch int64) error {
 	const op = "follow"
 	if _, err := s.row(ctx, p, op, conversation); err != nil {
@@ -49,12 +49,12 @@ func (s *Service) CheckEpoch(ctx context.Context, p Principal, conversation stri
 	if err != nil || epoch <= at.Epoch {
 		return err
 	}
-	return invalid(op, "the place in the stream is not one that a frame had as its id",
-		"send the id of the last frame as it came, or none to begin at the beginning")
+	return invalid(op, "the position is not the id of a frame of this stream",
+		"send the id of the last frame unchanged, or none to start from the beginning")
 }
 
-// quietPoll is how often a quiet stream asks the journal where all runs are driven in this
-// process: what is committed here is told here.
+// quietPoll is how often a quiet stream reads the journal if only this process drives runs: the bus
+// then carries every event.
 const quietPoll = 30 * time.Second
 
 // follow follows a conversation that the caller may read.
@@ -62,8 +62,8 @@ func (s *Service) follow(ctx context.Context, key ConversationKey, o live.Follow
 	switch {
 	case s.alone:
 		o.Poll = quietPoll
-	case s.heads != nil:
-		o.Poll, o.Beyond = sharedPoll, s.heads.beyond(key.ID)
+	case s.poller != nil:
+		o.Poll, o.Beyond = sharedPoll, s.poller.beyond(key.ID)
 	}
 	view := s.view(key.ID)
 	log := func(ctx context.Context, after int64, limit int) ([]*event.Event, error) {
@@ -71,7 +71,7 @@ func (s *Service) follow(ctx context.Context, key ConversationKey, o live.Follow
 		if err != nil || !s.options.Shared && s.removed.Load() == 0 {
 			return events, err
 		}
-		// Nobody waits for a conversation that is gone, or reads what another one says that has its id by now.
+		// End the stream if the conversation is gone. Never show another conversation that has its id now.
 		row, err := s.options.Rows.Get(ctx, key.Tenant, key.ID)
 		if err == nil && row.life() != key.Life {
 			err = notFound("follow", "conversation")
@@ -85,7 +85,8 @@ func (s *Service) follow(ctx context.Context, key ConversationKey, o live.Follow
 	return live.Follow(ctx, s.bus, key.topic(), log, o)
 }
 
-// Title gives the conversation's title; "" if it has none. It does not wait for one that is being made.
+// Title returns the conversation's title, or "" if it has none. It does not wait for one that is
+// being generated.
 func (s *Service) Title(ctx context.Context, p Principal, conversation string) (string, error) {
 	row, err := s.row(ctx, p, "title", conversation)
 	if err != nil || row.Title != "" {

@@ -16,30 +16,29 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// TitleGenerator gives a conversation without a title one, once a run of it has completed. It
-// asks a light model, after the run's commit and outside its lock; where that is of no use, or
-// fails, the title is the first words that were said. What a person calls a conversation it never
-// changes. It belongs to its service.
+// TitleGenerator gives a conversation a title once its first run has completed, unless it has one.
+// It asks a light model, after the run's commit and outside its lock. Without such a model, or if
+// the call fails, the title is the first words of the conversation. It never changes a title that a
+// caller chose.
 type TitleGenerator struct {
 	service *Service
 
 	mu   sync.Mutex
 	work sync.WaitGroup
-	// ended is closed when the service ends: nothing is begun any more.
+	// ended is closed on shutdown. After that no title is begun.
 	ended chan struct{}
-	// slots bound how many models are asked at once.
+	// slots bounds how many models are asked at once.
 	slots chan struct{}
 }
 
 const (
-	// mostTitleSigns is how long a title is that nobody chose, in what people take for
-	// characters (seed 4).
+	// mostTitleSigns bounds the length of a generated title, in user-perceived characters.
 	mostTitleSigns = 50
-	// titleTime bounds the asking.
+	// titleTime bounds a call.
 	titleTime = 20 * time.Second
-	// mostTitles is how many models are asked at once.
+	// mostTitles bounds how many models are asked at once.
 	mostTitles = 16
-	// mostTitleText bounds what is shown to the model of either side, in bytes.
+	// mostTitleText bounds how much of either message the model is shown, in bytes.
 	mostTitleText = 2000
 )
 
@@ -52,11 +51,11 @@ func newTitleGenerator(s *Service) *TitleGenerator {
 	return &TitleGenerator{service: s, ended: make(chan struct{}), slots: make(chan struct{}, mostTitles)}
 }
 
-// asks reports whether models are asked for titles.
+// asks reports whether a model is asked for titles.
 func (g *TitleGenerator) asks() bool { return g.service.options.OpenModel != nil }
 
-// begin makes the title, and does not have its caller wait for a model.
-func (g *TitleGenerator) begin(ctx context.Context, x *ExecutionContext, h *warmth, agent *braid.Agent) {
+// begin makes the title. It does not wait for a model.
+func (g *TitleGenerator) begin(ctx context.Context, x *ExecutionContext, h *cachedFold, agent *braid.Agent) {
 	if !g.asks() {
 		title, err := g.firstWords(ctx, x)
 		g.note(x, h, title, err)
@@ -81,7 +80,7 @@ func (g *TitleGenerator) begin(ctx context.Context, x *ExecutionContext, h *warm
 	})
 }
 
-// end waits for what is being made, and has it be made soon.
+// end cancels what is in progress and waits for it.
 func (g *TitleGenerator) end() {
 	g.mu.Lock()
 	select {
@@ -93,20 +92,20 @@ func (g *TitleGenerator) end() {
 	g.work.Wait()
 }
 
-func (g *TitleGenerator) note(x *ExecutionContext, h *warmth, title string, err error) {
+func (g *TitleGenerator) note(x *ExecutionContext, h *cachedFold, title string, err error) {
 	if err != nil && !errors.Is(err, event.ErrNotFound) {
 		g.service.log.Warn("a conversation got no title", "tenant", x.Principal.Tenant, "conversation", x.Conversation, "error", err)
 	}
 	h.titled.Store(err == nil && title != "")
 }
 
-// make asks a model and keeps what it says.
+// make asks a model and stores its title.
 func (g *TitleGenerator) make(ctx context.Context, x *ExecutionContext, agent *braid.Agent) (string, error) {
 	row, err := g.service.options.Rows.Get(ctx, x.Principal.Tenant, x.Conversation)
 	switch {
 	case err != nil || row.Title != "":
 		return row.Title, err
-	case row.Key() != x.Key(): // another one has its id by now
+	case row.Key() != x.Key(): // another conversation has its id now
 		return "", notFound("title", "conversation")
 	}
 	ctx, stop := context.WithTimeout(ctx, titleTime)
@@ -129,14 +128,14 @@ func (g *TitleGenerator) make(ctx context.Context, x *ExecutionContext, agent *b
 	return g.keep(kept, x, title)
 }
 
-// ask asks the tenant's light model, which is the one that it calls haiku, or else the run's own. It
-// gives nothing where a model would be asked in vain.
+// ask asks the tenant's model with the alias haiku, or else the run's own. It returns "" if no
+// model should be asked.
 func (g *TitleGenerator) ask(ctx context.Context, x *ExecutionContext, agent *braid.Agent) (string, error) {
 	select {
 	case g.slots <- struct{}{}:
 		defer func() { <-g.slots }()
 	default:
-		return "", nil // enough are asked: the first words will do
+		return "", nil // enough are asked: use the first words
 	}
 	model, err := g.model(ctx, x, agent)
 	if err != nil || model.Info().Simulated {
@@ -150,7 +149,7 @@ func (g *TitleGenerator) ask(ctx context.Context, x *ExecutionContext, agent *br
 		model = meter(model)
 	}
 	asked := braid.New("title", model,
-		braid.Instructions(titlePrompt), braid.GuardsOf(agent), // people see the title as they see an answer
+		braid.Instructions(titlePrompt), braid.GuardsOf(agent), // users see the title as they see an answer
 		braid.Limit(braid.Limits{Cycles: 1}), braid.Retries(braid.Retry{Attempts: 2, Base: time.Second, Max: 5 * time.Second}),
 	)
 	r, err := asked.Run(ctx, "<person>\n"+said+"\n</person>\n<answer>\n"+answer+"\n</answer>", braid.WithSecrets(x.secrets()))
@@ -163,7 +162,7 @@ func (g *TitleGenerator) ask(ctx context.Context, x *ExecutionContext, agent *br
 	return cleanTitle(r.Text()), nil
 }
 
-// model opens the light one.
+// model opens the light model.
 func (g *TitleGenerator) model(ctx context.Context, x *ExecutionContext, agent *braid.Agent) (braid.Model, error) {
 	if g.service.options.Directory != nil {
 		if ref, own, err := g.service.builder.model(ctx, x, "haiku"); err == nil && own != nil {
@@ -173,7 +172,7 @@ func (g *TitleGenerator) model(ctx context.Context, x *ExecutionContext, agent *
 	return agent.Model(), nil
 }
 
-// opening is what the person said first, and the answer to it, as they may be shown.
+// opening returns the first user message and the answer to it, as they may be shown.
 func (g *TitleGenerator) opening(ctx context.Context, x *ExecutionContext) (said, answer string, err error) {
 	events, err := g.service.view(x.Conversation).read(ctx, 0, 256)
 	if err != nil {
@@ -198,7 +197,7 @@ func (g *TitleGenerator) opening(ctx context.Context, x *ExecutionContext) (said
 	return said, answer, nil
 }
 
-// begins is the beginning of a text, without tags that it could close.
+// begins returns the beginning of a text, without closing tags.
 func begins(text string) string {
 	if len(text) > mostTitleText {
 		text = strings.ToValidUTF8(text[:mostTitleText], "")
@@ -206,7 +205,7 @@ func begins(text string) string {
 	return strings.ReplaceAll(strings.TrimSpace(text), "</", "<\u200b/")
 }
 
-// firstWords keeps the first words that were said as the title.
+// firstWords stores the first words of the conversation as its title.
 func (g *TitleGenerator) firstWords(ctx context.Context, x *ExecutionContext) (string, error) {
 	words, err := g.service.firstWords(ctx, x.Conversation)
 	if err != nil || words == "" {
@@ -215,7 +214,7 @@ func (g *TitleGenerator) firstWords(ctx context.Context, x *ExecutionContext) (s
 	return g.keep(ctx, x, x.hide(words))
 }
 
-// keep gives the conversation the title, where it has none by now.
+// keep stores the title unless the conversation has one now.
 func (g *TitleGenerator) keep(ctx context.Context, x *ExecutionContext, title string) (string, error) {
 	row, err := g.service.change(ctx, x.Key(), func(row *Row) error {
 		if row.Title == "" {
@@ -227,7 +226,7 @@ func (g *TitleGenerator) keep(ctx context.Context, x *ExecutionContext, title st
 	return row.Title, err
 }
 
-// spent notes what the title cost, also where it came to nothing.
+// spent records what the title cost, even if there is no title.
 func (g *TitleGenerator) spent(ctx context.Context, x *ExecutionContext, model braid.Model, r *braid.Result, failed error) {
 	if r.Usage == (event.Usage{}) {
 		return
@@ -240,11 +239,11 @@ func (g *TitleGenerator) spent(ctx context.Context, x *ExecutionContext, model b
 		entry.Status = event.OutcomeFailed
 	}
 	for pause := firstNote; ; pause *= 2 {
-		err := g.service.options.Journal.AddUsage(ctx, entry) // one that is there already changes nothing
+		err := g.service.options.Journal.AddUsage(ctx, entry) // an entry that exists already changes nothing
 		if err == nil {
 			return
 		}
-		if pause <= lastNote && !errors.Is(err, event.ErrNotFound) && g.sleep(pause) { // not found: the conversation has gone
+		if pause <= lastNote && !errors.Is(err, event.ErrNotFound) && g.sleep(pause) { // not found: the conversation is gone
 			continue
 		}
 		g.service.log.Warn("what a title cost was not noted", "tenant", x.Principal.Tenant, "run", x.Run, "error", err)
@@ -252,7 +251,7 @@ func (g *TitleGenerator) spent(ctx context.Context, x *ExecutionContext, model b
 	}
 }
 
-// sleep waits, and reports false if the service ends meanwhile.
+// sleep waits. It returns false on shutdown.
 func (g *TitleGenerator) sleep(d time.Duration) bool {
 	select {
 	case <-g.ended:
@@ -262,17 +261,18 @@ func (g *TitleGenerator) sleep(d time.Duration) bool {
 	}
 }
 
-// What a title cost is noted again where the store does not answer: after firstNote, and then after twice as long
-// each time, up to lastNote.
+// If the store fails, the cost of a title is recorded again after firstNote, and then after twice
+// as long each time, up to lastNote.
 const (
 	firstNote = 100 * time.Millisecond
 	lastNote  = 30 * time.Second
 )
 
-// titleMarks are what models put round a title although they are asked not to.
+// titleMarks are characters that models put around a title although they are asked not to.
 const titleMarks = " \t#*_`~\"'“”„‟‘’‚«»‹›「」『』《》<>[]()"
 
-// cleanTitle makes a title of what a model said: one line, without marks round it, not too long.
+// cleanTitle makes a title from a model's output: one line, without marks around it, and not too
+// long.
 func cleanTitle(text string) string {
 	line := ""
 	for l := range strings.Lines(text) {
@@ -285,13 +285,13 @@ func cleanTitle(text string) string {
 			line = strings.Trim(line[len(word):], titleMarks)
 		}
 	}
-	if strings.Count(line, "(") > strings.Count(line, ")") { // one that was trimmed
+	if strings.Count(line, "(") > strings.Count(line, ")") { // its end was trimmed
 		line += ")"
 	}
 	return shorten(strings.TrimRight(line, ".。"))
 }
 
-// oneLine takes out what is no text, and makes all space one.
+// oneLine removes characters that are not text and turns all white space into single spaces.
 func oneLine(text string) string {
 	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		switch {
@@ -304,8 +304,8 @@ func oneLine(text string) string {
 	}, text)), " ")
 }
 
-// shorten makes one line of at most mostTitleSigns characters, cut between words where there are
-// any. A character is what people take for one, however many code points it has.
+// shorten makes one line of at most mostTitleSigns user-perceived characters, and cuts between
+// words if it can.
 func shorten(text string) string {
 	line := oneLine(text)
 	cut, state, rest := 0, -1, line

@@ -7,7 +7,7 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// secrets are the tokens that are to be hidden.
+// secrets returns the tokens that must be hidden.
 func (x *ExecutionContext) secrets() map[string]secret.Secret {
 	if len(x.Shown) == 0 {
 		return x.Tokens
@@ -21,7 +21,7 @@ func (x *ExecutionContext) secrets() map[string]secret.Secret {
 	return list
 }
 
-// hide takes the run's tokens out of a title that may have been cut inside one.
+// hide masks the run's tokens in a title, which may have been cut inside one.
 func (x *ExecutionContext) hide(title string) string {
 	if len(x.Tokens) == 0 {
 		return title

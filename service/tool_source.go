@@ -2,7 +2,7 @@ package service
 
 import "github.com/braidrun/braid"
 
-// Where tools come from, as the tool log says it. What an MCP server offers is "mcp:" and the
+// These are the sources of tools in the tool log. A tool of an MCP server has "mcp:" and the
 // server's name.
 const (
 	sourceBuiltin = "builtin"
@@ -10,9 +10,9 @@ const (
 	sourceMCP     = "mcp:"
 )
 
-// source says where a tool of an agent comes from that is the driven one or works for it;
-// "" where there is no such tool.
-func (h *warmth) source(agent, tool string) string {
+// source returns the source of a tool of the driven agent or of one of its sub-agents. It returns
+// "" if there is no such tool.
+func (h *cachedFold) source(agent, tool string) string {
 	root := h.agent.Load()
 	if root == nil {
 		return ""
@@ -29,8 +29,7 @@ func (h *warmth) source(agent, tool string) string {
 	return ""
 }
 
-// sourceOf asks a tool: one that comes from elsewhere says so itself, by its Source, or by the
-// Server that it is of.
+// sourceOf returns a tool's source. A tool from elsewhere has a method Source, or Server.
 func sourceOf(t braid.Tool) string {
 	switch t := t.(type) {
 	case agentTool:
@@ -44,13 +43,13 @@ func sourceOf(t braid.Tool) string {
 	}
 }
 
-// agentTool is a tool that is an agent, as [braid.AsTool] makes them.
+// agentTool is a tool that is an agent, as [braid.AsTool] makes it.
 type agentTool interface{ Agent() *braid.Agent }
 
 // deepest bounds the search among agents that call each other.
 const deepest = 8
 
-// member finds an agent by its name among those that work for one.
+// member finds an agent by name in a tree of agents.
 func member(a *braid.Agent, name string, depth int) *braid.Agent {
 	if a == nil || a.Name() == name {
 		return a

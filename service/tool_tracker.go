@@ -12,35 +12,38 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// ToolTracker makes the rows of one conversation's ledger: it
-// reads what each commit says of model calls and tool calls, and puts rows of usage and of
-// tools beside the events ([journal.Batch]). A sub-agent is known by its scope, so that
-// any number of them may be at work at once, and inside each other (seed 4's active
-// sub-agents); what they use is their own, and the main agent's rows and theirs together
-// are what the run says that it used, model by model.
+// ToolTracker makes the ledger rows of one conversation. It reads the model calls and tool calls of
+// each commit and adds rows of usage and tools to the [journal.Batch]. It tells sub-agents apart by
+// their scope, so that any number may work at once and inside each other. The rows of an agent hold
+// its own usage only: together they are the run's usage, model by model.
 //
-// What a commit says depends on what stood before it. A tracker that has not seen that, because the
-// process is new or another one has driven the run since, or because a commit was not
-// answered, reads it from the log.
+// A tracker needs the events before a commit. If it has not seen them, it reads them from the log:
+// in a new process, after another process has driven the run, or after a commit without a reply.
 //
-// Make it with [NewToolTracker] and pass its Fill to [braid.Conversation.BeforeCommit]. It is safe for concurrent use.
+// Make it with [NewToolTracker] and pass its Fill to [braid.Conversation.BeforeCommit]. It is safe
+// for concurrent use.
 type ToolTracker struct {
 	store journal.Store
 
 	mu     sync.Mutex
 	source func(agent, tool string) string
-	// run is whose events the outline is of, up to Seq last; empty where nothing is known.
-	run  string
+	// run is the run of the outline's events. It is empty if nothing is known.
+	run string
+	// last is the Seq of the last event in the outline.
 	last int64
-	// epoch is that of the lease of the last batch, newest the highest of all.
-	epoch, newest int64
-	outline       toolOutline
-	// usage and tools are the rows of the batch that is being filled.
+	// epoch is the epoch of the last batch's lease.
+	epoch int64
+	// newest is the highest epoch so far.
+	newest  int64
+	outline toolOutline
+	// usage are the usage rows of the current batch.
 	usage []journal.UsageEntry
+	// tools are the tool rows of the current batch.
 	tools []journal.ToolEntry
 }
 
-// trackedStep says of a call that is not over that this tracker has written its row with its arguments.
+// trackedStep is the tracker's state of an open call. written reports that its row has the
+// arguments.
 type trackedStep struct{ written bool }
 
 type (
@@ -49,8 +52,8 @@ type (
 	toolPlace   = fold.Place[struct{}, trackedStep]
 )
 
-// NewToolTracker makes a tracker that reads what it has not seen from store. source
-// says where a tool of an agent comes from; nil says nothing.
+// NewToolTracker returns a tracker that reads missing events from store. source returns the source
+// of a tool of an agent; a nil source leaves it empty.
 func NewToolTracker(store journal.Store, source func(agent, tool string) string) *ToolTracker {
 	return &ToolTracker{store: store, source: source}
 }
@@ -62,7 +65,7 @@ func (t *ToolTracker) Fill(ctx context.Context, l journal.Lease, b *journal.Batc
 	if err := t.know(ctx, l, b.Events[0]); err != nil {
 		return err
 	}
-	t.usage, t.tools = nil, nil // the batch's own from here on
+	t.usage, t.tools = nil, nil // rows of this batch only
 	for _, e := range b.Events {
 		t.fold(e)
 	}
@@ -74,7 +77,7 @@ func (t *ToolTracker) Fill(ctx context.Context, l journal.Lease, b *journal.Batc
 	return nil
 }
 
-// know sees to it that what stands before the event is known.
+// know reads what is missing before the event.
 func (t *ToolTracker) know(ctx context.Context, l journal.Lease, e *event.Event) error {
 	if t.follows(l, e) {
 		return nil
@@ -83,7 +86,7 @@ func (t *ToolTracker) know(ctx context.Context, l journal.Lease, e *event.Event)
 	if _, begins := e.Body.(*event.RunStarted); begins {
 		return nil
 	}
-	t.run = "" // until it is
+	t.run = "" // until it is read
 	before, err := t.store.Tail(ctx, e.Conversation)
 	if err != nil {
 		return err
@@ -100,14 +103,14 @@ func (t *ToolTracker) know(ctx context.Context, l journal.Lease, e *event.Event)
 	return nil
 }
 
-// follows reports whether the event stands behind the last one that was folded. Nobody says whether a commit
-// succeeded, but where the log goes on behind it under the same lease, or under the very next one, nobody else
-// can have written in its place.
+// follows reports whether the event comes right after the last one in the outline. The tracker is
+// not told whether a commit succeeded. But if the log goes on after it under the same lease, or
+// under the very next one, no other process can have written in between.
 func (t *ToolTracker) follows(l journal.Lease, e *event.Event) bool {
 	return t.run == e.Run && t.last == e.Seq-1 && (l.Epoch == t.epoch || l.Epoch == t.epoch+1)
 }
 
-// fold takes an event in, and makes rows of it.
+// fold adds an event and makes its rows.
 func (t *ToolTracker) fold(e *event.Event) {
 	t.last = e.Seq
 	at := t.outline.Add(e)
@@ -139,8 +142,9 @@ func (t *ToolTracker) fold(e *event.Event) {
 	}
 }
 
-// trackedCall is what a row says of a call however it stands. asked is the Seq of the answer that asks for it.
+// trackedCall is the constant part of a call's row.
 type trackedCall struct {
+	// asked is the Seq of the answer that makes the call.
 	asked      int64
 	call, name string
 }
@@ -163,8 +167,8 @@ func (t *ToolTracker) begin(e *event.Event, b *event.StepBegun, at *toolPlace) {
 	s.Own.written = true
 }
 
-// row gives the commit's row of a call, with all that does not depend on how it stands. It is good
-// until the next one is asked for.
+// row returns the batch's row of a call, with its constant part. The pointer is valid until the
+// next call of row.
 func (t *ToolTracker) row(e *event.Event, in *toolThread, c trackedCall) *journal.ToolEntry {
 	for i := range t.tools {
 		if r := &t.tools[i]; r.Step == e.Step {
@@ -183,7 +187,7 @@ func (t *ToolTracker) row(e *event.Event, in *toolThread, c trackedCall) *journa
 	return &t.tools[len(t.tools)-1]
 }
 
-// subagent names the agent of a thread; empty for the main one.
+// subagent returns the name of a thread's agent. It is empty for the main agent.
 func subagent(in *toolThread) string {
 	if in.Parent == nil {
 		return ""
@@ -227,7 +231,7 @@ func (t *ToolTracker) end(e *event.Event, b *event.StepEnded, at *toolPlace) {
 	row.Status = statusOf(b)
 }
 
-// statusOf is where a call stands that has ended.
+// statusOf returns the status of an ended call.
 func statusOf(b *event.StepEnded) journal.ToolStatus {
 	switch b.Outcome {
 	case event.OutcomeCancelled:
@@ -245,7 +249,7 @@ func statusOf(b *event.StepEnded) journal.ToolStatus {
 
 func (t *ToolTracker) answer(e *event.Event, b *event.AssistantMessage, at *toolPlace) {
 	if b.Piece || e.Step == "" {
-		return // not whole, or handed in
+		return // incomplete, or a result from outside
 	}
 	name := b.Model
 	if at.Step != nil {
@@ -254,15 +258,16 @@ func (t *ToolTracker) answer(e *event.Event, b *event.AssistantMessage, at *tool
 	t.use(e, at.Thread, journal.UsageModel, name, charged{b.Usage, b.CostNanoUSD, b.Estimated}, event.OutcomeDone)
 }
 
-// charged is what a call used and cost; nano is nil where no price is known.
+// charged is what a call used and cost.
 type charged struct {
-	usage     event.Usage
+	usage event.Usage
+	// nano is nil if no price is known.
 	nano      *int64
 	estimated bool
 }
 
-// use makes a row of what a call used. As in the run's own sum, one that was refused, and so used
-// and cost nothing, is left out.
+// use adds a usage row. It leaves out a refused call that used and cost nothing, as the run's own
+// sum does.
 func (t *ToolTracker) use(
 	e *event.Event, in *toolThread, kind journal.UsageKind, model string, c charged, how event.Outcome,
 ) {
@@ -276,14 +281,14 @@ func (t *ToolTracker) use(
 	})
 }
 
-// The bounds of what the tool log repeats of a result; the log of the conversation has all of it.
+// These bound what the tool log repeats of a result. The conversation's log has all of it.
 const (
 	mostLogged = 64 << 10
 	cutMark    = " … [cut: the conversation's log has all of it]"
 )
 
-// briefly is a result for the tool log: what is long is cut, and of a picture or a file there is only what
-// it is.
+// briefly returns a result for the tool log: it cuts long texts and leaves out the data of pictures
+// and files.
 func briefly(r *event.ToolResult) []event.Block {
 	content := r.Content
 	if len(content) == 0 && len(r.Structured) > 0 {

@@ -5,9 +5,9 @@ import "strings"
 // maxState bounds a tracestate, as its standard does.
 const maxState = 512
 
-// TraceOf is the [RunRequest].Trace for the headers traceparent and tracestate of a request;
-// "" where there is no valid traceparent. A tracestate that is too long or no text is left
-// out, as W3C's trace context wants it.
+// TraceOf returns the [RunRequest].Trace for the headers traceparent and tracestate of a request,
+// or "" without a valid traceparent. It drops a tracestate that is too long or not text, as W3C
+// Trace Context requires.
 func TraceOf(parent, state []string) string {
 	if len(parent) != 1 || !validParent(parent[0]) {
 		return ""
@@ -20,7 +20,7 @@ func TraceOf(parent, state []string) string {
 }
 
 // validParent reports whether s is a traceparent: version, trace, span and flags in lower-case
-// hexadecimal digits. What later versions put behind that is not passed on.
+// hexadecimal digits. The additions of later versions are not accepted.
 func validParent(s string) bool {
 	if len(s) != 55 || strings.HasPrefix(s, "ff") {
 		return false

@@ -8,7 +8,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// inputBytes is how long a run's input is; it is noted where it is worth counting.
+// inputBytes returns the size of a run's input. Small inputs are not noted and count as 0.
 func inputBytes(run *journal.Run) int64 {
 	n, err := strconv.ParseInt(run.Metadata[keyBytes], 10, 64)
 	if err != nil {
@@ -17,32 +17,33 @@ func inputBytes(run *journal.Run) int64 {
 	return max(n, 0)
 }
 
-// noteInput notes how long the input is, for those who drive the run.
+// noteInput notes the size of a large input in the run's metadata.
 func noteInput(metadata map[string]string, content []event.Block) {
 	if n := sizeOfBlocks(content); n > freeBytes {
 		metadata[keyBytes] = strconv.FormatInt(n, 10)
 	}
 }
 
-// weigh is about how many bytes the conversation of a run holds before it. known says that its fold is in memory.
+// weigh returns the approximate size of a run's conversation before the run. known reports that its
+// fold is in memory.
 func (s *Service) weigh(ctx context.Context, run *journal.Run) (bytes int64, known bool, err error) {
-	if bytes, known = s.warm.find(run.Conversation, run.Metadata[keyLife]); known || run.Turn == 1 {
+	if bytes, known = s.folds.find(run.Conversation, run.Metadata[keyLife]); known || run.Turn == 1 {
 		return bytes, known, nil
 	}
 	bytes, err = s.options.Journal.Weigh(ctx, run.Conversation)
 	return bytes, false, err
 }
 
-// reweigh looks how much a conversation holds that was made shorter. Where that fails it counts for more than it is.
-func (s *Service) reweigh(ctx context.Context, h *warmth, conversation string) {
+// reweigh measures a compacted conversation again. If that fails it counts for more than it holds.
+func (s *Service) reweigh(ctx context.Context, h *cachedFold, conversation string) {
 	if bytes, err := s.options.Journal.Weigh(ctx, conversation); err == nil {
 		h.bytes.Store(bytes)
 	}
 }
 
-// fits refuses a run whose conversation, with its input, is larger than the server can work on.
-func (s *Service) fits(ctx context.Context, in *entry) error {
-	bytes, known := s.warm.find(in.row.ID, in.row.life())
+// fits refuses a run whose conversation and input are together larger than the server can work on.
+func (s *Service) fits(ctx context.Context, in *admission) error {
+	bytes, known := s.folds.find(in.row.ID, in.row.life())
 	if !known && in.after > 0 {
 		var err error
 		if bytes, err = s.options.Journal.Weigh(ctx, in.row.ID); err != nil {

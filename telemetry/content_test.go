@@ -12,6 +12,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 )
 
 const canary = "canary-7f3a"
@@ -114,11 +115,11 @@ func TestWhatIsTakenBackIsOnNoSpan(t *testing.T) {
 	for name, parts := range map[string][]braid.Part{
 		"by the provider": {},
 		"by hooks": {
-			braid.On(func(_ context.Context, e *braid.BeforeRun) error {
+			braid.On(func(_ context.Context, e *hook.BeforeRun) error {
 				e.Input[0].Content = []event.Block{&event.Text{Text: "[input hidden]"}}
 				return nil
 			}),
-			braid.On(func(_ context.Context, e *braid.AfterModel) error {
+			braid.On(func(_ context.Context, e *hook.AfterModel) error {
 				e.Message.Content = []event.Block{&event.Text{Text: "[hidden]"}}
 				return nil
 			}),

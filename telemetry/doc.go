@@ -9,7 +9,7 @@
 // [Options].Content is set. Names and attributes are those of the GenAI conventions of
 // OpenTelemetry in the version [Conventions]; the file genai.go has all of them.
 //
-// A run whose caller has a span, or that came with a trace ([braid.TraceLabel]), belongs to that
+// A run whose caller has a span, or that came with a trace ([hook.TraceLabel]), belongs to that
 // trace; one that goes on later, in another process, belongs to the trace in which it began.
 // The context of a tool has the span of its call, so that what the tool asks of others,
 // such as an MCP server, joins the trace.

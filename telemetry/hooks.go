@@ -11,6 +11,7 @@ import (
 	tracenoop "go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/hook"
 )
 
 // Options say where telemetry goes. The zero value goes nowhere.
@@ -76,7 +77,7 @@ type telemetry struct {
 
 // passed is all that is done where telemetry goes nowhere: the trace that a run came with is passed on to its
 // models and tools, which may tell others of it.
-func passed(ctx context.Context, e *braid.BeforeDrive) error {
+func passed(ctx context.Context, e *hook.BeforeDrive) error {
 	switch here := trace.SpanContextFromContext(ctx); {
 	case here.IsValid() && e.Trace == "":
 		e.Trace = formatTrace(here)
@@ -92,7 +93,7 @@ func passed(ctx context.Context, e *braid.BeforeDrive) error {
 type driveKey struct{ *telemetry }
 
 // taken begins the span of a drive.
-func (t *telemetry) taken(ctx context.Context, e *braid.BeforeDrive) error {
+func (t *telemetry) taken(ctx context.Context, e *hook.BeforeDrive) error {
 	d := &drive{telemetry: t, run: e.Run, conversation: e.Conversation}
 	origin := parseTrace(e.Trace)
 	switch {
@@ -120,7 +121,7 @@ func (t *telemetry) sent(ctx context.Context, e *braid.EventSent) error {
 }
 
 // left ends what is open of the drive.
-func (t *telemetry) left(ctx context.Context, e *braid.AfterDrive) error {
+func (t *telemetry) left(ctx context.Context, e *hook.AfterDrive) error {
 	if d, ok := ctx.Value(driveKey{t}).(*drive); ok {
 		d.end(e)
 	}

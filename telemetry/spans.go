@@ -10,6 +10,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/fold"
 )
 
@@ -60,8 +61,8 @@ type step struct {
 }
 
 // begin begins the span of the root agent.
-func (d *drive) begin(ctx context.Context, e *braid.BeforeDrive) {
-	a := &agentSpan{begun: time.Now(), name: e.Agent.Name(), model: e.Agent.Model().Info().Name}
+func (d *drive) begin(ctx context.Context, e *hook.BeforeDrive) {
+	a := &agentSpan{begun: time.Now(), name: e.Agent, model: e.Model}
 	attributes := append(modelOf(a.model),
 		attribute.String(keyOperation, opAgent), attribute.String(keyAgent, a.name),
 		attribute.String(keyConversation, d.conversation), attribute.String(keyRun, d.run),
@@ -374,7 +375,7 @@ func (d *drive) closeScope(a *agentSpan, b *event.ScopeClosed, at time.Time) {
 }
 
 // end ends the drive's spans.
-func (d *drive) end(e *braid.AfterDrive) {
+func (d *drive) end(e *hook.AfterDrive) {
 	root := d.outline.Thread("").Own
 	now := time.Now()
 	if d.ended == nil && now.After(d.newest) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/telemetry"
 )
@@ -203,7 +204,7 @@ func TestALabelCarriesTheTrace(t *testing.T) {
 	} {
 		e := listen(t)
 		agent := braid.New("root", &script{name: "demo:x", answers: []any{says("done")}}, e.hooks(t, false))
-		if _, err := agent.Run(t.Context(), "go", braid.Metadata(map[string]string{braid.TraceLabel: label})); err != nil {
+		if _, err := agent.Run(t.Context(), "go", braid.Metadata(map[string]string{hook.TraceLabel: label})); err != nil {
 			t.Fatal(err)
 		}
 		s := e.span(t, "invoke_agent root")
@@ -429,13 +430,13 @@ func TestWithoutProvidersTheTraceIsPassedOn(t *testing.T) {
 		})
 		sub := braid.New("sub", &script{name: "demo:x", answers: []any{calls("look", `{}`), says("seen")}}, look)
 		agent := braid.New("root", &script{name: "demo:x", answers: []any{calls("sub", `{"input":"go"}`), says("done")}}, braid.AsTool(sub, ""), off)
-		r, err := agent.Run(c.ctx, "go", braid.Metadata(map[string]string{braid.TraceLabel: c.label}))
+		r, err := agent.Run(c.ctx, "go", braid.Metadata(map[string]string{hook.TraceLabel: c.label}))
 		if err != nil || got != c.want {
 			t.Errorf("%s: the tool is in the trace %s, want %s (%v)", name, got, c.want, err)
 			continue
 		}
 		for e, err := range r.Conversation.Events(t.Context(), 0) {
-			if b, ok := e.Body.(*event.RunStarted); err == nil && ok && name == "a request" && !strings.Contains(b.Metadata[braid.TraceLabel], c.want) {
+			if b, ok := e.Body.(*event.RunStarted); err == nil && ok && name == "a request" && !strings.Contains(b.Metadata[hook.TraceLabel], c.want) {
 				t.Errorf("%s: the log has the labels %v", name, b.Metadata)
 			}
 		}

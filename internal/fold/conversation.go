@@ -76,7 +76,7 @@ type Run struct {
 	// Models splits usage and cost by model, sorted by name.
 	Models []modelSum
 	// Metrics counts what the run did; its Duration is not set.
-	Metrics Metrics
+	Metrics event.Metrics
 	// LastMessage is the root scope's last whole answer.
 	LastMessage event.Message
 	// Questions are all that were asked, in order.

@@ -24,7 +24,7 @@ func (r *Run) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 		s.Before = nil
 		if c.Attempt == 0 {
 			r.Metrics.ToolCalls++
-			r.Metrics.tool(c.Name).Calls++
+			toolMetrics(&r.Metrics, c.Name).Calls++
 		}
 		c.State = CallBegun
 		c.Attempt = e.Attempt
@@ -181,7 +181,7 @@ func (r *Run) countTool(c *Call, e *event.Event, b *event.StepEnded) {
 	if c.Attempt == 0 {
 		return // it never began
 	}
-	m := r.Metrics.tool(c.Name)
+	m := toolMetrics(&r.Metrics, c.Name)
 	if b.Result.IsError {
 		m.Errors++
 	}
@@ -228,11 +228,11 @@ func (r *Run) answer(b *event.Answered) {
 }
 
 // OpenQuestions lists what the run waits for.
-func (r *Run) OpenQuestions() []Question {
-	var open []Question
+func (r *Run) OpenQuestions() []event.Question {
+	var open []event.Question
 	for _, q := range r.Questions {
 		if !q.Answered && !r.scopeEnded(q) {
-			open = append(open, Question{Asked: q.Asked, Step: q.Step, Scope: q.Scope})
+			open = append(open, event.Question{Asked: q.Asked, Step: q.Step, Scope: q.Scope})
 		}
 	}
 	return open

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/raced"
+	"github.com/braidrun/braid/internal/race"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -51,7 +51,7 @@ func TestTheSuiteCatchesPlantedBugs(t *testing.T) {
 					}
 					for _, c := range g.cases {
 						name := g.name + "/" + c.name
-						if raced.On && name != m.catcher {
+						if race.On && name != m.catcher {
 							continue
 						}
 						var r *recorder
@@ -87,7 +87,7 @@ func TestTheSuiteCatchesPlantedBugs(t *testing.T) {
 	for _, g := range groups() {
 		for _, c := range g.cases {
 			// TestReopenCases shows it of the rest.
-			if name := g.name + "/" + c.name; !raced.On && caught[name] == 0 && g.name != "reopen" {
+			if name := g.name + "/" + c.name; !race.On && caught[name] == 0 && g.name != "reopen" {
 				t.Errorf("no planted bug fails %s: can it fail?", name)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/braidrun/braid/internal/raced"
+	"github.com/braidrun/braid/internal/race"
 	"github.com/braidrun/braid/journal/journaltest"
 	"github.com/braidrun/braid/journal/postgres"
 	"github.com/braidrun/braid/journal/postgres/postgrestest"
@@ -29,7 +29,7 @@ const flushCounts = `SELECT pg_stat_force_next_flush()`
 func TestManyConversations(t *testing.T) { //nolint:paralleltest // see above
 	server := server(t)
 	many := 100_000
-	if raced.On || testing.Short() {
+	if race.On || testing.Short() {
 		many = 5_000
 	}
 	o := migrated(t, server)

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/raced"
+	"github.com/braidrun/braid/internal/race"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/sqlite"
 )
@@ -25,7 +25,7 @@ import (
 // goroutine; others of this package's tests are for the race detector.
 func TestAnswersLikeMemory(t *testing.T) {
 	t.Parallel()
-	if raced.On {
+	if race.On {
 		t.Skip("make test plays it without the race detector")
 	}
 	seen := map[string]int{}

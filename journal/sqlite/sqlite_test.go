@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/braidrun/braid/internal/raced"
+	"github.com/braidrun/braid/internal/race"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/journaltest"
 	"github.com/braidrun/braid/journal/sqlite"
@@ -108,7 +108,7 @@ func TestContract(t *testing.T) {
 	for name, o := range map[string]sqlite.Options{
 		"plain": {}, "term of a minute": {Term: time.Minute}, "relaxed": {Relaxed: true},
 	} {
-		if raced.On && name != "plain" {
+		if race.On && name != "plain" {
 			continue // the others are one more number: make test plays them without the race detector
 		}
 		t.Run(name, func(t *testing.T) {

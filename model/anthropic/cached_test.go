@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/raced"
+	"github.com/braidrun/braid/internal/race"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
@@ -36,7 +36,7 @@ func TestThePrefixOf40TurnsIsCached(t *testing.T) {
 		"setups changing": {tools: []model.ToolSpec{spec("a")}, changes: true},
 		"all":             {tools: []model.ToolSpec{spec("a")}, server: []model.ServerTool{{Kind: model.WebSearch}}, changes: true},
 	} {
-		if raced.On && name != "all" {
+		if race.On && name != "all" {
 			continue // one goroutine calls: make test plays the others without the race detector
 		}
 		for _, points := range []anthropic.CachePoints{anthropic.CacheAuto, anthropic.CacheExplicit} {

@@ -10,7 +10,7 @@ import (
 	"testing/iotest"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/raced"
+	"github.com/braidrun/braid/internal/race"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
@@ -192,7 +192,7 @@ func TestUploadsThatFail(t *testing.T) {
 
 // A file without end stops where the vendor's limit is; little of it is in memory.
 func TestAFileThatIsTooLarge(t *testing.T) {
-	if raced.On {
+	if race.On {
 		t.Skip("make test runs it without the race detector, which makes it many times slower")
 	}
 	if testing.Short() {

@@ -22,7 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/raced"
+	"github.com/braidrun/braid/internal/race"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
@@ -404,7 +404,7 @@ func TestCutAtAnyByte(t *testing.T) {
 	} {
 		// The last line end of a stream says nothing any more.
 		for n := range len(strings.TrimRight(tc.body, "\n")) {
-			if line := n > 0 && tc.body[n-1] == '\n' || tc.body[n] == '\n'; raced.On && !line && rand.IntN(10) > 0 {
+			if line := n > 0 && tc.body[n-1] == '\n' || tc.body[n] == '\n'; race.On && !line && rand.IntN(10) > 0 {
 				continue
 			}
 			for _, dropped := range []bool{false, true} {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/raced"
+	"github.com/braidrun/braid/internal/race"
 	"github.com/braidrun/braid/model/anthropic"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
 	"github.com/braidrun/braid/model/modeltest"
@@ -21,7 +21,7 @@ import (
 // Whatever becomes of a history between two requests, the vendor never refuses the next
 // one. As long as requests only grow, all thinking goes back.
 func TestNoHistoryIsRefused(t *testing.T) {
-	if raced.On {
+	if race.On {
 		t.Skip("make test runs it without the race detector, which makes it many times slower")
 	}
 	t.Parallel()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/model/anthropic"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
 	"github.com/braidrun/braid/secret"
@@ -196,7 +197,7 @@ func TestThinkingBehindAChangedPrefix(t *testing.T) {
 		}},
 		"a hook that changes what is asked": {drops: true, turns: func(_ *testing.T, m braid.Model, _ *anthropictest.Server) []turn {
 			n := 0
-			a := braid.New("a", m, echo("echo"), braid.On(func(_ context.Context, e *braid.BeforeModel) error {
+			a := braid.New("a", m, echo("echo"), braid.On(func(_ context.Context, e *hook.BeforeModel) error {
 				n++
 				e.Request.Instructions = fmt.Sprint("Request ", n)
 				return nil
@@ -204,7 +205,7 @@ func TestThinkingBehindAChangedPrefix(t *testing.T) {
 			return []turn{{a, "call:echo"}, {a, "Hello."}, {a, "Bye."}}
 		}},
 		"a hook that changes what was said": {drops: true, keeps: true, turns: func(_ *testing.T, m braid.Model, _ *anthropictest.Server) []turn {
-			a := braid.New("a", m, echo("echo"), braid.On(func(_ context.Context, e *braid.AfterModel) error {
+			a := braid.New("a", m, echo("echo"), braid.On(func(_ context.Context, e *hook.AfterModel) error {
 				if e.Message == nil {
 					return nil
 				}

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/raced"
+	"github.com/braidrun/braid/internal/race"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
@@ -22,7 +22,7 @@ import (
 // shortened: the vendor never refuses the next request. Where only setups change, all thinking goes
 // back, and the model has the tools and instructions of the newest.
 func TestNoSetupIsRefused(t *testing.T) {
-	if raced.On {
+	if race.On {
 		t.Skip("make test runs it without the race detector, which makes it many times slower")
 	}
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/ownhost"
+	"github.com/braidrun/braid/internal/hostcheck"
 	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service"
 )
@@ -32,8 +32,8 @@ const (
 var echoed = [...]string{"Mcp-Session-Id", "Mcp-Protocol-Version", "X-Amzn-Trace-Id", "Traceparent", "Tracestate", "Baggage"}
 
 // crossing is what pages of the operator's other sites may do.
-func crossing(origins []string) ownhost.Cross {
-	return ownhost.Cross{
+func crossing(origins []string) hostcheck.Cross {
+	return hostcheck.Cross{
 		Origins: origins, Methods: "GET, POST",
 		Headers: "Authorization, Content-Type, Baggage, Traceparent, Tracestate, " + sessionHeader + ", " + userHeader + ", " +
 			requestHeader + ", " + customHeader + "Braid-Stream",

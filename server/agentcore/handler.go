@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/ownhost"
+	"github.com/braidrun/braid/internal/hostcheck"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service"
@@ -93,7 +93,7 @@ type Handler struct {
 	log     *slog.Logger
 	door    *frontDoor
 	entry   *door.Door
-	cross   ownhost.Cross
+	cross   hostcheck.Cross
 	health  health
 	readers door.Readers
 	// id distinguishes handlers that share a database.
@@ -302,7 +302,7 @@ func (x *exchange) about() []slog.Attr {
 func (x *exchange) serve(rt *route) error {
 	o := &x.h.options
 	if !o.TrustPlatform {
-		if !ownhost.Host(x.r.Host, o.Hosts) {
+		if !hostcheck.Host(x.r.Host, o.Hosts) {
 			return &event.Error{
 				Kind: event.ErrPermission, Message: "this server does not answer under that name",
 				Hint: "ask it under its own address, or let the operator add the name",
@@ -312,7 +312,7 @@ func (x *exchange) serve(rt *route) error {
 			x.status = http.StatusNoContent
 			return nil
 		}
-		if !ownhost.Origin(x.r.Header.Get("Origin"), x.r.Host, o.Origins) {
+		if !hostcheck.Origin(x.r.Header.Get("Origin"), x.r.Host, o.Origins) {
 			return &event.Error{
 				Kind: event.ErrPermission, Message: "pages of that site may not ask this server", Hint: "let the operator add the site",
 			}

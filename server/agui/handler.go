@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/ownhost"
+	"github.com/braidrun/braid/internal/hostcheck"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service"
@@ -61,7 +61,7 @@ const path = "/agui"
 type handler struct {
 	Options
 
-	cross ownhost.Cross
+	cross hostcheck.Cross
 }
 
 // New makes a handler, which is safe for concurrent use.
@@ -70,7 +70,7 @@ func New(o Options) http.Handler {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &handler{o, ownhost.Cross{
+	return &handler{o, hostcheck.Cross{
 		Origins: o.Origins, Methods: http.MethodPost, Headers: "Authorization, Content-Type, Traceparent, Tracestate",
 		Expose: "RateLimit, RateLimit-Policy, Retry-After, X-Conversation-Id, X-Run-Id",
 	}}
@@ -120,14 +120,14 @@ func (x *exchange) serve() error {
 	forbidden := func(message, hint string) error {
 		return &event.Error{Kind: event.ErrPermission, Message: message, Hint: hint}
 	}
-	if !ownhost.Host(x.r.Host, x.Hosts) {
+	if !hostcheck.Host(x.r.Host, x.Hosts) {
 		return forbidden("this server does not answer under that name", "ask it under its own address, or let the operator add the name")
 	}
 	if x.cross.Answer(x.w, x.r) {
 		x.status = http.StatusNoContent
 		return nil
 	}
-	if !ownhost.Origin(x.r.Header.Get("Origin"), x.r.Host, x.Origins) {
+	if !hostcheck.Origin(x.r.Header.Get("Origin"), x.r.Host, x.Origins) {
 		return forbidden("pages of that site may not ask this server", "let the operator add the site")
 	}
 	if x.r.Method != http.MethodPost {

@@ -6,14 +6,14 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/braidrun/braid/internal/raced"
+	"github.com/braidrun/braid/internal/race"
 )
 
 // Large inputs leave a server within the memory it plans with, one after the other and many at once, through the native
 // API and AgentCore's. What does not fit is refused with 413, or with 429 or 503 and a Retry-After.
 func TestLargeInputsHarmNobody(t *testing.T) {
 	t.Parallel()
-	if raced.On {
+	if race.On {
 		t.Skip("the race detector takes memory of its own")
 	}
 	plan, conversations, input, body, most := "128MiB", 6, 1900<<10, 24<<20, 256

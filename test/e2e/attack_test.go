@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/braidrun/braid/internal/raced"
+	"github.com/braidrun/braid/internal/race"
 )
 
 // The attacks on the built server: each one is made over HTTP by somebody outside, and each one ends with the
@@ -262,7 +262,7 @@ func (s *target) unharmed() {
 	}
 	peak := s.peak()
 	s.t.Logf("the server has taken %d MiB", peak>>20)
-	if peak > 512<<20 && !raced.On { // the race detector takes several times as much
+	if peak > 512<<20 && !race.On { // the race detector takes several times as much
 		s.t.Errorf("the server has taken more than 512 MiB: %d", peak>>20)
 	}
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {

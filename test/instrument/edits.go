@@ -24,7 +24,7 @@ var points = []edit{
 	{".", `wait := 10 * time.Millisecond` + "\n\tfor stalled", `failpoint.Hit("drive/commit"); wait := 10 * time.Millisecond` + "\n\tfor stalled"},
 	{".", `d.events, d.read = d.events[:0], d.read[:0]`, `d.events, d.read = d.events[:0], d.read[:0]; failpoint.Hit("drive/sent")`},
 	{".", `b, decided := d.askCompaction(`, `failpoint.Hit("compaction/planned"); b, decided := d.askCompaction(`},
-	{".", `a := AfterCompaction{Scope: w.scope.ID,`, `failpoint.Hit("compaction/summed"); a := AfterCompaction{Scope: w.scope.ID,`},
+	{".", `a := hook.AfterCompaction{Scope: w.scope.ID,`, `failpoint.Hit("compaction/summed"); a := hook.AfterCompaction{Scope: w.scope.ID,`},
 	{
 		".", `d.writeCompaction(s, cycle, w.step, w.attempt, &sum.Omission, sum.summary)`,
 		`d.writeCompaction(s, cycle, w.step, w.attempt, &sum.Omission, sum.summary); failpoint.Hit("compaction/ended")`,

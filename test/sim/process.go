@@ -9,7 +9,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/engine"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/gate"
+	"github.com/braidrun/braid/internal/sched"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/live"
 )
@@ -116,7 +116,7 @@ func (w *world) boot(base journal.Journal) {
 // drive is what the engine calls: the glue that a program writes.
 func (p *process) drive(ctx context.Context, work engine.Work) (engine.Outcome, error) {
 	name := "drive " + p.w.alias(work.Run.ID)
-	ctx = context.WithValue(gate.With(as(ctx, name), arrivals{p, name}), processKey{}, p)
+	ctx = context.WithValue(sched.With(as(ctx, name), arrivals{p, name}), processKey{}, p)
 	row := work.Run
 	pub := p.bus.publisher(name, live.Key{Tenant: row.Tenant, Conversation: row.Conversation})
 	defer pub.Close()
@@ -136,7 +136,7 @@ type arrivals struct {
 	name string
 }
 
-// Pass implements [gate.Gate].
+// Pass implements [sched.Gate].
 func (a arrivals) Pass(what string) {
 	_, _ = call(a.p, Arrive, a.name+" "+what, func() (struct{}, error) { return struct{}{}, nil })
 }

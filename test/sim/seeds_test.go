@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/braidrun/braid/internal/raced"
+	"github.com/braidrun/braid/internal/race"
 )
 
 // Each scenario's every call of every seam is struck by every fault that may strike
@@ -189,7 +189,7 @@ func seeds(t *testing.T, byDefault, short int) int {
 		}
 		return n
 	}
-	if testing.Short() || raced.On {
+	if testing.Short() || race.On {
 		return short
 	}
 	return byDefault
@@ -207,7 +207,7 @@ func TestMemory(t *testing.T) { //nolint:paralleltest // it keeps all cores busy
 			cases = append(cases, every(name, "memory", counts[name])...)
 		}
 	}
-	if raced.On {
+	if race.On {
 		other := rand.IntN(10) // any tenth will do
 		tenth := cases[:0]
 		for i, c := range cases {
@@ -225,7 +225,7 @@ func TestMemory(t *testing.T) { //nolint:paralleltest // it keeps all cores busy
 	began := time.Now()
 	b.play(t, cases)
 	took := time.Since(began)
-	if !testing.Short() && !raced.On {
+	if !testing.Short() && !race.On {
 		b.table(t, counts)
 	}
 	t.Logf("%d cases, %d of them by the table, in %v: %.0f/s", len(cases), systematic, took.Round(time.Second),
@@ -236,7 +236,7 @@ func TestMemory(t *testing.T) { //nolint:paralleltest // it keeps all cores busy
 // process opens as the crash has left them: at every reading of a tail, and elsewhere.
 // Where the tail is shorter than the log, everything else strikes its readings, too.
 func TestSQLite(t *testing.T) { //nolint:paralleltest // it keeps all cores busy by itself
-	if raced.On {
+	if race.On {
 		t.Skip("make test plays it without the race detector")
 	}
 	counts := map[string]map[Seam]int{}

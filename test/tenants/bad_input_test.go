@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/client"
-	"github.com/braidrun/braid/internal/raced"
+	"github.com/braidrun/braid/internal/race"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/database"
@@ -75,7 +75,7 @@ type bad struct {
 // every is how many cases there are to one that is tried: the race detector makes them all take half a
 // minute, and sees in some of them what it sees in all. The suite of peers has it try them all.
 func (b *bad) every() int {
-	if raced.On && os.Getenv("BRAID_LOAD") != "full" {
+	if race.On && os.Getenv("BRAID_LOAD") != "full" {
 		return 11
 	}
 	return 1

@@ -11,7 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"pgregory.net/rapid"
 
-	"github.com/braidrun/braid/internal/raced"
+	"github.com/braidrun/braid/internal/race"
 )
 
 // vendors are all tables, by name.
@@ -329,7 +329,7 @@ func TestFormsLetThroughWhatSchemasDo(t *testing.T) {
 		}
 	}
 	times := 4 // of few schemas there may be none that the strictest can say
-	if raced.On {
+	if race.On {
 		times = 1 // make test plays them all without the race detector
 	}
 	for range times {
@@ -337,7 +337,7 @@ func TestFormsLetThroughWhatSchemasDo(t *testing.T) {
 	}
 	for _, name := range names {
 		t.Logf("%s: %d values", name, held[name])
-		if held[name] == 0 && !raced.On {
+		if held[name] == 0 && !race.On {
 			t.Errorf("%s: no value was tried", name)
 		}
 	}
@@ -434,7 +434,7 @@ func TestFormsHoldWhatIsNotTold(t *testing.T) {
 	// checks, and each vendor is to have some in any case. make test plays them all without the race
 	// detector.
 	each := 10
-	if raced.On {
+	if race.On {
 		each = 1
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -444,7 +444,7 @@ func TestFormsHoldWhatIsNotTold(t *testing.T) {
 	})
 	for _, name := range names {
 		t.Logf("%s: %d values", name, held[name])
-		if held[name] == 0 && !raced.On {
+		if held[name] == 0 && !race.On {
 			t.Errorf("%s: no value was tried", name)
 		}
 	}

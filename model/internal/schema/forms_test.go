@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/braidrun/braid/internal/raced"
+	"github.com/braidrun/braid/internal/race"
 )
 
 var update = flag.Bool("update", false, "write testdata/forms.txt anew, to be read before it is committed")
@@ -236,7 +236,7 @@ func TestHostileSchemas(t *testing.T) {
 	}
 	same += `"z":{}}}}`
 	played := vendors
-	if raced.On {
+	if race.On {
 		// One goroutine has nothing for the race detector: `make test` plays the others, and what
 		// is large, without it.
 		played = map[string]*Rules{"OpenAI output": OpenAIOutput}
@@ -253,7 +253,7 @@ func TestHostileSchemas(t *testing.T) {
 		"large":                 `{"description":"` + strings.Repeat("a", 2<<20) + `"}`,
 		"long":                  `{"properties":{"` + strings.Repeat("a", 400<<10) + `":{"minLength":7}}}`,
 	} {
-		if raced.On && len(schema) > 8<<10 {
+		if race.On && len(schema) > 8<<10 {
 			continue
 		}
 		for vendor, rules := range played {

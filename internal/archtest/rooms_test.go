@@ -1,0 +1,287 @@
+package archtest
+
+import (
+	"slices"
+	"strings"
+)
+
+// Module is the path of this module.
+const module = "github.com/braidrun/braid"
+
+// A room is a package, or a family of sibling packages, and what it may
+// import. Whatever is not named is forbidden; the standard library is free, but
+// for what kept lists.
+type room struct {
+	// dir is the folder below the top; "" is the root package. A folder that
+	// ends in "/*" makes a room of each folder below it: siblings.
+	dir string
+	// own lists the rooms of this module that it may import, each by its
+	// folder; "x/*" means every package below x.
+	own []string
+	// from lists the modules, or parts of them, that it may import from elsewhere.
+	from []string
+	// tests lists what its tests may import beyond that: rooms, and modules.
+	tests []string
+	// any is set for the rooms at the end of all arrows.
+	any bool
+}
+
+// helpers are the internal packages that every room may use: each has one
+// reason to exist and imports the standard library alone.
+var helpers = []string{
+	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest", "internal/race",
+	"internal/sched", "internal/partialjson", "internal/cursor", "internal/sigv4", "internal/hostcheck",
+	"internal/schemacheck", "internal/lowspace", "internal/lazyre", "internal/loopback",
+}
+
+// testLibraries lists what any test may import.
+var testLibraries = []string{
+	"github.com/google/go-cmp",
+	"go.uber.org/goleak",
+	"pgregory.net/rapid",
+	"github.com/rogpeppe/go-internal/testscript",
+	"github.com/anishathalye/porcupine",
+	"github.com/getkin/kin-openapi",
+}
+
+// rooms is the house: docs/architecture.md explains it. A new folder gets a
+// line here, with what it may import, before it gets a package.
+var rooms = []room{
+	{dir: "event", tests: []string{"event/eventtest"}},
+	{dir: "event/eventtest", own: []string{"event"}, from: testLibraries},
+	{dir: "journal", own: []string{"event"}, tests: []string{"event/eventtest", "journal/journaltest"}},
+	{dir: "journal/journaltest", own: []string{"event", "journal"}, from: testLibraries, tests: []string{"event/eventtest"}},
+	{
+		dir: "journal/sqlite", own: []string{"event", "journal", "internal/logrow", "internal/ledgerrow"}, tests: []string{"journal/journaltest"},
+		from: []string{"modernc.org/sqlite"},
+	},
+	{
+		dir: "journal/postgres", own: []string{"event", "journal", "internal/logrow", "internal/ledgerrow", "internal/pgup"},
+		tests: []string{"journal/journaltest", "journal/postgres/postgrestest"},
+		from:  []string{"github.com/jackc/pgx"},
+	},
+	{dir: "journal/postgres/postgrestest"},
+	{
+		dir: "", own: []string{"hook", "internal/fold", "internal/compact", "internal/guardrail", "internal/hooks", "internal/foreign", "event", "journal", "model", "secret"}, from: []string{"github.com/google/jsonschema-go"},
+		tests: []string{"model/demo", "models", "event/eventtest", "journal/journaltest", "journal/sqlite"},
+	},
+	{dir: "flow", own: []string{"", "event"}, tests: []string{"model/demo"}},
+	{dir: "engine", own: []string{"", "event", "journal"}, tests: []string{"hook", "engine/enginetest", "model/demo", "journal/journaltest"}},
+	{dir: "engine/enginetest", own: []string{"", "event", "journal", "engine", "model/demo"}, from: testLibraries},
+	{
+		dir: "engine/temporal", own: []string{"", "event", "journal", "engine"}, tests: []string{"engine/enginetest", "model/demo"},
+		from: []string{"go.temporal.io/sdk", "go.temporal.io/api"},
+	},
+	{dir: "live", own: []string{"event", "internal/fold"}, tests: []string{"live/livetest"}},
+	{dir: "live/livetest", own: []string{"event", "live"}, from: testLibraries},
+	{
+		dir: "live/nats", own: []string{"event", "live"}, tests: []string{"live/livetest"},
+		from: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nats-server"},
+	},
+	{dir: "model", own: []string{"event"}, tests: []string{"event/eventtest"}},
+	{dir: "model/demo", own: []string{"model", "event"}, from: []string{"go.yaml.in/yaml"}, tests: []string{"", "model/modeltest"}},
+	{dir: "model/cassette", own: []string{"model", "event", "secret"}, tests: []string{"", "journal", "model/demo", "model/modeltest"}},
+	{
+		dir: "model/modeltest", own: []string{"model", "event"}, from: testLibraries,
+		tests: []string{"test/wires", "model/internal/media"},
+	},
+	{
+		dir: "model/*", own: []string{"model", "event", "secret", "model/internal/*"},
+		tests: []string{"", "hook", "model/modeltest", "model/cassette", "test/wires"},
+		from: []string{
+			"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go",
+			"go.yaml.in/yaml", // the tests' recordings are written in it
+		},
+	},
+	{dir: "model/internal/provider", own: []string{"event", "model", "secret", "internal/vendor"}},
+	{dir: "model/internal/awserr", own: []string{"event", "secret", "model/internal/provider"}},
+	{dir: "model/internal/toolname", own: []string{"model"}},
+	{dir: "model/internal/reqcache", own: []string{"model", "event"}, tests: []string{"model/internal/toolname"}},
+	{dir: "model/internal/media", own: []string{"event"}},
+	{dir: "model/internal/schema", tests: []string{"github.com/google/jsonschema-go"}},
+	{dir: "model/internal/idle"},
+	{dir: "model/internal/bound", own: []string{"model", "event"}},
+	{dir: "model/internal/awsframe", tests: []string{"model/internal/recordings"}},
+	{dir: "model/internal/vendortest"},
+	{dir: "model/internal/recordings", from: []string{"go.yaml.in/yaml"}},
+	{
+		dir: "models", own: []string{"model", "event", "model/*", "secret", "pricing", "embedding", "embedding/*"}, tests: []string{"", "embedding/embeddingtest"},
+		from: []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "golang.org/x/oauth2", "golang.org/x/sync", "go.yaml.in/yaml"},
+	},
+	{dir: "embedding", own: []string{"event"}, tests: []string{"embedding/embeddingtest", "embedding/openai", "secret"}},
+	{
+		dir: "embedding/*", own: []string{"embedding", "event", "secret", "embedding/internal/*", "internal/vendor"},
+		tests: []string{"embedding/embeddingtest"}, from: []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
+	},
+	{dir: "embedding/embeddingtest", own: []string{"embedding", "event"}, from: testLibraries},
+	{dir: "embedding/internal/batch", own: []string{"embedding", "event", "secret", "internal/vendor"}},
+	{dir: "internal/lazyre"},
+	{dir: "internal/vendor", own: []string{"event", "model", "secret"}},
+	{dir: "tool/demotool", own: []string{"", "event"}, tests: []string{"model/demo"}},
+	{
+		dir: "tool/mcptool", own: []string{"", "event", "netguard", "secret"}, tests: []string{"model/demo"},
+		from: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "go.opentelemetry.io/otel"},
+	},
+	{dir: "tool/openapitool", own: []string{"", "event", "netguard"}, from: []string{"github.com/getkin/kin-openapi"}},
+	{dir: "tool/workspacetool", own: []string{"", "event", "workspace"}},
+	{dir: "skill", own: []string{"", "event"}, from: []string{"go.yaml.in/yaml"}, tests: []string{"model/demo"}},
+	{
+		dir: "telemetry", own: []string{"", "hook", "event", "internal/fold"}, from: []string{"go.opentelemetry.io/otel"},
+		tests: []string{"journal", "go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"},
+	},
+	{
+		dir: "telemetry/otlp", own: []string{"", "event", "telemetry"},
+		from:  []string{"go.opentelemetry.io/otel", "github.com/cenkalti/backoff"},
+		tests: []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"},
+	},
+	{dir: "claude", own: []string{"", "event"}},
+	{dir: "netguard", from: []string{"code.dny.dev/ssrf"}},
+	{dir: "secret"},
+	{dir: "secret/keyset", own: []string{"event"}, tests: []string{"github.com/tink-crypto/tink-go"}},
+	{dir: "workspace"},
+	{dir: "pricing", own: []string{"event"}, from: []string{"go.yaml.in/yaml"}},
+	{
+		dir: "service/database", own: []string{"event", "internal/pgup"}, tests: []string{"service/database/databasetest", "journal/postgres/postgrestest"},
+		from: []string{"modernc.org/sqlite", "github.com/jackc/pgx"},
+	},
+	{
+		dir: "service/database/databasetest", own: []string{"service/database", "journal/postgres/postgrestest"},
+		from: append([]string{"github.com/jackc/pgx"}, testLibraries...),
+	},
+	{dir: "service/directory/directorytest", own: []string{"event", "secret", "service/directory"}, from: testLibraries},
+	{
+		dir: "service/directory", own: []string{"event", "secret", "pricing", "service/database"},
+		tests: []string{
+			"service/database/databasetest", "service/directory/directorytest", "secret/keyset", "journal/postgres/postgrestest",
+			"github.com/jackc/pgx", "modernc.org/sqlite",
+		},
+	},
+	{dir: "service", tests: []string{"service/database/databasetest", "modernc.org/sqlite"}, own: []string{
+		"service/database", "service/directory", "internal/fold",
+		"", "hook", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model", "model/*", "models", "tool/*",
+		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill",
+	}, from: []string{"github.com/rivo/uniseg"}},
+	{
+		dir: "service/agents", own: []string{"", "event", "model", "models", "secret", "service", "service/directory", "skill", "tool/demotool", "tool/mcptool"},
+		tests: []string{"journal", "live", "model/demo", "model/openai", "service/database", "github.com/modelcontextprotocol/go-sdk"},
+	},
+	{
+		dir: "serve",
+		own: []string{
+			"", "event", "journal", "journal/*", "engine", "secret", "console",
+			"service", "service/agents", "service/database", "service/directory", "server", "server/*",
+		},
+		tests: []string{"model/demo", "models", "wire/agentcore", "tool/demotool", "service/database/databasetest"},
+	},
+	{dir: "wire", own: []string{"event"}},
+	{dir: "wire/wiretest", own: []string{"event", "wire"}, from: testLibraries},
+	{dir: "wire/*", own: []string{"event", "wire"}, tests: []string{"wire/wiretest", "event/eventtest"}},
+	{
+		dir: "server", own: []string{"", "event", "journal", "live", "pricing", "secret", "service", "service/directory", "wire", "wire/*", "console"},
+		tests: []string{"hook", "service/database", "live/livetest", "journal/sqlite", "model/demo", "models", "client", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "github.com/prometheus/common"},
+		from:  []string{"golang.org/x/sys", "github.com/google/jsonschema-go", "github.com/coreos/go-oidc", "github.com/coder/websocket"},
+	},
+	{dir: "console"},
+	{
+		dir: "client", own: []string{"event", "secret", "wire/*"},
+		tests: []string{"wire/wiretest", "", "journal", "service", "service/database", "service/directory", "server"},
+	},
+	{dir: "internal/compact", own: []string{"event", "model", "internal/fold"}},
+	{dir: "hook", own: []string{"event", "model"}},
+	{dir: "internal/hooks", own: []string{"hook", "internal/foreign"}},
+	{dir: "internal/foreign", own: []string{"event"}},
+	{dir: "internal/guardrail", own: []string{"event", "secret"}},
+	{dir: "internal/fold", own: []string{"event", "model"}, tests: []string{"event/eventtest"}},
+	{dir: "internal/logrow", own: []string{"event"}},
+	{dir: "internal/pgup", from: []string{"github.com/jackc/pgx"}, tests: []string{"journal/postgres/postgrestest", "github.com/pressly/goose"}},
+	{dir: "internal/ledgerrow", own: []string{"event", "journal"}},
+	{dir: "internal/strictjson"},
+	{dir: "internal/partialjson"},
+	{dir: "internal/cursor"},
+	{dir: "internal/sse"},
+	{dir: "internal/clock"},
+	{dir: "internal/nearest"},
+	{dir: "internal/race"},
+	{dir: "internal/loopback"},
+	{dir: "internal/sched"},
+	{dir: "internal/lowspace"},
+	{dir: "internal/sigv4"},
+	{dir: "internal/hostcheck"},
+	{dir: "internal/schemacheck", tests: []string{"github.com/google/jsonschema-go"}},
+	{dir: "internal/gen/codec"},
+	{dir: "internal/archtest", tests: []string{"event"}},
+	{dir: "cmd/*", any: true},
+	{
+		dir: "cmd/braid/internal/term", own: []string{"event"},
+		from: []string{"github.com/mattn/go-runewidth", "github.com/peterh/liner", "golang.org/x/sys", "golang.org/x/term"},
+	},
+	{
+		dir: "cmd/braid/internal/conf", own: []string{
+			"", "client", "cmd/braid/internal/term", "engine", "event", "journal", "model", "models", "secret", "server", "server/door",
+			"service/directory",
+		},
+		from: []string{"go.yaml.in/yaml/v3"},
+	},
+	{
+		dir: "cmd/braid/internal/printer",
+		own: []string{"", "cmd/braid/internal/term", "event", "internal/fold", "journal", "wire/agentcore"},
+	},
+	{
+		dir: "cmd/braid/internal/admin", own: []string{
+			"client", "cmd/braid/internal/conf", "cmd/braid/internal/printer", "cmd/braid/internal/term", "event", "model", "pricing", "secret",
+		},
+		from: []string{"go.yaml.in/yaml/v3"},
+	},
+	{dir: "examples", any: true},
+	{dir: "examples/*", any: true},
+	{dir: "bench", any: true},
+	{dir: "test", any: true},
+	{dir: "test/logcheck", own: []string{"event"}},
+	{dir: "test/sim", any: true},
+	{dir: "test/wires", any: true},
+}
+
+// roomOf finds the room of a package by its folder. key tells siblings apart.
+func roomOf(dir string) (r room, key string, found bool) {
+	best := -1
+	for _, candidate := range rooms {
+		k, ok := candidate.holds(dir)
+		if ok && len(k) > best {
+			r, key, found, best = candidate, k, true, len(k)
+		}
+	}
+	return r, key, found
+}
+
+// holds reports whether the folder belongs to the room, and to which sibling.
+// The root holds its own folder only: what is below is another room.
+func (r room) holds(dir string) (key string, ok bool) {
+	if r.dir == "" {
+		return "", dir == ""
+	}
+	family, siblings := strings.CutSuffix(r.dir, "/*")
+	if !siblings {
+		return r.dir, dir == r.dir || strings.HasPrefix(dir, r.dir+"/")
+	}
+	rest, ok := strings.CutPrefix(dir, family+"/")
+	if !ok {
+		return "", false
+	}
+	first, _, _ := strings.Cut(rest, "/")
+	return family + "/" + first, true
+}
+
+// mayOwn reports whether the room may import the folder of this module.
+func mayOwn(allowed []string, key string) bool {
+	return slices.ContainsFunc(allowed, func(a string) bool {
+		if family, ok := strings.CutSuffix(a, "/*"); ok {
+			return strings.HasPrefix(key, family+"/")
+		}
+		return a == key
+	})
+}
+
+// mayFrom reports whether path lies in one of the modules.
+func mayFrom(modules []string, path string) bool {
+	return slices.ContainsFunc(modules, func(m string) bool { return path == m || strings.HasPrefix(path, m+"/") })
+}

@@ -1,0 +1,214 @@
+package service
+
+import (
+	"container/list"
+	"sync"
+	"sync/atomic"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// foldCache keeps the folds of conversations in use, so that the cost of a turn does not depend on
+// the length of the log. Unused folds are bounded in bytes: the least recently used go first.
+type foldCache struct {
+	// most bounds the bytes of unused folds.
+	most int64
+
+	mu   sync.Mutex
+	used map[string]*cachedFold
+	// idle are the unused folds, the most recently used in front.
+	idle list.List
+	// idleBytes is their weight.
+	idleBytes int64
+}
+
+type cachedFold struct {
+	id   string
+	conv *braid.Conversation
+	// life is the life of the conversation: another one may have had its id.
+	life string
+	// owner is the conversation's tenant.
+	owner atomic.Pointer[owner]
+	// agent is the agent of the current drive; nil if there is none.
+	agent atomic.Pointer[braid.Agent]
+	// seen is the Seq of the last event that a drive here has sent; 0 if none.
+	seen atomic.Int64
+	// titled reports that the conversation has a title.
+	titled atomic.Bool
+	// bytes is the approximate size of the fold's texts.
+	bytes atomic.Int64
+	// drives counts its users.
+	drives int
+	// at is its place among the idle; nil while it is in use.
+	at *list.Element
+}
+
+const (
+	// foldBytes is the approximate size of an empty fold.
+	foldBytes = 24 << 10
+	// eventBytes is the approximate size of an event beside its texts.
+	eventBytes = 512
+)
+
+// weight returns the approximate size of the fold in memory.
+func (h *cachedFold) weight() int64 { return foldBytes + h.bytes.Load() }
+
+// add counts an event of the fold.
+func (h *cachedFold) add(e *event.Event) { h.bytes.Add(eventBytes + sizeOf(e)) }
+
+// sizeOf returns the approximate size of an event's texts.
+func sizeOf(e *event.Event) int64 {
+	switch b := e.Body.(type) {
+	case *event.UserMessage:
+		return sizeOfBlocks(b.Content)
+	case *event.AssistantMessage:
+		return sizeOfBlocks(b.Content)
+	case *event.StepEnded:
+		if b.Result != nil {
+			return sizeOfBlocks(b.Result.Content) + int64(len(b.Result.Structured))
+		}
+	case *event.StateChanged:
+		var n int64
+		for _, value := range b.Set {
+			n += int64(len(value))
+		}
+		return n
+	}
+	return 0
+}
+
+// sizeOfBlocks returns the approximate size of blocks with their files.
+func sizeOfBlocks(blocks []event.Block) int64 {
+	n := 0
+	for _, b := range blocks {
+		switch b := b.(type) {
+		case *event.Text:
+			n += len(b.Text) + len(b.Signature)
+		case *event.Thinking:
+			n += len(b.Text) + len(b.Signature)
+		case *event.RedactedThinking:
+			n += len(b.Data)
+		case *event.Image:
+			n += len(b.Data)
+		case *event.Document:
+			n += len(b.Data) + len(b.Text)
+		case *event.ToolCall:
+			n += len(b.Args) + len(b.Invalid)
+		case *event.ToolResult:
+			n += int(sizeOfBlocks(b.Content)) + len(b.Structured)
+		case *event.Citation:
+			n += len(b.Quote)
+		case *event.Code:
+			n += len(b.Code)
+		case *event.CodeResult:
+			n += len(b.Output)
+		case *event.UnknownBlock:
+			n += len(b.Raw)
+		}
+		n += 64
+	}
+	return int64(n)
+}
+
+// find returns the size of a cached fold's texts. known is false if there is none.
+func (w *foldCache) find(id, life string) (bytes int64, known bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	h := w.used[id]
+	if h == nil || h.life != life {
+		return 0, false
+	}
+	return h.bytes.Load(), true
+}
+
+// take returns the cached fold of a conversation with that life, or a new one. The caller must call
+// done. bytes is the expected size of a new fold.
+func (w *foldCache) take(store journal.Store, id, life string, bytes int64) (h *cachedFold, done func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.used == nil {
+		w.used = make(map[string]*cachedFold)
+	}
+	h = w.used[id]
+	if h == nil || h.life != life {
+		if h != nil {
+			w.rest(h)
+		}
+		h = &cachedFold{id: id, life: life}
+		h.bytes.Store(bytes)
+		h.conv = braid.Open(store, id)
+		h.conv.BeforeCommit(NewToolTracker(store, h.source).Fill)
+		w.used[id] = h
+	}
+	w.wake(h)
+	h.drives++
+	return h, func() { w.done(h) }
+}
+
+// wake removes a fold from the idle ones.
+func (w *foldCache) wake(h *cachedFold) {
+	if h.at != nil {
+		w.idleBytes -= w.idle.Remove(h.at).(idleFold).bytes //nolint:forcetypeassert // nothing else is in it
+		h.at = nil
+	}
+}
+
+// rest drops a fold that no longer belongs to its conversation.
+func (w *foldCache) rest(h *cachedFold) {
+	w.wake(h)
+	if w.used[h.id] == h {
+		delete(w.used, h.id)
+	}
+}
+
+// idleFold is an idle fold with its weight at that time.
+type idleFold struct {
+	fold  *cachedFold
+	bytes int64
+}
+
+// done releases a fold. The least recently used folds are dropped if there is no room.
+func (w *foldCache) done(h *cachedFold) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if h.drives--; h.drives > 0 || w.used[h.id] != h {
+		return
+	}
+	h.agent.Store(nil) // it may be large, and the next run brings its own
+	weight := h.weight()
+	h.at = w.idle.PushFront(idleFold{h, weight})
+	w.idleBytes += weight
+	for w.idleBytes > w.most && w.idle.Len() > 0 {
+		w.rest(w.idle.Back().Value.(idleFold).fold) //nolint:forcetypeassert // nothing else is in it
+	}
+}
+
+// seen returns the Seq of the last event that a drive here has sent; 0 if it is not known.
+func (w *foldCache) seen(id string) int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if h := w.used[id]; h != nil {
+		return h.seen.Load()
+	}
+	return 0
+}
+
+// retitled records that a caller may have removed a conversation's title.
+func (w *foldCache) retitled(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if h := w.used[id]; h != nil {
+		h.titled.Store(false)
+	}
+}
+
+// forget drops a conversation's fold.
+func (w *foldCache) forget(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if h := w.used[id]; h != nil {
+		w.rest(h)
+	}
+}
