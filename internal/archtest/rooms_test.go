@@ -49,15 +49,17 @@ var testLibraries = []string{
 var rooms = []room{
 	{dir: "event", tests: []string{"event/eventtest"}},
 	{dir: "event/eventtest", own: []string{"event"}, from: testLibraries},
-	{dir: "journal", own: []string{"event"}, tests: []string{"event/eventtest", "journal/journaltest"}},
+	{dir: "blob", own: []string{"event"}, tests: []string{"blob/blobtest"}},
+	{dir: "blob/blobtest", own: []string{"event", "blob", "journal"}, from: testLibraries},
+	{dir: "journal", own: []string{"event", "blob"}, tests: []string{"event/eventtest", "journal/journaltest", "blob/blobtest"}},
 	{dir: "journal/journaltest", own: []string{"event", "journal"}, from: testLibraries, tests: []string{"event/eventtest"}},
 	{
-		dir: "journal/sqlite", own: []string{"event", "journal", "internal/logrow", "internal/ledgerrow"}, tests: []string{"journal/journaltest"},
+		dir: "journal/sqlite", own: []string{"event", "blob", "journal", "internal/logrow", "internal/ledgerrow"}, tests: []string{"journal/journaltest", "blob/blobtest"},
 		from: []string{"modernc.org/sqlite"},
 	},
 	{
-		dir: "journal/postgres", own: []string{"event", "journal", "internal/logrow", "internal/ledgerrow", "internal/pgup"},
-		tests: []string{"journal/journaltest", "journal/postgres/postgrestest"},
+		dir: "journal/postgres", own: []string{"event", "blob", "journal", "internal/logrow", "internal/ledgerrow", "internal/pgup"},
+		tests: []string{"journal/journaltest", "blob/blobtest", "journal/postgres/postgrestest"},
 		from:  []string{"github.com/jackc/pgx"},
 	},
 	{dir: "journal/postgres/postgrestest"},
@@ -152,7 +154,7 @@ var rooms = []room{
 	{
 		dir: "service/directory", own: []string{"event", "secret", "pricing", "service/database"},
 		tests: []string{
-			"service/database/databasetest", "service/directory/directorytest", "secret/keyset", "journal/postgres/postgrestest",
+			"blob", "service/database/databasetest", "service/directory/directorytest", "secret/keyset", "journal/postgres/postgrestest",
 			"github.com/jackc/pgx", "modernc.org/sqlite",
 		},
 	},

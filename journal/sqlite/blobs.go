@@ -6,15 +6,20 @@ import (
 	"io"
 
 	"github.com/braidrun/braid/blob"
-	"github.com/braidrun/braid/event"
 )
 
 // Blobs implements [journal.Journal]: the blobs are in the journal's file.
-func (s *Store) Blobs() blob.Store { return blobs{s} }
+func (s *Store) Blobs() blob.Store { return s.blobs() }
+
+func (s *Store) blobs() blobs { return blobs{blobReader{s.reader}, s} }
 
 // blobs is the [blob.Store] in the journal's file. A piece goes to the disk with the next commit, and the commit that
 // makes a blob reachable waits for the disk. So what can be reached is whole.
-type blobs struct{ s *Store }
+type blobs struct {
+	blobReader
+
+	s *Store
+}
 
 const (
 	insertBlob  = `INSERT INTO blob (tenant, size, at) VALUES (?, 0, ?)`
@@ -24,18 +29,10 @@ const (
 	dropBlob    = `UPDATE blob SET at = 0 WHERE key = ?`
 
 	selectBlob = `SELECT key, size FROM blob WHERE tenant = ? AND digest = ?`
-	selectRef  = `SELECT b.digest, b.size FROM blob_ref r JOIN blob b ON b.key = r.blob
-		WHERE r.tenant = ? AND r.conversation = ? AND r.kind = ? AND r.name = ?`
-	upsertRef = `INSERT INTO blob_ref (tenant, conversation, kind, name, blob) VALUES (?, ?, ?, ?, ?)
+	upsertRef  = `INSERT INTO blob_ref (tenant, conversation, kind, name, blob) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (tenant, conversation, kind, name) DO UPDATE SET blob = excluded.blob`
-	deleteRef  = `DELETE FROM blob_ref WHERE tenant = ? AND conversation = ? AND kind = ? AND name = ?`
-	selectRefs = `SELECT r.name, b.digest, b.size FROM blob_ref r JOIN blob b ON b.key = r.blob
-		WHERE r.tenant = ? AND r.conversation = ? AND r.kind = ? AND r.name > ? ORDER BY r.name LIMIT ?`
+	deleteRef    = `DELETE FROM blob_ref WHERE tenant = ? AND conversation = ? AND kind = ? AND name = ?`
 	deleteRefsOf = `DELETE FROM blob_ref WHERE tenant = ? AND conversation = ?`
-
-	// A piece is found by the digest each time: a blob that was removed and stored again has another key.
-	selectPiece = `SELECT p.blob, p.first, p.sum, p.data FROM blob b JOIN blob_piece p ON p.blob = b.key
-		WHERE b.tenant = ? AND b.digest = ? AND p.first <= ? ORDER BY p.first DESC LIMIT 1`
 )
 
 // Put implements [blob.Store].
@@ -189,116 +186,6 @@ func (b blobs) remove(ctx context.Context, op, tenant, statement string, args ..
 		b.clean(ctx, op, tenant)
 	}
 	return err
-}
-
-// Stat implements [blob.Store].
-func (b blobs) Stat(ctx context.Context, tenant string, digest blob.Digest) (blob.Blob, error) {
-	const op = "blob stat"
-	found := blob.Blob{Digest: digest}
-	err := b.one(ctx, op, tenant, selectBlob, []any{tenant, digest[:]}, new(int64), &found.Size)
-	return found, err
-}
-
-// Lookup implements [blob.Store].
-func (b blobs) Lookup(ctx context.Context, tenant string, ref blob.Ref) (blob.Blob, error) {
-	const op = "blob lookup"
-	if err := ref.Check(op, tenant); err != nil {
-		return blob.Blob{}, err
-	}
-	var found blob.Blob
-	var digest []byte
-	if err := b.one(ctx, op, tenant, selectRef, []any{tenant, ref.Conversation, ref.Kind, ref.Name}, &digest, &found.Size); err != nil {
-		return blob.Blob{}, err
-	}
-	return found, setDigest(op, &found.Digest, digest)
-}
-
-func setDigest(op string, d *blob.Digest, stored []byte) error {
-	if len(stored) != len(d) {
-		return blob.Damaged(op, "a digest cannot be read", nil)
-	}
-	copy(d[:], stored)
-	return nil
-}
-
-// one reads the row of a blob that has to be there.
-func (b blobs) one(ctx context.Context, op, tenant, statement string, args []any, into ...any) error {
-	if err := cmp.Or(alive(ctx, op), blob.CheckText(op, tenant)); err != nil {
-		return err
-	}
-	// What can be reached is committed, so no reader has to wait for the writer.
-	return b.s.reader.look(ctx, op, func(ask asker) error {
-		rows, err := ask(statement, args...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		if !rows.Next() {
-			return cmp.Or(rows.Err(), blob.NotFound(op))
-		}
-		return rows.Scan(into...)
-	})
-}
-
-// List implements [blob.Store].
-func (b blobs) List(ctx context.Context, tenant string, q blob.Query) ([]blob.Entry, error) {
-	const op = "blob list"
-	if err := cmp.Or(alive(ctx, op), q.Check(op, tenant)); err != nil {
-		return nil, err
-	}
-	limit := q.Limit
-	if limit <= 0 {
-		limit = -1
-	}
-	var list []blob.Entry
-	err := b.s.reader.look(ctx, op, func(ask asker) error {
-		list = nil
-		rows, err := ask(selectRefs, tenant, q.Conversation, q.Kind, q.After, limit)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			e := blob.Entry{Ref: blob.Ref{Conversation: q.Conversation, Kind: q.Kind}}
-			var digest []byte
-			if err := rows.Scan(&e.Ref.Name, &digest, &e.Blob.Size); err != nil {
-				return err
-			}
-			if err := setDigest(op, &e.Blob.Digest, digest); err != nil {
-				return err
-			}
-			list = append(list, e)
-		}
-		return rows.Err()
-	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
-}
-
-// Get implements [blob.Store].
-func (b blobs) Get(ctx context.Context, tenant string, digest blob.Digest, offset, length int64) (io.ReadCloser, error) {
-	const op = "blob get"
-	found, err := b.Stat(ctx, tenant, digest)
-	if err != nil {
-		return nil, err
-	}
-	return blob.NewReader(op, found, offset, length, func(at int64) (p blob.Piece, err error) {
-		var sum []byte
-		err = b.one(ctx, op, tenant, selectPiece, []any{tenant, digest[:], at}, &p.Of, &p.First, &sum, &p.Data)
-		if event.KindOf(err) == event.ErrNotFound {
-			// The blob is gone, or its piece is.
-			if _, err := b.Stat(ctx, tenant, digest); err != nil {
-				return p, err
-			}
-			return p, blob.Damaged(op, "a piece is missing", nil)
-		}
-		if err == nil {
-			err = setDigest(op, &p.Sum, sum)
-		}
-		return p, err
-	})
 }
 
 // RemoveTenant implements [blob.Store].

@@ -71,7 +71,7 @@ func (s *Store) Bury(ctx context.Context, tenant, conversation, life string) err
 		return err
 	})
 	if err == nil {
-		blobs{s}.clean(ctx, op, tenant)
+		s.blobs().clean(ctx, op, tenant)
 	}
 	return err
 }
