@@ -11,8 +11,11 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/hooks"
+	"github.com/braidrun/braid/internal/output"
 	"github.com/braidrun/braid/internal/schemacheck"
+	"github.com/braidrun/braid/model"
 )
 
 // Agent is a name, instructions, a model and tools. It holds no conversation,
@@ -21,15 +24,17 @@ type Agent struct {
 	name  string
 	model Model
 	// instructions are own, what the maker says, and below, the texts that stand under that.
-	instructions string
-	own          string
-	below        []string
+	instructions      string
+	instructionTokens int64
+	own               string
+	below             []string
 	// offered is what the next model call is shown. It is changed under offering, by
 	// another one in its place; draft is that one while it is put together.
 	offered    atomic.Pointer[offer]
 	offering   sync.Mutex
 	draft      *offer
 	limits     Limits
+	bounds     decide.Limits // of limits
 	retry      Retry
 	options    ModelOptions
 	sequential bool
@@ -55,7 +60,7 @@ type Agent struct {
 	// servers tells how the sources of tools are doing.
 	servers func() []event.ToolServer
 	// answer is what the agent's answers are held to; nil for nothing.
-	answer *answer
+	answer *output.Form
 	err    error
 	// refused is what the models refuse, as of the last check.
 	unchecked atomic.Bool
@@ -76,7 +81,7 @@ func (f partFunc) attach(a *Agent) error { return f(a) }
 // schema, no model) do not panic: [Agent.Err] tells, and so does every run,
 // with a kind of [event.ErrInvalid].
 func New(name string, model Model, parts ...Part) *Agent {
-	a := &Agent{name: name, model: model, limits: defaultLimits, retry: defaultRetry}
+	a := &Agent{name: name, model: model, limits: defaultLimits, bounds: defaultLimits.bounds(), retry: defaultRetry}
 	switch {
 	case name == "" || name == event.UserAuthor:
 		a.err = &event.Error{
@@ -109,6 +114,7 @@ func (a *Agent) Use(parts ...Part) *Agent {
 		return nil
 	}, func(*offer) error { return nil })
 	a.instructions = joinTexts(append([]string{a.own}, a.below...)...)
+	a.instructionTokens = model.TextTokens(a.instructions)
 	a.unchecked.Store(true)
 	a.callMade()
 	return a

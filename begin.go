@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/hooks"
 )
@@ -13,7 +14,7 @@ import (
 // moved; it does not move where the run is to stop.
 func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
 	attempt := 1
-	if again(why) {
+	if decide.Again(why) {
 		attempt = s.Model.Attempt + 1
 	}
 	model := agent.named(s.LastModel)
@@ -41,8 +42,8 @@ func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
 	w.own.Instructions, w.own.Messages, w.own.Tools = agent.instructions, s.Transcript.Shared(), shown
 	w.own.Run, w.own.Scope, w.own.Cycle, w.own.Attempt = d.row.ID, s.ID, cycle, attempt
 	w.own.Options = agent.asks(model)
-	forced := why == event.WhyAnswer || again(why) && s.Forced
-	d.answerOf(s).ask(&w.own, model, &info, forced)
+	forced := why == event.WhyAnswer || decide.Again(why) && s.Forced
+	askFor(d.answerOf(s), &w.own, model, &info, forced)
 	begun := &event.StepBegun{Step: event.StepModel, Why: why, Model: info.Name}
 	if !sameNames(names, s.Tools) {
 		begun.Tools = names

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/output"
 )
 
 // Err tells what is wrong with the agent's parts; nil means nothing. It also asks each
@@ -35,7 +36,7 @@ func (a *Agent) check(o *offer) error {
 	if err := a.priced(o); err != nil {
 		return err
 	}
-	clash, err := a.answer.clash(a.name, o)
+	clash, err := clashing(a.answer, a.name, o)
 	if err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func (a *Agent) check(o *offer) error {
 			if checker == nil {
 				return nil
 			}
-			return a.answer.suits(checker, &info, ModelRequest{Tools: tools, Options: a.asks(m), Instructions: a.instructions})
+			return suits(a.answer, checker, &info, ModelRequest{Tools: tools, Options: a.asks(m), Instructions: a.instructions})
 		})
 		if err != nil {
 			return a.cannotAsk(info.Name, err)
@@ -71,7 +72,7 @@ func (a *Agent) check(o *offer) error {
 }
 
 // canAnswer asks the agent's models whether they can be asked for another answer than the agent's own.
-func (a *Agent) canAnswer(x *answer) error {
+func (a *Agent) canAnswer(x *output.Form) error {
 	if a.model == nil {
 		return nil // every run says so
 	}
@@ -85,7 +86,7 @@ func (a *Agent) canAnswer(x *answer) error {
 			tools, _ := o.told(info.Name, o.specs, nil)
 			req := ModelRequest{Tools: tools, Options: a.asks(m), Instructions: a.instructions}
 			// What is wrong without the answer is the agent's own fault, which every run tells.
-			if err := x.suits(c, &info, req); err != nil && a.Err() == nil {
+			if err := suits(x, c, &info, req); err != nil && a.Err() == nil {
 				return a.cannotAsk(info.Name, err)
 			}
 		}

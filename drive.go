@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/hooks"
+	"github.com/braidrun/braid/internal/output"
 	"github.com/braidrun/braid/internal/sched"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/secret"
@@ -34,7 +36,7 @@ type driver struct {
 	agent  *Agent
 	team   map[string]*Agent
 	// want is what the caller wants the root's answer to be; nil leaves it to the agent.
-	want *answer
+	want *output.Form
 	view *fold.Conversation
 	// sink takes an event to the reader and says whether it wants more.
 	sink func(event.Event) bool
@@ -93,6 +95,10 @@ type driver struct {
 	door   []journal.Mail
 	now    time.Time
 
+	// policy is that of the decision that is made now, bounds are the limits of the run's agents by name.
+	policy decide.Policy
+	bounds map[string]*decide.Limits
+
 	// root and threads are what the driver itself knows of the scopes; running counts the steps that it runs.
 	root    thread
 	threads map[string]*thread
@@ -136,7 +142,11 @@ func (d *driver) drive(letters []journal.Mail) (err error) {
 		d.keeper = keep(d.base, d.conv.store, d.lease, d.lease.Term, d.stop)
 	}
 	d.hooked, d.policed = d.agent.hooks.Inside(), d.agent.permits != nil
-	for _, a := range d.team {
+	if len(d.team) > 0 {
+		d.bounds = map[string]*decide.Limits{d.agent.name: &d.agent.bounds}
+	}
+	for name, a := range d.team {
+		d.bounds[name] = &a.bounds
 		d.hooked = d.hooked || a.hooks.Inside()
 		d.policed = d.policed || a.permits != nil
 	}
@@ -424,19 +434,6 @@ func (d *driver) send(e event.Event) {
 		d.broken = true
 		d.stop()
 	}
-}
-
-func (d *driver) inputs(s *fold.Scope) inputs {
-	agent, t := d.agentIn(s), d.thread(s)
-	in := inputs{
-		Agent: agent, offer: d.offer(s, agent), Now: d.now, running: t.running, agents: d, earlier: &d.view.Spent,
-		answer: d.answerOf(s), stop: d.ctx.Done(), whole: t.whole == compactionOf(s),
-	}
-	if d.ending {
-		in.Expired = errors.Is(context.Cause(d.ctx), context.DeadlineExceeded) && !d.broken
-		in.Cancelled = !in.Expired
-	}
-	return in
 }
 
 // agentIn is who works in the scope; the run's own agent where nobody has the name.

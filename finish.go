@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/output"
 )
 
 // finish ends a scope: every call that is still open gets a result in the same
 // commit, a child gives its parent the result, and the root ends the run.
-func (d *driver) finish(s *fold.Scope, cmd command) {
+func (d *driver) finish(s *fold.Scope, cmd decide.Command) {
 	open := s.Batch != nil
 	d.endOpenSteps(s)
 	if open {
@@ -38,8 +40,8 @@ func (d *driver) finish(s *fold.Scope, cmd command) {
 	}
 	if x := d.answerOf(s); x != nil && ended.Status == event.RunCompleted && ended.Err == nil && cmd.Why != event.WhyDirectCall {
 		var problem error
-		if ended.Output, problem = x.given(s, d.ctx.Done()); problem != nil {
-			ended.Err = wanting(problem)
+		if ended.Output, problem = x.Given(s, d.ctx.Done()); problem != nil {
+			ended.Err = output.Missing(problem)
 		}
 	}
 	if d.agent.hooks != nil && d.tellEnded(s, ended) {
@@ -89,20 +91,20 @@ func lastTools(s *fold.Scope) (names []string) {
 }
 
 // closeScope ends a child and its parent's call in one commit.
-func (d *driver) closeScope(s *fold.Scope, cmd command) {
-	output, typed := []event.Block(nil), false
+func (d *driver) closeScope(s *fold.Scope, cmd decide.Command) {
+	last, typed := []event.Block(nil), false
 	if n := len(s.Transcript.Messages); n > 0 && s.Transcript.Messages[n-1].Role == event.RoleAssistant {
-		output = s.Transcript.Messages[n-1].Content
+		last = s.Transcript.Messages[n-1].Content
 	}
 	if x := d.answerOf(s); x != nil && cmd.Err == nil {
-		raw, problem := x.given(s, d.ctx.Done())
+		raw, problem := x.Given(s, d.ctx.Done())
 		if problem != nil {
-			cmd.Err = wanting(problem)
+			cmd.Err = output.Missing(problem)
 		} else {
-			output, typed = []event.Block{&event.Text{Text: string(raw)}}, true
+			last, typed = []event.Block{&event.Text{Text: string(raw)}}, true
 		}
 	}
-	closed := &event.ScopeClosed{ID: s.ID, Output: output, Stop: cmd.Stop, Why: cmd.Why, Err: cmd.Err}
+	closed := &event.ScopeClosed{ID: s.ID, Output: last, Stop: cmd.Stop, Why: cmd.Why, Err: cmd.Err}
 	by := d.filterClosing(s, closed, typed)
 	d.add(s, "", 0, closed)
 	d.record(s, "", 0, by)

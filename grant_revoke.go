@@ -8,22 +8,23 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/grant"
 	"github.com/braidrun/braid/internal/fold"
 )
 
 // Grants lists what a person has allowed for this conversation, by tool: each has Tool, and By
 // where somebody is known. The arguments that one is bound to are kept as a sum and are not told.
 // What is allowed for always is not the conversation's: see [Permissions].
-func (c *Conversation) Grants(ctx context.Context) ([]Grant, error) {
+func (c *Conversation) Grants(ctx context.Context) ([]grant.Grant, error) {
 	kept, err := c.keptGrants(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var list []Grant
+	var list []grant.Grant
 	for _, key := range slices.Sorted(maps.Keys(kept)) {
 		list = append(list, kept[key])
 	}
-	slices.SortStableFunc(list, func(a, b Grant) int { return strings.Compare(a.Tool, b.Tool) })
+	slices.SortStableFunc(list, func(a, b grant.Grant) int { return strings.Compare(a.Tool, b.Tool) })
 	return list, nil
 }
 
@@ -54,16 +55,16 @@ func (c *Conversation) Revoke(ctx context.Context, tool string, opts ...RunOptio
 }
 
 // keptGrants are the conversation's own grants, by their keys in the state.
-func (c *Conversation) keptGrants(ctx context.Context) (kept map[string]Grant, err error) {
+func (c *Conversation) keptGrants(ctx context.Context) (kept map[string]grant.Grant, err error) {
 	err = c.look(ctx, func(v *fold.Conversation) { kept = grantsOf(v.State) })
 	return kept, err
 }
 
 // grantsOf gives the grants in the state, by their keys.
-func grantsOf(s *fold.State) map[string]Grant {
-	kept := map[string]Grant{}
+func grantsOf(s *fold.State) map[string]grant.Grant {
+	kept := map[string]grant.Grant{}
 	for key, raw := range s.WithPrefix(stateGrant) {
-		var g Grant
+		var g grant.Grant
 		if json.Unmarshal(raw, &g) == nil {
 			kept[key] = g
 		}

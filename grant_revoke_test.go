@@ -6,6 +6,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/grant"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -19,7 +20,7 @@ func TestWhatWasAllowedIsTakenBack(t *testing.T) {
 				t.Parallel()
 				var ran atomic.Int64
 				store := journal.NewMemory(journal.MemoryOptions{})
-				grants := &braid.MemoryGrants{}
+				grants := &grant.Memory{}
 				p := braid.Permissions{Ask: []string{"tool"}, Grants: grants}
 				run := func() *braid.Result {
 					r, err := calling(&ran, p).Run(t.Context(), `{"say":"a"}`, braid.In(braid.Open(store, "c")), braid.For("acme", "ann"))
@@ -42,13 +43,13 @@ func TestWhatWasAllowedIsTakenBack(t *testing.T) {
 				if r := run(); r.Stop == event.StopQuestion {
 					t.Fatal("it asks although it is allowed")
 				}
-				var list []braid.Grant
+				var list []grant.Grant
 				var err error
 				var n int
 				want := 1
 				if lasts == "always" {
 					list = grants.List()
-					n = grants.Revoke(func(g braid.Grant) bool { return tool == "" || g.Tool == tool })
+					n = grants.Revoke(func(g grant.Grant) bool { return tool == "" || g.Tool == tool })
 				} else {
 					if list, err = braid.Open(store, "c").Grants(t.Context()); err != nil {
 						t.Fatal(err)

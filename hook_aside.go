@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/hooks"
 )
@@ -56,21 +57,21 @@ func afterwards(ctx context.Context, grace time.Duration) (context.Context, cont
 
 // mustHold reports whether hooks stand before what cmd begins while something that has
 // ended is not written yet.
-func (d *driver) mustHold(s *fold.Scope, agent *Agent, cmd *command) bool {
+func (d *driver) mustHold(s *fold.Scope, agent *Agent, cmd *decide.Command) bool {
 	if len(d.events) == 0 {
 		return false
 	}
 	h := agent.hooks
-	if len(h.At(hooks.MessageAdded)) > 0 && cmd.Do != doWait {
+	if len(h.At(hooks.MessageAdded)) > 0 && cmd.Do != decide.Wait {
 		return true
 	}
 	afterBatch := d.batchDone(s) && len(h.At(hooks.AfterTools)) > 0
 	switch cmd.Do {
-	case doTools, doScopes:
+	case decide.Tools, decide.Agents:
 		return len(h.At(hooks.BeforeTools))+len(h.At(hooks.BeforeTool))+len(h.At(hooks.AfterTool)) > 0
-	case doModel:
+	case decide.Model:
 		return afterBatch || len(h.At(hooks.BeforeModel)) > 0
-	case doFinish:
+	case decide.Finish:
 		if s.Parent != nil && len(d.agentIn(s.Parent).hooks.At(hooks.AfterTool)) > 0 {
 			return true
 		}

@@ -46,8 +46,8 @@ func (d *driver) askModel(agent *Agent, why event.Why, w *modelWork, forced bool
 		w.model, w.info = e.Model, e.Model.Info()
 		if x := d.answerOf(w.scope); w.own.Instructions == told && w.own.Output == output && w.own.ToolChoice == choice &&
 			len(w.own.Tools) == tools {
-			x.retract(&w.own)
-			x.ask(&w.own, w.model, &w.info, forced)
+			x.Retract(&w.own)
+			askFor(x, &w.own, w.model, &w.info, forced)
 		}
 	}
 	return e.Cancel, true, false, failed

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
 )
 
@@ -114,7 +115,7 @@ func Limit(l Limits) Part {
 		l.ToolTime = or(l.ToolTime, defaultLimits.ToolTime)
 		l.Grace = or(l.Grace, defaultLimits.Grace)
 		l.LostDrivers = or(l.LostDrivers, defaultLimits.LostDrivers)
-		a.limits = l
+		a.limits, a.bounds = l, l.bounds()
 		return nil
 	})
 }
@@ -167,100 +168,23 @@ func (a *Agent) priced(o *offer) error {
 	return nil
 }
 
-// bounds is what Limits and a Budget have in common, and whose they are.
-type bounds struct {
-	cycles, toolCalls    int
-	input, output, total int64
-	cost                 int64
-	// whose begins the message, field and all the names of the settings.
-	whose, field, all string
-}
-
-// reached says which bound allows no further model call; again is set for another
-// attempt of one that counts already.
-func (b *bounds) reached(spent *event.Spent, again bool) (command, bool) {
-	u := &spent.Usage
-	switch {
-	case b.cycles > 0 && spent.Cycles >= b.cycles && !again:
-		return b.limit(event.StopLimitCycles, "model calls", b.all+"Cycles"), true
-	case b.toolCalls > 0 && spent.ToolCalls >= b.toolCalls:
-		return b.limit(event.StopLimitToolCalls, "tool calls", b.all+"ToolCalls"), true
-	case b.total > 0 && u.Total >= b.total:
-		return b.limit(event.StopLimitTotalTokens, "tokens", "TotalTokens"), true
-	case b.output > 0 && u.Output >= b.output:
-		return b.limit(event.StopLimitOutputTokens, "output tokens", "OutputTokens"), true
-	case b.input > 0 && u.Input+u.CacheRead+u.CacheWrite >= b.input:
-		return b.limit(event.StopLimitInputTokens, "input tokens", "InputTokens"), true
-	case b.cost > 0 && spent.CostNanoUSD >= b.cost:
-		return b.limit(event.StopLimitCost, "money", "CostNanoUSD"), true
-	}
-	return command{}, false
-}
-
-func (b *bounds) limit(stop event.StopReason, of, field string) command {
-	return limit(stop, b.whose+" reached its limit of "+of, b.field+field)
-}
-
-// bounded reports whether there is one of those that bounds gives: most agents have none, and are
-// asked before each model call.
-func (l *Limits) bounded() bool {
-	return l.AllCycles > 0 || l.AllToolCalls > 0 || l.InputTokens > 0 || l.OutputTokens > 0 || l.TotalTokens > 0 || l.CostNanoUSD > 0
-}
-
-func (l *Limits) bounds(depth int) bounds {
-	b := bounds{
-		l.AllCycles, l.AllToolCalls, l.InputTokens, l.OutputTokens, l.TotalTokens, l.CostNanoUSD, "the run", "Limits.", "All",
-	}
-	if depth > 0 {
-		b.whose = "an agent used as a tool"
-	}
-	return b
-}
-
-func (l *Budget) bounds() bounds {
-	return bounds{
-		l.Cycles, l.ToolCalls, l.InputTokens, l.OutputTokens, l.TotalTokens, l.CostNanoUSD,
-		"the conversation", "Limits.Conversation.", "",
+// bounds returns the limits that decisions look at.
+func (l *Limits) bounds() decide.Limits {
+	return decide.Limits{
+		Cycles: l.Cycles, ToolCalls: l.ToolCalls, Repeats: l.Repeats, RepeatNote: l.RepeatNote, Outputs: l.Answers,
+		All: decide.Bounds{
+			Cycles: l.AllCycles, ToolCalls: l.AllToolCalls, InputTokens: l.InputTokens, OutputTokens: l.OutputTokens,
+			TotalTokens: l.TotalTokens, CostNanoUSD: l.CostNanoUSD,
+		},
+		Conversation: l.Conversation.bounds(),
 	}
 }
 
-// limited says which limit allows the scope no further model call: its own agent's, that
-// of one above it, or the conversation's.
-func (in *inputs) limited(s *fold.Scope, why event.Why) (command, bool) {
-	if s.Refused != "" {
-		return in.scopesLimited(s), true
+func (b *Budget) bounds() decide.Bounds {
+	return decide.Bounds{
+		Cycles: b.Cycles, ToolCalls: b.ToolCalls, InputTokens: b.InputTokens, OutputTokens: b.OutputTokens,
+		TotalTokens: b.TotalTokens, CostNanoUSD: b.CostNanoUSD,
 	}
-	switch l := &in.Agent.limits; {
-	case l.Cycles > 0 && s.Cycle-s.Base >= l.Cycles && !again(why):
-		return limit(event.StopLimitCycles, "the run reached its limit of model calls", "Limits.Cycles"), true
-	case l.ToolCalls > 0 && s.ToolCalls >= l.ToolCalls:
-		return limit(event.StopLimitToolCalls, "the run reached its limit of tool calls", "Limits.ToolCalls"), true
-	}
-	for p, agent := s, in.Agent; ; {
-		if agent != nil && agent.limits.bounded() {
-			b := agent.limits.bounds(p.Depth)
-			if cmd, over := b.reached(&p.Spent, again(why)); over {
-				return cmd, true
-			}
-		}
-		if p.Depth == 0 || p.Parent == nil {
-			return in.conversationLimited(p, agent, again(why))
-		}
-		p, agent = p.Parent, nil
-		if in.agents != nil {
-			agent = in.agents.agentOf(p.Agent)
-		}
-	}
-}
-
-// conversationLimited is limited for the root agent's budget.
-func (in *inputs) conversationLimited(root *fold.Scope, agent *Agent, again bool) (command, bool) {
-	if agent == nil || in.earlier == nil || agent.limits.Conversation == (Budget{}) {
-		return command{}, false
-	}
-	spent := in.earlier.Add(root.Spent)
-	b := agent.limits.Conversation.bounds()
-	return b.reached(&spent, again)
 }
 
 // timeLeft is how long the run may still be driven; false for without end.
@@ -304,12 +228,4 @@ func (d *driver) tooMany(s *fold.Scope) *event.Error {
 		}
 	}
 	return nil
-}
-
-// scopesLimited ends a scope that asked for more agents than there may be.
-func (in *inputs) scopesLimited(s *fold.Scope) command {
-	if s.Refused == event.StopLimitDepth {
-		return limit(s.Refused, "agents would have called agents too many levels deep", "Limits.Depth")
-	}
-	return limit(s.Refused, "as many agents were called as may be", "Limits.Scopes")
 }

@@ -3,8 +3,6 @@ package braid
 import (
 	"testing"
 	"time"
-
-	"github.com/braidrun/braid/event"
 )
 
 // The defaults are those that stand beside the fields of Limits: with no limits, with none set, and beside one
@@ -37,25 +35,5 @@ func TestTheDefaultsOfRetries(t *testing.T) {
 	t.Parallel()
 	if got, want := New("a", nil).retry, (Retry{Attempts: 6, Base: 4 * time.Second, Max: 240 * time.Second}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
-	}
-}
-
-// Input is what was read, from a provider's cache or not, and what was written to it.
-func TestABoundOfInputCountsTheCache(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		usage event.Usage
-		over  bool
-	}{
-		{event.Usage{Input: 40}, true},
-		{event.Usage{CacheRead: 40}, true},
-		{event.Usage{CacheWrite: 40}, true},
-		{event.Usage{Input: 10, CacheRead: 20, CacheWrite: 10}, true},
-		{event.Usage{Input: 10, CacheRead: 20, CacheWrite: 9, Output: 50}, false},
-	} {
-		b := bounds{input: 40}
-		if cmd, over := b.reached(&event.Spent{Usage: c.usage}, false); over != c.over || over && cmd.Stop != event.StopLimitInputTokens {
-			t.Errorf("%+v of 40: over %v, %s", c.usage, over, cmd.Stop)
-		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
 )
@@ -91,17 +92,17 @@ func (d *driver) mail(letters []journal.Mail) bool {
 // last word while somebody has said something. They enter the log in the commit
 // that begins the call, so that each is in one call's news and in no more, and
 // where the run ends without another call they are left to the next run.
-func (d *driver) join(s *fold.Scope, in inputs, cmd command) command {
+func (d *driver) join(s *fold.Scope, cmd decide.Command) decide.Command {
 	switch {
-	case cmd.Do == doCompact:
+	case cmd.Do == decide.Compact:
 		return cmd
-	case cmd.Do == doModel:
-	case cmd.Do == doFinish && (cmd.Why == event.WhyEndTurn || cmd.Why == event.WhyNothing):
-		next := nextModel(s, in, event.WhyMessage)
+	case cmd.Do == decide.Model:
+	case cmd.Do == decide.Finish && (cmd.Why == event.WhyEndTurn || cmd.Why == event.WhyNothing):
+		next := decide.CallModel(s, &d.policy, event.WhyMessage)
 		switch next.Do {
-		case doModel:
+		case decide.Model:
 			cmd = next
-		case doCompact:
+		case decide.Compact:
 			return next
 		default:
 			return cmd

@@ -5,6 +5,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/compact"
+	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
 )
 
@@ -184,15 +185,20 @@ func (s Summarize) filled() *Summarize {
 	return &s
 }
 
-// due reports whether something is to be left out before the scope's next model call.
-func (m *management) due(s *fold.Scope, a *Agent) bool {
-	if s.Compaction().Tried > s.Cycle {
-		return false
+// compaction says when the model is shown less of one of the agent's scopes.
+func (a *Agent) compaction(s *fold.Scope) decide.Compaction {
+	m := a.manage
+	if m == nil {
+		return decide.Compaction{Window: -1, Threshold: -1, Tries: defaultEasings}
 	}
-	if m.Window >= 0 && len(s.Transcript.Messages) > m.Window && len(s.Transcript.Messages) > 1 {
-		return true
+	c := decide.Compaction{Window: m.Window, Threshold: -1, Before: a.toldTokens(), Tries: m.tries}
+	if m.at > 0 {
+		c.Threshold = m.threshold(s, a)
 	}
-	return m.at > 0 && a.projected(s) > m.threshold(s, a)
+	if m.keepAll {
+		c.Tries = -1
+	}
+	return c
 }
 
 // threshold is how many tokens a conversation may have before something is left out.

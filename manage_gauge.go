@@ -1,9 +1,6 @@
 package braid
 
-import (
-	"github.com/braidrun/braid/internal/fold"
-	"github.com/braidrun/braid/model"
-)
+import "github.com/braidrun/braid/internal/fold"
 
 // projected estimates how many tokens the scope's next model call has.
 func (a *Agent) projected(s *fold.Scope) int64 {
@@ -16,10 +13,5 @@ func (a *Agent) projected(s *fold.Scope) int64 {
 
 // toldTokens estimates what stands before the messages of each call.
 func (a *Agent) toldTokens() int64 {
-	n := model.TextTokens(a.instructions)
-	specs := a.current().specs
-	for i := range specs {
-		n += specs[i].Tokens()
-	}
-	return n
+	return a.instructionTokens + a.current().tokens
 }

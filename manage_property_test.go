@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/decide/decidetest"
 	"github.com/braidrun/braid/internal/fold"
 )
 
@@ -104,7 +105,7 @@ func checkPlanned(log []*event.Event, seed uint64) error {
 		}
 	}
 	if seed%4 == 0 {
-		if err := underAll(log, func(n int) bool { return n > len(before) }); err != nil {
+		if err := decidetest.UnderAll(log, func(n int) bool { return n > len(before) }); err != nil {
 			return err
 		}
 	}

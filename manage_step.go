@@ -22,74 +22,6 @@ type summing struct {
 	broke   error
 }
 
-// compactionOf names the compaction that there may be before the scope's next model call.
-func compactionOf(s *fold.Scope) wantedCompaction {
-	w := wantedCompaction{why: event.WhyLimit, cycle: s.Cycle + 1, messages: len(s.Transcript.Messages)}
-	if s.Overflowed() {
-		w.why, w.cycle = event.WhyOverflow, s.Cycle
-	}
-	if w.messages > 0 {
-		w.blocks = len(s.Transcript.Messages[w.messages-1].Content)
-	}
-	return w
-}
-
-// stays reports whether nothing is left out before the scope's next model call: this driver found nothing that can go, or
-// the hooks before the call have asked a question, which they do only once that is decided.
-func (in *inputs) stays(s *fold.Scope) bool { return in.whole || s.Before != nil && !s.Overflowed() }
-
-// nextCompaction decides for a compaction that has begun.
-func nextCompaction(s *fold.Scope, in inputs) (command, bool) {
-	c := s.Compaction()
-	if in.stays(s) {
-		return command{}, false
-	}
-	switch c.State {
-	case fold.ModelBegun:
-		if in.runs(c.Step) {
-			return command{Do: doWait, Why: event.WhyWaiting}, true
-		}
-	case fold.ModelLost:
-	case fold.ModelFailed:
-		if c.RetryAt.IsZero() {
-			return command{}, false // the model is called without it, or the run ends
-		}
-		if in.Now.Before(c.RetryAt) {
-			return command{Do: doWait, Why: event.WhyRetry, Until: c.RetryAt}, true
-		}
-	default:
-		return command{}, false
-	}
-	return command{Do: doCompact, Why: compactionOf(s).why}, true
-}
-
-// nextEasing decides where a model has refused the conversation as too long: it is called again
-// once it is shown less, and the run ends where that does not help.
-func nextEasing(s *fold.Scope, in inputs) command {
-	if s.Model.Eased {
-		return nextModel(s, in, event.WhyCompacted)
-	}
-	end := *s.Model.Err
-	m := in.Agent.managed()
-	switch {
-	case m.keepAll || m.tries < 0:
-	case in.whole:
-		end.Hint = "nothing of the conversation can be left out any more: say less at once, or take a model with a larger context"
-	case s.Compaction().State == fold.ModelFailed && s.Compaction().Why == event.WhyOverflow:
-		end.Message = "the conversation does not fit the model's context, and no summary of it could be had"
-		if s.Compaction().Err != nil {
-			end.Message += ": " + s.Compaction().Err.Message
-		}
-		end.Hint = "ask again later, or begin a new session"
-	case s.Model.Easings >= m.tries:
-		end.Hint = "the conversation was shortened " + itoa(s.Model.Easings) + " times and still does not fit: begin a new session, " +
-			"or take a model with a larger context"
-	default:
-		return command{Do: doCompact, Why: event.WhyOverflow}
-	}
-	return finish(event.WhyFailed, event.StopContextOverflow, &end)
-}
-
 // outdated reports whether the view must be folded anew before anything more is decided. A run that
 // is to stop is ended as it is.
 func (d *driver) outdated() bool {
@@ -123,8 +55,7 @@ func (d *driver) compact(s *fold.Scope, agent *Agent, why event.Why) bool {
 	}
 	p, ok := m.Plan(s, first, d.view.Hidden.Reach(s.ID), why, s.Model.Easings)
 	if !ok {
-		d.thread(s).whole = compactionOf(s)
-		return true
+		return d.uncompacted(s, agent)
 	}
 	b, decided := d.askCompaction(s, agent, &p, &m)
 	switch {
@@ -132,9 +63,8 @@ func (d *driver) compact(s *fold.Scope, agent *Agent, why event.Why) bool {
 		d.held = true
 		return false
 	case b.Cancel:
-		d.thread(s).whole = compactionOf(s)
 		d.tellCompaction(agent, &hook.AfterCompaction{Scope: s.ID, Why: why, Err: errCompactionCancelled})
-		return true
+		return d.uncompacted(s, agent)
 	case p.SumUp && len(b.Summary) == 0:
 		d.beginSummary(s, agent, cycle, &p, &m, b.Instructions)
 		return true
@@ -147,6 +77,12 @@ func (d *driver) compact(s *fold.Scope, agent *Agent, why event.Why) bool {
 		d.writeCompaction(s, cycle, "", 0, &p, a.Summary)
 	}
 	return true
+}
+
+// uncompacted carries out what the scope does where nothing is left out: nothing can be, or a hook forbids it. The log does not
+// say so and need not, because what follows begins in this round: a driver that finds nothing of it is told to compact again.
+func (d *driver) uncompacted(s *fold.Scope, agent *Agent) bool {
+	return d.apply(s, agent, d.next(s, agent, true))
 }
 
 // leftOut stands where messages were left out without a summary.

@@ -19,6 +19,11 @@ type offer struct {
 	// index finds a tool by name where there are too many to look through.
 	index    map[string]int
 	children []*agentTool
+	// agents names the children, polling the tools that are there to be asked again and again. tokens estimates the specs.
+	// All are made when the draft is done.
+	agents  []string
+	polling []string
+	tokens  int64
 	// missing are optional tools that the agent does without, narrow those that a model is not told of, by its name. What
 	// the models can be told is known once the agent was checked.
 	missing []setAside
@@ -116,6 +121,20 @@ func (o *offer) remove(names []string) {
 	o.children = slices.DeleteFunc(o.children, func(c *agentTool) bool { return slices.Contains(names, c.spec.Name) })
 }
 
+// done makes what is known of the whole offer.
+func (o *offer) done() {
+	o.indexed()
+	for _, c := range o.children {
+		o.agents = append(o.agents, c.spec.Name)
+	}
+	for i, t := range o.tools {
+		o.tokens += o.specs[i].Tokens()
+		if TraitsOf(t).Polling {
+			o.polling = append(o.polling, o.names[i])
+		}
+	}
+}
+
 // indexed makes the index where it pays.
 func (o *offer) indexed() {
 	if o.index != nil || len(o.tools) < manyTools {
@@ -148,7 +167,7 @@ func (a *Agent) change(f func() error, check func(*offer) error) error {
 	if err := check(a.draft); err != nil {
 		return err
 	}
-	a.draft.indexed()
+	a.draft.done()
 	a.offered.Store(a.draft)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/fold/foldtest"
 )
 
 // sameOutline holds the outline of a log to its whole fold: after every event both name the same agents at work and the same
@@ -73,7 +74,7 @@ func TestFrozenJournalsHaveTheSameOutline(t *testing.T) {
 		t.Fatal("there is no frozen journal", err)
 	}
 	for _, file := range files {
-		for name, log := range frozenLogs(t, file) {
+		for name, log := range foldtest.FrozenLogs(t, file) {
 			if err := sameOutline(log); err != nil {
 				t.Errorf("%s, conversation %s: %v", file, name, err)
 			}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/grant"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/strictjson"
 )
@@ -27,9 +28,8 @@ type Permissions struct {
 	Allow []string
 	Ask   []string
 	Deny  []string
-	// Grants keeps what people have allowed for always; nil keeps it in memory, as long as
-	// the agent lives.
-	Grants Grants
+	// Grants keeps what people have allowed for always. nil keeps it in memory as long as the agent lives.
+	Grants grant.Store
 }
 
 // PermissionQuestion is the name of the question that [Permit] asks. Its answer is an
@@ -80,13 +80,13 @@ type rule struct {
 // policy is what [Permissions] say, in the order in which it is looked through.
 type policy struct {
 	rules  []rule
-	grants Grants
+	grants grant.Store
 }
 
 func policyOf(p *Permissions) (*policy, *event.Error) {
 	o := &policy{grants: p.Grants}
 	if o.grants == nil {
-		o.grants = &MemoryGrants{}
+		o.grants = &grant.Memory{}
 	}
 	for do, list := range [][]string{permitted: p.Allow, toAsk: p.Ask, denied: p.Deny} {
 		for _, pattern := range list {
@@ -209,7 +209,7 @@ func (d *driver) permit(w *toolWork) {
 	if p.logged || p.refused != nil || c.tool == nil || args == nil || c.waits() {
 		return
 	}
-	if _, ofTheLoop := c.tool.(*answerTool); ofTheLoop {
+	if _, ofTheLoop := c.tool.(answerTool); ofTheLoop {
 		return // the model's answer in another form: nothing is done
 	}
 	permits := c.rare().permits
@@ -235,14 +235,14 @@ func (d *driver) permit(w *toolWork) {
 		p.refuse(event.ErrInvalid, "the arguments are no usable JSON: "+err.Error())
 		return
 	}
-	grant := Grant{
+	need := grant.Grant{
 		Tenant: d.row.Tenant, User: d.row.User, Agent: c.Agent, Tool: tool, ToolHash: toolHash(c.tool), Args: exact,
 	}
-	if i := slices.IndexFunc(permits, grant.answers); i >= 0 {
-		p.heed(c, permits[i], grant, asking)
+	if i := slices.IndexFunc(permits, func(q *fold.Ask) bool { return answersGrant(q, &need) }); i >= 0 {
+		p.heed(c, permits[i], need, asking)
 		return
 	}
-	if do == permitted || grant.inState(c) || grantedBy(c, asking, grant) {
+	if do == permitted || grantInState(&need, c) || grantedBy(c, asking, need) {
 		return
 	}
 	q := event.Asked{
@@ -250,17 +250,17 @@ func (d *driver) permit(w *toolWork) {
 	}
 	c.questions.add(&q, len(c.questions.answered))
 	last := &c.questions.asked[len(c.questions.asked)-1]
-	last.Tool, last.Args, last.ToolHash = tool, args, grant.ToolHash
+	last.Tool, last.Args, last.ToolHash = tool, args, need.ToolHash
 }
 
-// answers reports whether a question was about this very call. A question without a hash comes from an
+// answersGrant reports whether a question was about this very call. A question without a hash comes from an
 // earlier version. It is about no call: nobody knows what the tool said of itself then.
-func (g *Grant) answers(q *fold.Ask) bool {
+func answersGrant(q *fold.Ask, g *grant.Grant) bool {
 	return q.Tool == g.Tool && q.ToolHash == g.ToolHash && same(q.Args, g.Args)
 }
 
 // heed does what a user has answered.
-func (p *callDecision) heed(c *Call, q *fold.Ask, grant Grant, asking []*policy) {
+func (p *callDecision) heed(c *Call, q *fold.Ask, need grant.Grant, asking []*policy) {
 	var a event.Approval
 	if err := json.Unmarshal(q.Value, &a); err != nil {
 		a = event.Approval{} // null, or something that an earlier version let pass: it is no yes
@@ -285,17 +285,17 @@ func (p *callDecision) heed(c *Call, q *fold.Ask, grant Grant, asking []*policy)
 		return // a grant would be for the arguments that were asked about
 	}
 	if a.AnyArgs {
-		grant.Args, grant.AnyArgs = nil, true
+		need.Args, need.AnyArgs = nil, true
 	}
-	grant.By, grant.At = q.By, time.Now()
+	need.By, need.At = q.By, time.Now()
 	switch a.Lasts {
 	case event.LastsConversation:
-		grant.toState(c)
+		grantToState(&need, c)
 	case event.LastsAlways:
 		for _, policy := range asking {
-			if err := policy.grants.Grant(c, grant); err != nil {
+			if err := policy.grants.Grant(c, need); err != nil {
 				p.notice = &event.Notice{
-					Code: "grant_not_kept", Text: "That " + grant.Tool + " is allowed always could not be kept; it is allowed this once.",
+					Code: "grant_not_kept", Text: "That " + need.Tool + " is allowed always could not be kept; it is allowed this once.",
 				}
 			}
 		}
@@ -304,7 +304,7 @@ func (p *callDecision) heed(c *Call, q *fold.Ask, grant Grant, asking []*policy)
 
 // grantedBy reports whether each of the policies that ask has a grant for the call. Where that
 // cannot be found out, a person is asked.
-func grantedBy(ctx context.Context, asking []*policy, call Grant) bool {
+func grantedBy(ctx context.Context, asking []*policy, call grant.Grant) bool {
 	for _, p := range asking {
 		if ok, err := p.grants.Granted(ctx, call); err != nil || !ok {
 			return false

@@ -8,6 +8,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/grant"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -49,7 +50,7 @@ func TestWhatAnApprovalIsBoundTo(t *testing.T) {
 			for _, wide := range []bool{false, true} {
 				var ran atomic.Int64
 				tool := &worded{spec: first, ran: &ran}
-				p := braid.Permissions{Ask: []string{"tool"}, Grants: &braid.MemoryGrants{}}
+				p := braid.Permissions{Ask: []string{"tool"}, Grants: &grant.Memory{}}
 				store := journal.NewMemory(journal.MemoryOptions{})
 				run := func(args, user string) *braid.Result {
 					t.Helper()
@@ -175,18 +176,18 @@ func TestAToolThatChangesBeforeTheAnswer(t *testing.T) {
 // A grant without arguments holds for nothing unless it says that any will do.
 func TestAGrantForAnyArguments(t *testing.T) {
 	t.Parallel()
-	call := braid.Grant{Tool: "tool", ToolHash: "h", Args: json.RawMessage(`{}`)}
+	call := grant.Grant{Tool: "tool", ToolHash: "h", Args: json.RawMessage(`{}`)}
 	for name, c := range map[string]struct {
-		grant braid.Grant
+		grant grant.Grant
 		want  bool
 	}{
 		"the same":         {call, true},
-		"any":              {braid.Grant{Tool: "tool", ToolHash: "h", AnyArgs: true}, true},
-		"none":             {braid.Grant{Tool: "tool", ToolHash: "h"}, false},
-		"null":             {braid.Grant{Tool: "tool", ToolHash: "h", Args: json.RawMessage(`null`)}, false},
-		"of another tool":  {braid.Grant{Tool: "other", ToolHash: "h", AnyArgs: true}, false},
-		"of other words":   {braid.Grant{Tool: "tool", AnyArgs: true}, false},
-		"of another agent": {braid.Grant{Agent: "b", Tool: "tool", ToolHash: "h", AnyArgs: true}, false},
+		"any":              {grant.Grant{Tool: "tool", ToolHash: "h", AnyArgs: true}, true},
+		"none":             {grant.Grant{Tool: "tool", ToolHash: "h"}, false},
+		"null":             {grant.Grant{Tool: "tool", ToolHash: "h", Args: json.RawMessage(`null`)}, false},
+		"of another tool":  {grant.Grant{Tool: "other", ToolHash: "h", AnyArgs: true}, false},
+		"of other words":   {grant.Grant{Tool: "tool", AnyArgs: true}, false},
+		"of another agent": {grant.Grant{Agent: "b", Tool: "tool", ToolHash: "h", AnyArgs: true}, false},
 	} {
 		if got := c.grant.Covers(&call); got != c.want {
 			t.Errorf("%s: %v", name, got)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/grant"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -317,15 +318,15 @@ func TestHowLongAnApprovalLasts(t *testing.T) {
 
 // keptGrants is a store of grants for tests.
 type keptGrants struct {
-	list []braid.Grant
+	list []grant.Grant
 	err  error
 }
 
-func (k *keptGrants) Granted(_ context.Context, call braid.Grant) (bool, error) {
-	return slices.ContainsFunc(k.list, func(g braid.Grant) bool { return g.Covers(&call) }), k.err
+func (k *keptGrants) Granted(_ context.Context, call grant.Grant) (bool, error) {
+	return slices.ContainsFunc(k.list, func(g grant.Grant) bool { return g.Covers(&call) }), k.err
 }
 
-func (k *keptGrants) Grant(_ context.Context, g braid.Grant) error {
+func (k *keptGrants) Grant(_ context.Context, g grant.Grant) error {
 	if k.err == nil {
 		k.list = append(k.list, g)
 	}

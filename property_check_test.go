@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
 )
 
@@ -467,11 +468,13 @@ func checkTorn(log []*event.Event, agent *Agent, team map[string]*Agent, seed ui
 			if err := validMessages(s.Transcript.Messages); err != nil {
 				return fmt.Errorf("seed %d, after event %d, scope %q: %w", seed, n+1, s.ID, err)
 			}
-			in := inputs{Agent: agent, Now: e.Time}
-			if a := team[s.Agent]; a != nil {
-				in.Agent = a
+			a := agent
+			if team[s.Agent] != nil {
+				a = team[s.Agent]
 			}
-			if cmd := next(s, in); cmd.Why == "" && cmd.Do != doTools && cmd.Do != doScopes {
+			p := decide.Policy{}
+			a.decidePolicy(&p, a.current(), s, nil)
+			if cmd := decide.Next(decide.LLM{}, s, &p, e.Time); cmd.Why == "" && cmd.Do != decide.Tools && cmd.Do != decide.Agents {
 				return fmt.Errorf("seed %d, after event %d, scope %q: Next does %d and gives no reason", seed, n+1, s.ID, cmd.Do)
 			}
 		}

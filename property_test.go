@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/decide/decidetest"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/race"
 	"github.com/braidrun/braid/journal"
@@ -126,13 +127,14 @@ func (c *testCase) check(counts *histogram) error {
 	chosen := func(n int) bool { return c.plan.all || slices.Contains(cuts, n) }
 	seed := uint64(c.plan.cuts[0])
 	if err = checkFold(log, chosen); err == nil {
-		err = oneCommand(log, func(name string) *Agent { return cmp.Or(team[name], agent) }, func(n int) bool { return seed%32 == 0 || chosen(n) })
+		agentOf := func(name string) *Agent { return cmp.Or(team[name], agent) }
+		err = decidetest.OneCommand(log, deciding(agentOf), func(n int) bool { return seed%32 == 0 || chosen(n) })
 	}
 	if err == nil {
 		err = sameOutline(log)
 	}
 	if err == nil && seed%4 == 0 {
-		err = underAll(log, chosen)
+		err = decidetest.UnderAll(log, chosen)
 	}
 	for more := range uint64(3) {
 		if err == nil {

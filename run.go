@@ -15,6 +15,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/hooks"
+	"github.com/braidrun/braid/internal/output"
 	"github.com/braidrun/braid/internal/sched"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/secret"
@@ -86,7 +87,7 @@ type runOptions struct {
 	secrets    map[string]secret.Secret
 	given      map[string]json.RawMessage
 	policy     Policy
-	want       *answer
+	want       *output.Form
 	// run is the run to drive where it was admitted before; waits says that its
 	// turn may have to be waited for, and work that an engine drives it.
 	run   string

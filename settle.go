@@ -97,7 +97,7 @@ func (d *driver) settleCall(w *work) {
 	if !d.passAfter(w) {
 		return
 	}
-	if _, answers := c.tool.(*answerTool); answers && end.made.result.IsError {
+	if _, answers := c.tool.(answerTool); answers && end.made.result.IsError {
 		c.endTurn, c.returns = false, false // a hook did not let it pass
 	}
 	e := callEnd{

@@ -3,7 +3,6 @@ package braid
 import (
 	"slices"
 
-	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
 )
 
@@ -21,17 +20,6 @@ type thread struct {
 	visible *visible
 	// told is the last cycle after whose tools this driver called the hooks.
 	told int
-	// whole is the compaction from which nothing came.
-	whole wantedCompaction
-}
-
-// wantedCompaction names a compaction that next wants: why, before the model call of which cycle, and how far the
-// transcript has come. Once there is more of it, more may be left out.
-type wantedCompaction struct {
-	why      event.Why
-	cycle    int
-	messages int
-	blocks   int
 }
 
 // thread gives what the driver knows of a scope.

@@ -17,6 +17,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/engine"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/grant"
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
 )
@@ -297,12 +298,12 @@ type badGrants struct {
 	ran *atomic.Int64
 }
 
-func (g badGrants) Granted(context.Context, braid.Grant) (bool, error) {
+func (g badGrants) Granted(context.Context, grant.Grant) (bool, error) {
 	misbehave(g.m, g.ran)
 	return false, cmp.Or(g.m.err, errors.New("no"))
 }
 
-func (g badGrants) Grant(context.Context, braid.Grant) error { return nil }
+func (g badGrants) Grant(context.Context, grant.Grant) error { return nil }
 
 // nameless is a model whose Info misbehaves after some calls.
 type nameless struct {

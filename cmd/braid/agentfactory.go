@@ -12,6 +12,7 @@ import (
 	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/cmd/braid/internal/printer"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/grant"
 	"github.com/braidrun/braid/models"
 	"github.com/braidrun/braid/service/agents"
 	"github.com/braidrun/braid/service/directory"
@@ -125,7 +126,7 @@ func (testModels) Survey([]models.Server) (none []models.Standing) { return none
 
 // grants returns the permanent permissions of a tenant's users. The default tenant of a data folder shares
 // them with the command, so they are not bound to one life of the tenant.
-func (a *agentFactory) grants(tenantID, life string) braid.Grants {
+func (a *agentFactory) grants(tenantID, life string) grant.Store {
 	if tenantID == conf.Tenant && !a.shared {
 		life = ""
 	}

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/grant"
 )
 
 // The variables by which a process of this test knows that it is one.
@@ -25,7 +25,7 @@ func TestTwoProcessesGrant(t *testing.T) {
 	if dir := os.Getenv(grantingIn); dir != "" {
 		kept := grantsIn(dir)
 		for i := range grantsEach {
-			if err := kept.Grant(context.Background(), braid.Grant{Agent: os.Getenv(grantingAs), Tool: fmt.Sprint("tool_", i)}); err != nil {
+			if err := kept.Grant(context.Background(), grant.Grant{Agent: os.Getenv(grantingAs), Tool: fmt.Sprint("tool_", i)}); err != nil {
 				t.Fatal(err)
 			}
 		}

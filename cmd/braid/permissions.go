@@ -20,6 +20,7 @@ import (
 	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/grant"
 )
 
 func permissionsCommand(p *process) conf.Command {
@@ -146,7 +147,7 @@ func (p *process) listGrants(kept *fileGrants, asJSON bool) error {
 		g := &list[i]
 		if asJSON {
 			row, err := json.Marshal(struct {
-				*braid.Grant
+				*grant.Grant
 				ID string `json:"id"`
 			}{g, grantID(g)})
 			if err != nil {
@@ -169,7 +170,7 @@ func (p *process) listGrants(kept *fileGrants, asJSON bool) error {
 }
 
 // grantID returns the ID of a grant, of which users type the beginning.
-func grantID(g *braid.Grant) string {
+func grantID(g *grant.Grant) string {
 	h := sha256.New()
 	for _, part := range []string{g.Tenant, g.User, g.Agent, g.Tool, g.ToolHash, string(g.Args)} {
 		h.Write(append([]byte(part), 0))
@@ -195,15 +196,15 @@ const grantsVersion = 2
 // keptGrantList is the content of the file.
 type keptGrantList struct {
 	Version int           `json:"version"`
-	Grants  []braid.Grant `json:"grants"`
+	Grants  []grant.Grant `json:"grants"`
 }
 
-func (f *fileGrants) read() ([]braid.Grant, error) {
+func (f *fileGrants) read() ([]grant.Grant, error) {
 	raw, err := os.ReadFile(f.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	fault := func(kind event.ErrorKind, message, hint string) ([]braid.Grant, error) {
+	fault := func(kind event.ErrorKind, message, hint string) ([]grant.Grant, error) {
 		return nil, &event.Error{Kind: kind, Message: message, Hint: hint, Err: err}
 	}
 	if err != nil {
@@ -223,7 +224,7 @@ func (f *fileGrants) read() ([]braid.Grant, error) {
 	return fault(event.ErrNewer, "what is allowed for always was written by a newer braid", "use that one")
 }
 
-func (f *fileGrants) write(list []braid.Grant) error {
+func (f *fileGrants) write(list []grant.Grant) error {
 	var raw bytes.Buffer
 	enc := json.NewEncoder(&raw)
 	enc.SetEscapeHTML(false) // arguments are compared byte for byte
@@ -256,7 +257,7 @@ func cannotKeep(err error) error {
 
 // change reads the list, applies f and writes the result, while no other process does. Two permissions at
 // the same time are both kept. A nil list is not written.
-func (f *fileGrants) change(with func([]braid.Grant) ([]braid.Grant, error)) error {
+func (f *fileGrants) change(with func([]grant.Grant) ([]grant.Grant, error)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := os.MkdirAll(filepath.Dir(f.file), 0o700); err != nil {
@@ -278,18 +279,18 @@ func (f *fileGrants) change(with func([]braid.Grant) ([]braid.Grant, error)) err
 	return err
 }
 
-// Granted implements [braid.Grants].
-func (f *fileGrants) Granted(_ context.Context, call braid.Grant) (bool, error) {
+// Granted implements [grant.Store].
+func (f *fileGrants) Granted(_ context.Context, call grant.Grant) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	list, err := f.read()
-	return slices.ContainsFunc(list, func(g braid.Grant) bool { return g.Covers(&call) }), err
+	return slices.ContainsFunc(list, func(g grant.Grant) bool { return g.Covers(&call) }), err
 }
 
-// Grant implements [braid.Grants].
-func (f *fileGrants) Grant(_ context.Context, g braid.Grant) error {
-	return f.change(func(list []braid.Grant) ([]braid.Grant, error) {
-		if slices.ContainsFunc(list, func(o braid.Grant) bool { return o.Covers(&g) }) {
+// Grant implements [grant.Store].
+func (f *fileGrants) Grant(_ context.Context, g grant.Grant) error {
+	return f.change(func(list []grant.Grant) ([]grant.Grant, error) {
+		if slices.ContainsFunc(list, func(o grant.Grant) bool { return o.Covers(&g) }) {
 			return nil, nil // it exists
 		}
 		return append(list, g), nil
@@ -304,7 +305,7 @@ func (f *fileGrants) forget(id string) (n int, err error) {
 		}
 		return 0, err
 	}
-	err = f.change(func(list []braid.Grant) ([]braid.Grant, error) {
+	err = f.change(func(list []grant.Grant) ([]grant.Grant, error) {
 		left, err := without(list, id)
 		n = len(list) - len(left)
 		return left, err
@@ -316,8 +317,8 @@ func (f *fileGrants) forget(id string) (n int, err error) {
 }
 
 // without returns the list without the grants of an ID.
-func without(list []braid.Grant, id string) ([]braid.Grant, error) {
-	left := slices.DeleteFunc(slices.Clone(list), func(g braid.Grant) bool {
+func without(list []grant.Grant, id string) ([]grant.Grant, error) {
+	left := slices.DeleteFunc(slices.Clone(list), func(g grant.Grant) bool {
 		return id == "all" || strings.HasPrefix(grantID(&g), id)
 	})
 	switch n := len(list) - len(left); {
@@ -347,7 +348,7 @@ func permitParts(s *conf.Settings, life string) []braid.Part {
 
 // keptGrants returns the store of permanent permissions, bound to the life of the agent's tenant. It is nil
 // without a data folder: a permission then lasts as long as the agent.
-func keptGrants(s *conf.Settings, life string) braid.Grants {
+func keptGrants(s *conf.Settings, life string) grant.Store {
 	if s.Ephemeral || s.Data == "" {
 		return nil
 	}

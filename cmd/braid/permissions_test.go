@@ -8,16 +8,16 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/grant"
 )
 
 func TestGrantsInAFile(t *testing.T) {
 	t.Parallel()
 	ctx, dir := t.Context(), t.TempDir()+"/data"
-	call := braid.Grant{Tenant: conf.Tenant, User: "ann", Agent: "a", Tool: "rm", Args: json.RawMessage(`{"a":"<&>"}`)}
-	is := func(want bool, g braid.Grant) {
+	call := grant.Grant{Tenant: conf.Tenant, User: "ann", Agent: "a", Tool: "rm", Args: json.RawMessage(`{"a":"<&>"}`)}
+	is := func(want bool, g grant.Grant) {
 		t.Helper()
 		got, err := grantsIn(dir).Granted(ctx, g)
 		if got != want || err != nil {
@@ -31,9 +31,9 @@ func TestGrantsInAFile(t *testing.T) {
 		}
 	}
 	is(true, call)
-	for _, change := range []func(*braid.Grant){
-		func(g *braid.Grant) { g.Tenant = "other" }, func(g *braid.Grant) { g.User = "bob" }, func(g *braid.Grant) { g.Agent = "b" },
-		func(g *braid.Grant) { g.Tool = "mv" }, func(g *braid.Grant) { g.Args = json.RawMessage(`{}`) },
+	for _, change := range []func(*grant.Grant){
+		func(g *grant.Grant) { g.Tenant = "other" }, func(g *grant.Grant) { g.User = "bob" }, func(g *grant.Grant) { g.Agent = "b" },
+		func(g *grant.Grant) { g.Tool = "mv" }, func(g *grant.Grant) { g.Args = json.RawMessage(`{}`) },
 	} {
 		other := call
 		change(&other)
@@ -98,7 +98,7 @@ func TestGrantsAtOnce(t *testing.T) {
 			if i%2 == 1 {
 				kept = grantsIn(dir)
 			}
-			if err := kept.Grant(t.Context(), braid.Grant{Agent: "a", Tool: strings.Repeat("t", i+1)}); err != nil {
+			if err := kept.Grant(t.Context(), grant.Grant{Agent: "a", Tool: strings.Repeat("t", i+1)}); err != nil {
 				t.Error(err)
 			}
 		})

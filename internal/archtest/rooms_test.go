@@ -64,11 +64,11 @@ var rooms = []room{
 	},
 	{dir: "journal/postgres/postgrestest"},
 	{
-		dir: "", own: []string{"hook", "internal/fold", "internal/compact", "internal/guardrail", "internal/hooks", "internal/foreign", "event", "journal", "model", "secret"}, from: []string{"github.com/google/jsonschema-go"},
-		tests: []string{"model/demo", "models", "event/eventtest", "journal/journaltest", "journal/sqlite"},
+		dir: "", own: []string{"grant", "hook", "trace", "internal/fold", "internal/decide", "internal/output", "internal/compact", "internal/guardrail", "internal/hooks", "internal/foreign", "event", "journal", "model", "secret"}, from: []string{"github.com/google/jsonschema-go"},
+		tests: []string{"model/demo", "models", "event/eventtest", "internal/fold/foldtest", "internal/decide/decidetest", "journal/journaltest", "journal/sqlite"},
 	},
 	{dir: "flow", own: []string{"", "event"}, tests: []string{"model/demo"}},
-	{dir: "engine", own: []string{"", "event", "journal"}, tests: []string{"hook", "engine/enginetest", "model/demo", "journal/journaltest"}},
+	{dir: "engine", own: []string{"", "event", "journal"}, tests: []string{"grant", "hook", "engine/enginetest", "model/demo", "journal/journaltest"}},
 	{dir: "engine/enginetest", own: []string{"", "event", "journal", "engine", "model/demo"}, from: testLibraries},
 	{
 		dir: "engine/temporal", own: []string{"", "event", "journal", "engine"}, tests: []string{"engine/enginetest", "model/demo"},
@@ -121,7 +121,7 @@ var rooms = []room{
 	{dir: "internal/vendor", own: []string{"event", "model", "secret"}},
 	{dir: "tool/demotool", own: []string{"", "event"}, tests: []string{"model/demo"}},
 	{
-		dir: "tool/mcptool", own: []string{"", "event", "netguard", "secret"}, tests: []string{"model/demo"},
+		dir: "tool/mcptool", own: []string{"", "event", "netguard", "secret"}, tests: []string{"grant", "model/demo"},
 		from: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "go.opentelemetry.io/otel"},
 	},
 	{dir: "tool/openapitool", own: []string{"", "event", "netguard"}, from: []string{"github.com/getkin/kin-openapi"}},
@@ -129,7 +129,7 @@ var rooms = []room{
 	{dir: "skill", own: []string{"", "event"}, from: []string{"go.yaml.in/yaml"}, tests: []string{"model/demo"}},
 	{
 		dir: "telemetry", own: []string{"", "hook", "event", "internal/fold"}, from: []string{"go.opentelemetry.io/otel"},
-		tests: []string{"journal", "go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"},
+		tests: []string{"journal", "trace", "go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"},
 	},
 	{
 		dir: "telemetry/otlp", own: []string{"", "event", "telemetry"},
@@ -154,17 +154,17 @@ var rooms = []room{
 	{
 		dir: "service/directory", own: []string{"event", "secret", "pricing", "service/database"},
 		tests: []string{
-			"blob", "service/database/databasetest", "service/directory/directorytest", "secret/keyset", "journal/postgres/postgrestest",
+			"service/database/databasetest", "service/directory/directorytest", "secret/keyset", "journal/postgres/postgrestest",
 			"github.com/jackc/pgx", "modernc.org/sqlite",
 		},
 	},
-	{dir: "service", tests: []string{"service/database/databasetest", "modernc.org/sqlite"}, own: []string{
+	{dir: "service", tests: []string{"blob", "service/database/databasetest", "modernc.org/sqlite"}, own: []string{
 		"service/database", "service/directory", "internal/fold",
 		"", "hook", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model", "model/*", "models", "tool/*",
 		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill",
 	}, from: []string{"github.com/rivo/uniseg"}},
 	{
-		dir: "service/agents", own: []string{"", "event", "model", "models", "secret", "service", "service/directory", "skill", "tool/demotool", "tool/mcptool"},
+		dir: "service/agents", own: []string{"", "grant", "event", "model", "models", "secret", "service", "service/directory", "skill", "tool/demotool", "tool/mcptool"},
 		tests: []string{"journal", "live", "model/demo", "model/openai", "service/database", "github.com/modelcontextprotocol/go-sdk"},
 	},
 	{
@@ -188,12 +188,21 @@ var rooms = []room{
 		dir: "client", own: []string{"event", "secret", "wire/*"},
 		tests: []string{"wire/wiretest", "", "journal", "service", "service/database", "service/directory", "server"},
 	},
+	{
+		dir: "internal/decide", own: []string{"event", "internal/fold", "internal/output"},
+		tests: []string{"internal/decide/decidetest", "internal/fold/foldtest"},
+	},
+	{dir: "internal/decide/decidetest", own: []string{"event", "internal/decide", "internal/fold", "internal/fold/foldtest"}},
+	{dir: "internal/output", own: []string{"event", "model", "internal/fold"}},
 	{dir: "internal/compact", own: []string{"event", "model", "internal/fold"}},
+	{dir: "grant"},
+	{dir: "trace", own: []string{"event", "internal/fold"}},
 	{dir: "hook", own: []string{"event", "model"}},
 	{dir: "internal/hooks", own: []string{"hook", "internal/foreign"}},
 	{dir: "internal/foreign", own: []string{"event"}},
 	{dir: "internal/guardrail", own: []string{"event", "secret"}},
-	{dir: "internal/fold", own: []string{"event", "model"}, tests: []string{"event/eventtest"}},
+	{dir: "internal/fold", own: []string{"event", "model"}, tests: []string{"event/eventtest", "internal/fold/foldtest"}},
+	{dir: "internal/fold/foldtest", own: []string{"event", "internal/fold"}},
 	{dir: "internal/logrow", own: []string{"event"}},
 	{dir: "internal/pgup", from: []string{"github.com/jackc/pgx"}, tests: []string{"journal/postgres/postgrestest", "github.com/pressly/goose"}},
 	{dir: "internal/ledgerrow", own: []string{"event", "journal"}},
@@ -226,7 +235,7 @@ var rooms = []room{
 	},
 	{
 		dir: "cmd/braid/internal/printer",
-		own: []string{"", "cmd/braid/internal/term", "event", "internal/fold", "journal", "wire/agentcore"},
+		own: []string{"", "cmd/braid/internal/term", "event", "internal/fold", "journal", "trace", "wire/agentcore"},
 	},
 	{
 		dir: "cmd/braid/internal/admin", own: []string{

@@ -13,6 +13,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/grant"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/skill"
 )
@@ -117,7 +118,7 @@ func (a *Factory) Agent(ctx context.Context, r service.AgentRequest) (*braid.Age
 }
 
 // grants keeps what users allow for always in a run's tenant.
-func (a *Factory) grants(r *service.AgentRequest) braid.Grants {
+func (a *Factory) grants(r *service.AgentRequest) grant.Store {
 	if a.options.Grants == nil {
 		return nil
 	}
@@ -126,7 +127,7 @@ func (a *Factory) grants(r *service.AgentRequest) braid.Grants {
 
 // make makes an agent, and those that it has as tools.
 func (a *Factory) make(
-	ctx context.Context, name string, grants braid.Grants, o *service.AgentOptions, prefer []string, parts []braid.Part,
+	ctx context.Context, name string, grants grant.Store, o *service.AgentOptions, prefer []string, parts []braid.Part,
 ) (*braid.Agent, error) {
 	s := &a.options
 	model, err := a.OpenModel(ctx, o.Model, o.Own)

@@ -3,6 +3,7 @@ package agents
 import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/grant"
 	"github.com/braidrun/braid/models"
 	"github.com/braidrun/braid/skill"
 	"github.com/braidrun/braid/tool/mcptool"
@@ -46,7 +47,7 @@ type Options struct {
 	Permissions braid.Permissions
 	// Grants returns what keeps the permissions that the users of a tenant give for always. life distinguishes tenants
 	// that have the same id one after the other. nil means that such a permission ends with the run.
-	Grants func(tenant, life string) braid.Grants
+	Grants func(tenant, life string) grant.Store
 	// Limits bound every run, whatever it asks for.
 	Limits braid.Limits
 	// Sequential has the tools of an answer called one after the other.

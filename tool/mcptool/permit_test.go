@@ -10,6 +10,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/grant"
 )
 
 // An MCP server that changes a tool's description after a user was asked, or after the user allowed the
@@ -32,7 +33,7 @@ func TestAServerThatChangesAnApprovedTool(t *testing.T) {
 		describe(words)
 		eventually(t, "the list has "+words, func() bool { return tool(t, s, "say").Spec().Description == words })
 	}
-	grants := &braid.MemoryGrants{}
+	grants := &grant.Memory{}
 	agent := func() *braid.Agent {
 		return braid.New("a", &asking{calls: []string{"say"}}, s.Part(), braid.Permit(braid.Permissions{Ask: []string{"say"}, Grants: grants}))
 	}

@@ -1,0 +1,191 @@
+package decide
+
+import (
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/output"
+)
+
+// LLM is the kind of agent that asks a model and runs the tools that the model calls.
+type LLM struct{}
+
+// Next implements [Kind]. The order is this:
+//
+//  1. Tool calls that can run: run them, so that a resumed run goes straight
+//     to its tools without a model call.
+//  2. Open calls that cannot: wait for what runs or for an answer.
+//  3. A tool asked to stop, or the program itself had called it: finish.
+//  4. The model ended its turn, or failed for good: finish; or, where its output has not
+//     the form that was asked for, ask for that.
+//  5. A limit is reached, or the model makes the same call again and again and
+//     learns nothing: finish. The tools that were asked for are done by then.
+//  6. The conversation takes too much of the model's context: show less of it.
+//  7. Otherwise: call the model.
+func (LLM) Next(s *fold.Scope, p *Policy, now time.Time) Command {
+	if s.Batch != nil {
+		return nextCalls(s, p, now)
+	}
+	if s.Fresh == event.WhyToolResults {
+		switch {
+		case s.Returned != nil:
+			return finish(event.WhyReturned, event.StopEndTurn, nil)
+		case s.EndTurn:
+			return finish(event.WhyToolStop, event.StopToolUse, nil)
+		case s.Direct:
+			return finish(event.WhyDirectCall, event.StopEndTurn, nil)
+		}
+	}
+	if cmd, ok := nextCompaction(s, p, now); ok {
+		return cmd
+	}
+	if cmd, ok := nextAttempt(s, p, now); ok {
+		return cmd
+	}
+	if s.Fresh == "" {
+		return endOfTurn(s, p)
+	}
+	if p.Output.Refused(s) {
+		return outputAgain(s, p, "")
+	}
+	cmd := CallModel(s, p, s.Fresh)
+	if s.Fresh == event.WhyToolResults && cmd.Do == Model {
+		cmd = stuck(s, p, cmd)
+	}
+	return cmd
+}
+
+// nextAttempt decides for a model call that has begun and gave no answer. It reports false where there is none.
+func nextAttempt(s *fold.Scope, p *Policy, now time.Time) (Command, bool) {
+	switch m := &s.Model; m.State {
+	case fold.ModelBegun:
+		if p.runs(m.Step) {
+			return wait(event.WhyWaiting), true
+		}
+		return CallModel(s, p, event.WhyTakenOver), true
+	case fold.ModelLost:
+		return CallModel(s, p, event.WhyTakenOver), true
+	case fold.ModelFailed:
+		switch {
+		case m.Fallback != "":
+			return CallModel(s, p, event.WhyFallback), true
+		case m.RetryAt.IsZero() && s.Overflowed():
+			return nextEasing(s, p), true
+		case m.RetryAt.IsZero():
+			return finish(event.WhyFailed, event.StopError, m.Err), true
+		case now.Before(m.RetryAt):
+			return Command{Do: Wait, Why: event.WhyRetry, Until: m.RetryAt}, true
+		}
+		return CallModel(s, p, event.WhyRetry), true
+	case fold.ModelIdle:
+	}
+	return Command{}, false
+}
+
+// nextCalls decides for an open batch: the calls that can run now, or until when to wait.
+func nextCalls(s *fold.Scope, p *Policy, now time.Time) Command {
+	if s.Settled == 0 && !p.Sequential && len(p.Agents) == 0 && s.Untouched() {
+		return Command{Do: Tools, Calls: s.Batch}
+	}
+	var tools, agents []*fold.Call
+	until := wait(event.WhyWaiting)
+	for _, c := range s.Batch {
+		switch c.State {
+		case fold.CallEnded:
+			continue
+		case fold.CallAsked:
+		case fold.CallBegun:
+			switch {
+			case c.Child != nil || p.runs(c.Step):
+			case p.agent(c.Name):
+				agents = append(agents, c)
+			default:
+				tools = append(tools, c)
+			}
+		case fold.CallNew, fold.CallAnswered:
+			if again := c.Extra().RetryAt; now.Before(again) {
+				if until.Until.IsZero() || again.Before(until.Until) {
+					until.Why, until.Until = event.WhyRetry, again
+				}
+				break
+			}
+			if p.agent(c.Name) {
+				agents = append(agents, c)
+			} else {
+				tools = append(tools, c)
+			}
+		}
+		if p.Sequential {
+			// One after another: nothing behind an open call may begin.
+			break
+		}
+	}
+	switch {
+	case len(agents) > 0:
+		return Command{Do: Agents, Calls: agents}
+	case len(tools) > 0:
+		return Command{Do: Tools, Calls: tools}
+	}
+	return until
+}
+
+// CallModel calls the model unless a limit is reached or the conversation must be shortened first.
+func CallModel(s *fold.Scope, p *Policy, why event.Why) Command {
+	if cmd, over := limited(s, p, why); over {
+		return cmd
+	}
+	if !Again(why) && !p.stays(s) && p.Compaction.due(s) {
+		return Command{Do: Compact, Why: event.WhyLimit}
+	}
+	return Command{Do: Model, Why: why}
+}
+
+// Again reports whether a model call is another attempt of one that has begun.
+func Again(why event.Why) bool {
+	return why == event.WhyRetry || why == event.WhyFallback || why == event.WhyTakenOver || why == event.WhyCompacted
+}
+
+// endOfTurn decides after a model's answer without calls.
+func endOfTurn(s *fold.Scope, p *Policy) Command {
+	switch s.Stop {
+	case event.StopMaxTokens:
+		return finish(event.WhyMaxTokens, event.StopMaxTokens, &event.Error{
+			Kind: event.ErrMaxTokens, Message: "the model's answer was cut at its token limit",
+			Hint: "raise ModelOptions.MaxTokens, or ask for less at once",
+		})
+	case "":
+		return finish(event.WhyNothing, event.StopEndTurn, nil)
+	case event.StopEndTurn, event.StopSequence, event.StopToolUse:
+		if p.Output != nil && !s.Hooked {
+			_, problem := p.Output.Given(s, p.Stop)
+			switch {
+			case output.Stopped(problem):
+				return wait(event.WhyWaiting) // the run is about to be cancelled
+			case output.Uncheckable(problem):
+				return finish(event.WhyFailed, event.StopError, output.Missing(problem))
+			case problem != nil:
+				return outputAgain(s, p, output.Mend(problem, p.ByTool))
+			}
+		}
+		return finish(event.WhyEndTurn, s.Stop, nil)
+	default:
+		// A refusal, a guardrail, a filter, or a word that only the provider knows.
+		return finish(event.WhyModelStop, s.Stop, nil)
+	}
+}
+
+// outputAgain asks for output in its form: after words, where the model does not know from a result what was wrong.
+func outputAgain(s *fold.Scope, p *Policy, words string) Command {
+	if l := p.Limits.Outputs; l > 0 && s.AnswersAsked >= l {
+		_, problem := p.Output.Given(s, p.Stop)
+		err := output.Missing(problem)
+		err.Hint = "the conversation stays usable; make the schema easier to keep to, or raise Limits.Answers"
+		return finish(event.WhyLimit, event.StopLimitAnswers, err)
+	}
+	cmd := CallModel(s, p, event.WhyAnswer)
+	if cmd.Do != Finish && words != "" {
+		return Command{Do: Say, Why: event.WhyAnswer, Say: words}
+	}
+	return cmd
+}

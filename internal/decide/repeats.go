@@ -1,0 +1,53 @@
+package decide
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
+)
+
+// stuck says that the scope makes no headway: the run, or the agent's work, ends, or the model is told, with words that enter
+// the log.
+func stuck(s *fold.Scope, p *Policy, cmd Command) Command {
+	l := p.Limits
+	least := l.Repeats
+	if least <= 0 || l.RepeatNote > 0 && l.RepeatNote < least {
+		least = l.RepeatNote
+	}
+	if least <= 0 || s.Repeats == nil || s.Repeats.Most < least {
+		return cmd
+	}
+	if o := worst(s.Repeats, p, l.Repeats); o != nil {
+		return finish(event.WhyLimit, event.StopLimitRepeats, &event.Error{
+			Kind: event.ErrLimit,
+			Message: "the model called " + strconv.Quote(o.Tool) + " with the same arguments " + strconv.Itoa(o.Times) +
+				" times, and each time it gave the same",
+			Hint: "the conversation stays usable; raise Limits.Repeats, or give the tool braid.Polling where asking again is right",
+		})
+	}
+	if o := worst(s.Repeats, p, l.RepeatNote); o != nil && !s.Repeats.Told {
+		return Command{Do: Say, Why: event.WhyRepeats, Say: "[You have called " + strconv.Quote(o.Tool) + " with the same arguments " +
+			strconv.Itoa(o.Times) + " times, and it gave the same result each time. Calling it so again will not help: do something else, " +
+			"or answer with what you have and say what is missing.]"}
+	}
+	return cmd
+}
+
+// worst finds the repeated call that was made most often, at least so many times, of those whose tools are not for polling;
+// nil for none.
+func worst(r *fold.Repeats, p *Policy, times int) *fold.Repeat {
+	if times <= 0 || r.Most < times {
+		return nil
+	}
+	var most *fold.Repeat
+	for i := range r.Since {
+		o := &r.Since[i]
+		if o.Times < times || most != nil && o.Times <= most.Times || slices.Contains(p.Polling, o.Tool) {
+			continue
+		}
+		most = o
+	}
+	return most
+}
