@@ -77,7 +77,9 @@ func TestBlobsAreAMap(t *testing.T) {
 	server := server(t)
 	o := migrated(t, server)
 	s := open(t, o)
-	blobtest.Model(t, blobs(t, s, login(t, server, owner, o), nil))
+	h := blobs(t, s, login(t, server, owner, o), nil)
+	h.Pieces = nil // each look at them is six round trips
+	blobtest.Model(t, h)
 }
 
 // paused is a source that calls then once it has returned so many bytes.
