@@ -18,7 +18,7 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Agent is a name, instructions, a model and tools. It holds no conversation,
+// Agent is a name, instructions, a model and tools, or a flow of other agents ([NewFlow]). It holds no conversation,
 // so one agent serves any number of runs at once. Make it with [New].
 type Agent struct {
 	name  string
@@ -38,6 +38,9 @@ type Agent struct {
 	retry      Retry
 	options    ModelOptions
 	sequential bool
+	// flow decides for an agent without a model, and parts are its agents; nil for one that asks a model.
+	flow  decide.Kind
+	parts []*Agent
 	// fallbacks are asked where a model has failed with one of fallbackOn.
 	fallbacks  []Model
 	fallbackOn []event.ErrorKind
@@ -123,7 +126,7 @@ func (a *Agent) Use(parts ...Part) *Agent {
 // Name is the agent's name, the author of what it says.
 func (a *Agent) Name() string { return a.name }
 
-// Model is the agent's model.
+// Model is the agent's model; nil for an agent that [NewFlow] made.
 func (a *Agent) Model() Model { return a.model }
 
 // Retry is how often a model call that was throttled, overloaded or cut off is
@@ -303,7 +306,7 @@ func (t *agentTool) attach(a *Agent) error {
 // team lists an agent and all that it can call, by name. Two different agents of
 // one name cannot be told apart in the log, and are refused.
 func (a *Agent) team() (map[string]*Agent, error) {
-	if len(a.current().children) == 0 {
+	if len(a.current().children)+len(a.parts) == 0 {
 		return nil, a.Err()
 	}
 	team := map[string]*Agent{}
@@ -324,9 +327,7 @@ func (a *Agent) team() (map[string]*Agent, error) {
 			return nil, err
 		}
 		team[one.name] = one
-		for _, c := range one.current().children {
-			todo = append(todo, c.agent)
-		}
+		todo = append(todo, one.subAgents(one.current())...)
 	}
 	return team, nil
 }

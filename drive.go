@@ -256,7 +256,7 @@ func (d *driver) start() {
 		session = v.Session + 1
 	}
 	started := &event.RunStarted{
-		Agent: d.agent.name, Model: d.agent.model.Info().Name, Turn: d.row.Turn, Session: session,
+		Agent: d.agent.name, Model: d.agent.modelName(), Turn: d.row.Turn, Session: session,
 		Executor: d.row.Executor, Metadata: d.labels(), Tools: d.agent.current().names,
 	}
 	if d.policed {

@@ -68,8 +68,8 @@ func (d *driver) next(s *fold.Scope, agent *Agent, whole bool) decide.Command {
 	}
 	d.decidePolicy(s, agent)
 	d.policy.Compaction.Whole = whole
-	cmd := decide.Next(decide.LLM{}, s, &d.policy, d.now)
-	if s.Depth == 0 && len(d.door) > 0 {
+	cmd := decide.Next(agent.kind(), s, &d.policy, d.now)
+	if s.Depth == 0 && len(d.door) > 0 && !agent.isFlow() {
 		cmd = d.join(s, cmd)
 	}
 	return cmd
@@ -88,8 +88,11 @@ func (d *driver) decidePolicy(s *fold.Scope, agent *Agent) {
 // decidePolicy fills in what an agent's settings say about the decisions for one of its scopes.
 func (a *Agent) decidePolicy(p *decide.Policy, o *offer, s *fold.Scope, form *output.Form) {
 	p.Limits, p.Sequential, p.Agents, p.Polling = &a.bounds, a.sequential, o.agents, o.polling
-	p.Compaction = a.compaction(s)
 	p.Output, p.ByTool = form, false
+	if a.isFlow() {
+		return
+	}
+	p.Compaction = a.compaction(s)
 	if form != nil {
 		m := a.named(s.LastModel)
 		info := m.Info()
@@ -128,6 +131,8 @@ func (d *driver) apply(s *fold.Scope, agent *Agent, cmd decide.Command) bool {
 		return d.beginModel(s, agent, cmd.Why)
 	case decide.Compact:
 		return d.compact(s, agent, cmd.Why)
+	case decide.Open:
+		return d.openScopes(s, agent, &cmd)
 	case decide.Say:
 		d.say(s, cmd)
 	case decide.Wait:
