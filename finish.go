@@ -58,6 +58,9 @@ func (d *driver) finish(s *fold.Scope, cmd decide.Command) {
 // the error is that of one that could not.
 func (d *driver) closingWords(s *fold.Scope, cmd *decide.Command) error {
 	if len(cmd.Output) > 0 {
+		if s.Fresh == "" && len(s.Words) > 0 {
+			return nil // the log has it, and ends before the scope did
+		}
 		passed, by, err := d.filterBlocks(d.guardsOf(d.agentIn(s), GuardOutput), slices.Clone(cmd.Output))
 		if err == nil {
 			d.add(s, "", 0, &event.AssistantMessage{Content: passed, Stop: cmd.Stop})

@@ -1,4 +1,4 @@
-package flow_test
+package flow
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/flow"
 )
 
 // echo is a model that answers with its name around the newest words, by the request alone: a driver after a crash meets the same
@@ -69,9 +68,9 @@ func agent(name string) *braid.Agent { return braid.New(name, &echo{name: name})
 // report is a sequence of three: an agent with a tool, an agent, and a sequence of two of which one stands twice.
 func report() *braid.Agent {
 	again := agent("d")
-	return flow.Sequence("report",
+	return Sequence("report",
 		braid.New("a", &echo{name: "a", tool: "look"}, braid.Func("look", "Looks.", look, braid.Pure())), agent("b"),
-		flow.Sequence("inner", again, agent("c"), again))
+		Sequence("inner", again, agent("c"), again))
 }
 
 func TestASequenceHandsOn(t *testing.T) {
@@ -90,7 +89,7 @@ func TestASequenceInAConversation(t *testing.T) {
 	t.Parallel()
 	conv := braid.NewConversation()
 	for _, word := range []string{"one", "two"} {
-		r, err := flow.Sequence("s", agent("a"), agent("b")).Run(t.Context(), word, braid.In(conv))
+		r, err := Sequence("s", agent("a"), agent("b")).Run(t.Context(), word, braid.In(conv))
 		if err != nil || r.Text() != "b(a("+word+"))" {
 			t.Errorf("%q, %v", r.Text(), err)
 		}
@@ -111,7 +110,7 @@ func TestASequenceIsATool(t *testing.T) {
 func TestASequenceEndsWithTheErrorOfAnAgent(t *testing.T) {
 	t.Parallel()
 	bad := braid.New("bad", &echo{name: "bad", fail: event.ErrModelAuth})
-	r, err := flow.Sequence("s", agent("a"), bad, agent("c")).Run(t.Context(), "go")
+	r, err := Sequence("s", agent("a"), bad, agent("c")).Run(t.Context(), "go")
 	if !errors.Is(err, event.ErrModelAuth) || r.Status != event.RunFailed || r.Why != event.WhyFailed || r.Metrics.ModelCalls != 2 {
 		t.Errorf("%v, %s, %s, %d calls", err, r.Status, r.Why, r.Metrics.ModelCalls)
 	}
@@ -122,7 +121,7 @@ func TestASequenceIsContinued(t *testing.T) {
 	t.Parallel()
 	m := &echo{name: "b", fail: event.ErrModelAuth}
 	conv := braid.NewConversation()
-	s := flow.Sequence("s", agent("a"), braid.New("b", m), agent("c"))
+	s := Sequence("s", agent("a"), braid.New("b", m), agent("c"))
 	if _, err := s.Run(t.Context(), "go", braid.In(conv)); !errors.Is(err, event.ErrModelAuth) {
 		t.Fatal(err)
 	}
@@ -145,7 +144,7 @@ func TestTheLimitsOfAFlow(t *testing.T) {
 		{braid.Limits{Scopes: 3}, event.StopLimitScopes, 2},
 		{braid.Limits{Depth: -1}, event.StopEndTurn, 3},
 	} {
-		s := flow.Sequence("s", agent("a"), agent("b"), agent("c")).Use(braid.Limit(c.limits))
+		s := Sequence("s", agent("a"), agent("b"), agent("c")).Use(braid.Limit(c.limits))
 		r, err := s.Run(t.Context(), "go")
 		if r.Stop != c.stop || r.Metrics.ModelCalls != c.calls || r.Status != event.RunCompleted || (err != nil) != (c.stop != event.StopEndTurn) {
 			t.Errorf("%+v: %s after %d calls, %s, %v", c.limits, r.Stop, r.Metrics.ModelCalls, r.Status, err)
@@ -160,7 +159,7 @@ func TestAQuestionInsideAFlow(t *testing.T) {
 		word, err := braid.Ask[string](ctx, "Which?")
 		return in.Input + " " + word, err
 	})
-	s := flow.Sequence("s", agent("a"), braid.New("b", &echo{name: "b", tool: "look"}, ask), agent("c"))
+	s := Sequence("s", agent("a"), braid.New("b", &echo{name: "b", tool: "look"}, ask), agent("c"))
 	conv := braid.NewConversation()
 	r, err := s.Run(t.Context(), "go", braid.In(conv))
 	if err != nil || r.Status != event.RunWaiting || len(r.Questions) != 1 {
@@ -183,9 +182,9 @@ func TestCancellingAFlow(t *testing.T) {
 		<-ctx.Done()
 		return "", ctx.Err()
 	})
-	inner := flow.Sequence("inner", braid.New("b", &echo{name: "b", tool: "look"}, stop))
+	inner := Sequence("inner", braid.New("b", &echo{name: "b", tool: "look"}, stop))
 	conv := braid.NewConversation()
-	r, err := flow.Sequence("s", agent("a"), inner).Run(ctx, "go", braid.In(conv))
+	r, err := Sequence("s", agent("a"), inner).Run(ctx, "go", braid.In(conv))
 	if !errors.Is(err, context.Canceled) || r.Status != event.RunCancelled {
 		t.Fatal(err, r.Status)
 	}
@@ -207,9 +206,9 @@ func TestCancellingAFlow(t *testing.T) {
 }
 
 // kindFunc is a kind of one function.
-type kindFunc func(flow.Scope) flow.Command
+type kindFunc func(Scope) Command
 
-func (f kindFunc) Next(s flow.Scope) flow.Command { return f(s) }
+func (f kindFunc) Next(s Scope) Command { return f(s) }
 
 // What a kind does wrong fails the run, never the process.
 func TestAKindThatIsWrong(t *testing.T) {
@@ -218,10 +217,10 @@ func TestAKindThatIsWrong(t *testing.T) {
 		next kindFunc
 		want string
 	}{
-		"panics":               {func(flow.Scope) flow.Command { panic("oh") }, "panicked: oh"},
-		"waits for nothing":    {func(flow.Scope) flow.Command { return flow.Command{} }, "nothing is left to wait for"},
-		"opens somebody else":  {func(flow.Scope) flow.Command { return flow.Command{Open: []flow.Opening{{Agent: "x"}}} }, `the agent "x"`},
-		"opens and never ends": {func(flow.Scope) flow.Command { return flow.Command{Open: []flow.Opening{{Agent: "a"}}} }, "as many agents as it may"},
+		"panics":               {func(Scope) Command { panic("oh") }, "panicked: oh"},
+		"waits for nothing":    {func(Scope) Command { return Command{} }, "nothing is left to wait for"},
+		"opens somebody else":  {func(Scope) Command { return Command{Open: []Opening{{Agent: "x"}}} }, `the agent "x"`},
+		"opens and never ends": {func(Scope) Command { return Command{Open: []Opening{{Agent: "a"}}} }, "as many agents as it may"},
 	} {
 		s := braid.NewFlow("s", c.next, agent("a")).Use(braid.Limit(braid.Limits{Scopes: 5}))
 		if r, err := s.Run(t.Context(), "go"); err == nil || !strings.Contains(fmt.Sprint(err), c.want) {
@@ -233,9 +232,9 @@ func TestAKindThatIsWrong(t *testing.T) {
 func TestAFlowThatIsMadeWrong(t *testing.T) {
 	t.Parallel()
 	for name, a := range map[string]*braid.Agent{
-		"no name": flow.Sequence("", agent("a")), "no kind": braid.NewFlow("s", nil), "a nil": flow.Sequence("s", nil),
-		"two of one name": flow.Sequence("s", agent("a"), agent("a")), "its own name": flow.Sequence("a", agent("a")),
-		"a wrong agent": flow.Sequence("s", braid.New("a", nil)),
+		"no name": Sequence("", agent("a")), "no kind": braid.NewFlow("s", nil), "a nil": Sequence("s", nil),
+		"two of one name": Sequence("s", agent("a"), agent("a")), "its own name": Sequence("a", agent("a")),
+		"a wrong agent": Sequence("s", braid.New("a", nil)),
 	} {
 		if _, err := a.Run(t.Context(), "go"); !errors.Is(err, event.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
@@ -246,15 +245,15 @@ func TestAFlowThatIsMadeWrong(t *testing.T) {
 // all opens all its agents at once, and joins their answers in the order of the agents.
 type all struct{}
 
-func (all) Next(s flow.Scope) flow.Command {
+func (all) Next(s Scope) Command {
 	if len(s.Children) == 0 {
-		var open []flow.Opening
+		var open []Opening
 		for i, a := range s.Agents {
-			open = append(open, flow.Opening{Agent: a, Input: s.Input, Node: fmt.Sprint("n", i)})
+			open = append(open, Opening{Agent: a, Input: s.Input, Node: fmt.Sprint("n", i)})
 		}
-		return flow.Command{Open: open}
+		return Command{Open: open}
 	}
-	cmd := flow.Command{Finish: true}
+	cmd := Command{Finish: true}
 	for _, c := range s.Children {
 		cmd.Output = append(cmd.Output, c.Output...)
 	}
