@@ -1,6 +1,7 @@
 package braid
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/trace"
 )
 
 // Result is what a run came to. It is filled as far as the run got, also where
@@ -79,6 +81,23 @@ func (r *Result) fill(run *fold.Run, state *fold.State, now time.Time) {
 	r.Status = event.RunWaiting
 	r.Stop, r.Why = event.StopQuestion, event.WhyWaiting
 	r.Questions = run.OpenQuestions()
+}
+
+// Trace returns the tree of what the run did. It reads the conversation's log.
+func (r *Result) Trace(ctx context.Context) (*trace.Span, error) {
+	var t trace.Tree
+	if r.Conversation == nil {
+		return nil, nil //nolint:nilnil // nothing was done
+	}
+	for e, err := range r.Conversation.Events(ctx, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Run == r.Run {
+			t.Add(e)
+		}
+	}
+	return t.Root(), nil
 }
 
 // outcome is the result as hooks get it.

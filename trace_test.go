@@ -12,15 +12,16 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/trace"
 )
 
 // spans writes a tree without its times.
-func spans(s *braid.Span, depth int) string {
+func spans(s *trace.Span, depth int) string {
 	if s == nil {
 		return ""
 	}
 	line := fmt.Sprintf("%s%s %s", strings.Repeat("  ", depth), s.Kind, s.Name)
-	if s.Kind == braid.SpanCycle {
+	if s.Kind == trace.Cycle {
 		line += fmt.Sprint(s.Cycle)
 	}
 	for _, word := range []string{string(s.Why), string(s.Stop), string(s.Outcome), string(s.Error)} {
@@ -75,7 +76,7 @@ const troubledTree = `run root end_turn end_turn
 func TestTheTreeOfARun(t *testing.T) {
 	t.Parallel()
 	agent := troubled()
-	var live braid.Trace
+	var live trace.Tree
 	var r braid.Result
 	for e, err := range agent.Stream(t.Context(), "go", braid.Into(&r)) {
 		if err != nil {
@@ -138,7 +139,7 @@ func TestTreesOfWhatIsNotWhole(t *testing.T) {
 	}
 	for from := range all {
 		for to := from; to <= len(all); to++ {
-			var tree braid.Trace
+			var tree trace.Tree
 			for i := from; i < to; i++ {
 				tree.Add(&all[i])
 			}

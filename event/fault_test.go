@@ -125,14 +125,14 @@ func TestErrorsDocument(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# Errors
 
-Every error of Braid has a kind. The kind decides what each surface answers:
-the HTTP status before the first byte, the command's exit code, the native
-API's code, AgentCore's exception and ADK's errorCode. After the first byte an
-error is an event of the stream, with the same words.
+Every error of Braid has a kind. The kind determines the HTTP status before the
+first byte, the command's exit code, the native API's code, AgentCore's exception
+and ADK's errorCode. After the first byte, an error is an event of the stream with
+the same words.
 
-This file is written by ` + "`go test ./event -run TestErrorsDocument -update`" + ` from the one table in
-` + "`event/fault.go`" + `. In Go, ` + "`errors.Is(err, event.ErrThrottled)`" + ` asks for a kind.
-"Retry" says that the same request may succeed later.
+` + "`go test ./event -run TestErrorsDocument -update`" + ` writes this file from the table in
+` + "`event/fault.go`" + `. In Go, ` + "`errors.Is(err, event.ErrThrottled)`" + ` tests for a kind.
+"Retry" means that the same request may succeed later.
 
 | kind | what it means | HTTP | exit | code | AgentCore | ADK | retry |
 |---|---|---|---|---|---|---|---|
@@ -145,8 +145,8 @@ This file is written by ` + "`go test ./event -run TestErrorsDocument -update`" 
 		fmt.Fprintf(&b, "| `%s` | %s | %d | %d | `%s` | `%s` | `%s` | %s |\n", k.Kind, k.Meaning, k.HTTP, k.Exit, k.Code, k.AgentCore, k.ADK, retry)
 	}
 	b.WriteString(`
-Exit codes follow the shell where it has a habit: 124 is a time-out, 130 an
-interrupt. 0 is success. An error that is not Braid's own counts as ` + "`internal`" + `.
+Exit codes follow the shell's conventions: 124 is a timeout, 130 an interrupt, 0
+success. An error that is not Braid's own counts as ` + "`internal`" + `.
 `)
 	generated(t, "../docs/errors.md", []byte(b.String()))
 }

@@ -1,7 +1,6 @@
 package event_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/braidrun/braid/event"
@@ -13,25 +12,6 @@ type stopWord struct {
 	ours   event.StopReason
 	// why is the loop's reason that follows from it.
 	why event.Why
-}
-
-// Seed 2, the table after 「この応答に含まれるstopの値」, and the reasons that
-// the newer Python loop adds to it (anchor Strands 1.2).
-var strandsStops = []stopWord{
-	{"tool_use", event.StopToolUse, event.WhyToolResults},
-	{"end_turn", event.StopEndTurn, event.WhyEndTurn},
-	{"max_tokens", event.StopMaxTokens, event.WhyMaxTokens},
-	{"stop_sequence", event.StopSequence, event.WhyEndTurn},
-	{"content_filtered", event.StopContentFiltered, event.WhyModelStop},
-	{"guardrail_intervened", event.StopGuardrail, event.WhyModelStop},
-	{"interrupt", event.StopQuestion, event.WhyWaiting},
-	{"cancelled", event.StopCancelled, event.WhyCancelled},
-	{"limit_turns", event.StopLimitCycles, event.WhyLimit},
-	{"limit_total_tokens", event.StopLimitTotalTokens, event.WhyLimit},
-	// Braid has no word for these three: the set is open, they stay as they are.
-	{"limit_output_tokens", "limit_output_tokens", event.WhyLimit},
-	{"limit_structured_output_attempts", "limit_structured_output_attempts", event.WhyLimit},
-	{"checkpoint", "checkpoint", event.WhyModelStop},
 }
 
 // Anthropic's Messages API, as the Claude program passes it on.
@@ -89,7 +69,7 @@ func whyOf(words []stopWord, theirs string) event.Why {
 func TestVocabularyStopReasonsAreAnOpenSet(t *testing.T) {
 	t.Parallel()
 	for form, words := range map[string][]stopWord{
-		"strands": strandsStops, "anthropic": anthropicStops, "adk": adkStops,
+		"anthropic": anthropicStops, "adk": adkStops,
 	} {
 		ours := make(map[event.StopReason]string)
 		for _, w := range words {
@@ -107,11 +87,6 @@ func TestVocabularyStopReasonsAreAnOpenSet(t *testing.T) {
 		}
 		if got := theirsOf(words, unheard); got != unheard {
 			t.Errorf("%s: an unknown reason was written as %q", form, got)
-		}
-	}
-	for _, w := range strandsStops {
-		if got := string(oursOf(strandsStops, w.theirs)); got != strings.ToLower(got) {
-			t.Errorf("our word %q is not in our spelling", got)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/braidrun/braid/service"
 )
 
-// addAgentCore puts AgentCore's requests, and the page, before the native API.
+// addAgentCore adds AgentCore's routes and the page in front of the native API.
 func (s *Server) addAgentCore() error {
 	o := s.options.AgentCore
 	o.Service, o.Tenant = s.service, service.DefaultTenant
@@ -34,7 +34,7 @@ func (s *Server) addAgentCore() error {
 	if o.Card.Name == "" && s.options.Agent != nil {
 		o.Card.Name = s.options.Agent.Name()
 	}
-	// The platform calls its own paths, and nobody else is to find more.
+	// Behind the platform serve only the paths that it calls.
 	if o.TrustPlatform {
 		o.Next = nil
 	} else {
@@ -49,8 +49,7 @@ func (s *Server) addAgentCore() error {
 	return nil
 }
 
-// withPage puts the page for people before the server's own paths, below the same base. It
-// holds nothing that needs a credential.
+// withPage adds the page in front of next, below the base. The page needs no credential.
 func withPage(next http.Handler, base string) http.Handler {
 	page := http.StripPrefix(base, console.AgentCore())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

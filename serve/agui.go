@@ -6,7 +6,7 @@ import (
 	"github.com/braidrun/braid/server/agui"
 )
 
-// addAGUI puts AG-UI's requests before the native API.
+// addAGUI adds AG-UI's route in front of the native API.
 func (s *Server) addAGUI() {
 	api := &s.options.API
 	s.handler = agui.New(agui.Options{

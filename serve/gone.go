@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// forgetEvery is how often a server looks whether the directory was changed.
+	// forgetEvery is how often a server checks whether the directory has changed.
 	forgetEvery = 2 * time.Second
-	// sweepEvery is how often it looks for conversations that were deleted elsewhere.
+	// sweepEvery is how often it looks for conversations that another server deleted.
 	sweepEvery = time.Minute
 )
 
-// forgetGone drops what this server keeps of tenants, models and conversations that are there no longer: soon
-// after the directory was changed, by whichever server, and every minute for conversations. end has it stop,
-// and returns when it has.
+// forgetGone drops the cached data of tenants, models and conversations that no longer exist: of
+// tenants and models soon after the directory has changed in any process, of conversations every
+// minute. end stops it and waits for it.
 func (s *Server) forgetGone(ctx context.Context) (end func()) {
 	ctx, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -39,7 +39,7 @@ func (s *Server) forgetGone(ctx context.Context) (end func()) {
 				}
 			}
 			if err != nil && ctx.Err() == nil {
-				s.log.Warn("what is kept of what was deleted could not all be removed", "error", err)
+				s.log.Warn("cached data of deleted objects could not all be removed", "error", err)
 			}
 			select {
 			case <-ctx.Done():
@@ -54,8 +54,8 @@ func (s *Server) forgetGone(ctx context.Context) (end func()) {
 	}
 }
 
-// forgetChanged drops what is kept of tenants and models that are there no longer, if the directory was changed since the
-// generation seen. It returns the generation of now.
+// forgetChanged drops the cached data of tenants and models that no longer exist if the directory
+// has changed since the generation seen. It returns the current generation.
 func (s *Server) forgetChanged(ctx context.Context, seen int64) (now int64, err error) {
 	if s.people == nil {
 		return seen, nil
@@ -77,7 +77,7 @@ func (s *Server) forgetChanged(ctx context.Context, seen int64) (now int64, err 
 	return now, nil
 }
 
-// forgetMetrics removes the metrics of tenants that are there no longer.
+// forgetMetrics removes the metrics of tenants that no longer exist.
 func forgetMetrics(ctx context.Context, metrics *server.Metrics, people *directory.Directory) error {
 	gone := make(map[string]bool)
 	for id, life := range metrics.Tenants() {
@@ -91,8 +91,8 @@ func forgetMetrics(ctx context.Context, metrics *server.Metrics, people *directo
 	return nil
 }
 
-// forgetDeleted removes from this server what is kept of conversations that another one has deleted: their
-// folds in memory, and their files, from the place after on. It returns the place to go on from.
+// forgetDeleted removes the folds and files of conversations that another server deleted, from the
+// place after on. It returns the place to continue from.
 func (s *Server) forgetDeleted(ctx context.Context, after string) (next string, err error) {
 	if err := s.service.ForgetDeleted(ctx); err != nil || s.options.Agents == nil {
 		return after, err

@@ -5,11 +5,10 @@ import (
 	"time"
 )
 
-// expireEvery is how often a server looks for what its tenants keep no longer.
+// expireEvery is how often a server looks for expired conversations.
 const expireEvery = time.Hour
 
-// expire removes what tenants keep no longer, at once and then every hour. end has it stop, and
-// returns when it has.
+// expire removes expired conversations, at once and then every hour. end stops it and waits for it.
 func (s *Server) expire(ctx context.Context) (end func()) {
 	ctx, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -20,9 +19,9 @@ func (s *Server) expire(ctx context.Context) (end func()) {
 		for {
 			switch n, err := s.service.Expire(ctx, time.Now()); {
 			case err != nil && ctx.Err() == nil:
-				s.log.Warn("what has expired could not all be removed", "error", err)
+				s.log.Warn("expired conversations could not all be removed", "error", err)
 			case n > 0:
-				s.log.Info("what had expired was removed", "conversations", n)
+				s.log.Info("expired conversations were removed", "conversations", n)
 			}
 			select {
 			case <-ctx.Done():

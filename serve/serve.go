@@ -24,59 +24,63 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// Options are what a server is made of. One of Agent, Agents and Service.Agent must be set.
+// Options configure a server. One of Agent, Agents and Service.Agent is required.
 type Options struct {
-	// Agent answers every run; see [service.OneAgent].
+	// Agent answers every run: see [service.OneAgent].
 	Agent *braid.Agent
-	// Agents makes the agents of runs as tenants and requests ask for them. The caller closes what it is made with, after
-	// the server has ended.
+	// Agents makes the agents of runs from what tenants and requests ask for. The caller closes its
+	// parts after the server has ended.
 	Agents *agents.Factory
-	// Store is where the server keeps things; the zero Store is memory.
+	// Store is where the server keeps its data. The zero Store is in memory.
 	Store Store
-	// Addr is the address that [Server.Run] answers on, such as "127.0.0.1:7421".
+	// Addr is the address that [Server.Run] listens on, such as "127.0.0.1:7421".
 	Addr string
-	// TLS has Run and [Server.Serve] answer over HTTPS; nil means HTTP.
+	// TLS makes Run and [Server.Serve] use HTTPS. nil means HTTP.
 	TLS *tls.Config
-	// Token is the operator's credential. If it is empty a token is made; see [Server.Token].
+	// Token is the operator's credential. If it is empty New generates one: see [Server.Token].
 	Token secret.Secret
-	// Tenants makes a server of many tenants, with keys, agents, models and quotas of their own, and an API to
-	// administer them. nil means one tenant, whose only credential is Token. Database is set by the server, and so are the
-	// References with Agents.
+	// Tenants enables many tenants with keys, agents, models and quotas of their own, and the API
+	// to administer them. nil means one tenant, whose only credential is Token. The server sets
+	// Database, and with Agents also References.
 	Tenants *directory.Options
-	// APIOnly leaves AgentCore and the page out.
+	// APIOnly disables AgentCore and the page.
 	APIOnly bool
-	// AGUI answers user interfaces that speak AG-UI, too, unless AgentCore trusts its platform.
+	// AGUI enables AG-UI, unless AgentCore trusts its platform.
 	AGUI bool
-	// AgentCore are settings of AgentCore's requests. Service, Door, Tenant and Next are set by the server. With
-	// TrustPlatform nothing but AgentCore's own paths is answered.
+	// AgentCore configures AgentCore's protocol. The server sets Service, Door, Tenant and Next.
+	// With TrustPlatform the server serves only AgentCore's own paths.
 	AgentCore agentcore.Options
-	// API are settings of the native API, such as Hosts, under which the server may be asked beside those of this
-	// machine. They hold for AgentCore too, where that has none. Service, Directory, Token and Tenant are set by the server.
+	// API configures the native API, for example the Hosts that it accepts beside loopback names.
+	// Hosts and Origins also apply to AgentCore unless that has its own. The server sets Service,
+	// Directory, Token and Tenant.
 	API server.Options
-	// Service are settings of the execution of runs. Journal, Rows, Shared and Directory are set by the server, and with
-	// Agents also Agent, Models, Workspace and Forget. Set OpenModel to have a model give titles, such as that of Agents.
+	// Service configures the execution of runs. The server sets Journal, Rows, Shared and
+	// Directory, and with Agents also Agent, Models, Workspace and Forget. Set OpenModel, for
+	// example to that of Agents, to have a model generate titles.
 	Service service.Options
-	// Metrics are those that /metrics tells; nil means new ones.
+	// Metrics are the metrics that /metrics serves. nil means new ones.
 	Metrics *server.Metrics
-	// Forget drops what the program itself keeps of tenants that the directory no longer has. It is called after the
-	// directory was changed, by whichever process. nil means that there is nothing.
+	// Forget drops the program's own data of tenants that the directory no longer has. It is called
+	// after the directory has changed in any process. nil means that there is no such data.
 	Forget func(ctx context.Context, d *directory.Directory) error
-	// DrainTime bounds the end of [Server.Run]; 0 means [DefaultDrainTime].
+	// DrainTime bounds the end of [Server.Run]. 0 means [DefaultDrainTime].
 	DrainTime time.Duration
-	// Log gets one line for each request, and what nobody is told otherwise; nil means nobody.
+	// Log receives one line for each request, and errors that no caller learns. nil discards it.
 	Log *slog.Logger
 }
 
 const (
-	// DefaultDrainTime is how long a server may take to end: less than the 30 s after which supervisors kill what they
-	// have asked to end.
+	// DefaultDrainTime is how long a server may take to end. It is less than the 30 s after which
+	// supervisors usually kill a process.
 	DefaultDrainTime = 27 * time.Second
-	// drainGrace is how long of it runs have to end the steps that are under way; after that those are broken off.
+	// drainGrace is the part of it that running steps have to finish. After that they are
+	// cancelled.
 	drainGrace = 20 * time.Second
 )
 
-// Server is a whole server: it executes runs and answers requests. It is an http.Handler, safe for concurrent use. Make
-// it with [New], and end it with [Server.Run], [Server.Serve] or [Server.Close].
+// Server is a whole server: it executes runs and serves requests. It is an http.Handler and safe
+// for concurrent use. Make it with [New], and end it with [Server.Run], [Server.Serve] or
+// [Server.Close].
 type Server struct {
 	options Options
 	store   *opened
@@ -86,16 +90,16 @@ type Server struct {
 	api     *server.Server
 	handler http.Handler
 	log     *slog.Logger
-	// undo closes in the reverse order of opening.
+	// undo closes what New opened, to be called in reverse order.
 	undo []func() error
 
 	mu    sync.Mutex
 	phase phase
-	// stop ends what runs beside the requests.
+	// stop ends the background work.
 	stop []func()
 }
 
-// phase is how far a server has come.
+// phase is the state of a server.
 type phase int
 
 const (
@@ -104,7 +108,8 @@ const (
 	ended
 )
 
-// New puts a server together and opens its store. It starts nothing, and refuses runs until [Server.Start].
+// New builds a server and opens its store. It starts nothing: the server refuses runs until
+// [Server.Start]. It returns [event.ErrInvalid] for wrong options, and the store's errors.
 func New(ctx context.Context, o Options) (_ *Server, err error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -122,7 +127,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	if o.Tenants != nil {
 		s.people = directory.New(s.directoryOptions())
 		s.undo = append(s.undo, s.people.Close)
-		// The one that the token is of.
+		// the tenant of the operator's token
 		if err := s.people.EnsureTenant(ctx, directory.By{Operator: true}, directory.Tenant{ID: service.DefaultTenant}); err != nil {
 			return nil, err
 		}
@@ -144,13 +149,13 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	return s, err
 }
 
-// check refuses options with which there is no server, and fills in the others.
+// check validates the options and sets defaults.
 func (o *Options) check() error {
 	switch {
 	case o.Agent == nil && o.Agents == nil && o.Service.Agent == nil:
 		return wrong("a server needs an agent", "set Agent, or Agents for a factory of agents")
 	case o.Agent != nil && o.Agents != nil, (o.Agent != nil || o.Agents != nil) && o.Service.Agent != nil:
-		return wrong("the server is to have more than one source of agents", "set one of Agent, Agents and Service.Agent")
+		return wrong("the server has more than one source of agents", "set one of Agent, Agents and Service.Agent")
 	case o.Agent != nil && o.Agent.Err() != nil:
 		return o.Agent.Err()
 	}
@@ -173,7 +178,7 @@ func wrong(message, hint string) error {
 	return &event.Error{Op: "serve", Kind: event.ErrInvalid, Message: message, Hint: hint}
 }
 
-// directoryOptions are those of the directory.
+// directoryOptions returns the options of the directory.
 func (s *Server) directoryOptions() directory.Options {
 	o := *s.options.Tenants
 	o.Database = s.store.database
@@ -186,7 +191,7 @@ func (s *Server) directoryOptions() directory.Options {
 	return o
 }
 
-// serviceOptions are those of the service.
+// serviceOptions returns the options of the service.
 func (s *Server) serviceOptions() service.Options {
 	o := s.options.Service
 	o.Journal, o.Rows, o.Shared, o.Directory = s.store.journal, service.NewRows(s.store.database), s.store.shared, s.people
@@ -230,7 +235,7 @@ func (s *Server) serviceOptions() service.Options {
 	return o
 }
 
-// apiOptions are those of the native API.
+// apiOptions returns the options of the native API.
 func (s *Server) apiOptions() server.Options {
 	o := s.options.API
 	o.Service, o.Directory, o.Token, o.Tenant = s.service, s.people, s.options.Token, service.DefaultTenant
@@ -240,7 +245,7 @@ func (s *Server) apiOptions() server.Options {
 	ready := o.Ready
 	o.Ready = func() error {
 		if s.at() != started {
-			return &event.Error{Kind: event.ErrUnavailable, Message: "the server ends"}
+			return &event.Error{Kind: event.ErrUnavailable, Message: "the server is shutting down"}
 		}
 		if ready == nil {
 			return nil
@@ -250,8 +255,9 @@ func (s *Server) apiOptions() server.Options {
 	return o
 }
 
-// Start begins to execute runs: what was left over first. It is for a program that serves the handler itself; [Server.Run]
-// and [Server.Serve] start the server themselves. [Server.Close] must be called; that ctx ends does not end the server.
+// Start begins to execute runs, open ones first. It is for programs that serve the handler
+// themselves: [Server.Run] and [Server.Serve] call it. The end of ctx does not end the server; call
+// [Server.Close].
 func (s *Server) Start(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -259,7 +265,7 @@ func (s *Server) Start(ctx context.Context) error {
 	case started:
 		return wrong("the server was started before", "call Start, Run or Serve once")
 	case ended:
-		return wrong("the server was closed", "make another one with New")
+		return wrong("the server was closed", "make a new one with New")
 	}
 	if err := s.service.Start(ctx); err != nil {
 		return err
@@ -270,15 +276,15 @@ func (s *Server) Start(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the execution: runs are handed back where they stand, and go on when a server starts on the same store. It
-// waits for what is under way as long as ctx lasts, and closes the store. It may be called more than once, one call after
-// the other. A program that serves the handler itself then
-// closes its own http.Server: readers of streams were told by then.
+// Close stops executing runs and closes the store. It releases open runs where they are, and they
+// go on when a server starts on the same store. It waits for running steps until ctx ends. It also
+// ends all streams, so a program that serves the handler itself closes its http.Server afterwards.
+// Close may be called again, but not concurrently.
 func (s *Server) Close(ctx context.Context) error {
 	return errors.Join(s.drain(ctx), s.close())
 }
 
-// drain ends the execution, and tells the readers.
+// drain stops the execution and ends the streams.
 func (s *Server) drain(ctx context.Context) error {
 	s.mu.Lock()
 	was, stop := s.phase, s.stop
@@ -293,7 +299,7 @@ func (s *Server) drain(ctx context.Context) error {
 	return s.service.Drain(ctx)
 }
 
-// close closes what New has opened.
+// close closes what New opened.
 func (s *Server) close() error {
 	s.mu.Lock()
 	s.phase = ended
@@ -312,23 +318,23 @@ func (s *Server) at() phase {
 	return s.phase
 }
 
-// Run answers on Addr until ctx ends, as [Server.Serve] does.
+// Run listens on Addr and serves until ctx ends, as [Server.Serve] does.
 func (s *Server) Run(ctx context.Context) error {
 	if s.options.Addr == "" {
-		return errors.Join(wrong("the server has no address to answer on", `set Addr, such as "127.0.0.1:7421", or use Serve`), s.close())
+		return errors.Join(wrong("the server has no address to listen on", `set Addr, such as "127.0.0.1:7421", or use Serve`), s.close())
 	}
 	l, err := new(net.ListenConfig).Listen(context.WithoutCancel(ctx), "tcp", s.options.Addr)
 	if err != nil {
 		return errors.Join(&event.Error{
-			Op: "serve", Kind: event.ErrInvalid, Message: "the server cannot answer on " + s.options.Addr,
+			Op: "serve", Kind: event.ErrInvalid, Message: "the server cannot listen on " + s.options.Addr,
 			Hint: "choose another address of this machine", Err: err,
 		}, s.close())
 	}
 	return s.Serve(ctx, l)
 }
 
-// Serve starts the server and answers on l until ctx ends. Then it hands the runs back, tells their readers, and closes l
-// and the server. It returns nil if all of that went well.
+// Serve starts the server and serves on l until ctx ends. Then it drains: it releases the runs,
+// ends the streams, and closes l and the server. It returns nil if all of that succeeded.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := s.Start(ctx); err != nil {
 		_ = l.Close()
@@ -336,7 +342,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 			return err
 		}
 		if ctx.Err() != nil {
-			err = nil // it was asked to end before it had begun
+			err = nil // it was stopped before it had started
 		}
 		return errors.Join(err, s.close())
 	}
@@ -358,7 +364,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.log.Info("draining")
 	wait, stop := context.WithTimeout(context.WithoutCancel(ctx), s.options.DrainTime)
 	defer stop()
-	// The runs first: their readers are told, and then nothing is left to answer.
+	// The runs first: that ends the streams, and then no request is left.
 	errs := []error{s.drain(wait)}
 	if e := web.Shutdown(wait); e != nil {
 		errs = append(errs, web.Close())
@@ -376,11 +382,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Token is the operator's credential. Who has it may do everything.
+// Token returns the operator's credential, which may do everything.
 func (s *Server) Token() secret.Secret { return s.options.Token }
 
-// Service executes the runs, for a program that starts and reads them without HTTP.
+// Service returns the service, for programs that start and read runs without HTTP.
 func (s *Server) Service() *service.Service { return s.service }
 
-// Directory knows the tenants; nil without [Options].Tenants.
+// Directory returns the directory of tenants. It returns nil without [Options].Tenants.
 func (s *Server) Directory() *directory.Directory { return s.people }

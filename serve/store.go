@@ -12,8 +12,8 @@ import (
 	"github.com/braidrun/braid/service/database"
 )
 
-// Store is where a server keeps conversations, tenants and keys. The zero Store keeps them in memory, as long as the
-// server is open.
+// Store is where a server keeps conversations, tenants and keys. The zero Store keeps them in
+// memory until the server is closed.
 type Store struct {
 	open func(ctx context.Context) (*opened, error)
 }
@@ -22,11 +22,11 @@ type Store struct {
 type opened struct {
 	journal  journal.Journal
 	database *database.DB
-	// shared says that other processes may work on the same.
+	// shared reports that other processes may use the same store.
 	shared bool
-	// pools say how full the connections to a database are.
+	// pools return the state of the database's connection pools.
 	pools map[string]func() server.Pool
-	// undo closes in the reverse order of opening.
+	// undo closes the store's parts, to be called in reverse order.
 	undo []func() error
 }
 
@@ -39,8 +39,9 @@ func (o *opened) close() error {
 	return errors.Join(errs...)
 }
 
-// Folder keeps everything in two SQLite files of a folder, which is made if it is not there. One process at a time has
-// the folder. These are the files of braid serve, so that braid conversations and braid show read them.
+// Folder stores everything in two SQLite files in a folder, which it creates if necessary. Only one
+// process at a time can open the folder. braid serve uses the same files, so braid conversations
+// and braid show can read them.
 func Folder(dir string) Store {
 	return Store{func(context.Context) (*opened, error) {
 		kept, err := sqlite.Open(dir, sqlite.Options{})
@@ -53,11 +54,11 @@ func Folder(dir string) Store {
 	}}
 }
 
-// serviceFile is the service's own database in a folder.
+// serviceFile is the service's database in a folder.
 const serviceFile = "service.db"
 
-// Postgres keeps everything in a PostgreSQL database, which braid migrate has prepared. Any number of servers may share
-// it. The address may hold a password; it is in no error and no log.
+// Postgres stores everything in a PostgreSQL database that braid migrate has prepared. Any number
+// of servers may share it. The address may contain a password: no error and no log shows it.
 func Postgres(url string) Store {
 	return Store{func(ctx context.Context) (*opened, error) {
 		kept, err := postgres.Open(ctx, postgres.Options{URL: url})
@@ -84,7 +85,7 @@ func (s Store) opened(ctx context.Context) (*opened, error) {
 	return o.ready(err)
 }
 
-// ready closes what is open where the rest could not be opened.
+// ready adds the database, or closes the open parts after an error.
 func (o *opened) ready(err error) (*opened, error) {
 	if err != nil {
 		return nil, errors.Join(err, o.close())
@@ -93,15 +94,15 @@ func (o *opened) ready(err error) (*opened, error) {
 	return o, nil
 }
 
-// Opened is a store that is open already. The server does not close it. shared says that other processes may work on the
-// same journal and database.
+// Opened returns a Store that is already open. The server does not close it. shared says that other
+// processes may use the same journal and database.
 func Opened(j journal.Journal, d *database.DB, shared bool, pools map[string]func() server.Pool) Store {
 	return Store{func(context.Context) (*opened, error) {
 		return &opened{journal: j, database: d, shared: shared, pools: pools}, nil
 	}}
 }
 
-// Pools say how full the connections to a PostgreSQL database are.
+// Pools returns the state of the connection pools of a PostgreSQL database.
 func Pools(j *postgres.Store, d *database.DB) map[string]func() server.Pool {
 	return map[string]func() server.Pool{
 		"journal": func() server.Pool {

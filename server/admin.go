@@ -94,7 +94,7 @@ func (s *Server) ownTenant(r *http.Request) error {
 		return err
 	}
 	return &event.Error{
-		Kind: event.ErrNotFound, Code: "TENANT_NOT_FOUND", Message: "there is no such tenant", Hint: "list what there is, and look at the id",
+		Kind: event.ErrNotFound, Code: "TENANT_NOT_FOUND", Message: "there is no such tenant", Hint: "check the id",
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/telemetry"
+	braidtrace "github.com/braidrun/braid/trace"
 )
 
 type city struct {
@@ -471,7 +472,7 @@ func TestASummaryIsAModelCallOfItsOwn(t *testing.T) {
 		t.Error("the summary is on a span")
 	}
 	root, err := r.Trace(t.Context())
-	if err != nil || len(root.Children) != 2 || root.Children[1].Kind != braid.SpanCompaction || len(root.Children[0].Children) != 2 {
+	if err != nil || len(root.Children) != 2 || root.Children[1].Kind != braidtrace.Compaction || len(root.Children[0].Children) != 2 {
 		t.Errorf("the tree is %+v, %v", root, err)
 	}
 }

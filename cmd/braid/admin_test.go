@@ -258,7 +258,7 @@ func TestAdminRefuses(t *testing.T) {
 		{2, "agent update a --revision x", "", "is not a revision"},
 		{2, "tenant list --sort name", "", "sort by id"},
 		{2, "tenant list --limit many", "", "--limit"},
-		{13, "tenant create default", "", "already a tenant"},
+		{13, "tenant create default", "", "a tenant with this id exists"},
 		{28, "tenant list --server http://127.0.0.1:1", "", "braid serve"},
 		{2, "tenant list --server ftp://x", "", "address"},
 	} {

@@ -36,7 +36,7 @@ func TestServerRefusesHalves(t *testing.T) {
 		not  string // what is not made
 	}{
 		"whole":      {func(*testing.T, string) {}, "", ""},
-		"no keys":    {remove(secretsFile), "another file of keys", secretsFile},
+		"no keys":    {remove(secretsFile), "another key file", secretsFile},
 		"no journal": {remove(journalFile, journalFile+"-wal", journalFile+"-shm"), "is missing or empty", journalFile},
 		"empty journal": {func(t *testing.T, data string) {
 			remove(journalFile+"-wal", journalFile+"-shm")(t, data)
@@ -48,7 +48,7 @@ func TestServerRefusesHalves(t *testing.T) {
 			if code := p.run(t.Context()); code != 0 {
 				t.Fatal(code)
 			}
-		}, "another file of keys", ""},
+		}, "another key file", ""},
 		"folder of all": {func(t *testing.T, data string) { try(t, os.Chmod(data, 0o777)) }, "every user of this machine", ""},
 		"dangling token": {func(t *testing.T, data string) {
 			remove(conf.TokenFile)(t, data)

@@ -122,7 +122,7 @@ func TestDoctorLooksAtAServer(t *testing.T) {
 		{name: "a variable that is not set", check: "database", level: levelWarning, text: "the model named of the tenant acme needs the variable ACME_KEY"},
 		{
 			name: "no keys", file: secretsFile, spoil: func(_ *testing.T, file string) { _ = os.Remove(file) },
-			check: "database", level: levelBroken, text: "encrypted with another file of keys", kind: event.ErrInvalid,
+			check: "database", level: levelBroken, text: "encrypted with another key file", kind: event.ErrInvalid,
 		},
 		{
 			name: "other keys", file: secretsFile, spoil: func(t *testing.T, file string) {
@@ -130,7 +130,7 @@ func TestDoctorLooksAtAServer(t *testing.T) {
 				if _, err := keyset.Open(file); err != nil {
 					t.Fatal(err)
 				}
-			}, check: "database", level: levelBroken, text: "encrypted with another file of keys", kind: event.ErrInvalid,
+			}, check: "database", level: levelBroken, text: "encrypted with another key file", kind: event.ErrInvalid,
 		},
 		{
 			name: "keys that everybody reads", file: secretsFile, spoil: func(t *testing.T, file string) {

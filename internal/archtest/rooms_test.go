@@ -62,7 +62,7 @@ var rooms = []room{
 	},
 	{dir: "journal/postgres/postgrestest"},
 	{
-		dir: "", own: []string{"grant", "hook", "internal/fold", "internal/decide", "internal/output", "internal/compact", "internal/guardrail", "internal/hooks", "internal/foreign", "event", "journal", "model", "secret"}, from: []string{"github.com/google/jsonschema-go"},
+		dir: "", own: []string{"grant", "hook", "trace", "internal/fold", "internal/decide", "internal/output", "internal/compact", "internal/guardrail", "internal/hooks", "internal/foreign", "event", "journal", "model", "secret"}, from: []string{"github.com/google/jsonschema-go"},
 		tests: []string{"model/demo", "models", "event/eventtest", "internal/fold/foldtest", "internal/decide/decidetest", "journal/journaltest", "journal/sqlite"},
 	},
 	{dir: "flow", own: []string{"", "event"}, tests: []string{"model/demo"}},
@@ -127,7 +127,7 @@ var rooms = []room{
 	{dir: "skill", own: []string{"", "event"}, from: []string{"go.yaml.in/yaml"}, tests: []string{"model/demo"}},
 	{
 		dir: "telemetry", own: []string{"", "hook", "event", "internal/fold"}, from: []string{"go.opentelemetry.io/otel"},
-		tests: []string{"journal", "go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"},
+		tests: []string{"journal", "trace", "go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"},
 	},
 	{
 		dir: "telemetry/otlp", own: []string{"", "event", "telemetry"},
@@ -194,6 +194,7 @@ var rooms = []room{
 	{dir: "internal/output", own: []string{"event", "model", "internal/fold"}},
 	{dir: "internal/compact", own: []string{"event", "model", "internal/fold"}},
 	{dir: "grant"},
+	{dir: "trace", own: []string{"event", "internal/fold"}},
 	{dir: "hook", own: []string{"event", "model"}},
 	{dir: "internal/hooks", own: []string{"hook", "internal/foreign"}},
 	{dir: "internal/foreign", own: []string{"event"}},
@@ -232,7 +233,7 @@ var rooms = []room{
 	},
 	{
 		dir: "cmd/braid/internal/printer",
-		own: []string{"", "cmd/braid/internal/term", "event", "internal/fold", "journal", "wire/agentcore"},
+		own: []string{"", "cmd/braid/internal/term", "event", "internal/fold", "journal", "trace", "wire/agentcore"},
 	},
 	{
 		dir: "cmd/braid/internal/admin", own: []string{

@@ -21,23 +21,25 @@ import (
 // Factory makes agents. It is safe for concurrent use. Make it with [New].
 type Factory struct {
 	options Options
-	// tools are those of the options, and those that reach the files.
+	// tools are the tools of the options and the file tools.
 	tools  []braid.Tool
 	skills *skill.Set
 	mcp    toolServers
-	// first is the model that answers where none is named; others are asked where it fails.
-	first  braid.Model
+	// first is the default model.
+	first braid.Model
+	// others are its fallbacks.
 	others []braid.Model
 	// known are the models that a run may name, as far as their names are known.
 	known []service.Model
-	// idle are the patterns of the permissions that fit no tool.
+	// idle are the patterns of the permissions that match no tool.
 	idle []string
 
 	named namedModels
 	own   ownModels
 }
 
-// New makes a factory. It makes one agent and throws it away, so that its error says what no agent can be made with.
+// New returns a factory. It also builds one agent, and returns that agent's error if the options
+// cannot make one.
 func New(ctx context.Context, o Options) (*Factory, error) {
 	if o.Model == nil {
 		return nil, &event.Error{Op: "agents", Kind: event.ErrInvalid, Message: "a factory of agents needs a model", Hint: "set Model"}
@@ -64,10 +66,11 @@ func New(ctx context.Context, o Options) (*Factory, error) {
 	return a, nil
 }
 
-// mostListed is how many files an agent is told of.
+// mostListed bounds how many files an agent's prompt lists.
 const mostListed = 100
 
-// Workspace tells a tenant's agent of the files that its tools reach. It is for [service.Options].Workspace.
+// Workspace returns the files that a tenant's agent can reach with its tools. It is for
+// [service.Options].Workspace.
 func (a *Factory) Workspace(_ context.Context, x *service.ExecutionContext) (*service.Workspace, error) {
 	files := a.options.Files.Tools()
 	reaches := x.Agent.Tools == nil || len(chosen(files, x.Agent.Tools)) > 0
@@ -117,7 +120,7 @@ func (a *Factory) Agent(ctx context.Context, r service.AgentRequest) (*braid.Age
 	return a.make(ctx, cmp.Or(r.ID, a.options.Name, DefaultName), grants, &r.AgentOptions, r.Skills, parts)
 }
 
-// grants keeps what users allow for always in a run's tenant.
+// grants returns the store of the permissions that users of the run's tenant gave for always.
 func (a *Factory) grants(r *service.AgentRequest) grant.Store {
 	if a.options.Grants == nil {
 		return nil
@@ -125,7 +128,7 @@ func (a *Factory) grants(r *service.AgentRequest) grant.Store {
 	return a.options.Grants(r.Tenant, r.Life)
 }
 
-// make makes an agent, and those that it has as tools.
+// make makes an agent with its sub-agents.
 func (a *Factory) make(
 	ctx context.Context, name string, grants grant.Store, o *service.AgentOptions, prefer []string, parts []braid.Part,
 ) (*braid.Agent, error) {
@@ -146,7 +149,7 @@ func (a *Factory) make(
 	if s.Sequential {
 		parts = append(parts, braid.Sequential())
 	}
-	if o.Own == nil { // the operator's other models do not stand in for a tenant's own
+	if o.Own == nil { // the operator's models must not replace a tenant's own
 		parts = append(parts, a.fallback(model)...)
 	}
 	for i := range o.Permissions {
@@ -172,7 +175,7 @@ func (a *Factory) make(
 	return agent, agent.Err()
 }
 
-// fallback has the other models asked where this one fails.
+// fallback returns the part that tries the other models if this one fails.
 func (a *Factory) fallback(model braid.Model) []braid.Part {
 	others := slices.DeleteFunc(slices.Clone(a.others), func(m braid.Model) bool { return m.Info().Name == model.Info().Name })
 	if len(others) == 0 {
@@ -181,15 +184,15 @@ func (a *Factory) fallback(model braid.Model) []braid.Part {
 	return []braid.Part{braid.Fallback(a.options.FallbackOn, others...)}
 }
 
-// elsewhere leaves out what the operator set for the server's own model: another model may be
-// at another vendor, or on another bill.
+// elsewhere removes the options that the operator set for the server's own model only: another
+// model may belong to another vendor or be on another bill.
 func elsewhere(o braid.ModelOptions) braid.ModelOptions {
 	o.ServiceTier, o.ServerTools, o.Extra, o.Headers = "", nil, nil, nil
 	return o
 }
 
-// given are the tools that the server gives an agent: those that fit one of its patterns, or all.
-// works says that there are any.
+// given returns the tools that the server gives an agent: those that match one of its patterns, or
+// all. works reports whether there are any.
 func (a *Factory) given(o *service.AgentOptions, prefer []string) (parts []braid.Part, works bool, err error) {
 	all := o.Tools == nil
 	skills := a.skills
@@ -203,7 +206,7 @@ func (a *Factory) given(o *service.AgentOptions, prefer []string) (parts []braid
 		}
 		return nil, false, &event.Error{Kind: event.ErrUnsupported, Message: message, Hint: "leave preferred_skills out"}
 	}
-	for _, name := range o.Skills { // those that the agent prefers may have gone since
+	for _, name := range o.Skills { // skills that the agent prefers may have been removed
 		if slices.ContainsFunc(skills.Skills(), func(k skill.Skill) bool { return k.Name == name }) {
 			prefer = append(slices.Clip(prefer), name)
 		}
@@ -225,8 +228,8 @@ func (a *Factory) given(o *service.AgentOptions, prefer []string) (parts []braid
 	return append(parts, skills.Part(), braid.Tools(tools...)), works || len(tools) > 0 || len(skills.Skills()) > 0, nil
 }
 
-// unknownSkill is the error for a preferred skill that the agent does not have. The route exists, so it is
-// not [event.ErrNotFound].
+// unknownSkill returns the error for a preferred skill that the agent does not have. It is not
+// [event.ErrNotFound], because the route exists.
 func unknownSkill(err error) error {
 	e, ok := errors.AsType[*event.Error](err)
 	if !ok || e.Kind != event.ErrNotFound {
@@ -235,12 +238,12 @@ func unknownSkill(err error) error {
 	return &event.Error{Kind: event.ErrUnsupported, Message: e.Message, Hint: e.Hint}
 }
 
-// lacks reports whether one of the patterns fits none of the tools.
+// lacks reports whether one of the patterns matches no tool.
 func lacks(patterns []string, tools []braid.Tool) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool { return len(chosen(tools, []string{pattern})) == 0 })
 }
 
-// chosen are the tools whose names fit one of the patterns.
+// chosen returns the tools whose names match one of the patterns.
 func chosen(tools []braid.Tool, patterns []string) []braid.Tool {
 	return slices.DeleteFunc(slices.Clone(tools), func(t braid.Tool) bool {
 		name := t.Spec().Name
@@ -248,8 +251,8 @@ func chosen(tools []braid.Tool, patterns []string) []braid.Tool {
 	})
 }
 
-// OpenModel opens the model of an agent: the server's own for "", one that a run names, or one of the
-// directory's, which own is. It is for [service.Options].OpenModel.
+// OpenModel opens the model of an agent: the server's own for "", a model that a run names, or the
+// directory's model own. It is for [service.Options].OpenModel.
 func (a *Factory) OpenModel(_ context.Context, ref string, own *service.OwnModel) (braid.Model, error) {
 	switch {
 	case own != nil:
@@ -260,12 +263,12 @@ func (a *Factory) OpenModel(_ context.Context, ref string, own *service.OwnModel
 	return a.openNamed(ref)
 }
 
-// Models says what a run may name as its model. It is for [service.Options].Models.
+// Models returns the models that a run may name. It is for [service.Options].Models.
 func (a *Factory) Models(context.Context) []service.Model { return slices.Clone(a.known) }
 
-// Servers says how the tool servers are doing.
+// Servers returns the state of the MCP servers.
 func (a *Factory) Servers() []event.ToolServer { return a.mcp.status() }
 
-// Idle returns the patterns of the permissions that fitted none of the tools when the factory was made, and so hold
-// nothing back.
+// Idle returns the patterns of the permissions that matched no tool when the factory was made. They
+// have no effect.
 func (a *Factory) Idle() []string { return slices.Clone(a.idle) }

@@ -16,15 +16,16 @@ import (
 	"github.com/braidrun/braid/tool/mcptool"
 )
 
-// References checks what a directory is to write against what the factory has, and against the server's environment, which
-// getenv reads. Nothing is asked over the network. It is for [directory.Options].References.
+// References returns checks of directory entries against the factory and against the server's
+// environment, which getenv reads. They make no network requests. They are for
+// [directory.Options].References.
 func (a *Factory) References(getenv func(name string) string) directory.References {
 	return directory.References{
 		Model: func(m *directory.Model) error {
 			if err := models.CheckOwn(m.Provider, m.Name, m.Region); err != nil {
 				return err
 			}
-			if m.Credential.Env != "" && getenv(m.Credential.Env) == "" { // only the operator names one
+			if m.Credential.Env != "" && getenv(m.Credential.Env) == "" { // only the operator may name one
 				return invalid("set it and start the server again, or name another", "the server's environment does not have the variable")
 			}
 			return a.checkSettings(m)
@@ -37,8 +38,8 @@ func (a *Factory) References(getenv func(name string) string) directory.Referenc
 	}
 }
 
-// checkSettings reports a setting that a model of the directory does not have. The model is opened with a key that
-// nobody is asked with; where that cannot be, the model's runs say what is wrong.
+// checkSettings returns an error for a setting that a directory's model does not support. It opens
+// the model with a dummy key. If that fails the model's runs report the reason.
 func (a *Factory) checkSettings(m *directory.Model) error {
 	if !m.Any() || a.options.Models == nil {
 		return nil
@@ -59,7 +60,7 @@ func (a *Factory) checkSettings(m *directory.Model) error {
 	return nil
 }
 
-// checkAgent refuses an agent that names skills that there are not, or patterns that fit no tool.
+// checkAgent refuses an agent with unknown skills or with patterns that match no tool.
 func (a *Factory) checkAgent(spec *directory.AgentSpec) error {
 	var skills []string
 	for _, s := range a.skills.Skills() {
@@ -70,7 +71,7 @@ func (a *Factory) checkAgent(spec *directory.AgentSpec) error {
 			return invalid(suggest("skills", skills), "skills[%d]: there is no skill %q", i, short(name))
 		}
 	}
-	// The tools of a server that is not there now are not known.
+	// The tools of a server that is not connected are unknown.
 	if slices.ContainsFunc(a.mcp.status(), func(s event.ToolServer) bool { return s.Status != string(mcptool.StateConnected) }) {
 		return nil
 	}
@@ -104,7 +105,7 @@ func namesOf(tools []braid.Tool) (names []string) {
 // mostKnown bounds how many names a hint lists.
 const mostKnown = 50
 
-// suggest says which names there are.
+// suggest returns a hint with the valid names.
 func suggest(what string, names []string) string {
 	if len(names) == 0 {
 		return "leave it out: this server has no " + what

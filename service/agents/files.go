@@ -16,18 +16,19 @@ import (
 	"github.com/braidrun/braid/tool/demotool"
 )
 
-// Files is the folder in which a server gives each conversation a folder for its files. The name of
-// such a folder has the conversation's tenant and life in it, so that no conversation ever finds the files
-// of another one, even if both have the same id. The zero value has no folders.
+// Files is the folder in which a server gives each conversation a folder for its files. The
+// folder's name contains the conversation's tenant and life, so that no conversation finds files of
+// another one with the same id. The zero value has no folders.
 type Files struct{ dir string }
 
-// FilesIn gives conversations folders below dir, which is made with the first of them.
+// FilesIn returns Files below dir. The first folder creates dir.
 func FilesIn(dir string) Files { return Files{dir} }
 
-// Make makes the folder. Its error is the system's.
+// Make creates dir. It returns the error of the file system.
 func (s Files) Make() error { return os.MkdirAll(s.dir, 0o700) }
 
-// Tools are the tools that reach the folder of the conversation whose run calls them. The zero value has none.
+// Tools returns the tools that access the folder of the calling run's conversation. The zero value
+// has none.
 func (s Files) Tools() []braid.Tool {
 	if s.dir == "" {
 		return nil
@@ -46,10 +47,10 @@ func filesError(err error) error {
 	return e
 }
 
-// scratchMark stands between the parts of a folder's name. No tenant, conversation or life has it.
+// scratchMark separates the parts of a folder's name. No tenant, conversation or life contains it.
 const scratchMark = "@"
 
-// of returns where the conversation's folder is. ok is false if it cannot have one.
+// of returns the path of the conversation's folder. ok is false if it cannot have one.
 func (s Files) of(key service.ConversationKey) (dir string, ok bool) {
 	for _, part := range []string{key.Tenant, key.ID, key.Life} {
 		if part == "" || !isName(part) || strings.Contains(part, scratchMark) {
@@ -59,7 +60,7 @@ func (s Files) of(key service.ConversationKey) (dir string, ok bool) {
 	return filepath.Join(s.dir, strings.Join([]string{key.Tenant, key.ID, key.Life}, scratchMark)), s.dir != ""
 }
 
-// keyOf reads the name of a conversation's folder.
+// keyOf parses the name of a conversation's folder.
 func (s Files) keyOf(name string) (key service.ConversationKey, ok bool) {
 	parts := strings.Split(name, scratchMark)
 	if len(parts) != 3 || !strings.HasPrefix(parts[1], "conv_") {
@@ -68,7 +69,7 @@ func (s Files) keyOf(name string) (key service.ConversationKey, ok bool) {
 	return service.ConversationKey{Tenant: parts[0], ID: parts[1], Life: parts[2]}, true
 }
 
-// open opens the folder of the conversation whose run calls a tool, and makes it if there is none.
+// open opens the folder of the calling run's conversation, and creates it if necessary.
 func (s Files) open(ctx context.Context) (*os.Root, error) {
 	key, _ := service.ConversationOf(ctx)
 	dir, ok := s.of(key)
@@ -85,8 +86,9 @@ func (s Files) open(ctx context.Context) (*os.Root, error) {
 // coarse is how far the clock of a file system may be behind.
 const coarse = time.Second
 
-// adopt moves the folder that an earlier version of Braid kept under the conversation's id alone. A folder in
-// which something is older than the conversation belongs to an earlier one of that id, and stays.
+// adopt renames a folder of an older Braid version, which used the conversation's id alone. A
+// folder with a file that is older than the conversation belongs to an earlier conversation with
+// that id, and stays.
 func (s Files) adopt(key service.ConversationKey, dir string) {
 	old := filepath.Join(s.dir, key.ID)
 	list, err := os.ReadDir(old)
@@ -104,13 +106,13 @@ func (s Files) adopt(key service.ConversationKey, dir string) {
 	}
 }
 
-// timeOf is when a conversation of that life was made.
+// timeOf returns when a conversation of that life was created.
 func timeOf(life string) (time.Time, bool) {
 	us, err := strconv.ParseInt(life, 36, 64)
 	return time.UnixMicro(us), err == nil
 }
 
-// forget removes the files of a conversation, also those of an earlier version of Braid.
+// forget removes the files of a conversation, including those of an older Braid version.
 func (s Files) forget(_ context.Context, key service.ConversationKey) error {
 	dir, ok := s.of(key)
 	if !ok {
@@ -124,12 +126,12 @@ func (s Files) forget(_ context.Context, key service.ConversationKey) error {
 	return nil
 }
 
-// mostSwept bounds how many folders one sweep asks for.
+// mostSwept bounds how many folders one sweep checks.
 const mostSwept = 1000
 
-// sweep removes the files of conversations that are there no longer: another server has deleted them, or
-// a tool that did not stop has written after the deletion. It looks at the folders behind the name after, and
-// returns the name to go on from; empty begins.
+// sweep removes the files of conversations that no longer exist: another server deleted them, or a
+// tool has written after the deletion. It checks the folders after the name after, and returns the
+// name to continue from. An empty name means the first folder.
 func (s Files) sweep(
 	ctx context.Context, after string, lives func(context.Context, service.ConversationKey) (bool, error),
 ) (next string, err error) {
@@ -163,10 +165,11 @@ func (s Files) sweep(
 	return "", nil
 }
 
-// Folder is where a program that is no server keeps the files of a conversation: in the folder that a server has given
-// the tenant's conversation, or else in one of the conversation's id. It is empty if the id can name no folder.
+// Folder returns the path where a program without a server keeps a conversation's files: the folder
+// that a server gave the tenant's conversation, or else one named by the conversation's id. It
+// returns "" if the id cannot name a folder.
 func (s Files) Folder(tenant, conversation string) string {
-	if !isName(conversation) { // others may name conversations as they like
+	if !isName(conversation) { // callers may choose any id
 		return ""
 	}
 	list, err := os.ReadDir(s.dir)
@@ -180,5 +183,5 @@ func (s Files) Folder(tenant, conversation string) string {
 	return filepath.Join(s.dir, conversation)
 }
 
-// isName reports whether a conversation's id can name a folder of its own.
+// isName reports whether a conversation's id can name a folder.
 func isName(id string) bool { return filepath.IsLocal(id) && filepath.Base(id) == id && id != "." }

@@ -15,7 +15,7 @@ func (a *Factory) Forget(ctx context.Context, key service.ConversationKey) error
 	return a.options.Files.forget(ctx, key)
 }
 
-// ForgetTenant closes the models of a tenant that is being erased, with their keys and connections. It is for
+// ForgetTenant closes the models of an erased tenant, with their keys and connections. It is for
 // [service.Options].ForgetTenant.
 func (a *Factory) ForgetTenant(_ context.Context, t directory.Tenant) error {
 	a.own.mu.Lock()
@@ -29,16 +29,16 @@ func (a *Factory) ForgetTenant(_ context.Context, t directory.Tenant) error {
 	return nil
 }
 
-// closeIdle closes the connections to providers that nobody uses now. A connection may remember the key
-// that it was last used with.
+// closeIdle closes idle connections to providers. A connection may remember the key that it was
+// last used with.
 func closeIdle() {
 	if t, ok := http.DefaultTransport.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
 	}
 }
 
-// ForgetGone closes the models that the directory no longer has, or has changed, and those that nobody has used for a
-// while. A server calls it after the directory was changed.
+// ForgetGone closes the models that the directory no longer has or has changed, and those that were
+// not used for a while. A server calls it after the directory has changed.
 func (a *Factory) ForgetGone(ctx context.Context, people *directory.Directory) error {
 	dropped, err := a.forgetModels(ctx, func(ctx context.Context, tenant, id, life string) (bool, error) {
 		m, err := people.GetModel(ctx, tenant, id)
@@ -53,8 +53,9 @@ func (a *Factory) ForgetGone(ctx context.Context, people *directory.Directory) e
 	return err
 }
 
-// SweepFiles removes the files of conversations that another server has deleted, from the folder behind after on; lives
-// is [service.Service.Lives]. It looks at some folders only, and returns the one to go on from; empty begins.
+// SweepFiles removes the files of conversations that another server deleted, from the folder after
+// the name after on. lives is [service.Service.Lives]. It checks a limited number of folders and
+// returns the name to continue from. An empty name means the first folder.
 func (a *Factory) SweepFiles(
 	ctx context.Context, after string, lives func(context.Context, service.ConversationKey) (bool, error),
 ) (next string, err error) {

@@ -27,7 +27,7 @@ func within(l braid.Limits, own *braid.Limits) braid.Limits {
 	return l
 }
 
-// least is the smaller of two bounds, of which 0 is none.
+// least returns the smaller of two bounds. 0 means no bound.
 func least[N int | int64 | time.Duration](a, b N) N {
 	if a == 0 || b != 0 && b < a {
 		return b

@@ -14,18 +14,19 @@ import (
 	"github.com/braidrun/braid/service"
 )
 
-// namedModels are the models that runs have asked for by provider and name. The zero value is ready
-// for use.
+// namedModels are the open models that runs named by provider and name. The zero value is ready for
+// use.
 type namedModels struct {
 	mu   sync.Mutex
 	open map[string]braid.Model
 }
 
-// mostNamedModels bounds how many of them stay open: what clients name must not fill the memory.
+// mostNamedModels bounds how many stay open, so that the names in requests cannot fill the memory.
 const mostNamedModels = 64
 
-// openNamed opens a model that a run names, once: it holds connections. The name is the run's own text,
-// so it is checked here, and never opened as the operator's references are.
+// openNamed returns a model that a run names and keeps it open, because it holds connections. The
+// name comes from a request, so it is checked here and never opened as the operator's references
+// are.
 func (a *Factory) openNamed(ref string) (braid.Model, error) {
 	unknown := func(err error) error {
 		return &event.Error{
@@ -59,8 +60,8 @@ func (a *Factory) openNamed(ref string) (braid.Model, error) {
 	return m, nil
 }
 
-// forTenant is what a tenant is told where a model cannot be opened. The cause names variables of the
-// environment, addresses and files, so it is for the operator's log alone.
+// forTenant returns the error that a tenant sees if a model cannot be opened. The cause contains
+// names of variables, addresses and files, and goes only to the operator's log.
 func forTenant(err error) error {
 	e := &event.Error{
 		Kind: event.ErrModelNotFound, Message: "this server cannot open that model", Hint: "name another model, or ask the operator of this service",
@@ -72,15 +73,15 @@ func forTenant(err error) error {
 	return e
 }
 
-// ownModels are the models of the directory that are open: one holds connections, and its key. The
-// zero value is ready for use.
+// ownModels are the open models of the directory. Each holds connections and its key. The zero
+// value is ready for use.
 type ownModels struct {
 	mu   sync.Mutex
 	open map[ownName]*ownModel
 }
 
-// ownName names an entry of the directory. Another entry may have had the name before, so what is kept
-// under it also says which entry it is of.
+// ownName names an entry of the directory. The name can be reused: ownEntry says which entry the
+// model belongs to.
 type ownName struct{ tenant, id string }
 
 type ownModel struct {
@@ -90,9 +91,9 @@ type ownModel struct {
 	used  time.Time
 }
 
-// ownEntry tells one state of one entry of the directory from every other one.
+// ownEntry identifies one state of one entry of the directory.
 type ownEntry struct {
-	// life is the entry's: one that is deleted and made again has another one.
+	// life is the entry's life: an entry that is deleted and created again has another one.
 	life string
 	// revision counts the entry's changes.
 	revision int64
@@ -101,11 +102,12 @@ type ownEntry struct {
 const (
 	// mostOwn bounds how many models of the directory stay open.
 	mostOwn = 1024
-	// ownIdle is how long one stays open that nobody uses.
+	// ownIdle is how long an unused model stays open.
 	ownIdle = 10 * time.Minute
 )
 
-// openOwn opens a model of the directory with its key, once for each state of its entry.
+// openOwn returns a model of the directory with its key. It opens one model for each state of its
+// entry.
 func (a *Factory) openOwn(own *service.OwnModel) (braid.Model, error) {
 	name, entry := ownName{own.Tenant, own.ID}, ownEntry{own.Life, own.Revision}
 	now := time.Now()
@@ -137,8 +139,8 @@ func (a *Factory) openOwn(own *service.OwnModel) (braid.Model, error) {
 	return model, nil
 }
 
-// forgetModels closes the models of the directory that nobody has used for a while, and those whose
-// entry is there no longer. is says whether an entry is still there, dropped whether any was closed.
+// forgetModels closes the directory's models that were not used for a while or whose entry no
+// longer exists. is reports whether an entry exists, dropped whether any model was closed.
 func (a *Factory) forgetModels(
 	ctx context.Context, is func(ctx context.Context, tenant, id, life string) (bool, error),
 ) (dropped bool, err error) {
@@ -160,8 +162,8 @@ func (a *Factory) forgetModels(
 	return dropped, nil
 }
 
-// nameable lists what a run may name as its model: the server's own, those of the providers that are ready, and why
-// the others are not.
+// nameable lists the models that a run may name: the server's own and those of the providers. For a
+// provider that is not ready it gives the reason.
 func (a *Factory) nameable() (list []service.Model) {
 	add := func(m service.Model) {
 		if m.Name != "" && !slices.ContainsFunc(list, func(o service.Model) bool { return o.Name == m.Name }) {

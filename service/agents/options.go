@@ -9,85 +9,93 @@ import (
 	"github.com/braidrun/braid/tool/mcptool"
 )
 
-// DefaultName is the name of the server's own agent, which answers for tenants that have chosen none.
+// DefaultName is the name of the server's own agent, which serves tenants without a default agent.
 const DefaultName = "assistant"
 
-// DefaultWindow is how many messages an agent sees that is to see a window of a long conversation.
+// DefaultWindow is the default size of a sliding window, in messages.
 const DefaultWindow = 40
 
-// Options are what agents are made with. Model must be set. The factory closes nothing of it.
+// Options configure the agents of a [Factory]. Model is required. The factory closes none of them.
 type Options struct {
-	// Name is the name of the server's own agent; empty means [DefaultName].
+	// Name is the name of the server's own agent. Empty means [DefaultName].
 	Name string
-	// Model answers where neither the run nor its tenant names one. ModelRef is the name under which a run may ask
-	// for it; empty means that it has none.
-	Model    braid.Model
+	// Model answers if neither the run nor its tenant names a model.
+	Model braid.Model
+	// ModelRef is the name by which a run may choose Model. Empty means that it has none.
 	ModelRef string
-	// Fallback are asked, in this order, where Model or another model of the server fails with an error of the kinds in
-	// FallbackOn; see [braid.Fallback]. No two have the same name.
-	Fallback   []braid.Model
+	// Fallback are tried, in this order, if Model or another model of the server fails with an error of the kinds
+	// in FallbackOn: see [braid.Fallback]. Their names must differ.
+	Fallback []braid.Model
+	// FallbackOn are the kinds of errors on which Fallback are tried.
 	FallbackOn []event.ErrorKind
-	// Models opens the models that runs name, and those of the directory; nil means that there is only Model.
+	// Models opens the models that runs name and those of the directory. nil means that Model is
+	// the only one.
 	Models Models
-	// ModelOptions are sent with each call. What holds for one vendor or one bill is sent to Model alone.
+	// ModelOptions are sent with each call. Options for one vendor or one bill are sent to Model
+	// only.
 	ModelOptions braid.ModelOptions
-	// Retry says how often a model call is repeated; see [braid.Retries].
+	// Retry says how often a model call is repeated: see [braid.Retries].
 	Retry braid.Retry
 
 	// Tools are the tools of every agent, as far as its patterns allow.
 	Tools []braid.Tool
-	// Files give each conversation a folder, and the agents the tools that reach it; the zero value gives none.
+	// Files give each conversation a folder, and agents the tools to access it. The zero value
+	// gives none.
 	Files Files
-	// Skills are those that agents may load; nil means none.
+	// Skills are the skills that agents may load. nil means none.
 	Skills *skill.Set
-	// Servers offer the tools of MCP servers; nil means none.
+	// Servers provide the tools of MCP servers. nil means none.
 	Servers *mcptool.Servers
 
-	// Permissions hold for every agent, beside those of its tenant. Their Grants are not used.
+	// Permissions apply to every agent, beside those of its tenant. Their Grants are not used.
 	Permissions braid.Permissions
-	// Grants returns what keeps the permissions that the users of a tenant give for always. life distinguishes tenants
-	// that have the same id one after the other. nil means that such a permission ends with the run.
+	// Grants returns the store of the permissions that a tenant's users give for always. life
+	// distinguishes tenants that reuse one id. nil means that such a permission ends with the run.
 	Grants func(tenant, life string) grant.Store
-	// Limits bound every run, whatever it asks for.
+	// Limits are limits of every run.
 	Limits braid.Limits
-	// Sequential has the tools of an answer called one after the other.
+	// Sequential makes the tool calls of an answer run one after the other.
 	Sequential bool
-	// Context says how agents keep within their model's context. The zero Context has a Window of [DefaultWindow].
+	// Context says how agents stay within their model's context. The zero Context has a Window of
+	// [DefaultWindow].
 	Context Context
-	// Parts are added to the agents of runs, such as telemetry. Agents below them do not get them.
+	// Parts are added to the agents of runs, for example telemetry. Sub-agents do not get them.
 	Parts []braid.Part
 }
 
-// Models opens models for tenants: a [models.Opener] does. All methods are safe for concurrent use.
+// Models opens models for tenants: [models.Opener] implements it. All methods are safe for
+// concurrent use.
 type Models interface {
 	// Named returns the full name of a model that a run names. It refuses files and addresses.
 	Named(ref string) (string, error)
 	// OpenNamed opens a model by its full name.
 	OpenNamed(name string) (braid.Model, error)
-	// OpenOwn opens a model of the directory with the key that the directory has for it.
+	// OpenOwn opens a model of the directory with the directory's key for it.
 	OpenOwn(own models.Own) (braid.Model, error)
-	// Survey lists the providers with their usual models, and says which can be used.
+	// Survey lists the providers with their usual models, and reports which can be used.
 	Survey(local []models.Server) []models.Standing
 }
 
-// Context says how an agent keeps within its model's context.
+// Context says how an agent stays within its model's context.
 type Context struct {
-	// How is what becomes of the oldest messages of a long conversation: summary, window, none or provider, as
-	// [github.com/braidrun/braid/service/directory.AgentSpec] names them. Empty means summary. The choice of an agent of
-	// the directory goes before it.
+	// How says how long conversations are compacted: summary, window, none or provider, as
+	// [github.com/braidrun/braid/service/directory.AgentSpec] names them. Empty means summary. An
+	// agent of the directory may choose another.
 	How string
-	// Window is how many messages a window shows; see [braid.SlidingWindow].
+	// Window is how many messages a window shows: see [braid.SlidingWindow].
 	Window int
-	// Tokens is the size of the context; 0 means that of the model.
+	// Tokens is the size of the context. 0 means that of the model.
 	Tokens int
-	// SearchAbove is the number of tools above which the model looks for tools instead of seeing all; 0 means never.
+	// SearchAbove is the number of tools above which the model searches for tools instead of seeing
+	// all. 0 means never.
 	SearchAbove int
-	// OffloadOver is the size of a tool's result, in tokens, above which the model sees only its ends; 0 means never.
+	// OffloadOver is the size of a tool result, in tokens, above which the model sees only its
+	// beginning and end. 0 means never.
 	OffloadOver int
 }
 
-// Parts are what an agent is made with. tools reports whether it has tools: one without has nothing to search and
-// nothing to off-load.
+// Parts returns the parts of an agent. tools reports whether it has tools: an agent without tools
+// has nothing to search and nothing to off-load.
 func (c *Context) Parts(tools bool) []braid.Part {
 	m := braid.Management{Context: c.Tokens}
 	switch c.How {

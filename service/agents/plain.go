@@ -11,10 +11,12 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// plainModel is a model whose errors name nothing of the server's environment: they reach tenants.
+// plainModel is a model whose errors do not name the server's environment, because tenants see
+// them.
 type plainModel struct{ braid.Model }
 
-// variableName finds names of variables, such as OPENAI_API_KEY, and of the setting base= of a reference.
+// variableName matches names of variables, such as OPENAI_API_KEY, and the setting base= of a
+// reference.
 var variableName = lazyre.New(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b|\bbase=`)
 
 // Stream implements [braid.Model].
@@ -28,10 +30,10 @@ func (m plainModel) Stream(ctx context.Context, req *braid.ModelRequest) iter.Se
 	}
 }
 
-// Unwrap gives the model that is asked.
+// Unwrap returns the wrapped model.
 func (m plainModel) Unwrap() braid.Model { return m.Model }
 
-// Cancellable implements [braid.CancellableModel] where the model does.
+// Cancellable implements [braid.CancellableModel] if the wrapped model does.
 func (m plainModel) Cancellable() braid.Model {
 	if braid.Cancellable(m.Model) {
 		return m
@@ -39,16 +41,17 @@ func (m plainModel) Cancellable() braid.Model {
 	return nil
 }
 
-// plainError takes the names of variables out of an error. The error as it was is its cause.
+// plainError removes the names of variables from an error and keeps the original as its cause.
 //
-// It also makes a request that the provider has refused an error of the provider: the caller's own request was
-// accepted, so it was not invalid. A request that was not sent has no cause, and stays as it is.
+// It also turns the provider's refusal of a request into an error of the provider: the caller's own
+// request was accepted, so it was not invalid. The error of a request that was not sent has no
+// cause and stays unchanged.
 func plainError(err error) error {
 	e, ok := errors.AsType[*event.Error](err)
 	if !ok {
 		return err
 	}
-	if model.NoAnswer(e) { // its message has the server's address
+	if model.NoAnswer(e) { // its message contains the server's address
 		return &event.Error{
 			Kind: e.Kind, Code: e.Code, RetryAfter: e.RetryAfter, Message: "the model's server cannot be reached",
 			Hint: "try again later, or ask the operator of this service", Err: err,
@@ -59,7 +62,7 @@ func plainError(err error) error {
 	if refused {
 		kind = event.ErrModel
 	}
-	if e.Code == model.CodeForeign { // its message has the server's address, and words of what answered
+	if e.Code == model.CodeForeign { // its message contains the server's address and parts of its response
 		return &event.Error{
 			Kind: kind, Code: e.Code, Message: "what answers in the place of the model's server does not speak its protocol",
 			Hint: "ask the operator of this service", Err: err,

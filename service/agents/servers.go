@@ -9,10 +9,10 @@ import (
 	"github.com/braidrun/braid/tool/mcptool"
 )
 
-// toolServers are the MCP servers of the options; the zero value is none.
+// toolServers are the MCP servers of the options. The zero value has none.
 type toolServers struct{ servers *mcptool.Servers }
 
-// parts are what an agent gets of the servers.
+// parts returns the servers' parts of an agent.
 func (m toolServers) parts() []braid.Part {
 	if m.servers == nil {
 		return nil
@@ -20,8 +20,9 @@ func (m toolServers) parts() []braid.Part {
 	return []braid.Part{m.servers.Part()}
 }
 
-// announced tells an agent's runs how the servers are doing whose tools it has. Where it lacks tools, those that are not connected are
-// told, too: the tools may be theirs.
+// announced returns the part that records the state of the servers in the agent's runs: the servers
+// of its tools, and if it lacks tools also those that are not connected, because the tools may be
+// theirs.
 func (m toolServers) announced(tools []braid.Tool, lacks bool) braid.Part {
 	if m.servers == nil {
 		return braid.Parts()
@@ -35,7 +36,7 @@ func (m toolServers) announced(tools []braid.Tool, lacks bool) braid.Part {
 	return m.servers.Announce(func(s mcptool.Status) bool { return of[s.Name] || lacks && s.State != mcptool.StateConnected })
 }
 
-// tools are those that the servers offer now.
+// tools returns the tools that the servers offer now.
 func (m toolServers) tools() []braid.Tool {
 	if m.servers == nil {
 		return nil
@@ -43,10 +44,10 @@ func (m toolServers) tools() []braid.Tool {
 	return m.servers.Tools()
 }
 
-// refreshTime is how long a run waits for servers that are away.
+// refreshTime bounds how long a run waits for servers that are not connected.
 const refreshTime = 2 * time.Second
 
-// refresh tries again to reach the servers that are away.
+// refresh tries to connect the servers that are not connected.
 func (m toolServers) refresh(ctx context.Context) {
 	if m.servers == nil {
 		return

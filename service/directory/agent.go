@@ -8,73 +8,76 @@ import (
 	"github.com/braidrun/braid/service/database"
 )
 
-// Agent is who answers in a tenant's conversations. What it is stands in its versions,
-// which are added and never changed: a conversation keeps to the one that there was when it was made.
+// Agent is an agent of a tenant. Its versions are added and never changed, and a conversation is
+// pinned to one of them.
 type Agent struct {
 	Tenant string `json:"tenant"`
 	ID     string `json:"id"`
-	// Life tells the agent from others that had its id in an erased tenant. It is not shown.
+	// Life distinguishes agents that reuse one id in tenants that reuse one id. It is not shown.
 	Life   string `json:"-"`
 	Status Status `json:"status"`
-	// Version is the one that Spec is of, and Newest the last one that there is: 1, 2, 3 …
-	Version   int `json:"version"`
+	// Version is the version of the spec: 1, 2, 3 …
+	Version int `json:"version"`
+	// Newest is the last version that exists.
 	Newest    int `json:"newest_version"`
-	AgentSpec     //nolint:embeddedstructfieldcheck // JSON begins with what it is
-	// Revision counts the changes, those of the status too.
+	AgentSpec     //nolint:embeddedstructfieldcheck // the order of the JSON
+	// Revision counts the changes, including those of the status.
 	Revision int64     `json:"revision"`
 	Created  time.Time `json:"created_at"`
-	// Updated is when it was changed last, and not when the version was made.
+	// Updated is the time of the last change, not of the version.
 	Updated time.Time `json:"updated_at"`
 }
 
-// AgentSpec is what a version of an agent says.
+// AgentSpec is the content of a version of an agent.
 type AgentSpec struct {
-	// Name is what people call it.
+	// Name is the name for users.
 	Name        string `json:"name,omitempty"`
 	Description string `json:"description,omitempty"`
-	// Instructions are its part of the system prompt, after the tenant's.
+	// Instructions are the agent's part of the system prompt, after the tenant's.
 	Instructions string `json:"instructions,omitempty"`
-	// Model is the id or an alias of its model; empty means the tenant's.
+	// Model is the id or an alias of its model. Empty means the tenant's.
 	Model string `json:"model,omitempty"`
-	// Tools are names of the server's tools, or patterns of them, that it has; nil means all
-	// that the server gives, an empty list none.
+	// Tools are names or patterns of the server's tools. nil means all that the server gives, an
+	// empty list means none.
 	Tools       []string    `json:"tools,omitzero"`
 	Permissions Permissions `json:"permissions,omitzero"`
 	Limits      Limits      `json:"limits,omitzero"`
 	// Skills are the names of the skills that it prefers.
 	Skills []string `json:"skills,omitempty"`
 
-	// Settings go before those of its model. The agents below it have their own.
+	// Settings override those of its model. Its sub-agents have their own.
 	Settings //nolint:embeddedstructfieldcheck // JSON has them here
 
-	// Context says what becomes of the oldest messages where a conversation grows too long for the model: summary,
-	// window, provider or none; empty means what the server does.
+	// Context says how long conversations are compacted: summary, window, provider or none. Empty
+	// means the server's default.
 	Context string `json:"context,omitempty"`
-	// SubAgents are agents that it may use as tools, by the name of the tool. No two agents below one have
-	// the same name, none stands below itself, and none deeper than [MostNested].
+	// SubAgents are agents that it may use as tools, by the name of the tool. The tree of
+	// sub-agents has no duplicate names, no cycles and at most [MostNested] levels.
 	SubAgents map[string]SubAgent `json:"sub_agents,omitempty"`
 }
 
-// SubAgent is an agent that another one uses as a tool: one of the tenant's, or one that
-// is described here.
+// SubAgent is an agent that another one uses as a tool: one of the tenant's agents, or one that is
+// described here.
 type SubAgent struct {
-	// Agent is the id of one of the tenant's, and Version pins it; 0 means its newest.
-	Agent   string `json:"agent,omitempty"`
-	Version int    `json:"version,omitempty"`
-	// Description tells the model what it is for.
+	// Agent is the id of one of the tenant's agents. It is empty for an agent that is described here.
+	Agent string `json:"agent,omitempty"`
+	// Version pins its version. 0 means the newest.
+	Version int `json:"version,omitempty"`
+	// Description tells the parent's model what it is for.
 	Description string `json:"description,omitempty"`
-	// Model is an id or an alias that goes before the agent's own.
+	// Model is the id or an alias of a model that overrides the agent's own.
 	Model string `json:"model,omitempty"`
-	// Instructions and Tools are of an agent that is described here.
-	Instructions string   `json:"instructions,omitempty"`
-	Tools        []string `json:"tools,omitempty"`
+	// Instructions are those of an agent that is described here.
+	Instructions string `json:"instructions,omitempty"`
+	// Tools are those of an agent that is described here.
+	Tools []string `json:"tools,omitempty"`
 }
 
 // AgentVersion is one version of an agent.
 type AgentVersion struct {
 	Version   int       `json:"version"`
 	Created   time.Time `json:"created_at"`
-	AgentSpec           //nolint:embeddedstructfieldcheck // JSON begins with what it is
+	AgentSpec           //nolint:embeddedstructfieldcheck // the order of the JSON
 }
 
 const (
@@ -93,7 +96,8 @@ func scanAgent(scan func(...any) error) (Agent, error) {
 	return a, decode(doc, &a.AgentSpec)
 }
 
-// CreateAgent makes an agent, in its first version. idem is as [Directory.CreateTenant] has it.
+// CreateAgent creates an agent with its first version. idem is an idempotency key as in
+// [Directory.CreateTenant].
 func (d *Directory) CreateAgent(ctx context.Context, by By, a Agent, idem string) (Agent, error) {
 	const op = "create agent"
 	if err := by.may(op, a.Tenant); err != nil {
@@ -174,8 +178,8 @@ func getAgent(tx *database.Tx, op, tenant, id string, version int) (Agent, error
 	return one(tx, op, "agent", selectAgent+` WHERE a.tenant = ? AND a.id = ?`+which, args, scanAgent)
 }
 
-// GetAgent gives an agent in one of its versions as it stands, active or not; version 0 is the
-// newest. For a run there is [Directory.Agent].
+// GetAgent returns an agent in one of its versions, active or not. Version 0 is the newest. Runs
+// use [Directory.Agent].
 func (d *Directory) GetAgent(ctx context.Context, tenant, id string, version int) (a Agent, err error) {
 	const op = "agent"
 	if !isSlug(tenant) || !isSlug(id) || version < 0 || version > math.MaxInt32 {
@@ -193,8 +197,8 @@ type agentKey struct {
 	version    int
 }
 
-// Agent gives an agent for a run: from memory, and an error with the code AGENT_INACTIVE where
-// it is not active, whichever the version.
+// Agent returns an agent for a run, from the cache. It returns an error with the code
+// AGENT_INACTIVE if the agent is inactive.
 func (d *Directory) Agent(ctx context.Context, tenant, id string, version int) (Agent, error) {
 	a, err := lookup(ctx, d, &d.agents, agentKey{tenant, id, version}, func(ctx context.Context) (Agent, error) {
 		return d.GetAgent(ctx, tenant, id, version)
@@ -213,13 +217,14 @@ func (d *Directory) ListAgents(ctx context.Context, tenant string, q Query) (lis
 	})
 }
 
-// ListAgentVersions lists what an agent was, the newest first; q's Status and Sort are not used.
+// ListAgentVersions lists the versions of an agent, the newest first. It ignores q.Status and
+// q.Sort.
 func (d *Directory) ListAgentVersions(ctx context.Context, tenant, id string, q Query) (list []AgentVersion, next string, err error) {
 	return d.agentVersions(ctx, tenant, id, q)
 }
 
-// UpdateAgent calls change with the agent in its newest version and keeps what it leaves, as
-// [Directory.UpdateTenant] does. Where the spec is another one, that is a new version.
+// UpdateAgent changes an agent as [Directory.UpdateTenant] does: it calls change with the newest
+// version. A changed spec becomes a new version.
 func (d *Directory) UpdateAgent(
 	ctx context.Context, by By, tenant, id string, revision int64, change func(a *Agent) error,
 ) (a Agent, err error) {
@@ -231,7 +236,7 @@ func (d *Directory) UpdateAgent(
 		if err := lockAgents(tx, tenant); err != nil {
 			return err
 		}
-		// The lock is a statement of its own: the next one then sees what stands.
+		// Lock in a statement of its own, so that the next one sees the committed state.
 		if _, err := tx.Get(`SELECT version FROM agent WHERE tenant = ? AND id = ?`+tx.ForUpdate(), []any{tenant, id}, new(int)); err != nil {
 			return err
 		}

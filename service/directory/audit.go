@@ -13,26 +13,26 @@ import (
 	"github.com/braidrun/braid/service/database"
 )
 
-// Entry is one line of a tenant's audit: who did what to what, and when. Each is bound to
-// the one before by its hash, so that none can be changed, taken out or moved unnoticed.
+// Entry is one entry of a tenant's audit: who did what to which object, and when. The hash of the
+// previous entry is part of its hash, so that no entry can be changed, removed or moved unnoticed.
 type Entry struct {
-	// Tenant is whose audit it is; "" is the operator's own.
+	// Tenant is the tenant of the audit. "" means the operator's own.
 	Tenant string `json:"tenant,omitempty"`
 	// Seq counts a tenant's entries from 1, without gaps.
 	Seq  int64     `json:"seq"`
 	Time time.Time `json:"time"`
 	By   By        `json:"by"`
-	// Action is what was done, such as "agent.update", and Object what it was done to, such as
-	// "agent/helper".
+	// Action is what was done, such as "agent.update".
 	Action string `json:"action"`
+	// Object is what it was done to, such as "agent/helper".
 	Object string `json:"object"`
-	// Detail is JSON of what there is to say about it: the fields that were changed, never a secret.
+	// Detail describes it as JSON, for example the changed fields. It never contains a secret.
 	Detail json.RawMessage `json:"detail,omitempty"`
-	// Hash is SHA-256 over all of this and the hash of the entry before.
+	// Hash is the SHA-256 of all of this and the previous entry's hash.
 	Hash []byte `json:"hash"`
 }
 
-// sum is the entry's hash after an entry.
+// sum returns the entry's hash after an entry with the hash before.
 func (e *Entry) sum(before []byte) []byte {
 	h := sha256.New()
 	operator := "0"
@@ -49,7 +49,7 @@ func (e *Entry) sum(before []byte) []byte {
 	return h.Sum(nil)
 }
 
-// record adds an entry to the audit of the tenant that the transaction is for.
+// record adds an entry to the audit of the transaction's tenant.
 func record(tx *database.Tx, tenant string, by By, action, object string, detail any) error {
 	e := Entry{Tenant: tenant, Time: database.Now(), By: by, Action: action, Object: object}
 	if what, ok := detail.(changedFields); detail != nil && (!ok || len(what) > 0) {
@@ -59,7 +59,7 @@ func record(tx *database.Tx, tenant string, by By, action, object string, detail
 		}
 		e.Detail = b
 	}
-	// Who has this row has the end of the chain until the transaction ends.
+	// This row locks the end of the chain until the transaction ends.
 	if _, err := tx.Exec(`INSERT INTO audit_head (tenant, seq, hash) VALUES (?, 0, ?) ON CONFLICT DO NOTHING`, tenant, []byte{}); err != nil {
 		return err
 	}
@@ -78,8 +78,8 @@ func record(tx *database.Tx, tenant string, by By, action, object string, detail
 	return err
 }
 
-// Record adds an entry to a tenant's audit, or to the operator's for "": for what is done outside
-// the directory, such as the removal of a conversation. detail is encoded as JSON; nil is none.
+// Record adds an entry to a tenant's audit, or to the operator's for "", about something outside
+// the directory, such as the removal of a conversation. detail is encoded as JSON; nil means none.
 func (d *Directory) Record(ctx context.Context, by By, tenant, action, object string, detail any) error {
 	return d.db.Write(ctx, "audit", tenant, func(tx *database.Tx) error { return record(tx, tenant, by, action, object, detail) })
 }
@@ -98,18 +98,19 @@ func scanEntry(scan func(...any) error) (Entry, error) {
 	return e, err
 }
 
-// AuditQuery says which entries are wanted.
+// AuditQuery selects entries of an audit.
 type AuditQuery struct {
-	// Action and Object want those entries alone; empty wants all.
+	// Action selects entries with that action. Empty selects all.
 	Action string
+	// Object selects entries about that object. Empty selects all.
 	Object string
-	// Cursor is what the page before gave as next; empty begins.
+	// Cursor is the next cursor of the previous page; empty means the first page.
 	Cursor string
-	// Limit is at most [MostPage]; 0 means [DefaultPage].
+	// Limit is at most [MostPage]. 0 means [DefaultPage].
 	Limit int
 }
 
-// Audit reads a tenant's audit, or the operator's own for "", the newest entry first.
+// Audit returns a page of a tenant's audit, or of the operator's for "", the newest entry first.
 func (d *Directory) Audit(ctx context.Context, tenant string, q AuditQuery) (list []Entry, next string, err error) {
 	const op = "audit"
 	page := Query{Cursor: q.Cursor, Limit: q.Limit}
@@ -153,29 +154,29 @@ func (d *Directory) Audit(ctx context.Context, tenant string, q AuditQuery) (lis
 	return list, cursor.Encode(name, strconv.FormatInt(list[len(list)-1].Seq, 10)), nil
 }
 
-// Verified is what came of looking through an audit.
+// Verified is the result of verifying an audit.
 type Verified struct {
-	// Entries is how many are right, from the first one on.
+	// Entries is the number of correct entries from the first one on.
 	Entries int64 `json:"entries"`
-	// Broken is the Seq of the first entry that is not as it was written, or is not there; 0 means
-	// that all are right.
+	// Broken is the Seq of the first entry that is changed or missing. 0 means that all are
+	// correct.
 	Broken int64 `json:"broken_at,omitempty"`
-	// Head is the hash of the last entry. Who keeps it elsewhere also notices an audit that was
-	// written anew as a whole.
+	// Head is the hash of the last entry. A copy of it elsewhere reveals an audit that was
+	// rewritten as a whole.
 	Head []byte `json:"head,omitempty"`
-	// Erased lists audits that were erased although no tenant was: the operator's audit has no entry about it.
-	// For a tenant it lists the erasures of its own audit, for the operator those of all tenants.
+	// Erased lists audits that were erased without an entry in the operator's audit. For a tenant
+	// it lists the erasures of its own audit, for the operator those of all tenants.
 	Erased []Erasure `json:"erased,omitempty"`
 }
 
-// OK reports whether nothing is wrong with the audit.
+// OK reports whether the audit is intact.
 func (v *Verified) OK() bool { return v.Broken == 0 && len(v.Erased) == 0 }
 
 // verifyAtOnce is how many entries are read in one transaction.
 const verifyAtOnce = 1000
 
-// VerifyAudit looks through a tenant's audit, or the operator's own for "", for entries that
-// were changed, taken out, added or moved, and for audits that were erased without their tenant.
+// VerifyAudit looks for changed, missing, added and moved entries in a tenant's audit, or in the
+// operator's for "", and for audits that were erased without their tenant.
 func (d *Directory) VerifyAudit(ctx context.Context, tenant string) (v Verified, err error) {
 	const op = "verify audit"
 	if tenant != "" && !isSlug(tenant) {

@@ -7,46 +7,48 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Scope is something that a credential lets its bearer do.
+// Scope is a permission of a credential.
 type Scope string
 
-// The scopes.
+// These are the scopes.
 const (
-	// ScopeRead reads conversations, runs and streams; ScopeWrite begins runs, answers,
-	// and changes conversations.
-	ScopeRead  Scope = "read"
+	// ScopeRead allows reading conversations, runs and streams.
+	ScopeRead Scope = "read"
+	// ScopeWrite allows starting runs, answering questions and changing conversations.
 	ScopeWrite Scope = "write"
-	// ScopeAdminRead reads, and ScopeAdminWrite changes, the tenant's own agents, models
-	// and keys; ScopeAdminRead reads its usage, logs and audit too.
-	ScopeAdminRead  Scope = "admin:read"
+	// ScopeAdminRead allows reading the tenant's own agents, models, keys, usage, logs and audit.
+	ScopeAdminRead Scope = "admin:read"
+	// ScopeAdminWrite allows changing the tenant's own agents, models and keys.
 	ScopeAdminWrite Scope = "admin:write"
-	// ScopeOperator does what the two do for every tenant, and makes tenants and the models
-	// that all share.
+	// ScopeOperator allows what the two admin scopes allow, for every tenant. It also allows
+	// creating tenants and shared models.
 	ScopeOperator Scope = "operator"
 )
 
-// Scopes gives all of them.
+// Scopes returns all scopes.
 func Scopes() []Scope {
 	return []Scope{ScopeRead, ScopeWrite, ScopeAdminRead, ScopeAdminWrite, ScopeOperator}
 }
 
-// By is who does something, as the audit tells it. The zero value may do nothing.
+// By is the author of a change, as the audit records it. The zero value may do nothing.
 type By struct {
-	// Tenant is whose he is, Key the id of the credential, User the person; each may be empty.
+	// Tenant is the author's tenant. It may be empty.
 	Tenant string `json:"tenant,omitempty"`
-	Key    string `json:"key,omitempty"`
-	User   string `json:"user,omitempty"`
-	// Operator may change what is any tenant's.
+	// Key is the id of the credential. It may be empty.
+	Key string `json:"key,omitempty"`
+	// User is the user of the credential. It may be empty.
+	User string `json:"user,omitempty"`
+	// Operator may change the objects of every tenant.
 	Operator bool `json:"operator,omitempty"`
 
-	// Scopes are the credential's, and Expires is its end; the zero time is never. They bound the
-	// keys that it may make, and no audit keeps them.
-	Scopes  []Scope   `json:"-"`
+	// Scopes are the credential's scopes. They bound the keys that it may create. The audit does not store them.
+	Scopes []Scope `json:"-"`
+	// Expires is when the credential expires. The zero time means never. The audit does not store it.
 	Expires time.Time `json:"-"`
 }
 
-// mayGive refuses a key that exceeds the authority of the key that makes it: more scopes, a later
-// end, or another user than its own. Whoever shows no key, but is the operator, may make any.
+// mayGive refuses a key that exceeds the key that creates it: more scopes, a later expiry, or
+// another user. An operator without a key may create any key.
 func (b By) mayGive(op string, k *Key) error {
 	if b.Operator && b.Key == "" {
 		return nil
@@ -72,7 +74,7 @@ func (b By) mayGive(op string, k *Key) error {
 	return nil
 }
 
-// boundToUser refuses what a key that names a user may not do for others.
+// boundToUser refuses what a key with a user may not do for others.
 func boundToUser(op string) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrPermission, Code: "KEY_BOUND_TO_USER", Message: "the key acts for one user and cannot do this for others",
@@ -80,7 +82,7 @@ func boundToUser(op string) error {
 	}
 }
 
-// may refuses who changes another tenant's things, as if there were no such tenant.
+// may refuses changes to another tenant's objects, as if there were no such tenant.
 func (b By) may(op, tenant string) error {
 	if b.Operator || b.Tenant != "" && b.Tenant == tenant {
 		return nil
@@ -88,7 +90,7 @@ func (b By) may(op, tenant string) error {
 	return notFound(op, "tenant")
 }
 
-// mayTenant is may for what is a tenant's, or, under "", the operator's.
+// mayTenant is may for an object of a tenant, or of the operator if tenant is "".
 func (b By) mayTenant(op, tenant string) error {
 	if tenant == "" {
 		return b.mustOperate(op)
@@ -107,28 +109,29 @@ func (b By) mustOperate(op string) error {
 	}
 }
 
-// Identity is whom a credential stands for.
+// Identity is the identity of a credential.
 type Identity struct {
-	// Tenant is the isolation boundary; a key of the operator's own has "".
+	// Tenant is the isolation boundary. It is "" for the operator's own keys.
 	Tenant string
 	// Key is the credential's id.
 	Key string
-	// User is the person whom the key was made for; it may be empty.
+	// User is the user of the key. It may be empty.
 	User   string
 	Scopes []Scope
-	// Expires is when the credential ends by itself; the zero time is never.
+	// Expires is when the credential expires. The zero time means never.
 	Expires time.Time
 
 	hash [32]byte
 }
 
-// Has reports whether the identity has a scope. The operator's contains those of administration.
+// Has reports whether the identity has a scope. The operator's scope contains those of
+// administration.
 func (i Identity) Has(s Scope) bool {
 	return slices.Contains(i.Scopes, s) ||
 		(s == ScopeAdminRead || s == ScopeAdminWrite) && slices.Contains(i.Scopes, ScopeOperator)
 }
 
-// By is the identity as the one who does something.
+// By returns the identity as the author of a change.
 func (i Identity) By() By {
 	return By{
 		Tenant: i.Tenant, Key: i.Key, User: i.User, Operator: slices.Contains(i.Scopes, ScopeOperator), Scopes: i.Scopes, Expires: i.Expires,

@@ -9,21 +9,20 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Stale is how old what comes from memory may be, where other processes write the same
-// database.
+// Stale is how old cached data may be if other processes write the same database.
 const Stale = time.Second
 
 // mostCached bounds each cache.
 const mostCached = 10_000
 
-// cache remembers what was read, also that there was nothing, until something is changed.
-// The zero value is ready for use.
+// cache caches read values, and that there is none, until something changes. The zero value is
+// ready for use.
 type cache[K comparable, V any] struct {
 	mu sync.RWMutex
-	// of is the generation that everything here was read in or after.
+	// of is the generation in or after which everything here was read.
 	of   int64
 	kept map[K]cached[V]
-	// reading is what is being read.
+	// reading holds the reads in progress.
 	reading map[K]*reading[V]
 }
 
@@ -32,12 +31,13 @@ type cached[V any] struct {
 	err   error
 }
 
-// reading is one request's question to the database, for whose answer others wait.
+// reading is one request's read of the database. Others wait for its result.
 type reading[V any] struct {
 	generation int64
-	// done is closed when got is there. given says that it is an answer for others, too.
-	done  chan struct{}
-	got   cached[V]
+	// done is closed once got is set.
+	done chan struct{}
+	got  cached[V]
+	// given reports that got is a result for the others too.
 	given bool
 }
 
@@ -51,12 +51,12 @@ func (c *cache[K, V]) get(generation int64, k K) (cached[V], bool) {
 	return v, ok
 }
 
-// put keeps what was read after the generation had been looked at.
+// put caches a value that was read after the generation was checked.
 func (c *cache[K, V]) put(generation int64, k K, v cached[V]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if generation < c.of {
-		return // somebody has changed something since
+		return // something has changed since
 	}
 	if generation > c.of || c.kept == nil || len(c.kept) >= mostCached {
 		c.of, c.kept = generation, make(map[K]cached[V])
@@ -64,8 +64,8 @@ func (c *cache[K, V]) put(generation int64, k K, v cached[V]) {
 	c.kept[k] = v
 }
 
-// begin joins somebody who has begun to read since the generation was looked at, or has the caller read
-// for all who join him.
+// begin joins a read that began since the generation was checked, or starts a new one for the
+// caller and all who join. mine reports a new one.
 func (c *cache[K, V]) begin(generation int64, k K) (r *reading[V], mine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,7 +80,7 @@ func (c *cache[K, V]) begin(generation int64, k K) (r *reading[V], mine bool) {
 	return r, true
 }
 
-// end tells those who have joined.
+// end ends a read and wakes those who joined.
 func (c *cache[K, V]) end(k K, r *reading[V]) {
 	c.mu.Lock()
 	if c.reading[k] == r {
@@ -90,7 +90,8 @@ func (c *cache[K, V]) end(k K, r *reading[V]) {
 	close(r.done)
 }
 
-// lookup asks the cache, and load where it does not know. Of many who want one thing one asks.
+// lookup returns a cached value, or the result of load. Concurrent requests for one key share one
+// load.
 func lookup[K comparable, V any](ctx context.Context, d *Directory, c *cache[K, V], k K, load func(ctx context.Context) (V, error)) (V, error) {
 	for {
 		generation, err := d.changes.generation(ctx)
@@ -117,8 +118,8 @@ func lookup[K comparable, V any](ctx context.Context, d *Directory, c *cache[K, 
 	}
 }
 
-// read asks the database, for the caller and for those who have joined him. That he himself gave up is no
-// answer for them.
+// read reads the database for the caller and for those who joined. If the caller gave up, the
+// others do not get its error.
 func (c *cache[K, V]) read(ctx context.Context, k K, r *reading[V], load func(ctx context.Context) (V, error)) (V, error) {
 	defer c.end(k, r)
 	value, err := load(ctx)
@@ -133,30 +134,29 @@ func gaveUp(ctx context.Context) error {
 	return &event.Error{Op: "directory", Kind: event.ErrCancelled, Message: "the request was given up", Err: context.Cause(ctx)}
 }
 
-// isAnswer reports whether an error says what stands in the database, and not that it could not
-// be asked.
+// isAnswer reports whether an error says what is in the database, and not that the database failed.
 func isAnswer(err error) bool {
 	return errors.Is(err, event.ErrNotFound) || errors.Is(err, event.ErrModelNotFound) || errors.Is(err, event.ErrUnauthenticated)
 }
 
-// changes counts what was changed in the directory. Whoever has looked at the count before he
-// read knows by it whether that still stands.
+// changes counts the changes of the directory. A reader that checked the count first knows by it
+// whether its data is still valid.
 type changes struct {
-	// ask reads the count of a database that others write too; nil where nobody else does.
+	// ask reads the count of a database that others write too. It is nil if nobody else does.
 	ask func(ctx context.Context) (int64, error)
 
 	mu    sync.Mutex
 	known int64
 	asked time.Time
-	// doubts counts the writes that failed.
+	// doubts counts the failed writes.
 	doubts int
-	// asking is closed when whoever asks now has the answer; nil while nobody does.
+	// asking is closed when the current query has a result. It is nil if there is no query.
 	asking chan struct{}
 }
 
-// generation is the count, as it was at most [Stale] ago. It is asked for when half of that is over. Of many
-// who want it one asks, and the others go on with what is known for as long as they may: a database that is busy
-// has one request wait then, and not all of them.
+// generation returns the count, at most [Stale] old. It queries the database again after half of
+// that. Of concurrent callers one queries and the others use the old count for as long as they may:
+// a slow database then delays one request and not all.
 func (c *changes) generation(ctx context.Context) (int64, error) {
 	for waited := false; ; waited = true {
 		c.mu.Lock()
@@ -194,7 +194,7 @@ func (c *changes) generation(ctx context.Context) (int64, error) {
 	}
 }
 
-// renew has the count asked for now: what somebody has read is newer than what is known.
+// renew queries the count now, because something newer than the known count was read.
 func (c *changes) renew(ctx context.Context) error {
 	if c.ask == nil {
 		return nil
@@ -206,8 +206,8 @@ func (c *changes) renew(ctx context.Context) error {
 	return err
 }
 
-// moved takes note of a change that was made here. n is the count after it; 0 where it is not
-// kept in the database.
+// moved records a change that was made here. n is the new count, or 0 if the database does not
+// store it.
 func (c *changes) moved(n int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -217,9 +217,9 @@ func (c *changes) moved(n int64) {
 	c.known = max(c.known, n)
 }
 
-// doubt takes note of a write that failed, which may have been done all the same. Where others write the database
-// too, the count is asked for anew and never guessed: one ahead of the database's would hide all changes until the
-// database has caught up.
+// doubt records a failed write, which may have been committed all the same. If others write the
+// database too, the count is queried again and never guessed: a count ahead of the database's would
+// hide all changes until the database has caught up.
 func (c *changes) doubt() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

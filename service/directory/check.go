@@ -9,7 +9,7 @@ import (
 	"github.com/braidrun/braid/internal/lazyre"
 )
 
-// The bounds of what people write.
+// These are the bounds of texts and lists.
 const (
 	longestName         = 200
 	longestInstructions = 256 << 10
@@ -23,7 +23,7 @@ const (
 	mostDays            = 36_500
 )
 
-// isSlug reports whether a text is an id of a tenant, an agent or a model.
+// isSlug reports whether a text can be the id of a tenant, an agent or a model.
 func isSlug(id string) bool {
 	if id == "" || len(id) > 63 || id[0] == '-' {
 		return false
@@ -36,15 +36,16 @@ func isSlug(id string) bool {
 	return true
 }
 
-// isModelName reports whether a text may be an alias: a slug, also with dots, colons and underscores.
+// isModelName reports whether a text can be an alias: a slug, with dots, colons and underscores
+// allowed.
 func isModelName(name string) bool {
 	return isSlug(strings.NewReplacer(".", "x", "_", "x", ":", "x").Replace(name))
 }
 
-// envName is what a variable of the environment may be called.
+// envName matches names of environment variables.
 var envName = lazyre.New(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
 
-// checker gathers the first thing that is wrong.
+// checker keeps the first error.
 type checker struct {
 	op  string
 	err error

@@ -11,31 +11,31 @@ import (
 	"github.com/braidrun/braid/service/database"
 )
 
-// Sealer encrypts what is kept. context is what the value belongs to; it is not kept, and
-// must be the same when the value is opened.
+// Sealer encrypts stored values. context says where a value belongs. It is not stored, and must be
+// the same when the value is opened.
 type Sealer interface {
 	Seal(plain, context []byte) (sealed []byte, err error)
 	Open(sealed, context []byte) (plain []byte, err error)
 }
 
-// Options are what a directory is made of. Database must be set; the directory does not close it.
+// Options configure a directory. Database is required. The directory does not close it.
 type Options struct {
 	Database *database.DB
-	// Keys encrypts secrets; nil means that none can be kept.
+	// Keys encrypts secrets. nil means that none can be stored.
 	Keys Sealer
-	// Environment looks variables up for [Credential].Env; nil means [os.Getenv].
+	// Environment looks up variables for [Credential].Env. nil means [os.Getenv].
 	Environment func(name string) string
-	// References checks what models and agents refer to when they are written.
+	// References check what models and agents refer to when they are written.
 	References References
-	// Quota is the server's, for tenants that have none of their own. Its nil fields are no bounds.
+	// Quota is the server's default for tenants. Its nil fields mean no bound.
 	Quota Quota
-	// RefusedEvery is how long refused requests are counted before the counts come into the audit; 0 or less
+	// RefusedEvery is how often the counts of refused requests are written to the audit. 0 or less
 	// means [DefaultRefusedEvery].
 	RefusedEvery time.Duration
 }
 
-// Directory knows who there is. All methods are safe for concurrent use and answer
-// *event.Errors. Make it with [New].
+// Directory has the tenants with their agents, models and keys. All methods are safe for concurrent
+// use and return *event.Errors. Make it with [New].
 type Directory struct {
 	db   *database.DB
 	keys Sealer
@@ -57,7 +57,7 @@ type Directory struct {
 	uses         uses
 }
 
-// New makes a directory. It asks the database nothing.
+// New returns a directory. It does not query the database.
 func New(o Options) *Directory {
 	d := &Directory{db: o.Database, keys: o.Keys, env: o.Environment, refs: o.References, quota: o.Quota, refusedEvery: o.RefusedEvery}
 	if d.refusedEvery <= 0 {
@@ -72,14 +72,14 @@ func New(o Options) *Directory {
 	return d
 }
 
-// Close ends the watching: whoever watches is told that it is over. It writes what it has counted of refused
-// requests and noted of the use of keys, so the database must still be open.
+// Close ends all watches: it calls their gone functions. It writes the counts of refused requests
+// and the uses of keys, so the database must still be open.
 func (d *Directory) Close() error {
 	d.watches.close()
 	return errors.Join(d.closeRefusals(), d.closeUses())
 }
 
-// write is a transaction that changes something, and has every memory of it forgotten.
+// write runs a transaction that changes something, and invalidates the caches.
 func (d *Directory) write(ctx context.Context, op, tenant string, body func(tx *database.Tx) error) error {
 	var n int64
 	err := d.db.Write(ctx, op, tenant, func(tx *database.Tx) error {

@@ -1,15 +1,14 @@
-// Package directory knows who there is: tenants, their agents, models and keys, and who
-// changed what.
+// Package directory has the tenants of a server, with their agents, models and keys, and the audit
+// of every change.
 //
-// [Directory] is all of it, over a [database.DB]. Every change takes who makes it
-// ([By]) and writes an entry of the tenant's audit in the same transaction. Everything
-// that can be changed has a revision: who names the one that he has read is refused
-// where somebody was faster.
+// [Directory] provides all of it over a [database.DB]. Every change names its author ([By]) and
+// writes an entry of the tenant's audit in the same transaction. Every changeable object has a
+// revision: an update with an old revision is refused.
 //
-// What a run or a request needs ([Directory.Authenticate], [Directory.Tenant],
-// [Directory.Agent], [Directory.Model]) comes from memory, which is at most [Stale] old where
-// other processes write the same database, and never old where they do not.
+// The data that runs and requests need ([Directory.Authenticate], [Directory.Tenant],
+// [Directory.Agent], [Directory.Model]) comes from a cache. It is at most [Stale] old if other
+// processes write the same database, and never old otherwise.
 //
-// Ids of tenants, agents and models are slugs: small letters, digits and hyphens,
-// at most 63, and no hyphen first.
+// Ids of tenants, agents and models are slugs: lower-case letters, digits and hyphens, at most 63
+// characters, not starting with a hyphen.
 package directory

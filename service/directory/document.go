@@ -23,7 +23,7 @@ func decode(doc string, into any) error {
 	return nil
 }
 
-// copied makes a copy that shares nothing with the value: for what a caller may change.
+// copied returns a deep copy that a caller may change.
 func copied[T any](v T) (c T, err error) {
 	doc, err := encode(v)
 	if err != nil {
@@ -32,8 +32,8 @@ func copied[T any](v T) (c T, err error) {
 	return c, decode(doc, &c)
 }
 
-// scanDoc reads a row whose last column is a document of what it is about. The columns go
-// before what stands in that: they are where it is kept.
+// scanDoc reads a row whose last column is a JSON document. The other columns override the fields
+// of the document.
 func scanDoc(scan func(...any) error, about any, columns ...any) error {
 	var doc string
 	kept := make([]any, len(columns), len(columns)+1)
@@ -66,7 +66,7 @@ func scanDoc(scan func(...any) error, about any, columns ...any) error {
 	return nil
 }
 
-// one asks for a row that has to be there.
+// one returns a row that must exist.
 func one[T any](tx *database.Tx, op, what, statement string, args []any, read func(scan func(...any) error) (T, error)) (v T, err error) {
 	there := false
 	err = tx.List(statement, args, func(scan func(...any) error) error {
@@ -80,7 +80,7 @@ func one[T any](tx *database.Tx, op, what, statement string, args []any, read fu
 	return v, err
 }
 
-// needTenant refuses to make something for a tenant that is not there.
+// needTenant returns an error if the tenant does not exist.
 func needTenant(tx *database.Tx, op, tenant string) error {
 	var id string
 	there, err := tx.Get(`SELECT id FROM tenant WHERE id = ?`, []any{tenant}, &id)
@@ -93,7 +93,7 @@ func needTenant(tx *database.Tx, op, tenant string) error {
 func isNotFound(err error) bool { return errors.Is(err, event.ErrNotFound) }
 func isConflict(err error) bool { return errors.Is(err, event.ErrConflict) }
 
-// difference is what a change has made of a field; of what is long it tells only that.
+// difference is the change of a field. Long values are left out.
 type difference struct {
 	From json.RawMessage `json:"from,omitempty"`
 	To   json.RawMessage `json:"to,omitempty"`
@@ -115,10 +115,10 @@ func (c changedFields) with(name string) changedFields {
 	return c
 }
 
-// longestTold is how long a value may be that an audit entry repeats.
+// longestTold bounds the length of a value in an audit entry.
 const longestTold = 256
 
-// differences names the fields in which two values of a type differ.
+// differences returns the fields in which two values of a type differ.
 func differences(from, to any) (changedFields, error) {
 	var sides [2]map[string]json.RawMessage
 	for i, v := range []any{from, to} {

@@ -1,7 +1,7 @@
 package directory
 
-// Drop forgets everything that this process keeps in memory of the directory: it is read again when it is asked for.
-// A cache alone forgets an entry only when somebody looks for another one.
+// Drop clears all caches of this process. A cache alone drops an entry only on a lookup of another
+// one.
 func (d *Directory) Drop() {
 	d.tenants.drop()
 	d.agents.drop()

@@ -8,24 +8,25 @@ import (
 	"github.com/braidrun/braid/service/database"
 )
 
-// Erased is how much of a tenant was there.
+// Erased counts what an erased tenant had.
 type Erased struct {
 	Conversations int64 `json:"conversations"`
 	Agents        int64 `json:"agents"`
 	Models        int64 `json:"models"`
 	Keys          int64 `json:"keys"`
 	AuditEntries  int64 `json:"audit_entries"`
-	// AuditKept is how many of the entries are kept, where no server reaches them, until the owner of the tables
+	// AuditKept is how many audit entries are kept, out of reach of every server, until the owner of the tables
 	// removes them ([RemoveKeptAudits]). Only PostgreSQL keeps them.
 	AuditKept int64 `json:"audit_kept,omitempty"`
-	// AuditHead is the hash of the last entry of the audit; empty where there was none.
+	// AuditHead is the hash of the last audit entry. It is empty if there was none.
 	AuditHead []byte `json:"audit_head,omitempty"`
 }
 
-// EraseTenant removes everything that the database has of a tenant: what is known of its
-// conversations, its agents, models, keys and audit, and itself. Only the operator may, and
-// only while the tenant is not active: otherwise it is [event.ErrConflict]. What is left is an
-// entry in the operator's own audit. Logs and files are elsewhere, and go first.
+// EraseTenant removes all data of a tenant in the database: the rows of its conversations, its
+// agents, models, keys and audit, and the tenant. What remains is an entry in the operator's own
+// audit. Logs and files are stored elsewhere and must be removed first.
+//
+// Only the operator may call it. It returns [event.ErrConflict] if the tenant is active.
 func (d *Directory) EraseTenant(ctx context.Context, by By, id string) (e Erased, err error) {
 	const op = "erase tenant"
 	if err := by.mustOperate(op); err != nil {
@@ -43,7 +44,7 @@ func (d *Directory) EraseTenant(ctx context.Context, by By, id string) (e Erased
 		if t.Status == Active {
 			return &event.Error{
 				Op: op, Kind: event.ErrConflict, Code: "TENANT_ACTIVE", Message: "the tenant is active",
-				Hint: "make it inactive first, so that nothing of it begins any more",
+				Hint: "make it inactive first",
 			}
 		}
 		var none int64
@@ -88,14 +89,13 @@ func (d *Directory) EraseTenant(ctx context.Context, by By, id string) (e Erased
 	return e, nil
 }
 
-// Expiry says up to when what a tenant has is to be removed: what was changed last before that
-// time.
+// Expiry is the time before which a tenant's conversations have expired, by their last change.
 type Expiry struct {
 	Tenant        string
 	Conversations time.Time
 }
 
-// Expiries says for every tenant with a retention, active or not, what has expired at a time.
+// Expiries returns the expiries of every tenant with a retention, active or not, at the time now.
 func (d *Directory) Expiries(ctx context.Context, now time.Time) ([]Expiry, error) {
 	const op = "expiries"
 	var list []Expiry
@@ -123,7 +123,7 @@ func (d *Directory) Expiries(ctx context.Context, now time.Time) ([]Expiry, erro
 	}
 }
 
-// manyTenants is how many are read at once.
+// manyTenants is how many tenants are read at once.
 const manyTenants = 1000
 
 func (r Retention) expiry(tenant string, now time.Time) Expiry {

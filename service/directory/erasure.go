@@ -9,21 +9,21 @@ import (
 	"github.com/braidrun/braid/service/database"
 )
 
-// Erasure says that an audit was erased. On PostgreSQL the servers' role can neither change nor remove
-// the record of it.
+// Erasure records that an audit was erased. On PostgreSQL the servers' role can neither change nor
+// remove it.
 type Erasure struct {
 	Tenant  string    `json:"tenant"`
 	Time    time.Time `json:"time"`
 	Entries int64     `json:"entries"`
-	// Head is the hash of the last entry that was erased.
+	// Head is the hash of the last erased entry.
 	Head []byte `json:"head"`
 }
 
-// erasing is the action of the operator's entry about a tenant that was erased.
+// erasing is the action of the operator's audit entry about an erased tenant.
 const erasing = "tenant.erase"
 
-// unrecordedErasures returns the erasures of a tenant's audit, or of all for "", that no entry of the
-// operator's audit tells about.
+// unrecordedErasures returns the erasures of a tenant's audit, or of all audits for "", without an
+// entry in the operator's audit.
 func (d *Directory) unrecordedErasures(ctx context.Context, op, tenant string) (list []Erasure, err error) {
 	statement, args := `SELECT tenant, at, entries, head FROM audit_erasure`, []any{}
 	if tenant != "" {
@@ -50,10 +50,10 @@ func (d *Directory) unrecordedErasures(ctx context.Context, op, tenant string) (
 	return slices.DeleteFunc(list, func(e Erasure) bool { return recorded[erasedAudit{"tenant/" + e.Tenant, string(e.Head)}] }), nil
 }
 
-// erasedAudit names an audit by the tenant and its last hash.
+// erasedAudit identifies an audit by its tenant and its last hash.
 type erasedAudit struct{ object, head string }
 
-// recordedErasures returns the erasures that the operator's audit has entries about.
+// recordedErasures returns the erasures with an entry in the operator's audit.
 func (d *Directory) recordedErasures(ctx context.Context, op string) (recorded map[erasedAudit]bool, err error) {
 	err = d.db.Read(ctx, op, "", func(tx *database.Tx) error {
 		recorded = make(map[erasedAudit]bool)

@@ -10,25 +10,25 @@ func invalid(op, message, hint string) error {
 	return &event.Error{Op: op, Kind: event.ErrInvalid, Message: message, Hint: hint}
 }
 
-// notFound is also for what is another tenant's.
+// notFound also hides objects of other tenants.
 func notFound(op, what string) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrNotFound, Code: strings.ToUpper(what) + "_NOT_FOUND",
-		Message: "there is no such " + what, Hint: "list what there is, and look at the id",
+		Message: "there is no such " + what, Hint: "check the id",
 	}
 }
 
 func taken(op, what string) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrConflict, Code: strings.ToUpper(what) + "_EXISTS",
-		Message: "there is already a " + what + " of this id", Hint: "choose another id, or change the one that is there",
+		Message: "a " + what + " with this id exists", Hint: "choose another id, or change the existing one",
 	}
 }
 
 func outrun(op string) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrConflict, Code: "REVISION_CONFLICT",
-		Message: "somebody has changed it since it was read", Hint: "read it again, and repeat the change on what it is now",
+		Message: "it was changed since it was read", Hint: "read it again and repeat the change",
 	}
 }
 
@@ -56,11 +56,11 @@ func modelInactive(op string) error {
 func modelNotFound(op string) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrModelNotFound, Code: "MODEL_NOT_FOUND", Message: "there is no such model",
-		Hint: "list the models, and name one of them or one of its aliases",
+		Hint: "list the models, and name one of them or an alias",
 	}
 }
 
-// noKey is one answer for every credential that is none, whatever is wrong with it.
+// noKey returns the same error for every invalid credential, whatever is wrong with it.
 func noKey(op string) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrUnauthenticated, Message: "the credential is not valid", Hint: "send a key that has not expired or been revoked",

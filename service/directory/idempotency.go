@@ -10,19 +10,19 @@ import (
 	"github.com/braidrun/braid/service/database"
 )
 
-// Repeats is how long a key of idempotency is remembered, at least.
+// Repeats is how long an idempotency key is remembered at least.
 const Repeats = 24 * time.Hour
 
 const longestIdem = 255
 
-// repeated notes that a call under the caller's key makes the object. done is the one that an
-// earlier call under it has made; another call under the same key is refused.
+// repeated records that a call with the caller's key creates the object. done is the object that an
+// earlier call with the key created. Another request with the same key is refused.
 func (d *Directory) repeated(tx *database.Tx, op, tenant, idem, object string, asked any, more ...string) (done string, err error) {
 	if idem == "" {
 		return "", nil
 	}
 	if len(idem) > longestIdem || !utf8.ValidString(idem) {
-		return "", invalid(op, "the key of idempotency is too long, or no text", "send at most 255 bytes of UTF-8")
+		return "", invalid(op, "the idempotency key is too long or not UTF-8", "send at most 255 bytes of UTF-8")
 	}
 	what, err := json.Marshal([]any{op, asked})
 	if err != nil {
@@ -50,15 +50,15 @@ func (d *Directory) repeated(tx *database.Tx, op, tenant, idem, object string, a
 	}
 	if string(before) != string(digest) {
 		return "", &event.Error{
-			Op: op, Kind: event.ErrConflict, Code: "IDEMPOTENCY_MISMATCH", Message: "this key of idempotency belongs to another request",
-			Hint: "use a new one for each thing that is to be made",
+			Op: op, Kind: event.ErrConflict, Code: "IDEMPOTENCY_MISMATCH", Message: "the idempotency key was used with another request",
+			Hint: "use a new key for each new object",
 		}
 	}
 	return done, nil
 }
 
-// forgetRepeats forgets the keys under which an object was made that is removed: one that is made again
-// under its id is none of theirs.
+// forgetRepeats forgets the keys with which a removed object was created. A later object with the
+// same id is not theirs.
 func forgetRepeats(tx *database.Tx, tenant, object string) error {
 	_, err := tx.Exec(`DELETE FROM idempotency WHERE tenant = ? AND object = ?`, tenant, object)
 	return err

@@ -13,8 +13,8 @@ type WriteOption func(*writeOptions)
 
 type writeOptions struct{ force bool }
 
-// Force lets a model, or a name of one, go although something refers to it. Runs of what refers to it are refused
-// until it is changed, or until there is a model of that name again.
+// Force allows removing a model, or a name of one, that is in use. Runs that refer to it are
+// refused until the reference is changed or a model of that name exists again.
 func Force() WriteOption { return func(o *writeOptions) { o.force = true } }
 
 func optionsOf(options []WriteOption) (o writeOptions) {
@@ -27,17 +27,18 @@ func optionsOf(options []WriteOption) (o writeOptions) {
 // mostUsers bounds how many users of a model an error lists.
 const mostUsers = 10
 
-// modelUsers are what refers to a model.
+// modelUsers collects the references to a model.
 type modelUsers struct {
 	tx *database.Tx
-	// model is the one that goes, or some of its names.
+	// model is the removed model, or the one that loses names.
 	model *Model
 	names []string
 	list  []string
 }
 
-// checkUnused refuses that names of a model go while something refers to them. gone says that the model goes, too. Of a
-// shared model tenants are those that may refer to it. The newest version of each agent counts, and no older one.
+// checkUnused returns an error if something refers to one of the names that a model loses. gone
+// reports that the model is removed. tenants are those that may refer to a shared model. Only the
+// newest version of each agent counts.
 func checkUnused(tx *database.Tx, op string, m *Model, names []string, gone bool, tenants []string) error {
 	u := &modelUsers{tx: tx, model: m, names: names}
 	if m.Tenant != "" {
@@ -69,7 +70,8 @@ func checkUnused(tx *database.Tx, op string, m *Model, names []string, gone bool
 	}
 }
 
-// tenant adds what one tenant has. It holds up other writes of the tenant's agents until the transaction ends.
+// tenant adds the references of one tenant. It locks the tenant's agents until the transaction
+// ends.
 func (u *modelUsers) tenant(id string, gone bool) error {
 	if u.model.Tenant == "" {
 		if err := u.tx.For(id); err != nil {
@@ -89,7 +91,7 @@ func (u *modelUsers) tenant(id string, gone bool) error {
 	names, whose := u.names, ""
 	if u.model.Tenant == "" {
 		whose = " of the tenant " + id
-		// What the tenant has of its own under a name goes before the shared model.
+		// A tenant's own model of that name hides the shared one.
 		names = nil
 		for _, name := range u.names {
 			hidden, err := u.tx.Get(`SELECT 1 FROM model_name WHERE tenant = ? AND name = ?`, []any{id, name}, new(int))
@@ -134,7 +136,7 @@ func (u *modelUsers) add(what string) {
 	}
 }
 
-// entry is how a policy names the model.
+// entry returns the policy entry that means the model.
 func (m *Model) entry() string {
 	if m.Operators() {
 		return m.ID
@@ -142,10 +144,10 @@ func (m *Model) entry() string {
 	return own + m.ID
 }
 
-// namesOf are all names of a model.
+// namesOf returns all names of a model.
 func namesOf(m *Model) []string { return append([]string{m.ID}, m.Aliases...) }
 
-// lostNames are the names that a model has no more.
+// lostNames returns the names that a model no longer has.
 func lostNames(m, old *Model) []string {
 	return slices.DeleteFunc(namesOf(old), func(name string) bool { return slices.Contains(namesOf(m), name) })
 }

@@ -7,19 +7,20 @@ import (
 	"github.com/braidrun/braid/service/database"
 )
 
-// KeptAudit is the audit of an erased tenant. PostgreSQL keeps it where no server reaches it, until the owner of the
-// tables removes it.
+// KeptAudit is the audit of an erased tenant. PostgreSQL keeps it out of reach of every server
+// until the owner of the tables removes it.
 type KeptAudit struct {
-	// ID tells it from the audits of other tenants that had the id.
+	// ID distinguishes the audits of tenants that reused one id.
 	ID     int64     `json:"id"`
 	Tenant string    `json:"tenant"`
 	Erased time.Time `json:"erased_at"`
-	// Entries is how many there were, and Kept how many of them are there.
+	// Entries is how many entries the audit had.
 	Entries int64 `json:"entries"`
-	Kept    int64 `json:"kept"`
+	// Kept is how many of them are kept.
+	Kept int64 `json:"kept"`
 }
 
-// KeptAudits lists the audits of erased tenants, the one that was erased last first.
+// KeptAudits lists the audits of erased tenants, the last erased first.
 func KeptAudits(ctx context.Context, o *database.Owner) (list []KeptAudit, err error) {
 	err = o.List(ctx, "kept audits", `SELECT e.id, e.tenant, e.at, e.entries, (SELECT count(*) FROM audit_kept k WHERE k.erasure = e.id)
 		FROM audit_erasure e ORDER BY e.id DESC`, nil, func(scan func(...any) error) error {
@@ -45,8 +46,8 @@ func KeptEntries(ctx context.Context, o *database.Owner, id int64, each func(Ent
 		})
 }
 
-// RemoveKeptAudits removes the entries of audits that were erased before a time, and returns how many they were. What
-// stays is that there was an erasure.
+// RemoveKeptAudits removes the entries of audits that were erased before a time, and returns their
+// number. The records of the erasures stay.
 func RemoveKeptAudits(ctx context.Context, o *database.Owner, before time.Time) (int64, error) {
 	return o.Exec(ctx, "remove kept audits", `DELETE FROM audit_kept k USING audit_erasure e WHERE e.id = k.erasure AND e.at < $1`,
 		database.Micros(before))

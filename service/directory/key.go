@@ -15,21 +15,21 @@ import (
 	"github.com/braidrun/braid/service/database"
 )
 
-// Key is an API key as it is kept: without what makes it one.
+// Key is an API key without its secret.
 type Key struct {
-	// Tenant is whose it is; "" is the operator's own.
+	// Tenant is the key's tenant. "" means the operator.
 	Tenant string `json:"tenant,omitempty"`
 	ID     string `json:"id"`
-	// Name tells people what it is for.
+	// Name is a label for users.
 	Name string `json:"name,omitempty"`
-	// User is the person that it stands for; it may be empty.
+	// User is the user that the key acts for. It may be empty.
 	User   string  `json:"user,omitempty"`
 	Scopes []Scope `json:"scopes"`
-	// Expires is when it ends by itself; the zero time is never.
+	// Expires is when it expires. The zero time means never.
 	Expires time.Time `json:"expires_at,omitzero"`
-	// Revoked is when it was ended; the zero time is not yet.
+	// Revoked is when it was revoked. The zero time means not yet.
 	Revoked time.Time `json:"revoked_at,omitzero"`
-	// LastUsed is when it was last used, up to a minute ago; the zero time is never.
+	// LastUsed is when it was last used, up to a minute late. The zero time means never.
 	LastUsed time.Time `json:"last_used_at,omitzero"`
 	// Revision counts the changes.
 	Revision int64     `json:"revision"`
@@ -37,9 +37,9 @@ type Key struct {
 	Updated  time.Time `json:"updated_at"`
 }
 
-// A key is written as KeyPrefix, its id, "_", and 160 random bits.
+// A key's text is KeyPrefix, its id, "_", and 160 random bits.
 const (
-	// KeyPrefix is what every key begins with.
+	// KeyPrefix is the beginning of every key.
 	KeyPrefix = "brk_"
 
 	keyIDLength     = 16
@@ -56,7 +56,7 @@ func newToken() (id, token string) {
 	return id, KeyPrefix + id + "_" + text[keyIDLength:]
 }
 
-// tokenID gives the id that a key names, and refuses what no key looks like.
+// tokenID returns the id in a key's text. It returns false if the text cannot be a key.
 func tokenID(token string) (id string, ok bool) {
 	rest, ok := strings.CutPrefix(token, KeyPrefix)
 	if !ok || len(rest) != keyIDLength+1+keySecretLength || rest[keyIDLength] != '_' {
@@ -79,12 +79,12 @@ func scanKey(scan func(...any) error) (Key, error) {
 	return k, err
 }
 
-// CreateKey makes a key of a tenant's; one of no tenant is the operator's own. token is the only
-// copy of it that there will ever be. Only the operator may give the scope operator. A key gives no
-// scope that it does not have, acts for no other user than its own, and makes none that outlives it
-// ([event.ErrPermission]). A repeat
-// under the same idem gives the key that was made, and no token: whoever has lost it revokes the key.
-// The key's id, revision and times are not the caller's.
+// CreateKey creates a key of a tenant; without a tenant it is the operator's own. token is the only
+// copy of its text. The caller cannot choose the key's id, revision and times.
+//
+// Only the operator may give the scope operator. A key cannot create a key with a scope that it
+// does not have, for another user, or with a later expiry ([event.ErrPermission]). A repeated call
+// with the same idem returns the key without a token: revoke the key if the token is lost.
 func (d *Directory) CreateKey(ctx context.Context, by By, k Key, idem string) (made Key, token secret.Secret, err error) {
 	const op = "create key"
 	err = by.may(op, k.Tenant)
@@ -143,7 +143,7 @@ func getKey(tx *database.Tx, op, tenant, id, lock string) (Key, error) {
 	return one(tx, op, "key", `SELECT `+keyColumns+` FROM api_key WHERE tenant = ? AND id = ?`+lock, []any{tenant, id}, scanKey)
 }
 
-// GetKey gives a key as it stands, also one that has ended.
+// GetKey returns a key, even an expired or revoked one.
 func (d *Directory) GetKey(ctx context.Context, tenant, id string) (k Key, err error) {
 	const op = "key"
 	if tenant != "" && !isSlug(tenant) || len(id) != keyIDLength {
@@ -156,8 +156,8 @@ func (d *Directory) GetKey(ctx context.Context, tenant, id string) (k Key, err e
 	return k, err
 }
 
-// ListKeys lists a tenant's keys, or the operator's own for "": also those that have ended, unless
-// q's Status is [Active].
+// ListKeys lists a tenant's keys, or the operator's own for "". It includes expired and revoked
+// keys unless q.Status is [Active].
 func (d *Directory) ListKeys(ctx context.Context, tenant string, q Query) (list []Key, next string, err error) {
 	l := listing[Key]{
 		op: "list keys", from: `SELECT ` + keyColumns + ` FROM api_key WHERE tenant = ?`, args: []any{tenant}, scan: scanKey,
@@ -171,8 +171,8 @@ func (d *Directory) ListKeys(ctx context.Context, tenant string, q Query) (list 
 	return page(ctx, d, tenant, false, q, l)
 }
 
-// RevokeKey ends a key: here at once, and within [Stale] wherever the same database is used. Who
-// watches it ([Directory.Watch]) is told. Repeating it changes nothing.
+// RevokeKey revokes a key: in this process at once, and within [Stale] in every process with the
+// same database. It ends the watches of the key ([Directory.Watch]). Repeating it changes nothing.
 func (d *Directory) RevokeKey(ctx context.Context, by By, tenant, id string) (k Key, err error) {
 	const op = "revoke key"
 	err = by.may(op, tenant)
@@ -210,7 +210,7 @@ func (d *Directory) RevokeKey(ctx context.Context, by By, tenant, id string) (k 
 	return k, nil
 }
 
-// bearer is what is remembered of a credential.
+// bearer is the cached state of a credential.
 type bearer struct {
 	identity Identity
 	expires  time.Time
@@ -218,16 +218,17 @@ type bearer struct {
 	inactive bool
 }
 
-// was returns whose the credential was, without what it may do.
+// was returns the identity of the credential without its scopes.
 func (b *bearer) was() Identity {
 	return Identity{Tenant: b.identity.Tenant, Key: b.identity.Key, User: b.identity.User}
 }
 
-// Authenticate says whom a key stands for. It costs no question to the database where the key was
-// seen a moment ago, or looks like none. Whatever is wrong with the key, the error is the same
-// [event.ErrUnauthenticated]; where its tenant is not active it is [event.ErrPermission] with the
-// code TENANT_INACTIVE. If the key was good once, the identity says whose it was also beside an error: for the
-// audit alone, without scopes.
+// Authenticate returns the identity of a key. It does not query the database if the key was seen
+// recently or cannot be one. For every invalid key it returns the same [event.ErrUnauthenticated].
+// If the tenant is inactive it returns [event.ErrPermission] with the code TENANT_INACTIVE.
+//
+// If the key was valid once, the identity beside an error says whose it was. It has no scopes and
+// is for the audit only.
 func (d *Directory) Authenticate(ctx context.Context, token string) (Identity, error) {
 	const op = "authenticate"
 	id, ok := tokenID(token)
@@ -284,14 +285,14 @@ func (d *Directory) readBearer(ctx context.Context, op, id string, hash [sha256.
 		return err
 	})
 	if err == nil && changes > 0 {
-		// Whoever shows a key meets the directory as it was when the key was made, or later: nothing that
-		// was remembered of an erased tenant is used for one that has its id now.
+		// The caches must be at least as new as the key: data of an erased tenant must not be used
+		// for a new one with its id.
 		d.changes.moved(changes)
 	}
 	return b, err
 }
 
-// badScope names one that there is not.
+// badScope returns an error for an unknown scope.
 func badScope(scopes []Scope) *event.Error {
 	for _, s := range scopes {
 		if !slices.Contains(Scopes(), s) {

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// newLife makes the life of what is about to be made under an id that people choose. Ids are used
-// again, lives are not: whatever remembers a tenant, an agent or a model beyond a request must compare
-// its life, and not only its id.
+// newLife returns the life of a new object whose id was chosen. Ids are reused, lives are not. Who
+// caches data of a tenant, an agent or a model beyond a request must compare its life, not only its
+// id.
 func newLife() string { return rand.Text() }
 
-// Settle waits until every process of the database has noticed the changes that were made before. It
-// returns at once where no other process writes the database.
+// Settle waits until every process has noticed earlier changes. It returns at once if no other
+// process writes the database.
 func (d *Directory) Settle(ctx context.Context) error {
 	if !d.db.Shared() {
 		return nil
@@ -27,5 +27,5 @@ func (d *Directory) Settle(ctx context.Context) error {
 	}
 }
 
-// Generation counts the changes of the directory. It is as new as what the directory remembers.
+// Generation returns the number of changes of the directory. It is as new as the caches.
 func (d *Directory) Generation(ctx context.Context) (int64, error) { return d.changes.generation(ctx) }

@@ -14,27 +14,28 @@ import (
 
 // Model is a model that a tenant, or every tenant, may use.
 type Model struct {
-	// Tenant is whose it is; "" is shared by all.
+	// Tenant is its tenant. "" means that it is shared by all.
 	Tenant string `json:"tenant,omitempty"`
 	ID     string `json:"id"`
-	// Life tells the model from others that had its id before and were deleted. It is not shown.
+	// Life distinguishes models that reuse one id. It is not shown.
 	Life   string `json:"-"`
 	Status Status `json:"status"`
-	// Provider and Name say what it is, such as "bedrock" and the provider's own id of it.
+	// Provider is the provider, such as "bedrock".
 	Provider string `json:"provider"`
-	Name     string `json:"name"`
-	// Region is where it is asked, where the provider has such; empty means the server's.
+	// Name is the provider's id of the model.
+	Name string `json:"name"`
+	// Region is the provider's region, if the provider has regions. Empty means the server's.
 	Region string `json:"region,omitempty"`
-	// Aliases are other names of it, such as "haiku", "sonnet" and "opus". A name is one
-	// model's of a tenant; a tenant's own goes before a shared one's.
+	// Aliases are other names, such as "haiku", "sonnet" and "opus". A name means one model within
+	// a tenant. A tenant's own model hides a shared one.
 	Aliases []string `json:"aliases,omitempty"`
-	// Prices are what its tokens cost here; those that are not set are looked up.
+	// Prices are the prices of its tokens. Unset prices are looked up.
 	Prices Prices `json:"prices,omitzero"`
 
-	// Settings are those of its calls that an agent leaves open.
+	// Settings are the defaults of its calls. An agent may override them.
 	Settings //nolint:embeddedstructfieldcheck // JSON has them here
 
-	// Credential is what the provider is asked with.
+	// Credential is the credential for the provider.
 	Credential Credential `json:"credential,omitzero"`
 	// Revision counts the changes.
 	Revision int64     `json:"revision"`
@@ -42,22 +43,23 @@ type Model struct {
 	Updated  time.Time `json:"updated_at"`
 }
 
-// Prices are US dollars for a million tokens, or for a thousand searches, written as "3.75";
-// a rate that is not set is not known.
+// Prices are US dollars for a million tokens or a thousand searches, written as "3.75". An unset
+// price is unknown.
 type Prices struct {
 	Input      pricing.Rate `json:"input,omitzero"`
 	Output     pricing.Rate `json:"output,omitzero"`
 	CacheRead  pricing.Rate `json:"cache_read,omitzero"`
 	CacheWrite pricing.Rate `json:"cache_write,omitzero"`
-	// CacheWriteHour is what is kept for an hour. Where it is not set and CacheWrite is, it is
-	// twice Input, which is what the vendors ask.
+	// CacheWriteHour is for tokens that are cached for an hour. If it is unset and CacheWrite is
+	// set, it is twice Input, which is what the vendors charge.
 	CacheWriteHour pricing.Rate `json:"cache_write_hour,omitzero"`
-	// WebSearch and FileSearch are for the searches that the provider runs.
-	WebSearch  pricing.Rate `json:"web_search,omitzero"`
+	// WebSearch is for web searches that the provider runs.
+	WebSearch pricing.Rate `json:"web_search,omitzero"`
+	// FileSearch is for file searches that the provider runs.
 	FileSearch pricing.Rate `json:"file_search,omitzero"`
 }
 
-// Price is them in the form that costs are counted with; nil where none is set.
+// Price returns them as a [pricing.Price]. It returns nil if none is set.
 func (p Prices) Price() *pricing.Price {
 	if p == (Prices{}) {
 		return nil
@@ -76,20 +78,20 @@ func (p Prices) Price() *pricing.Price {
 	}
 }
 
-// Credential is what a provider is asked with. The zero value means what the server finds in its
-// own environment; of Env and Secret at most one is set.
+// Credential is the credential for a provider. The zero value means what the server finds in its
+// own environment. At most one of Env and Secret is set.
 type Credential struct {
-	// Env names a variable of the server's environment. Only the operator may set it.
+	// Env is a variable of the server's environment. Only the operator may set it.
 	Env string `json:"env,omitempty"`
-	// Secret is a key to be kept, encrypted. It is written and never read back: see
+	// Secret is a key to be stored, encrypted. It can be written and never read back: see
 	// [Directory.Credential].
 	Secret secret.Secret `json:"secret,omitzero"`
-	// Ends are the last letters of the key that is kept, for people; empty where none is. It
-	// cannot be set.
+	// Ends are the last characters of the stored key. It is empty if there is none, and cannot be
+	// set.
 	Ends string `json:"ends_in,omitempty"`
 }
 
-// IsZero reports whether there is none.
+// IsZero reports whether there is no credential.
 func (c Credential) IsZero() bool { return c.Env == "" && c.Secret.Empty() && c.Ends == "" }
 
 const modelColumns = `tenant, id, life, status, revision, created, updated, doc`
@@ -100,8 +102,8 @@ func scanModel(scan func(...any) error) (Model, error) {
 	return m, err
 }
 
-// CreateModel makes a model; that of no tenant is shared by all, and only the operator may make it.
-// idem is as [Directory.CreateTenant] has it.
+// CreateModel creates a model. Only the operator may create a shared one, which has no tenant. idem
+// is an idempotency key as in [Directory.CreateTenant].
 func (d *Directory) CreateModel(ctx context.Context, by By, m Model, idem string) (Model, error) {
 	const op = "create model"
 	if err := d.mayModel(op, by, &m, &Model{}); err != nil {
@@ -162,7 +164,7 @@ func (d *Directory) CreateModel(ctx context.Context, by By, m Model, idem string
 	return m, nil
 }
 
-// seal encrypts a model's new key, if it has one, and takes it out of the model.
+// seal encrypts a model's new key, if it has one, and removes it from the model.
 func (d *Directory) seal(op string, m *Model) ([]byte, error) {
 	key := m.Credential.Secret
 	if key.Empty() {
@@ -179,7 +181,8 @@ func (d *Directory) seal(op string, m *Model) ([]byte, error) {
 	return sealed, nil
 }
 
-// lastLetters tells a person which key it is; of a short one that would be too much.
+// lastLetters returns the end of a key, so that users recognise it. It reveals nothing of a short
+// key.
 func lastLetters(s secret.Secret) string {
 	if text := s.Reveal(); len(text) >= 16 {
 		return strings.ToValidUTF8(text[len(text)-4:], "?")
@@ -189,8 +192,8 @@ func lastLetters(s secret.Secret) string {
 
 func noKeyset(op string) error {
 	return &event.Error{
-		Op: op, Kind: event.ErrUnsupported, Message: "this server has no key to keep secrets with",
-		Hint: "start it with a file of keys, or name a variable of its environment",
+		Op: op, Kind: event.ErrUnsupported, Message: "this server has no key for encrypting secrets",
+		Hint: "start it with a key file, or name an environment variable",
 	}
 }
 
@@ -206,7 +209,7 @@ func nameModel(tx *database.Tx, op string, m *Model) error {
 		if n == 0 {
 			return &event.Error{
 				Op: op, Kind: event.ErrConflict, Code: "MODEL_NAME_TAKEN", Message: "another model is called " + name,
-				Hint: "take the name from it first (force=true if something refers to it), or use another one",
+				Hint: "remove the name from it first (force=true if something refers to it), or use another name",
 			}
 		}
 	}
@@ -217,8 +220,8 @@ func getModel(tx *database.Tx, op, tenant, id, lock string) (Model, error) {
 	return one(tx, op, "model", `SELECT `+modelColumns+` FROM model WHERE tenant = ? AND id = ?`+lock, []any{tenant, id}, scanModel)
 }
 
-// GetModel gives a tenant's own model as it stands, active or not; that of the tenant "" is shared
-// by all. For a run there is [Directory.Model].
+// GetModel returns a tenant's own model, active or not. The models of the tenant "" are the shared
+// ones. Runs use [Directory.Model].
 func (d *Directory) GetModel(ctx context.Context, tenant, id string) (m Model, err error) {
 	const op = "model"
 	if tenant != "" && !isSlug(tenant) || !isSlug(id) {
@@ -233,9 +236,9 @@ func (d *Directory) GetModel(ctx context.Context, tenant, id string) (m Model, e
 
 type modelKey struct{ tenant, name string }
 
-// Model finds the model that a name stands for in a tenant, by id or alias: the tenant's own
-// first, then a shared one. It comes from memory. Where there is none that is
-// [event.ErrModelNotFound], and where it is not active an error with the code MODEL_INACTIVE.
+// Model returns the model with a name in a tenant, by id or alias, from the cache: the tenant's own
+// first, then a shared one. It returns [event.ErrModelNotFound] if there is none, and an error with
+// the code MODEL_INACTIVE if it is inactive.
 func (d *Directory) Model(ctx context.Context, tenant, name string) (Model, error) {
 	m, err := lookup(ctx, d, &d.models, modelKey{tenant, name}, func(ctx context.Context) (Model, error) {
 		return d.findModel(ctx, tenant, name)
@@ -252,7 +255,7 @@ func (d *Directory) findModel(ctx context.Context, tenant, name string) (m Model
 		return Model{}, modelNotFound(op)
 	}
 	err = d.db.Read(ctx, op, tenant, func(tx *database.Tx) error {
-		// The tenant without a name comes last.
+		// The shared model, whose tenant is empty, comes last.
 		m, err = one(tx, op, "model", `SELECT m.tenant, m.id, m.life, m.status, m.revision, m.created, m.updated, m.doc
 			FROM model_name n JOIN model m ON m.tenant = n.tenant AND m.id = n.model
 			WHERE n.tenant IN (?, '') AND n.name = ? ORDER BY n.tenant DESC LIMIT 1`, []any{tenant, name}, scanModel)
@@ -264,7 +267,7 @@ func (d *Directory) findModel(ctx context.Context, tenant, name string) (m Model
 	return m, err
 }
 
-// ListModels lists the models of a tenant, or those that all share for "".
+// ListModels lists the models of a tenant, or the shared ones for "".
 func (d *Directory) ListModels(ctx context.Context, tenant string, q Query) (list []Model, next string, err error) {
 	return page(ctx, d, tenant, false, q, listing[Model]{
 		op: "list models", from: `SELECT ` + modelColumns + ` FROM model WHERE tenant = ?`, args: []any{tenant}, scan: scanModel,
@@ -272,10 +275,10 @@ func (d *Directory) ListModels(ctx context.Context, tenant string, q Query) (lis
 	})
 }
 
-// UpdateModel calls change with the model and keeps what it leaves, as [Directory.UpdateTenant]
-// does. A Credential.Secret that change sets takes the place of what was kept; one without Env,
-// Secret and Ends forgets it. A name that change takes away and something refers to is [event.ErrConflict]
-// with the code MODEL_IN_USE, unless [Force] is given.
+// UpdateModel changes a model as [Directory.UpdateTenant] does. A Credential.Secret that change
+// sets replaces the stored key. A Credential without Env, Secret and Ends removes it. It returns
+// [event.ErrConflict] with the code MODEL_IN_USE if something refers to a name that change removes,
+// unless [Force] is given.
 func (d *Directory) UpdateModel(
 	ctx context.Context, by By, tenant, id string, revision int64, change func(m *Model) error, options ...WriteOption,
 ) (m Model, err error) {
@@ -333,7 +336,7 @@ func (d *Directory) UpdateModel(
 		if err != nil {
 			return err
 		}
-		if fresh { // also where it ends in the same letters
+		if fresh { // even if it ends in the same characters
 			what = what.with("credential")
 		}
 		if len(what) == 0 {
@@ -364,7 +367,8 @@ func (d *Directory) UpdateModel(
 	return m, nil
 }
 
-// sharers gives the ids of the tenants that may refer to a model: all of them for a shared one, whose tenant is "".
+// sharers returns the ids of the tenants that may refer to a model: all of them for a shared one,
+// whose tenant is "".
 func (d *Directory) sharers(ctx context.Context, op, tenant string, force bool) ([]string, error) {
 	if tenant != "" || force {
 		return nil, nil
@@ -372,8 +376,9 @@ func (d *Directory) sharers(ctx context.Context, op, tenant string, force bool) 
 	return d.everyTenant(ctx, op)
 }
 
-// DeleteModel removes a model, with its key. revision is as [Directory.UpdateTenant] has it. A model that something
-// refers to is [event.ErrConflict] with the code MODEL_IN_USE, unless [Force] is given.
+// DeleteModel removes a model with its key. revision is as in [Directory.UpdateTenant]. It returns
+// [event.ErrConflict] with the code MODEL_IN_USE if something refers to the model, unless [Force]
+// is given.
 func (d *Directory) DeleteModel(ctx context.Context, by By, tenant, id string, revision int64, options ...WriteOption) error {
 	const op = "delete model"
 	if err := by.mayTenant(op, tenant); err != nil {
@@ -412,8 +417,8 @@ func (d *Directory) DeleteModel(ctx context.Context, by By, tenant, id string, r
 	})
 }
 
-// ErrMoved is the error of [Directory.Credential] where the model was changed, or removed, after the caller
-// had looked it up.
+// ErrMoved is the error of [Directory.Credential] if the model was changed or removed after the
+// caller looked it up.
 var ErrMoved = errors.New("the model has changed")
 
 type secretKey struct {
@@ -421,10 +426,9 @@ type secretKey struct {
 	revision         int64
 }
 
-// Credential gives the key that a model's provider is asked with: the one that is kept, or that of
-// the server's environment. It is empty where the server is to find one by itself. The key is that of
-// the same life and revision of the model: a key of another one is [ErrMoved]. It comes from memory no
-// longer than the model does.
+// Credential returns the key for a model's provider: the stored one, or that of the server's
+// environment. It is empty if the server finds one by itself. It returns [ErrMoved] if the stored
+// key belongs to another life or revision of the model. The key is cached no longer than the model.
 func (d *Directory) Credential(ctx context.Context, m Model) (key secret.Secret, err error) {
 	const op = "model credential"
 	switch {
@@ -466,7 +470,7 @@ func (d *Directory) Credential(ctx context.Context, m Model) (key secret.Secret,
 		}
 		return secret.New(string(plain)), nil
 	})
-	if errors.Is(err, ErrMoved) { // what is remembered of the model is old, whichever process has changed it
+	if errors.Is(err, ErrMoved) { // the cached model is old, whichever process has changed it
 		if e := d.changes.renew(ctx); e != nil {
 			return key, e
 		}

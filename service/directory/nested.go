@@ -9,18 +9,20 @@ import (
 	"github.com/braidrun/braid/service/database"
 )
 
-// MostNested is how deep agents stand below agents.
+// MostNested is the largest number of levels of sub-agents.
 const MostNested = 4
 
-// lockAgents has one write of the tenant's agents at a time: what one of them is below another one, both decide.
+// lockAgents serializes the writes of the tenant's agents: which agents are below which depends on
+// all of them.
 func lockAgents(tx *database.Tx, tenant string) error {
 	_, err := tx.Get(`SELECT id FROM tenant WHERE id = ?`+tx.ForUpdate(), []any{tenant}, new(string))
 	return err
 }
 
-// checkNested refuses an agent that could not run with those that are to be below it, and one with which another
-// one of the tenant's, that has it below itself, could not any more. Those that are not there, which
-// [referrer] refuses, are taken for agents with none below them. Versions that are pinned count as they are, older ones that are not do not.
+// checkNested refuses an agent whose tree of sub-agents is invalid, or with which the tree of
+// another agent of the tenant would become invalid. Missing sub-agents, which [referrer] refuses,
+// count as agents without sub-agents. Pinned versions count as they are. Older versions that are
+// not pinned do not count.
 func checkNested(tx *database.Tx, op string, a *Agent) error {
 	now, before := &nesting{tx: tx, op: op, with: a}, &nesting{tx: tx, op: op, tenant: a.Tenant}
 	now.tenant = a.Tenant
@@ -49,8 +51,8 @@ func checkNested(tx *database.Tx, op string, a *Agent) error {
 	return nil
 }
 
-// agentsAbove are the tenant's that have an agent below themselves, or have had it in any version: one that is pinned
-// may stand below others. They come as they are now.
+// agentsAbove returns the tenant's agents that have an agent as a sub-agent, now or in an older
+// version, because an older version may be pinned. It returns their newest versions.
 func agentsAbove(tx *database.Tx, tenant, id string) (list []Agent, err error) {
 	err = tx.List(selectAgent+` AND v.version = a.version WHERE a.tenant = ? AND a.id IN (
 			SELECT agent FROM agent_version WHERE tenant = ? AND doc LIKE ?) ORDER BY a.id`,
@@ -62,23 +64,23 @@ func agentsAbove(tx *database.Tx, tenant, id string) (list []Agent, err error) {
 	return list, err
 }
 
-// nesting looks through agents below agents.
+// nesting checks trees of sub-agents.
 type nesting struct {
 	tx     *database.Tx
 	op     string
 	tenant string
-	// with stands in place of what is kept of it; nil is nothing.
+	// with replaces the stored version of an agent; nil replaces nothing.
 	with  *Agent
 	known map[agentKey]*AgentSpec
 }
 
-// check looks through all that is below an agent.
+// check checks the tree of an agent.
 func (n *nesting) check(a *Agent) error {
 	return n.below(&a.AgentSpec, []string{a.ID}, a.ID, map[string]string{a.ID: a.ID})
 }
 
-// below looks through what is below a spec. path are the ids of the agents that it stands in, trail tells people where
-// that is, and names are those that are taken, each with its trail.
+// below checks the tree below a spec. path are the ids of the agents above it, trail is its place
+// for error messages, and names are the names in use with their trails.
 func (n *nesting) below(spec *AgentSpec, path []string, trail string, names map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(spec.SubAgents)) {
 		sub := spec.SubAgents[name]
@@ -88,11 +90,11 @@ func (n *nesting) below(spec *AgentSpec, path []string, trail string, names map[
 		}
 		switch taken, twice := names[name]; {
 		case sub.Agent != "" && slices.Contains(path, sub.Agent):
-			return n.refuse(fmt.Sprintf("the agent %s would stand below itself: %s", sub.Agent, here), "take it out at one of these places")
+			return n.refuse(fmt.Sprintf("the agent %s would be below itself: %s", sub.Agent, here), "remove it from one of these places")
 		case twice:
 			return n.refuse(fmt.Sprintf("two agents are called %s: %s, and %s", name, taken, here), "give one of them another name")
 		case len(path) > MostNested:
-			return n.refuse("an agent stands too deep: "+here, fmt.Sprintf("let agents stand at most %d below one another", MostNested))
+			return n.refuse("an agent is nested too deeply: "+here, fmt.Sprintf("use at most %d levels of sub-agents", MostNested))
 		}
 		names[name] = here
 		if sub.Agent == "" {
@@ -109,7 +111,7 @@ func (n *nesting) below(spec *AgentSpec, path []string, trail string, names map[
 	return nil
 }
 
-// spec gives what is below an agent; nil where there is none.
+// spec returns the spec of an agent. It returns nil if there is none.
 func (n *nesting) spec(id string, version int) (*AgentSpec, error) {
 	if n.with != nil && n.with.ID == id && (version == 0 || version == n.with.Version) {
 		return &n.with.AgentSpec, nil

@@ -11,30 +11,30 @@ import (
 	"github.com/braidrun/braid/service/database"
 )
 
-// The sizes of pages.
+// These are the sizes of pages.
 const (
 	DefaultPage = 20
 	MostPage    = 100
 )
 
-// Sort is an order of a list.
+// Sort is the order of a list.
 type Sort string
 
-// The orders; empty means SortID.
+// These are the orders. Empty means SortID.
 const (
 	SortID     Sort = "id"
 	SortOldest Sort = "created_at"
 	SortNewest Sort = "-created_at"
 )
 
-// Query says which part of a list is wanted.
+// Query selects a part of a list.
 type Query struct {
-	// Status lists those that have it; empty lists all.
+	// Status lists the entries with that status. Empty lists all.
 	Status Status
 	Sort   Sort
-	// Cursor is what the page before gave as next; empty begins.
+	// Cursor is the next cursor of the previous page; empty means the first page.
 	Cursor string
-	// Limit is at most [MostPage]; 0 means [DefaultPage].
+	// Limit is at most [MostPage]. 0 means [DefaultPage].
 	Limit int
 }
 
@@ -58,25 +58,26 @@ func (q *Query) check(op string) error {
 }
 
 func badCursor(op string) error {
-	return invalid(op, "the cursor is none that this list has given out", "begin again without one")
+	return invalid(op, "the cursor does not belong to this list", "begin again without one")
 }
 
-// condition is a part of a statement, with its values.
+// condition is a part of a statement with its values.
 type condition struct {
 	text string
 	args []any
 }
 
-// listing is a list that comes in pages.
+// listing describes a list that is read in pages.
 type listing[T any] struct {
 	op string
-	// from ends in a condition; prefix stands before the columns id, created and status.
-	from   string
-	args   []any
+	// from ends in a condition.
+	from string
+	args []any
+	// prefix precedes the columns id, created and status.
 	prefix string
 	scan   func(scan func(...any) error) (T, error)
 	place  func(T) (id string, created time.Time)
-	// status are the conditions of the statuses, where they are no column.
+	// status are the conditions of statuses that are not a column.
 	status map[Status]condition
 }
 
@@ -152,7 +153,7 @@ func page[T any](ctx context.Context, d *Directory, tenant string, all bool, q Q
 	return list, cursor.Encode(name, strconv.FormatInt(database.Micros(created), 10), id), nil
 }
 
-// agentVersions is [Directory.ListAgentVersions].
+// agentVersions implements [Directory.ListAgentVersions].
 func (d *Directory) agentVersions(ctx context.Context, tenant, id string, q Query) (list []AgentVersion, next string, err error) {
 	const op = "list agent versions"
 	if err := q.check(op); err != nil {

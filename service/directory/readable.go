@@ -7,18 +7,18 @@ import (
 	"github.com/braidrun/braid/service/database"
 )
 
-// How much CheckSecrets looks at: a server starts soon also where there is very much.
+// These bound how much CheckSecrets reads, so that a server with much data starts soon too.
 const (
 	mostLooked      = 32
 	mostTenantsSeen = 1000
 )
 
-// CheckSecrets reports whether this directory's keys are those of the database: where secrets are stored and
-// none of those it looks at can be decrypted it is [event.ErrInvalid]. It looks at a few.
+// CheckSecrets returns [event.ErrInvalid] if none of the stored secrets that it reads can be
+// decrypted: the directory then has the keys of another database. It reads only a few.
 func (d *Directory) CheckSecrets(ctx context.Context) error {
 	const op = "check secrets"
 	tenants := []string{""}
-	if d.db.Shared() { // elsewhere a question sees all tenants at once
+	if d.db.Shared() { // otherwise a query sees all tenants at once
 		more, err := d.everyTenant(ctx, op)
 		if err != nil {
 			return err
@@ -54,7 +54,7 @@ func (d *Directory) CheckSecrets(ctx context.Context) error {
 		return nil
 	}
 	return &event.Error{
-		Op: op, Kind: event.ErrInvalid, Message: "the database holds keys of models that were encrypted with another file of keys",
+		Op: op, Kind: event.ErrInvalid, Message: "the database contains model keys that were encrypted with another key file",
 		Hint: "restore that file, or name it with --secrets",
 	}
 }

@@ -9,24 +9,25 @@ import (
 	"github.com/braidrun/braid/service/database"
 )
 
-// Reencrypted is what came of encrypting all secrets with the newest key.
+// Reencrypted is the result of encrypting all secrets with the newest key.
 type Reencrypted struct {
-	// Done counts those that were encrypted anew, Current those that were so already.
-	Done    int `json:"done"`
+	// Done counts the secrets that were encrypted again.
+	Done int `json:"done"`
+	// Current counts the secrets that already used the newest key.
 	Current int `json:"current"`
-	// Unreadable are those that no key of the file opens, as "tenant/model": they stay as they are.
+	// Unreadable are the secrets that no key opens, as "tenant/model". They stay unchanged.
 	Unreadable []string `json:"unreadable,omitempty"`
 }
 
-// secretsAtOnce is how many secrets go through one transaction.
+// secretsAtOnce is how many secrets one transaction handles.
 const secretsAtOnce = 100
 
 // dater is a [Sealer] that knows which values its newest key has encrypted.
 type dater interface{ Newest(sealed []byte) bool }
 
-// Reencrypt encrypts every stored secret with the newest key, each bound to its own place. Only the
-// operator may. It goes in short transactions, beside servers at work; where it breaks off it can be repeated,
-// and goes on. Each tenant's audit says how many of its secrets it were.
+// Reencrypt encrypts every stored secret with the newest key and binds each to its place. Only the
+// operator may call it. It uses short transactions, so servers can go on working. After an error it
+// can be repeated and continues. Each tenant's audit records the number of its secrets.
 func (d *Directory) Reencrypt(ctx context.Context, by By) (r Reencrypted, err error) {
 	const op = "reencrypt secrets"
 	if err := by.mustOperate(op); err != nil {
@@ -48,22 +49,23 @@ func (d *Directory) Reencrypt(ctx context.Context, by By) (r Reencrypted, err er
 	})
 }
 
-// OldSecrets counts the secrets that [Directory.Reencrypt] would encrypt anew, as Done, and changes nothing.
+// OldSecrets returns as Done the number of secrets that [Directory.Reencrypt] would encrypt again.
+// It changes nothing.
 func (d *Directory) OldSecrets(ctx context.Context) (Reencrypted, error) {
 	return d.eachSecret(ctx, "count secrets", func(*database.Tx, storedSecret) error {
 		return nil
 	}, nil)
 }
 
-// storedSecret is a model's, as it is kept.
+// storedSecret is a model's stored key.
 type storedSecret struct {
 	tenant, model, life string
 
 	sealed []byte
 }
 
-// eachSecret calls do with every secret that is not encrypted with the newest key or not bound to its model's life, and
-// done after some of one tenant's, in their transaction.
+// eachSecret calls do with every secret that is not encrypted with the newest key or not bound to
+// its model's life. It calls done after each batch of a tenant, in the same transaction.
 func (d *Directory) eachSecret(
 	ctx context.Context, op string, do func(tx *database.Tx, s storedSecret) error, done func(tx *database.Tx, tenant string, n int) error,
 ) (r Reencrypted, err error) {
@@ -75,7 +77,7 @@ func (d *Directory) eachSecret(
 	if err != nil {
 		return Reencrypted{}, err
 	}
-	for _, tenant := range append([]string{""}, tenants...) { // the first is what all share
+	for _, tenant := range append([]string{""}, tenants...) { // the first one holds the shared models
 		for after, more := "", true; more; {
 			had, from := r, after
 			err := d.db.Write(ctx, op, tenant, func(tx *database.Tx) error {
@@ -117,7 +119,7 @@ func (d *Directory) eachSecret(
 	return r, nil
 }
 
-// someSecrets locks the next of a tenant's models that have a secret.
+// someSecrets locks the next batch of a tenant's models with a secret.
 func someSecrets(tx *database.Tx, tenant, after string) (list []storedSecret, err error) {
 	err = tx.List(`SELECT id, life, secret FROM model WHERE tenant = ? AND id > ? AND secret IS NOT NULL ORDER BY id LIMIT ?`+tx.ForUpdate(),
 		[]any{tenant, after, secretsAtOnce}, func(scan func(...any) error) error {
@@ -129,7 +131,7 @@ func someSecrets(tx *database.Tx, tenant, after string) (list []storedSecret, er
 	return list, err
 }
 
-// everyTenant gives the ids of all tenants.
+// everyTenant returns the ids of all tenants.
 func (d *Directory) everyTenant(ctx context.Context, op string) (ids []string, err error) {
 	for after := ""; ; after = ids[len(ids)-1] {
 		had := len(ids)

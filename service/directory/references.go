@@ -13,19 +13,19 @@ import (
 	"github.com/braidrun/braid/service/database"
 )
 
-// References checks what entries refer to outside of the directory. An error is told to the caller with the code
-// REFERENCE_UNKNOWN. A nil function checks nothing.
+// References checks references of entries to things outside the directory. Callers get an error
+// with the code REFERENCE_UNKNOWN. A nil function checks nothing.
 //
-// What entries of the directory refer to inside it is always checked: a reference that a write makes or changes must
-// name an agent or a model that is there. One that the write leaves as it was is not looked at again.
+// References inside the directory are always checked: a reference that a write adds or changes must
+// name an existing agent or model. Unchanged references are not checked again.
 type References struct {
-	// Model checks the provider, the region, the variable and the settings of a model. An error of kind
-	// [event.ErrUnsupported] is told as it is.
+	// Model checks the provider, the region, the variable and the settings of a model. An error of
+	// kind [event.ErrUnsupported] is passed on unchanged.
 	Model func(m *Model) error
 	// Agent checks the skills and the patterns of tools of an agent.
 	Agent func(a *AgentSpec) error
-	// Name checks a model that the directory does not have and that the tenant [DefaultTenant] names, as a server
-	// without settings lets it.
+	// Name checks a model name of the tenant [DefaultTenant] that the directory does not have. A
+	// server without settings allows such names.
 	Name func(name string) error
 }
 
@@ -47,7 +47,7 @@ func (r *References) agent(op string, a *AgentSpec) error {
 
 func unknownReference(op string, err error) error {
 	e, ok := errors.AsType[*event.Error](err)
-	if !ok || e.Kind == event.ErrUnsupported { // a setting that the model does not have
+	if !ok || e.Kind == event.ErrUnsupported { // a setting that the model does not support
 		return err
 	}
 	told := *e
@@ -55,7 +55,7 @@ func unknownReference(op string, err error) error {
 	return &told
 }
 
-// referrer checks what one entry of a tenant refers to.
+// referrer checks the references of one entry of a tenant.
 type referrer struct {
 	tx     *database.Tx
 	op     string
@@ -67,7 +67,7 @@ func (d *Directory) referrer(tx *database.Tx, op string, t *Tenant) *referrer {
 	return &referrer{tx, op, t, d.refs.Name}
 }
 
-// checkTenant checks what differs from old; of a new tenant old is zero.
+// checkTenant checks what differs from old. For a new tenant old is zero.
 func (r *referrer) checkTenant(old *Tenant) error {
 	if r.tenant.Agent != "" && r.tenant.Agent != old.Agent {
 		if err := r.agent("default_agent", r.tenant.Agent, 0); err != nil {
@@ -88,7 +88,7 @@ func (r *referrer) checkTenant(old *Tenant) error {
 	return nil
 }
 
-// checkAgent checks what differs from old; of a new agent old is zero.
+// checkAgent checks what differs from old. For a new agent old is zero.
 func (r *referrer) checkAgent(a, old *AgentSpec) error {
 	if a.Model != "" && a.Model != old.Model {
 		if err := r.model("model", a.Model); err != nil {
@@ -112,7 +112,7 @@ func (r *referrer) checkAgent(a, old *AgentSpec) error {
 	return nil
 }
 
-// agent refuses an agent, or a version of it, that the tenant does not have. One that is inactive is there.
+// agent refuses an agent or a version that the tenant does not have. Inactive ones exist.
 func (r *referrer) agent(path, id string, version int) error {
 	_, err := getAgent(r.tx, r.op, r.tenant.ID, id, version)
 	if !isNotFound(err) {
@@ -136,7 +136,7 @@ func (r *referrer) agent(path, id string, version int) error {
 	return r.refuse(path, "the tenant has no agent "+strconv.Quote(id), knownNames("agents", known))
 }
 
-// model refuses the name of a model that no run of the tenant could use. One that is inactive is there.
+// model refuses the name of a model that no run of the tenant could use. Inactive ones exist.
 func (r *referrer) model(path, name string) error {
 	policy := &r.tenant.Policy
 	free := len(policy.Models) == 0
@@ -172,7 +172,7 @@ func (r *referrer) model(path, name string) error {
 	return r.refuse(path, "there is no model "+quoted(name), knownNames("models", known))
 }
 
-// allowed refuses an entry of a policy that means no model.
+// allowed refuses a policy entry that matches no model.
 func (r *referrer) allowed(path, entry string) error {
 	found := false
 	var known []string
@@ -189,7 +189,7 @@ func (r *referrer) allowed(path, entry string) error {
 	if err != nil || found {
 		return err
 	}
-	return r.refuse(path, "the entry means no model", knownNames("entries", known))
+	return r.refuse(path, "the entry matches no model", knownNames("entries", known))
 }
 
 // models calls each with the names of the tenant's own and of the shared models.
@@ -206,7 +206,7 @@ func (r *referrer) models(more string, args []any, each func(name string, m *Mod
 		})
 }
 
-// list reads one column of at most one row more than a hint names.
+// list reads one column, with at most one row more than a hint lists.
 func (r *referrer) list(statement string, args ...any) (names []string, err error) {
 	err = r.tx.List(statement, append(args, mostNamed+1), func(scan func(...any) error) error {
 		var name string
@@ -224,7 +224,7 @@ func (r *referrer) refuse(path, what, hint string) error {
 // mostNamed bounds how many names an error lists.
 const mostNamed = 50
 
-// knownNames says which names there are.
+// knownNames returns a hint with the existing names.
 func knownNames(what string, names []string) string {
 	if len(names) == 0 {
 		return "create it first: there are no " + what + " yet"
@@ -240,7 +240,8 @@ func someNames(names []string) string {
 	return strings.Join(names, ", ") + more
 }
 
-// quoted is a model's name in an error. What cannot be one, such as a path, is not repeated.
+// quoted returns a model's name for an error. It does not repeat a text that cannot be a name, such
+// as a path.
 func quoted(name string) string {
 	if !isModelName(name) {
 		return "of this name"

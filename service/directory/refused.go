@@ -11,29 +11,32 @@ import (
 	"github.com/braidrun/braid/service/database"
 )
 
-// Refused is a request that was refused, as the audit counts it.
+// Refused is a refused request, as the audit counts it.
 type Refused struct {
-	// By is who asked. By.Tenant is whose audit counts it; "" is the operator's own.
+	// By is who sent it. By.Tenant is the tenant whose audit counts it; "" means the operator's
+	// own.
 	By By
-	// Status and Code are the answer's.
+	// Status is the response's HTTP status.
 	Status int
-	Code   string
+	// Code is the response's error code.
+	Code string
 	// Route is the operation, such as "GET /v1/conversations/{id}".
 	Route string
-	// Request is the request's id, and Path what it asked for.
+	// Request is the request's id.
 	Request string
-	Path    string
+	// Path is the requested path.
+	Path string
 }
 
-// DefaultRefusedEvery is how long refused requests are counted before the counts are written.
+// DefaultRefusedEvery is how often the counts of refused requests are written by default.
 const DefaultRefusedEvery = 5 * time.Minute
 
 const (
-	// mostRefused bounds the kinds of refusals that one tenant's audit gets in one span, and mostRefusedAll
-	// those of all tenants. What is beyond is counted together.
-	mostRefused    = 16
+	// mostRefused bounds the kinds of refusals that one tenant's audit gets at a time. Others are counted together.
+	mostRefused = 16
+	// mostRefusedAll bounds the kinds of all tenants.
 	mostRefusedAll = 4096
-	// mostPath bounds what an entry repeats of a path.
+	// mostPath bounds the length of a path in an entry.
 	mostPath = 200
 )
 
@@ -45,7 +48,7 @@ type refusedKind struct {
 	code, route       string
 }
 
-// otherRefusals is the code of what is counted together because there are too many kinds.
+// otherRefusals is the code of refusals that are counted together because there are too many kinds.
 const otherRefusals = "others"
 
 // refusedCount is the detail of an entry. Request and Path are those of the last refusal.
@@ -59,8 +62,8 @@ type refusedCount struct {
 	Path    string    `json:"path,omitempty"`
 }
 
-// refusals counts refused requests, so that a flood of them costs neither rows nor memory. Its zero value
-// is ready for use.
+// refusals counts refused requests, so that a flood of them costs neither rows nor memory. The zero
+// value is ready for use.
 type refusals struct {
 	mu     sync.Mutex
 	counts map[refusedKind]*refusedCount
@@ -71,9 +74,9 @@ type refusals struct {
 	writing sync.Mutex
 }
 
-// Refused counts a refused request. The counts come into the audit later, as entries with the action
-// request.refused: one for each kind of refusal, every few minutes ([Options].RefusedEvery). It asks the
-// database nothing and is quick.
+// Refused counts a refused request. The counts are written to the audit every few minutes
+// ([Options].RefusedEvery), as entries with the action request.refused, one for each kind of
+// refusal. It does not query the database and is quick.
 func (d *Directory) Refused(r Refused) {
 	now := database.Now()
 	kind := refusedKind{r.By.Tenant, r.By.Key, r.By.User, r.By.Operator, r.Status, r.Code, r.Route}
@@ -83,7 +86,7 @@ func (d *Directory) Refused(r Refused) {
 	d.writeLater()
 }
 
-// cutPath shortens a path, and makes text of it.
+// cutPath returns a path as valid text of bounded length.
 func cutPath(path string) string {
 	if len(path) > mostPath {
 		path = path[:mostPath]
@@ -125,7 +128,7 @@ func (r *refusals) add(kind refusedKind, n refusedCount) {
 	}
 }
 
-// writeLater has the counts written when the span is over.
+// writeLater schedules the next write.
 func (d *Directory) writeLater() {
 	r := &d.refusals
 	r.mu.Lock()
@@ -136,15 +139,15 @@ func (d *Directory) writeLater() {
 	r.timer = time.AfterFunc(d.refusedEvery, func() {
 		ctx, stop := context.WithTimeout(context.Background(), refusedWrite)
 		defer stop()
-		_ = d.WriteRefused(ctx) // what could not be written is tried again with what comes
+		_ = d.WriteRefused(ctx) // the next write tries again
 	})
 }
 
-// refusedWrite bounds how long counts are written.
+// refusedWrite bounds how long a write of the counts takes.
 const refusedWrite = 30 * time.Second
 
-// WriteRefused writes the counts of refused requests into the audits now. Counts that cannot be written
-// are kept for the next time.
+// WriteRefused writes the counts of refused requests to the audits now. Counts that cannot be
+// written are kept for the next time.
 func (d *Directory) WriteRefused(ctx context.Context) error {
 	r := &d.refusals
 	r.writing.Lock()
@@ -177,8 +180,8 @@ func (d *Directory) WriteRefused(ctx context.Context) error {
 	return failed
 }
 
-// recordRefused writes the counts of one tenant. A tenant that is not there any more, or that was made after
-// the refusals under the id of an erased one, gets none.
+// recordRefused writes the counts of one tenant. A tenant that no longer exists, or that was
+// created with the same id after the refusals, gets none.
 func (d *Directory) recordRefused(ctx context.Context, tenant string, kinds []refusedKind, counts map[refusedKind]*refusedCount) error {
 	const op = "audit refusals"
 	return d.db.Write(ctx, op, tenant, func(tx *database.Tx) error {
@@ -202,7 +205,7 @@ func (d *Directory) recordRefused(ctx context.Context, tenant string, kinds []re
 	})
 }
 
-// closeRefusals writes what was counted, and counts no more.
+// closeRefusals writes the counts and stops counting.
 func (d *Directory) closeRefusals() error {
 	ctx, stop := context.WithTimeout(context.Background(), refusedWrite)
 	defer stop()

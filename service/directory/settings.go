@@ -10,32 +10,33 @@ import (
 	"github.com/braidrun/braid/internal/lazyre"
 )
 
-// Settings are settings of a model's calls. What is not set is left to what stands below: an agent's to those of
-// its model, a model's to the server's own. Whether a model has a setting, the model says: [event.ErrUnsupported]
+// Settings are settings of model calls. An agent's unset settings come from its model's entry, and
+// those from the server. The model decides whether it supports a setting: [event.ErrUnsupported]
 // before a run begins.
 //
-// Members of the request's body and header fields are not among them: they could carry a credential, or reach
-// another service in the operator's name.
+// They do not contain fields of the request's body or headers: these could carry a credential, or
+// reach another service in the operator's name.
 type Settings struct {
-	// Effort is how hard the model tries: none, low, medium, high, max, or the vendor's own word.
+	// Effort is the reasoning effort: none, low, medium, high, max, or the vendor's own word.
 	Effort string `json:"effort,omitempty"`
-	// ShowThinking asks for readable reasoning. It is a wish: a model that shows none answers without.
+	// ShowThinking requests readable reasoning. A model that shows none ignores it.
 	ShowThinking *bool `json:"show_thinking,omitempty"`
-	// TopP is the share of probability that tokens are drawn from: above 0, at most 1.
+	// TopP is the nucleus of probability to sample from: above 0, at most 1.
 	TopP *float64 `json:"top_p,omitempty"`
-	// Seed asks for the same answer to the same request, as far as the provider can.
+	// Seed requests the same answer to the same request, as far as the provider can.
 	Seed *int64 `json:"seed,omitempty"`
-	// Verbosity is how long answers are: low, medium or high.
+	// Verbosity is the length of answers: low, medium or high.
 	Verbosity string `json:"verbosity,omitempty"`
-	// ServiceTier is the provider's word for how fast and at which price it answers.
+	// ServiceTier is the provider's word for a speed and price of its answers.
 	ServiceTier string `json:"service_tier,omitempty"`
-	// ServerTools are tools that the provider runs itself. nil leaves them to what stands below, an empty list is none.
+	// ServerTools are tools that the provider runs. nil means the defaults, an empty list means
+	// none.
 	ServerTools []ServerTool `json:"server_tools,omitzero"`
 }
 
-// The kinds of tools that providers run. An MCP server that the provider calls is not among them: nothing of Braid
-// stands between it and the conversation, and its credential could not be kept here. An operator names one for the
-// server's own model.
+// These are the kinds of tools that providers run. MCP servers are not among them: Braid would not
+// be between such a server and the conversation, and could not store its credential. An operator
+// can name one for the server's own model.
 const (
 	WebSearch     = "web_search"
 	WebFetch      = "web_fetch"
@@ -43,21 +44,21 @@ const (
 	FileSearch    = "file_search"
 )
 
-// ServerTool is a tool that the provider runs itself.
+// ServerTool is a tool that the provider runs.
 type ServerTool struct {
 	// Kind is web_search, web_fetch, code_execution or file_search.
 	Kind string `json:"kind"`
-	// MaxUses bounds the tool's uses in one call; 0 is the provider's default.
+	// MaxUses bounds the tool's uses in one call. 0 means the provider's default.
 	MaxUses int `json:"max_uses,omitempty"`
-	// Domains are the only hosts that web_search and web_fetch may use, Blocked those that they may not. At most one
-	// of the two is set.
+	// Domains are the only hosts that web_search and web_fetch may use. It excludes Blocked.
 	Domains []string `json:"domains,omitempty"`
+	// Blocked are the hosts that they may not use. It excludes Domains.
 	Blocked []string `json:"blocked,omitempty"`
-	// Stores are what file_search looks through, by the provider's ids.
+	// Stores are what file_search searches, by the provider's ids.
 	Stores []string `json:"stores,omitempty"`
 }
 
-// Over lays settings over others: what s does not set is that of below.
+// Over returns the settings with unset fields taken from below.
 func (s Settings) Over(below Settings) Settings {
 	if s.Effort == "" {
 		s.Effort = below.Effort
@@ -89,9 +90,9 @@ func (s *Settings) Any() bool {
 		s.ServerTools != nil
 }
 
-// AllowsSettings refuses what an agent of the tenant may not ask of a model that the operator pays for: a tool of the
-// provider, or a tier, that the policy does not name, and what is kept in the operator's account with the provider.
-// The error has the code [SettingForbidden].
+// AllowsSettings refuses settings that an agent of the tenant may not use with a model that the
+// operator pays for: a provider's tool or a tier that the policy does not name, and data in the
+// operator's account with the provider. The error has the code [SettingForbidden].
 func (p *Policy) AllowsSettings(s *Settings) error {
 	for i := range s.ServerTools {
 		kind := s.ServerTools[i].Kind
@@ -119,7 +120,7 @@ func forbidden(message, hint string) error {
 	return &event.Error{Op: "settings", Kind: event.ErrPermission, Code: SettingForbidden, Message: message, Hint: hint}
 }
 
-// The bounds of settings.
+// These are the bounds of settings.
 const (
 	mostUses    = 1000
 	mostDomains = 100
@@ -139,7 +140,7 @@ var (
 	remoteServer = "mcp"
 )
 
-// setting refuses a value of a setting by the path of its field.
+// setting refuses an invalid value by the path of its field.
 func (c *checker) setting(ok bool, path, message, hint string) {
 	if c.err == nil && !ok {
 		c.err = &event.Error{Op: c.op, Kind: event.ErrInvalid, Code: "SETTING_INVALID", Message: path + ": " + message, Hint: hint}
@@ -186,7 +187,7 @@ func (c *checker) words(path string, list []string, most int, has bool, form *la
 	c.setting(has || len(list) == 0, path, "this kind of tool has no such setting", "leave it out")
 	c.setting(len(list) <= most, path, "there are too many entries", "use at most "+strconv.Itoa(most))
 	for i, word := range list {
-		c.setting(form.MatchString(word), path+"["+strconv.Itoa(i)+"]", "it is no name of one", "use letters, digits, dots, hyphens, _ and /")
+		c.setting(form.MatchString(word), path+"["+strconv.Itoa(i)+"]", "the entry is not valid", "use letters, digits, dots, hyphens, _ and /")
 	}
 }
 
@@ -194,7 +195,7 @@ func (c *checker) tier(path, word string, mayBeEmpty bool) {
 	c.setting(word == "" && mayBeEmpty || tierWords.MatchString(word), path, "it is no word for a tier", "use a word of the vendor's, such as flex")
 }
 
-// policySettings checks what a policy says of settings.
+// policySettings checks a policy's settings.
 func (c *checker) policySettings(p *Policy) {
 	c.setting(len(p.ServerTools) <= len(ofPolicy), "policy.server_tools", "there are too many entries", "name each kind at most once")
 	for i, kind := range p.ServerTools {
@@ -207,8 +208,8 @@ func (c *checker) policySettings(p *Policy) {
 	}
 }
 
-// CheckSettings reports a value that a setting of the agent cannot have, with the code SETTING_INVALID. Agents are
-// checked by it when they are written.
+// CheckSettings returns an error with the code SETTING_INVALID for a setting with an invalid value.
+// Writes of agents call it.
 func (a *AgentSpec) CheckSettings() error {
 	c := checker{op: "settings"}
 	c.settings(&a.Settings)

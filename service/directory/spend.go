@@ -15,19 +15,19 @@ type Spend struct {
 	Cost   pricing.NanoUSD
 }
 
-// SpendOf names what is spent together: by a tenant of one life, on one day.
+// SpendOf identifies a sum: a tenant of one life on one day.
 type SpendOf struct {
 	Tenant, Life string
-	// Day counts the days since 1970-01-01 in UTC.
+	// Day is the number of days since 1970-01-01 in UTC.
 	Day int64
 }
 
-// Shared says that other processes use the same database.
+// Shared reports whether other processes use the same database.
 func (d *Directory) Shared() bool { return d.db.Shared() }
 
-// ReserveSpend reserves an amount, unless less than it is left of most; a most of 0 is no bound. It then gives [NoTokensLeft]
-// or [NoMoneyLeft]. The reservation ends after lasts, by the database's clock. It is for a database that is [Directory.Shared],
-// and holds for all processes.
+// ReserveSpend reserves want for a model call. It returns [NoTokensLeft] or [NoMoneyLeft] if less
+// than that is left of most. A most of 0 means no bound. The reservation ends after lasts, by the
+// database's clock. It needs a database that is [Directory.Shared], and counts for all processes.
 func (d *Directory) ReserveSpend(ctx context.Context, of SpendOf, id string, want, most Spend, now time.Time, lasts time.Duration) error {
 	const op = "reserve"
 	full := 0
@@ -45,7 +45,7 @@ func (d *Directory) ReserveSpend(ctx context.Context, of SpendOf, id string, wan
 	return nil
 }
 
-// RenewSpend has a reservation end after lasts from now, by the database's clock.
+// RenewSpend makes a reservation end after lasts from now, by the database's clock.
 func (d *Directory) RenewSpend(ctx context.Context, of SpendOf, id string, lasts time.Duration) error {
 	return d.db.Write(ctx, "renew", of.Tenant, func(tx *database.Tx) error {
 		_, err := tx.Exec(`UPDATE reservation SET expires = service_clock() + ? WHERE tenant = ? AND id = ?`, lasts.Microseconds(), of.Tenant, id)
@@ -53,21 +53,21 @@ func (d *Directory) RenewSpend(ctx context.Context, of SpendOf, id string, lasts
 	})
 }
 
-// SettleSpend puts what was used in place of a reservation.
+// SettleSpend replaces a reservation with what was used.
 func (d *Directory) SettleSpend(ctx context.Context, of SpendOf, id string, used Spend) error {
 	var done int
 	return d.db.Call(ctx, "settle", of.Tenant, `SELECT settle_spend(?, ?, ?, ?, ?, ?)`,
 		[]any{of.Tenant, of.Life, of.Day, id, used.Tokens, int64(used.Cost)}, false, &done)
 }
 
-// Spent says what was spent, without reservations.
+// Spent returns what was spent, without reservations.
 func (d *Directory) Spent(ctx context.Context, of SpendOf) (s Spend, err error) {
 	err = d.db.Look(ctx, "spent", of.Tenant, `SELECT tokens, nano_usd FROM spend WHERE tenant = ? AND day = ? AND life = ?`,
 		[]any{of.Tenant, of.Day, of.Life}, func(scan func(into ...any) error) error { return scan(&s.Tokens, (*int64)(&s.Cost)) })
 	return s, err
 }
 
-// untilMidnight is the time until the next day begins in UTC.
+// untilMidnight returns the time until the next day in UTC.
 func untilMidnight(now time.Time) time.Duration {
 	const day = 24 * time.Hour
 	return now.UTC().Truncate(day).Add(day).Sub(now)
@@ -75,7 +75,7 @@ func untilMidnight(now time.Time) time.Duration {
 
 const quotaOfDay = "try again after midnight UTC, or ask the operator of this service for more"
 
-// NoTokensLeft is the error for a tenant that has used its tokens of the day.
+// NoTokensLeft returns the error for a tenant that has used its tokens of the day.
 func NoTokensLeft(now time.Time) error {
 	return &event.Error{
 		Op: "quota", Kind: event.ErrQuota, Code: "QUOTA_TOKENS", Message: "the tenant has no tokens left for today", Hint: quotaOfDay,
@@ -83,7 +83,7 @@ func NoTokensLeft(now time.Time) error {
 	}
 }
 
-// NoMoneyLeft is the error for a tenant that has spent its money of the day.
+// NoMoneyLeft returns the error for a tenant that has spent its money of the day.
 func NoMoneyLeft(now time.Time) error {
 	return &event.Error{
 		Op: "quota", Kind: event.ErrQuota, Code: "QUOTA_COST", Message: "the tenant has no money left for today", Hint: quotaOfDay,

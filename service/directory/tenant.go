@@ -11,44 +11,44 @@ import (
 // Status says whether something may be used.
 type Status string
 
-// The statuses. Empty counts as active where something is made.
+// These are the statuses. Empty means active for a new object.
 const (
 	Active   Status = "active"
 	Inactive Status = "inactive"
 )
 
-// DefaultTenant is the one that a server without settings serves. Its models are asked with what the
-// server finds in its environment where they have no credential of their own.
+// DefaultTenant is the tenant of a server without settings. Its models use the server's environment
+// unless they have a credential.
 const DefaultTenant = "default"
 
-// Tenant is a customer: the boundary that nothing crosses.
+// Tenant is a customer. It is the isolation boundary.
 type Tenant struct {
 	ID string `json:"id"`
-	// Life tells the tenant from others that had its id before and were erased. It is not shown.
+	// Life distinguishes tenants that reuse one id. It is not shown.
 	Life   string `json:"-"`
 	Name   string `json:"name,omitempty"`
 	Status Status `json:"status"`
-	// SystemPrompt stands before the agent's own instructions in each of its runs.
+	// SystemPrompt precedes the agent's own instructions in each of its runs.
 	SystemPrompt string `json:"system_prompt,omitempty"`
-	// Agent is the id of the agent that answers where none is named; empty means the server's.
+	// Agent is the id of the default agent. Empty means the server's.
 	Agent string `json:"default_agent,omitempty"`
-	// Model is the id or the alias of the model where neither run nor agent name one;
-	// empty means the server's.
+	// Model is the id or an alias of the model for runs and agents that name none. Empty means the
+	// server's.
 	Model string `json:"default_model,omitempty"`
-	// Limits bound each run, whatever its agent and its request allow.
+	// Limits are limits of each run.
 	Limits Limits `json:"limits,omitzero"`
-	// Quota bounds what the tenant uses in all. A nil field means the server's default.
+	// Quota bounds the tenant's total use. A nil field means the server's default.
 	Quota Quota `json:"quota,omitzero"`
-	// Policy says what its agents may do at most.
+	// Policy bounds what its agents may do.
 	Policy    Policy    `json:"policy,omitzero"`
 	Retention Retention `json:"retention,omitzero"`
-	// Isolation says whether users of the tenant reach each other's conversations. Empty means
+	// Isolation says whether users of the tenant can reach each other's conversations. Empty means
 	// [IsolationUser].
 	Isolation Isolation `json:"isolation,omitempty"`
 	// Approvals says who may answer the questions of a user's run. Empty means [ApprovalsOwn].
 	Approvals Approvals `json:"approvals,omitempty"`
-	// FailedRuns says what later runs see of a run that failed. Empty means what the server does, which is
-	// [ForgetFailedRuns] where its operator has not chosen.
+	// FailedRuns says what later runs see of a failed run. Empty means the server's default, which
+	// is [ForgetFailedRuns] unless its operator has chosen.
 	FailedRuns FailedRuns `json:"failed_runs,omitempty"`
 	// Revision counts the changes.
 	Revision int64     `json:"revision"`
@@ -56,22 +56,22 @@ type Tenant struct {
 	Updated  time.Time `json:"updated_at"`
 }
 
-// Limits bound a run; 0 means no bound of this kind.
+// Limits are limits of a run. 0 means no limit of this kind.
 type Limits struct {
 	Cycles       int   `json:"max_turns,omitempty"`
 	ToolCalls    int   `json:"max_tool_calls,omitempty"`
 	InputTokens  int64 `json:"max_input_tokens,omitempty"`
 	OutputTokens int64 `json:"max_output_tokens,omitempty"`
 	TotalTokens  int64 `json:"max_total_tokens,omitempty"`
-	// Cost is what its model calls may cost.
+	// Cost bounds the cost of its model calls.
 	Cost pricing.NanoUSD `json:"max_cost_usd,omitzero"`
-	// Seconds bounds the active time: what is spent waiting for a person does not count.
+	// Seconds bounds the active time. Time spent waiting for an answer does not count.
 	Seconds int `json:"timeout_seconds,omitempty"`
 }
 
-// Permissions are lists of tools' names, or of patterns in the syntax of [path.Match]:
-// those that may be called, those for which a person is asked at each call, and those
-// that may not be called. What nothing fits is allowed.
+// Permissions are lists of tool names, or patterns in the syntax of [path.Match]: tools that may be
+// called, tools that need an approval for each call, and tools that may not be called. A tool that
+// matches nothing is allowed.
 type Permissions struct {
 	Allow []string `json:"allow,omitempty"`
 	Ask   []string `json:"ask,omitempty"`
@@ -80,21 +80,22 @@ type Permissions struct {
 
 // Policy bounds what a tenant's agents may do.
 type Policy struct {
-	// Permissions hold beside those of each agent; the strictest counts.
+	// Permissions apply beside those of each agent. The strictest one wins.
 	Permissions Permissions `json:"permissions,omitzero"`
-	// Models say which models may be used; none means all. An id means the operator's model of that
-	// id: one that all share, or one of the tenant's that is asked with the operator's credential.
-	// "own:" and an id means the tenant's model with a key of its own, and "own:*" all of those.
+	// Models are the models that may be used. None means all. An id means the operator's model with
+	// that id: a shared one, or one of the tenant's with the operator's credential. "own:" and an
+	// id means the tenant's model with its own key, and "own:*" all of those.
 	Models []string `json:"models,omitempty"`
-	// ServerTools are the kinds of tools of the provider, and ServiceTiers the tiers, that the tenant's agents may ask of
-	// models that the operator pays for; none means none. Of a model with a key of its own a tenant may ask all.
-	ServerTools  []string `json:"server_tools,omitempty"`
+	// ServerTools are the kinds of provider tools that the tenant's agents may use with models that the operator pays
+	// for. A tenant's own models are not bound.
+	ServerTools []string `json:"server_tools,omitempty"`
+	// ServiceTiers are the tiers that they may use with models that the operator pays for.
 	ServiceTiers []string `json:"service_tiers,omitempty"`
 }
 
-// Retention says how many days something is kept, after its last change; 0 means for ever.
-// With a conversation go its messages and what its tools were given and gave; what it used
-// stays, because it was paid for.
+// Retention is how many days data is kept after its last change. 0 means for ever. A conversation
+// is removed with its messages, tool arguments and results. Its usage stays, because it was paid
+// for.
 type Retention struct {
 	Conversations int `json:"conversations_days,omitempty"`
 }
@@ -107,8 +108,8 @@ func scanTenant(scan func(...any) error) (Tenant, error) {
 	return t, err
 }
 
-// CreateTenant makes a tenant. Only the operator may. idem is a key of the caller's
-// choice: whoever repeats a call with it gets what it has made; empty makes no such promise.
+// CreateTenant creates a tenant. Only the operator may call it. idem is an idempotency key: a
+// repeated call with the same key returns the object that the first one created. Empty means none.
 func (d *Directory) CreateTenant(ctx context.Context, by By, t Tenant, idem string) (Tenant, error) {
 	const op = "create tenant"
 	if err := by.mustOperate(op); err != nil {
@@ -165,8 +166,8 @@ func (d *Directory) CreateTenant(ctx context.Context, by By, t Tenant, idem stri
 	return t, nil
 }
 
-// EnsureTenant makes the tenant where there is none of its id, and leaves it alone
-// where there is: for the one that a server begins with.
+// EnsureTenant creates the tenant if there is none with its id, and otherwise changes nothing. A
+// server calls it for its first tenant.
 func (d *Directory) EnsureTenant(ctx context.Context, by By, t Tenant) error {
 	_, err := d.GetTenant(ctx, t.ID)
 	if !isNotFound(err) {
@@ -183,7 +184,7 @@ func getTenant(tx *database.Tx, op, id string) (t Tenant, err error) {
 	return one(tx, op, "tenant", `SELECT `+tenantColumns+` FROM tenant WHERE id = ?`, []any{id}, scanTenant)
 }
 
-// GetTenant gives a tenant as it stands, active or not. For a run there is [Directory.Tenant].
+// GetTenant returns a tenant, active or not. Runs use [Directory.Tenant].
 func (d *Directory) GetTenant(ctx context.Context, id string) (t Tenant, err error) {
 	const op = "tenant"
 	if !isSlug(id) {
@@ -196,8 +197,8 @@ func (d *Directory) GetTenant(ctx context.Context, id string) (t Tenant, err err
 	return t, err
 }
 
-// Tenant gives a tenant for a request or a run: from memory. If it is not active, it comes with an
-// error with the code TENANT_INACTIVE.
+// Tenant returns a tenant for a request or a run, from the cache. For an inactive tenant it returns
+// the tenant and an error with the code TENANT_INACTIVE.
 func (d *Directory) Tenant(ctx context.Context, id string) (Tenant, error) {
 	t, err := lookup(ctx, d, &d.tenants, id, func(ctx context.Context) (Tenant, error) { return d.GetTenant(ctx, id) })
 	if err == nil && t.Status != Active {
@@ -206,7 +207,7 @@ func (d *Directory) Tenant(ctx context.Context, id string) (Tenant, error) {
 	return t, err
 }
 
-// ListTenants lists tenants. It is the operator's.
+// ListTenants lists all tenants. It is for the operator.
 func (d *Directory) ListTenants(ctx context.Context, q Query) (list []Tenant, next string, err error) {
 	return page(ctx, d, "", true, q, listing[Tenant]{
 		op: "list tenants", from: `SELECT ` + tenantColumns + ` FROM tenant WHERE true`, scan: scanTenant,
@@ -214,47 +215,48 @@ func (d *Directory) ListTenants(ctx context.Context, q Query) (list []Tenant, ne
 	})
 }
 
-// Isolation says how far a key that names a user reaches. A key without a user always reaches
-// all conversations of its tenant.
+// Isolation says which conversations a key with a user can reach. A key without a user always
+// reaches all conversations of its tenant.
 type Isolation string
 
-// The isolations.
+// These are the isolations.
 const (
-	// IsolationUser keeps users apart: a key that names a user reaches that user's conversations
-	// and no others.
+	// IsolationUser isolates users: a key with a user reaches only that user's conversations.
 	IsolationUser Isolation = "user"
 	// IsolationTenant lets every key of the tenant reach all of its conversations.
 	IsolationTenant Isolation = "tenant"
 )
 
-// Approvals says who may answer the questions that a user's run asks. A key without a user may
-// always answer.
+// Approvals says who may answer the questions of a user's run. A key without a user may always
+// answer.
 type Approvals string
 
-// The approvals.
+// These are the approvals.
 const (
-	// ApprovalsOwn lets only the user answer who began the run.
+	// ApprovalsOwn lets only the user who started the run answer.
 	ApprovalsOwn Approvals = "own"
-	// ApprovalsAny lets every user answer who reaches the conversation.
+	// ApprovalsAny lets every user answer who can reach the conversation.
 	ApprovalsAny Approvals = "any"
 )
 
-// FailedRuns says what the later runs of a conversation see of a run that failed. Either way it can be continued.
+// FailedRuns says what later runs of a conversation see of a failed run. A failed run can always be
+// continued.
 type FailedRuns string
 
-// What may become of failed runs.
+// These are the choices for failed runs.
 const (
-	// ForgetFailedRuns leaves out its messages and results. Later runs see a note of what its tools did.
+	// ForgetFailedRuns hides its messages and results. Later runs see a note of what its tools did.
 	ForgetFailedRuns FailedRuns = "forget"
-	// KeepFailedRuns leaves its whole messages and results, with a note that it failed.
+	// KeepFailedRuns keeps its complete messages and results, with a note that it failed.
 	KeepFailedRuns FailedRuns = "keep"
 )
 
-// UpdateTenant calls change with the tenant and keeps what it leaves; an error of
-// change is the answer. revision is the one that the caller has read; 0 means whichever.
-// Id, revision and times are not change's. It may be called more than once. Only the
-// operator may change a status, limits, quota, policy and retention. Isolation and approvals take a key
-// that names no user, because they decide what such a key reaches.
+// UpdateTenant calls change with the tenant and stores the result. If change returns an error,
+// UpdateTenant returns it and stores nothing. change may be called more than once, and cannot
+// change id, revision and times. revision is the revision that the caller has read; 0 means any.
+//
+// Only the operator may change status, limits, quota, policy and retention. Isolation and approvals
+// need a key without a user, because they decide what keys with a user can reach.
 func (d *Directory) UpdateTenant(ctx context.Context, by By, id string, revision int64, change func(t *Tenant) error) (t Tenant, err error) {
 	const op = "update tenant"
 	if err := by.may(op, id); err != nil {

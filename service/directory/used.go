@@ -10,11 +10,11 @@ import (
 	"github.com/braidrun/braid/service/database"
 )
 
-// usedEvery is how often it is written when keys were used: for each key at most once in this time.
+// usedEvery is how often the use of a key is written at most.
 const usedEvery = time.Minute
 
-// uses remembers when keys were used until that is written, so that showing a key costs no write. Its zero
-// value is ready for use.
+// uses holds when keys were used until that is written, so that using a key costs no write. The
+// zero value is ready for use.
 type uses struct {
 	mu    sync.Mutex
 	last  map[usedKey]time.Time
@@ -26,7 +26,7 @@ type uses struct {
 
 type usedKey struct{ tenant, id string }
 
-// used notes that a key was used now. It asks the database nothing.
+// used records that a key was used now. It does not query the database.
 func (d *Directory) used(tenant, id string) {
 	u, now := &d.uses, database.Now()
 	u.mu.Lock()
@@ -43,13 +43,13 @@ func (d *Directory) used(tenant, id string) {
 		u.timer = time.AfterFunc(usedEvery, func() {
 			ctx, stop := context.WithTimeout(context.Background(), usedEvery)
 			defer stop()
-			_ = d.WriteUsed(ctx) // the next use of a key comes into the next write
+			_ = d.WriteUsed(ctx) // the next use of a key is in the next write
 		})
 	}
 }
 
-// WriteUsed writes now when keys were last used, and not only within a minute. What cannot be written is
-// forgotten: the next use of the key says more.
+// WriteUsed writes now when keys were last used, without waiting for the minute. Uses that cannot
+// be written are dropped: the next use replaces them.
 func (d *Directory) WriteUsed(ctx context.Context) error {
 	u := &d.uses
 	u.writing.Lock()
@@ -71,9 +71,9 @@ func (d *Directory) WriteUsed(ctx context.Context) error {
 	}
 	var failed error
 	for tenant, keys := range tenants {
-		// It is no change of the directory: nobody has to read anything anew.
+		// It does not change the directory: caches stay valid.
 		err := d.db.Write(ctx, "note the use of keys", tenant, func(tx *database.Tx) error {
-			for _, id := range slices.Sorted(maps.Keys(keys)) { // in one order: two servers that do this wait, and hinder nobody
+			for _, id := range slices.Sorted(maps.Keys(keys)) { // in one order, so that two servers cannot deadlock
 				at := keys[id]
 				if _, err := tx.Exec(`UPDATE api_key SET used = ? WHERE tenant = ? AND id = ? AND used < ?`, at, tenant, id, at); err != nil {
 					return err
@@ -88,7 +88,7 @@ func (d *Directory) WriteUsed(ctx context.Context) error {
 	return failed
 }
 
-// closeUses writes what was noted, and notes no more.
+// closeUses writes the uses and stops recording.
 func (d *Directory) closeUses() error {
 	u := &d.uses
 	u.mu.Lock()

@@ -9,7 +9,7 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// watches are the identities that somebody acts for, and wants to know the end of.
+// watches are the identities whose end somebody waits for.
 type watches struct {
 	mu   sync.Mutex
 	of   map[*watch]struct{}
@@ -24,11 +24,12 @@ type watch struct {
 	gone     func()
 }
 
-// Watch calls gone, once, when the identity's key was revoked or has expired, or when its tenant
-// is no longer active: what is done for it is to be cut. That is at once where this process has
-// made the change, and within 2 s where another one has or time did. gone must be quick, and may
-// be called before Watch returns and while stop is. stop gives the watch back and must be called,
-// but not by gone. An identity that came from no key never ends.
+// Watch calls gone once the identity's key is revoked or expired, or its tenant inactive: the
+// caller must then stop what it does for the identity. gone is called at once if this process made
+// the change, and within 2 s otherwise. gone must be quick, and may be called before Watch returns
+// and during stop.
+//
+// The caller must call stop, but not from gone. An identity without a key never ends.
 func (d *Directory) Watch(i Identity, gone func()) (stop func()) {
 	if i.hash == ([32]byte{}) {
 		return func() {}
@@ -61,7 +62,7 @@ func (d *Directory) Watch(i Identity, gone func()) (stop func()) {
 	}
 }
 
-// changed has the watched identities looked at now.
+// changed makes the watcher check the identities now.
 func (v *watches) changed() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -73,7 +74,7 @@ func (v *watches) changed() {
 	}
 }
 
-// close cuts everybody.
+// close ends all watches.
 func (v *watches) close() {
 	v.mu.Lock()
 	v.shut = true
@@ -92,7 +93,7 @@ func (v *watches) close() {
 	}
 }
 
-// look looks at the watched identities until nobody watches any more.
+// look checks the watched identities until nobody watches any more.
 func (d *Directory) look(ctx context.Context, done chan struct{}) {
 	defer close(done)
 	tick := time.NewTicker(Stale)

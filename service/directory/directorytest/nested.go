@@ -46,9 +46,9 @@ func nested(t *testing.T, h Harness) {
 	}{
 		{"one below another", []string{"b: x"}, "a: y=b", ""},
 		{"one below two", []string{"c:", "b: x=c"}, "a: y=b z=c", ""},
-		{"itself", nil, "a: me=a", "the agent a would stand below itself: a > me (a)"},
-		{"itself through another", []string{"a:", "b: x=a"}, "a: y=b", "the agent a would stand below itself: a > y (b) > x (a)"},
-		{"itself through two", []string{"c:", "b: z=c", "a: y=b"}, "c: x=a", "the agent c would stand below itself: c > x (a) > y (b) > z (c)"},
+		{"itself", nil, "a: me=a", "the agent a would be below itself: a > me (a)"},
+		{"itself through another", []string{"a:", "b: x=a"}, "a: y=b", "the agent a would be below itself: a > y (b) > x (a)"},
+		{"itself through two", []string{"c:", "b: z=c", "a: y=b"}, "c: x=a", "the agent c would be below itself: c > x (a) > y (b) > z (c)"},
 		{"its namesake", nil, "a: a", "two agents are called a: a, and a > a"},
 		{"two of one name", []string{"b: x"}, "a: x y=b", "two agents are called x: a > x, and a > y (b) > x"},
 		{"two that have one below them", []string{"b: x"}, "a: y=b z=b", "two agents are called x: a > y (b) > x, and a > z (b) > x"},
@@ -71,13 +71,13 @@ func nested(t *testing.T, h Harness) {
 		},
 		{"above was one, and is no more", []string{"c:", "b: x y=c", "b:", "a: z=b"}, "c: x", ""},
 		{"four deep", []string{"d: w", "c: x=d", "b: y=c"}, "a: z=b", ""},
-		{"five deep", []string{"e: v", "d: w=e", "c: x=d", "b: y=c"}, "a: z=b", "an agent stands too deep: a > z (b) > y (c) > x (d) > w (e) > v"},
+		{"five deep", []string{"e: v", "d: w=e", "c: x=d", "b: y=c"}, "a: z=b", "an agent is nested too deeply: a > z (b) > y (c) > x (d) > w (e) > v"},
 		{"too deep from above", []string{"e:", "d:", "c: x=d", "b: y=c", "a: z=b"}, "d: w=e", ""},
 		{
 			"too deep from far above",
 			[]string{"e:", "d: w=e", "c: x=d", "b: y=c", "a: z=b"},
 			"e: v",
-			"an agent stands too deep: a > z (b) > y (c) > x (d) > w (e) > v",
+			"an agent is nested too deeply: a > z (b) > y (c) > x (d) > w (e) > v",
 		},
 	} {
 		id := fmt.Sprint("tenant-", i)

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/trace"
 )
 
 // JSONLines prints one JSON object per line: every event in its JSON form, and after each turn a line of
@@ -16,7 +16,7 @@ type JSONLines struct {
 	buf []byte
 	// Trace adds the tree of the run to its last line.
 	Trace bool
-	tree  braid.Trace
+	tree  trace.Tree
 }
 
 // Event implements [Printer].

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/trace"
 )
 
 // Printer prints the events of runs.
@@ -44,7 +44,7 @@ type Transcript struct {
 	streamed string
 	// lineOpen is set inside a line of thinking.
 	lineOpen bool
-	tree     braid.Trace
+	tree     trace.Tree
 }
 
 // part is a kind of output.

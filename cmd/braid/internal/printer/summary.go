@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/trace"
 )
 
 // Summary is the result of one turn, and the last line of --json.
@@ -35,7 +35,7 @@ type Summary struct {
 	Counts //nolint:embeddedstructfieldcheck // the order is that of the JSON
 
 	// Trace is the tree of the run with --trace.
-	Trace *braid.Span `json:"trace,omitempty"`
+	Trace *trace.Span `json:"trace,omitempty"`
 	// Error is nil after success; Exit is its exit code.
 	Error *event.Error `json:"error,omitempty"`
 	Exit  int          `json:"exit"`

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/trace"
 )
 
 // traceLine formats an event for the trace: the reason and cost of each cycle, the end of each call, and
@@ -97,7 +97,7 @@ type Tracer struct {
 	out    *term.Output
 	screen term.Screen
 	tools  numbers
-	tree   braid.Trace
+	tree   trace.Tree
 }
 
 // NewTracer returns a Tracer that writes to out.

@@ -5,19 +5,19 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/cmd/braid/internal/term"
+	"github.com/braidrun/braid/trace"
 )
 
 // traceTree formats a run's tree of spans, one line each: its name, duration and end. It follows the lines
 // of [traceLine].
-func traceTree(root *braid.Span) []string {
+func traceTree(root *trace.Span) []string {
 	if root == nil {
 		return nil
 	}
 	var lines []string
-	var tell func(s *braid.Span, depth int)
-	tell = func(s *braid.Span, depth int) {
+	var tell func(s *trace.Span, depth int)
+	tell = func(s *trace.Span, depth int) {
 		lines = append(lines, strings.Repeat("  ", depth)+spanWords(s))
 		for _, c := range s.Children {
 			tell(c, depth+1)
@@ -28,9 +28,9 @@ func traceTree(root *braid.Span) []string {
 }
 
 // spanWords formats one span.
-func spanWords(s *braid.Span) string {
+func spanWords(s *trace.Span) string {
 	words := []string{string(s.Kind)}
-	if s.Kind == braid.SpanCycle {
+	if s.Kind == trace.Cycle {
 		words = append(words, strconv.Itoa(s.Cycle))
 	} else if s.Name != "" {
 		words = append(words, term.CleanLine(s.Name))
@@ -44,7 +44,7 @@ func spanWords(s *braid.Span) string {
 	if s.Attempt > 1 {
 		add("attempt", strconv.Itoa(s.Attempt))
 	}
-	if s.Kind != braid.SpanModel {
+	if s.Kind != trace.Model {
 		add("why", string(s.Why))
 	}
 	add("stop", string(s.Stop))
@@ -63,7 +63,7 @@ func spanWords(s *braid.Span) string {
 }
 
 // traceLines returns the lines after a traced run: its tree, and the sums of its tools.
-func traceLines(root *braid.Span, sum *Summary) []string {
+func traceLines(root *trace.Span, sum *Summary) []string {
 	lines := traceTree(root)
 	for i := range sum.Tools {
 		lines = append(lines, toolWords(&sum.Tools[i]))

@@ -1,63 +1,69 @@
-package braid
+// Package trace makes a tree of what a run did, and how long each part took, from the events of the run.
+package trace
 
 import (
-	"context"
 	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
 )
 
-// Span is a stretch of what a run did, with what happened inside it: the run, a cycle, a call
-// of a model or a tool, or an agent that is used as a tool. A tree of them is a [Trace]'s.
-// It holds nothing of what was said.
+// Span is a part of a run and what happened inside it: the run itself, a cycle, a call of a model or a tool, or an agent that
+// is used as a tool. It has none of the texts of the run.
 type Span struct {
-	Kind SpanKind `json:"kind"`
-	// Name is the agent, the model as users write it, or the tool as the model called it;
-	// empty for a cycle.
+	// Kind is what the span is of.
+	Kind Kind `json:"kind"`
+	// Name is the agent, the model as users write it, or the tool as the model called it; empty for a cycle.
 	Name string `json:"name,omitempty"`
-	// Step, Scope, Cycle and Attempt say where it stands, as [event.Header] does.
+	// Step, Scope, Cycle and Attempt are those of [event.Header].
 	Step    string `json:"step,omitempty"`
 	Scope   string `json:"scope,omitempty"`
 	Cycle   int    `json:"cycle,omitempty"`
 	Attempt int    `json:"attempt,omitempty"`
-	// Began and Duration are by the clock of the log; for a run they include the time that it
-	// waited. Open says that it has not ended, and what Duration is then.
-	Began    time.Time     `json:"began"`
+	// Began is when the span began, by the clock of the log.
+	Began time.Time `json:"began"`
+	// Duration is how long it took. For a run it includes the time that the run waited. For an open span it is the time so
+	// far.
 	Duration time.Duration `json:"duration_ns"`
-	Open     bool          `json:"open,omitempty"`
-	// Why is why the loop went on to a cycle or a model call, and why an agent ended; Stop how a
-	// model's answer or an agent ended.
-	Why  event.Why        `json:"why,omitempty"`
+	// Open reports whether the span has not ended.
+	Open bool `json:"open,omitempty"`
+	// Why is why the loop began a cycle or a model call, or why an agent ended.
+	Why event.Why `json:"why,omitempty"`
+	// Stop is how a model's answer or an agent ended.
 	Stop event.StopReason `json:"stop,omitempty"`
-	// Outcome is how a step ended that gave no message, Error the kind of what went wrong.
-	Outcome event.Outcome   `json:"outcome,omitempty"`
-	Error   event.ErrorKind `json:"error,omitempty"`
-	// Usage, CostNanoUSD and TimeToFirstByte are a model call's; those of the run are the sums.
-	Usage           event.Usage   `json:"usage,omitzero"`
-	CostNanoUSD     *int64        `json:"cost_nano_usd,omitempty"`
-	Estimated       bool          `json:"estimated,omitempty"`
+	// Outcome is how a step without a message ended.
+	Outcome event.Outcome `json:"outcome,omitempty"`
+	// Error is the kind of the error.
+	Error event.ErrorKind `json:"error,omitempty"`
+	// Usage is what a model call used. For the run it is the sum.
+	Usage event.Usage `json:"usage,omitzero"`
+	// CostNanoUSD is what a model call or the run cost; nil if it is unknown.
+	CostNanoUSD *int64 `json:"cost_nano_usd,omitempty"`
+	// Estimated reports whether the usage is an estimate.
+	Estimated bool `json:"estimated,omitempty"`
+	// TimeToFirstByte is that of a model call.
 	TimeToFirstByte time.Duration `json:"time_to_first_byte_ns,omitempty"`
-	Children        []*Span       `json:"children,omitempty"`
+	// Children are the spans inside, in the order in which they began.
+	Children []*Span `json:"children,omitempty"`
 }
 
-// SpanKind says what a [Span] is of.
-type SpanKind string
+// Kind is what a [Span] is of.
+type Kind string
 
 // The kinds of spans.
 const (
-	SpanRun   SpanKind = "run"
-	SpanCycle SpanKind = "cycle"
-	SpanModel SpanKind = "model"
-	SpanTool  SpanKind = "tool"
-	SpanAgent SpanKind = "agent"
-	// SpanCompaction is a model call that sums up what has become too long.
-	SpanCompaction SpanKind = "compaction"
+	Run   Kind = "run"
+	Cycle Kind = "cycle"
+	Model Kind = "model"
+	Tool  Kind = "tool"
+	Agent Kind = "agent"
+	// Compaction is a model call for a summary of a conversation that became too long.
+	Compaction Kind = "compaction"
 )
 
-// Trace makes the tree of a run from its events, whether they come from a stream or from the
-// log. Its zero value is ready. It is used by one goroutine at a time.
-type Trace struct {
+// Tree builds the tree of a run from its events, whether they come from a stream or from the log. Its zero value is ready. It
+// is not safe for concurrent use.
+type Tree struct {
 	run     string
 	root    *Span
 	outline fold.Outline[spanScope, *Span]
@@ -69,37 +75,19 @@ type spanScope struct {
 	cycle *Span
 }
 
-// Trace gives the tree of what the run did, from its conversation's log. It costs nothing until
-// it is asked for.
-func (r *Result) Trace(ctx context.Context) (*Span, error) {
-	var t Trace
-	if r.Conversation == nil {
-		return nil, nil //nolint:nilnil // nothing was done
-	}
-	for e, err := range r.Conversation.Events(ctx, 0) {
-		if err != nil {
-			return nil, err
-		}
-		if e.Run == r.Run {
-			t.Add(e)
-		}
-	}
-	return t.Root(), nil
-}
+// Root returns the run's span; nil before the first event. The next event changes the tree.
+func (t *Tree) Root() *Span { return t.root }
 
-// Root is the run's span; nil where no event has come. The tree grows with the next event.
-func (t *Trace) Root() *Span { return t.root }
-
-// Add takes in an event, in the order of the log. Live events say nothing; the event of another
-// run begins another tree.
-func (t *Trace) Add(e *event.Event) {
+// Add adds an event. Events come in the order of the log. Live events change nothing, and an event of another run begins
+// another tree.
+func (t *Tree) Add(e *event.Event) {
 	if e.Live() {
 		return
 	}
 	at := t.outline.Add(e)
 	if t.root == nil || t.run != e.Run {
 		t.run = e.Run
-		t.root = &Span{Kind: SpanRun, Began: e.Time, Open: true}
+		t.root = &Span{Kind: Run, Began: e.Time, Open: true}
 		t.outline.Thread("").Own = spanScope{span: t.root}
 	}
 	t.root.Duration = max(e.Time.Sub(t.root.Began), 0)
@@ -138,7 +126,7 @@ func (t *Trace) Add(e *event.Event) {
 		if at.Step != nil {
 			parent = at.Step.Own
 		}
-		child := &Span{Kind: SpanAgent, Name: b.Agent, Scope: b.ID, Began: e.Time, Open: true}
+		child := &Span{Kind: Agent, Name: b.Agent, Scope: b.ID, Began: e.Time, Open: true}
 		parent.Children = append(parent.Children, child)
 		at.Opened.Own.span = child
 	case *event.ScopeClosed:
@@ -157,16 +145,16 @@ func (t *Trace) Add(e *event.Event) {
 // begin adds the span of a step, and that of a cycle where a model call begins one.
 func (s *spanScope) begin(e *event.Event, b *event.StepBegun) *Span {
 	one := &Span{
-		Kind: SpanTool, Name: b.Tool, Step: e.Step, Scope: e.Scope, Cycle: e.Cycle, Attempt: e.Attempt, Began: e.Time, Open: true,
+		Kind: Tool, Name: b.Tool, Step: e.Step, Scope: e.Scope, Cycle: e.Cycle, Attempt: e.Attempt, Began: e.Time, Open: true,
 	}
 	above := s.cycle
 	switch b.Step {
 	case event.StepCompaction:
-		one.Kind, one.Name, one.Why, above = SpanCompaction, b.Model, b.Why, nil
+		one.Kind, one.Name, one.Why, above = Compaction, b.Model, b.Why, nil
 	case event.StepModel:
-		one.Kind, one.Name, one.Why = SpanModel, fold.ModelOf(b), b.Why
+		one.Kind, one.Name, one.Why = Model, fold.ModelOf(b), b.Why
 		if s.cycle == nil || s.cycle.Cycle != e.Cycle {
-			s.cycle = &Span{Kind: SpanCycle, Scope: e.Scope, Cycle: e.Cycle, Began: e.Time, Why: b.Why}
+			s.cycle = &Span{Kind: Cycle, Scope: e.Scope, Cycle: e.Cycle, Began: e.Time, Why: b.Why}
 			s.span.Children = append(s.span.Children, s.cycle)
 		}
 		above = s.cycle
@@ -184,7 +172,7 @@ func (s *spanScope) end(one *Span, e *event.Event, took time.Duration) {
 		took = max(e.Time.Sub(one.Began), 0)
 	}
 	one.Duration, one.Open = took, false
-	if s.cycle != nil && one.Kind != SpanCompaction {
+	if s.cycle != nil && one.Kind != Compaction {
 		s.cycle.Duration = max(e.Time.Sub(s.cycle.Began), 0)
 	}
 }
