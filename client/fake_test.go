@@ -129,7 +129,7 @@ func serve(events []event.Event, from native.Cursor, now int) []byte {
 			now = i + 1
 		}
 	}
-	enc := native.NewEncoder(wiretest.Name)
+	enc := wiretest.Feed(native.NewEncoder(wiretest.Name), "")
 	var b []byte
 	for i := range events[:now] {
 		switch e := &events[i]; {

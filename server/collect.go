@@ -49,7 +49,7 @@ func (rd *reading) collect(w http.ResponseWriter, r *http.Request) error {
 	case *native.Question:
 		rd.answered = true // it waits for a person, not for its reader
 		w.Header().Set("Location", rd.server.at("conversations", rd.conversation, "questions"))
-		writeJSON(w, http.StatusAccepted, waitingBody{rd.Run, event.RunWaiting, end})
+		writeJSON(w, http.StatusAccepted, waitingBody{rd.Story.Run, event.RunWaiting, end})
 	}
 	return nil
 }
@@ -84,7 +84,11 @@ func (rd *reading) terminal(ctx context.Context) (native.Frame, error) {
 			if e == nil || e.Live() {
 				continue
 			}
-			for _, f := range rd.encoder.Frames(e) {
+			it := rd.Story.Add(e)
+			if it == nil {
+				continue
+			}
+			for _, f := range rd.encoder.Frames(it) {
 				if native.Terminal(f) {
 					return f, nil
 				}

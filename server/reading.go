@@ -30,7 +30,7 @@ type reading struct {
 func (s *Server) read(r *http.Request, conversation, run string) *reading {
 	rd := &reading{server: s, who: who(r), conversation: conversation, encoder: native.NewEncoder(conversation)}
 	rd.encoder.Run = run
-	rd.Run, rd.Encoder, rd.Service, rd.Heartbeat, rd.Cut = run, rd.encoder, s.service, s.options.Heartbeat, func() { s.metrics.cuts.Inc() }
+	rd.Story.Run, rd.Encoder, rd.Service, rd.Heartbeat, rd.Cut = run, rd.encoder, s.service, s.options.Heartbeat, func() { s.metrics.cuts.Inc() }
 	return rd
 }
 
@@ -71,7 +71,7 @@ func (rd *reading) attach(w http.ResponseWriter, r *http.Request) error {
 // begin takes the place of prepare where the follower was there before the run: the
 // reader has nothing of it.
 func (rd *reading) begin(f *live.Follower, titled bool) {
-	rd.encoder.SkipTo(rd.cursor.Seq)
+	rd.Story.SkipTo(rd.cursor.Seq)
 	rd.follow(f, titled)
 }
 
@@ -101,7 +101,7 @@ func (rd *reading) prepare(ctx context.Context) error {
 		return s.Events(ctx, rd.who, rd.conversation, after, limit)
 	}
 	if _, err = rd.Skip(ctx, log, rd.cursor.Seq, nil); err == nil {
-		rd.encoder.SkipTo(rd.cursor.Seq)
+		rd.Story.SkipTo(rd.cursor.Seq)
 		err = rd.Ahead(ctx)
 	}
 	if err != nil {
@@ -124,7 +124,7 @@ func (rd *reading) send(w http.ResponseWriter, r *http.Request) error {
 	defer s.metrics.streams.Add(-1)
 	rd.encoder.RequestID = idOf(r)
 
-	stream.Head(w.Header(), "text/event-stream")
+	stream.Head(w.Header(), native.Wire)
 	w.WriteHeader(http.StatusOK)
 	if a, ok := w.(*answer); ok {
 		w = a.ResponseWriter // what there was to remember has been said

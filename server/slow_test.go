@@ -7,6 +7,7 @@ import (
 	"iter"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,8 +19,11 @@ import (
 	"github.com/braidrun/braid/service"
 )
 
-// flood says more than anybody reads a byte at a time.
-type flood struct{ chunk string }
+// flood says more than anybody reads a byte at a time. It goes on once its first words were read.
+type flood struct {
+	chunk string
+	read  <-chan struct{}
+}
 
 const floodChunks = 300
 
@@ -31,6 +35,7 @@ func (f flood) Stream(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chun
 			if !yield(braid.Chunk{Kind: braid.ChunkText, Text: f.chunk}, nil) {
 				return
 			}
+			<-f.read
 		}
 		yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
 	}
@@ -43,7 +48,8 @@ var lastID = regexp.MustCompile(`(?m)^id: (.*)\n(?:.+\n)*\n`)
 func TestAReaderThatHardlyReads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		model := flood{strings.Repeat("flood ", 680) + "\n"}
+		slows, read := make(chan struct{}), make(chan struct{})
+		model := flood{strings.Repeat("flood ", 680) + "\n", slows}
 		s := open(t, func(o *service.Options, _ *server.Options) {
 			o.Agent = func(context.Context, service.AgentRequest) (*braid.Agent, error) {
 				return braid.New("assistant", model), nil
@@ -62,17 +68,20 @@ func TestAReaderThatHardlyReads(t *testing.T) {
 			t.Fatal(err)
 		}
 		var seen bytes.Buffer
-		slows, read := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(read)
+			begun := sync.OnceFunc(func() { close(slows) })
+			defer begun()
 			one := make([]byte, 1)
-			for !bytes.Contains(seen.Bytes(), []byte("event: text_delta\n")) || !lastID.Match(seen.Bytes()) {
-				if _, err := slow.Read(one); err != nil {
+			// The clock stands still meanwhile, so looking at all of it for each byte would take as long as it takes.
+			for !bytes.HasSuffix(seen.Bytes(), []byte("\n\n")) || !bytes.Contains(seen.Bytes(), []byte("event: text_delta\n")) {
+				if _, err := slow.Read(one); err != nil || seen.Len() == 64<<10 {
+					t.Errorf("the slow reader is sent no delta in %d bytes: %v", seen.Len(), err)
 					return
 				}
 				seen.Write(one)
 			}
-			close(slows)
+			begun()
 			for range 200 {
 				time.Sleep(50 * time.Millisecond)
 				if _, err := slow.Read(one); err != nil {
@@ -81,6 +90,8 @@ func TestAReaderThatHardlyReads(t *testing.T) {
 				seen.Write(one)
 			}
 		}()
+
+		synctest.Wait() // a stream that begins after its run has no deltas
 
 		// Another reader is as quick as ever.
 		begun := time.Now()

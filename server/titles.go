@@ -29,10 +29,10 @@ const (
 // making.
 func (t *titles) Before(ctx context.Context, dst []byte, e *event.Event) []byte {
 	b, ok := e.Body.(*event.RunEnded)
-	if !ok || t.told || b.Status != event.RunCompleted || t.of.Run != "" && e.Run != t.of.Run {
+	if !ok || t.told || b.Status != event.RunCompleted || t.of.Story.Run != "" && e.Run != t.of.Story.Run {
 		return dst
 	}
-	if dst = t.append(ctx, dst); !t.told && t.of.Run == "" { // the stream goes on: it reports the title once it is there
+	if dst = t.append(ctx, dst); !t.told && t.of.Story.Run == "" { // the stream goes on: it reports the title once it is there
 		now := time.Now()
 		t.until, t.next = now.Add(titlePatience), now.Add(titleLook)
 	}

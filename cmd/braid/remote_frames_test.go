@@ -7,6 +7,7 @@ import (
 	"github.com/braidrun/braid/cmd/braid/internal/printer"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/wire/native"
+	"github.com/braidrun/braid/wire/story"
 )
 
 // A server's frames become the events that they were.
@@ -28,6 +29,7 @@ func TestFramesOfCostFallbackAndRedaction(t *testing.T) {
 	for _, complete := range []bool{false, true} {
 		enc := native.NewEncoder("c")
 		enc.Complete = complete
+		var told story.Story
 		var back translation
 		var said []string
 		var sum printer.Summary
@@ -43,7 +45,11 @@ func TestFramesOfCostFallbackAndRedaction(t *testing.T) {
 			if e.Live() {
 				e.Seq, e.Epoch, e.N = 0, 1, int64(i)
 			}
-			for _, f := range enc.Frames(e) {
+			it := told.Add(e)
+			if it == nil {
+				continue
+			}
+			for _, f := range enc.Frames(it) {
 				for _, got := range back.events(f) {
 					switch b := got.Body.(type) {
 					case *event.TextDelta:

@@ -146,6 +146,14 @@ func (o *Outline[T, S]) Join(scope, agent string) *Thread[T] {
 	return o.open(&event.ScopeOpened{ID: scope, Agent: agent})
 }
 
+// Step finds a step that is not over; nil if it is not known.
+func (o *Outline[T, S]) Step(id string) *Step[T, S] { return o.steps[id] }
+
+// JoinStep adds a step whose beginning is not known, in place of one of the same name.
+func (o *Outline[T, S]) JoinStep(t *Thread[T], id string, b *event.StepBegun) *Step[T, S] {
+	return o.begin(t, nil, id, b)
+}
+
 // Open gives the steps that are not over, in no order.
 func (o *Outline[T, S]) Open() iter.Seq[*Step[T, S]] { return maps.Values(o.steps) }
 
@@ -207,6 +215,9 @@ func (t *Thread[T]) answer(seq int64, b *event.AssistantMessage) {
 		t.pieces = nil
 	}
 }
+
+// Calls returns the calls of the newest answer, or of its pieces so far. The list is valid until the next event.
+func (t *Thread[T]) Calls() []AskedCall { return t.asked }
 
 // Asked finds a call of the newest answer: by the number at the end of its step, or else by its id, which is its own within
 // an answer. Its ToolCall is nil if there is none.

@@ -102,7 +102,6 @@ func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
 	t := newTurn(x, conv.ID, started.Run.ID, in)
 	t.Follower = started.Follower
 	if t.Follower == nil { // the run was there: all of it is told again
-		t.asked = true
 		if err := t.takeOver(ctx); err != nil {
 			return nil, err
 		}
@@ -111,7 +110,7 @@ func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.h.readers.Enter(t.Run)
+	x.h.readers.Enter(t.Story.Run)
 	return t, nil
 }
 
@@ -173,13 +172,13 @@ func (x *exchange) answer(ctx context.Context, conv string, in *asked) (*turn, e
 		return nil, err
 	}
 	t := newTurn(x, conv, "", in)
-	t.asked, t.awaited = true, map[string]bool{}
+	t.pause.Awaited = map[string]bool{}
 	var given []interruptResponse // that are not taken in yet
 	for _, a := range in.answers {
-		if t.awaited[a.ID] {
+		if t.pause.Awaited[a.ID] {
 			return nil, noInterrupt()
 		}
-		t.awaited[a.ID] = true
+		t.pause.Awaited[a.ID] = true
 		if slices.ContainsFunc(open, func(q question) bool { return q.Token == a.ID }) {
 			given = append(given, a)
 		}
@@ -202,9 +201,9 @@ func (x *exchange) answer(ctx context.Context, conv string, in *asked) (*turn, e
 			t.Follower.Close()
 			return nil, err
 		}
-		t.show(run.ID)
+		t.Story.Run = run.ID
 	}
-	x.h.readers.Enter(t.Run)
+	x.h.readers.Enter(t.Story.Run)
 	return t, nil
 }
 
@@ -245,7 +244,7 @@ func (x *exchange) answeredBefore(ctx context.Context, t *turn, at int64, in *as
 			if in.run.Key == "" || b.By != x.who.User || time.Since(e.Time) >= retryTime || !sameJSON(b.Value, said) {
 				return noInterrupt()
 			}
-			t.show(e.Run)
+			t.Story.Run = e.Run
 			delete(missing, b.Token)
 		}
 		if len(events) == 0 {
@@ -268,11 +267,11 @@ func (x *exchange) goOn(t *turn) error {
 	h.behind.Go(func() {
 		defer done()
 		defer t.Follower.Close()
-		defer h.readers.Leave(t.Run)
+		defer h.readers.Leave(t.Story.Run)
 		_ = t.Send(h.ends, discard) // it fails where the service is being closed: the run is kept as it stands
 	})
 	x.w.Header().Set("Preference-Applied", "respond-async")
-	x.json(http.StatusAccepted, acceptedBody{"accepted", x.session, t.Run})
+	x.json(http.StatusAccepted, acceptedBody{"accepted", x.session, t.Story.Run})
 	return nil
 }
 
@@ -305,7 +304,7 @@ func wantsJSON(r *http.Request) bool {
 // leave cancels a run whose last reader left before its end. If the invocation can be repeated, it first
 // waits for the one who repeats it.
 func (t *turn) leave() {
-	h, who, request, conv, run := t.x.h, t.x.who.Principal, t.x.id, t.conv, t.Run
+	h, who, request, conv, run := t.x.h, t.x.who.Principal, t.x.id, t.conv, t.Story.Run
 	if t.encoder.Done() {
 		h.readers.Leave(run)
 		return
@@ -340,7 +339,7 @@ func (t *turn) takeOver(ctx context.Context) error {
 		return nil
 	}
 	_, err := s.UpdateConversation(ctx, t.x.who.Principal, t.conv, service.Changes{
-		Metadata: map[string]string{readerLabel: t.Run + " " + t.x.h.id},
+		Metadata: map[string]string{readerLabel: t.Story.Run + " " + t.x.h.id},
 	})
 	return err
 }

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
@@ -26,11 +25,7 @@ type turn struct {
 	x       *exchange
 	conv    string
 	encoder wire.Encoder
-	// asked says that the run may wait for answers, awaited are those that were just given and have not been taken in.
-	asked   bool
-	awaited map[string]bool
-	// last is the Seq of the last durable event that was told.
-	last int64
+	pause   stream.Pause
 }
 
 // answer has a run accepted or answers the one that waits, and streams it.
@@ -42,10 +37,11 @@ func (x *exchange) answer(in *input) error {
 		return err
 	}
 	t := &turn{
-		x: x, conv: conv.ID, awaited: map[string]bool{},
+		x: x, conv: conv.ID,
 		encoder: wire.Encoder{Thread: in.Thread, ID: in.Run, Messages: in.Messages, State: in.State},
 	}
-	t.Encoder, t.Extra, t.Service, t.Heartbeat = &t.encoder, t, x.Service, x.Heartbeat
+	t.pause = stream.Pause{Stream: &t.Stream, Encoder: &t.encoder, Who: x.who.Principal, Conversation: conv.ID, Awaited: map[string]bool{}}
+	t.Encoder, t.Extra, t.Service, t.Heartbeat = &t.encoder, &t.pause, x.Service, x.Heartbeat
 	if len(in.Resume) > 0 {
 		err = t.resume(ctx, &conv, in.Resume)
 	} else {
@@ -60,12 +56,12 @@ func (x *exchange) answer(in *input) error {
 	}
 	head := x.w.Header()
 	head.Set("X-Conversation-Id", conv.ID)
-	head.Set("X-Run-Id", t.Run)
-	stream.Head(head, "text/event-stream")
+	head.Set("X-Run-Id", t.Story.Run)
+	stream.Head(head, wire.Wire)
 	x.head(http.StatusOK)
 	err = t.Serve(ctx, &stream.Writer{Response: x.w, Time: writeTime})
 	if err != nil && door.Ended(ctx) == nil {
-		x.Log.Warn("a stream was interrupted", "run", t.Run, "error", err)
+		x.Log.Warn("a stream was interrupted", "run", t.Story.Run, "error", err)
 	}
 	return nil
 }
@@ -104,15 +100,14 @@ func (t *turn) begin(ctx context.Context, conv *service.Conversation, in *input)
 		return err
 	}
 	t.show(started.Run.ID)
-	t.Follower, t.last = started.Follower, started.After
+	t.Follower = started.Follower
 	if t.Follower == nil { // the run was there: all of it is told again
-		t.asked = true
-		t.Follower, err = t.x.Service.Follow(ctx, t.x.who.Principal, t.conv, t.last)
+		t.Follower, err = t.x.Service.Follow(ctx, t.x.who.Principal, t.conv, started.After)
 	}
 	return err
 }
 
-func (t *turn) show(run string) { t.Run, t.encoder.Run = run, run }
+func (t *turn) show(run string) { t.Story.Run, t.encoder.Run = run, run }
 
 func (t *turn) log(ctx context.Context, after int64, limit int) ([]*event.Event, error) {
 	return t.x.Service.Events(ctx, t.x.who.Principal, t.conv, after, limit)
@@ -140,13 +135,13 @@ func (t *turn) resume(ctx context.Context, conv *service.Conversation, answers [
 			return err
 		}
 	}
-	if t.last, err = t.Skip(ctx, t.log, to, nil); err != nil {
+	at, err := t.Skip(ctx, t.log, to, nil)
+	if err != nil {
 		return err
 	}
-	if t.Follower, err = s.Follow(ctx, who, t.conv, t.last); err != nil {
+	if t.Follower, err = s.Follow(ctx, who, t.conv, at); err != nil {
 		return err
 	}
-	t.asked = true
 	for i := range answers {
 		a := &answers[i]
 		at := slices.IndexFunc(open, func(q braid.Question) bool { return q.Token == a.ID })
@@ -154,7 +149,7 @@ func (t *turn) resume(ctx context.Context, conv *service.Conversation, answers [
 		case at < 0:
 			continue
 		case a.Status == "cancelled" && open[at].Ask != event.AskApproval: // nobody will say it: the run has nothing to go on with
-			err = s.CancelRun(ctx, who, t.conv, t.Run)
+			err = s.CancelRun(ctx, who, t.conv, t.Story.Run)
 		case a.Status == "cancelled":
 			_, err = s.Answer(ctx, who, t.conv, a.ID, json.RawMessage(`{"approved":false}`))
 		default:
@@ -164,7 +159,7 @@ func (t *turn) resume(ctx context.Context, conv *service.Conversation, answers [
 			t.Follower.Close()
 			return err
 		}
-		t.awaited[a.ID] = true
+		t.pause.Awaited[a.ID] = true
 	}
 	return nil
 }
@@ -203,57 +198,4 @@ func (t *turn) answered(ctx context.Context, given map[string]*answer) (to int64
 func sameJSON(a, b json.RawMessage) bool {
 	var one, other bytes.Buffer
 	return json.Compact(&one, a) == nil && json.Compact(&other, b) == nil && bytes.Equal(one.Bytes(), other.Bytes())
-}
-
-// Before notes what an event says about the run. It appends nothing.
-func (t *turn) Before(_ context.Context, dst []byte, e *event.Event) []byte {
-	if !e.Live() {
-		t.last = e.Seq
-	}
-	switch b := e.Body.(type) {
-	case *event.Asked:
-		t.asked = true
-	case *event.Answered:
-		delete(t.awaited, b.Token)
-	}
-	return dst
-}
-
-// waitPoll is how often a run that has asked something is looked at: whether all of it waits now.
-const waitPoll = 100 * time.Millisecond
-
-// Due returns when to look whether the run waits.
-func (t *turn) Due() time.Time {
-	if !t.asked {
-		return time.Time{}
-	}
-	return time.Now().Add(waitPoll)
-}
-
-// Look ends the stream if the run waits for a person now: another run of the client brings the answers.
-func (t *turn) Look(ctx context.Context, dst []byte) ([]byte, error) {
-	if !t.asked || len(t.awaited) > 0 {
-		return dst, nil
-	}
-	s := t.x.Service
-	run, err := s.GetRun(ctx, t.x.who.Principal, t.conv, t.Run)
-	if err != nil || run.Status != event.RunWaiting {
-		return dst, err
-	}
-	open, err := s.Questions(ctx, t.x.who.Principal, t.conv)
-	if err != nil {
-		return dst, err
-	}
-	if t.asked = len(open) > 0; !t.asked {
-		return dst, nil
-	}
-	// Whoever waits writes nothing: what there is was told, or comes first.
-	if rest, err := t.log(ctx, t.last, 1); err != nil || len(rest) > 0 {
-		return dst, err
-	}
-	asked := make([]event.Asked, len(open))
-	for i := range open {
-		asked[i] = open[i].Asked
-	}
-	return t.encoder.AppendInterrupted(dst, asked), nil
 }

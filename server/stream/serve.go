@@ -4,14 +4,16 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"github.com/braidrun/braid/wire"
 )
 
 // writesCounted is how many writes are counted at a time.
 const writesCounted = 16
 
-// Head sets the headers of an event stream.
-func Head(h http.Header, contentType string) {
-	h.Set("Content-Type", contentType)
+// Head sets the headers of a stream.
+func Head(h http.Header, w wire.Wire) {
+	h.Set("Content-Type", w.ContentType)
 	h.Set("X-Accel-Buffering", "no") // a proxy that buffers would hold back what is there
 }
 

@@ -18,12 +18,12 @@ import (
 //
 // Set the exported fields before the first call, and close the follower after the last.
 type Stream struct {
+	// Feed is the wire's encoder and the story that it is told: of one run if Story.Run is set, or else of all runs of the
+	// conversation. The stream is over once the encoder is done.
+	wire.Feed
+
 	Follower *live.Follower
-	// Encoder is the wire's. The stream is over once it is done.
-	Encoder wire.Encoder
-	// Run is the run that the encoder shows; empty for all runs of the conversation.
-	Run string
-	// Service says why nothing comes of Run. It is not used if Run is empty.
+	// Service says why nothing comes of the run. It is not used in a stream of all runs.
 	Service *service.Service
 	// Extra adds what is in no event; nil adds nothing.
 	Extra Extra
@@ -83,7 +83,7 @@ func (s *Stream) Skip(ctx context.Context, log live.Log, to int64, until func(*e
 				return at, nil
 			}
 			at = e.Seq
-			s.Encoder.Skip(e)
+			s.Feed.Skip(e)
 		}
 	}
 	return at, nil
@@ -168,7 +168,7 @@ func (s *Stream) next(ctx context.Context, buf []byte) ([]byte, error) {
 // wake returns when there is something to do although nothing comes; the zero time is never.
 func (s *Stream) wake() time.Time {
 	by := s.beat()
-	if s.Run != "" {
+	if s.Story.Run != "" {
 		due := s.notices.Due()
 		if due.IsZero() {
 			due = time.Now() // a queued run says so at once
@@ -219,13 +219,13 @@ func (s *Stream) append(ctx context.Context, buf []byte, item *live.Item) []byte
 		if s.Extra != nil {
 			buf = s.Extra.Before(ctx, buf, item.Event)
 		}
-		return s.Encoder.Append(buf, item.Event)
+		return s.Feed.Append(buf, item.Event)
 	}
 	if item.Sync.Missed > 0 && s.Cut != nil {
 		s.Cut()
 	}
 	for i := range item.Sync.Steps {
-		buf = s.Encoder.AppendSnapshot(buf, &item.Sync.Steps[i])
+		buf = s.AppendSnapshot(buf, &item.Sync.Steps[i])
 	}
 	return buf
 }
@@ -234,8 +234,8 @@ func (s *Stream) append(ctx context.Context, buf []byte, item *live.Item) []byte
 func (s *Stream) silent(buf []byte) []byte {
 	now, beat, due := time.Now(), s.beat(), s.notices.Due()
 	switch {
-	case s.Run != "" && !now.Before(due) && (beat.IsZero() || due.Before(beat)):
-		if code, says := s.notices.Look(s.Service, s.Run); code != "" {
+	case s.Story.Run != "" && !now.Before(due) && (beat.IsZero() || due.Before(beat)):
+		if code, says := s.notices.Look(s.Service, s.Story.Run); code != "" {
 			return s.Encoder.AppendNotice(buf, code, says)
 		}
 	case !beat.IsZero() && !now.Before(beat):

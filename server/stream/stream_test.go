@@ -15,6 +15,8 @@ import (
 	"github.com/braidrun/braid/live"
 	"github.com/braidrun/braid/live/livetest"
 	"github.com/braidrun/braid/server/stream"
+	"github.com/braidrun/braid/wire"
+	"github.com/braidrun/braid/wire/story"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -22,18 +24,20 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // plain is a wire that writes an event as its number, a heartbeat as h and the end by an error as f.
 type plain struct{ done bool }
 
-func (p *plain) Append(dst []byte, e *event.Event) []byte {
-	if _, ok := e.Body.(*event.RunEnded); ok {
+func (p *plain) Append(dst []byte, it *story.Item) []byte {
+	if it.Snapshot != nil {
+		return append(dst, 's')
+	}
+	if _, ok := it.Event.Body.(*event.RunEnded); ok {
 		p.done = true
 	}
-	return strconv.AppendInt(dst, e.Seq, 10)
+	return strconv.AppendInt(dst, it.Event.Seq, 10)
 }
 
-func (*plain) AppendSnapshot(dst []byte, _ *event.Snapshot) []byte { return append(dst, 's') }
-func (*plain) AppendNotice(dst []byte, _, _ string) []byte         { return append(dst, 'n') }
-func (p *plain) Skip(e *event.Event)                               { p.Append(nil, e) }
-func (*plain) Idle(dst []byte) []byte                              { return append(dst, 'h') }
-func (p *plain) Done() bool                                        { return p.done }
+func (*plain) AppendNotice(dst []byte, _, _ string) []byte { return append(dst, 'n') }
+func (p *plain) Skip(it *story.Item)                       { p.Append(nil, it) }
+func (*plain) Idle(dst []byte) []byte                      { return append(dst, 'h') }
+func (p *plain) Done() bool                                { return p.done }
 
 func (p *plain) Fail(dst []byte, _ error) []byte {
 	p.done = true
@@ -81,7 +85,7 @@ func (c *conversation) follow(t *testing.T) *stream.Stream {
 		t.Fatal(err)
 	}
 	t.Cleanup(f.Close)
-	return &stream.Stream{Follower: f, Encoder: &plain{}}
+	return &stream.Stream{Follower: f, Feed: wire.Feed{Encoder: &plain{}}}
 }
 
 func open() *conversation {

@@ -6,15 +6,21 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/sse"
 	"github.com/braidrun/braid/wire"
+	"github.com/braidrun/braid/wire/story"
 )
 
-// Encoder turns the events of a run, in their order, into the frames that AgentCore's
+// Wire is AgentCore's, with the settings of the Python program of today.
+var Wire = wire.Wire{
+	Name: "agentcore", ContentType: "text/event-stream; charset=utf-8",
+	Open: func(s wire.Start) wire.Encoder { return &Encoder{} },
+}
+
+// Encoder turns the story of a run into the frames that AgentCore's
 // Python program sends for a Strands agent, byte for byte as Python writes JSON. One
 // run may follow another. An Encoder is used by one goroutine at a time.
 //
 // What was not streamed of an answer is sent as a piece before its end, so that a
-// reader who only joins pieces has all of it. Events for the operator, and what
-// Strands has no word for, give no bytes.
+// reader who only joins pieces has all of it. What Strands has no word for gives no bytes.
 type Encoder struct {
 	// ASCII escapes all other characters as \uXXXX, as the program did until July 2025.
 	ASCII bool
@@ -23,11 +29,9 @@ type Encoder struct {
 	Copies bool
 	// Announce sends each call as the seed's kind 7 before the message that holds it.
 	Announce bool
-	// Run is the only run to be shown; empty shows all of them.
-	Run string
 
-	dst    []byte
-	scopes map[string]*scope
+	dst  []byte
+	root *scope
 	// done is set once the run to be shown has ended or waits for answers, or the stream has failed.
 	done bool
 }
@@ -39,28 +43,21 @@ var _ wire.Encoder = (*Encoder)(nil)
 type scope struct {
 	before, after string
 	step          string
-	// lost says that pieces of the step are missing: the others wait for the whole.
-	lost   bool
-	cycles int
+	cycles        int
 	// opened says that the model has begun to speak, block which of its blocks is open.
 	opened bool
 	block  int
 	sent   map[int]*sent
-	// left counts the blocks that were streamed and are not in the whole answer.
-	left int
-	// pieces are the blocks of an answer that comes block by block.
-	pieces  []event.Block
-	last    []event.Block
-	calls   []*event.ToolCall
-	results map[string]*event.ToolResult
+	// left counts the blocks that were streamed and are not in the whole answer, had those of it that came before.
+	left, had int
+	// last is the newest whole answer.
+	last []event.Block
 }
 
 // sent is what has been sent of a block.
 type sent struct {
-	kind blockKind
-	n    int
-	// sum is the FNV-1a hash of the n bytes of text.
-	sum   uint32
+	kind  blockKind
+	text  story.Streamed
 	begun bool
 	input []byte
 }
@@ -76,49 +73,58 @@ const (
 
 // add counts a piece of text.
 func (b *sent) add(kind blockKind, text string) {
-	b.kind, b.n, b.sum = kind, b.n+len(text), sumOf(b.sum, text)
+	b.kind = kind
+	b.text.Add(text)
 }
 
-func sumOf(sum uint32, text string) uint32 {
-	if sum == 0 {
-		sum = 2166136261
+// rest returns what of a whole text was not sent; "" if it is another text by now.
+func (b *sent) rest(text string) string {
+	if b == nil {
+		return text
 	}
-	for i := range len(text) {
-		sum = (sum ^ uint32(text[i])) * 16777619
+	if !b.text.Begins(text) {
+		return ""
 	}
-	return sum
+	return text[b.text.N:]
 }
 
-// goesOn reports whether a whole text begins with what was sent, and is longer.
-func (b *sent) goesOn(text string) bool {
-	return b == nil || b.n == 0 || b.n < len(text) && sumOf(0, text[:b.n]) == b.sum
-}
-
-// Append appends what an event gives: any number of frames, each closed.
-func (enc *Encoder) Append(dst []byte, e *event.Event) []byte {
-	if e.Audience != event.Everyone || enc.Run != "" && e.Run != enc.Run {
-		return dst
-	}
+// Append appends what an item gives: any number of frames, each closed.
+func (enc *Encoder) Append(dst []byte, it *story.Item) []byte {
 	enc.dst = dst
-	s := enc.scope(e.Scope)
+	if it.Snapshot != nil {
+		enc.snapshot(it)
+	} else {
+		enc.event(it)
+	}
+	enc.done = enc.done || it.Ends
+	dst, enc.dst = enc.dst, nil
+	return dst
+}
+
+// event writes what an event gives.
+func (enc *Encoder) event(it *story.Item) {
+	e, lost := it.Event, it.Answer != nil && it.Answer.Lost
+	s := enc.scope(it.Agent)
 	switch b := e.Body.(type) {
 	case *event.RunStarted:
-		enc.scopes = nil
-		enc.plain(enc.scope(""), `{"init_event_loop": true}`)
+		enc.root = newScope()
+		enc.plain(enc.root, `{"init_event_loop": true}`)
 	case *event.ScopeOpened:
-		enc.opened(b)
+		if it.Opened != nil {
+			enc.opened(it.Opened, b)
+		}
 	case *event.StepBegun:
 		enc.stepBegun(s, e, b)
 	case *event.TextDelta:
-		if !s.lost {
+		if !lost {
 			enc.text(s, b.Block, b.Text)
 		}
 	case *event.ThinkingDelta:
-		if !s.lost {
+		if !lost {
 			enc.thinking(s, b.Block, b.Text)
 		}
 	case *event.ToolInputDelta:
-		if !s.lost {
+		if !lost {
 			enc.input(s, b)
 		}
 	case *event.AnswerReplaced:
@@ -131,34 +137,40 @@ func (enc *Encoder) Append(dst []byte, e *event.Event) []byte {
 		s.sent = map[int]*sent{b.Block: instead}
 		s.block = b.Block
 	case *event.AssistantMessage:
-		enc.message(s, b)
+		enc.message(s, it, b)
 	case *event.ToolProgress:
-		enc.progress(s, b)
+		enc.progress(s, it.Call, b)
 	case *event.StepEnded:
-		enc.stepEnded(s, b)
+		enc.stepEnded(s, it, b)
 	case *event.Asked:
-		enc.asked(s, b)
+		enc.asked(s, it.Call, b)
 	case *event.RunEnded:
-		enc.done = enc.Run != ""
 		enc.ended(b)
 	}
-	dst, enc.dst = enc.dst, nil
-	return dst
 }
 
-func (enc *Encoder) scope(id string) *scope {
-	if s := enc.scopes[id]; s != nil {
-		return s
+func newScope() *scope { return &scope{block: -1, sent: map[int]*sent{}} }
+
+// scope finds the thread of an agent. One that was not opened is told as a node of a graph.
+func (enc *Encoder) scope(a *story.Agent) *scope {
+	if a.ID == "" {
+		return enc.main()
 	}
-	s := &scope{block: -1, results: map[string]*event.ToolResult{}, sent: map[int]*sent{}}
-	if id != "" {
-		enc.inNode(s, id)
+	s, ok := a.Own.Wire.(*scope)
+	if !ok {
+		s = newScope()
+		enc.inNode(s, a.ID)
+		a.Own.Wire = s
 	}
-	if enc.scopes == nil {
-		enc.scopes = map[string]*scope{}
-	}
-	enc.scopes[id] = s
 	return s
+}
+
+// main is the thread of the run's own agent.
+func (enc *Encoder) main() *scope {
+	if enc.root == nil {
+		enc.root = newScope()
+	}
+	return enc.root
 }
 
 // inNode puts a scope's frames into those of a node of a graph.
@@ -168,37 +180,25 @@ func (enc *Encoder) inNode(s *scope, node string) {
 }
 
 // opened puts the frames of a scope into those of what waits for it.
-func (enc *Encoder) opened(b *event.ScopeOpened) {
-	if b.ID == "" {
-		return
-	}
-	delete(enc.scopes, b.ID)
-	s, parent := enc.scope(b.ID), enc.scope(b.Parent)
+func (enc *Encoder) opened(a *story.Agent, b *event.ScopeOpened) {
+	s, parent := enc.scope(a), enc.scope(a.Parent)
 	switch {
 	case b.Call != "":
-		s.before, s.after = string(enc.appendToolStream(nil, parent, b.Call, b.Agent)), `}}`
+		call := a.Parent.Asked("", b.Call).ToolCall
+		if call == nil {
+			call = &event.ToolCall{ID: b.Call, Name: b.Agent}
+		}
+		s.before, s.after = string(enc.appendToolStream(nil, call)), `}}`
 	case b.Node != "":
 		enc.inNode(s, b.Node)
 	}
 	s.before, s.after = parent.before+s.before, s.after+parent.after
 }
 
-// appendToolStream begins what a call streams. name is for a call that is not known.
-func (enc *Encoder) appendToolStream(dst []byte, s *scope, call, name string) []byte {
+// appendToolStream begins what a call streams.
+func (enc *Encoder) appendToolStream(dst []byte, call *event.ToolCall) []byte {
 	dst = append(dst, `{"type": "tool_stream", "tool_stream_event": {"tool_use": `...)
-	return append(enc.appendUse(dst, s.call(call, name)), `, "data": `...)
-}
-
-// call finds a call of the last answer, or makes one of what is known.
-func (s *scope) call(id, name string) *event.ToolCall {
-	for _, list := range [][]event.Block{s.last, s.pieces} {
-		for _, c := range event.CallsOf(list) {
-			if c.ID == id {
-				return c
-			}
-		}
-	}
-	return &event.ToolCall{ID: id, Name: name}
+	return append(enc.appendUse(dst, call), `, "data": `...)
 }
 
 // begin begins a frame, end closes it.
@@ -239,7 +239,7 @@ func (enc *Encoder) stepBegun(s *scope, e *event.Event, b *event.StepBegun) {
 
 // fresh makes a scope ready for a message.
 func (s *scope) fresh() {
-	s.opened, s.block, s.pieces, s.lost, s.left = false, -1, nil, false, 0
+	s.opened, s.block, s.left, s.had = false, -1, 0, 0
 	clear(s.sent)
 }
 
@@ -324,7 +324,7 @@ func (enc *Encoder) input(s *scope, b *event.ToolInputDelta) {
 	if b.JSON == "" {
 		return
 	}
-	have.n += len(b.JSON)
+	have.text.Add(b.JSON)
 	enc.delta(s, b.Block, `"toolUse": {"input": `, b.JSON, `}`)
 	if enc.Copies {
 		have.input = append(have.input, b.JSON...)
@@ -344,25 +344,21 @@ func (enc *Encoder) input(s *scope, b *event.ToolInputDelta) {
 // has changed it, nothing more is sent: the whole message has it.
 func (enc *Encoder) rest(s *scope, i int, b event.Block) {
 	i, have := s.streamed(i+s.left, b)
-	n := 0
-	if have != nil {
-		n = have.n
-	}
 	switch b := b.(type) {
 	case *event.Text:
-		if n < len(b.Text) && have.goesOn(b.Text) {
-			enc.text(s, i, b.Text[n:])
+		if rest := have.rest(b.Text); rest != "" {
+			enc.text(s, i, rest)
 		}
 	case *event.Thinking:
-		if n < len(b.Text) && have.goesOn(b.Text) {
-			enc.thinking(s, i, b.Text[n:])
+		if rest := have.rest(b.Text); rest != "" {
+			enc.thinking(s, i, rest)
 		}
 		if b.Signature != "" {
 			enc.at(s, i)
 			enc.delta(s, i, `"reasoningContent": {"signature": `, b.Signature, `}`)
 		}
 	case *event.ToolCall:
-		if n == 0 {
+		if have == nil || have.text.N == 0 {
 			enc.input(s, &event.ToolInputDelta{Call: b.ID, Tool: b.Name, JSON: string(b.Args), Block: i})
 		}
 	}
@@ -392,24 +388,23 @@ func (s *scope) streamed(i int, b event.Block) (number int, have *sent) {
 	}
 }
 
-func (enc *Encoder) message(s *scope, b *event.AssistantMessage) {
+func (enc *Encoder) message(s *scope, it *story.Item, b *event.AssistantMessage) {
 	enc.open(s)
 	for i, block := range b.Content {
-		enc.rest(s, len(s.pieces)+i, block)
+		enc.rest(s, s.had+i, block)
 	}
-	s.pieces = append(s.pieces, b.Content...)
+	s.had += len(b.Content)
 	if b.Piece {
 		return
 	}
 	enc.close(s)
-	s.last = s.pieces
-	s.calls = event.CallsOf(s.last)
+	s.last = it.Answer.Content
 	enc.begin(s, `{"event": {"messageStop": {"stopReason": `)
 	enc.str(stopWord(b.Stop))
 	enc.end(s, `}}}`)
 	enc.metadata(s, b)
 	if enc.Announce {
-		for _, c := range s.calls {
+		for _, c := range event.CallsOf(s.last) {
 			enc.begin(s, `{"tool_name": `)
 			_, title := TitleOf(c.Name)
 			enc.str(title)
@@ -422,7 +417,7 @@ func (enc *Encoder) message(s *scope, b *event.AssistantMessage) {
 	enc.dst = enc.appendMessage(enc.dst, s.last)
 	enc.end(s, `}`)
 	s.fresh()
-	enc.toolResults(s)
+	enc.toolResults(s, it.Results)
 }
 
 func (enc *Encoder) metadata(s *scope, b *event.AssistantMessage) {
@@ -450,9 +445,9 @@ func (enc *Encoder) metadata(s *scope, b *event.AssistantMessage) {
 	enc.end(s, `}}}}`)
 }
 
-func (enc *Encoder) progress(s *scope, b *event.ToolProgress) {
+func (enc *Encoder) progress(s *scope, call *event.ToolCall, b *event.ToolProgress) {
 	enc.begin(s, "")
-	enc.dst = enc.appendToolStream(enc.dst, s, b.Call, b.Tool)
+	enc.dst = enc.appendToolStream(enc.dst, call)
 	if len(b.Data) > 0 {
 		enc.value(b.Data)
 	} else {
@@ -461,7 +456,7 @@ func (enc *Encoder) progress(s *scope, b *event.ToolProgress) {
 	enc.end(s, `}}`)
 }
 
-func (enc *Encoder) stepEnded(s *scope, b *event.StepEnded) {
+func (enc *Encoder) stepEnded(s *scope, it *story.Item, b *event.StepEnded) {
 	if b.Step == event.StepModel {
 		s.fresh()
 		if b.Err != nil && b.Err.Kind == event.ErrThrottled && !b.RetryAt.IsZero() {
@@ -476,45 +471,32 @@ func (enc *Encoder) stepEnded(s *scope, b *event.StepEnded) {
 	}
 	if b.Outcome == event.OutcomeCancelled {
 		enc.begin(s, `{"tool_cancel_event": {"tool_use": `)
-		enc.dst = enc.appendUse(enc.dst, s.call(b.Result.Call, b.Result.Name))
+		enc.dst = enc.appendUse(enc.dst, it.Call)
 		enc.raw(`, "message": `)
 		enc.str(event.TextOf(b.Result.Content))
 		enc.end(s, `}}`)
 	}
-	s.results[b.Result.Call] = b.Result
-	enc.toolResults(s)
+	enc.toolResults(s, it.Results)
 }
 
-// toolResults sends the results once every call of the last answer has its own: in one
-// message, in request order.
-func (enc *Encoder) toolResults(s *scope) {
-	if len(s.calls) == 0 {
+// toolResults sends the results of an answer's calls in one message, in request order.
+func (enc *Encoder) toolResults(s *scope, all []*event.ToolResult) {
+	if len(all) == 0 {
 		return
 	}
-	for _, c := range s.calls {
-		if s.results[c.ID] == nil {
-			return
-		}
-	}
 	enc.begin(s, `{"message": {"role": "user", "content": [`)
-	for i, c := range s.calls {
+	for i, r := range all {
 		if i > 0 {
 			enc.raw(", ")
 		}
-		enc.dst = enc.appendResult(enc.dst, s.results[c.ID])
+		enc.dst = enc.appendResult(enc.dst, r)
 	}
 	enc.end(s, `]}}`)
-	s.calls = nil
-	clear(s.results)
 }
 
-func (enc *Encoder) asked(s *scope, b *event.Asked) {
+func (enc *Encoder) asked(s *scope, call *event.ToolCall, b *event.Asked) {
 	enc.begin(s, `{"tool_interrupt_event": {"tool_use": `)
-	c := s.call(b.Call, b.Tool)
-	if c.Args == nil {
-		c = &event.ToolCall{ID: c.ID, Name: c.Name, Args: b.Args}
-	}
-	enc.dst = enc.appendUse(enc.dst, c)
+	enc.dst = enc.appendUse(enc.dst, call)
 	enc.raw(`, "interrupts": [`)
 	enc.interrupt(b)
 	enc.end(s, `]}}`)
@@ -540,7 +522,7 @@ func (enc *Encoder) interrupt(b *event.Asked) {
 }
 
 func (enc *Encoder) ended(b *event.RunEnded) {
-	s := enc.scope("")
+	s := enc.main()
 	if b.Status == event.RunFailed {
 		enc.failed(s, b.Err)
 		return

@@ -12,6 +12,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/event/eventtest"
+	"github.com/braidrun/braid/wire"
 	"github.com/braidrun/braid/wire/agentcore"
 	"github.com/braidrun/braid/wire/wiretest"
 )
@@ -21,11 +22,17 @@ func encoders() map[string]*agentcore.Encoder {
 }
 
 func encode(enc *agentcore.Encoder, events []event.Event) []byte {
-	var stream []byte
-	for i := range events {
-		stream = enc.Append(stream, &events[i])
-	}
+	stream, _ := feed(enc, events)
 	return stream
+}
+
+// feed gives events to an encoder.
+func feed(enc *agentcore.Encoder, events []event.Event) (stream []byte, f *wire.Feed) {
+	f = wiretest.Feed(enc, "")
+	for i := range events {
+		stream = f.Append(stream, &events[i])
+	}
+	return stream, f
 }
 
 // told is what every reader must come to: texts of the root's answers, and its calls
@@ -134,13 +141,14 @@ func TestAnyEventsGiveFrames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for _, enc := range encoders() {
 			var stream []byte
+			f := wiretest.Feed(enc, "")
 			for range rapid.IntRange(0, 6).Draw(t, "events") {
 				e := eventtest.Event().Draw(t, "event")
 				if rapid.Bool().Draw(t, "sensible header") {
 					e.Audience, e.Step, e.Scope = event.Everyone, "m1", ""
 				}
 				before := len(stream)
-				stream = enc.Append(stream, &e)
+				stream = f.Append(stream, &e)
 				if len(stream) > before && e.Audience != event.Everyone {
 					t.Fatalf("an event for the operator gives %s", stream[before:])
 				}

@@ -218,7 +218,7 @@ func TestTheSeedsFramesByteForByte(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	enc := &agentcore.Encoder{}
-	stream := enc.AppendInterrupted(encode(enc, stories["interrupt-and-output"]()[:5]))
+	stream := enc.AppendInterrupted(encode(enc, stories["interrupt-and-output"]()[:5]), nil)
 	if want := `"stop_reason": "interrupt"}}` + "\n\n"; !strings.HasSuffix(string(stream), want) {
 		t.Errorf("the stream ends %s", stream)
 	}

@@ -1,25 +1,24 @@
 package agentcore
 
-import "github.com/braidrun/braid/event"
+import (
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/wire/story"
+)
 
-// AppendSnapshot appends what a step in flight has said and was not sent: a reader who
+// snapshot writes what a step in flight has said and was not sent: a reader who
 // missed pieces goes on with whole text. Where the snapshot has gaps itself, the pieces
 // wait for the end of the step, which repeats all of it.
-func (enc *Encoder) AppendSnapshot(dst []byte, in *event.Snapshot) []byte {
-	if in.Audience != event.Everyone || in.Kind != event.StepModel || enc.Run != "" && in.Run != enc.Run {
-		return dst
+func (enc *Encoder) snapshot(it *story.Item) {
+	in := it.Snapshot
+	if in.Kind != event.StepModel || in.Truncated {
+		return
 	}
-	s := enc.scope(in.Scope)
-	if in.Truncated {
-		s.lost = true
-		return dst
-	}
-	enc.dst = dst
+	s := enc.scope(it.Agent)
 	for i := range in.Blocks {
 		b := &in.Blocks[i]
 		n := 0
 		if have := s.sent[b.Block]; have != nil {
-			n = have.n
+			n = have.text.N
 		}
 		switch {
 		case b.Kind == event.BlockToolCall && (n < len(b.Text) || n == 0):
@@ -31,6 +30,4 @@ func (enc *Encoder) AppendSnapshot(dst []byte, in *event.Snapshot) []byte {
 			enc.thinking(s, b.Block, b.Text[n:])
 		}
 	}
-	dst, enc.dst = enc.dst, nil
-	return dst
 }

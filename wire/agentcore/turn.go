@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/wire/story"
 )
 
 // A request and its answer need not be a run: one that was interrupted goes on in
@@ -13,7 +14,7 @@ import (
 // The encoder has been given the run's events so far, whose bytes are not sent again.
 func (enc *Encoder) AppendResumed(dst []byte) []byte {
 	enc.dst = dst
-	s := enc.scope("")
+	s := enc.main()
 	enc.plain(s, `{"init_event_loop": true}`)
 	enc.plain(s, `{"start": true}`)
 	enc.plain(s, `{"start_event_loop": true}`)
@@ -24,9 +25,9 @@ func (enc *Encoder) AppendResumed(dst []byte) []byte {
 
 // AppendInterrupted appends the result of a run that waits for answers: Strands ends
 // the stream there, and goes on in another request.
-func (enc *Encoder) AppendInterrupted(dst []byte) []byte {
-	enc.dst, enc.done = dst, enc.Run != ""
-	enc.result(enc.scope(""), event.StopQuestion)
+func (enc *Encoder) AppendInterrupted(dst []byte, _ []event.Asked) []byte {
+	enc.dst, enc.done = dst, true
+	enc.result(enc.main(), event.StopQuestion)
 	dst, enc.dst = enc.dst, nil
 	return dst
 }
@@ -35,7 +36,7 @@ func (enc *Encoder) AppendInterrupted(dst []byte) []byte {
 // its clients pass over keys that they do not know.
 func (enc *Encoder) AppendNotice(dst []byte, code, message string) []byte {
 	enc.dst = dst
-	s := enc.scope("")
+	s := enc.main()
 	enc.begin(s, `{"notice": {"code": `)
 	enc.str(code)
 	enc.raw(`, "message": `)
@@ -45,8 +46,8 @@ func (enc *Encoder) AppendNotice(dst []byte, code, message string) []byte {
 	return dst
 }
 
-// Skip takes in an event whose bytes an earlier stream had.
-func (enc *Encoder) Skip(e *event.Event) { enc.Append(nil, e) }
+// Skip takes in an item whose bytes an earlier stream had.
+func (enc *Encoder) Skip(it *story.Item) { enc.Append(nil, it) }
 
 // Idle appends nothing: the Python program sends nothing while it waits.
 func (*Encoder) Idle(dst []byte) []byte { return dst }
@@ -74,7 +75,7 @@ func Kept(err error) *event.Error {
 func (enc *Encoder) AppendBroken(dst []byte, err *event.Error) []byte {
 	enc.dst = dst
 	message, class := faultOf(err)
-	enc.fault(enc.scope(""), message, class)
+	enc.fault(enc.main(), message, class)
 	dst, enc.dst = enc.dst, nil
 	return dst
 }
@@ -90,7 +91,7 @@ func (enc *Encoder) AppendResult(dst []byte, end *event.RunEnded, open []event.A
 		stop = end.Stop
 	}
 	enc.raw(`{"result": `)
-	enc.agentResult(enc.scope(""), stop)
+	enc.agentResult(enc.main(), stop)
 	if end != nil && len(end.Output) > 0 {
 		enc.raw(`, "structured_output": `)
 		enc.value(end.Output)

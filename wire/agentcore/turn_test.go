@@ -43,14 +43,14 @@ func TestSnapshotsJoinOn(t *testing.T) {
 		}
 		after.tell("m1", 1, whole)
 		enc := &agentcore.Encoder{}
-		stream := encode(enc, before)
+		stream, f := feed(enc, before)
 		told := len(stream)
-		stream = enc.AppendSnapshot(stream, s)
+		stream = f.AppendSnapshot(stream, s)
 		if silent := name != "as it is"; silent != (len(stream) == told) {
 			t.Errorf("%s: the snapshot gave %q", name, stream[told:])
 		}
 		for i := range after {
-			stream = enc.Append(stream, &after[i])
+			stream = f.Append(stream, &after[i])
 		}
 		joined := map[agentcore.Kind]string{}
 		r := agentcore.NewReader(strings.NewReader(string(stream)), 0)
@@ -72,10 +72,10 @@ func TestSnapshotsJoinOn(t *testing.T) {
 func TestResumed(t *testing.T) {
 	t.Parallel()
 	enc, all := &agentcore.Encoder{}, stories["interrupt-and-output"]()
-	encode(enc, all[:5])
+	_, f := feed(enc, all[:5])
 	stream := enc.AppendResumed(nil)
 	for i := range all[5:] {
-		stream = enc.Append(stream, &all[5+i])
+		stream = f.Append(stream, &all[5+i])
 	}
 	want := []string{`{"init_event_loop": true}`, `{"start": true}`, `{"start_event_loop": true}`, `{"message": {"role": "user"`, `{"structured_output": {"n": 8}}`, `{"result": `}
 	var got []string

@@ -3,14 +3,11 @@ package agentcore_test
 import (
 	"testing"
 
-	"github.com/braidrun/braid/wire"
 	"github.com/braidrun/braid/wire/agentcore"
 	"github.com/braidrun/braid/wire/wiretest"
 )
 
 func TestEncoderKeepsThePromisesOfAWire(t *testing.T) {
 	t.Parallel()
-	wiretest.Encoder(t, func(run string) wire.Encoder {
-		return &agentcore.Encoder{Run: run}
-	})
+	wiretest.Wire(t, agentcore.Wire)
 }

@@ -9,15 +9,22 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/sse"
 	"github.com/braidrun/braid/wire"
+	"github.com/braidrun/braid/wire/story"
 )
 
-// Encoder writes the events of a run as the events of AG-UI. It is used by one goroutine at a time.
+// Wire is AG-UI's.
+var Wire = wire.Wire{
+	Name: "agui", ContentType: "text/event-stream",
+	Open: func(s wire.Start) wire.Encoder { return &Encoder{Run: s.Run, Thread: s.Conversation} },
+}
+
+// Encoder writes the story of a run as the events of AG-UI. It is used by one goroutine at a time.
 //
 // A client of AG-UI keeps all messages and sends them with its next run. What it was shown cannot be taken back but by
 // MESSAGES_SNAPSHOT, which has to have all of them. So an encoder keeps what it has shown of its run, and Messages are
 // those before it.
 type Encoder struct {
-	// Run is the only run to be shown; empty shows all of them.
+	// Run is the run that is shown.
 	Run string
 	// Thread and ID are the names that the client has for the conversation and for the run. An empty ID is the run's own.
 	Thread, ID string
@@ -37,51 +44,68 @@ type Encoder struct {
 	// invoked counts the invocations of each sub-agent's scope.
 	invoked map[string]int
 	// keys are those of the client's state; nil until a change needs them.
-	keys  map[string]bool
-	usage []tokens
+	keys map[string]bool
+	// now is the run, for its usage.
+	now *story.Run
 }
 
 var _ wire.Encoder = (*Encoder)(nil)
 
-// Append appends what an event gives: any number of AG-UI's events.
-func (enc *Encoder) Append(dst []byte, e *event.Event) []byte {
-	if e.Audience != event.Everyone || enc.Run != "" && e.Run != enc.Run {
-		return dst
+// Append appends what an item gives: any number of AG-UI's events.
+func (enc *Encoder) Append(dst []byte, it *story.Item) []byte {
+	if it.Snapshot != nil && it.Answer == nil {
+		return dst // a tool's
 	}
-	enc.dst = dst
-	enc.start(e.Run)
-	s := enc.scope(e.Scope)
+	enc.dst, enc.now = dst, it.Run
+	h := it.Head()
+	enc.start(h.Run)
+	if it.Opened != nil {
+		enc.opened(it)
+	}
+	s := enc.scope(it.Agent)
+	if it.Answer != nil || it.Event.Live() && it.Call == nil {
+		enc.at(s, h)
+	}
+	if it.Snapshot != nil {
+		enc.snapshot(s, it)
+	} else {
+		enc.event(s, it)
+	}
+	enc.done = enc.done || it.Ends
+	dst, enc.dst = enc.dst, nil
+	return dst
+}
+
+// event sends what an event gives.
+func (enc *Encoder) event(s *scope, it *story.Item) {
+	e, lost := it.Event, it.Answer != nil && it.Answer.Lost
 	switch b := e.Body.(type) {
 	case *event.UserMessage:
-		enc.letter(e, b)
-	case *event.ScopeOpened:
-		enc.opened(e.Run, b)
+		enc.letter(s, e, b)
 	case *event.ScopeClosed:
-		enc.closed(b)
-	case *event.StepBegun:
-		if b.Step == event.StepModel {
-			s.model = b.Model
-			enc.at(s, &e.Header)
+		if enc.closed(b.ID, b.Err); it.Closed != nil {
+			it.Closed.Own.Wire = nil
 		}
 	case *event.TextDelta:
-		if enc.at(s, &e.Header); !s.lost {
+		if !lost {
 			enc.say(s, s.text, b.Text)
 		}
 	case *event.ThinkingDelta:
-		if enc.at(s, &e.Header); !s.lost {
+		if !lost {
 			enc.say(s, s.thinking, b.Text)
 		}
 	case *event.ToolInputDelta:
-		if enc.at(s, &e.Header); !s.lost {
+		if !lost {
 			enc.args(enc.call(s, b.Call, b.Tool), b.JSON)
 		}
 	case *event.AnswerReplaced:
-		enc.at(s, &e.Header)
 		s.text.sent = b.Text
-		enc.snapshot()
+		if it.Answer != nil {
+			s.text.sent = it.Answer.Text() + b.Text
+		}
+		enc.allMessages()
 	case *event.AssistantMessage:
-		enc.at(s, &e.Header)
-		enc.answered(s, b)
+		enc.answered(s, it, b)
 	case *event.ToolProgress:
 		enc.send(&frame{Type: "CUSTOM", Subagent: s.sub, Name: "braid.tool_progress", Value: progress{
 			Call: enc.callID(b.Call), Tool: b.Tool, Text: b.Text, Data: b.Data,
@@ -93,8 +117,6 @@ func (enc *Encoder) Append(dst []byte, e *event.Event) []byte {
 	case *event.RunEnded:
 		enc.ended(e.Run, b)
 	}
-	dst, enc.dst = enc.dst, nil
-	return dst
 }
 
 // progress is the value of the event braid.tool_progress.
@@ -105,38 +127,23 @@ type progress struct {
 	Data json.RawMessage `json:"data,omitempty"`
 }
 
-// AppendSnapshot appends what a step in flight has said and was not sent. If the snapshot has gaps itself, nothing more is
-// sent before the whole answer.
-func (enc *Encoder) AppendSnapshot(dst []byte, in *event.Snapshot) []byte {
-	if in.Audience != event.Everyone || in.Kind != event.StepModel || enc.Run != "" && in.Run != enc.Run {
-		return dst
+// snapshot sends what a step in flight has said and was not sent. If the snapshot has gaps itself, nothing more is sent before
+// the whole answer.
+func (enc *Encoder) snapshot(s *scope, it *story.Item) {
+	in := it.Snapshot
+	text, thinking := it.Answer.Shown(in)
+	if in.Truncated || !strings.HasPrefix(text, s.text.sent) || !strings.HasPrefix(thinking, s.thinking.sent) {
+		it.Answer.Lost = true
+		return
 	}
-	enc.dst = dst
-	enc.start(in.Run)
-	s := enc.scope(in.Scope)
-	enc.at(s, &in.Header)
-	text, thinking := s.text.whole, s.thinking.whole
+	enc.rest(s, s.thinking, thinking)
+	enc.rest(s, s.text, text)
 	for i := range in.Blocks {
-		switch b := &in.Blocks[i]; b.Kind {
-		case event.BlockText:
-			text += b.Text
-		case event.BlockThinking:
-			thinking += b.Text
+		if b := &in.Blocks[i]; b.Kind == event.BlockToolCall {
+			c := enc.call(s, b.Call, b.Tool)
+			enc.args(c, strings.TrimPrefix(b.Text, c.args))
 		}
 	}
-	s.lost = in.Truncated || !strings.HasPrefix(text, s.text.sent) || !strings.HasPrefix(thinking, s.thinking.sent)
-	if !s.lost {
-		enc.rest(s, s.thinking, thinking)
-		enc.rest(s, s.text, text)
-		for i := range in.Blocks {
-			if b := &in.Blocks[i]; b.Kind == event.BlockToolCall {
-				c := enc.call(s, b.Call, b.Tool)
-				enc.args(c, strings.TrimPrefix(b.Text, c.args))
-			}
-		}
-	}
-	dst, enc.dst = enc.dst, nil
-	return dst
 }
 
 // AppendNotice appends why nothing comes of the run, as an event of our own.
@@ -159,7 +166,7 @@ func (enc *Encoder) AppendInterrupted(dst []byte, open []event.Asked) []byte {
 	}
 	enc.send(&frame{
 		Type: "RUN_FINISHED", Thread: enc.Thread, Run: enc.name(enc.Run),
-		Outcome: &outcome{Type: "interrupt", Interrupts: list}, Usage: enc.usage,
+		Outcome: &outcome{Type: "interrupt", Interrupts: list}, Usage: enc.usage(),
 	})
 	enc.done = true
 	dst, enc.dst = enc.dst, nil
@@ -192,11 +199,11 @@ func (enc *Encoder) interrupt(q *event.Asked) interrupt {
 	return in
 }
 
-// Skip takes in an event that the client has from the stream of another run of its own: one that waited for an answer.
-func (enc *Encoder) Skip(e *event.Event) {
+// Skip takes in an item that the client has from the stream of another run of its own: one that waited for an answer.
+func (enc *Encoder) Skip(it *story.Item) {
 	enc.skipping = true
-	enc.Append(nil, e)
-	enc.skipping, enc.started, enc.usage = false, false, nil
+	enc.Append(nil, it)
+	enc.skipping, enc.started = false, false
 }
 
 // Idle appends a comment, which clients pass over.
@@ -238,12 +245,12 @@ func (enc *Encoder) start(run string) {
 }
 
 // letter shows what somebody has said to a run that was open. The client knows what the run began with.
-func (enc *Encoder) letter(e *event.Event, b *event.UserMessage) {
+func (enc *Encoder) letter(s *scope, e *event.Event, b *event.UserMessage) {
 	if b.Mail == "" || b.Why != "" {
 		return
 	}
 	m := &message{id: e.Run + "/" + strconv.FormatInt(e.Seq, 10), role: "user"}
-	enc.say(enc.scope(""), m, event.TextOf(b.Content))
+	enc.say(s, m, event.TextOf(b.Content))
 	enc.close(m)
 }
 
@@ -292,7 +299,7 @@ func pointer(key string) string { return "/" + strings.NewReplacer("~", "~0", "/
 // ended ends a run. How it ended in the loop's words stands in the event's metadata.
 func (enc *Encoder) ended(run string, b *event.RunEnded) {
 	enc.settle("")
-	f := &frame{Type: "RUN_FINISHED", Thread: enc.Thread, Run: enc.name(run), Usage: enc.usage, Metadata: map[string]any{"stop": b.Stop}}
+	f := &frame{Type: "RUN_FINISHED", Thread: enc.Thread, Run: enc.name(run), Usage: enc.usage(), Metadata: map[string]any{"stop": b.Stop}}
 	switch {
 	case b.Status == event.RunFailed, b.Why == event.WhyDeadline:
 		f.Type, f.Thread, f.Run = "RUN_ERROR", "", ""
@@ -307,23 +314,21 @@ func (enc *Encoder) ended(run string, b *event.RunEnded) {
 		f.Result, f.Outcome = b.Output, &outcome{Type: "success"}
 	}
 	enc.send(f)
-	enc.done = enc.Run != ""
-	enc.started, enc.scopes, enc.usage = false, nil, nil
+	enc.started, enc.scopes = false, nil
 }
 
-// used counts what a model's call has used. AG-UI counts for each of its runs what was used in it.
-func (enc *Encoder) used(model string, u *event.Usage) {
-	if *u == (event.Usage{}) {
-		return
+// usage is what the models have used in this run of the client's.
+func (enc *Encoder) usage() (list []tokens) {
+	if enc.now == nil {
+		return nil
 	}
-	i := slices.IndexFunc(enc.usage, func(t tokens) bool { return t.Model == model })
-	if i < 0 {
-		i = len(enc.usage)
-		enc.usage = append(enc.usage, tokens{Model: model})
+	for _, m := range enc.now.Usage {
+		// Of AG-UI's counts the cache's are parts of the input, and the total is of the two.
+		u := &m.Usage
+		list = append(list, tokens{
+			Model: m.Model, Input: u.Total - u.Output, Output: u.Output, Total: u.Total, Reasoning: u.Reasoning,
+			CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
+		})
 	}
-	t := &enc.usage[i]
-	// Of AG-UI's counts the cache's are parts of the input, and the total is of the two.
-	input := max(u.Input, u.Total-u.Output)
-	t.Input, t.Output, t.Total = t.Input+input, t.Output+u.Output, t.Total+input+u.Output
-	t.Reasoning, t.CacheRead, t.CacheWrite = t.Reasoning+u.Reasoning, t.CacheRead+u.CacheRead, t.CacheWrite+u.CacheWrite
+	return list
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/wire/agui"
+	"github.com/braidrun/braid/wire/wiretest"
 )
 
 // at makes an event of a step.
@@ -97,8 +98,9 @@ func TestFrames(t *testing.T) {
 			Messages: []json.RawMessage{json.RawMessage(`{"id": "u", "role": "user", "content": "x"}`)},
 		}
 		var got []byte
+		f := wiretest.Feed(enc, "r")
 		for _, e := range c.events {
-			got = enc.Append(got, e)
+			got = f.Append(got, e)
 		}
 		want := "data: {\"type\":\"RUN_STARTED\",\"threadId\":\"t\",\"runId\":\"mine\",\"protocolVersion\":\"1.0\"}\n\n"
 		for line := range strings.Lines(c.want) {

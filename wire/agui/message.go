@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/wire/story"
 )
 
 // scope is an agent's thread of work. AG-UI calls one that is not the run's own a subagent.
@@ -16,12 +17,10 @@ type scope struct {
 	// sub is the name of the invocation; empty for the run's own agent.
 	sub string
 	// step names the step in flight and its attempt; empty for none.
-	step, model string
+	step string
 	// text and thinking are the messages that the step in flight gives.
 	text, thinking *message
 	calls          []*call
-	// lost says that pieces of the step are missing: the others wait for the whole.
-	lost bool
 }
 
 // message is a message that the client is shown.
@@ -29,9 +28,9 @@ type message struct {
 	id, role, sub string
 	// of is the call that it is the result of.
 	of string
-	// sent is what the client has of the text, and whole what it is to have of the parts that are final.
-	sent, whole string
-	calls       []*call
+	// sent is what the client has of the text.
+	sent  string
+	calls []*call
 	// shown says that the client has the message, open that more may come.
 	shown, open bool
 }
@@ -59,30 +58,27 @@ func (enc *Encoder) at(s *scope, h *event.Header) {
 func (s *scope) begin(step string) {
 	s.text = &message{id: step, role: "assistant", sub: s.sub}
 	s.thinking = &message{id: step + "/thinking", role: "reasoning", sub: s.sub}
-	s.step, s.calls, s.lost = step, nil, false
+	s.step, s.calls = step, nil
 }
 
 // scope finds an agent's thread of work. The events of one that was not opened are the run's own.
-func (enc *Encoder) scope(id string) *scope {
-	for _, s := range enc.scopes {
-		if s.id == id {
-			return s
-		}
+func (enc *Encoder) scope(a *story.Agent) *scope {
+	s, ok := a.Own.Wire.(*scope)
+	if !ok {
+		s = &scope{id: a.ID}
+		s.begin("")
+		a.Own.Wire = s
+		enc.scopes = append(enc.scopes, s)
 	}
-	s := &scope{id: id}
-	s.begin("")
-	enc.scopes = append(enc.scopes, s)
 	return s
 }
 
 // opened announces a sub-agent. One whose call is made again has the same scope, and is another invocation.
-func (enc *Encoder) opened(run string, b *event.ScopeOpened) {
-	if b.ID == "" {
-		return
-	}
-	enc.closed(&event.ScopeClosed{ID: b.ID})
-	s := enc.scope(b.ID)
-	s.sub, s.agent = run+"/"+b.ID, b.Agent
+func (enc *Encoder) opened(it *story.Item) {
+	a := it.Opened
+	enc.closed(a.ID, nil)
+	s := enc.scope(a)
+	s.sub, s.agent = it.Run.ID+"/"+a.ID, a.Agent
 	if enc.invoked == nil {
 		enc.invoked = map[string]int{}
 	}
@@ -90,7 +86,10 @@ func (enc *Encoder) opened(run string, b *event.ScopeOpened) {
 		s.sub += "." + strconv.Itoa(enc.invoked[s.sub])
 	}
 	s.begin("")
-	s.parent, s.parentCall = enc.scope(b.Parent).sub, enc.callID(b.Call)
+	s.parent = enc.scope(a.Parent).sub
+	if b, ok := it.Event.Body.(*event.ScopeOpened); ok {
+		s.parentCall = enc.callID(b.Call)
+	}
 	enc.announce(s)
 }
 
@@ -99,9 +98,9 @@ func (enc *Encoder) announce(s *scope) {
 }
 
 // closed ends a sub-agent's part in the run.
-func (enc *Encoder) closed(b *event.ScopeClosed) {
-	i := slices.IndexFunc(enc.scopes, func(s *scope) bool { return s.id == b.ID })
-	if b.ID == "" || i < 0 {
+func (enc *Encoder) closed(id string, err *event.Error) {
+	i := slices.IndexFunc(enc.scopes, func(s *scope) bool { return s.id == id })
+	if id == "" || i < 0 {
 		return
 	}
 	s := enc.scopes[i]
@@ -109,9 +108,9 @@ func (enc *Encoder) closed(b *event.ScopeClosed) {
 	enc.scopes = slices.Delete(enc.scopes, i, i+1)
 	switch {
 	case s.sub == "":
-	case b.Err != nil:
+	case err != nil:
 		f := &frame{Type: "SUBAGENT_ERROR", Subagent: s.sub}
-		f.Text, f.Code = faultOf(b.Err)
+		f.Text, f.Code = faultOf(err)
 		enc.send(f)
 	default:
 		enc.send(&frame{Type: "SUBAGENT_FINISHED", Subagent: s.sub})
@@ -238,21 +237,11 @@ func (enc *Encoder) rest(s *scope, m *message, text string) bool {
 
 // answered sends what of an answer was not streamed, and ends it. If the answer is not as it was streamed, because a
 // secret in it or a hook has changed it, all messages are sent anew.
-func (enc *Encoder) answered(s *scope, b *event.AssistantMessage) {
-	var calls []*event.ToolCall
-	for _, block := range b.Content {
-		switch b := block.(type) {
-		case *event.Text:
-			s.text.whole += b.Text
-		case *event.Thinking:
-			s.thinking.whole += b.Text
-		case *event.ToolCall:
-			calls = append(calls, b)
-		}
-	}
-	same := enc.rest(s, s.thinking, s.thinking.whole)
-	same = enc.rest(s, s.text, s.text.whole) && same
-	for _, final := range calls {
+func (enc *Encoder) answered(s *scope, it *story.Item, b *event.AssistantMessage) {
+	text, thinking := it.Answer.Text(), it.Answer.Thinking()
+	same := enc.rest(s, s.thinking, thinking)
+	same = enc.rest(s, s.text, text) && same
+	for _, final := range event.CallsOf(b.Content) {
 		c := enc.call(s, final.ID, final.Name)
 		args := string(final.Args)
 		if rest, ok := strings.CutPrefix(args, c.args); ok {
@@ -267,12 +256,11 @@ func (enc *Encoder) answered(s *scope, b *event.AssistantMessage) {
 		return
 	}
 	enc.closeAll(s)
-	enc.used(b.Model, &b.Usage)
 	n := len(s.text.calls)
 	s.text.calls = slices.DeleteFunc(s.text.calls, func(c *call) bool { return !c.final })
 	if !same || len(s.text.calls) < n {
-		s.text.sent, s.thinking.sent = s.text.whole, s.thinking.whole
-		enc.snapshot()
+		s.text.sent, s.thinking.sent = text, thinking
+		enc.allMessages()
 	}
 	s.begin("")
 }
@@ -288,7 +276,7 @@ func (enc *Encoder) withdraw(s *scope) {
 	if s.text.shown || s.thinking.shown {
 		s.thinking.sent = "" // a client keeps reasoning that a snapshot leaves out
 		enc.messages = slices.DeleteFunc(enc.messages, func(m *message) bool { return m == s.text })
-		enc.snapshot()
+		enc.allMessages()
 	}
 	s.begin("")
 }
@@ -297,11 +285,9 @@ func (enc *Encoder) withdraw(s *scope) {
 func (enc *Encoder) stepEnded(s *scope, b *event.StepEnded) {
 	switch {
 	case b.Step == event.StepModel && b.Outcome == event.OutcomeCancelled:
-		enc.used(s.model, &b.Usage)
 		enc.closeAll(s) // people have seen it, and it stays
 		s.begin("")
 	case b.Step == event.StepModel:
-		enc.used(s.model, &b.Usage)
 		enc.withdraw(s)
 	case b.Result != nil:
 		text := event.TextOf(b.Result.Content)
@@ -319,8 +305,8 @@ func (enc *Encoder) stepEnded(s *scope, b *event.StepEnded) {
 	}
 }
 
-// snapshot sends all messages anew.
-func (enc *Encoder) snapshot() {
+// allMessages sends all messages anew.
+func (enc *Encoder) allMessages() {
 	all := []any{}
 	for _, raw := range enc.Messages {
 		all = append(all, raw)
@@ -363,6 +349,6 @@ func (enc *Encoder) clear(run string) {
 			enc.messages = append(enc.messages, m)
 		}
 	}
-	enc.snapshot()
+	enc.allMessages()
 	enc.messages = enc.messages[:n]
 }

@@ -15,8 +15,8 @@ func delta() *event.Event {
 	}
 }
 
-func begun() *native.Encoder {
-	enc := native.NewEncoder("c")
+func begun() *encoder {
+	enc := newEncoder()
 	enc.Complete = true
 	enc.Append(nil, &event.Event{Header: event.Header{Seq: 1, Run: "r1"}, Body: &event.RunStarted{Session: 1}})
 	enc.Append(nil, &event.Event{Header: event.Header{Seq: 2, Run: "r1", Step: "m1", Attempt: 1}, Body: &event.StepBegun{Step: event.StepModel}})

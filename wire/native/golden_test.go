@@ -378,7 +378,7 @@ func TestGolden(t *testing.T) {
 			t.Parallel()
 			events := tell().events
 			var stream, replay []byte
-			enc, again := native.NewEncoder("c1"), native.NewEncoder("c1")
+			enc, again := newEncoder(), newEncoder()
 			enc.RequestID, enc.Complete = "req1", true
 			for i := range events {
 				stream = enc.Append(stream, &events[i])

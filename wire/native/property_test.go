@@ -67,7 +67,7 @@ func line(f native.Frame) string { return f.FrameName() + " " + string(native.Ap
 // truth is what every reader must come to: the durable frames, and the text of
 // each run's steps, "" for those without a message.
 func truth(events []event.Event) (frames []string, texts []map[string]string) {
-	enc := native.NewEncoder(wiretest.Name)
+	enc := newEncoder()
 	pieces := map[string]string{}
 	for i := range events {
 		e := &events[i]
@@ -131,7 +131,7 @@ type server struct {
 // serve gives a stream from a place, begun when now events had happened. ends is
 // how many had happened when each part of it was sent.
 func (s *server) serve(from native.Cursor, now int, complete bool) (stream []byte, ends []int) {
-	enc := native.NewEncoder(wiretest.Name)
+	enc := newEncoder()
 	enc.Complete, enc.RequestID = complete, "req"
 	part := func(b []byte, i int) {
 		for range len(b) - len(stream) {
@@ -166,7 +166,7 @@ func (s *server) serve(from native.Cursor, now int, complete bool) (stream []byt
 	return stream, ends
 }
 
-func (s *server) sync(enc *native.Encoder, stream []byte, now int) []byte {
+func (s *server) sync(enc *encoder, stream []byte, now int) []byte {
 	for _, step := range wiretest.InFlight(s.events[:now], s.most) {
 		stream = enc.AppendSnapshot(stream, &step)
 	}
@@ -316,7 +316,7 @@ func TestDeltasOfACompleteStreamAddUp(t *testing.T) {
 func TestAnyEventsGiveReadableFrames(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		enc := native.NewEncoder("c")
+		enc := newEncoder()
 		enc.Complete = rapid.Bool().Draw(t, "complete")
 		var stream []byte
 		frames := 0

@@ -21,7 +21,7 @@ func TestAnAnswerThatIsTakenBackIsShownNoMore(t *testing.T) {
 				s.begin("m1", 1)
 				s.say("m1", 1, "take the ", "secret")
 				s.live("m1", 1, &event.AnswerReplaced{Text: instead})
-				enc := native.NewEncoder("c1")
+				enc := newEncoder()
 				enc.Complete = complete
 				var screen native.Screen
 				show := func(frames []native.Frame) {
@@ -70,7 +70,7 @@ func TestWhatIsTakenBackIsWholeAgain(t *testing.T) {
 	s.begin("m1", 1)
 	s.live("m1", 1, &event.AnswerReplaced{Text: "[no]"})
 	s.say("m1", 1, " Bye.")
-	enc := native.NewEncoder("c1")
+	enc := newEncoder()
 	var screen native.Screen
 	for i := range s.events {
 		if s.events[i].Live() && s.n > 0 {
@@ -110,7 +110,7 @@ func TestARedactedAnswerIsNoResult(t *testing.T) {
 				b.Err = &event.Error{Kind: event.ErrLimit, Message: "enough"}
 			}
 		})
-		enc := native.NewEncoder("c1")
+		enc := newEncoder()
 		var last native.Frame
 		for i := range s.events {
 			for _, f := range enc.Frames(&s.events[i]) {

@@ -25,7 +25,7 @@ func TestWhatAToolReturnsIsTheResult(t *testing.T) {
 			want = "8"
 		}
 		s.end(nil)
-		enc := native.NewEncoder("c1")
+		enc := newEncoder()
 		var result *native.Result
 		for i := range s.events {
 			for _, f := range enc.Frames(&s.events[i]) {

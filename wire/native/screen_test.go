@@ -164,8 +164,8 @@ func TestScreenBesideTheText(t *testing.T) {
 // What is there already gives nothing, and what the operator is told is no answer.
 func TestEncoderEdges(t *testing.T) {
 	t.Parallel()
-	enc := native.NewEncoder("c")
-	enc.SkipTo(3)
+	enc := newEncoder()
+	enc.Story.SkipTo(3)
 	e := &event.Event{Header: event.Header{Seq: 3}, Body: &event.UserMessage{}}
 	if got := enc.Append(nil, e); len(got) > 0 {
 		t.Errorf("an event that the reader has gives %s", got)

@@ -11,10 +11,13 @@ import (
 	"github.com/braidrun/braid/wire"
 )
 
-// Encoder tests that the encoders of a wire keep the promises of [wire.Encoder]. open makes an encoder of one run, or of
-// all runs if run is empty.
-func Encoder(t *testing.T, open func(run string) wire.Encoder) {
+// Wire tests that the encoders of a wire keep the promises of [wire.Encoder].
+func Wire(t *testing.T, w wire.Wire) {
 	t.Helper()
+	if w.Name == "" || w.ContentType == "" {
+		t.Errorf("the wire has no name, or no type of its stream: %q %q", w.Name, w.ContentType)
+	}
+	open := func(run string) *wire.Feed { return Feed(w.Open(wire.Start{Conversation: Name, Run: run}), run) }
 	t.Run("events", rapid.MakeCheck(func(t *rapid.T) {
 		events := Conversation().Draw(t, "events")
 		run := events[rapid.IntRange(0, len(events)-1).Draw(t, "one of the run")].Run
@@ -32,8 +35,15 @@ func Encoder(t *testing.T, open func(run string) wire.Encoder) {
 	}
 }
 
+// Feed gives events to an encoder of one run, or of all runs if run is empty.
+func Feed(enc wire.Encoder, run string) *wire.Feed {
+	f := &wire.Feed{Encoder: enc}
+	f.Story.Run = run
+	return f
+}
+
 // oneRun appends a conversation to an encoder of one run. fresh is another encoder of it.
-func oneRun(t *rapid.T, enc, fresh wire.Encoder, run string, events []event.Event) {
+func oneRun(t *rapid.T, enc, fresh *wire.Feed, run string, events []event.Event) {
 	ended := false
 	for i := range events {
 		e := &events[i]
@@ -50,31 +60,31 @@ func oneRun(t *rapid.T, enc, fresh wire.Encoder, run string, events []event.Even
 		if _, ok := e.Body.(*event.RunEnded); ok && e.Run == run {
 			ended = true
 		}
-		if enc.Done() != ended {
-			t.Fatalf("after %T of %s an encoder of %s says that it is done: %t", e.Body, e.Run, run, enc.Done())
+		if enc.Encoder.Done() != ended {
+			t.Fatalf("after %T of %s an encoder of %s says that it is done: %t", e.Body, e.Run, run, enc.Encoder.Done())
 		}
 		if !e.Live() {
 			fresh.Skip(e)
 		}
 	}
-	if !fresh.Done() {
+	if !fresh.Encoder.Done() {
 		t.Fatal("an encoder that skipped its run's end is not done")
 	}
 }
 
 // allRuns appends a conversation to an encoder of all its runs.
-func allRuns(t *rapid.T, enc wire.Encoder, events []event.Event) {
+func allRuns(t *rapid.T, enc *wire.Feed, events []event.Event) {
 	shown := 0
 	for i := range events {
 		shown += len(enc.Append(nil, &events[i]))
 	}
-	if shown == 0 || enc.Done() {
-		t.Fatalf("an encoder of all runs has shown %d bytes and says that it is done: %t", shown, enc.Done())
+	if shown == 0 || enc.Encoder.Done() {
+		t.Fatalf("an encoder of all runs has shown %d bytes and says that it is done: %t", shown, enc.Encoder.Done())
 	}
 }
 
 // fails ends a stream with an error of a kind; "" is one of no kind.
-func fails(t *testing.T, open func(run string) wire.Encoder, kind event.ErrorKind) {
+func fails(t *testing.T, open func(run string) *wire.Feed, kind event.ErrorKind) {
 	t.Helper()
 	cause := errors.New(Secret)
 	err := error(&event.Error{Kind: kind, Message: "no", Err: cause})
@@ -82,7 +92,7 @@ func fails(t *testing.T, open func(run string) wire.Encoder, kind event.ErrorKin
 		err = cause
 	}
 	for _, run := range []string{"", "r1"} {
-		enc := open(run)
+		enc := open(run).Encoder
 		if b := enc.Idle([]byte("before")); !bytes.HasPrefix(b, []byte("before")) || enc.Done() {
 			t.Errorf("Idle gave %q, and the stream is over: %t", b, enc.Done())
 		}
