@@ -15,7 +15,8 @@ import (
 // Its [Limits] bound all that happens below it. Wrong arguments (a nil, two different agents of one name) do not panic:
 // [Agent.Err] reports them, and so does every run.
 func NewFlow(name string, k kind.Kind, agents ...*Agent) *Agent {
-	a := &Agent{name: name, limits: defaultLimits, bounds: defaultLimits.bounds(), retry: defaultRetry}
+	a := &Agent{set: driveAgent{name: name, limits: defaultLimits, bounds: defaultLimits.bounds(), retry: defaultRetry}}
+	a.set.offers = a.current
 	wrong := func(message, hint string) {
 		if a.err == nil {
 			a.err = &event.Error{Op: "agent " + name, Kind: event.ErrInvalid, Message: message, Hint: hint}
@@ -33,44 +34,19 @@ func NewFlow(name string, k kind.Kind, agents ...*Agent) *Agent {
 		case part == nil:
 			wrong("an agent of a flow is nil", "leave it out")
 			continue
-		case slices.Contains(a.parts, part):
+		case slices.ContainsFunc(a.set.parts, func(t *agentTool) bool { return t.agent == part }):
 			continue // it works more than once
-		case slices.Contains(own.Agents, part.name):
-			wrong(fmt.Sprintf("two agents are called %q", part.name), "rename one of them")
+		case slices.Contains(own.Agents, part.set.name):
+			wrong(fmt.Sprintf("two agents are called %q", part.set.name), "rename one of them")
 		}
 		if err := part.Err(); err != nil && a.err == nil {
 			a.err = err
 		}
-		a.parts, own.Agents = append(a.parts, part), append(own.Agents, part.name)
+		a.set.parts, own.Agents = append(a.set.parts, &agentTool{agent: part}), append(own.Agents, part.set.name)
 	}
-	a.flow = own
+	a.set.flow = own
 	return a.Use()
 }
 
-// isFlow reports whether the agent asks no model.
-func (a *Agent) isFlow() bool { return a.flow != nil }
-
-// kind decides in the agent's scopes.
-func (a *Agent) kind() decide.Kind {
-	if a.flow != nil {
-		return a.flow
-	}
-	return decide.LLM{}
-}
-
-// subAgents lists the agents that the agent itself can open a scope for, where it offers o.
-func (a *Agent) subAgents(o *offer) []*Agent {
-	list := slices.Clone(a.parts)
-	for _, c := range o.children {
-		list = append(list, c.agent)
-	}
-	return list
-}
-
-// modelName is the name of the agent's first model; empty for none.
-func (a *Agent) modelName() string {
-	if a.model == nil {
-		return ""
-	}
-	return a.model.Info().Name
-}
+// opens lists the agents for which the agent itself can open a scope, if it offers o.
+func (a *Agent) opens(o *offer) []*agentTool { return slices.Concat(a.set.parts, o.children) }

@@ -7,12 +7,13 @@ import (
 	"github.com/braidrun/braid/flow/kind"
 	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/guardrail"
 )
 
 // openScopes opens child scopes that no call waits for: all of them or, where one may not be opened, none. It reports whether
 // the scope moved.
-func (d *driver) openScopes(s *fold.Scope, agent *Agent, cmd *decide.Command) bool {
-	inputs, guardedBy, failed := d.openingInputs(agent, cmd.Open)
+func (d *driver) openScopes(s *fold.Scope, cmd *decide.Command) bool {
+	inputs, guardedBy, failed := d.openingInputs(cmd.Open)
 	if over := d.tooMany(s, len(cmd.Open)); over != nil {
 		failed = &decide.Command{Why: event.WhyLimit, Stop: event.StopReason(over.Code), Err: over}
 	}
@@ -35,10 +36,9 @@ func (d *driver) openScopes(s *fold.Scope, agent *Agent, cmd *decide.Command) bo
 }
 
 // openingInputs passes what the agents are asked through their guardrails.
-func (d *driver) openingInputs(agent *Agent, list []kind.Opening) (inputs [][]event.Block, guardedBy [][]string, failed *decide.Command) {
+func (d *driver) openingInputs(list []kind.Opening) (inputs [][]event.Block, guardedBy [][]string, failed *decide.Command) {
 	for i := range list {
-		part := agent.parts[slices.IndexFunc(agent.parts, func(a *Agent) bool { return a.name == list[i].Agent })]
-		input, by, err := d.filterBlocks(d.guardsOf(part, GuardInput), slices.Clone(list[i].Input))
+		input, by, err := d.filterBlocks(d.guardsOf(d.agentOf(list[i].Agent), guardrail.Input), slices.Clone(list[i].Input))
 		if err != nil {
 			return nil, nil, &decide.Command{Why: event.WhyFailed, Stop: event.StopError, Err: hookError(err)}
 		}
