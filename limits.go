@@ -46,9 +46,9 @@ type Limits struct {
 	RepeatNote int
 	// Parallel bounds the tools that run at once; default 64.
 	Parallel int
-	// Answers bounds how often an answer that does not keep to its schema ([AnswerSchema]) is
+	// OutputRetries bounds how often an answer that does not keep to its schema ([OutputSchema]) is
 	// asked for again; default 3.
-	Answers int
+	OutputRetries int
 	// ArgBytes and ResultBytes bound the arguments and the result of one tool
 	// call; default 1 MiB and 8 MiB. What is over becomes an error result.
 	ArgBytes    int
@@ -93,7 +93,7 @@ type Budget struct {
 }
 
 var defaultLimits = Limits{
-	Cycles: 500, Repeats: 5, RepeatNote: 3, Depth: 8, Scopes: 256, Parallel: 64, Answers: 3,
+	Cycles: 500, Repeats: 5, RepeatNote: 3, Depth: 8, Scopes: 256, Parallel: 64, OutputRetries: 3,
 	ArgBytes: 1 << 20, ResultBytes: 8 << 20, AnswerBytes: 32 << 20,
 	ToolTime: 10 * time.Minute, Grace: 2 * time.Second, LostDrivers: 3,
 }
@@ -108,7 +108,7 @@ func Limit(l Limits) Part {
 		l.Depth = or(l.Depth, defaultLimits.Depth)
 		l.Scopes = or(l.Scopes, defaultLimits.Scopes)
 		l.Parallel = or(l.Parallel, defaultLimits.Parallel)
-		l.Answers = or(l.Answers, defaultLimits.Answers)
+		l.OutputRetries = or(l.OutputRetries, defaultLimits.OutputRetries)
 		l.ArgBytes = or(l.ArgBytes, defaultLimits.ArgBytes)
 		l.ResultBytes = or(l.ResultBytes, defaultLimits.ResultBytes)
 		l.AnswerBytes = or(l.AnswerBytes, defaultLimits.AnswerBytes)
@@ -171,7 +171,7 @@ func (a *Agent) priced(o *offer) error {
 // bounds returns the limits that decisions look at.
 func (l *Limits) bounds() decide.Limits {
 	return decide.Limits{
-		Cycles: l.Cycles, ToolCalls: l.ToolCalls, Repeats: l.Repeats, RepeatNote: l.RepeatNote, Outputs: l.Answers,
+		Cycles: l.Cycles, ToolCalls: l.ToolCalls, Repeats: l.Repeats, RepeatNote: l.RepeatNote, Outputs: l.OutputRetries,
 		All: decide.Bounds{
 			Cycles: l.AllCycles, ToolCalls: l.AllToolCalls, InputTokens: l.InputTokens, OutputTokens: l.OutputTokens,
 			TotalTokens: l.TotalTokens, CostNanoUSD: l.CostNanoUSD,

@@ -49,15 +49,17 @@ var testLibraries = []string{
 var rooms = []room{
 	{dir: "event", tests: []string{"event/eventtest"}},
 	{dir: "event/eventtest", own: []string{"event"}, from: testLibraries},
-	{dir: "journal", own: []string{"event"}, tests: []string{"event/eventtest", "journal/journaltest"}},
+	{dir: "blob", own: []string{"event"}, tests: []string{"blob/blobtest"}},
+	{dir: "blob/blobtest", own: []string{"event", "blob", "journal"}, from: testLibraries},
+	{dir: "journal", own: []string{"event", "blob"}, tests: []string{"event/eventtest", "journal/journaltest", "blob/blobtest"}},
 	{dir: "journal/journaltest", own: []string{"event", "journal"}, from: testLibraries, tests: []string{"event/eventtest"}},
 	{
-		dir: "journal/sqlite", own: []string{"event", "journal", "internal/logrow", "internal/ledgerrow"}, tests: []string{"journal/journaltest"},
+		dir: "journal/sqlite", own: []string{"event", "blob", "journal", "internal/logrow", "internal/ledgerrow"}, tests: []string{"journal/journaltest", "blob/blobtest"},
 		from: []string{"modernc.org/sqlite"},
 	},
 	{
-		dir: "journal/postgres", own: []string{"event", "journal", "internal/logrow", "internal/ledgerrow", "internal/pgup"},
-		tests: []string{"journal/journaltest", "journal/postgres/postgrestest"},
+		dir: "journal/postgres", own: []string{"event", "blob", "journal", "internal/logrow", "internal/ledgerrow", "internal/pgup"},
+		tests: []string{"journal/journaltest", "blob/blobtest", "journal/postgres/postgrestest"},
 		from:  []string{"github.com/jackc/pgx"},
 	},
 	{dir: "journal/postgres/postgrestest"},
@@ -157,7 +159,7 @@ var rooms = []room{
 			"github.com/jackc/pgx", "modernc.org/sqlite",
 		},
 	},
-	{dir: "service", tests: []string{"service/database/databasetest", "modernc.org/sqlite"}, own: []string{
+	{dir: "service", tests: []string{"blob", "service/database/databasetest", "modernc.org/sqlite"}, own: []string{
 		"service/database", "service/directory", "internal/fold",
 		"", "hook", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model", "model/*", "models", "tool/*",
 		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill",

@@ -44,5 +44,6 @@ func (s *Store) probe(ctx context.Context) error {
 	})
 }
 
-// Scrub implements [journal.Catalog]. It does nothing: the files are the database's, whose vacuum takes out of them what was removed.
-func (s *Store) Scrub(ctx context.Context) error { return alive(ctx, "journal scrub") }
+// Scrub implements [journal.Catalog]. It removes blobs that cannot be reached. The files are the database's, whose vacuum
+// takes out of them what was removed.
+func (s *Store) Scrub(ctx context.Context) error { return s.Blobs().Sweep(ctx) }

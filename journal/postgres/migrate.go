@@ -138,15 +138,15 @@ func grant(ctx context.Context, conn *pgx.Conn, schema, role string) error {
 	for _, g := range []string{
 		`USAGE ON SCHEMA ` + schema,
 		`SELECT ON ` + versionTable,
-		`SELECT, INSERT, UPDATE, DELETE ON conversation, run, mail, state`,
-		`SELECT, INSERT, DELETE ON log, compaction, usage_logs, buried`,
+		`SELECT, INSERT, UPDATE, DELETE ON conversation, run, mail, state, blob, blob_ref`,
+		`SELECT, INSERT, DELETE ON log, compaction, usage_logs, buried, blob_piece`,
 		`SELECT, DELETE ON usage_days, storage`,
 		`SELECT, INSERT, UPDATE, DELETE ON tool_execution_logs, message_logs`,
 		`UPDATE (run_status) ON usage_logs`,
 		`USAGE ON SEQUENCE run_key`,
 		`EXECUTE ON FUNCTION store_clock(), tenant_of_conversation(text), tenant_of_run(text), due_runs(bigint),
 			heads_of_conversations(text[]), posted_to_runs(text[]), edge_of_runs(bigint, text, boolean, bigint),
-			edge_of_unsuccessful_runs(bigint, text, bigint), find_runs`,
+			edge_of_unsuccessful_runs(bigint, text, bigint), find_runs, tenants_with_loose_blobs`,
 	} {
 		if _, err := conn.Exec(ctx, fmt.Sprintf(`GRANT %s TO %s`, g, role)); err != nil {
 			return err
