@@ -64,10 +64,11 @@ var rooms = []room{
 	},
 	{dir: "journal/postgres/postgrestest"},
 	{
-		dir: "", own: []string{"grant", "hook", "trace", "internal/fold", "internal/decide", "internal/output", "internal/compact", "internal/guardrail", "internal/hooks", "internal/foreign", "event", "journal", "model", "secret"}, from: []string{"github.com/google/jsonschema-go"},
+		dir: "", own: []string{"flow/kind", "grant", "hook", "trace", "internal/fold", "internal/decide", "internal/output", "internal/compact", "internal/guardrail", "internal/hooks", "internal/foreign", "event", "journal", "model", "secret"}, from: []string{"github.com/google/jsonschema-go"},
 		tests: []string{"model/demo", "models", "event/eventtest", "internal/fold/foldtest", "internal/decide/decidetest", "journal/journaltest", "journal/sqlite"},
 	},
-	{dir: "flow", own: []string{"", "event"}, tests: []string{"model/demo"}},
+	{dir: "flow", own: []string{"", "event", "flow/kind"}, tests: []string{"internal/decide", "internal/decide/decidetest", "internal/fold", "journal"}},
+	{dir: "flow/kind", own: []string{"event"}},
 	{dir: "engine", own: []string{"", "event", "journal"}, tests: []string{"grant", "hook", "engine/enginetest", "model/demo", "journal/journaltest"}},
 	{dir: "engine/enginetest", own: []string{"", "event", "journal", "engine", "model/demo"}, from: testLibraries},
 	{
@@ -190,7 +191,7 @@ var rooms = []room{
 		tests: []string{"wire/wiretest", "", "journal", "service", "service/database", "service/directory", "server"},
 	},
 	{
-		dir: "internal/decide", own: []string{"event", "internal/fold", "internal/output"},
+		dir: "internal/decide", own: []string{"event", "flow/kind", "internal/fold", "internal/output"},
 		tests: []string{"internal/decide/decidetest", "internal/fold/foldtest"},
 	},
 	{dir: "internal/decide/decidetest", own: []string{"event", "internal/decide", "internal/fold", "internal/fold/foldtest"}},
