@@ -161,7 +161,7 @@ func (a *Agent) priced(o *offer) error {
 		if one != a {
 			offered = one.current()
 		}
-		for _, c := range offered.children {
+		for _, c := range one.opens(offered) {
 			todo = append(todo, c.agent)
 		}
 	}
@@ -204,9 +204,9 @@ func (l *Limits) timeLeft(v *fold.Conversation, run string) (left time.Duration,
 	return left, bounded
 }
 
-// tooMany says why the scope may not call one more agent; nil where it may. The Code is
+// tooMany says why the scope may not open so many more agents; nil where it may. The Code is
 // the stop reason, by which the fold knows that the scope is to end.
-func (d *driver) tooMany(s *fold.Scope) *event.Error {
+func (d *driver) tooMany(s *fold.Scope, more int) *event.Error {
 	l := &d.cfg.agent.limits
 	had := len(d.view.Run.Scopes)
 	all := l.Conversation.Scopes
@@ -216,12 +216,12 @@ func (d *driver) tooMany(s *fold.Scope) *event.Error {
 			Kind: event.ErrLimit, Code: string(event.StopLimitDepth),
 			Message: "agents may call agents " + itoa(l.Depth) + " levels deep, and this would be one more.",
 		}
-	case l.Scopes > 0 && had >= l.Scopes:
+	case l.Scopes > 0 && had+more > l.Scopes:
 		return &event.Error{
 			Kind: event.ErrLimit, Code: string(event.StopLimitScopes),
 			Message: "the run has opened as many agents as it may (" + itoa(l.Scopes) + ").",
 		}
-	case all > 0 && d.view.Spent.Scopes+had-1 >= all:
+	case all > 0 && d.view.Spent.Scopes+had-1+more > all:
 		return &event.Error{
 			Kind: event.ErrLimit, Code: string(event.StopLimitScopes),
 			Message: "the conversation has opened as many agents as it may (" + itoa(all) + ").",
