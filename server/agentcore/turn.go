@@ -34,7 +34,7 @@ func newTurn(x *exchange, conv, run string, in *asked) *turn {
 		x: x, conv: conv, keyed: in.run.Key != "",
 		encoder: wire.Encoder{ASCII: s.ASCII, Copies: s.Data, Announce: s.ToolUse},
 	}
-	t.pause = stream.Pause{Stream: &t.Stream, Encoder: &t.encoder, Who: x.who.Principal, Conversation: conv}
+	t.pause = stream.Pause{Stream: &t.Stream, Encoder: &t.encoder, Who: x.Who.Principal, Conversation: conv}
 	t.Encoder, t.Extra, t.Service, t.Story.Run = &t.encoder, &t.pause, x.h.service, run
 	return t
 }
@@ -42,7 +42,7 @@ func newTurn(x *exchange, conv, run string, in *asked) *turn {
 // follow reads the session from a place on. What is there is read at once, so that a session that cannot be read is refused
 // before the stream begins.
 func (t *turn) follow(ctx context.Context, after int64) (err error) {
-	if t.Follower, err = t.x.h.service.Follow(ctx, t.x.who.Principal, t.conv, after); err != nil {
+	if t.Follower, err = t.x.h.service.Follow(ctx, t.x.Who.Principal, t.conv, after); err != nil {
 		return err
 	}
 	if err = t.Ahead(ctx); err != nil {
@@ -54,15 +54,17 @@ func (t *turn) follow(ctx context.Context, after int64) (err error) {
 // prime gives the encoder what the reader has of the run that waits: all events before the first of the
 // answers that were just given. It returns the place in the log up to which that is.
 func (t *turn) prime(ctx context.Context) (at int64, err error) {
-	log := func(ctx context.Context, after int64, limit int) ([]*event.Event, error) {
-		return t.x.h.service.Events(ctx, t.x.who.Principal, t.conv, after, limit)
-	}
-	at, err = t.Skip(ctx, log, stream.ToTheEnd, func(e *event.Event) bool {
+	at, err = t.Skip(ctx, t.events, stream.ToTheEnd, func(e *event.Event) bool {
 		b, ok := e.Body.(*event.Answered)
 		return ok && t.pause.Awaited[b.Token] // the request is repeated
 	})
 	t.First = t.encoder.AppendResumed(nil)
 	return at, err
+}
+
+// events reads the session's log.
+func (t *turn) events(ctx context.Context, after int64, limit int) ([]*event.Event, error) {
+	return t.x.h.service.Events(ctx, t.x.Who.Principal, t.conv, after, limit)
 }
 
 // close frees the follower. If the reader left before the end, the run is cancelled.
@@ -71,22 +73,10 @@ func (t *turn) close() {
 	t.leave()
 }
 
-// serve sends server-sent events. Once its head is out no error is returned: what goes
-// wrong is told on the stream itself.
+// serve sends server-sent events.
 func (t *turn) serve(ctx context.Context) {
-	x := t.x
-	head := x.w.Header()
-	stream.Head(head, wire.Wire)
-	head.Set("Cache-Control", "no-cache")
-	x.head(http.StatusOK)
-	t.log(ctx, t.Serve(ctx, &stream.Writer{Response: x.w, Time: x.h.options.WriteTime}))
-}
-
-// log says why the server has ended the stream, unless the credential's end is why; err is what [stream.Stream.Send] returned.
-func (t *turn) log(ctx context.Context, err error) {
-	if err != nil && door.Ended(ctx) == nil {
-		t.x.h.log.Warn("a stream was interrupted", "request", t.x.id, "error", err)
-	}
+	t.x.W.Header().Set("Cache-Control", "no-cache")
+	t.x.Stream(ctx, &t.Stream, wire.Wire)
 }
 
 // discard is for requests that wait for the run and want no stream.
