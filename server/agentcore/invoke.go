@@ -173,13 +173,12 @@ func (x *exchange) answer(ctx context.Context, conv string, in *asked) (*turn, e
 		return nil, err
 	}
 	t := newTurn(x, conv, "", in)
-	t.pause.Awaited = map[string]bool{}
 	var given []interruptResponse // that are not taken in yet
 	for _, a := range in.answers {
-		if t.pause.Awaited[a.ID] {
+		if t.Pause.Awaited[a.ID] {
 			return nil, noInterrupt()
 		}
-		t.pause.Awaited[a.ID] = true
+		t.Pause.Awaited[a.ID] = true
 		if slices.ContainsFunc(open, func(q question) bool { return q.Token == a.ID }) {
 			given = append(given, a)
 		}
@@ -193,7 +192,7 @@ func (x *exchange) answer(ctx context.Context, conv string, in *asked) (*turn, e
 			return nil, err
 		}
 	}
-	if t.Follower, err = s.Follow(ctx, x.Who.Principal, conv, at); err != nil {
+	if err = t.Follow(ctx, at); err != nil {
 		return nil, err
 	}
 	for _, a := range given {
@@ -224,7 +223,7 @@ func (x *exchange) answeredBefore(ctx context.Context, t *turn, at int64, in *as
 			missing[a.ID] = a.Response
 		}
 	}
-	all, err := stream.FindAnswers(ctx, t.events, at, missing, func(e *event.Event, b *event.Answered, said json.RawMessage) error {
+	all, err := stream.FindAnswers(ctx, t.Log, at, missing, func(e *event.Event, b *event.Answered, said json.RawMessage) error {
 		if in.run.Key == "" || b.By != x.Who.User || time.Since(e.Time) >= retryTime || !strictjson.Same(b.Value, said) {
 			return noInterrupt()
 		}
@@ -281,7 +280,7 @@ func wantsJSON(r *http.Request) bool {
 // leave cancels a run whose last reader left before its end. If the invocation can be repeated, it first
 // waits for the one who repeats it.
 func (t *turn) leave() {
-	h, who, request, conv, run := t.x.h, t.x.Who.Principal, t.x.ID, t.conv, t.Story.Run
+	h, who, request, conv, run := t.x.h, t.x.Who.Principal, t.x.ID, t.Conversation, t.Story.Run
 	if t.encoder.Done() {
 		h.readers.Leave(run)
 		return
@@ -315,7 +314,7 @@ func (t *turn) takeOver(ctx context.Context) error {
 	if !s.Shared() || !t.keyed {
 		return nil
 	}
-	_, err := s.UpdateConversation(ctx, t.x.Who.Principal, t.conv, service.Changes{
+	_, err := s.UpdateConversation(ctx, t.x.Who.Principal, t.Conversation, service.Changes{
 		Metadata: map[string]string{readerLabel: t.Story.Run + " " + t.x.h.id},
 	})
 	return err

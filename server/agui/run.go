@@ -19,12 +19,11 @@ import (
 
 // turn is the reading of a run for one request.
 type turn struct {
-	stream.Stream
+	front.Turn
 
 	x       *front.Exchange
-	conv    string
+	who     service.Principal
 	encoder wire.Encoder
-	pause   stream.Pause
 }
 
 // answerInput has a run accepted or answers the one that waits, and streams it.
@@ -35,9 +34,12 @@ func answerInput(x *front.Exchange, in *input) error {
 	if err != nil {
 		return err
 	}
-	t := &turn{x: x, conv: conv.ID, encoder: wire.Encoder{Thread: in.Thread, ID: in.Run, Messages: in.Messages, State: in.State}}
-	t.pause = stream.Pause{Stream: &t.Stream, Encoder: &t.encoder, Who: x.Who.Principal, Conversation: conv.ID, Awaited: map[string]bool{}}
-	t.Encoder, t.Extra, t.Service, t.Heartbeat = &t.encoder, &t.pause, x.Service, x.Heartbeat
+	t := &turn{
+		x: x, who: x.Who.Principal,
+		encoder: wire.Encoder{Thread: in.Thread, ID: in.Run, Messages: in.Messages, State: in.State},
+	}
+	t.Open(x, conv.ID, &t.encoder)
+	t.Heartbeat = x.Heartbeat
 	if len(in.Resume) > 0 {
 		err = t.resume(ctx, &conv, in.Resume)
 	} else {
@@ -50,7 +52,7 @@ func answerInput(x *front.Exchange, in *input) error {
 	if err := t.Ahead(ctx); err != nil {
 		return err
 	}
-	x.Conversation, x.Run = conv.ID, t.Story.Run
+	x.Run = t.Story.Run
 	x.W.Header().Set("X-Conversation-Id", x.Conversation)
 	x.W.Header().Set("X-Run-Id", x.Run)
 	x.Stream(ctx, &t.Stream, wire.Wire)
@@ -86,29 +88,25 @@ func (t *turn) begin(ctx context.Context, conv *service.Conversation, in *input)
 			Kind: event.ErrConflict, Message: "the thread waits for answers to its interrupts", Hint: "send them as resume",
 		}
 	}
-	started, err := t.x.Service.StartRun(ctx, t.x.Who.Principal, t.conv, r)
+	started, err := t.Service.StartRun(ctx, t.who, t.Conversation, r)
 	if err != nil {
 		return err
 	}
 	t.show(started.Run.ID)
 	t.Follower = started.Follower
 	if t.Follower == nil { // the run was there: all of it is told again
-		t.Follower, err = t.x.Service.Follow(ctx, t.x.Who.Principal, t.conv, started.After)
+		err = t.Follow(ctx, started.After)
 	}
 	return err
 }
 
 func (t *turn) show(run string) { t.Story.Run, t.encoder.Run = run, run }
 
-func (t *turn) log(ctx context.Context, after int64, limit int) ([]*event.Event, error) {
-	return t.x.Service.Events(ctx, t.x.Who.Principal, t.conv, after, limit)
-}
-
 // resume answers what the thread's run waits for. The stream begins behind the answers: the client has what was before. The
 // same answers sent again are taken as such.
 func (t *turn) resume(ctx context.Context, conv *service.Conversation, answers []answer) error {
-	s, who := t.x.Service, t.x.Who.Principal
-	open, err := s.Questions(ctx, who, t.conv)
+	s := t.Service
+	open, err := s.Questions(ctx, t.who, t.Conversation)
 	if err != nil {
 		return err
 	}
@@ -126,11 +124,11 @@ func (t *turn) resume(ctx context.Context, conv *service.Conversation, answers [
 			return err
 		}
 	}
-	at, err := t.Skip(ctx, t.log, to, nil)
+	at, err := t.Skip(ctx, t.Log, to, nil)
 	if err != nil {
 		return err
 	}
-	if t.Follower, err = s.Follow(ctx, who, t.conv, at); err != nil {
+	if err = t.Follow(ctx, at); err != nil {
 		return err
 	}
 	for i := range answers {
@@ -140,17 +138,17 @@ func (t *turn) resume(ctx context.Context, conv *service.Conversation, answers [
 		case at < 0:
 			continue
 		case a.Status == "cancelled" && open[at].Ask != event.AskApproval: // nobody will say it: the run has nothing to go on with
-			err = s.CancelRun(ctx, who, t.conv, t.Story.Run)
+			err = s.CancelRun(ctx, t.who, t.Conversation, t.Story.Run)
 		case a.Status == "cancelled":
-			_, err = s.Answer(ctx, who, t.conv, a.ID, json.RawMessage(`{"approved":false}`))
+			_, err = s.Answer(ctx, t.who, t.Conversation, a.ID, json.RawMessage(`{"approved":false}`))
 		default:
-			_, err = s.Answer(ctx, who, t.conv, a.ID, a.Payload)
+			_, err = s.Answer(ctx, t.who, t.Conversation, a.ID, a.Payload)
 		}
 		if err != nil {
 			t.Follower.Close()
 			return err
 		}
-		t.pause.Awaited[a.ID] = true
+		t.Pause.Awaited[a.ID] = true
 	}
 	return nil
 }
@@ -162,8 +160,8 @@ func (t *turn) answered(ctx context.Context, given map[string]*answer) (to int64
 	unknown := &event.Error{
 		Kind: event.ErrConflict, Message: "an answer is to no open interrupt", Hint: "each interrupt is good for one answer",
 	}
-	all, err := stream.FindAnswers(ctx, t.log, 0, given, func(e *event.Event, b *event.Answered, a *answer) error {
-		if b.By != t.x.Who.User || a.Status != "cancelled" && !strictjson.Same(b.Value, a.Payload) {
+	all, err := stream.FindAnswers(ctx, t.Log, 0, given, func(e *event.Event, b *event.Answered, a *answer) error {
+		if b.By != t.who.User || a.Status != "cancelled" && !strictjson.Same(b.Value, a.Payload) {
 			return unknown
 		}
 		to = min(to, e.Seq-1)

@@ -109,9 +109,7 @@ func (enc *Encoder) closed(id string, err *event.Error) {
 	switch {
 	case s.sub == "":
 	case err != nil:
-		f := &frame{Type: "SUBAGENT_ERROR", Subagent: s.sub}
-		f.Text, f.Code = faultOf(err)
-		enc.send(f)
+		enc.send((&frame{Type: "SUBAGENT_ERROR", Subagent: s.sub}).fail(err))
 	default:
 		enc.send(&frame{Type: "SUBAGENT_FINISHED", Subagent: s.sub})
 	}
