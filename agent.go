@@ -11,9 +11,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/hooks"
-	"github.com/braidrun/braid/internal/output"
 	"github.com/braidrun/braid/internal/schemacheck"
 	"github.com/braidrun/braid/model"
 )
@@ -21,51 +19,25 @@ import (
 // Agent is a name, instructions, a model and tools. It holds no conversation,
 // so one agent serves any number of runs at once. Make it with [New].
 type Agent struct {
-	name  string
-	model Model
-	// instructions are own, what the maker says, and below, the texts that stand under that.
-	instructions      string
-	instructionTokens int64
-	own               string
-	below             []string
-	// offered is what the next model call is shown. It is changed under offering, by
-	// another one in its place; draft is that one while it is put together.
-	offered    atomic.Pointer[offer]
-	offering   sync.Mutex
-	draft      *offer
-	limits     Limits
-	bounds     decide.Limits // of limits
-	retry      Retry
-	options    ModelOptions
-	sequential bool
-	// fallbacks are asked where a model has failed with one of fallbackOn.
-	fallbacks  []Model
-	fallbackOn []event.ErrorKind
-	// manage is nil for an agent without a part that says how.
-	manage *management
-	// offload is nil for an agent whose results are all shown as they are.
-	offload *offloading
-	// search is nil for an agent that shows its model all its tools.
-	search *toolSearch
-	// hooks is nil for an agent without, and so are permits, of which each says what may
-	// be called.
-	hooks   *hooks.Set
-	permits []*policy
+	// set is what the parts have set so far. frozen is a copy of it, made by each Use: what a run gets.
+	set    driveAgent
+	frozen *driveAgent
+	// own is the text of Instructions. below are the texts of MoreInstructions.
+	own   string
+	below []string
+	// offered is what the next model call is shown. A change makes another one under offering and puts it in its place.
+	// draft is that one while it is made.
+	offered  atomic.Pointer[offer]
+	offering sync.Mutex
+	draft    *offer
 	// made are the hooks that wait for the agent to be made.
 	made []hooks.Hook
-	// guards look at what is said.
-	guards []guard
-	// forgets says that later runs see nothing of its failed ones.
-	forgets bool
-	// servers tells how the sources of tools are doing.
-	servers func() []event.ToolServer
-	// answer is what the agent's answers are held to; nil for nothing.
-	answer *output.Form
-	err    error
-	// refused is what the models refuse, as of the last check.
+	err  error
+	// unchecked is set while the models were not asked about the last change.
 	unchecked atomic.Bool
 	checking  sync.Mutex
-	refused   error
+	// refused is what the models refuse, as of the last check.
+	refused error
 }
 
 // Part is something that an agent is made of: a tool or a setting.
@@ -81,7 +53,8 @@ func (f partFunc) attach(a *Agent) error { return f(a) }
 // schema, no model) do not panic: [Agent.Err] tells, and so does every run,
 // with a kind of [event.ErrInvalid].
 func New(name string, model Model, parts ...Part) *Agent {
-	a := &Agent{name: name, model: model, limits: defaultLimits, bounds: defaultLimits.bounds(), retry: defaultRetry}
+	a := &Agent{set: driveAgent{name: name, model: model, limits: defaultLimits, bounds: defaultLimits.bounds(), retry: defaultRetry}}
+	a.set.offers = a.current
 	switch {
 	case name == "" || name == event.UserAuthor:
 		a.err = &event.Error{
@@ -89,7 +62,7 @@ func New(name string, model Model, parts ...Part) *Agent {
 			Message: fmt.Sprintf("%q cannot be the name of an agent", name), Hint: "give it a name of its own",
 		}
 	case isNil(model):
-		a.model = nil
+		a.set.model = nil
 		a.err = &event.Error{
 			Op: "agent " + name, Kind: event.ErrInvalid, Message: "the agent has no model",
 			Hint: `pass what models.Open("") gives, after looking at its error`,
@@ -106,25 +79,27 @@ func (a *Agent) Use(parts ...Part) *Agent {
 			if isNil(p) {
 				continue
 			}
-			err := shielded("agent "+a.name, "a part of the agent", func() error { return p.attach(a) })
+			err := shielded("agent "+a.set.name, "a part of the agent", func() error { return p.attach(a) })
 			if err != nil && a.err == nil {
 				a.err = err
 			}
 		}
 		return nil
 	}, func(*offer) error { return nil })
-	a.instructions = joinTexts(append([]string{a.own}, a.below...)...)
-	a.instructionTokens = model.TextTokens(a.instructions)
+	a.set.instructions = joinTexts(append([]string{a.own}, a.below...)...)
+	a.set.instructionTokens = model.TextTokens(a.set.instructions)
 	a.unchecked.Store(true)
+	frozen := a.set
+	a.frozen = &frozen
 	a.callMade()
 	return a
 }
 
 // Name is the agent's name, the author of what it says.
-func (a *Agent) Name() string { return a.name }
+func (a *Agent) Name() string { return a.set.name }
 
 // Model is the agent's model.
-func (a *Agent) Model() Model { return a.model }
+func (a *Agent) Model() Model { return a.set.model }
 
 // Retry is how often a model call that was throttled, overloaded or cut off is
 // repeated, and after which wait: Base, doubled each time, at most Max, and at
@@ -144,7 +119,7 @@ var defaultRetry = Retry{Attempts: 6, Base: 4 * time.Second, Max: 240 * time.Sec
 // Retries sets the agent's retry policy.
 func Retries(r Retry) Part {
 	return partFunc(func(a *Agent) error {
-		a.retry = Retry{
+		a.set.retry = Retry{
 			Attempts: or(r.Attempts, defaultRetry.Attempts), Base: or(r.Base, defaultRetry.Base),
 			Max: or(r.Max, defaultRetry.Max), Exact: r.Exact,
 		}
@@ -177,19 +152,19 @@ func joinTexts(texts ...string) string {
 
 // Options set what the agent asks of its model.
 func Options(o ModelOptions) Part {
-	return partFunc(func(a *Agent) error { a.options = o; return nil })
+	return partFunc(func(a *Agent) error { a.set.options = o; return nil })
 }
 
 // Sequential runs the tools of one answer one after another, in request order.
 // By default they run at the same time.
 func Sequential() Part {
-	return partFunc(func(a *Agent) error { a.sequential = true; return nil })
+	return partFunc(func(a *Agent) error { a.set.sequential = true; return nil })
 }
 
 // Announce says where the agent's tools come from, and how these sources are doing: it
 // is asked when a run of the agent begins, and the answer stands in the run's first event.
 func Announce(servers func() []event.ToolServer) Part {
-	return partFunc(func(a *Agent) error { a.servers = servers; return nil })
+	return partFunc(func(a *Agent) error { a.set.servers = servers; return nil })
 }
 
 // Tools adds tools of any kind.
@@ -198,7 +173,7 @@ func Tools(tools ...Tool) Part {
 		for _, t := range tools {
 			if isNil(t) {
 				return &event.Error{
-					Op: "agent " + a.name, Kind: event.ErrInvalid, Message: "a tool is nil", Hint: "leave it out",
+					Op: "agent " + a.set.name, Kind: event.ErrInvalid, Message: "a tool is nil", Hint: "leave it out",
 				}
 			}
 			if p, ok := t.(Part); ok {
@@ -257,7 +232,7 @@ func checkSchema(spec ToolSpec) error {
 func AsTool(a *Agent, description string) Part {
 	t := &agentTool{agent: a, spec: ToolSpec{Description: description, Schema: agentToolSchema}}
 	if a != nil {
-		t.spec.Name = a.name
+		t.spec.Name = a.set.name
 	}
 	return t
 }
@@ -273,6 +248,9 @@ type agentTool struct {
 
 func (t *agentTool) Spec() ToolSpec { return t.spec }
 
+// runs is the agent behind the tool as a driver sees it.
+func (t *agentTool) runs() *driveAgent { return t.agent.frozen }
+
 // Agent is the agent behind the tool, for those who look through [Agent.Tools].
 func (t *agentTool) Agent() *Agent { return t.agent }
 
@@ -287,13 +265,13 @@ func (t *agentTool) Call(context.Context, json.RawMessage) (Output, error) {
 func (t *agentTool) attach(a *Agent) error {
 	if t.agent == nil {
 		return &event.Error{
-			Op: "agent " + a.name, Kind: event.ErrInvalid, Message: "an agent that is used as a tool is nil", Hint: "leave it out",
+			Op: "agent " + a.set.name, Kind: event.ErrInvalid, Message: "an agent that is used as a tool is nil", Hint: "leave it out",
 		}
 	}
 	if err := t.agent.Err(); err != nil {
 		return err
 	}
-	if err := a.draft.add(a.name, t, t.spec); err != nil {
+	if err := a.draft.add(a.set.name, t, t.spec); err != nil {
 		return err
 	}
 	a.draft.children = append(a.draft.children, t)
@@ -302,20 +280,20 @@ func (t *agentTool) attach(a *Agent) error {
 
 // team lists an agent and all that it can call, by name. Two different agents of
 // one name cannot be told apart in the log, and are refused.
-func (a *Agent) team() (map[string]*Agent, error) {
+func (a *Agent) team() (map[string]*driveAgent, error) {
 	if len(a.current().children) == 0 {
 		return nil, a.Err()
 	}
-	team := map[string]*Agent{}
+	team := map[string]*driveAgent{}
 	todo := []*Agent{a}
 	for len(todo) > 0 {
 		one := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		if known, ok := team[one.name]; ok {
-			if known != one {
+		if known, ok := team[one.set.name]; ok {
+			if known != one.frozen {
 				return nil, &event.Error{
-					Op: "agent " + a.name, Kind: event.ErrInvalid,
-					Message: fmt.Sprintf("two agents are called %q", one.name), Hint: "rename one of them",
+					Op: "agent " + a.set.name, Kind: event.ErrInvalid,
+					Message: fmt.Sprintf("two agents are called %q", one.set.name), Hint: "rename one of them",
 				}
 			}
 			continue
@@ -323,7 +301,7 @@ func (a *Agent) team() (map[string]*Agent, error) {
 		if err := one.Err(); err != nil {
 			return nil, err
 		}
-		team[one.name] = one
+		team[one.set.name] = one.frozen
 		for _, c := range one.current().children {
 			todo = append(todo, c.agent)
 		}

@@ -44,11 +44,11 @@ const AnswerTool = output.ToolName
 // used as a tool is held to its schema in the same way, and its JSON is the call's result.
 func AnswerSchema(schema json.RawMessage) Part {
 	return partFunc(func(a *Agent) error {
-		x, err := output.New(schema, a.name)
+		x, err := output.New(schema, a.set.name)
 		if err != nil {
-			return badAnswerSchema("agent "+a.name, err)
+			return badAnswerSchema("agent "+a.set.name, err)
 		}
-		a.answer = x
+		a.set.answer = x
 		return nil
 	})
 }
@@ -58,11 +58,11 @@ func AnswerSchema(schema json.RawMessage) Part {
 // was answered.
 func AnswerType[T any]() Part {
 	return partFunc(func(a *Agent) error {
-		x, err := answerFor[T](a.name)
+		x, err := answerFor[T](a.set.name)
 		if err != nil {
 			return err
 		}
-		a.answer = x
+		a.set.answer = x
 		return nil
 	})
 }
@@ -152,13 +152,13 @@ func answerNamed(agent string) error {
 // say writes what the loop says to the model itself. No client is shown it.
 func (d *driver) say(s *fold.Scope, cmd decide.Command) {
 	d.add(s, "", 0, &event.UserMessage{Content: []event.Block{&event.Text{Text: cmd.Say}}, Why: cmd.Why})
-	d.events[len(d.events)-1].Audience = event.Operator
+	d.pending.events[len(d.pending.events)-1].Audience = event.Operator
 }
 
 // answerOf is what the answers of a scope are held to; nil for nothing.
 func (d *driver) answerOf(s *fold.Scope) *output.Form {
-	if s.Depth == 0 && d.want != nil {
-		return d.want
+	if s.Depth == 0 && d.cfg.output != nil {
+		return d.cfg.output
 	}
 	if agent := d.agentOf(s.Agent); agent != nil {
 		return agent.answer

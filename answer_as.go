@@ -66,13 +66,13 @@ func wants(x *output.Form) RunOption { return func(o *runOptions) { o.want = x }
 
 // wanted makes T's schema what an agent's answers can be held to.
 func wanted[T any](a *Agent) (*output.Form, error) {
-	x, err := answerFor[T](a.name)
+	x, err := answerFor[T](a.set.name)
 	if err != nil {
 		return nil, err
 	}
-	clash, err := clashing(x, a.name, a.current())
+	clash, err := clashing(x, a.set.name, a.current())
 	if err == nil && clash != "" {
-		err = answerNamed(a.name)
+		err = answerNamed(a.set.name)
 	}
 	if err == nil {
 		err = a.canAnswer(x)

@@ -175,8 +175,8 @@ func (a *assembler) take(c *Chunk, now func() time.Time) event.Body {
 	return nil
 }
 
-// heard reports whether anything of an answer has come.
-func (a *assembler) heard() bool {
+// begunAnswer reports whether anything of an answer has come.
+func (a *assembler) begunAnswer() bool {
 	return len(a.blocks) > 0 || a.hasUsage || a.stop != "" || a.response != "" || a.model != "" || a.taken != ""
 }
 

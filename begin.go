@@ -7,12 +7,13 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/guardrail"
 	"github.com/braidrun/braid/internal/hooks"
 )
 
 // beginModel begins the scope's next model call, or the next attempt of one that failed. It reports whether the scope
 // moved; it does not move where the run is to stop.
-func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
+func (d *driver) beginModel(s *fold.Scope, agent *driveAgent, why event.Why) bool {
 	attempt := 1
 	if decide.Again(why) {
 		attempt = s.Model.Attempt + 1
@@ -30,20 +31,13 @@ func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
 	offered := agent.current()
 	shown, names := d.allowed(s, agent.shown(s, d.thread(s), offered), offered.names)
 	shown, names = offered.told(info.Name, shown, names)
-	// A model call on the driver's own goroutine is over before the next one
-	// begins, so one piece of memory serves them all.
-	w := d.model
-	if w.addressee != nil || d.running > 0 {
-		w = &modelWork{}
+	w := &work{scope: s, agent: agent, step: step, attempt: attempt, begun: d.now, modelCall: &modelCall{model: model, info: info}}
+	w.request = ModelRequest{
+		Instructions: agent.instructions, Messages: s.Transcript.Shared(), Tools: shown, Options: agent.asks(model),
+		Run: d.row.ID, Scope: s.ID, Cycle: cycle, Attempt: attempt,
 	}
-	// One by one: a literal would be made elsewhere, and copied.
-	w.scope, w.agent, w.step, w.attempt, w.begun = s, agent, step, attempt, d.now
-	w.whom.model, w.whom.info, w.addressee = model, info, &w.whom
-	w.own.Instructions, w.own.Messages, w.own.Tools = agent.instructions, s.Transcript.Shared(), shown
-	w.own.Run, w.own.Scope, w.own.Cycle, w.own.Attempt = d.row.ID, s.ID, cycle, attempt
-	w.own.Options = agent.asks(model)
 	forced := why == event.WhyAnswer || decide.Again(why) && s.Forced
-	askFor(d.answerOf(s), &w.own, model, &info, forced)
+	askFor(d.answerOf(s), &w.request, model, &info, forced)
 	begun := &event.StepBegun{Step: event.StepModel, Why: why, Model: info.Name}
 	if !sameNames(names, s.Tools) {
 		begun.Tools = names
@@ -54,52 +48,49 @@ func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
 	was := asIs{}
 	asked := len(agent.hooks.At(hooks.BeforeModel)) > 0
 	if asked {
-		was = requestAsIs(&w.own)
+		was = requestAsIs(&w.request)
 		words, ok, waits, err := d.askModel(agent, why, w, forced)
 		if !ok {
-			d.held = d.held || !waits
-			w.free()
+			d.pending.awaited = d.pending.awaited || !waits
 			return waits
 		}
 		if w.info.Name != info.Name {
 			begun.Runs = w.info.Name
-			offered.untold(&w.own, w.info.Name)
+			offered.untold(&w.request, w.info.Name)
 		}
 		if err != nil || words != "" {
 			d.addAt(s, cycle, step, attempt, begun)
 			d.thread(s).offered = offered
 			d.answered(s, agent, w, words, err)
-			w.free()
 			return true
 		}
 		w.begun = d.now
 	}
-	if w.info.Setups && (!asked || was.kept(&w.own)) {
-		d.setUp(s, cycle, &w.own)
+	if w.info.Setups && (!asked || was.kept(&w.request)) {
+		d.setUp(s, cycle, &w.request)
 	}
 	d.addAt(s, cycle, step, attempt, begun)
 	d.thread(s).offered = offered
 	d.runs(s, step)
-	w.request, w.answer = &w.own, &w.end
-	d.todo = append(d.todo, &w.work)
+	d.exec.todo = append(d.exec.todo, w)
 	return true
 }
 
-// toolWork is a tool call from before its first stage until its end, in one piece of memory.
+// toolWork is a tool call on its way through the stages before it.
 type toolWork struct {
 	work
-	own      Call
-	ended    toolEnd
 	decision callDecision
 }
 
 // callDecision is what the stages before a call have decided of it.
 type callDecision struct {
-	// args and runs are set where a hook or a user changed the arguments, or a hook the tool.
+	// args are the arguments, where a hook or a user changed them.
 	args json.RawMessage
+	// runs names the tool, where a hook put another one in its place.
 	runs string
-	// refused is why the call does not run. byPolicy says that a hook, a policy or a user refused it.
-	refused  *event.Error
+	// refused is why the call does not run.
+	refused *event.Error
+	// byPolicy says that a hook, a policy or a user refused the call.
 	byPolicy bool
 	// notice is what users are told besides.
 	notice *event.Notice
@@ -113,9 +104,8 @@ func (p *callDecision) refuse(kind event.ErrorKind, message string) {
 }
 
 // newCall prepares the next attempt of a call for the stages before it.
-func (d *driver) newCall(s *fold.Scope, agent *Agent, c *fold.Call) *toolWork {
-	w := &toolWork{work: work{scope: s, entry: c, agent: agent, step: c.Step, attempt: c.Attempt + 1}}
-	w.end, w.call = &w.ended, &w.own
+func (d *driver) newCall(s *fold.Scope, agent *driveAgent, c *fold.Call) *toolWork {
+	w := &toolWork{work: work{scope: s, entry: c, agent: agent, step: c.Step, attempt: c.Attempt + 1, call: &Call{}}}
 	d.callFor(w.call, s, c, w.attempt)
 	w.call.reconcile = c.Effect == event.EffectReconcilable && (c.State == fold.CallBegun || c.Extra().Failed)
 	offered, had := d.offer(s, agent), c.Extra()
@@ -130,7 +120,7 @@ func (d *driver) newCall(s *fold.Scope, agent *Agent, c *fold.Call) *toolWork {
 }
 
 // beginCalls begins the calls of tools and agents, after the stages before them. It reports whether the scope moved.
-func (d *driver) beginCalls(s *fold.Scope, agent *Agent, calls []*fold.Call) bool {
+func (d *driver) beginCalls(s *fold.Scope, agent *driveAgent, calls []*fold.Call) bool {
 	h := agent.hooks
 	if len(h.At(hooks.BeforeTools))+len(h.At(hooks.BeforeTool)) == 0 && !d.restrained(s, calls) {
 		for _, c := range calls {
@@ -142,7 +132,7 @@ func (d *driver) beginCalls(s *fold.Scope, agent *Agent, calls []*fold.Call) boo
 	}
 	list, ok := d.askBefore(s, agent, calls)
 	if !ok {
-		d.held = true
+		d.pending.awaited = true
 		return false
 	}
 	for _, w := range list {
@@ -209,12 +199,12 @@ func (d *driver) beginTool(w *toolWork) {
 	d.lend(w.call, w.agent)
 	switch {
 	case traits.Timeout > 0:
-		w.bound = traits.Timeout + max(d.agent.limits.Grace, 0)
+		w.bound = traits.Timeout + max(d.cfg.agent.limits.Grace, 0)
 	case w.agent.limits.ToolTime > 0:
 		w.bound = w.agent.limits.ToolTime
 	}
 	d.runs(s, w.step)
-	d.todo = append(d.todo, &w.work)
+	d.exec.todo = append(d.exec.todo, &w.work)
 }
 
 // beginAgent begins a call of an agent that is used as a tool: it opens a scope for it. Nothing is called; the scope's
@@ -238,13 +228,13 @@ func (d *driver) beginAgent(w *toolWork, child *agentTool) {
 		d.endRefused(w, over)
 		return
 	}
-	input, guardedBy, err := d.filterBlocks(d.guardsOf(child.agent, GuardInput), input)
+	input, guardedBy, err := d.filterBlocks(d.guardsOf(child.runs(), guardrail.Input), input)
 	if err != nil {
 		d.endRefused(w, hookError(err))
 		return
 	}
 	d.add(s, w.step, w.attempt, &event.ScopeOpened{
-		ID: w.step, Parent: s.ID, Call: c.ID, Agent: child.agent.name, Depth: s.Depth + 1, Input: input,
+		ID: w.step, Parent: s.ID, Call: c.ID, Agent: child.runs().name, Depth: s.Depth + 1, Input: input,
 	})
 	d.record(s, w.step, w.attempt, guardedBy)
 }

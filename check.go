@@ -19,8 +19,8 @@ func (a *Agent) Err() error {
 		a.checking.Lock()
 		defer a.checking.Unlock()
 		if a.unchecked.Load() {
-			a.refused = shielded("agent "+a.name, "a model of the agent", func() error {
-				for _, m := range a.models() {
+			a.refused = shielded("agent "+a.set.name, "a model of the agent", func() error {
+				for _, m := range a.set.models() {
 					_ = m.Info()
 				}
 				return a.check(a.current())
@@ -36,21 +36,21 @@ func (a *Agent) check(o *offer) error {
 	if err := a.priced(o); err != nil {
 		return err
 	}
-	clash, err := clashing(a.answer, a.name, o)
+	clash, err := clashing(a.set.answer, a.set.name, o)
 	if err != nil {
 		return err
 	}
 	var narrow map[string][]setAside
-	for _, m := range a.models() {
+	for _, m := range a.set.models() {
 		checker, info := checkerOf(m), m.Info()
-		if err := a.left(m); err != nil {
+		if err := a.set.left(m); err != nil {
 			return a.cannotAsk(info.Name, err)
 		}
 		left, err := o.suiting(clash, func(tools []ToolSpec) error {
 			if checker == nil {
 				return nil
 			}
-			return suits(a.answer, checker, &info, ModelRequest{Tools: tools, Options: a.asks(m), Instructions: a.instructions})
+			return suits(a.set.answer, checker, &info, ModelRequest{Tools: tools, Options: a.set.asks(m), Instructions: a.set.instructions})
 		})
 		if err != nil {
 			return a.cannotAsk(info.Name, err)
@@ -73,18 +73,18 @@ func (a *Agent) check(o *offer) error {
 
 // canAnswer asks the agent's models whether they can be asked for another answer than the agent's own.
 func (a *Agent) canAnswer(x *output.Form) error {
-	if a.model == nil {
+	if a.set.model == nil {
 		return nil // every run says so
 	}
 	o := a.current()
-	return shielded("agent "+a.name, "a model of the agent", func() error {
-		for _, m := range a.models() {
+	return shielded("agent "+a.set.name, "a model of the agent", func() error {
+		for _, m := range a.set.models() {
 			c, info := checkerOf(m), m.Info()
 			if c == nil {
 				continue
 			}
 			tools, _ := o.told(info.Name, o.specs, nil)
-			req := ModelRequest{Tools: tools, Options: a.asks(m), Instructions: a.instructions}
+			req := ModelRequest{Tools: tools, Options: a.set.asks(m), Instructions: a.set.instructions}
 			// What is wrong without the answer is the agent's own fault, which every run tells.
 			if err := suits(x, c, &info, req); err != nil && a.Err() == nil {
 				return a.cannotAsk(info.Name, err)
@@ -97,7 +97,7 @@ func (a *Agent) canAnswer(x *output.Form) error {
 // cannotAsk is a check's error with the agent's name on it.
 func (a *Agent) cannotAsk(model string, err error) error {
 	bad := &event.Error{
-		Op: "agent " + a.name + ", model " + model, Kind: event.ErrInvalid,
+		Op: "agent " + a.set.name + ", model " + model, Kind: event.ErrInvalid,
 		Message: "the model cannot be asked what the agent asks: " + err.Error(), Hint: "change what is named, or use another model", Err: err,
 	}
 	if e, ok := errors.AsType[*event.Error](err); ok {

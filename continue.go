@@ -32,7 +32,7 @@ func (c *Conversation) Retryable(ctx context.Context) (run string, err error) {
 // A failed run can be continued with [Agent.Resume] either way. Each run's end records which it was.
 func ForgetFailed() Part {
 	return partFunc(func(a *Agent) error {
-		a.forgets = true
+		a.set.forgets = true
 		return nil
 	})
 }

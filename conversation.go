@@ -34,10 +34,11 @@ type Conversation struct {
 	mu     sync.Mutex
 	busy   bool
 	cancel context.CancelFunc
-	// run is the one that goes through the handle now; poked rings when mail was
-	// left for it here. freed is closed when the handle is given back.
-	run   string
-	poked chan struct{}
+	// run is the one that goes through the handle now.
+	run string
+	// wake has something in it when mail was left here for the run.
+	wake chan struct{}
+	// freed is closed when the handle is given back.
 	freed chan struct{}
 	runs  int
 	// warm is the fold as of its last Seq; nil means that it must be made anew.
@@ -100,8 +101,8 @@ func (c *Conversation) lock(cancel context.CancelFunc) error {
 
 func (c *Conversation) take(cancel context.CancelFunc) {
 	c.busy, c.cancel = true, cancel
-	if c.poked == nil {
-		c.poked = make(chan struct{}, 1)
+	if c.wake == nil {
+		c.wake = make(chan struct{}, 1)
 	}
 }
 
@@ -134,13 +135,13 @@ func (c *Conversation) drives(run string) {
 	c.mu.Unlock()
 }
 
-// poke tells the driver of this process that there is mail.
-func (c *Conversation) poke() {
+// wakeDriver tells the driver of this process that there is mail.
+func (c *Conversation) wakeDriver() {
 	c.mu.Lock()
-	poked := c.poked
+	wake := c.wake
 	c.mu.Unlock()
-	if poked != nil {
-		ring(poked)
+	if wake != nil {
+		notify(wake)
 	}
 }
 
@@ -282,7 +283,7 @@ func (c *Conversation) answer(ctx context.Context, a Answer) error {
 	}
 	err = c.store.Post(ctx, letter)
 	if err == nil {
-		c.poke()
+		c.wakeDriver()
 	}
 	return err
 }

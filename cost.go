@@ -58,7 +58,7 @@ func cutCharge(info *ModelInfo, heard event.Usage, prompt, output int64) charge 
 // charge is what a call that failed used and cost. A call that the provider refused before
 // anything of an answer came costs nothing.
 func (w *work) charge() charge {
-	end := w.answer
+	end := &w.answer
 	if !end.begun && refused(end.err) {
 		return charge{usage: end.usage, nano: new(int64)}
 	}
@@ -82,7 +82,7 @@ func (d *driver) reportUsage(w *work) {
 		Code: NoticeUsage,
 		Text: "the model " + w.info.Name + " reported impossible usage (" + strings.Join(faults, ", ") + "): Braid counts what can be",
 	})
-	d.events[len(d.events)-1].Audience = event.Operator
+	d.pending.events[len(d.pending.events)-1].Audience = event.Operator
 }
 
 // NoticeUsage is the code of the [event.Notice] for the operator that follows a model call

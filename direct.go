@@ -89,7 +89,7 @@ func (a *Agent) called(tool string, args any, o *runOptions) (*directCall, error
 		if near := nearest.Word(tool, offered.names); near != "" {
 			hint = "did you mean " + quote(near) + "?"
 		}
-		return bad(event.ErrNotFound, "the agent "+a.name+" has no such tool", hint, nil)
+		return bad(event.ErrNotFound, "the agent "+a.set.name+" has no such tool", hint, nil)
 	}
 	if o.policy == Steer {
 		return bad(event.ErrUnsupported, "a tool call cannot join an open run", "use braid.Queue", nil)

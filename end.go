@@ -11,65 +11,54 @@ import (
 // This file ends steps. There is one function for each kind of step: endCall, endModel and endCompaction. Nothing
 // else builds an [event.StepEnded].
 
-// resultEvent is the end of a tool call and its result in one piece of memory.
-type resultEvent struct {
-	event.StepEnded
-	result event.ToolResult
-}
-
 // errorResult is a result that says why there is none.
-func errorResult(call, name, text string) *resultEvent {
-	return &resultEvent{result: event.ToolResult{
-		Call: call, Name: name, IsError: true, Content: []event.Block{&event.Text{Text: text}},
-	}}
+func errorResult(call, name, text string) *event.ToolResult {
+	return &event.ToolResult{Call: call, Name: name, IsError: true, Content: []event.Block{&event.Text{Text: text}}}
 }
 
 // callEnd says how one attempt of a tool call ends.
 type callEnd struct {
 	outcome event.Outcome
-	// made holds the result, and what the model is shown instead. It is nil for an attempt that is made again.
-	made *resultEvent
+	// result is nil for an attempt that is made again.
+	result *event.ToolResult
+	// shown is what the model is shown instead; nil for the result as it is.
+	shown []event.Block
 	// err stands beside the result.
 	err *event.Error
 	// took is how long the tool ran.
 	took time.Duration
 	// retryAt is when the next attempt may begin; zero where there is none.
 	retryAt time.Time
-	// endTurn, returnDirect and found are what the tool asked for.
-	endTurn      bool
+	// endTurn is set where the tool asked to end the turn.
+	endTurn bool
+	// returnDirect is set where the tool asked to make its result the agent's answer.
 	returnDirect bool
-	found        []string
+	// found names the tools that the call has found.
+	found []string
 	// guardedBy names the guardrails that have taken something out of the result.
 	guardedBy []string
 }
 
 // endCall writes the end of one attempt of a tool call.
 func (d *driver) endCall(s *fold.Scope, step string, attempt int, e *callEnd) {
-	var ended *event.StepEnded
-	if e.made != nil {
-		ended = &e.made.StepEnded
-		ended.Result = &e.made.result
-	} else {
-		ended = &event.StepEnded{}
-	}
-	// One by one: a literal would be made elsewhere, and copied.
-	ended.Step, ended.Outcome, ended.Err = event.StepTool, e.outcome, e.err
-	ended.Duration, ended.RetryAt = e.took, e.retryAt
-	ended.EndTurn, ended.ReturnDirect, ended.Found = e.endTurn, e.returnDirect, e.found
-	d.add(s, step, attempt, ended)
+	d.add(s, step, attempt, &event.StepEnded{
+		Step: event.StepTool, Outcome: e.outcome, Result: e.result, Shown: e.shown, Err: e.err, Duration: e.took, RetryAt: e.retryAt,
+		EndTurn: e.endTurn, ReturnDirect: e.returnDirect, Found: e.found,
+	})
 	d.record(s, step, attempt, e.guardedBy)
 }
 
 // endCallInWords ends a call with fixed words of Braid's own. They pass no stage: nothing that a tool, a user or a
 // model said stands in them.
 func (d *driver) endCallInWords(s *fold.Scope, c *fold.Call, attempt int, outcome event.Outcome, text string) {
-	d.endCall(s, c.Step, attempt, &callEnd{outcome: outcome, made: errorResult(c.ID, c.Name, text)})
+	d.endCall(s, c.Step, attempt, &callEnd{outcome: outcome, result: errorResult(c.ID, c.Name, text)})
 }
 
 // modelCallEnd says how one attempt of a model call ends.
 type modelCallEnd struct {
-	// message is the answer; nil where there is none. guardedBy names the guardrails that have taken something out of it.
-	message   *event.AssistantMessage
+	// message is the answer; nil where there is none.
+	message *event.AssistantMessage
+	// guardedBy names the guardrails that have taken something out of the answer.
 	guardedBy []string
 
 	// The other fields are for a call without an answer, and for a summary.
@@ -79,8 +68,9 @@ type modelCallEnd struct {
 	known bool
 	err   *event.Error
 	took  time.Duration
-	// retryAt is when the next attempt may begin, fallback the model that it asks; zero for none.
-	retryAt  time.Time
+	// retryAt is when the next attempt may begin; zero where there is none.
+	retryAt time.Time
+	// fallback is the model that the next attempt asks; empty for the same one.
 	fallback string
 }
 
@@ -115,16 +105,16 @@ func (d *driver) endOpenSteps(s *fold.Scope) {
 	}
 	if s.Compaction().State == fold.ModelBegun {
 		outcome, used := event.OutcomeCancelled, event.Usage{}
-		if w := d.flight(s.Compaction().Step); w != nil {
+		if w := d.exec.flight(s.Compaction().Step); w != nil {
 			outcome, used = event.OutcomeStraggler, w.left
-			d.leave(w)
+			d.abandon(w)
 		}
 		d.endCompaction(s, s.Cycle, s.Compaction().Step, s.Compaction().Attempt, &modelCallEnd{
 			outcome: outcome, charge: d.lostSummary(s, used),
 		})
 	}
 	if s.Model.State == fold.ModelBegun {
-		w, used := d.flight(s.Model.Step), event.Usage{}
+		w, used := d.exec.flight(s.Model.Step), event.Usage{}
 		if w != nil {
 			used = w.left
 		}
@@ -133,7 +123,7 @@ func (d *driver) endOpenSteps(s *fold.Scope) {
 		}
 		if w != nil {
 			end.outcome, end.err, end.took = event.OutcomeStraggler, leftBehind(s.Model.Name), d.now.Sub(w.begun)
-			d.leave(w)
+			d.abandon(w)
 		}
 		d.endModel(s, s.Model.Step, s.Model.Attempt, end)
 	}
@@ -149,10 +139,10 @@ func (d *driver) endOpenCall(s *fold.Scope, c *fold.Call) {
 	if !c.Extra().RetryAt.IsZero() {
 		text, attempt = "The tool call failed, and was cancelled before it was made again.", 0 // that attempt has ended
 	}
-	if w := d.flight(c.Step); w != nil {
+	if w := d.exec.flight(c.Step); w != nil {
 		outcome = event.OutcomeStraggler
 		text = "The tool " + quote(c.Name) + " did not stop when it was cancelled and was left behind; it may still have an effect."
-		d.leave(w)
+		d.abandon(w)
 	}
 	d.endCallInWords(s, c, attempt, outcome, text)
 }
@@ -187,10 +177,10 @@ func (d *driver) endLostSteps(s *fold.Scope) {
 
 // endOverdueCall ends a call whose tool did not return in time. The tool is left behind.
 func (d *driver) endOverdueCall(w *work) {
-	d.leave(w)
+	d.abandon(w)
 	text := "Error: the tool " + quote(w.call.Name) + " did not return in time and was left behind; it may still have an effect."
 	d.endCall(w.scope, w.step, w.attempt, &callEnd{
-		outcome: event.OutcomeStraggler, made: errorResult(w.call.ID, w.call.Name, text), took: d.now.Sub(w.begun),
+		outcome: event.OutcomeStraggler, result: errorResult(w.call.ID, w.call.Name, text), took: d.now.Sub(w.begun),
 		err: &event.Error{Op: "tool " + w.call.Name, Kind: event.ErrTimeout, Message: "the tool did not return in time"},
 	})
 }

@@ -36,7 +36,7 @@ import (
 func Fallback(kinds []event.ErrorKind, models ...Model) Part {
 	return partFunc(func(a *Agent) error {
 		bad := func(message, hint string) error {
-			return &event.Error{Op: "agent " + a.name, Kind: event.ErrInvalid, Message: message, Hint: hint}
+			return &event.Error{Op: "agent " + a.set.name, Kind: event.ErrInvalid, Message: message, Hint: hint}
 		}
 		known := event.Kinds()
 		for _, kind := range kinds {
@@ -51,8 +51,8 @@ func Fallback(kinds []event.ErrorKind, models ...Model) Part {
 			return bad("there is no model to fall back on", "name one, or leave Fallback out")
 		}
 		var names []string
-		if a.model != nil {
-			names = append(names, a.model.Info().Name)
+		if a.set.model != nil {
+			names = append(names, a.set.model.Info().Name)
 		}
 		for _, m := range models {
 			if isNil(m) {
@@ -64,18 +64,18 @@ func Fallback(kinds []event.ErrorKind, models ...Model) Part {
 			}
 			names = append(names, name)
 		}
-		a.fallbackOn, a.fallbacks = slices.Clone(kinds), slices.Clone(models)
+		a.set.fallbackOn, a.set.fallbacks = slices.Clone(kinds), slices.Clone(models)
 		return nil
 	})
 }
 
 // models lists what the agent may ask, in order.
-func (a *Agent) models() []Model {
+func (a *driveAgent) models() []Model {
 	return append([]Model{a.model}, a.fallbacks...)
 }
 
 // named finds the agent's model of that name; its first one where none is called so.
-func (a *Agent) named(name string) Model {
+func (a *driveAgent) named(name string) Model {
 	for _, m := range a.fallbacks {
 		if m.Info().Name == name {
 			return m
@@ -86,7 +86,7 @@ func (a *Agent) named(name string) Model {
 
 // instead returns the model to ask after the one of that name has failed with err. It returns nil if that was the last
 // one, or if neither err nor a cause of it has one of the kinds.
-func (a *Agent) instead(name string, err *event.Error) Model {
+func (a *driveAgent) instead(name string, err *event.Error) Model {
 	if len(a.fallbacks) == 0 || !slices.ContainsFunc(a.fallbackOn, func(kind event.ErrorKind) bool { return errors.Is(err, kind) }) {
 		return nil
 	}

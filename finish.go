@@ -6,6 +6,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/guardrail"
 	"github.com/braidrun/braid/internal/output"
 )
 
@@ -44,10 +45,10 @@ func (d *driver) finish(s *fold.Scope, cmd decide.Command) {
 			ended.Err = output.Missing(problem)
 		}
 	}
-	if d.agent.hooks != nil && d.tellEnded(s, ended) {
+	if d.cfg.agent.hooks != nil && d.tellEnded(s, ended) {
 		return
 	}
-	ended.Keep = ended.Status == event.RunFailed && r.Worked() && !d.agent.forgets && !d.work.ForgetFailed
+	ended.Keep = ended.Status == event.RunFailed && r.Worked() && !d.cfg.agent.forgets && !d.cfg.work.ForgetFailed
 	d.err = ended.Err
 	d.add(s, "", 0, ended)
 }
@@ -69,7 +70,7 @@ func (d *driver) closingWords(s *fold.Scope, why event.Why) error {
 	if text == "" {
 		return nil
 	}
-	passed, by, err := d.filterText(d.guardsOf(d.agentIn(s), GuardOutput), text)
+	passed, by, err := d.filterText(d.guardsOf(d.agentIn(s), guardrail.Output), text)
 	if err != nil {
 		return err
 	}
@@ -119,8 +120,7 @@ func (d *driver) answerCall(s *fold.Scope) {
 	if c == nil || c.State == fold.CallEnded {
 		return
 	}
-	made := &resultEvent{result: event.ToolResult{Call: c.ID, Name: c.Name}}
-	r := &made.result
+	r, outcome := &event.ToolResult{Call: c.ID, Name: c.Name}, event.OutcomeDone
 	if text := event.TextOf(end.Output); text != "" {
 		r.Content = append(r.Content, &event.Text{Text: text})
 		if d.answerOf(s) != nil && end.Err == nil {
@@ -135,15 +135,14 @@ func (d *driver) answerCall(s *fold.Scope) {
 		}
 		r.Content = append(r.Content, &event.Text{Text: text})
 		if end.Why == event.WhyCancelled || end.Why == event.WhyDeadline {
-			made.Outcome = event.OutcomeCancelled
+			outcome = event.OutcomeCancelled
 		}
 	}
 	if len(r.Content) == 0 {
 		r.Content = []event.Block{&event.Text{Text: "The agent gave no answer."}}
 	}
-	w := &toolWork{work: work{scope: s.Parent, entry: c, agent: d.agentIn(s.Parent), step: c.Step, attempt: c.Attempt}}
-	w.call, w.end = &w.own, &w.ended
+	w := &toolWork{work: work{scope: s.Parent, entry: c, agent: d.agentIn(s.Parent), step: c.Step, attempt: c.Attempt, call: &Call{}}}
 	d.callFor(w.call, s.Parent, c, max(c.Attempt, 1))
-	w.end.skip, w.end.made, w.end.failure = skipAgent, made, end.Err
+	w.end.skip, w.end.made, w.end.outcome, w.end.failure = skipAgent, r, outcome, end.Err
 	d.endUnrun(&w.work)
 }

@@ -114,7 +114,7 @@ func (t *FuncTool) attach(a *Agent) error {
 	if t.err != nil {
 		return t.err
 	}
-	return a.draft.add(a.name, t, t.spec)
+	return a.draft.add(a.set.name, t, t.spec)
 }
 
 // ToolOption sets a trait of a [Func] tool.

@@ -28,15 +28,14 @@ func (noModel) Stream(context.Context, *ModelRequest) iter.Seq2[Chunk, error] {
 var errNoModel = &event.Error{Kind: event.ErrUnsupported, Message: "there is no model"}
 
 // stand is an agent of the same name without a model, tools, hooks or guardrails.
-func (a *Agent) stand(name string) *Agent {
+func (a *driveAgent) stand(name string) *driveAgent {
 	limits := a.limits
 	limits.Active = 0
-	own := &Agent{name: name, model: noModel{ModelInfo{Name: "none"}}, limits: limits, retry: defaultRetry, forgets: a.forgets}
-	team, _ := a.team() // an agent that is wrong by now has none
+	own := &driveAgent{name: name, model: noModel{ModelInfo{Name: "none"}}, limits: limits, retry: defaultRetry, forgets: a.forgets}
 	for _, m := range a.models() {
 		own.stands(m)
 	}
-	for _, one := range team {
+	for _, one := range a.below() {
 		for _, m := range one.models() {
 			own.stands(m)
 		}
@@ -48,7 +47,7 @@ func (a *Agent) stand(name string) *Agent {
 }
 
 // stands adds what stands for a model that can say what it is.
-func (a *Agent) stands(m Model) {
+func (a *driveAgent) stands(m Model) {
 	var info ModelInfo
 	if <-apart("model", "the model", func() error { info = m.Info(); return nil }) == nil {
 		a.fallbacks = append(a.fallbacks, noModel{info})
@@ -69,7 +68,7 @@ func (l *Limits) poisoned(row *journal.Run) *event.Error {
 
 // giveUp ends the run under its lease, as failed with why; as cancelled where somebody has asked for
 // that. The events go to sink. It gives the error that the run ended with.
-func (a *Agent) giveUp(
+func (a *driveAgent) giveUp(
 	ctx context.Context, o *runOptions, opened *journal.Opened, why *event.Error, r *Result, sink func(event.Event) bool,
 ) (*event.Error, error) {
 	lease, row, mail := opened.Lease, opened.Run, opened.Mail
@@ -79,13 +78,13 @@ func (a *Agent) giveUp(
 	if a.limits.killsReaders(&row) {
 		return a.endUnread(base, o, opened, why, r, sink)
 	}
-	v, keeper, err := a.readTaken(base, o.conv, lease, stop)
+	v, renewer, err := a.readTaken(base, o.conv, lease, stop)
 	if err != nil {
 		if isPanic(err) && opened.Last >= 0 {
-			keeper.close()
+			renewer.close()
 			return a.endUnread(base, o, opened, why, r, sink)
 		}
-		o.letGo(base, lease, keeper)
+		o.letGo(base, lease, renewer)
 		return nil, err
 	}
 	name := row.Agent
@@ -98,10 +97,13 @@ func (a *Agent) giveUp(
 		row.Input = a.unguarded(row.Input)
 	}
 	d := &driver{
-		ctx: ctx, base: base, stop: stop, conv: o.conv, lease: lease, keeper: keeper, row: row, agent: a.stand(name),
-		view: v, sink: sink, alone: o.conv.own, gate: sched.From(base), patient: o.work == nil, now: time.Now(),
+		ctx: ctx, stop: stop, row: row, view: v, now: time.Now(),
+		cfg:   runConfig{agent: a.stand(name), exclusive: o.conv.own, callerWaits: o.work == nil},
+		lease: runLease{conv: o.conv, held: lease, renewer: renewer, base: base},
+		exec:  executor{order: sched.From(base)},
+		out:   sender{sink: sink},
 	}
-	d.work.ForgetFailed = o.work != nil && o.work.ForgetFailed
+	d.cfg.work.ForgetFailed = o.work != nil && o.work.ForgetFailed
 	cancelled := row.Cancelled || slices.ContainsFunc(mail, func(m journal.Mail) bool { return m.Kind == journal.MailCancel })
 	if cancelled {
 		stop()
@@ -116,7 +118,7 @@ func (a *Agent) giveUp(
 }
 
 // unguarded copies an input that no guardrail has looked at: nothing is left of it where the agent has some.
-func (a *Agent) unguarded(in []event.Message) []event.Message {
+func (a *driveAgent) unguarded(in []event.Message) []event.Message {
 	out := slices.Clone(in)
 	if len(a.guards) == 0 {
 		return out
@@ -155,7 +157,7 @@ func giveBackLate(base context.Context, store journal.Store, lease journal.Lease
 }
 
 // brokenOff is what a drive that panicked gives: the run is ended as failed, under the lease that it has.
-func (a *Agent) brokenOff(
+func (a *driveAgent) brokenOff(
 	ctx context.Context, o *runOptions, opened *journal.Opened, why *event.Error, r *Result, sink func(event.Event) bool,
 ) error {
 	lease := opened.Lease

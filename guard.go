@@ -17,14 +17,14 @@ type GuardPlace string
 const (
 	// GuardInput is what an agent is given: the input of the run, messages that arrive while it is open,
 	// [hook.AfterRun].GoOn, and what an agent that is used as a tool is called with.
-	GuardInput GuardPlace = "input"
+	GuardInput GuardPlace = GuardPlace(guardrail.Input)
 	// GuardOutput is what an agent says: text, thinking, the arguments of tool calls, summaries, a result
 	// that becomes the answer ([ReturnDirect]), the words with which a hook answers instead of the model,
 	// and the message of a failure, because a provider may repeat the request in it.
-	GuardOutput GuardPlace = "output"
+	GuardOutput GuardPlace = GuardPlace(guardrail.Output)
 	// GuardResult is what tools give: results, errors, progress, questions, the words with which a hook
 	// cancels a call, and the answer of an agent that is used as a tool.
-	GuardResult GuardPlace = "result"
+	GuardResult GuardPlace = GuardPlace(guardrail.Result)
 )
 
 // Guard adds a guardrail: check is given each text that passes at these places, at all of them where
@@ -45,7 +45,7 @@ const (
 func Guard(name string, check func(ctx context.Context, text string) (string, error), places ...GuardPlace) Part {
 	return partFunc(func(a *Agent) error {
 		bad := func(message, hint string) error {
-			return &event.Error{Op: "agent " + a.name, Kind: event.ErrInvalid, Message: message, Hint: hint}
+			return &event.Error{Op: "agent " + a.set.name, Kind: event.ErrInvalid, Message: message, Hint: hint}
 		}
 		switch {
 		case name == "":
@@ -53,16 +53,18 @@ func Guard(name string, check func(ctx context.Context, text string) (string, er
 		case check == nil:
 			return bad("the guardrail "+name+" checks nothing", "pass a function")
 		}
+		var looks []guardrail.Place
 		for _, p := range places {
 			if p != GuardInput && p != GuardOutput && p != GuardResult {
 				return bad("a guardrail cannot look at "+quote(string(p)), "use GuardInput, GuardOutput or GuardResult")
 			}
+			looks = append(looks, guardrail.Place(p))
 		}
 		safe := func(ctx context.Context, text string) (passed string, err error) {
 			err = shielded("guardrail "+name, "the guardrail", func() (err error) { passed, err = check(ctx, text); return err })
 			return passed, err
 		}
-		a.guards = append(a.guards, guard{guardrail.Rule{Name: name, Check: safe}, places})
+		a.set.guards = append(a.set.guards, guard{guardrail.Rule{Name: name, Check: safe}, looks})
 		return nil
 	})
 }
@@ -72,7 +74,7 @@ func Guard(name string, check func(ctx context.Context, text string) (string, er
 func GuardsOf(of *Agent) Part {
 	return partFunc(func(a *Agent) error {
 		if of != nil {
-			a.guards = append(a.guards, of.guards...)
+			a.set.guards = append(a.set.guards, of.set.guards...)
 		}
 		return nil
 	})
@@ -81,17 +83,17 @@ func GuardsOf(of *Agent) Part {
 // guard is a guardrail and the places where it looks; none is all of them.
 type guard struct {
 	guardrail.Rule
-	places []GuardPlace
+	places []guardrail.Place
 }
 
 // guardsOf returns the guardrails that look at a place for what an agent does. The root agent's come first, and the
 // mask of the run's secrets before them, so that no check sees a secret.
-func (d *driver) guardsOf(agent *Agent, place GuardPlace) []guardrail.Rule {
-	if len(d.agent.guards) == 0 && len(agent.guards) == 0 && d.masks == nil {
+func (d *driver) guardsOf(agent *driveAgent, place guardrail.Place) []guardrail.Rule {
+	if len(d.cfg.agent.guards) == 0 && len(agent.guards) == 0 && d.cfg.maskRules == nil {
 		return nil
 	}
-	all := slices.Concat(d.masks, d.agent.guards)
-	if agent != d.agent {
+	all := slices.Concat(d.cfg.maskRules, d.cfg.agent.guards)
+	if agent != d.cfg.agent {
 		all = append(all, agent.guards...)
 	}
 	var list []guardrail.Rule
@@ -108,7 +110,7 @@ func (d *driver) guardsOf(agent *Agent, place GuardPlace) []guardrail.Rule {
 func (d *driver) filter(guards []guardrail.Rule, f func(*guardrail.Filter)) (by []string, err error) {
 	var filter *guardrail.Filter
 	back := d.aside(func() {
-		ctx, cancel := afterwards(d.ctx, d.agent.limits.Grace)
+		ctx, cancel := afterwards(d.ctx, d.cfg.agent.limits.Grace)
 		defer cancel()
 		filter = guardrail.New(ctx, guards)
 		f(filter)
@@ -149,7 +151,7 @@ func (d *driver) filterBlocks(guards []guardrail.Rule, in []event.Block) (passed
 // filterClosing passes what an agent used as a tool returns through its parent's guardrails. typed says that the
 // answer is JSON.
 func (d *driver) filterClosing(s *fold.Scope, b *event.ScopeClosed, typed bool) (by []string) {
-	guards := d.guardsOf(d.agentIn(s.Parent), GuardResult)
+	guards := d.guardsOf(d.agentIn(s.Parent), guardrail.Result)
 	if len(guards) == 0 {
 		return nil
 	}
@@ -180,8 +182,8 @@ func (d *driver) filterClosing(s *fold.Scope, b *event.ScopeClosed, typed bool) 
 }
 
 // filterAsked passes the questions of a tool or a hook through the guardrails at results.
-func (d *driver) filterAsked(agent *Agent, asked []event.Asked) (by [][]string, err error) {
-	guards := d.guardsOf(agent, GuardResult)
+func (d *driver) filterAsked(agent *driveAgent, asked []event.Asked) (by [][]string, err error) {
+	guards := d.guardsOf(agent, guardrail.Result)
 	by = make([][]string, len(asked))
 	if len(guards) == 0 {
 		return by, nil
@@ -208,7 +210,7 @@ func (d *driver) record(s *fold.Scope, step string, attempt int, by []string) {
 // addInput passes an input of the root agent through its guardrails, and writes it. Where a guardrail fails, the run
 // fails and the input is written as "[redacted]".
 func (d *driver) addInput(s *fold.Scope, content []event.Block, body func([]event.Block) event.Body) {
-	guards := d.guardsOf(d.agent, GuardInput)
+	guards := d.guardsOf(d.cfg.agent, guardrail.Input)
 	if len(guards) == 0 {
 		d.add(s, "", 0, body(content))
 		return
@@ -254,7 +256,7 @@ func (e *modelEnd) filter(f *guardrail.Filter) {
 
 // guardResult is the stage of the guardrails at results.
 func (d *driver) guardResult(w *work) {
-	c, end := w.call, w.end
+	c, end := w.call, &w.end
 	guards := c.guardrails()
 	if len(guards) == 0 {
 		return
@@ -264,7 +266,7 @@ func (d *driver) guardResult(w *work) {
 		ctx = context.WithoutCancel(c)
 	}
 	f := guardrail.New(ctx, guards)
-	r := &end.made.result
+	r := end.made
 	*r = *f.Result(r)
 	if end.failure != nil {
 		end.failure = hookError(f.Error(end.failure))

@@ -36,7 +36,7 @@ func (d *driver) aside(f func()) bool {
 		return over(err)
 	case <-d.ctx.Done():
 	}
-	grace := time.NewTimer(max(d.agent.limits.Grace, 0))
+	grace := time.NewTimer(max(d.cfg.agent.limits.Grace, 0))
 	defer grace.Stop()
 	select {
 	case err := <-done:
@@ -57,8 +57,8 @@ func afterwards(ctx context.Context, grace time.Duration) (context.Context, cont
 
 // mustHold reports whether hooks stand before what cmd begins while something that has
 // ended is not written yet.
-func (d *driver) mustHold(s *fold.Scope, agent *Agent, cmd *decide.Command) bool {
-	if len(d.events) == 0 {
+func (d *driver) mustHold(s *fold.Scope, agent *driveAgent, cmd *decide.Command) bool {
+	if len(d.pending.events) == 0 {
 		return false
 	}
 	h := agent.hooks

@@ -12,12 +12,12 @@ import (
 
 // tellTaken calls the hooks before a drive.
 func (d *driver) tellTaken() {
-	list := d.agent.hooks.At(hooks.BeforeDrive)
+	list := d.cfg.agent.hooks.At(hooks.BeforeDrive)
 	if len(list) == 0 {
 		return
 	}
 	run := d.view.Run
-	e := hook.BeforeDrive{Agent: d.agent.name, Model: d.agent.model.Info().Name, Conversation: d.row.Conversation, Run: d.row.ID, Trace: d.row.Metadata[hook.TraceLabel]}
+	e := hook.BeforeDrive{Agent: d.cfg.agent.name, Model: d.cfg.agent.model.Info().Name, Conversation: d.row.Conversation, Run: d.row.ID, Trace: d.row.Metadata[hook.TraceLabel]}
 	if e.Resumed = run != nil && run.ID == d.row.ID; e.Resumed && run.Labels[hook.TraceLabel] != "" {
 		e.Trace = run.Labels[hook.TraceLabel]
 	}
@@ -31,7 +31,7 @@ func (d *driver) tellTaken() {
 			d.ctx = e.Context
 		}
 	}
-	d.trace = e.Trace
+	d.cfg.trace = e.Trace
 }
 
 // tellLeft calls the hooks after a drive. Nothing is left that an error could change.
@@ -45,13 +45,13 @@ var errBrokenOff = errors.New("the drive was broken off")
 // labels are what stands in the log of the run's labels, with its trace.
 func (d *driver) labels() map[string]string {
 	m := d.row.Metadata
-	if d.trace == "" || m[hook.TraceLabel] == d.trace {
+	if d.cfg.trace == "" || m[hook.TraceLabel] == d.cfg.trace {
 		return m
 	}
 	if m = maps.Clone(m); m == nil {
 		m = make(map[string]string, 1)
 	}
-	m[hook.TraceLabel] = d.trace
+	m[hook.TraceLabel] = d.cfg.trace
 	return m
 }
 
@@ -72,10 +72,10 @@ type EventSent struct {
 
 // tellSent calls the hooks over the stream.
 func (d *driver) tellSent(e event.Event) {
-	if d.sent == nil {
-		d.sent = &EventSent{}
+	if d.out.sent == nil {
+		d.out.sent = &EventSent{}
 	}
-	s := d.sent
+	s := d.out.sent
 	s.Event, s.Context, s.Tool = e, d.ctx, nil
 	begun, begins := e.Body.(*event.StepBegun)
 	if begins && begun.Step == event.StepTool {
@@ -83,8 +83,8 @@ func (d *driver) tellSent(e event.Event) {
 			s.Tool = d.offer(scope, d.agentIn(scope)).tool(begun.Tool)
 		}
 	}
-	for i := range d.watchers {
-		if err := d.watchers[i].Safely(d.ctx, s); err != nil {
+	for i := range d.out.watchers {
+		if err := d.out.watchers[i].Safely(d.ctx, s); err != nil {
 			d.broke(err)
 			return
 		}
@@ -92,7 +92,7 @@ func (d *driver) tellSent(e event.Event) {
 	if !begins || s.Context == d.ctx || s.Context == nil {
 		return
 	}
-	for _, w := range d.todo {
+	for _, w := range d.exec.todo {
 		if w.step != e.Step || w.attempt != e.Attempt {
 			continue
 		}

@@ -16,11 +16,11 @@ import (
 // askModel calls the hooks before a model call, which may change it, and gives the words
 // with which one answered in the model's place. ok is false where the call does not begin:
 // one of them has asked a person, or the run is to stop.
-func (d *driver) askModel(agent *Agent, why event.Why, w *modelWork, forced bool) (words string, ok, asked bool, err error) {
-	e := &hook.BeforeModel{Agent: agent.name, Why: why, Request: &w.own, Model: w.model}
-	w.own.Messages = slices.Clone(w.own.Messages)
-	w.own.Tools = slices.Clone(w.own.Tools)
-	told, output, choice, tools := w.own.Instructions, w.own.Output, w.own.ToolChoice, len(w.own.Tools)
+func (d *driver) askModel(agent *driveAgent, why event.Why, w *work, forced bool) (words string, ok, asked bool, err error) {
+	e := &hook.BeforeModel{Agent: agent.name, Why: why, Request: &w.request, Model: w.model}
+	w.request.Messages = slices.Clone(w.request.Messages)
+	w.request.Tools = slices.Clone(w.request.Tools)
+	told, output, choice, tools := w.request.Instructions, w.request.Output, w.request.ToolChoice, len(w.request.Tools)
 	at := d.thresholdOf(w.scope)
 	var failed error
 	back := d.decideAside(func() {
@@ -33,21 +33,21 @@ func (d *driver) askModel(agent *Agent, why event.Why, w *modelWork, forced bool
 	if d.shut(w.scope, at) {
 		return "", false, true, nil
 	}
-	if e.Request != nil && e.Request != &w.own {
-		w.own = *e.Request
+	if e.Request != nil && e.Request != &w.request {
+		w.request = *e.Request
 	}
-	if failed == nil && slices.ContainsFunc(w.own.Messages, func(m event.Message) bool { return hasNil(m.Content) }) {
+	if failed == nil && slices.ContainsFunc(w.request.Messages, func(m event.Message) bool { return hasNil(m.Content) }) {
 		failed = &event.Error{Op: "hook", Kind: event.ErrInvalid, Message: "a hook made a request with a block that is nil"}
 	}
 	if !isNil(e.Model) && e.Model != w.model {
-		if w.own.Options.Context == agent.asks(w.model).Context {
-			w.own.Options.Context = agent.asks(e.Model).Context
+		if w.request.Options.Context == agent.asks(w.model).Context {
+			w.request.Options.Context = agent.asks(e.Model).Context
 		}
 		w.model, w.info = e.Model, e.Model.Info()
-		if x := d.answerOf(w.scope); w.own.Instructions == told && w.own.Output == output && w.own.ToolChoice == choice &&
-			len(w.own.Tools) == tools {
-			x.Retract(&w.own)
-			askFor(x, &w.own, w.model, &w.info, forced)
+		if x := d.answerOf(w.scope); w.request.Instructions == told && w.request.Output == output && w.request.ToolChoice == choice &&
+			len(w.request.Tools) == tools {
+			x.Retract(&w.request)
+			askFor(x, &w.request, w.model, &w.info, forced)
 		}
 	}
 	return e.Cancel, true, false, failed
@@ -55,7 +55,7 @@ func (d *driver) askModel(agent *Agent, why event.Why, w *modelWork, forced bool
 
 // answered ends a model call that hooks have decided without a model: with words, or with an error. They pass the
 // guardrails before the hooks after the call, and again after them.
-func (d *driver) answered(s *fold.Scope, agent *Agent, w *modelWork, words string, err error) {
+func (d *driver) answered(s *fold.Scope, agent *driveAgent, w *work, words string, err error) {
 	nothing := int64(0)
 	end := &modelEnd{err: err}
 	if err == nil {
@@ -64,14 +64,15 @@ func (d *driver) answered(s *fold.Scope, agent *Agent, w *modelWork, words strin
 			Model: w.info.Name, CostNanoUSD: &nothing,
 		}
 	}
-	guards := d.guardsOf(agent, GuardOutput)
+	guards := d.guardsOf(agent, guardrail.Output)
 	end = d.filterHooked(end, guards)
 	if list := agent.hooks.At(hooks.AfterModel); len(list) > 0 {
-		own := modelWork{work: w.work, whom: w.whom, own: w.own, end: *end}
-		own.addressee = &own.whom
-		own.request, own.answer = &own.own, &own.end
-		if d.aside(func() { own.tellAfterModel(d.ctx, list, d.agent.limits.Grace) }) {
-			end = d.filterHooked(own.answer, guards)
+		// A copy, because hooks that are abandoned go on writing into it.
+		call := *w.modelCall
+		own := work{modelCall: &call, agent: w.agent, ctx: w.ctx}
+		own.answer = *end
+		if d.aside(func() { own.tellAfterModel(d.ctx, list, d.cfg.agent.limits.Grace) }) {
+			end = d.filterHooked(&own.answer, guards)
 		}
 	}
 	if end.message != nil {
@@ -98,8 +99,8 @@ func (d *driver) filterHooked(end *modelEnd, guards []guardrail.Rule) *modelEnd 
 
 // tellAfterModel calls the hooks after a model call, which may change its end.
 func (w *work) tellAfterModel(ctx context.Context, list []hooks.Hook, grace time.Duration) {
-	end := w.answer
-	e := hook.AfterModel{Request: w.request, Model: w.info.Name, Err: end.err, Duration: end.took}
+	end := &w.answer
+	e := hook.AfterModel{Request: &w.request, Model: w.info.Name, Err: end.err, Duration: end.took}
 	if end.message != nil {
 		shown := *end.message
 		shown.Content = slices.Clone(shown.Content)

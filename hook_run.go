@@ -6,6 +6,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/guardrail"
 	"github.com/braidrun/braid/internal/hooks"
 )
 
@@ -15,7 +16,7 @@ const hookRounds = 16
 // tellBegin calls the hooks before the run, and gives the words with which one answered in
 // the agent's place.
 func (d *driver) tellBegin() (words string) {
-	list := d.agent.hooks.At(hooks.BeforeRun)
+	list := d.cfg.agent.hooks.At(hooks.BeforeRun)
 	if len(list) == 0 {
 		return ""
 	}
@@ -78,7 +79,7 @@ func paired(in []event.Message) error {
 // reply answers in the root agent's place, with a model step that costs nothing.
 func (d *driver) reply(words string) {
 	s := d.view.Run.Scopes[0]
-	words, by, err := d.filterText(d.guardsOf(d.agent, GuardOutput), words)
+	words, by, err := d.filterText(d.guardsOf(d.cfg.agent, guardrail.Output), words)
 	if err != nil {
 		d.broke(err)
 		return
@@ -86,7 +87,7 @@ func (d *driver) reply(words string) {
 	nothing := int64(0)
 	cycle := s.Cycle + 1
 	step := fold.StepName(s.ID, 'm', cycle, 0)
-	name := d.agent.model.Info().Name
+	name := d.cfg.agent.model.Info().Name
 	d.addAt(s, cycle, step, 1, &event.StepBegun{Step: event.StepModel, Why: event.WhyInput, Model: name})
 	d.endModel(s, step, 1, &modelCallEnd{guardedBy: by, message: &event.AssistantMessage{
 		Content: []event.Block{&event.Text{Text: orRedacted(words)}}, Stop: event.StopEndTurn, Model: name, CostNanoUSD: &nothing, Hook: true,
@@ -95,7 +96,7 @@ func (d *driver) reply(words string) {
 
 // tellEnded calls the hooks after the run. It reports whether the run goes on.
 func (d *driver) tellEnded(s *fold.Scope, ended *event.RunEnded) (goesOn bool) {
-	list := d.agent.hooks.At(hooks.AfterRun)
+	list := d.cfg.agent.hooks.At(hooks.AfterRun)
 	if len(list) == 0 {
 		return false
 	}
@@ -108,7 +109,7 @@ func (d *driver) tellEnded(s *fold.Scope, ended *event.RunEnded) (goesOn bool) {
 	}
 	var err error
 	back := d.aside(func() {
-		ctx, cancel := afterwards(d.ctx, d.agent.limits.Grace)
+		ctx, cancel := afterwards(d.ctx, d.cfg.agent.limits.Grace)
 		defer cancel()
 		err = hooks.CallAfter(ctx, list, &e)
 	})
@@ -134,7 +135,7 @@ func (d *driver) tellEnded(s *fold.Scope, ended *event.RunEnded) (goesOn bool) {
 // news reports whether the commit that is put together has something of which hooks are to
 // be told.
 func (d *driver) news() bool {
-	for _, e := range d.events {
+	for _, e := range d.pending.events {
 		if list, _ := d.newsOf(e); len(list) > 0 {
 			return true
 		}
@@ -168,7 +169,7 @@ func (d *driver) newsOf(e *event.Event) ([]hooks.Hook, any) {
 func (d *driver) tellNews(events []*event.Event) {
 	var err error
 	back := d.aside(func() {
-		ctx, cancel := afterwards(d.ctx, d.agent.limits.Grace)
+		ctx, cancel := afterwards(d.ctx, d.cfg.agent.limits.Grace)
 		defer cancel()
 		for _, e := range events {
 			if list, news := d.newsOf(e); len(list) > 0 && err == nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/guardrail"
 	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/internal/strictjson"
 )
@@ -58,7 +59,7 @@ type AfterTool struct {
 // askBefore calls the hooks before a batch, and passes its calls through the stages before each of them. It returns the
 // calls that are decided, which are all of the batch where that was cancelled, and none where a hook before the batch has
 // asked a question. ok is false where the run is to stop: nothing begins then.
-func (d *driver) askBefore(s *fold.Scope, agent *Agent, calls []*fold.Call) (list []*toolWork, ok bool) {
+func (d *driver) askBefore(s *fold.Scope, agent *driveAgent, calls []*fold.Call) (list []*toolWork, ok bool) {
 	var at *atThreshold
 	back := d.decideAside(func() {
 		var refused *event.Error
@@ -166,13 +167,13 @@ func (d *driver) callFor(own *Call, s *fold.Scope, c *fold.Call, attempt int) {
 	own.box = d.view.State
 	agent := d.agentOf(s.Agent)
 	if agent == nil {
-		agent = d.agent
+		agent = d.cfg.agent
 	}
-	if guards := d.guardsOf(agent, GuardResult); len(guards) > 0 {
+	if guards := d.guardsOf(agent, guardrail.Result); len(guards) > 0 {
 		own.rarely().guards = guards
 	}
-	if len(d.secrets) > 0 {
-		own.rarely().secrets = d.secrets
+	if len(d.cfg.secrets) > 0 {
+		own.rarely().secrets = d.cfg.secrets
 	}
 	own.questions.of = own
 	for _, q := range c.Extra().Questions {
@@ -188,20 +189,20 @@ func (d *driver) callFor(own *Call, s *fold.Scope, c *fold.Call, attempt int) {
 
 // callAfterHooks is the stage of the hooks after a call. What they make of the result is fitted and guarded again.
 func (d *driver) callAfterHooks(w *work) {
-	c, end := w.call, w.end
+	c, end := w.call, &w.end
 	list := w.agent.hooks.At(hooks.AfterTool)
 	if len(list) == 0 {
 		return
 	}
 	c.Context = w.within(d.ctx) // that of the tool is over with its time-out
 	c.questions.end(errAskedLate)
-	r := &end.made.result
+	r := end.made
 	r.Content = slices.Clone(r.Content)
 	e := AfterTool{Call: c, Result: r, Duration: end.took}
 	if end.failure != nil {
 		e.Err = end.failure
 	}
-	ctx, cancel := afterwards(c.Context, d.agent.limits.Grace)
+	ctx, cancel := afterwards(c.Context, d.cfg.agent.limits.Grace)
 	defer cancel()
 	inner := c.Context
 	c.Context = ctx
@@ -217,7 +218,7 @@ func (d *driver) callAfterHooks(w *work) {
 
 // takeChanged takes in the result that hooks have left. err is the error of a hook.
 func (e *toolEnd) takeChanged(c *Call, changed *event.ToolResult, err error) {
-	r := &e.made.result
+	r := e.made
 	switch {
 	case err != nil:
 		e.failure = hookError(err)
@@ -239,7 +240,7 @@ func (e *toolEnd) takeChanged(c *Call, changed *event.ToolResult, err error) {
 
 // tellBatch calls the hooks after a batch, once in each cycle. It reports whether one of
 // them ends the turn.
-func (d *driver) tellBatch(s *fold.Scope, agent *Agent) (ends bool) {
+func (d *driver) tellBatch(s *fold.Scope, agent *driveAgent) (ends bool) {
 	list := agent.hooks.At(hooks.AfterTools)
 	if len(list) == 0 || !d.batchDone(s) {
 		return false
@@ -255,7 +256,7 @@ func (d *driver) tellBatch(s *fold.Scope, agent *Agent) (ends bool) {
 	}
 	var err error
 	back := d.aside(func() {
-		ctx, cancel := afterwards(d.ctx, d.agent.limits.Grace)
+		ctx, cancel := afterwards(d.ctx, d.cfg.agent.limits.Grace)
 		defer cancel()
 		err = hooks.CallAfter(ctx, list, &e)
 	})

@@ -24,7 +24,7 @@ import (
 func On[E hook.Event | BeforeTool | AfterTool | EventSent | Made](f func(ctx context.Context, e *E) error, opts ...HookOption) Part {
 	return partFunc(func(a *Agent) error {
 		if f == nil {
-			return &event.Error{Op: "agent " + a.name, Kind: event.ErrInvalid, Message: "a hook is nil", Hint: "leave it out"}
+			return &event.Error{Op: "agent " + a.set.name, Kind: event.ErrInvalid, Message: "a hook is nil", Hint: "leave it out"}
 		}
 		h := hooks.Hook{Call: func(ctx context.Context, e any) error { return f(ctx, e.(*E)) }}
 		for _, o := range opts {
@@ -35,10 +35,10 @@ func On[E hook.Event | BeforeTool | AfterTool | EventSent | Made](f func(ctx con
 			a.made = hooks.Insert(a.made, h, false)
 			return nil
 		}
-		if a.hooks == nil {
-			a.hooks = &hooks.Set{}
+		if a.set.hooks == nil {
+			a.set.hooks = &hooks.Set{}
 		}
-		a.hooks.Add(p, h)
+		a.set.hooks.Add(p, h)
 		return nil
 	})
 }

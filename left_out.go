@@ -47,7 +47,7 @@ func (a *Agent) attachTool(t Tool) error {
 	spec := t.Spec()
 	err := checkSchema(spec)
 	if err == nil {
-		err = a.draft.add(a.name, t, spec)
+		err = a.draft.add(a.set.name, t, spec)
 	}
 	optional, ok := t.(OptionalTool)
 	if err == nil || !ok {

@@ -115,7 +115,7 @@ func Limit(l Limits) Part {
 		l.ToolTime = or(l.ToolTime, defaultLimits.ToolTime)
 		l.Grace = or(l.Grace, defaultLimits.Grace)
 		l.LostDrivers = or(l.LostDrivers, defaultLimits.LostDrivers)
-		a.limits, a.bounds = l, l.bounds()
+		a.set.limits, a.set.bounds = l, l.bounds()
 		return nil
 	})
 }
@@ -133,7 +133,7 @@ func (l *Limits) money() bool { return l.CostNanoUSD > 0 || l.Conversation.CostN
 // priced says which of the models that a bound in money counts has no price: what such a
 // model costs would count as nothing.
 func (a *Agent) priced(o *offer) error {
-	if !a.limits.money() {
+	if !a.set.limits.money() {
 		return nil
 	}
 	seen := map[*Agent]bool{}
@@ -144,14 +144,14 @@ func (a *Agent) priced(o *offer) error {
 			continue
 		}
 		seen[one] = true
-		for _, m := range one.models() {
+		for _, m := range one.set.models() {
 			if m == nil {
 				continue
 			}
 			info := m.Info()
 			if _, known, _ := priceOf(&info, event.Usage{Input: 1, Output: 1, Total: 2}); !known {
 				return &event.Error{
-					Op: "agent " + a.name, Kind: event.ErrInvalid,
+					Op: "agent " + a.set.name, Kind: event.ErrInvalid,
 					Message: "a limit in money cannot be held: nobody knows what the model " + info.Name + " costs",
 					Hint:    "give it a price, or use other limits",
 				}
@@ -207,7 +207,7 @@ func (l *Limits) timeLeft(v *fold.Conversation, run string) (left time.Duration,
 // tooMany says why the scope may not call one more agent; nil where it may. The Code is
 // the stop reason, by which the fold knows that the scope is to end.
 func (d *driver) tooMany(s *fold.Scope) *event.Error {
-	l := &d.agent.limits
+	l := &d.cfg.agent.limits
 	had := len(d.view.Run.Scopes)
 	all := l.Conversation.Scopes
 	switch {

@@ -16,16 +16,17 @@ import (
 // has ended, and again. Nothing recurses: an agent used as a tool is one more scope.
 func (d *driver) iterate() error {
 	for {
-		d.listen()
-		if d.leaving() {
-			d.handBack()
+		d.pending.awaited = false
+		d.readInbox()
+		if d.draining() {
+			d.drain()
 		} else {
 			d.decide()
 		}
 		if err := d.commit(); err != nil {
 			return err
 		}
-		if d.over() {
+		if d.phase.over() {
 			return nil
 		}
 		if d.view.Stale {
@@ -41,11 +42,9 @@ func (d *driver) iterate() error {
 // answers change nothing any more: a child that finishes lets its parent go on
 // in the same commit.
 func (d *driver) decide() {
-	d.wake = time.Time{}
-	d.held = false
-	// One answer for all scopes: a run that is cancelled between two of them
-	// would end with a child still open.
-	if d.ending = d.ctx.Err() != nil; d.ending {
+	d.exec.wakeAt = time.Time{}
+	if d.ctx.Err() != nil {
+		d.phase = phaseStopping
 		d.settleAfterStop()
 	}
 	for moved := true; moved && d.view.Run.Ended == nil && !d.outdated(); {
@@ -62,31 +61,31 @@ func (d *driver) decide() {
 
 // next asks package decide what a scope does next; whole says that nothing of its conversation is left out. A hook's error ends
 // every scope.
-func (d *driver) next(s *fold.Scope, agent *Agent, whole bool) decide.Command {
+func (d *driver) next(s *fold.Scope, agent *driveAgent, whole bool) decide.Command {
 	if d.fault != nil {
 		return decide.Command{Do: decide.Finish, Why: event.WhyFailed, Stop: event.StopError, Err: d.fault}
 	}
 	d.decidePolicy(s, agent)
 	d.policy.Compaction.Whole = whole
 	cmd := decide.Next(decide.LLM{}, s, &d.policy, d.now)
-	if s.Depth == 0 && len(d.door) > 0 {
-		cmd = d.join(s, cmd)
+	if s.Depth == 0 && len(d.inbox.messages) > 0 {
+		cmd = d.admitPending(s, cmd)
 	}
 	return cmd
 }
 
 // decidePolicy makes the policy of a scope's next decision. There is one for all, in the driver's memory.
-func (d *driver) decidePolicy(s *fold.Scope, agent *Agent) {
+func (d *driver) decidePolicy(s *fold.Scope, agent *driveAgent) {
 	t := d.thread(s)
 	p := &d.policy
 	agent.decidePolicy(p, d.offer(s, agent), s, d.answerOf(s))
-	p.Team, p.Earlier, p.Running, p.Stop = d.bounds, &d.view.Spent, t.running, d.ctx.Done()
-	p.Expired = d.ending && errors.Is(context.Cause(d.ctx), context.DeadlineExceeded) && !d.broken
-	p.Cancelled = d.ending && !p.Expired
+	p.Team, p.Earlier, p.Running, p.Stop = d.cfg.bounds, &d.view.Spent, t.running, d.ctx.Done()
+	p.Expired = d.phase == phaseStopping && errors.Is(context.Cause(d.ctx), context.DeadlineExceeded) && !d.out.stopped
+	p.Cancelled = d.phase == phaseStopping && !p.Expired
 }
 
 // decidePolicy fills in what an agent's settings say about the decisions for one of its scopes.
-func (a *Agent) decidePolicy(p *decide.Policy, o *offer, s *fold.Scope, form *output.Form) {
+func (a *driveAgent) decidePolicy(p *decide.Policy, o *offer, s *fold.Scope, form *output.Form) {
 	p.Limits, p.Sequential, p.Agents, p.Polling = &a.bounds, a.sequential, o.agents, o.polling
 	p.Compaction = a.compaction(s)
 	p.Output, p.ByTool = form, false
@@ -100,18 +99,21 @@ func (a *Agent) decidePolicy(p *decide.Policy, o *offer, s *fold.Scope, form *ou
 
 // apply turns a command into the events that begin it, and remembers what has to
 // be done once they are committed. It reports whether the scope moved.
-func (d *driver) apply(s *fold.Scope, agent *Agent, cmd decide.Command) bool {
-	if d.hooked {
-		// Hooks that stand before what is to begin are asked when all that has ended is written.
+func (d *driver) apply(s *fold.Scope, agent *driveAgent, cmd decide.Command) bool {
+	if d.programOf(s) != nil {
+		return d.driveProgram(s, agent, cmd)
+	}
+	if d.cfg.hooked {
+		// Hooks before a step must see a committed log: commit what has ended first, then call them.
 		if d.mustHold(s, agent, &cmd) {
-			d.held = true
+			d.pending.awaited = true
 			return false
 		}
 		if cmd.Do == decide.Finish || cmd.Do == decide.Model {
 			before := d.fault
 			ends := d.tellBatch(s, agent)
-			if d.fault != before || d.ctx.Err() != nil && !d.ending {
-				d.held = true // it has become another decision
+			if d.fault != before || d.ctx.Err() != nil && d.phase != phaseStopping {
+				d.pending.awaited = true // it has become another decision
 				return false
 			}
 			if ends && cmd.Do == decide.Model {

@@ -28,9 +28,9 @@ func Manage(m Management) Part {
 	return partFunc(func(a *Agent) error {
 		made, err := m.managing()
 		if err != nil {
-			return &event.Error{Op: "agent " + a.name, Kind: event.ErrInvalid, Message: err.Error(), Hint: "see braid.Management"}
+			return &event.Error{Op: "agent " + a.set.name, Kind: event.ErrInvalid, Message: err.Error(), Hint: "see braid.Management"}
 		}
-		a.manage = made
+		a.set.manage = made
 		return nil
 	})
 }
@@ -96,7 +96,7 @@ func (KeepAll) strategy()       {}
 type management struct {
 	compact.Policy
 
-	summary *Summarize
+	summary *summaryCall
 	keepAll bool
 	// at is 0 for never before an overflow.
 	at      float64
@@ -121,7 +121,7 @@ func unmanaged() management {
 }
 
 // managed gives how the agent is managed.
-func (a *Agent) managed() management {
+func (a *driveAgent) managed() management {
 	if a.manage == nil {
 		return unmanaged()
 	}
@@ -168,7 +168,16 @@ func (m *Management) managing() (*management, error) {
 	return made, nil
 }
 
-func (s Summarize) filled() *Summarize {
+// summaryCall is a [Summarize] with its defaults filled in.
+type summaryCall struct {
+	Model        Model
+	Ratio        float64
+	Recent       int
+	Instructions string
+	Options      ModelOptions
+}
+
+func (s Summarize) filled() *summaryCall {
 	if s.Ratio == 0 {
 		s.Ratio = defaultRatio
 	}
@@ -182,11 +191,12 @@ func (s Summarize) filled() *Summarize {
 	if s.Instructions == "" {
 		s.Instructions = compact.Instructions
 	}
-	return &s
+	filled := summaryCall(s)
+	return &filled
 }
 
 // compaction says when the model is shown less of one of the agent's scopes.
-func (a *Agent) compaction(s *fold.Scope) decide.Compaction {
+func (a *driveAgent) compaction(s *fold.Scope) decide.Compaction {
 	m := a.manage
 	if m == nil {
 		return decide.Compaction{Window: -1, Threshold: -1, Tries: defaultEasings}
@@ -202,7 +212,7 @@ func (a *Agent) compaction(s *fold.Scope) decide.Compaction {
 }
 
 // threshold is how many tokens a conversation may have before something is left out.
-func (m *management) threshold(s *fold.Scope, a *Agent) int64 {
+func (m *management) threshold(s *fold.Scope, a *driveAgent) int64 {
 	size := m.context
 	if size == 0 {
 		size = or(a.named(s.LastModel).Info().ContextWindow, defaultContext)

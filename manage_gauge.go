@@ -3,7 +3,7 @@ package braid
 import "github.com/braidrun/braid/internal/fold"
 
 // projected estimates how many tokens the scope's next model call has.
-func (a *Agent) projected(s *fold.Scope) int64 {
+func (a *driveAgent) projected(s *fold.Scope) int64 {
 	tokens, whole := s.Tokens()
 	if whole {
 		return tokens
@@ -12,6 +12,6 @@ func (a *Agent) projected(s *fold.Scope) int64 {
 }
 
 // toldTokens estimates what stands before the messages of each call.
-func (a *Agent) toldTokens() int64 {
+func (a *driveAgent) toldTokens() int64 {
 	return a.instructionTokens + a.current().tokens
 }

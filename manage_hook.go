@@ -15,7 +15,7 @@ import (
 var errCompactionCancelled = &event.Error{Op: "hook", Kind: event.ErrCancelled, Message: "a hook wants the conversation to stay as it is"}
 
 // askCompaction calls the hooks before a compaction. decided is false where the run is to stop.
-func (d *driver) askCompaction(s *fold.Scope, agent *Agent, p *compact.Omission, m *management) (b hook.BeforeCompaction, decided bool) {
+func (d *driver) askCompaction(s *fold.Scope, agent *driveAgent, p *compact.Omission, m *management) (b hook.BeforeCompaction, decided bool) {
 	b = hook.BeforeCompaction{Agent: agent.name, Scope: s.ID, Why: p.Why}
 	if p.SumUp {
 		b.Instructions = m.summary.Instructions
@@ -48,19 +48,19 @@ func (d *driver) askCompaction(s *fold.Scope, agent *Agent, p *compact.Omission,
 
 // tellCompaction calls the hooks after a compaction on the driver's goroutine. It reports whether what
 // they made of the summary counts.
-func (d *driver) tellCompaction(agent *Agent, a *hook.AfterCompaction) bool {
+func (d *driver) tellCompaction(agent *driveAgent, a *hook.AfterCompaction) bool {
 	if len(agent.hooks.At(hooks.AfterCompaction)) == 0 {
 		return true
 	}
 	told := *a
 	var err error
-	if !d.aside(func() { err = agent.tellCompaction(d.ctx, d.agent.limits.Grace, &told) }) {
-		d.held = true
+	if !d.aside(func() { err = agent.tellCompaction(d.ctx, d.cfg.agent.limits.Grace, &told) }) {
+		d.pending.awaited = true
 		return false
 	}
 	if err != nil {
 		d.broke(err)
-		d.held = true
+		d.pending.awaited = true
 		return false
 	}
 	*a = told
@@ -68,7 +68,7 @@ func (d *driver) tellCompaction(agent *Agent, a *hook.AfterCompaction) bool {
 }
 
 // tellCompaction calls the hooks after a compaction. It leaves a summary that can be kept.
-func (a *Agent) tellCompaction(ctx context.Context, grace time.Duration, e *hook.AfterCompaction) error {
+func (a *driveAgent) tellCompaction(ctx context.Context, grace time.Duration, e *hook.AfterCompaction) error {
 	list := a.hooks.At(hooks.AfterCompaction)
 	if len(list) == 0 {
 		return nil

@@ -22,20 +22,20 @@ func Offload(o Offloading) Part {
 	return partFunc(func(a *Agent) error {
 		if o.Over < 0 || o.Preview < 0 {
 			return &event.Error{
-				Op: "agent " + a.name, Kind: event.ErrInvalid, Message: "a size below zero says nothing of what is off-loaded",
+				Op: "agent " + a.set.name, Kind: event.ErrInvalid, Message: "a size below zero says nothing of what is off-loaded",
 				Hint: "leave it 0 for the default",
 			}
 		}
-		made := &offloading{Offloading{Over: or(o.Over, defaultOver), Preview: or(o.Preview, defaultPreview)}, nil}
-		if a.offload != nil {
-			made.reader, a.offload = a.offload.reader, made
+		made := &offloading{Over: or(o.Over, defaultOver), Preview: or(o.Preview, defaultPreview)}
+		if a.set.offload != nil {
+			made.reader, a.set.offload = a.set.offload.reader, made
 			return nil
 		}
 		most := max(made.Over, 1000)
 		made.reader = Func("read_result", "Reads a part of a tool's result that was too long to be shown whole. "+
 			"With find it lists where a text occurs in it, with what stands around it.",
 			func(ctx context.Context, in readArgs) (string, error) { return readResult(ctx, in, most) }, Pure())
-		a.offload = made
+		a.set.offload = made
 		return made.reader.attach(a)
 	})
 }
@@ -56,14 +56,15 @@ const (
 
 // offloading is an [Offloading] with its defaults, and the tool that reads what was off-loaded.
 type offloading struct {
-	Offloading
-	reader *FuncTool
+	Over    int
+	Preview int
+	reader  *FuncTool
 }
 
 // offloadResult is the stage that shortens what the model is shown of a large result.
 func (d *driver) offloadResult(w *work) bool {
 	if o := w.agent.offload; o != nil {
-		w.end.made.Shown = o.shown(d.view.Last+1, w.call.tool, &w.end.made.result)
+		w.end.shown = o.shown(d.view.Last+1, w.call.tool, w.end.made)
 	}
 	return true
 }
@@ -184,9 +185,9 @@ type reading struct {
 }
 
 // lend gives a call of the reader what it needs.
-func (d *driver) lend(c *Call, agent *Agent) {
+func (d *driver) lend(c *Call, agent *driveAgent) {
 	if agent.offload != nil && c.tool == Tool(agent.offload.reader) {
-		c.reading = &reading{store: d.conv.store, begin: d.view.Begin, redacted: maps.Clone(d.view.Hidden.Redacted)}
+		c.reading = &reading{store: d.lease.conv.store, begin: d.view.Begin, redacted: maps.Clone(d.view.Hidden.Redacted)}
 	}
 }
 

@@ -60,11 +60,11 @@ func checkPlanned(log []*event.Event, seed uint64) error {
 			return fmt.Errorf("%+v reaches less far than %d before it: both summaries would stay", p, reach[s.ID])
 		}
 		reach[s.ID] = max(reach[s.ID], p.To)
-		d := &driver{view: fold.New(log), agent: &Agent{}}
+		d := &driver{view: fold.New(log), cfg: runConfig{agent: &driveAgent{}}}
 		d.row.ID = log[len(log)-1].Run
 		d.writeCompaction(d.view.Run.Scope(s.ID), 1, "", 0, &p, TextOutput("in short").Content)
-		log = append(log, d.events...)
-		if err := checkShortened(traced, log, d.events); err != nil {
+		log = append(log, d.pending.events...)
+		if err := checkShortened(traced, log, d.pending.events); err != nil {
 			return fmt.Errorf("after %+v: %w", p, err)
 		}
 		after := fold.New(log).Run.Scope(s.ID)

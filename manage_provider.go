@@ -106,7 +106,7 @@ func (p *providerManaged) of(m Model) model.ContextManagement {
 }
 
 // asks gives the options with which the agent asks a model.
-func (a *Agent) asks(m Model) ModelOptions {
+func (a *driveAgent) asks(m Model) ModelOptions {
 	o := a.options
 	if a.manage != nil && a.manage.provider != nil {
 		o.Context = a.manage.provider.of(m)
@@ -115,7 +115,7 @@ func (a *Agent) asks(m Model) ModelOptions {
 }
 
 // left says that a model's provider cannot be left to manage the conversation.
-func (a *Agent) left(m Model) error {
+func (a *driveAgent) left(m Model) error {
 	if a.manage == nil || a.manage.provider == nil || a.manage.provider.of(m).Any() {
 		return nil
 	}

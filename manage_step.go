@@ -1,9 +1,7 @@
 package braid
 
 import (
-	"errors"
 	"slices"
-	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
@@ -16,27 +14,29 @@ import (
 // summing is a model call for a summary.
 type summing struct {
 	compact.Omission
-	// summary is what came of it, or err why nothing did; broke is the error of a hook.
+	// summary is what came of it.
 	summary []event.Block
-	err     error
-	broke   error
+	// err is why there is no summary.
+	err error
+	// broke is the error of a hook.
+	broke error
 }
 
 // outdated reports whether the view must be folded anew before anything more is decided. A run that
 // is to stop is ended as it is.
 func (d *driver) outdated() bool {
-	if !d.view.Stale || d.ending || d.fault != nil {
+	if !d.view.Stale || d.phase == phaseStopping || d.fault != nil {
 		return false
 	}
-	d.held = true
+	d.pending.awaited = true
 	return true
 }
 
 // compact begins a compaction: what is left out is decided from the log, after all that has
 // ended stands there. It reports whether the scope moved.
-func (d *driver) compact(s *fold.Scope, agent *Agent, why event.Why) bool {
-	if len(d.events) > 0 {
-		d.held = true
+func (d *driver) compact(s *fold.Scope, agent *driveAgent, why event.Why) bool {
+	if len(d.pending.events) > 0 {
+		d.pending.awaited = true
 		return false
 	}
 	m := agent.managed()
@@ -46,7 +46,7 @@ func (d *driver) compact(s *fold.Scope, agent *Agent, why event.Why) bool {
 	}
 	if !d.view.Past.Traced {
 		// From now on the fold knows it, so that this is done once.
-		d.traced, d.view.Stale, d.held = true, true, true
+		d.traced, d.view.Stale, d.pending.awaited = true, true, true
 		return false
 	}
 	first := d.view.Begin + 1
@@ -60,7 +60,7 @@ func (d *driver) compact(s *fold.Scope, agent *Agent, why event.Why) bool {
 	b, decided := d.askCompaction(s, agent, &p, &m)
 	switch {
 	case !decided:
-		d.held = true
+		d.pending.awaited = true
 		return false
 	case b.Cancel:
 		d.tellCompaction(agent, &hook.AfterCompaction{Scope: s.ID, Why: why, Err: errCompactionCancelled})
@@ -81,7 +81,7 @@ func (d *driver) compact(s *fold.Scope, agent *Agent, why event.Why) bool {
 
 // uncompacted carries out what the scope does where nothing is left out: nothing can be, or a hook forbids it. The log does not
 // say so and need not, because what follows begins in this round: a driver that finds nothing of it is told to compact again.
-func (d *driver) uncompacted(s *fold.Scope, agent *Agent) bool {
+func (d *driver) uncompacted(s *fold.Scope, agent *driveAgent) bool {
 	return d.apply(s, agent, d.next(s, agent, true))
 }
 
@@ -91,31 +91,15 @@ var leftOut = []event.Block{&event.Text{Text: "[Earlier messages of this convers
 // readTail reads the log again, and goes on trying while the store cannot be reached, until
 // the lease may have run out.
 func (d *driver) readTail() (tail journal.Tail, err error) {
-	err = d.insist(func() (err error) {
-		tail, err = readTail(d.base, d.conv.store, d.row.Conversation)
+	err = d.lease.retry(func() (err error) {
+		tail, err = readTail(d.lease.base, d.lease.conv.store, d.row.Conversation)
 		return err
 	})
 	return tail, err
 }
 
-// insist reads, again and again while the store cannot be reached, until the lease may have run out.
-func (d *driver) insist(read func() error) error {
-	wait := 10 * time.Millisecond
-	for {
-		if err := d.keeper.err(); err != nil {
-			return err
-		}
-		err := read()
-		if err == nil || !errors.Is(err, event.ErrUnavailable) || wait > d.keeper.left() {
-			return err
-		}
-		<-time.After(wait)
-		wait = min(2*wait, time.Second)
-	}
-}
-
 // beginSummary begins the model call that a summary is asked of.
-func (d *driver) beginSummary(s *fold.Scope, agent *Agent, cycle int, p *compact.Omission, m *management, told string) {
+func (d *driver) beginSummary(s *fold.Scope, agent *driveAgent, cycle int, p *compact.Omission, m *management, told string) {
 	model := m.summary.Model
 	if model == nil {
 		model = agent.named(s.LastModel)
@@ -128,29 +112,26 @@ func (d *driver) beginSummary(s *fold.Scope, agent *Agent, cycle int, p *compact
 	if s.Compaction().Step == step {
 		attempt, tries = s.Compaction().Attempt+1, s.Compaction().Tries+1
 	}
-	w := &modelWork{work: work{
-		scope: s, agent: agent, step: step, attempt: attempt, begun: d.now,
-	}, whom: addressee{model: model, info: model.Info(), sum: &summing{Omission: *p}}}
-	w.addressee = &w.whom
+	w := &work{scope: s, agent: agent, step: step, attempt: attempt, begun: d.now}
+	w.modelCall = &modelCall{model: model, info: model.Info(), sum: &summing{Omission: *p}}
 	size, refused := or(m.context, or(w.info.ContextWindow, defaultContext)), 0
 	if err := s.Compaction().Err; tries > 1 && err != nil && err.Kind == event.ErrContextOverflow {
 		refused = s.Compaction().Tries
 	}
-	w.own = ModelRequest{
+	w.request = ModelRequest{
 		Instructions: told, Messages: compact.Request(p.Gone, size/2, refused), Options: m.summary.Options,
 		Run: d.row.ID, Scope: s.ID, Cycle: cycle, Attempt: attempt,
 	}
-	w.request, w.answer = &w.own, &w.end
 	d.addAt(s, cycle, step, attempt, &event.StepBegun{Step: event.StepCompaction, Why: p.Why, Model: w.info.Name})
 	d.runs(s, step)
-	d.todo = append(d.todo, &w.work)
+	d.exec.todo = append(d.exec.todo, w)
 }
 
 // summarise asks the model for a summary, beside the driver, and calls the hooks after it. Nothing
 // of it is sent to watchers while it comes.
-func (d *driver) summarise(w *work) {
-	end, sum := w.answer, w.sum
-	defer d.deliver(w)
+func (d *driver) summarise(w *work, to reporter) {
+	end, sum := &w.answer, w.sum
+	defer d.reportEnd(w, to)
 	back := false
 	defer func() {
 		if v := recover(); v != nil {
@@ -159,14 +140,14 @@ func (d *driver) summarise(w *work) {
 			sum.err = endedGoroutine("model "+w.info.Name, "the model or a hook after it")
 		}
 	}()
-	runModel(w.within(d.ctx), w, &assembler{}, d.work.Models, func(event.Body) bool { return d.ctx.Err() == nil })
-	guards := d.guardsOf(w.agent, GuardOutput)
+	runModel(w.within(d.ctx), w, &assembler{}, d.cfg.work.Models, func(event.Body) bool { return d.ctx.Err() == nil })
+	guards := d.guardsOf(w.agent, guardrail.Output)
 	d.filterAnswer(w.within(d.ctx), w, guards)
 	a := hook.AfterCompaction{Scope: w.scope.ID, Why: sum.Why, Model: w.info.Name, Usage: end.usage, Duration: end.took}
 	if a.Err = end.err; a.Err == nil {
 		a.Summary, a.Err = compact.SummaryOf(end.message)
 	}
-	sum.broke = w.agent.tellCompaction(d.ctx, d.agent.limits.Grace, &a)
+	sum.broke = w.agent.tellCompaction(d.ctx, d.cfg.agent.limits.Grace, &a)
 	sum.summary, sum.err = a.Summary, a.Err
 	d.filterSummary(w, guards)
 	if sum.broke != nil {
@@ -180,7 +161,7 @@ func (d *driver) filterSummary(w *work, guards []guardrail.Rule) {
 	if len(guards) == 0 {
 		return
 	}
-	ctx, cancel := afterwards(w.within(d.ctx), d.agent.limits.Grace)
+	ctx, cancel := afterwards(w.within(d.ctx), d.cfg.agent.limits.Grace)
 	defer cancel()
 	f := guardrail.New(ctx, guards)
 	w.sum.summary = f.Blocks(w.sum.summary)
@@ -195,12 +176,12 @@ func (d *driver) filterSummary(w *work, guards []guardrail.Rule) {
 
 // settleSummary folds the end of the model call for a summary.
 func (d *driver) settleSummary(w *work) {
-	end, sum, s := w.answer, w.sum, w.scope
+	end, sum, s := &w.answer, w.sum, w.scope
 	d.ran(s, w.step)
 	if sum.err == nil {
 		sum.err = d.ctx.Err()
 	}
-	if sum.err != nil && d.cutOff() {
+	if sum.err != nil && d.interrupted() {
 		return // the next driver finds it begun, and begins it again
 	}
 	cycle := s.Cycle
@@ -266,7 +247,7 @@ func (d *driver) refold() error {
 	old, v := d.view, fold.FromTail(foldable(&tail), d.traced || d.view.Past.Traced)
 	v.State, v.Spent, v.SpentKnown = old.State, old.Spent, old.SpentKnown
 	d.view = v
-	for _, list := range [][]*work{d.flights, d.queue, d.todo} {
+	for _, list := range [][]*work{d.exec.flights, d.exec.queue, d.exec.todo} {
 		for _, w := range list {
 			w.scope = v.Run.Scope(w.scope.ID)
 			if w.entry != nil {

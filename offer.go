@@ -198,7 +198,7 @@ func (a *Agent) ReplaceTools(remove []string, tools ...Tool) error {
 		for _, t := range tools {
 			if _, agent := t.(*agentTool); agent {
 				return &event.Error{
-					Op: "agent " + a.name, Kind: event.ErrUnsupported,
+					Op: "agent " + a.set.name, Kind: event.ErrUnsupported,
 					Message: "an agent cannot become a tool of one that may be at work", Hint: "give it with Use before the first run",
 				}
 			}

@@ -132,7 +132,7 @@ func (p *tightPlan) agent() *Agent {
 }
 
 // deciding gives the policy of an agent's scopes as a driver makes it.
-func deciding(agentOf func(name string) *Agent) decidetest.Agent {
+func deciding(agentOf func(name string) *driveAgent) decidetest.Agent {
 	return func(v *fold.Conversation, s *fold.Scope) (decide.Kind, *decide.Policy) {
 		a := agentOf(s.Agent)
 		p := &decide.Policy{Earlier: &v.Spent}
@@ -149,9 +149,9 @@ func (p *tightPlan) play(conv *Conversation, run func(*Agent) (*Result, error)) 
 	if err != nil {
 		return nil, err
 	}
-	agentOf := func(name string) *Agent {
+	agentOf := func(name string) *driveAgent {
 		if name == "root" {
-			return a
+			return a.frozen
 		}
 		return team[name]
 	}
@@ -178,7 +178,7 @@ func (p *tightPlan) play(conv *Conversation, run func(*Agent) (*Result, error)) 
 
 // sameAsLog compares what next says of the fold that a driver leaves behind with what it says of its log: at once, and once the
 // open questions are answered.
-func (p *tightPlan) sameAsLog(conv *Conversation, agentOf func(name string) *Agent) error {
+func (p *tightPlan) sameAsLog(conv *Conversation, agentOf func(name string) *driveAgent) error {
 	log, left := conv.logged(), conv.warm
 	for _, answers := range []bool{false, true} {
 		if answers && (p.warm || left.Run.Ended != nil) {
@@ -222,9 +222,9 @@ func TestOneLogOneCommandAfterACrash(t *testing.T) {
 		log := conv.logged()
 		a := p.agent()
 		team, _ := a.team()
-		agentOf := func(name string) *Agent {
+		agentOf := func(name string) *driveAgent {
 			if name == "root" {
-				return a
+				return a.frozen
 			}
 			return team[name]
 		}

@@ -52,10 +52,10 @@ func Permit(p Permissions) Part {
 	return partFunc(func(a *Agent) error {
 		policy, err := policyOf(&p)
 		if err != nil {
-			err.Op = "agent " + a.name
+			err.Op = "agent " + a.set.name
 			return err
 		}
-		a.permits = append(a.permits, policy)
+		a.set.permits = append(a.set.permits, policy)
 		return nil
 	})
 }
@@ -187,7 +187,7 @@ func (d *driver) permission(s *fold.Scope, tool string) (strictest permission, a
 // says whether it is: a policy may have been there when it was asked for.
 func (d *driver) restrained(s *fold.Scope, calls []*fold.Call) bool {
 	for _, c := range calls {
-		if d.policed {
+		if d.cfg.policed {
 			if do, _ := d.permission(s, c.Name); do != permitted {
 				return true
 			}
@@ -213,7 +213,7 @@ func (d *driver) permit(w *toolWork) {
 		return // the model's answer in another form: nothing is done
 	}
 	permits := c.rare().permits
-	if !d.policed && len(permits) == 0 {
+	if !d.cfg.policed && len(permits) == 0 {
 		return
 	}
 	do, asking := d.permission(w.scope, c.Name)

@@ -15,7 +15,7 @@ type visible struct {
 }
 
 // denies reports whether a policy of the agent itself lets nobody call the tool.
-func (a *Agent) denies(tool string) bool {
+func (a *driveAgent) denies(tool string) bool {
 	return slices.ContainsFunc(a.permits, func(p *policy) bool { return p.of(tool) == denied })
 }
 
@@ -23,7 +23,7 @@ func (a *Agent) denies(tool string) bool {
 // policies or by those above it: a model that sees a tool calls it. What the model asks for all the same is
 // refused as ever. A list is looked through once.
 func (d *driver) allowed(s *fold.Scope, specs []ToolSpec, names []string) ([]ToolSpec, []string) {
-	if !d.policed || len(specs) == 0 {
+	if !d.cfg.policed || len(specs) == 0 {
 		return specs, names
 	}
 	t := d.thread(s)

@@ -443,7 +443,7 @@ func checkFold(log []*event.Event, scratch func(n int) bool) error {
 // checkTorn folds what is left of a log when events are lost from its middle and
 // others stand there twice, as a log may look that another version wrote: nobody
 // is shown an invalid history for it, and Next says something.
-func checkTorn(log []*event.Event, agent *Agent, team map[string]*Agent, seed uint64) error {
+func checkTorn(log []*event.Event, agent *driveAgent, team map[string]*driveAgent, seed uint64) error {
 	lose := rand.New(rand.NewPCG(seed, uint64(len(log))))
 	v := fold.New(nil)
 	for n, e := range log {

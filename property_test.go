@@ -127,7 +127,7 @@ func (c *testCase) check(counts *histogram) error {
 	chosen := func(n int) bool { return c.plan.all || slices.Contains(cuts, n) }
 	seed := uint64(c.plan.cuts[0])
 	if err = checkFold(log, chosen); err == nil {
-		agentOf := func(name string) *Agent { return cmp.Or(team[name], agent) }
+		agentOf := func(name string) *driveAgent { return cmp.Or(team[name], agent.frozen) }
 		err = decidetest.OneCommand(log, deciding(agentOf), func(n int) bool { return seed%32 == 0 || chosen(n) })
 	}
 	if err == nil {
@@ -138,7 +138,7 @@ func (c *testCase) check(counts *histogram) error {
 	}
 	for more := range uint64(3) {
 		if err == nil {
-			err = checkTorn(log, agent, team, seed+256*more)
+			err = checkTorn(log, agent.frozen, team, seed+256*more)
 		}
 	}
 	if err == nil {

@@ -400,7 +400,7 @@ func (w *world) play(base context.Context, conv *Conversation, r *runPlan, input
 	agent := r.agent()
 	w.holding = r.cancel == byTool && input != nil
 	if w.holding && r.deaf() {
-		agent.limits.Grace = 1
+		agent.frozen.limits.Grace = 1
 	}
 	n := 0
 	for round := 0; ; round++ {

@@ -95,8 +95,10 @@ type runOptions struct {
 	work  *Work
 	// private says that nobody else has the run's conversation.
 	private bool
-	// keeper renews the lease of a run whose log was read after it was taken; nil for none.
-	keeper *keeper
+	// programs run the foreign programs that work in the place of agents, by the agents' names; nil for none.
+	programs map[string]stepRunner
+	// renewer renews the lease of a run whose log was read after it was taken; nil for none.
+	renewer *leaseRenewer
 }
 
 // In runs in a conversation. Without it a run has one of its own; find it in
@@ -216,11 +218,11 @@ func (a *Agent) drive(ctx context.Context, input any, o *runOptions, r *Result, 
 		o.run, o.waits, messages = sent.Run, true, nil
 	}
 	for {
-		err := a.through(ctx, team, messages, o, r, sink)
+		err := a.frozen.through(ctx, team, messages, o, r, sink)
 		if !o.waits || !errors.Is(err, event.ErrLocked) || ctx.Err() != nil {
 			return err
 		}
-		if a.endCancelled(ctx, team, conv) {
+		if a.frozen.endCancelled(ctx, team, conv) {
 			continue
 		}
 		if err := conv.waitTurn(ctx, err); err != nil {
@@ -231,7 +233,7 @@ func (a *Agent) drive(ctx context.Context, input any, o *runOptions, r *Result, 
 
 // endCancelled writes the end of a run that was cancelled and stands in the way,
 // where nobody else does. It reports whether it did.
-func (a *Agent) endCancelled(ctx context.Context, team map[string]*Agent, conv *Conversation) bool {
+func (a *driveAgent) endCancelled(ctx context.Context, team map[string]*driveAgent, conv *Conversation) bool {
 	open, err := conv.store.Queue(ctx, conv.id)
 	if err != nil || len(open) == 0 || !open[0].Cancelled {
 		return false
@@ -241,8 +243,8 @@ func (a *Agent) endCancelled(ctx context.Context, team map[string]*Agent, conv *
 }
 
 // through takes the handle and a run through it.
-func (a *Agent) through(
-	ctx context.Context, team map[string]*Agent, messages []event.Message, o *runOptions, r *Result,
+func (a *driveAgent) through(
+	ctx context.Context, team map[string]*driveAgent, messages []event.Message, o *runOptions, r *Result,
 	sink func(event.Event) bool,
 ) error {
 	conv := o.conv
@@ -297,7 +299,7 @@ func (a *Agent) through(
 		return err
 	}
 	if unread {
-		defer func() { o.keeper.close() }()
+		defer func() { o.renewer.close() }()
 		if v, err = a.takeUnread(taking, stop, o, &opened, r, sink); v == nil {
 			return err
 		}
@@ -325,8 +327,8 @@ func (a *Agent) through(
 
 // take drives a run that was taken, on a view that has folded all of the log. It gives the view that
 // is the conversation's then; nil where that may have run ahead of the log.
-func (a *Agent) take(
-	ctx context.Context, stop context.CancelFunc, team map[string]*Agent, o *runOptions, opened *journal.Opened, v *fold.Conversation, r *Result,
+func (a *driveAgent) take(
+	ctx context.Context, stop context.CancelFunc, team map[string]*driveAgent, o *runOptions, opened *journal.Opened, v *fold.Conversation, r *Result,
 	sink func(event.Event) bool,
 ) (*fold.Conversation, error) {
 	conv, private := o.conv, o.private
@@ -336,22 +338,24 @@ func (a *Agent) take(
 		defer end()
 		private = false
 	}
-	d := drivers.Get().(*driver) //nolint:forcetypeassert // nothing else is in it
-	// One by one: a literal would be made elsewhere, and copied.
-	d.ctx, d.base, d.stop = ctx, context.WithoutCancel(ctx), stop
-	d.conv, d.lease, d.row, d.agent, d.team = conv, opened.Lease, opened.Run, a, team
-	d.view, d.sink, d.alone, d.now = v, sink, conv.own, time.Now()
-	d.poked, d.gate, d.patient, d.given, d.want = conv.poked, sched.From(ctx), o.work == nil, o.given, o.want
-	d.private, d.keeper = private, o.keeper
-	d.model = &modelWork{} // not from another run: a model that keeps its request must not see that one's
-	d.secrets = o.secrets
-	if o.work != nil {
-		d.work = *o.work
-		d.secrets = o.work.Secrets
+	d := &driver{
+		ctx: ctx, stop: stop, row: opened.Run, view: v, now: time.Now(),
+		cfg: runConfig{
+			agent: a, team: team, output: o.want, given: o.given, secrets: o.secrets, programs: o.programs,
+			exclusive: conv.own, callerWaits: o.work == nil, unstoppable: private,
+		},
+		lease: runLease{conv: conv, held: opened.Lease, renewer: o.renewer, base: context.WithoutCancel(ctx)},
+		inbox: inbox{wake: conv.wake},
+		exec:  executor{order: sched.From(ctx)},
+		out:   sender{sink: sink},
 	}
-	if len(d.secrets) > 0 {
-		d.mask = maskOf(d.secrets, d.work.Shown)
-		d.masks = maskGuard(d.mask)
+	if o.work != nil {
+		d.cfg.work, d.cfg.secrets = *o.work, o.work.Secrets
+		d.inbox.engine = o.work.Mail
+	}
+	if len(d.cfg.secrets) > 0 {
+		d.cfg.mask = maskOf(d.cfg.secrets, d.cfg.work.Shown)
+		d.cfg.maskRules = maskGuard(d.cfg.mask)
 	}
 	undriven := errBrokenOff // until it is known better: a reader may panic
 	if list := a.hooks.At(hooks.AfterDrive); len(list) > 0 {
@@ -368,9 +372,9 @@ func (a *Agent) take(
 	}()
 	undriven = d.drive(opened.Mail)
 	over = true
-	if d.crashed {
+	if d.phase == phaseCrashed {
 		why, _ := errors.AsType[*event.Error](undriven)
-		if d.reading {
+		if d.out.reading {
 			sink = func(event.Event) bool { return true }
 		}
 		if undriven = a.brokenOff(ctx, o, opened, why, r, sink); undriven == nil && o.work == nil {
@@ -383,13 +387,11 @@ func (a *Agent) take(
 	}
 	v = d.view // a compaction may have put another in its place
 	d.report(r)
-	if d.handed && o.work == nil {
+	if d.phase == phaseHandedBack && o.work == nil {
 		return v, context.Cause(ctx)
 	}
-	failed := d.err
-	d.free()
-	if failed != nil && o.work == nil {
-		return v, failed
+	if d.err != nil && o.work == nil {
+		return v, d.err
 	}
 	return v, nil
 }
@@ -400,18 +402,18 @@ func (d *driver) report(r *Result) {
 		return
 	}
 	r.fill(d.view.Run, d.view.State, d.now)
-	r.Partial, r.Simulated = d.partial, d.simulated
-	switch {
-	case d.handed:
+	r.Partial, r.Simulated = d.partial, d.cfg.simulated
+	switch d.phase {
+	case phaseHandedBack:
 		r.Status = event.RunRunning
 		r.Stop, r.Why = "", ""
-	case d.parked:
-		r.WakeAt = d.wake
+	case phaseParked:
+		r.WakeAt = d.exec.wakeAt
 	}
 }
 
 // simulated reports whether any model of the run follows a script.
-func (a *Agent) simulated(team map[string]*Agent) bool {
+func (a *driveAgent) simulated(team map[string]*driveAgent) bool {
 	simulated := func(m Model) bool { return m.Info().Simulated }
 	if simulated(a.model) || slices.ContainsFunc(a.fallbacks, simulated) {
 		return true
@@ -427,7 +429,7 @@ func (a *Agent) simulated(team map[string]*Agent) bool {
 // open takes the run that is to be driven: a new one for new input, the one that
 // was asked for, or the conversation's open one. Where that run is over,
 // the answer is its row and an error.
-func (a *Agent) open(
+func (a *driveAgent) open(
 	ctx context.Context, o *runOptions, conv *Conversation, v *fold.Conversation, messages []event.Message,
 ) (journal.Opened, error) {
 	var opened journal.Opened

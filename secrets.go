@@ -55,17 +55,15 @@ func maskGuard(m *secret.Mask) []guard {
 	if m == nil {
 		return nil
 	}
-	return []guard{{guardrail.Rule{Name: "secrets", Mask: m}, []GuardPlace{GuardOutput, GuardResult}}}
+	return []guard{{guardrail.Rule{Name: "secrets", Mask: m}, []guardrail.Place{guardrail.Output, guardrail.Result}}}
 }
 
 // lift sends what was held back of the live pieces of an answer, which is over.
 func (w *work) lift(deltas *guardrail.MaskedDeltas, a *assembler) {
-	if t := w.turn; t != nil {
-		if !t.begin() {
-			return
-		}
-		defer t.release(a)
+	if !w.gate.enter() {
+		return
 	}
+	defer w.gate.release(a)
 	a.sending = true
 	deltas.End()
 	a.sending = false

@@ -71,7 +71,7 @@ func (a *Agent) Send(ctx context.Context, conv *Conversation, input any, opts ..
 }
 
 func (a *Agent) send(ctx context.Context, o *runOptions, conv *Conversation, messages []event.Message) (Sent, error) {
-	row := a.row(o, conv, messages)
+	row := a.frozen.row(o, conv, messages)
 	switch o.policy {
 	case Reject, "":
 		row.Alone = true
@@ -91,7 +91,7 @@ func (a *Agent) send(ctx context.Context, o *runOptions, conv *Conversation, mes
 }
 
 // row is the run that input asks for.
-func (a *Agent) row(o *runOptions, conv *Conversation, messages []event.Message) journal.Run {
+func (a *driveAgent) row(o *runOptions, conv *Conversation, messages []event.Message) journal.Run {
 	return journal.Run{
 		ID: conv.newRun(), Conversation: conv.id, Tenant: o.tenant, User: o.user, Agent: a.name,
 		Input: messages, Key: o.key, Executor: o.executor, Metadata: o.metadata, NewSession: o.newSession,
@@ -132,7 +132,7 @@ func (c *Conversation) interrupt(ctx context.Context, row journal.Run) (Sent, er
 		}
 		sent.Interrupted = append(sent.Interrupted, run.ID)
 	}
-	c.poke()
+	c.wakeDriver()
 	return sent, nil
 }
 
@@ -180,7 +180,7 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 		err = c.store.Post(ctx, letter)
 		switch {
 		case err == nil:
-			c.poke()
+			c.wakeDriver()
 			return Sent{Run: open[0].ID, Turn: open[0].Turn, Status: open[0].Status, Joined: true}, nil
 		case !errors.Is(err, event.ErrConflict):
 			return Sent{}, err

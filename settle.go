@@ -13,26 +13,25 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// perform runs what has begun and takes in what has ended.
+// perform starts what has begun, and takes in what has ended.
 func (d *driver) perform() {
-	todo := d.todo
-	d.todo = d.todo[:0]
+	todo := d.exec.todo
+	d.exec.todo = d.exec.todo[:0]
 	if d.ctx.Err() != nil {
-		// Cancelled while the log was written: what has begun there and nowhere
-		// else must not run any more.
+		// The run was cancelled while the commit was written: what has begun there must not run any more.
 		for _, w := range todo {
-			d.leave(w)
+			d.abandon(w)
 		}
 		todo = nil
 	}
-	if d.held {
-		// Something waits for what was just written: it begins first.
+	if d.pending.awaited {
+		// Something waits for the commit: decide it before anything is taken in.
 		for _, w := range todo {
 			d.launch(w)
 		}
 		return
 	}
-	if len(todo) == 1 && todo[0].call == nil && todo[0].sum == nil && d.undisturbed() {
+	if len(todo) == 1 && todo[0].modelCall != nil && todo[0].sum == nil && d.undisturbed() {
 		d.callAlone(todo[0])
 		return
 	}
@@ -45,21 +44,23 @@ func (d *driver) perform() {
 // undisturbed reports whether nothing but the one step that runs can move the
 // run: no other step, no timer, no question that may be answered meanwhile.
 func (d *driver) undisturbed() bool {
-	return d.running == 1 && d.wake.IsZero() &&
+	return d.exec.running == 1 && d.exec.wakeAt.IsZero() &&
 		!slices.ContainsFunc(d.view.Run.Questions, func(q *fold.Ask) bool { return !q.Answered })
 }
 
-// settle folds the end of a step, unless the step was left behind.
+// settle folds the end of a step. It reports false for a step that was abandoned.
 func (d *driver) settle(w *work) bool {
-	i := slices.Index(d.flights, w)
+	i := slices.Index(d.exec.flights, w)
 	if i < 0 {
 		return false
 	}
-	d.flights = slices.Delete(d.flights, i, i+1)
+	d.exec.flights = slices.Delete(d.exec.flights, i, i+1)
 	d.launchNext()
 	switch {
 	case w.call != nil:
 		d.settleTool(w)
+	case w.program != nil:
+		d.settleProgram(w)
 	case w.sum != nil:
 		d.settleSummary(w)
 	default:
@@ -76,15 +77,15 @@ func (d *driver) settleTool(w *work) {
 		d.addAsked(w.scope, w.agent, w.step, w.attempt, asked)
 		return
 	}
-	if w.end.err != nil && d.cutOff() {
+	if w.end.err != nil && d.interrupted() {
 		return // it stays begun: the next driver finds it so
 	}
 	switch {
 	case d.ctx.Err() != nil && errors.Is(w.end.err, d.ctx.Err()):
-		w.end.made.Outcome = event.OutcomeCancelled
+		w.end.outcome = event.OutcomeCancelled
 	case w.end.unknown:
-		w.end.made.Outcome = event.OutcomeInDoubt
-		w.end.made.result.Content = []event.Block{&event.Text{Text: "In doubt: the program stopped while this tool was running, " +
+		w.end.outcome = event.OutcomeInDoubt
+		w.end.made.Content = []event.Block{&event.Text{Text: "In doubt: the program stopped while this tool was running, " +
 			"and what became of it could not be found out (" + w.end.failure.Message + "). Find out before doing it again."}}
 	}
 	d.settleCall(w)
@@ -92,16 +93,16 @@ func (d *driver) settleTool(w *work) {
 
 // settleCall passes a call through the driver's own stages after it, and writes its end.
 func (d *driver) settleCall(w *work) {
-	c, end := w.call, w.end
+	c, end := w.call, &w.end
 	c.close()
 	if !d.passAfter(w) {
 		return
 	}
-	if _, answers := c.tool.(answerTool); answers && end.made.result.IsError {
+	if _, answers := c.tool.(answerTool); answers && end.made.IsError {
 		c.endTurn, c.returns = false, false // a hook did not let it pass
 	}
 	e := callEnd{
-		outcome: cmp.Or(end.made.Outcome, event.OutcomeDone), made: end.made, err: end.failure, took: end.took,
+		outcome: cmp.Or(end.outcome, event.OutcomeDone), result: end.made, shown: end.shown, err: end.failure, took: end.took,
 		endTurn: c.endTurn, returnDirect: c.returns,
 	}
 	if c.tool != nil {
@@ -118,10 +119,8 @@ func (d *driver) settleCall(w *work) {
 func (d *driver) keepState(w *work) bool {
 	if bad := w.call.rebase(); bad != nil {
 		w.call.writes = nil
-		outcome := w.end.made.Outcome
 		w.end.made, w.end.err = nil, errStateChanged(bad)
 		d.fitResult(w)
-		w.end.made.Outcome = outcome
 		d.guardResult(w)
 	}
 	d.writeState(w)
@@ -130,7 +129,7 @@ func (d *driver) keepState(w *work) bool {
 
 // writeState writes what a call has set so far.
 func (d *driver) writeState(w *work) {
-	changed := stateChange(w.call.maskedWrites(d.mask))
+	changed := stateChange(w.call.maskedWrites(d.cfg.mask))
 	if changed == nil {
 		return
 	}
@@ -144,9 +143,9 @@ func (d *driver) writeState(w *work) {
 // settleModel writes the end of a model call: its message, or its failure with the time and the model of the next
 // attempt. These are decided here once and written.
 func (d *driver) settleModel(w *work) {
-	end := w.answer
+	end := &w.answer
 	d.ran(w.scope, w.step)
-	if end.taken != "" && (end.message != nil || !d.cutOff()) {
+	if end.taken != "" && (end.message != nil || !d.interrupted()) {
 		d.takeBack(w, end.taken)
 	}
 	if end.again && w.attempt < hookTries && d.ctx.Err() == nil {
@@ -161,7 +160,7 @@ func (d *driver) settleModel(w *work) {
 		d.reportUsage(w)
 		return
 	}
-	if d.cutOff() {
+	if d.interrupted() {
 		return // the next driver finds it begun, and begins it again
 	}
 	failed := &modelCallEnd{
@@ -188,7 +187,7 @@ func (d *driver) settleModel(w *work) {
 
 // askAgain ends a model call that a hook wants made once more. What the dropped answer used counts.
 func (d *driver) askAgain(w *work) {
-	end := w.answer
+	end := &w.answer
 	failed := &modelCallEnd{outcome: event.OutcomeFailed, known: end.known, took: end.took, retryAt: d.now.Add(end.wait)}
 	if end.message != nil {
 		failed.charge = charge{end.usage, end.message.CostNanoUSD, end.message.Estimated}

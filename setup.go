@@ -25,7 +25,7 @@ func (d *driver) setUp(s *fold.Scope, cycle int, req *ModelRequest) {
 			return
 		}
 		d.addAt(s, cycle, "", 0, b)
-		d.events[len(d.events)-1].Audience = event.Operator
+		d.pending.events[len(d.pending.events)-1].Audience = event.Operator
 	}
 	if len(s.Transcript.Setups.List) > 1 {
 		req.Setups = slices.Clip(s.Transcript.Setups.List)
@@ -38,7 +38,7 @@ func (d *driver) recordable(s *model.Setup) bool {
 	n := 0
 	clean := func(text string) bool {
 		n += len(text)
-		return n <= fold.MaxSetup && utf8.ValidString(text) && d.mask.Hide(text) == text
+		return n <= fold.MaxSetup && utf8.ValidString(text) && d.cfg.mask.Hide(text) == text
 	}
 	return clean(s.Instructions) && !slices.ContainsFunc(s.Tools, func(t ToolSpec) bool {
 		return !clean(t.Name) || !clean(t.Description) || !clean(string(t.Schema))

@@ -121,7 +121,7 @@ func (d *driver) endUnrun(w *work) {
 		d.settleCall(w)
 		return
 	}
-	had, failure := *w.end.made, w.end.failure
+	had, outcome, failure := *w.end.made, w.end.outcome, w.end.failure
 	if d.aside(func() { d.passBeside(w) }) {
 		d.settleCall(w)
 		return
@@ -134,5 +134,5 @@ func (d *driver) endUnrun(w *work) {
 		}
 		had = *errorResult(w.call.ID, w.call.Name, "Error: "+failure.Message+".")
 	}
-	d.endCall(w.scope, w.step, w.attempt, &callEnd{outcome: cmp.Or(had.Outcome, event.OutcomeDone), made: &had, err: failure})
+	d.endCall(w.scope, w.step, w.attempt, &callEnd{outcome: cmp.Or(outcome, event.OutcomeDone), result: &had, err: failure})
 }

@@ -12,28 +12,31 @@ import (
 	"github.com/braidrun/braid/internal/fold"
 )
 
-// work is a step that has begun in the log and is to be run beside the driver.
+// work is what the driver hands to a runner: a step that has begun in the log, or the work of a foreign program on a scope.
 type work struct {
-	// addressee is whom a model call is for; nil for a tool's.
-	*addressee
+	// modelCall is set for a call of a model.
+	*modelCall
+	// call is set for a call of a tool.
+	call *Call
+	// program is set for the work of a foreign program.
+	program *programWork
 
 	scope *fold.Scope
-	// call is set for a tool, nil for a model.
-	call    *Call
+	// entry is the tool call in the fold.
 	entry   *fold.Call
-	agent   *Agent
+	agent   *driveAgent
 	step    string
 	attempt int
 	begun   time.Time
-	// ctx is what it runs in where a hook says so; nil for the driver's.
+	// ctx is what the step runs in where a hook says so; nil for the driver's.
 	ctx context.Context //nolint:containedctx // a step lives for one call
-	// bound is how long a tool may run before it is left behind; zero means for ever.
+	// bound is how long a tool may run before it is abandoned; zero for any time.
 	bound time.Duration
-	// end is how a tool ends; nil for a model.
-	end *toolEnd
+	// end is how a tool call ends.
+	end toolEnd
 }
 
-// due is when a tool that runs is left behind; zero means never.
+// due returns when a running tool is abandoned; zero for never.
 func (w *work) due() time.Time {
 	if w.bound <= 0 {
 		return time.Time{}
@@ -41,72 +44,52 @@ func (w *work) due() time.Time {
 	return w.begun.Add(w.bound)
 }
 
-// modelWork is a model call in one piece of memory.
-type modelWork struct {
-	work
-	whom addressee
-	own  ModelRequest
-	end  modelEnd
-}
-
-// free gives a work's memory back that came to nothing.
-func (w *modelWork) free() { *w = modelWork{} }
-
-// addressee is the model that a call goes to.
-type addressee struct {
-	// model is the one of the agent's that is called, info what it says of itself.
+// modelCall is what a call of a model needs besides.
+type modelCall struct {
+	// model is the one of the agent's models that is called.
 	model Model
-	info  ModelInfo
-	// request is what it is asked, answer how it ends.
-	request *ModelRequest
-	answer  *modelEnd
-	// sum is what a call for a summary is about; nil for one that answers.
+	// info is what the model says of itself.
+	info ModelInfo
+	// request is what the model is asked.
+	request ModelRequest
+	// answer is how the call ends.
+	answer modelEnd
+	// sum is what a call for a summary is about; nil for a call that answers.
 	sum *summing
-	// turn guards a call that the driver may leave behind while it sends by itself.
-	turn *turn
-	// left is what a call that was left behind had used, as far as the model reported it.
+	// gate guards a call that the driver may abandon; nil for a call that reports to it.
+	gate *streamGate
+	// left is what an abandoned call had used, as far as the model reported it.
 	left event.Usage
 }
 
-// arrival is what a running step sends the driver: a live body, or its end.
-type arrival struct {
-	call *Call
-	work *work
-	live event.Body
-}
-
-// modelEnd is how a model call ended: with a message, or with an error.
+// modelEnd is how a call of a model ended: with a message, or with an error.
 type modelEnd struct {
 	message *event.AssistantMessage
 	err     error
 	took    time.Duration
-	// usage is what is known to have been used, where known is set; partial is
-	// what had been said before an error.
-	usage   event.Usage
-	known   bool
+	// usage is what the call is known to have used.
+	usage event.Usage
+	// known says that the model reported the usage.
+	known bool
+	// partial is what the model had said before an error.
 	partial []event.Block
 	// faults name what was impossible in the usage and the cost that the model reported.
 	faults []string
-	// again and wait say that a hook wants the call made once more, and when.
+	// again is set where a hook wants the call made once more.
 	again bool
-	wait  time.Duration
-	// begun says that something of an answer came; taken is what a guardrail puts
-	// in place of the person's newest message, empty for nothing.
+	// wait is how long the next attempt waits.
+	wait time.Duration
+	// begun is set where something of an answer came.
 	begun bool
+	// taken is what a provider's guardrail puts in place of the newest user message; empty for nothing.
 	taken string
 	// guardedBy names the guardrails that have taken something out of the answer.
 	guardedBy []string
 }
 
-// modelAnswer is a model's message and what it cost in one piece of memory.
-type modelAnswer struct {
-	event.AssistantMessage
-	cost int64
-}
-
-// runTool runs one tool call to its end, which it leaves in w. It never panics.
+// runTool runs one tool call, and leaves its end in w. It never panics.
 func runTool(w *work) {
-	c, end := w.call, w.end
+	c, end := w.call, &w.end
 	back := false
 	defer func() {
 		end.took = time.Since(w.begun)
@@ -138,17 +121,16 @@ func runTool(w *work) {
 	back = true
 }
 
-// callID names a call that the model gave no usable id.
+// callID returns an id for a call to which the model gave no usable one.
 func (w *work) callID(i int) string {
 	step := strings.NewReplacer("/", "_", ".", "_").Replace(w.step)
 	return "call_" + w.request.Run + "_" + step + "_" + strconv.Itoa(i)
 }
 
-// runModel calls the model once and puts its answer together; the end is left in
-// w. Each live body goes to send, which says whether to go on. A panic of the model is its
-// end; one of send is the reader's, and goes on. instead is [Work.Models].
+// runModel calls the model once and puts its answer together in w. Each live body goes to send, which reports whether to
+// go on. A panic of the model ends the call; a panic of send is the reader's, and goes on. instead is [Work.Models].
 func runModel(ctx context.Context, w *work, a *assembler, instead func(Model) Model, send func(event.Body) bool) {
-	end := w.answer
+	end := &w.answer
 	a.begin(w.begun, &w.agent.limits)
 	defer func() {
 		if a.sending {
@@ -157,14 +139,14 @@ func runModel(ctx context.Context, w *work, a *assembler, instead func(Model) Mo
 		if v := recover(); v != nil {
 			end.err = panicked("model "+w.info.Name, "the model", v)
 			end.message = nil
-			end.heard(a)
+			end.takeOver(a)
 		}
 	}()
 	stopped, model := false, w.model
 	if instead != nil {
 		model = instead(model)
 	}
-	for chunk, err := range model.Stream(ctx, w.request) {
+	for chunk, err := range model.Stream(ctx, &w.request) {
 		if err != nil {
 			end.err = sound(err)
 			break
@@ -174,7 +156,7 @@ func runModel(ctx context.Context, w *work, a *assembler, instead func(Model) Mo
 			break
 		}
 		if a.full() {
-			a.blocks = a.blocks[:0] // so large a part of an answer is of no use to anybody
+			a.blocks = a.blocks[:0] // nobody can use so large a part of an answer
 			end.err = &event.Error{
 				Op: "model " + w.info.Name, Kind: event.ErrModel,
 				Message: fmt.Sprintf("the model's answer is larger than %d bytes", w.agent.limits.AnswerBytes),
@@ -183,9 +165,9 @@ func runModel(ctx context.Context, w *work, a *assembler, instead func(Model) Mo
 			break
 		}
 	}
-	w.turn.over()
+	w.gate.end()
 	end.took = time.Since(w.begun)
-	end.heard(a)
+	end.takeOver(a)
 	switch {
 	case stopped:
 		end.err = context.Canceled
@@ -208,7 +190,7 @@ func runModel(ctx context.Context, w *work, a *assembler, instead func(Model) Mo
 		return
 	}
 	// The order counts: content may change the stop reason.
-	m := &modelAnswer{}
+	m := &event.AssistantMessage{}
 	m.Content = a.content(w)
 	m.Stop, m.Usage, m.Response, m.Model = a.stop, end.usage, a.response, a.model
 	m.ThinkingDropped, m.ThinkingRefused = a.dropped, a.refused
@@ -219,24 +201,23 @@ func runModel(ctx context.Context, w *work, a *assembler, instead func(Model) Mo
 	if end.known || w.info.Simulated {
 		nano, known, fault := priceOf(&w.info, end.usage)
 		if end.doubt(fault); known {
-			m.cost = nano
-			m.CostNanoUSD = &m.cost
+			m.CostNanoUSD = &nano
 		}
 	}
-	end.message = &m.AssistantMessage
+	end.message = m
 }
 
 // fail ends the call with err alone.
 func (e *modelEnd) fail(err error) { e.message, e.err, e.again = nil, err, false }
 
-// heard takes over what is known of a call however it ended.
-func (e *modelEnd) heard(a *assembler) {
+// takeOver notes what is known of a call however it ended.
+func (e *modelEnd) takeOver(a *assembler) {
 	e.usage, e.known, e.faults = a.used(), a.hasUsage, a.faults
-	e.begun, e.taken = a.heard(), a.taken
+	e.begun, e.taken = a.begunAnswer(), a.taken
 }
 
-// modelError makes a model's error one of ours. The text of a plain Go error stays in the cause: it may
-// name addresses and keys, and events and streams go to others than the operator.
+// modelError returns a model's error as one of ours. The text of a plain Go error stays in the cause: it may name
+// addresses and keys, and not only the operator reads events and streams.
 func modelError(name string, err error) *event.Error {
 	if e, ok := errors.AsType[*event.Error](err); ok {
 		return e

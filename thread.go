@@ -42,7 +42,7 @@ func (d *driver) thread(s *fold.Scope) *thread {
 func (d *driver) runs(s *fold.Scope, step string) {
 	t := d.thread(s)
 	t.running = append(t.running, step)
-	d.running++
+	d.exec.running++
 }
 
 // ran is the end of [driver.runs].
@@ -51,11 +51,11 @@ func (d *driver) ran(s *fold.Scope, step string) {
 	if i := slices.Index(t.running, step); i >= 0 {
 		t.running = slices.Delete(t.running, i, i+1)
 	}
-	d.running--
+	d.exec.running--
 }
 
 // offer is what the scope's last model call was offered. Before the driver's first one it is what the agent offers now.
-func (d *driver) offer(s *fold.Scope, agent *Agent) *offer {
+func (d *driver) offer(s *fold.Scope, agent *driveAgent) *offer {
 	if o := d.thread(s).offered; o != nil {
 		return o
 	}

@@ -34,7 +34,7 @@ func (d *driver) thresholdOf(s *fold.Scope) *atThreshold {
 
 // addAsked writes questions that were asked, as far as the guardrails let them pass. Where one of these
 // could not look the run fails, and nobody is asked.
-func (d *driver) addAsked(s *fold.Scope, agent *Agent, step string, attempt int, asked []event.Asked) {
+func (d *driver) addAsked(s *fold.Scope, agent *driveAgent, step string, attempt int, asked []event.Asked) {
 	by, err := d.filterAsked(agent, asked)
 	if err != nil {
 		d.broke(err)

@@ -14,9 +14,11 @@ import (
 
 // toolEnd is how a tool call ended, on its way through the stages after it.
 type toolEnd struct {
-	// out and err are what the tool returned, took is how long it ran.
-	out  Output
-	err  error
+	// out is what the tool returned.
+	out Output
+	// err is the error that the tool returned.
+	err error
+	// took is how long the tool ran.
 	took time.Duration
 	// skip names the stages that this end leaves out.
 	skip stage
@@ -24,22 +26,25 @@ type toolEnd struct {
 	unknown bool
 	// again is set where a hook wants the call made once more.
 	again bool
-	// made holds the result as the stages so far have left it, and an outcome that is not done. failure is the error
-	// beside it.
-	made    *resultEvent
+	// made is the result as the stages so far have left it.
+	made *event.ToolResult
+	// shown is what the model is shown instead of the result; nil for the result as it is.
+	shown []event.Block
+	// failure is the error beside the result.
 	failure *event.Error
+	// outcome is set where it is not done.
+	outcome event.Outcome
 }
 
 // fail makes err the call's only result.
 func (e *toolEnd) fail(err error) {
-	e.out, e.err, e.made, e.failure, e.again = Output{}, err, nil, nil, false
+	*e = toolEnd{err: err, took: e.took, skip: e.skip, unknown: e.unknown}
 }
 
 // make makes the result of what the tool returned. Errors are results too: they never end the run.
 func (e *toolEnd) make(c *Call) {
-	e.made = &resultEvent{}
-	r := &e.made.result
-	r.Call, r.Name = c.ID, c.Name
+	e.made = &event.ToolResult{Call: c.ID, Name: c.Name}
+	r := e.made
 	if e.err != nil {
 		kind, text := toolFailure(c, e.err, e.took)
 		r.IsError = true
@@ -59,11 +64,11 @@ func (e *toolEnd) make(c *Call) {
 
 // fitResult is the stage of the size limits. It makes the result first, where the tool has run.
 func (d *driver) fitResult(w *work) {
-	end := w.end
+	end := &w.end
 	if end.made == nil {
 		end.make(w.call)
 	}
-	if bad := fit(w.call, w.agent.limits.ResultBytes, &end.made.result); bad != nil {
+	if bad := fit(w.call, w.agent.limits.ResultBytes, end.made); bad != nil {
 		end.failure = bad
 	}
 }

@@ -37,16 +37,19 @@ type ToolSearch struct {
 func SearchTools(s ToolSearch) Part {
 	return partFunc(func(a *Agent) error {
 		s.Above, s.Results = or(s.Above, 20), or(s.Results, 5)
-		a.search = &toolSearch{ToolSearch: s}
+		a.set.search = &toolSearch{Above: s.Above, Always: s.Always, Results: s.Results}
 		return Func(FindTool,
 			"You have more tools than are listed. This one finds them by what they are for; those that it finds you can call from then on. "+
 				"Look here before you say that something cannot be done.",
-			a.findTools, Pure()).attach(a)
+			a.set.findTools, Pure()).attach(a)
 	})
 }
 
+// toolSearch is a [ToolSearch] with its defaults filled in.
 type toolSearch struct {
-	ToolSearch
+	Above   int
+	Always  []string
+	Results int
 	// index is of the last offer that was searched.
 	index atomic.Pointer[toolIndex]
 }
@@ -56,7 +59,7 @@ type findIn struct {
 }
 
 // findTools is the tool.
-func (a *Agent) findTools(ctx context.Context, in findIn) (Output, error) {
+func (a *driveAgent) findTools(ctx context.Context, in findIn) (Output, error) {
 	o := a.current()
 	index := a.search.index.Load()
 	if index == nil || index.offer != o {
@@ -102,7 +105,7 @@ type shownTools struct {
 }
 
 // shown gives the tools that the scope's model is shown.
-func (a *Agent) shown(s *fold.Scope, own *thread, o *offer) []ToolSpec {
+func (a *driveAgent) shown(s *fold.Scope, own *thread, o *offer) []ToolSpec {
 	if a.search == nil {
 		return o.specs
 	}
@@ -295,7 +298,7 @@ func firstSentence(text string) string {
 }
 
 // orTheyAreFound says what there is instead of a tool that there is not.
-func orTheyAreFound(agent *Agent, o *offer) string {
+func orTheyAreFound(agent *driveAgent, o *offer) string {
 	if agent.search.on(o) {
 		return "find one with " + FindTool
 	}

@@ -23,13 +23,13 @@ const codeUnread = "CONVERSATION_UNREADABLE"
 func unreadView() *fold.Conversation { return &fold.Conversation{Last: math.MaxInt64} }
 
 // readTaken folds the log of a run that was taken, and renews the lease meanwhile: reading a long log may take longer
-// than a lease lasts. The caller closes the keeper, also if there is an error. A panic is an error with a [event.PanicError].
-func (a *Agent) readTaken(
+// than a lease lasts. The caller closes the renewer, also if there is an error. A panic is an error with a [event.PanicError].
+func (a *driveAgent) readTaken(
 	ctx context.Context, conv *Conversation, lease journal.Lease, stop context.CancelFunc,
-) (*fold.Conversation, *keeper, error) {
-	var k *keeper
+) (*fold.Conversation, *leaseRenewer, error) {
+	var k *leaseRenewer
 	if !conv.own {
-		k = keep(context.WithoutCancel(ctx), conv.store, lease, lease.Term, stop)
+		k = renewLease(context.WithoutCancel(ctx), conv.store, lease, lease.Term, stop)
 	}
 	var v *fold.Conversation
 	err := shielded("run", "reading the conversation", func() (err error) {
@@ -45,31 +45,31 @@ func (a *Agent) readTaken(
 }
 
 // takeUnread reads the log of a run that was taken before that. It gives no view where the run is not to be driven.
-func (a *Agent) takeUnread(
+func (a *driveAgent) takeUnread(
 	ctx context.Context, stop context.CancelFunc, o *runOptions, opened *journal.Opened, r *Result, sink func(event.Event) bool,
 ) (*fold.Conversation, error) {
-	v, keeper, err := a.readTaken(ctx, o.conv, opened.Lease, stop)
+	v, renewer, err := a.readTaken(ctx, o.conv, opened.Lease, stop)
 	if err == nil {
-		o.keeper = keeper
+		o.renewer = renewer
 		return v, nil
 	}
 	if why, _ := errors.AsType[*event.Error](err); isPanic(err) {
-		keeper.close()
+		renewer.close()
 		_, err = a.endUnread(ctx, o, opened, why, r, sink)
 		return nil, err
 	}
-	o.letGo(ctx, opened.Lease, keeper)
+	o.letGo(ctx, opened.Lease, renewer)
 	return nil, err
 }
 
 // letGo gives back the lease of a run that was taken and could not be read, so that nobody waits until it has run out.
-func (o *runOptions) letGo(ctx context.Context, lease journal.Lease, k *keeper) {
+func (o *runOptions) letGo(ctx context.Context, lease journal.Lease, k *leaseRenewer) {
 	k.close()
 	base := context.WithoutCancel(ctx)
 	switch {
 	case k.err() == nil:
 		_ = o.conv.store.Commit(base, lease, journal.Batch{Release: true})
-	case k.outLived() && o.work != nil:
+	case k.outOfContact() && o.work != nil:
 		giveBackLate(base, o.conv.store, lease, o.work)
 	}
 }
@@ -88,12 +88,12 @@ func (l *Limits) killsReaders(row *journal.Run) bool {
 
 // behindUnread reports whether a run that lost a driver before it began stands behind one that ended unread. Reading the
 // log has ended the process then once more, and is not tried again. It renews the lease while it waits for the store.
-func (a *Agent) behindUnread(ctx context.Context, stop context.CancelFunc, conv *Conversation, o *journal.Opened) bool {
+func (a *driveAgent) behindUnread(ctx context.Context, stop context.CancelFunc, conv *Conversation, o *journal.Opened) bool {
 	if a.limits.LostDrivers <= 0 || o.Run.Lost == 0 || o.Run.Session > 0 || o.Last == 0 {
 		return false
 	}
 	if !conv.own {
-		defer keep(context.WithoutCancel(ctx), conv.store, o.Lease, o.Lease.Term, stop).close()
+		defer renewLease(context.WithoutCancel(ctx), conv.store, o.Lease, o.Lease.Term, stop).close()
 	}
 	events, err := conv.store.Read(ctx, conv.id, o.Last-1, 1)
 	if err != nil || len(events) != 1 {
@@ -122,7 +122,7 @@ func lostReading(row *journal.Run) *event.Error {
 // endUnread ends a run without reading its log: as failed with why, or as cancelled if somebody asked for that. Calls
 // that were open get no end of their own; folds close them with the run.
 // It gives the error that the run ended with.
-func (a *Agent) endUnread(
+func (a *driveAgent) endUnread(
 	ctx context.Context, opts *runOptions, o *journal.Opened, why *event.Error, r *Result, sink func(event.Event) bool,
 ) (*event.Error, error) {
 	ctx = context.WithoutCancel(ctx)
@@ -170,7 +170,7 @@ func (a *Agent) endUnread(
 
 // inputUnread is what users say in the input of a run that has not begun. Nothing has looked at it: what a guardrail or a
 // secret may hide is hidden.
-func (a *Agent) inputUnread(ctx context.Context, opts *runOptions, o *journal.Opened) []event.Message {
+func (a *driveAgent) inputUnread(ctx context.Context, opts *runOptions, o *journal.Opened) []event.Message {
 	if o.Run.Key != "" {
 		if run, err := opts.conv.store.Entered(ctx, o.Run.Conversation, LetterID(o.Run.Key)); err != nil || run != "" {
 			return nil // it is in the log already

@@ -8,16 +8,16 @@ import (
 //go:embed agentcore
 var agentcoreFiles embed.FS
 
-// AgentCore serves the page for an agent that answers as those on Amazon Bedrock AgentCore
-// do: a prompt, the text as it grows, a card for each tool, tokens and latency, and the
-// raw events on demand (seed 1). It asks "invocations" beside itself, so the handler belongs at the
-// path below which that is served, with the prefix stripped.
+// AgentCore serves the page for an agent with AgentCore's protocol: a prompt, the growing
+// text, a card per tool, tokens and latency, and the raw events on demand (seed 1). The page
+// calls "invocations" relative to itself, so mount the handler at the path below which that is
+// served, with the prefix stripped.
 //
-// The page itself holds no secret. A token, where the server wants one, is typed in or
-// follows the address as "#token=…", which browsers do not send; it stays in the tab.
+// The page contains no secret. If the server requires a token, the user types it in, or it
+// follows the address as "#token=…", which browsers do not send. It stays in the tab.
 //
-// The policy that the page comes with lets nothing run but its own files, and lets it
-// talk to its own server alone. Other paths are 404, other methods than GET and HEAD 405.
+// The page's content security policy allows only its own files and its own server. Other
+// paths are 404, methods other than GET and HEAD 405.
 func AgentCore() http.Handler {
 	serve := http.FileServerFS(agentcoreFiles)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,4 +1,4 @@
-// Package console is what Braid shows in a browser: pages that are part of the binary and
-// talk to the public API of the server that they come from, to nothing else. No page
-// needs a build, a package or another host.
+// Package console contains Braid's browser pages. They are part of the binary and use only
+// the public API of the server that serves them. No page needs a build step, a package or
+// another host.
 package console

@@ -34,56 +34,56 @@ type Model interface {
 type Info struct {
 	// Name is what users write, such as "openai:text-embedding-3-small".
 	Name string
-	// Dimensions are those of a vector where a request asks for none; 0 is unknown.
+	// Dimensions is the default length of a vector; 0 means unknown.
 	Dimensions int
-	// MaxTokens is how many tokens one text may have; 0 is unknown.
+	// MaxTokens bounds the tokens of one text; 0 means unknown.
 	MaxTokens int
 	// Cost returns the price of a usage in 1e-9 US dollars. It reports false if the price is
 	// unknown, as a nil Cost does. It is safe for concurrent use.
 	Cost func(event.Usage) (nanoUSD int64, known bool)
 }
 
-// Task says what vectors are for. Some models place a question and the texts that answer it closer
-// to each other when they are told which is which; the others embed both the same.
+// Task says what vectors are for. Some models use it to place a question closer to the texts that
+// answer it; the others ignore it.
 type Task string
 
-// The tasks. The zero Task leaves it to the model.
+// These are the tasks. The zero Task leaves the choice to the model.
 const (
-	// Query embeds what is looked for.
+	// Query is for search queries.
 	Query Task = "query"
-	// Document embeds what is to be found.
+	// Document is for texts to be found.
 	Document Task = "document"
 )
 
-// Request is what a model embeds.
+// Request is a request to a model.
 type Request struct {
-	// Texts has at least one text, at most [MaxTexts]. None is empty.
+	// Texts has between one and [MaxTexts] texts, none of them empty.
 	Texts []string
 	Task  Task
-	// Dimensions is how long a vector is to be; 0 is the model's own.
+	// Dimensions is the length of the vectors; 0 means the model's default.
 	Dimensions int
 }
 
-// MaxTexts bounds the texts of a request, and MaxText the bytes of one.
+// MaxTexts bounds the number of texts in a request, and MaxText the bytes of one text.
 const (
 	MaxTexts = 10_000
 	MaxText  = 1 << 20
 )
 
-// Response is what a model answers.
+// Response is the result of a request.
 type Response struct {
 	// Vectors has one vector for each text.
 	Vectors [][]float32
-	// Usage counts the tokens of the texts as Input.
+	// Usage counts the texts' tokens as Input.
 	Usage event.Usage
-	// UsageUnknown is set where the provider does not say how many tokens it has read.
+	// UsageUnknown is set if the provider does not report the number of tokens.
 	UsageUnknown bool
-	// CostNanoUSD is in 1e-9 US dollars; nil where it is not known, which is not zero.
+	// CostNanoUSD is the cost in 1e-9 US dollars; nil means unknown, which is not zero.
 	CostNanoUSD *int64
 }
 
-// Cosine is how close two vectors point in the same direction: 1 is the same, 0 is nothing in
-// common. It is 0 for vectors of different dimensions and for a vector of nothing.
+// Cosine returns the cosine of the angle between two vectors: 1 means the same direction. It
+// returns 0 for vectors of different dimensions and for a zero vector.
 func Cosine(a, b []float32) float64 {
 	if len(a) != len(b) {
 		return 0
@@ -102,13 +102,13 @@ func Cosine(a, b []float32) float64 {
 	return min(max(cos, -1), 1)
 }
 
-// Near is a vector by its place in a list, with its [Cosine].
+// Near is a vector's index in a list with its [Cosine].
 type Near struct {
 	Index  int
 	Cosine float64
 }
 
-// Nearest finds the n vectors that are closest to a vector, the closest first.
+// Nearest returns the n vectors that are closest to the vector to, the closest first.
 func Nearest(to []float32, vectors [][]float32, n int) []Near {
 	list := make([]Near, len(vectors))
 	for i := range vectors {

@@ -8,12 +8,12 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// delay has a task wait until a time.
+// delay makes a task wait until a time.
 func (l *Local) delay(t *task, until time.Time) {
 	t.state, t.dueAt = delayed, until
 	heap.Push(&l.timers, t)
 	if l.timers[0] == t {
-		ring(l.alarm)
+		notify(l.timersChanged)
 	}
 }
 
@@ -23,16 +23,15 @@ func (l *Local) undelay(t *task) {
 	t.state = idle
 }
 
-// keepTime makes delayed tasks ready when their time has come. It is one of the
-// engine's two goroutines.
-func (l *Local) keepTime() {
+// runTimers makes delayed tasks ready when they are due. It is one of the engine's goroutines.
+func (l *Local) runTimers() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
 		case <-l.draining:
 			return
-		case <-l.alarm:
+		case <-l.timersChanged:
 		case <-timer.C:
 		}
 		if wait, some := l.fire(); some {
@@ -43,7 +42,7 @@ func (l *Local) keepTime() {
 	}
 }
 
-// fire makes ready what is due, and tells how long it is until the next one.
+// fire makes due tasks ready. It returns the time until the next one.
 func (l *Local) fire() (wait time.Duration, some bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,15 +58,15 @@ func (l *Local) fire() (wait time.Duration, some bool) {
 	return 0, false
 }
 
-// ring wakes a goroutine, now or the next time it waits.
-func ring(bell chan struct{}) {
+// notify wakes a goroutine that waits for the channel, now or the next time it waits.
+func notify(ch chan struct{}) {
 	select {
-	case bell <- struct{}{}:
+	case ch <- struct{}{}:
 	default:
 	}
 }
 
-// retryAfter is how long an error asks to wait.
+// retryAfter returns the RetryAfter of an error.
 func retryAfter(err error) time.Duration {
 	if e, ok := errors.AsType[*event.Error](err); ok {
 		return e.RetryAfter

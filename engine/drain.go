@@ -45,7 +45,7 @@ func (l *Local) Drain(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
-	// What honours its context is back in a moment.
+	// Drives that honour their context return in a moment.
 	settle := time.NewTimer(settleTime)
 	defer settle.Stop()
 	select {
@@ -62,10 +62,10 @@ func (l *Local) Drain(ctx context.Context) error {
 	}
 }
 
-// settleTime is how long drives that were cancelled have when there is no time.
+// settleTime is how long cancelled drives have if ctx has already ended.
 const settleTime = 100 * time.Millisecond
 
-// waitForAll ends when nothing of the engine runs any more.
+// waitForAll returns when all goroutines of the engine have ended.
 func (l *Local) waitForAll() {
 	defer close(l.drained)
 	l.drives.Wait()
@@ -77,7 +77,7 @@ func (l *Local) waitForAll() {
 	}
 }
 
-// drop lets go of a task that is not being driven.
+// drop removes a task that is not being driven.
 func (l *Local) drop(t *task) {
 	switch t.state {
 	case running:

@@ -9,14 +9,14 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// Local is the [Engine] inside one process. Between tenants it is weighted round
-// robin: one with any number of queued runs delays another's start by at most
-// its weight in starts, within capacity. Inside a tenant the higher priority goes
-// first, then the older run. Runs of one conversation go one after another.
+// Local is the [Engine] inside one process. It serves tenants by weighted round robin: however many
+// runs a tenant has queued, it delays another tenant's next start by at most its weight in starts.
+// Within a tenant the higher priority goes first, then the older run. Runs of one conversation go
+// one after another.
 //
-// It keeps no more than its bounds say: what does not fit stays in the journal
-// and is found by a sweep. Two goroutines are its own (three where it shares its journal),
-// and one for each run that is being driven; all end with Drain. Make it with [NewLocal].
+// Its memory is bounded. Other runs stay in the journal, and a sweep finds them. It has two
+// goroutines of its own (three with Shared) and one for each run that is being driven. All end with
+// Drain. Make it with [NewLocal].
 type Local struct {
 	store   journal.Store
 	drive   Drive
@@ -29,37 +29,40 @@ type Local struct {
 	talks map[talkKey]*talk
 	// timers are the delayed tasks.
 	timers byTime
-	// left are the runs that were let go of while a sweep was asking: what it
-	// is told of them is old.
+	// left are the runs that were forgotten during the current sweep. What the sweep returns about
+	// them is outdated.
 	left     map[string]struct{}
 	sweeping bool
-	// lying are the runs that were due when the journal was asked last and that nobody here
-	// knows; only where others share it.
-	lying map[string]struct{}
-	// pace is about how long it takes from one start to the next while runs queue.
+	// unclaimed are the runs that were due at the last sweep and unknown here. It is used only with
+	// Shared.
+	unclaimed map[string]struct{}
+	// pace is the average time between two starts while runs are queued.
 	pace    time.Duration
 	started time.Time
-	// suspect is the run that is driven alone of those that have lost drivers, since suspected; see suspected.
-	suspect   *task
+	// suspect is the suspect that is being driven; see isSuspect.
+	suspect *task
+	// suspected is when that drive began.
 	suspected time.Time
 
-	// base is what runs are driven with, own what the engine itself works with:
-	// begun by Start, ended by Drain.
+	// base is the context of drives, own that of the engine's work. Start creates them and Drain
+	// cancels them.
 	base     context.Context //nolint:containedctx // lives from Start to Drain
 	end      context.CancelCauseFunc
 	own      context.Context //nolint:containedctx // the same
 	rest     context.CancelFunc
 	draining chan struct{}
-	// alarm and broom wake the two goroutines.
-	alarm, broom chan struct{}
-	work         sync.WaitGroup
-	drives       sync.WaitGroup
-	drained      chan struct{}
+	// timersChanged wakes the goroutine of the timers.
+	timersChanged chan struct{}
+	// sweepNow wakes the goroutine of the sweeps.
+	sweepNow chan struct{}
+	work     sync.WaitGroup
+	drives   sync.WaitGroup
+	drained  chan struct{}
 }
 
 var _ Engine = (*Local)(nil)
 
-// phase is how far the engine's life has come.
+// phase is the state of the engine.
 type phase uint8
 
 const (
@@ -69,14 +72,14 @@ const (
 	drained
 )
 
-// NewLocal makes an engine over a store. drive is called for each run, on a
-// goroutine of its own. It starts nothing; what is submitted before Start waits.
+// NewLocal returns an engine over a store. It calls drive for each run, on a goroutine of its own.
+// It starts nothing: runs that are submitted before Start wait.
 func NewLocal(store journal.Store, drive Drive, options Options) *Local {
 	l := &Local{
 		store: store, drive: drive, options: complete(options),
 		tasks: map[string]*task{}, talks: map[talkKey]*talk{},
 		draining: make(chan struct{}), drained: make(chan struct{}),
-		alarm: make(chan struct{}, 1), broom: make(chan struct{}, 1),
+		timersChanged: make(chan struct{}, 1), sweepNow: make(chan struct{}, 1),
 	}
 	l.queue.most = l.options.Running
 	return l
@@ -89,7 +92,7 @@ func (l *Local) Start(ctx context.Context) error {
 		l.mu.Unlock()
 		return &event.Error{
 			Op: "start engine", Kind: event.ErrConflict, Message: "the engine was started before",
-			Hint: "start each engine once; make another one after a drain",
+			Hint: "start each engine once; make a new one after a drain",
 		}
 	}
 	l.phase = starting
@@ -109,10 +112,10 @@ func (l *Local) Start(ctx context.Context) error {
 	l.phase = started
 	l.base, l.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	l.own, l.rest = context.WithCancel(l.base)
-	l.work.Go(l.keepTime)
-	l.work.Go(func() { l.keepSweeping(took) })
+	l.work.Go(l.runTimers)
+	l.work.Go(func() { l.runSweeps(took) })
 	if l.options.Shared {
-		l.work.Go(l.keepListening)
+		l.work.Go(l.pollMail)
 	}
 	l.dispatch()
 	return nil
@@ -142,7 +145,7 @@ func (l *Local) Submit(ctx context.Context, run journal.Run) (journal.Run, error
 func (l *Local) Wake(_ context.Context, run journal.Run) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.rouse(run, false)
+	l.wake(run, false)
 	return nil
 }
 
@@ -157,24 +160,26 @@ func (l *Local) Cancel(ctx context.Context, run journal.Run, by string) error {
 	if t := l.tasks[run.ID]; t != nil && t.state == running {
 		t.cancel(&event.Error{Op: "run", Kind: event.ErrCancelled, Message: "somebody asked for the run to be cancelled"})
 	}
-	l.rouse(run, true)
+	l.wake(run, true)
 	return nil
 }
 
-// Load says how many runs are being driven here, and how many are queued behind them.
+// Load returns how many runs are being driven here and how many are queued.
 func (l *Local) Load() (running, queued int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.queue.running, l.queue.backlog
 }
 
-// TenantLoad is what one tenant has in an engine.
+// TenantLoad is the load of one tenant in an engine.
 type TenantLoad struct {
-	// Running counts the runs that are being driven, Queued those that wait for their turn.
-	Running, Queued int
+	// Running counts the runs that are being driven.
+	Running int
+	// Queued counts the runs that wait for their turn.
+	Queued int
 }
 
-// Tenants says how much each tenant has here that has runs here.
+// Tenants returns the load of each tenant that has runs here.
 func (l *Local) Tenants() map[string]TenantLoad {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -185,9 +190,10 @@ func (l *Local) Tenants() map[string]TenantLoad {
 	return loads
 }
 
-// Waits says why a run that this engine knows is not being driven now. An error of kind [event.ErrBacklogFull] means
-// that as many runs as may be are driven already, any other one is why its last drive failed. nil means that it is being driven, waits for
-// a person or behind another run, or is not known here.
+// Waits returns why a run of this engine is not being driven. [event.ErrBacklogFull] means that the
+// engine already drives as many runs as it may; any other error is that of its last drive. It
+// returns nil if the run is being driven, waits for an answer or behind another run, or is not
+// known here.
 func (l *Local) Waits(run string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -207,7 +213,7 @@ func (l *Local) Waits(run string) error {
 	}
 }
 
-// promise keeps a place in the backlog while a run is admitted.
+// promise reserves a place in the backlog while a run is being admitted.
 func (l *Local) promise(name string) (*tenant, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -235,17 +241,17 @@ func (l *Local) promise(name string) (*tenant, error) {
 	return t, nil
 }
 
-// retryAfter is about how long it takes until a tenth of what the tenant has
-// queued is started: earlier than that most would be refused again.
+// retryAfter estimates the time until a tenth of the tenant's queue has started. An earlier retry
+// would probably be refused again.
 func (l *Local) retryAfter(t *tenant) time.Duration {
 	starts := 1 + t.backlog/10*max(1, len(l.queue.turn))/t.share.Weight
 	after := time.Duration(starts) * l.pace
 	return min(max(after.Round(time.Second), time.Second), time.Minute)
 }
 
-// know makes a task of a row. It is nowhere yet.
+// know makes a task of a row. It is not queued yet.
 func (l *Local) know(row journal.Run) *task {
-	row.Input = nil // acquiring the run gives it; a backlog of them would be large
+	row.Input = nil // acquiring the run returns it; keeping it for the whole backlog would take much memory
 	t := &task{run: row, tenant: l.queue.tenant(row.Tenant, l.options.share), priority: l.options.priority(row)}
 	t.tenant.tasks++
 	l.tasks[row.ID] = t
@@ -258,13 +264,13 @@ func (l *Local) know(row journal.Run) *task {
 	return t
 }
 
-// enqueue makes a task ready if it is its turn, and has it wait for that if not.
+// enqueue queues a task: ready if it is the next of its conversation, else blocked.
 func (l *Local) enqueue(t *task) {
 	l.queue.set(t, blocked)
 	l.queue.settle(l.talks[t.talkKey()])
 }
 
-// forget lets go of a task that is idle.
+// forget removes an idle task.
 func (l *Local) forget(t *task) {
 	delete(l.tasks, t.run.ID)
 	k := l.talks[t.talkKey()]
@@ -279,22 +285,22 @@ func (l *Local) forget(t *task) {
 	}
 }
 
-// rouse drives a run soon for which there is mail.
-func (l *Local) rouse(run journal.Run, urgent bool) {
+// wake drives a run soon, because it has mail.
+func (l *Local) wake(run journal.Run, urgent bool) {
 	if l.phase == drained || run.ID == "" || run.Conversation == "" {
 		return
 	}
 	t := l.tasks[run.ID]
 	if t != nil && !urgent {
-		t.roused = true
+		t.woken = true
 	}
 	switch {
 	case t == nil && l.queue.ready >= l.options.Backlog:
-		l.wantSweep() // there is no room now, and the journal knows
+		l.wantSweep() // there is no room now; the journal keeps the run
 		return
 	case t == nil:
 		t = l.know(run)
-		t.urgent, t.roused = urgent, !urgent
+		t.urgent, t.woken = urgent, !urgent
 		l.enqueue(t)
 	case t.state == running:
 		select {
@@ -303,7 +309,7 @@ func (l *Local) rouse(run journal.Run, urgent bool) {
 		}
 	case t.state == delayed:
 		if t.fails > 0 && !urgent {
-			return // what failed is not hurried by mail
+			return // mail does not shorten the wait after a failure
 		}
 		t.urgent = t.urgent || urgent
 		l.undelay(t)

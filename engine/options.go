@@ -7,61 +7,54 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// Options are the settings of a [Local]; the zero value is right for most.
+// Options configure a [Local]. The zero value has good defaults.
 type Options struct {
-	// Running is how many runs are driven at once in all; 0 or less means
-	// [DefaultRunning].
+	// Running bounds how many runs are driven at once in total. 0 or less means [DefaultRunning].
 	Running int
-	// Backlog is how many runs may be queued in all; 0 or less means
-	// [DefaultBacklog].
+	// Backlog bounds how many runs may be queued in total. 0 or less means [DefaultBacklog].
 	Backlog int
-	// Share says what a tenant may have; nil, and zero fields of what it gives,
-	// mean the defaults. It is asked when a tenant comes that has no run here,
-	// with the engine locked: it must be quick and must not call the engine.
+	// Share returns the share of a tenant. nil, and zero fields of its result, mean the defaults.
+	// It is called when a tenant gets its first run here, with the engine locked: it must be quick
+	// and must not call the engine.
 	Share func(tenant string) Share
-	// Priority says how urgent a run is among its tenant's: higher goes first,
-	// always. nil means all alike. It sees the row without its input, must be
-	// quick, and should give the same after a restart, so it reads Metadata and
-	// the like.
+	// Priority returns the priority of a run among its tenant's runs. Higher always goes first. nil
+	// means that all are equal. It gets the row without its input, must be quick, and should return
+	// the same after a restart.
 	Priority func(run journal.Run) int
-	// Sweep is how often the journal is asked what is due, beside what the engine
-	// knows by itself; 0 or less means [DefaultSweep]. It is asked less often
-	// where asking takes long.
+	// Sweep is how often the engine asks the journal for due runs. 0 or less means [DefaultSweep].
+	// It asks less often if the journal is slow.
 	Sweep time.Duration
-	// Shared says that engines of other processes drive the runs of the same journal. Then
-	// a run that is due and not known here is left to the others for one sweep before it is
-	// taken, what another process drives is let go of, and mail and cancellations that came
-	// in elsewhere reach the runs that are driven here. Sweep is then
-	// [DefaultSharedSweep] where it is not set.
+	// Shared says that engines of other processes drive runs of the same journal. Then a due run
+	// that is unknown here is left to the others for one sweep. A run that another process drives
+	// is forgotten. Mail and cancellations that came in elsewhere reach the runs that are driven
+	// here. The default of Sweep is then [DefaultSharedSweep].
 	Shared bool
-	// Grace is how long drives may take to hand their runs back when the
-	// engine drains; 0 means [DefaultGrace], less means not at all.
+	// Grace is how long drives may take to release their runs on a drain. 0 means [DefaultGrace].
+	// Negative means no time.
 	Grace time.Duration
-	// Retry is how long to wait after a drive that failed for the first time; the
-	// wait doubles each time up to RetryMost. 0 or less means [DefaultRetry] and
-	// [DefaultRetryMost].
-	Retry     time.Duration
+	// Retry is how long to wait after the first failed drive. The wait doubles with each failure. 0 or less means
+	// [DefaultRetry].
+	Retry time.Duration
+	// RetryMost bounds the wait. 0 or less means [DefaultRetryMost].
 	RetryMost time.Duration
-	// Log gets what nobody is told otherwise: drives that failed, sweeps that
-	// failed. nil means nobody.
+	// Log receives the errors of drives and sweeps. nil discards them.
 	Log *slog.Logger
 }
 
-// Share is what a tenant may have.
+// Share is what a tenant may use.
 type Share struct {
-	// Weight is how many of its runs are started in its turn, before the next
-	// tenant has its own; 0 or less means 1.
+	// Weight is how many of its runs start in its turn, before the next tenant's turn. 0 or less
+	// means 1.
 	Weight int
-	// Running is how many of its runs are driven at once; 0 or less means
+	// Running bounds how many of its runs are driven at once. 0 or less means
 	// [DefaultTenantRunning].
 	Running int
-	// Backlog is how many of its runs may be queued; 0 or less means
-	// [DefaultTenantBacklog].
+	// Backlog bounds how many of its runs may be queued. 0 or less means [DefaultTenantBacklog].
 	Backlog int
 }
 
-// What an engine does where nothing else was said. A run mostly waits for its
-// model, so many of them go on one machine.
+// These are the defaults of [Options] and [Share]. A run mostly waits for its model, so one machine
+// can drive many.
 const (
 	DefaultRunning       = 2048
 	DefaultTenantRunning = 1024
@@ -74,7 +67,7 @@ const (
 	DefaultRetryMost     = time.Minute
 )
 
-// complete fills in the defaults.
+// complete sets the defaults.
 func complete(o Options) Options {
 	orElse(&o.Running, DefaultRunning)
 	orElse(&o.Backlog, DefaultBacklog)

@@ -2,41 +2,41 @@ package engine
 
 import "container/heap"
 
-// queue decides which task is started next. It is weighted round robin over the
-// tenants that could start one: in its turn a tenant starts as many as its weight
-// says, then it goes to the end. Who comes anew goes to the end too, so
-// nobody waits for more than one turn of each other tenant, however many runs
-// those have queued. It has no lock, no clock and no goroutine.
+// queue decides which task starts next. It is a weighted round robin over the tenants that can
+// start a task. In its turn a tenant starts as many tasks as its weight, then it goes to the end. A
+// new tenant also goes to the end, so a tenant waits for at most one turn of each other tenant. The
+// queue has no lock, no clock and no goroutine.
 type queue struct {
-	// most is how many tasks run at once.
+	// most bounds how many tasks run at once.
 	most    int
 	running int
-	// backlog counts the queued tasks and the places that were promised; ready
-	// those that only wait for a place to run.
+	// backlog counts the queued tasks and the reserved places.
 	backlog int
+	// ready counts the tasks that only wait for a place to run.
 	ready   int
 	tenants map[string]*tenant
-	// turn is the tenants that could start a task, the next one first.
+	// turn are the tenants that can start a task, the next one first.
 	turn  []*tenant
 	order int64
 }
 
-// tenant is what the queue knows of one.
+// tenant is the queue's state of a tenant.
 type tenant struct {
 	name  string
 	share Share
 	ready byUrgency
-	// backlog counts its queued tasks and the places that were promised to it;
-	// tasks counts all of its tasks.
+	// backlog counts its queued tasks and its reserved places.
 	backlog int
+	// tasks counts all of its tasks.
 	tasks   int
 	running int
-	// credit is what is left of its turn; inTurn says that it stands in line.
+	// credit is what is left of its turn.
 	credit int
+	// inTurn reports that it is in queue.turn.
 	inTurn bool
 }
 
-// tenant gives the tenant of a name; share is asked for a new one.
+// tenant returns the tenant of a name. It calls share for a new one.
 func (q *queue) tenant(name string, share func(string) Share) *tenant {
 	t := q.tenants[name]
 	if t == nil {
@@ -49,17 +49,17 @@ func (q *queue) tenant(name string, share func(string) Share) *tenant {
 	return t
 }
 
-// tidy forgets a tenant that has nothing here.
+// tidy forgets a tenant without tasks.
 func (q *queue) tidy(t *tenant) {
 	if t.tasks == 0 && t.backlog == 0 && !t.inTurn {
 		delete(q.tenants, t.name)
 	}
 }
 
-// could reports whether the tenant could start a task, were there room in all.
+// could reports whether the tenant could start a task if there were room in total.
 func (t *tenant) could() bool { return len(t.ready) > 0 && t.running < t.share.Running }
 
-// set moves a task from its state to another one of ready, blocked or idle.
+// set changes the state of a task to ready, blocked or idle.
 func (q *queue) set(t *task, to state) {
 	if t.state == to {
 		return
@@ -94,7 +94,7 @@ func (q *queue) raise(t *task) {
 	}
 }
 
-// line puts a tenant in line that could start a task.
+// line adds a tenant that can start a task to the end of turn.
 func (q *queue) line(t *tenant) {
 	if !t.inTurn && t.could() {
 		t.inTurn, t.credit = true, t.share.Weight
@@ -102,8 +102,8 @@ func (q *queue) line(t *tenant) {
 	}
 }
 
-// next gives the task to start, nil if none is or there is no room. The task
-// counts as running until done.
+// next returns the next task to start, nil if there is none or no room. The task counts as running
+// until done.
 func (q *queue) next() *task {
 	for q.running < q.most && len(q.turn) > 0 {
 		t := q.turn[0]
@@ -125,7 +125,7 @@ func (q *queue) next() *task {
 	return nil
 }
 
-// leave takes the first tenant out of line.
+// leave removes the first tenant from turn.
 func (q *queue) leave(t *tenant) {
 	t.inTurn = false
 	q.turn[0] = nil
@@ -133,7 +133,7 @@ func (q *queue) leave(t *tenant) {
 	q.tidy(t)
 }
 
-// done says that a running task runs no more: it is idle.
+// done makes a running task idle.
 func (q *queue) done(t *task) {
 	q.running--
 	t.tenant.running--

@@ -10,7 +10,7 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// dispatch starts what there is room for.
+// dispatch starts the tasks for which there is room.
 func (l *Local) dispatch() {
 	if l.phase != started {
 		return
@@ -45,7 +45,7 @@ func (l *Local) clock() {
 	l.started = now
 }
 
-// call is the drive. A panic in it is this run's trouble and nobody else's.
+// call calls the drive. A panic becomes this run's error.
 func (l *Local) call(ctx context.Context, w Work) (out Outcome, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -58,7 +58,7 @@ func (l *Local) call(ctx context.Context, w Work) (out Outcome, err error) {
 	return l.drive(ctx, w)
 }
 
-// finish takes in how a drive went, and starts what may start now.
+// finish handles the end of a drive and starts what can start now.
 func (l *Local) finish(t *task, out Outcome, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,13 +68,13 @@ func (l *Local) finish(t *task, out Outcome, err error) {
 		woken = true
 	default:
 	}
-	t.mail, t.cancel, t.urgent, t.heard, t.stopped = nil, nil, false, 0, false
+	t.mail, t.cancel, t.urgent, t.mark, t.stopped = nil, nil, false, 0, false
 	l.queue.done(t)
 	if l.suspect == t {
 		l.suspect = nil
 	}
 	if l.phase == drained {
-		// The journal knows how it stands; the next process asks it.
+		// The journal knows its status, and the next process reads it.
 		l.forget(t)
 		return
 	}
@@ -85,7 +85,7 @@ func (l *Local) finish(t *task, out Outcome, err error) {
 		t.fails, t.failure = 0, nil
 		l.park(t, out.WakeAt, woken)
 	case kind == event.ErrLeaseLost:
-		l.forget(t) // another driver has it; when that one dies it is due
+		l.forget(t) // another driver has it; if that one dies the run is due
 	case kind == event.ErrLocked:
 		l.locked(t, err)
 	default:
@@ -94,12 +94,12 @@ func (l *Local) finish(t *task, out Outcome, err error) {
 	l.dispatch()
 }
 
-// next lets go of a run that has ended and lets the one behind it go. That may
-// be one which the journal admitted for mail that came too late: it is looked for at
-// once where somebody told of mail. One that comes of another such run, whose drive
-// never reads, is left to the sweeps, which keep it from spinning.
+// next forgets an ended run and starts the next one of its conversation. The journal may have
+// admitted that one for mail that came too late. If the run was woken, a sweep looks for it at
+// once. Runs that were themselves created for late mail are left to the regular sweeps, so that a
+// drive that never reads mail does not spin.
 func (l *Local) next(t *task) {
-	if t.roused {
+	if t.woken {
 		l.wantSweep()
 	}
 	k := l.talks[t.talkKey()]
@@ -108,8 +108,8 @@ func (l *Local) next(t *task) {
 	l.queue.settle(k)
 }
 
-// park keeps a waiting run in mind until its time comes; one that waits for mail
-// alone is let go of, and whoever leaves the mail wakes it.
+// park keeps a waiting run until its time comes. A run that waits only for mail is forgotten: Wake
+// brings it back.
 func (l *Local) park(t *task, wake time.Time, woken bool) {
 	switch {
 	case woken:
@@ -121,24 +121,24 @@ func (l *Local) park(t *task, wake time.Time, woken bool) {
 	}
 }
 
-// locked waits for whoever has the conversation.
+// locked waits for the driver or the run that has the conversation.
 func (l *Local) locked(t *task, err error) {
 	after := retryAfter(err)
 	if after > 0 && l.options.Shared {
-		l.forget(t) // another process drives it; should that one die, it is due
+		l.forget(t) // another process drives it; if that one dies the run is due
 		return
 	}
 	if after > 0 {
 		l.delay(t, time.Now().Add(after))
 		return
 	}
-	// An earlier run has not ended. When it does, here, this one is next; when
-	// it does elsewhere, a sweep says so.
+	// An earlier run has not ended. When it ends here, this one is next. When it ends in another
+	// process, a sweep returns this one.
 	t.refused = true
 	l.enqueue(t)
 }
 
-// fullRetry is how long a run waits at most for space to write.
+// fullRetry bounds how long a run waits for storage space.
 const fullRetry = time.Second
 
 // failed tries again later.
@@ -151,15 +151,15 @@ func (l *Local) failed(t *task, err error) {
 	t.failure = err
 	full := errors.Is(err, event.ErrStorageFull)
 	if full {
-		wait = min(wait, fullRetry) // there may be space at any moment, and asking costs nothing
+		wait = min(wait, fullRetry) // space may appear at any moment, and asking is cheap
 	}
 	wait = max(wait, retryAfter(err))
 	l.delay(t, time.Now().Add(wait))
 	if full && t.fails > 1 {
-		return // the operator was told
+		return // it was logged before
 	}
 	if err == nil {
-		return // handed back, though nobody asked for it
+		return // released without a drain
 	}
 	l.options.Log.Warn("a run could not be driven",
 		"tenant", t.run.Tenant, "conversation", t.run.Conversation, "run", t.run.ID,

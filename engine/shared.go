@@ -9,27 +9,27 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// What an engine does beside others on the same journal ([Options.Shared]).
+// These bound what an engine does beside others on the same journal ([Options.Shared]).
 const (
-	// mostClaims bounds how many runs that nobody seems to drive are taken after one sweep.
-	// All who are left look at the runs of one that died: each takes a few, chosen at
-	// random, and what others have taken by then is not due any more.
+	// mostClaims bounds how many runs without a driver are taken after one sweep. All engines see
+	// the runs of one that died. Each takes a few at random, and those that others have taken are
+	// no longer due.
 	mostClaims = 64
-	// listenPause is how long after one look for others' mail the next one comes, and
-	// listenShare and mostListenPause keep it to a part of the time where the journal is slow.
+	// listenPause is the pause between two polls for mail from other processes. If the journal is
+	// slow, listenShare makes it longer, up to mostListenPause.
 	listenPause     = 700 * time.Millisecond
 	listenShare     = 10
 	mostListenPause = 5 * time.Second
 )
 
-// keepListening asks the journal what others have left for the runs that are driven here.
-// It is a goroutine of an engine that is not alone, and costs one statement a look.
-func (l *Local) keepListening() {
+// pollMail asks the journal what other processes posted for the runs that are driven here. It is a
+// goroutine of an engine with Shared, and each poll is one statement.
+func (l *Local) pollMail() {
 	took := time.Duration(0)
 	for {
 		pause := time.NewTimer(around(min(max(listenPause, listenShare*took), mostListenPause)))
 		select {
-		case <-l.draining: // drives that are handed back are not hurried by mail
+		case <-l.draining: // mail does not hurry runs that are being released
 			pause.Stop()
 			return
 		case <-pause.C:
@@ -42,8 +42,8 @@ func (l *Local) keepListening() {
 	}
 }
 
-// listen rings for mail that others have left, once for each letter, and stops what is to
-// be cancelled.
+// listen notifies the drives of new mail, once for each message, and cancels runs whose
+// cancellation was requested.
 func (l *Local) listen(ctx context.Context) error {
 	l.mu.Lock()
 	driven := make([]string, 0, l.queue.running)
@@ -71,19 +71,19 @@ func (l *Local) listen(ctx context.Context) error {
 			t.stopped = true
 			t.cancel(&event.Error{Op: "run", Kind: event.ErrCancelled, Message: "somebody asked for the run to be cancelled"})
 		}
-		if p.Mark != 0 && p.Mark != t.heard {
-			t.heard, t.roused = p.Mark, true
-			ring(t.mail)
+		if p.Mark != 0 && p.Mark != t.mark {
+			t.mark, t.woken = p.Mark, true
+			notify(t.mail)
 		}
 	}
 	return nil
 }
 
-// claim gives those of the runs that are due which this engine is to look at: the ones that
-// it knows, and of the others some that have lost their driver, or lay there already when it looked last. What has
-// just been admitted is its own process's first: there its reader waits.
+// claim returns the due runs that this engine takes: those that it knows, and some of the others
+// that lost their driver or were already due at the last sweep. A run that was just admitted
+// belongs to its own process, where its reader waits.
 func (l *Local) claim(rows []journal.Run) []journal.Run {
-	lying := make(map[string]struct{}, len(rows))
+	unclaimed := make(map[string]struct{}, len(rows))
 	var known, strange []journal.Run
 	for i := range rows {
 		id := rows[i].ID
@@ -91,16 +91,16 @@ func (l *Local) claim(rows []journal.Run) []journal.Run {
 			known = append(known, rows[i])
 			continue
 		}
-		lying[id] = struct{}{}
-		if _, before := l.lying[id]; before || rows[i].Status == event.RunRunning {
+		unclaimed[id] = struct{}{}
+		if _, before := l.unclaimed[id]; before || rows[i].Status == event.RunRunning {
 			strange = append(strange, rows[i])
 		}
 	}
-	l.lying = lying
-	// What could not be driven at once is better left to somebody who can.
+	l.unclaimed = unclaimed
+	// Leave to others what could not be driven at once.
 	room := min(max(l.queue.most-l.queue.running-l.queue.ready, 0), mostClaims)
 	if room < len(strange) {
-		rand.Shuffle(len(strange), func(i, j int) { //nolint:gosec // only to differ from others
+		rand.Shuffle(len(strange), func(i, j int) { //nolint:gosec // spreads the engines
 			strange[i], strange[j] = strange[j], strange[i]
 		})
 		strange = strange[:room]
@@ -108,5 +108,5 @@ func (l *Local) claim(rows []journal.Run) []journal.Run {
 	return append(known, strange...)
 }
 
-// around is a time that is not the same for all: those who began together need not ask together.
-func around(d time.Duration) time.Duration { return d*4/5 + rand.N(d*2/5+1) } //nolint:gosec // only to differ from others
+// around returns about d, so that engines that started together do not poll together.
+func around(d time.Duration) time.Duration { return d*4/5 + rand.N(d*2/5+1) } //nolint:gosec // spreads the engines

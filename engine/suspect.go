@@ -7,21 +7,21 @@ import (
 )
 
 const (
-	// suspectTime is how long a suspect is driven alone. One that has not ended the process by then is likely
-	// none of those that do.
+	// suspectTime is how long a suspect is driven alone. If the process is still alive then, the
+	// run is probably not the cause.
 	suspectTime = time.Minute
-	// suspectPause is how long the other suspects wait until they are looked at again.
+	// suspectPause is how long the other suspects wait before they are looked at again.
 	suspectPause = time.Second
 )
 
-// isSuspect reports whether a run may be what ends processes: its last driver was lost, and one before that. The
-// next loss may be the one that ends it (braid.Limits.LostDrivers).
+// isSuspect reports whether a run may be what kills its processes: it has lost its last two
+// drivers. The next loss may end it (braid.Limits.LostDrivers).
 func (t *task) isSuspect() bool {
 	return t.run.Status == event.RunRunning && t.run.Lost > 0 && !t.urgent
 }
 
-// putOff lets a suspect wait while another one is driven. When a process dies, all runs that it was driving have
-// lost their driver, and one of them is to blame: driven one by one, the others do not share its end.
+// putOff delays a suspect while another one is driven. All runs of a dead process have lost their
+// driver, and one of them is the cause. Driven one by one, the others do not die with it.
 func (l *Local) putOff(t *task) bool {
 	if !t.isSuspect() {
 		return false

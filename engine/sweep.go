@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	// sweepPage is how many rows a sweep asks for beside those that are known.
+	// sweepPage is how many rows a sweep asks for beside the known ones.
 	sweepPage = 1000
-	// sweepShare keeps sweeping to a small part of the time: after one that
-	// took long, the next one waits so many times as long, but never longer than
-	// mostPause: one answer that was slow must not leave a dead driver's runs lying.
+	// sweepShare makes the pause at least so many times as long as a sweep takes.
 	sweepShare = 50
-	mostPause  = 10 * time.Second
-	// mostSharedPause is mostPause beside other processes, whose runs go on here within two seconds after their leases.
+	// mostPause bounds the pause: after one slow sweep a dead driver's runs must not wait long.
+	mostPause = 10 * time.Second
+	// mostSharedPause is mostPause with Shared: other processes' runs go on here within two seconds
+	// after their leases end.
 	mostSharedPause = 1300 * time.Millisecond
 )
 
-// keepSweeping asks the journal now and then what is due. It is one of the
-// engine's two goroutines. took is how long the last sweep was.
-func (l *Local) keepSweeping(took time.Duration) {
+// runSweeps asks the journal regularly for due runs. It is one of the engine's goroutines. took is
+// the duration of the last sweep.
+func (l *Local) runSweeps(took time.Duration) {
 	for {
 		most := mostPause
 		if l.options.Shared {
@@ -36,23 +36,22 @@ func (l *Local) keepSweeping(took time.Duration) {
 		case <-l.draining:
 			pause.Stop()
 			return
-		case <-l.broom:
+		case <-l.sweepNow:
 			pause.Stop()
 		case <-pause.C:
 		}
 		var err error
 		if took, err = l.sweep(l.own); err != nil && l.own.Err() == nil {
-			l.options.Log.Warn("the journal did not say what is due", "error", err)
+			l.options.Log.Warn("the journal did not return the due runs", "error", err)
 		}
 	}
 }
 
-// wantSweep has the next sweep come at once.
-func (l *Local) wantSweep() { ring(l.broom) }
+// wantSweep makes the next sweep come at once.
+func (l *Local) wantSweep() { notify(l.sweepNow) }
 
-// sweep queues what the journal says is due and the engine does not know. Where
-// one tenant's runs are more than it may queue, it looks further, so that they
-// do not hide the others'.
+// sweep queues the due runs that the engine does not know. If one tenant has more than it may
+// queue, it reads further, so that these do not hide the others'.
 func (l *Local) sweep(ctx context.Context) (took time.Duration, err error) {
 	begun := time.Now()
 	defer func() { took = time.Since(begun) }()
@@ -97,7 +96,7 @@ func (l *Local) take(rows []journal.Run) (more bool) {
 		if _, old := l.left[row.ID]; old {
 			continue
 		}
-		// What is blocked does not count: it may wait for this very run.
+		// Blocked runs do not count: they may wait for this very run.
 		if l.queue.ready >= l.options.Backlog {
 			return false
 		}
@@ -110,7 +109,7 @@ func (l *Local) take(rows []journal.Run) (more bool) {
 	return true
 }
 
-// due takes in that a known run is due.
+// due handles a known run that is due.
 func (l *Local) due(t *task) {
 	switch t.state {
 	case blocked:

@@ -7,47 +7,47 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// task is a run that the engine knows. One that waits for mail alone is no task:
-// it costs nothing here.
+// task is a run that the engine knows. A run that waits only for mail has no task and costs nothing
+// here.
 type task struct {
 	run      journal.Run
 	tenant   *tenant
 	priority int
-	// order tells tasks of one priority apart: first come, first served.
+	// order breaks ties of one priority: first come, first served.
 	order int64
-	// refused is set where the journal said that an earlier run of the
-	// conversation has not ended.
+	// refused is set if the journal said that an earlier run of the conversation has not ended.
 	refused bool
-	// urgent goes before every priority: somebody wants the run to end.
+	// urgent precedes every priority: the run was cancelled.
 	urgent bool
-	// roused is set where the run was woken: when it ends, the journal may have
-	// given what it did not read to a run that nobody here knows.
-	roused bool
-	state  state
-	// at is the task's place in the heap that it is in.
+	// woken is set if the run was woken. When it ends, the journal may have given its unread mail
+	// to a run that is unknown here.
+	woken bool
+	state state
+	// at is the task's index in its heap.
 	at int
 
-	// dueAt is when a delayed task is due. fails counts the drives in a row
-	// that came to nothing.
+	// dueAt is when a delayed task is due.
 	dueAt time.Time
+	// fails counts the failed drives in a row.
 	fails int
-	// failure is the error of the last of them.
+	// failure is the error of the last one.
 	failure error
 
-	// mail and cancel are of the drive that is under way.
-	mail   chan struct{}
+	// mail is the current drive's [Work.Mail].
+	mail chan struct{}
+	// cancel cancels the current drive.
 	cancel context.CancelCauseFunc
-	// heard is the mark of the newest letter of others' that was rung for, stopped says that
-	// the drive was told to end.
-	heard   int64
+	// mark is the mark of the newest mail of other processes for which the drive was notified.
+	mark int64
+	// stopped reports that the drive was cancelled.
 	stopped bool
 }
 
-// state is where a task is.
+// state is the state of a task.
 type state uint8
 
 const (
-	// idle: nowhere yet, or nowhere any more.
+	// idle: not queued, or no longer.
 	idle state = iota
 	// ready: in its tenant's heap.
 	ready

@@ -10,42 +10,39 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Log reads at most limit durable events of the conversation after seq after, in
-// order: the Read of a journal, for one conversation.
+// Log reads at most limit durable events of the conversation after a Seq, in order, like a
+// journal's Read.
 type Log func(ctx context.Context, after int64, limit int) ([]*event.Event, error)
 
-// FollowOptions are the settings of [Follow]; the zero value is right for most.
+// FollowOptions configure [Follow]. The zero value has good defaults.
 type FollowOptions struct {
-	// After is the Seq of the last durable event that the reader has; 0 begins
-	// at the beginning.
+	// After is the Seq of the last durable event that the reader has. 0 means the beginning.
 	After int64
-	// Current says that the log had nothing after After shortly before: the journal is
-	// asked only where the bus tells of something that is missing.
+	// Current says that the log had nothing after After a moment ago. Then the journal is read only
+	// if the bus reports that something is missing.
 	Current bool
-	// Poll is how long to wait for the bus, at most, before the journal is asked
-	// whether the bus has missed something; 0 means [DefaultPoll], less means never.
-	// Where something came meanwhile it may be half of that.
+	// Poll is how long the bus may be silent before the journal is asked for missed events. 0 means
+	// [DefaultPoll], negative means never. If events came meanwhile it may be half of that.
 	Poll time.Duration
-	// Beyond says whether the journal may have events after a Seq. Where it is set it is
-	// asked after each Poll, and the journal only where it says yes: for a reader among many,
-	// for all of whom somebody asks at once. It must be quick.
+	// Beyond reports whether the journal may have events after a Seq. If it is set it is called
+	// after each Poll, and the journal is read only if it returns true. One poller can so serve
+	// many readers. It must be quick.
 	Beyond func(after int64) bool
-	// Page is how many events are read from the journal at a time; 0 or less
-	// means [DefaultPage].
+	// Page is how many events are read from the journal at a time. 0 or less means [DefaultPage].
 	Page int
-	// More says whether the log goes on behind the page that was read last: for a log whose pages may be shorter than Page.
-	// Without it a page that is shorter is the last.
+	// More reports whether the log goes on after the last page. It is for logs whose pages may be
+	// shorter than Page. Without it a shorter page is the last one.
 	More func() bool
 }
 
-// What [Follow] does where nothing else was said.
+// These are the defaults of [FollowOptions].
 const (
 	DefaultPoll = 2 * time.Second
 	DefaultPage = 256
 )
 
-// Follower follows a conversation from a place in its log on. It is used by one
-// goroutine at a time; Close may be called by another.
+// Follower follows a conversation from a place in its log on. It is for one goroutine at a time,
+// but Close may be called by another.
 type Follower struct {
 	watcher Watcher
 	log     Log
@@ -54,66 +51,63 @@ type Follower struct {
 	page    int
 	more    func() bool
 
-	// have is the Seq of the last durable event that was given.
+	// have is the Seq of the last durable event that was returned.
 	have int64
-	// behind says that the journal may have events after it; until is the
-	// one that it must reach.
+	// behind reports that the journal may have events after have.
 	behind bool
-	// timer wakes a watcher that can be woken, where the waiting for the bus is to end. It
-	// is not moved for a later time than armed: one that rings early finds nothing due.
-	// A context with a deadline for each wait would cost as much as sending an event.
+	// until is the Seq that the journal must reach.
+	until int64
+	// timer wakes the watcher when the wait for the bus must end. It is only moved to an earlier
+	// time: if it fires early, nothing is due. A context with a deadline for each wait would cost
+	// as much as sending an event.
 	timer *time.Timer
 	armed time.Time
-	// asks is when the journal is asked, unless the bus has moved since it was set: what
-	// comes does not put it off, because asking for the time costs a part of what an event
-	// does.
+	// asks is when to ask the journal, unless moved is set. An event only sets moved, because
+	// reading the clock costs a part of what an event costs.
 	asks  time.Time
 	moved bool
 
-	// inbox is what the bus gave and has not been looked at.
+	// inbox are items of the bus that were not handled yet.
 	inbox []Item
 	room  []Item
-	// read is what the journal gave and has not been handed out.
+	// read are events of the journal that were not returned yet.
 	read []*event.Event
-	// sync is to be given once the log has caught up with it.
+	// sync is to be returned once the log has caught up with it.
 	sync *Sync
 
-	// heard is the Seq of the last durable event that the bus told of; news is
-	// what the journal said beyond it about steps that the bus speaks of.
-	heard int64
-	news  []news
-	// before is where the reader began: its news are not known from what was
-	// given. review is set where the bus turns out to be behind that.
+	// busSeq is the Seq of the last durable event of the bus.
+	busSeq int64
+	// news are the changes to steps that the journal has after busSeq.
+	news []news
+	// before is where the reader began. The news before it are not known from returned events.
 	before int64
+	// review is set if the bus turns out to be behind before.
 	review bool
 }
 
-// news is that a step, or with no name all steps of a run, is over for attempts
-// up to one, and where it is set that another attempt has begun.
+// news says that a step, or all steps of a run if it has no step, is over for attempts up to
+// attempt. If begun is set another attempt has begun.
 type news struct {
 	head    event.Header
 	attempt int
 	begun   *event.StepBegun
 }
 
-// mostNews bounds the news that are kept: the bus is behind the journal by a
-// commit or a moment on the network, not by more.
+// mostNews bounds the kept news. The bus is behind the journal by one commit or a moment on the
+// network, not more.
 const mostNews = 64
 
-// roomItems is how many items are taken from the bus at a time: few, because every reader
-// has the room for as long as it reads.
+// roomItems is how many items are taken from the bus at a time. It is small, because every reader
+// has this room all the time.
 const roomItems = 16
 
-// Follow begins to follow a conversation. Its reader gets, by [Follower.Read]:
+// Follow begins to follow a conversation. [Follower.Read] then returns three kinds of items.
+// Durable events after options.After come once, in the order of Seq, whatever the bus lost,
+// repeated or cut off. Live events come for steps that have begun and not ended according to the
+// durable events before them; none is covered by an earlier [Sync]. A Sync comes when the text of
+// steps in flight must be replaced; its Last is the Seq of the event before it.
 //
-//   - every durable event after options.After, once, in the order of Seq, however
-//     often the bus lost, repeated or cut something off;
-//   - live events of steps that have begun and not ended, as those stand in what
-//     was given before; none is given that an earlier [Sync] covers;
-//   - a Sync where the text of steps in flight is to be replaced. Its Last is the
-//     Seq of the event given before it.
-//
-// It must be closed. The error is the bus's.
+// The Follower must be closed. Follow returns the bus's error.
 func Follow(ctx context.Context, bus Bus, key Key, log Log, options FollowOptions) (*Follower, error) {
 	w, err := bus.Watch(ctx, key)
 	if err != nil {
@@ -131,11 +125,11 @@ func Follow(ctx context.Context, bus Bus, key Key, log Log, options FollowOption
 	}
 	t, ok := w.(wakingWatcher)
 	if ok {
-		f.timer = time.AfterFunc(time.Hour, t.ring)
+		f.timer = time.AfterFunc(time.Hour, t.notify)
 		f.timer.Stop()
 	}
 	if ok && options.Current {
-		// From here on events are kept for the reader, though it does not read yet.
+		// From here on the bus keeps events for the reader, although it does not read yet.
 		n, err := t.tryRead(f.room)
 		if err != nil {
 			w.Close()
@@ -146,15 +140,14 @@ func Follow(ctx context.Context, bus Bus, key Key, log Log, options FollowOption
 	return f, nil
 }
 
-// Read waits until there is something, and then gives all that is ready, at most
-// len(items). The error is ctx's, the bus's or the log's; another Read goes on
-// where this one was.
+// Read waits for items and returns how many it wrote: all that are ready, at most len(items). It
+// returns the error of ctx, of the bus or of the log, and then another Read continues.
 func (f *Follower) Read(ctx context.Context, items []Item) (int, error) {
 	return f.ReadBy(ctx, items, time.Time{})
 }
 
-// ReadBy is [Follower.Read], but gives nothing, and no error, when there is nothing by
-// the given time. The zero time is never.
+// ReadBy is [Follower.Read], but returns 0 and no error if there is nothing by the given time. The
+// zero time means never.
 func (f *Follower) ReadBy(ctx context.Context, items []Item, by time.Time) (int, error) {
 	if len(items) == 0 {
 		return 0, noRoom()
@@ -169,8 +162,8 @@ func (f *Follower) ReadBy(ctx context.Context, items []Item, by time.Time) (int,
 	}
 }
 
-// Ready gives what is there without waiting and without asking the journal, at most
-// len(items); 0 where that is nothing.
+// Ready returns what is ready without waiting and without reading the journal, at most len(items).
+// It returns 0 if nothing is.
 func (f *Follower) Ready(items []Item) int {
 	n := f.collect(items)
 	if n > 0 || f.behind || f.review || len(items) == 0 {
@@ -180,13 +173,13 @@ func (f *Follower) Ready(items []Item) int {
 	if !ok {
 		return 0
 	}
-	if n, err := t.tryRead(f.room); n > 0 && err == nil { // the next Read meets the error again
+	if n, err := t.tryRead(f.room); n > 0 && err == nil { // the next Read gets the error again
 		f.inbox = f.room[:n]
 	}
 	return f.collect(items)
 }
 
-// collect gives the items that are there.
+// collect returns the items that are ready.
 func (f *Follower) collect(items []Item) int {
 	n := 0
 	for n < len(items) {
@@ -200,7 +193,7 @@ func (f *Follower) collect(items []Item) int {
 	return n
 }
 
-// Close ends the following.
+// Close stops following.
 func (f *Follower) Close() {
 	if f.timer != nil {
 		f.timer.Stop()
@@ -208,28 +201,28 @@ func (f *Follower) Close() {
 	f.watcher.Close()
 }
 
-// wakingWatcher is a watcher whose waiting ends without a context of its own.
+// wakingWatcher is a watcher whose wait can end without a context of its own.
 type wakingWatcher interface {
-	// readWoken is Read, but gives nothing, and no error, when it was woken for nothing.
-	// It is for readers whose ctx stays the same.
+	// readWoken is Read, but returns 0 and no error if it was woken without an item. It is for
+	// readers whose ctx stays the same.
 	readWoken(ctx context.Context, items []Item) (int, error)
 	// tryRead is Read without waiting.
 	tryRead(items []Item) (int, error)
-	// ring wakes the one who reads, now or the next time it waits.
-	ring()
+	// notify wakes the reader, now or the next time it waits.
+	notify()
 }
 
-// next gives the next item that is there.
+// next returns the next item that is ready.
 func (f *Follower) next() (Item, bool) {
 	for {
 		if len(f.read) > 0 {
 			e := f.read[0]
 			f.read = f.read[1:]
 			if len(f.read) == 0 {
-				f.read = nil // and its page with it
+				f.read = nil // and free its page
 			}
 			f.have = e.Seq
-			if e.Seq > f.heard {
+			if e.Seq > f.busSeq {
 				f.ahead(e)
 			}
 			return Item{Event: e}, true
@@ -248,11 +241,11 @@ func (f *Follower) next() (Item, bool) {
 			return Item{}, false
 		}
 		item := f.inbox[0]
-		f.inbox[0] = Item{} // the room must not keep it for as long as nothing comes
+		f.inbox[0] = Item{} // do not keep it while nothing comes
 		f.inbox = f.inbox[1:]
 		switch {
 		case item.Sync != nil:
-			f.hear(item.Sync.Last)
+			f.advance(item.Sync.Last)
 			f.sync, f.behind = item.Sync, f.have < item.Sync.Last
 			f.review = item.Sync.Last > 0 && item.Sync.Last < f.before
 		case item.Event.Live():
@@ -261,7 +254,7 @@ func (f *Follower) next() (Item, bool) {
 			}
 		default:
 			e := item.Event
-			f.hear(e.Seq)
+			f.advance(e.Seq)
 			if e.Seq == f.have+1 {
 				f.have = e.Seq
 				return item, true
@@ -271,9 +264,8 @@ func (f *Follower) next() (Item, bool) {
 	}
 }
 
-// fetch reads from the journal where the reader is behind it, and from the bus
-// otherwise. When the bus is silent for long, the journal is asked. It reports whether
-// there was nothing by the given time.
+// fetch reads from the journal if the reader is behind it, and from the bus otherwise. If the bus
+// is silent for long it asks the journal. late reports that there was nothing by the given time.
 func (f *Follower) fetch(ctx context.Context, by time.Time) (late bool, err error) {
 	if f.review {
 		return false, f.look(ctx)
@@ -318,7 +310,7 @@ func (f *Follower) fetch(ctx context.Context, by time.Time) (late bool, err erro
 	}
 }
 
-// wait reads from the bus. With no item and no error it may be due, or not yet.
+// wait reads from the bus. It may return early without an item and without an error.
 func (f *Follower) wait(ctx context.Context, due time.Time) (int, error) {
 	if t, ok := f.watcher.(wakingWatcher); ok {
 		if !due.IsZero() && (f.armed.IsZero() || due.Before(f.armed)) {
@@ -343,14 +335,14 @@ func (f *Follower) wait(ctx context.Context, due time.Time) (int, error) {
 	return n, err
 }
 
-// goesOn reports whether the log goes on behind the page that was read last, although that was shorter than it may be.
+// goesOn reports whether the log goes on after the last page, although that page was short.
 func (f *Follower) goesOn() bool { return f.more != nil && f.more() }
 
-// look reads again what the reader had before and the bus has not told of yet.
+// look reads again the events before the reader's start that the bus has not sent yet.
 func (f *Follower) look(ctx context.Context) error {
 	later := f.news
 	f.news = nil
-	for from := max(f.heard, f.before-mostNews); from < f.before; {
+	for from := max(f.busSeq, f.before-mostNews); from < f.before; {
 		page, err := f.log(ctx, from, int(f.before-from))
 		if err != nil {
 			f.news = later
@@ -369,12 +361,11 @@ func (f *Follower) look(ctx context.Context) error {
 	return nil
 }
 
-// ahead notes what a durable event that the bus has not told of does to the
-// steps that the bus still speaks of.
+// ahead records what a durable event of the journal means for the steps that the bus still has.
 func (f *Follower) ahead(e *event.Event) {
 	n := news{head: e.Header, attempt: e.Attempt}
 	if _, ended := e.Body.(*event.RunEnded); e.Step == "" && !ended {
-		return // of no step: an answer that no model gave, a question of no call
+		return // of no step, for example an answer without a model call
 	}
 	switch b := e.Body.(type) {
 	case *event.StepBegun:
@@ -385,7 +376,7 @@ func (f *Follower) ahead(e *event.Event) {
 		}
 	case *event.StepEnded:
 		if n.attempt == 0 {
-			n.attempt = math.MaxInt // a call is closed whatever its attempt
+			n.attempt = math.MaxInt // a call is closed for all attempts
 		}
 	case *event.Asked:
 	case *event.RunEnded:
@@ -400,11 +391,11 @@ func (f *Follower) ahead(e *event.Event) {
 	f.news = append(f.news, n)
 }
 
-// hear notes how far the bus is, and forgets the news that it knows itself.
-func (f *Follower) hear(seq int64) {
-	f.heard = max(f.heard, seq)
+// advance records how far the bus is, and drops the news that it has sent itself.
+func (f *Follower) advance(seq int64) {
+	f.busSeq = max(f.busSeq, seq)
 	n := 0
-	for n < len(f.news) && f.news[n].head.Seq <= f.heard {
+	for n < len(f.news) && f.news[n].head.Seq <= f.busSeq {
 		n++
 	}
 	f.news = f.news[n:]
@@ -413,7 +404,7 @@ func (f *Follower) hear(seq int64) {
 	}
 }
 
-// over reports whether the reader has been told, after seq, that the step is over.
+// over reports whether an event after seq ended the step for the reader.
 func (f *Follower) over(h *event.Header, seq int64) bool {
 	for i := range f.news {
 		n := &f.news[i]
@@ -425,8 +416,8 @@ func (f *Follower) over(h *event.Header, seq int64) bool {
 	return false
 }
 
-// open is the steps in flight as the reader has been told of them: those of the
-// bus that are not over, and those that it has not heard of.
+// open returns the steps in flight for the reader: those of the bus that are not over, and those
+// that the bus does not know yet.
 func (f *Follower) open(steps []Snapshot) []Snapshot {
 	if len(f.news) == 0 {
 		return steps
@@ -438,7 +429,7 @@ func (f *Follower) open(steps []Snapshot) []Snapshot {
 		}
 	}
 	if len(open) == 0 {
-		return nil // there is nothing to replace
+		return nil // nothing to replace
 	}
 	for i := range f.news {
 		n := &f.news[i]

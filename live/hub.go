@@ -8,22 +8,21 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Hub is the [Bus] inside one process. The zero value is ready for use; a Hub
-// must not be copied once it has been used. It has no goroutine of its own: what
-// is published is put in line by the publisher and taken by the watcher.
+// Hub is the [Bus] inside one process. The zero value is ready for use. A Hub must not be copied
+// after its first use. It has no goroutine of its own: publishers append events and watchers take
+// them.
 //
-// All watchers of a conversation share one line of events, so an event costs its
-// memory once. What a watcher may leave unread is bounded; beyond it the watcher
-// is cut off, holds nothing of the line any more, and gets a [Sync] with its
-// next Read, made then and there. What a conversation takes is bounded by that
-// line and by the text of its steps in flight; one that nobody publishes
-// to or watches takes nothing. The lines of all conversations together are bounded, too.
+// All watchers of a conversation share one line of events, so an event is in memory once. What a
+// watcher may leave unread is bounded. Beyond that the watcher is cut off: it keeps no events, and
+// its next Read returns a [Sync]. A conversation takes memory for that line and for the text of its
+// steps in flight, or nothing without publishers and watchers. The lines of all conversations
+// together are bounded too.
 type Hub struct {
 	options HubOptions
 
-	// total is about how many bytes the lines of all topics take.
+	// total is the approximate size of all lines in bytes.
 	total atomic.Int64
-	// relieving is held by the one who makes room in the lines.
+	// relieving is held by the goroutine that makes room.
 	relieving sync.Mutex
 
 	mu     sync.Mutex
@@ -33,22 +32,24 @@ type Hub struct {
 
 var _ Bus = (*Hub)(nil)
 
-// HubOptions are the settings of a [Hub]; the zero value is right for most.
+// HubOptions configure a [Hub]. The zero value has good defaults.
 type HubOptions struct {
-	// Events and Bytes are how much a watcher may leave unread before it is cut off. 0 or less means
-	// [DefaultEvents] and [DefaultBytes]. Bytes are what bounds memory, counted roughly; Events is so high that an answer
-	// that comes at once is not cut off before its reader had a turn. One event may always wait, however large.
+	// Events is how many events a watcher may leave unread before it is cut off. 0 or less means [DefaultEvents]. It
+	// is high enough that an answer that comes at once does not cut off its reader.
 	Events int
-	Bytes  int
-	// Total is how many bytes all watchers of all conversations may leave unread together; 0 or less means [DefaultTotal].
-	// Beyond it those of the conversation with the most unread bytes are cut off, and so on.
+	// Bytes is about how many bytes a watcher may leave unread before it is cut off. 0 or less means
+	// [DefaultBytes]. One event may always wait, however large.
+	Bytes int
+	// Total is how many bytes all watchers may leave unread together. 0 or less means
+	// [DefaultTotal]. Beyond it the watchers of the conversations with the most unread bytes are
+	// cut off.
 	Total int64
-	// StepBytes is how much text of one step in flight is kept for snapshots; 0 or
-	// less means [DefaultStepBytes].
+	// StepBytes is how much text of a step in flight is kept for snapshots. 0 or less means
+	// [DefaultStepBytes].
 	StepBytes int
 }
 
-// The bounds of a hub where nothing else was said.
+// These are the defaults of [HubOptions].
 const (
 	DefaultEvents    = 1024
 	DefaultBytes     = 1 << 20
@@ -59,7 +60,7 @@ const (
 // limits are the options with their defaults.
 type limits struct{ events, bytes, step int }
 
-// NewHub makes a hub. It starts nothing.
+// NewHub returns a hub. It starts nothing.
 func NewHub(options HubOptions) *Hub { return &Hub{options: options} }
 
 // Publisher implements [Bus].
@@ -88,7 +89,7 @@ func (h *Hub) Watch(ctx context.Context, key Key) (Watcher, error) {
 	return w, nil
 }
 
-// Close implements [Bus]. Its error is always nil.
+// Close implements [Bus]. It always returns nil.
 func (h *Hub) Close() error {
 	h.mu.Lock()
 	topics := h.topics
@@ -102,8 +103,7 @@ func (h *Hub) Close() error {
 	return nil
 }
 
-// hold gives the conversation's topic, nil where the hub is closed. Whoever
-// holds it releases it.
+// hold returns the conversation's topic, nil if the hub is closed. The caller must release it.
 func (h *Hub) hold(key Key) *topic {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -145,7 +145,7 @@ func (o *HubOptions) limits() limits {
 	return l
 }
 
-// close ends the topic and wakes everybody. It gives the watchers.
+// close ends the topic, wakes everybody and returns the watchers.
 func (t *topic) close() []*watcher {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -153,18 +153,18 @@ func (t *topic) close() []*watcher {
 	t.flights, t.waiting, t.line = nil, nil, line{}
 	t.settle()
 	for _, w := range t.watchers {
-		w.ring()
+		w.notify()
 	}
 	watchers := t.watchers
 	t.watchers = nil
 	return watchers
 }
 
-// publisher is a drive's way to a topic.
+// publisher publishes the events of a drive to a topic.
 type publisher struct {
 	hub *Hub
 
-	// mu keeps the order of calls; the topic is nil once it is closed.
+	// mu keeps the order of calls. topic is nil once it is closed.
 	mu    sync.Mutex
 	topic *topic
 	// spare is memory for the next list of watchers to wake.
@@ -174,7 +174,7 @@ type publisher struct {
 // Publish implements [Publisher].
 func (p *publisher) Publish(e event.Event) {
 	if e.Live() != (e.Seq == 0) || e.Body == nil {
-		return // neither durable nor live: nothing that a driver makes
+		return // neither durable nor live: no driver makes this
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -183,7 +183,7 @@ func (p *publisher) Publish(e event.Event) {
 	}
 	woken := p.topic.publish(p, &e, p.spare[:0])
 	for _, w := range woken {
-		w.ring()
+		w.notify()
 	}
 	clear(woken)
 	p.spare = woken

@@ -2,38 +2,38 @@ package live
 
 import "github.com/braidrun/braid/event"
 
-// line is the events of a conversation that some watcher has still to read: one
-// ring for all of them, in which each has its own place. An event is there
-// once, however many wait for it, and goes when the last of them has read it.
+// line holds the events of a conversation that some watcher has not read: one ring in which each
+// watcher has its own place. An event is in it once and is removed when the last watcher has read
+// it.
 //
-// It is there by value, and what follows an empty line takes the place of what
-// was there last: with many conversations at a slow pace nothing costs as much as
-// memory that was not touched for a while.
+// Events are stored by value, and an empty line reuses its last slots: with many slow
+// conversations, touching cold memory costs most.
 type line struct {
-	// slots is a ring whose length is a power of two; base is a place that its
-	// first slot has.
+	// slots is a ring whose length is a power of two.
 	slots []slot
-	base  int64
-	// head and tail are the places of the first event and behind the last
-	// one. Places only rise.
-	head, tail int64
-	// bytes is about what the events take.
+	// base is the place of the first slot.
+	base int64
+	// head is the place of the first event.
+	head int64
+	// tail is the place after the last event. Places only rise.
+	tail int64
+	// bytes is the approximate size of the events.
 	bytes int
 }
 
 type slot struct {
 	event event.Event
 	size  int
-	// left counts the watchers that have still to read it.
+	// left counts the watchers that have not read it.
 	left int
 }
 
 const (
-	// eventSize is about what an event takes beside its content.
+	// eventSize is the approximate size of an event beside its content.
 	eventSize = 320
-	// firstSlots is how many slots a line begins with.
+	// firstSlots is the initial number of slots.
 	firstSlots = 2
-	// keptSlots is how many it keeps when nothing waits: 2 KiB.
+	// keptSlots is how many slots an empty line keeps: 2 KiB.
 	keptSlots = 8
 )
 
@@ -41,7 +41,7 @@ func (l *line) at(place int64) *slot { return &l.slots[(place-l.base)&int64(len(
 
 func (l *line) len() int { return int(l.tail - l.head) }
 
-// push adds an event that left watchers have to read.
+// push adds an event that left watchers must read.
 func (l *line) push(e *event.Event, size, left int) {
 	if l.len() == len(l.slots) {
 		bigger := make([]slot, max(firstSlots, 2*len(l.slots)))
@@ -59,13 +59,13 @@ func (l *line) push(e *event.Event, size, left int) {
 	l.bytes += size
 }
 
-// skip counts an event that nobody is to read. The line must be empty.
+// skip counts an event that nobody reads. The line must be empty.
 func (l *line) skip() {
 	l.tail++
 	l.head = l.tail
 }
 
-// leave says that one watcher will not read the events from place from to place to.
+// leave drops one watcher's claim on the events from place from to place to.
 func (l *line) leave(from, to int64) {
 	for p := from; p < to; p++ {
 		l.at(p).left--
@@ -73,7 +73,7 @@ func (l *line) leave(from, to int64) {
 	l.trim()
 }
 
-// trim lets go of what everybody has read.
+// trim removes the events that all watchers have read.
 func (l *line) trim() {
 	for l.head < l.tail {
 		s := l.at(l.head)

@@ -8,37 +8,37 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// topic is one conversation that somebody publishes to or watches.
+// topic is a conversation that somebody publishes to or watches.
 type topic struct {
 	hub *Hub
-	// counted is what the hub's total has of the line.
+	// counted is the part of the hub's total that is this line.
 	counted atomic.Int64
 
 	key    Key
 	limits limits
-	// refs counts the publishers and watchers; it is the hub's to guard.
+	// refs counts the publishers and watchers. The hub's lock guards it.
 	refs int
 
 	mu     sync.Mutex
 	closed bool
-	// last is the Seq of the last durable event, 0 if none was seen.
+	// last is the Seq of the last durable event. 0 means none.
 	last int64
-	// epoch and n number the last live event.
+	// epoch and n are the number of the last live event.
 	epoch, n int64
 	flights  []*flight
-	// strays are the steps of live events that came before their step.
+	// strays are the headers of live events that came before their step.
 	strays []event.Header
 
 	line line
-	// watchers are all of them; inLine of them are not cut off.
+	// watchers are all watchers.
 	watchers []*watcher
-	inLine   int
-	// waiting are those that have read everything and want to be woken.
+	// inLine counts the watchers that are not cut off.
+	inLine int
+	// waiting are the watchers that have read everything and want to be woken.
 	waiting []*watcher
 }
 
-// publish takes an event in and puts it in line. It gives the watchers to wake,
-// in the place of spare, which is empty.
+// publish adds an event to the line. It returns the watchers to wake in spare, which is empty.
 func (t *topic) publish(p *publisher, e *event.Event, spare []*watcher) []*watcher {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,7 +63,7 @@ func (t *topic) publish(p *publisher, e *event.Event, spare []*watcher) []*watch
 		t.push(e)
 	}
 	t.settle()
-	// Who waits has read everything, and was cut off only by a hole.
+	// They had read everything, and were cut off only by a gap.
 	woken := t.waiting
 	for _, w := range woken {
 		w.waiting = false
@@ -72,8 +72,8 @@ func (t *topic) publish(p *publisher, e *event.Event, spare []*watcher) []*watch
 	return woken
 }
 
-// takeDurable folds a durable event. It is not known where it was there before,
-// and not whole where another is missing before it.
+// takeDurable folds a durable event. known is false for a repeated event. whole is false if an
+// event is missing before it.
 func (t *topic) takeDurable(p *publisher, e *event.Event) (known, whole bool) {
 	if e.Seq <= t.last {
 		return false, true
@@ -103,7 +103,7 @@ func (t *topic) takeDurable(p *publisher, e *event.Event) (known, whole bool) {
 	return true, whole
 }
 
-// land drops the step that a durable event begins anew or ends.
+// land removes the step that a durable event begins again or ends.
 func (t *topic) land(e *event.Event) {
 	if e.Step == "" {
 		return
@@ -113,14 +113,13 @@ func (t *topic) land(e *event.Event) {
 	})
 }
 
-// takeLive folds a live event; known and whole are as for a durable one.
+// takeLive folds a live event. known and whole are as for a durable one.
 func (t *topic) takeLive(e *event.Event) (known, whole bool) {
 	if e.Epoch < t.epoch || e.Epoch == t.epoch && e.N <= t.n {
 		return false, true
 	}
 	if e.Epoch > t.epoch {
-		// Another driver has the conversation now: nobody goes on with what the
-		// one before was saying.
+		// Another driver has the conversation now. The previous one's steps do not go on.
 		t.flights = slices.DeleteFunc(t.flights, func(f *flight) bool { return f.epoch > 0 })
 		t.epoch, t.n, t.strays = e.Epoch, 0, nil
 	}
@@ -144,18 +143,17 @@ func (t *topic) takeLive(e *event.Event) (known, whole bool) {
 	return true, whole
 }
 
-// mostStrays bounds the strays that are remembered. A driver makes none but of
-// tools that it left behind.
+// mostStrays bounds the remembered strays. Only tools that a driver left behind make any.
 const mostStrays = 32
 
-// strayed reports whether something of a step came before its beginning.
+// strayed reports whether a live event of the step came before its beginning.
 func (t *topic) strayed(e *event.Event) bool {
 	return slices.ContainsFunc(t.strays, func(s event.Header) bool {
 		return s.Step == e.Step && s.Attempt == e.Attempt && s.Run == e.Run
 	})
 }
 
-// flight finds the step that an event is about.
+// flight returns the step of an event.
 func (t *topic) flight(e *event.Event) *flight {
 	for _, f := range t.flights {
 		if f.head.Step == e.Step && f.head.Run == e.Run {
@@ -165,8 +163,8 @@ func (t *topic) flight(e *event.Event) *flight {
 	return nil
 }
 
-// push puts an event in line, and cuts those off whom it would keep waiting with
-// more than they may leave unread. The newest event stays, however large.
+// push adds an event to the line and cuts off the watchers that then have more unread than they
+// may. The newest event stays, however large it is.
 func (t *topic) push(e *event.Event) {
 	size := eventSize + event.SizeOf(e.Body)
 	for t.line.len() > 0 && (t.line.len() >= t.limits.events || t.line.bytes+size > t.limits.bytes) {
@@ -179,7 +177,7 @@ func (t *topic) push(e *event.Event) {
 	t.line.push(e, size, t.inLine)
 }
 
-// cut takes the watchers out of line that stand at a place or before it.
+// cut cuts off the watchers at a place or before it.
 func (t *topic) cut(place int64) {
 	for _, w := range t.watchers {
 		if !w.cut && w.place <= place {
@@ -194,7 +192,7 @@ func (t *topic) leaveLine(w *watcher) {
 	t.line.leave(w.place, t.line.tail)
 }
 
-// sync puts a watcher that was cut off back in line, at its end.
+// sync puts a watcher that was cut off back at the end of the line.
 func (t *topic) sync(w *watcher) *Sync {
 	s := &Sync{Last: t.last}
 	if !w.fresh {
@@ -211,7 +209,7 @@ func (t *topic) sync(w *watcher) *Sync {
 	return s
 }
 
-// abandon drops the steps that a drive began and did not end.
+// abandon removes the unfinished steps of a drive.
 func (t *topic) abandon(p *publisher) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,12 +1,12 @@
 package live
 
-// This file bounds what the watchers of all conversations leave unread together.
+// This file bounds the unread events of all watchers together.
 
-// settleStep is how many bytes a topic's line may change by before the hub's total follows: a watcher that keeps up changes
-// the total never.
+// settleStep is how many bytes a line may change by before the hub's total is updated. A watcher
+// that keeps up never changes the total.
 const settleStep = 4 << 10
 
-// settle has the hub's total follow the topic's line. The caller holds the topic's lock.
+// settle updates the hub's total. The caller holds the topic's lock.
 func (t *topic) settle() {
 	now, before := int64(t.line.bytes), t.counted.Load()
 	if now == before || now > 0 && now-before < settleStep && before-now < settleStep {
@@ -16,11 +16,11 @@ func (t *topic) settle() {
 	t.hub.total.Add(now - before)
 }
 
-// Buffered returns about how many bytes of events wait for watchers.
+// Buffered returns the approximate size in bytes of the events that wait for watchers.
 func (h *Hub) Buffered() int64 { return h.total.Load() }
 
-// relieve makes room while all lines together take more than they may: it cuts off the watchers of the conversation with
-// the most unread bytes, who get a [Sync] with their next Read.
+// relieve makes room while all lines together are too large. It cuts off the watchers of the
+// conversation with the most unread bytes, and their next Read returns a [Sync].
 func (h *Hub) relieve() {
 	most := h.options.Total
 	if most <= 0 {
@@ -42,7 +42,7 @@ func (h *Hub) relieve() {
 	}
 }
 
-// largest returns the topic whose line takes the most; nil if none takes anything.
+// largest returns the topic with the largest line; nil if all are empty.
 func (h *Hub) largest() (found *topic) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

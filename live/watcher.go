@@ -15,22 +15,23 @@ type watcher struct {
 	// reading is held during a Read, so that Close can wait for it.
 	reading sync.Mutex
 	wake    chan struct{}
-	// bound is the context whose end rings, release what ends that. They belong to
-	// the one who has reading.
-	bound   context.Context //nolint:containedctx // the reader's, while it reads
+	// bound is the context whose end notifies the watcher. Holding reading protects it.
+	bound context.Context //nolint:containedctx // the reader's, while it reads
+	// release undoes that. Holding reading protects it.
 	release func() bool
-	// given is where the events of the last Read are, if they were few. Its first
-	// room is part of the watcher.
+	// given holds the events of the last Read if they were few.
 	given []event.Event
-	few   [1]event.Event
+	// few is the first memory of given.
+	few [1]event.Event
 
-	// What follows is the topic's to guard.
+	// The topic's lock guards the fields below.
 
 	// index is the watcher's place in the topic's list.
 	index int
-	// place is the next event to read; cut says that it is not in line.
+	// place is the next event to read.
 	place int64
-	cut   bool
+	// cut reports that the watcher is cut off.
+	cut bool
 	// fresh is set until the first Sync.
 	fresh bool
 	// waiting is set while the topic has it on its list to wake.
@@ -79,7 +80,7 @@ func (w *watcher) readWoken(ctx context.Context, items []Item) (int, error) {
 	if ctx != w.bound {
 		w.unbind()
 		w.bound = ctx
-		w.release = context.AfterFunc(ctx, w.ring)
+		w.release = context.AfterFunc(ctx, w.notify)
 	}
 	<-w.wake
 	if ctx.Err() != nil {
@@ -88,7 +89,8 @@ func (w *watcher) readWoken(ctx context.Context, items []Item) (int, error) {
 	return w.take(items)
 }
 
-// unbind has no context ring any more. The reader has w.reading, or there is none.
+// unbind stops the context from notifying the watcher. The caller holds w.reading, or there is no
+// reader.
 func (w *watcher) unbind() {
 	if w.release != nil {
 		w.release()
@@ -96,7 +98,7 @@ func (w *watcher) unbind() {
 	}
 }
 
-// take gives what is ready. Where that is nothing, the watcher will be woken.
+// take returns the items that are ready. If there are none the watcher will be woken.
 func (w *watcher) take(items []Item) (int, error) {
 	t := w.topic
 	t.mu.Lock()
@@ -115,7 +117,7 @@ func (w *watcher) take(items []Item) (int, error) {
 		items[0] = Item{Sync: t.sync(w)}
 		return 1, nil
 	}
-	clear(w.given) // an event must not be kept for as long as nothing comes
+	clear(w.given) // do not keep events while nothing comes
 	n := min(len(items), int(t.line.tail-w.place))
 	if n == 0 {
 		if !w.waiting {
@@ -158,21 +160,21 @@ func (w *watcher) Close() {
 	}
 	t.mu.Unlock()
 	if first {
-		w.ring()
+		w.notify()
 		w.hub.release(t)
 	}
 	w.wait()
 }
 
-// ring wakes the watcher's Read, now or the next time it waits.
-func (w *watcher) ring() {
+// notify wakes the watcher's Read, now or the next time it waits.
+func (w *watcher) notify() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
 	}
 }
 
-// wait comes back when no Read is on its way.
+// wait returns when no Read is in progress.
 func (w *watcher) wait() {
 	w.reading.Lock()
 	defer w.reading.Unlock()

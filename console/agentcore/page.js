@@ -1,4 +1,4 @@
-// The page: one prompt after another in one session, each answer as it comes.
+// The page sends prompts in one session and shows each answer as it arrives.
 
 import { Answer, Frames, label } from "./stream.js";
 
@@ -10,7 +10,7 @@ const store = sessionStorage;
 const hash = new URLSearchParams(location.hash.slice(1));
 if (hash.has("token")) {
   store.setItem("token", hash.get("token"));
-  history.replaceState(null, "", location.pathname + location.search); // it must not stay in the address
+  history.replaceState(null, "", location.pathname + location.search); // the token must not stay in the address
 }
 $("token").value = store.getItem("token") ?? "";
 $("token").addEventListener("input", () => store.setItem("token", $("token").value.trim()));
@@ -33,7 +33,7 @@ function newSession() {
 const prompt = $("prompt");
 prompt.addEventListener("input", grow);
 prompt.addEventListener("keydown", (e) => {
-  // While an input method composes, Enter takes its suggestion.
+  // While an input method composes, Enter accepts its suggestion.
   if (e.key === "Enter" && !e.shiftKey && !e.isComposing) {
     e.preventDefault();
     $("ask").requestSubmit();
@@ -94,9 +94,9 @@ async function ask(text) {
       if (done) break;
     }
     const streams = (res.headers.get("Content-Type") ?? "").startsWith("text/event-stream");
-    if (answer.loop && !answer.ended && streams) view.fail("The stream ended before the agent did.");
+    if (answer.loop && !answer.ended && streams) view.fail("The stream ended before the agent finished.");
   } catch (err) {
-    view.fail(err.name === "AbortError" ? "Stopped." : "The connection broke: " + err.message);
+    view.fail(err.name === "AbortError" ? "Stopped." : "The connection was lost: " + err.message);
   } finally {
     view.end(answer, performance.now() - begun);
     running = null;
@@ -113,7 +113,7 @@ async function refusal(res) {
     if (body.details) said += ": " + body.details;
     if (body.error?.hint) said += " (" + body.error.hint + ")";
   } catch {
-    // a page, or nothing: the status has to say it
+    // not JSON: show only the status
   }
   const exception = (res.headers.get("x-amzn-errortype") ?? "").split(":")[0];
   return `${res.status} ${exception || res.statusText}${said ? ": " + said : ""}`;
@@ -179,7 +179,7 @@ class View {
         this.fail((value.type ? value.type + ": " : "") + value.message);
         break;
       case "anomaly":
-        this.#add(element("div", "note", "The stream holds what cannot be read: " + value));
+        this.#add(element("div", "note", "Part of the stream cannot be read: " + value));
         break;
     }
   }
@@ -204,7 +204,7 @@ class View {
   #count(answer, took) {
     const n = (v) => v.toLocaleString("en");
     const parts = [`${n(answer.usage.input)} in`, `${n(answer.usage.output)} out`, `${n(answer.usage.total)} tokens`, `model ${n(answer.latency)} ms`];
-    if (took !== undefined) parts.push(`${(took / 1000).toFixed(1)} s in all`);
+    if (took !== undefined) parts.push(`${(took / 1000).toFixed(1)} s total`);
     this.#usage.textContent = parts.join(" · ");
   }
 

@@ -1,5 +1,5 @@
-// Reads the stream of an AgentCore agent: bytes in, what it says out. It goes on after
-// whatever it cannot read, as package wire/agentcore does, whose rules these are.
+// Reads the stream of an AgentCore agent by the rules of package wire/agentcore. Parts that
+// cannot be read do not end the reading.
 
 const KNOWN = [
   [/search_documentation/, "🔍", "AWS Documentation Search"],
@@ -7,7 +7,7 @@ const KNOWN = [
   [/recommend/, "💡", "AWS Documentation Recommendations"],
 ];
 
-// label gives the icon and the name for people of a tool.
+// label returns a tool's icon and display name.
 export function label(name) {
   if (!name) return ["🔧", "Unknown Tool"];
   if (name.startsWith("aws___")) {
@@ -16,20 +16,20 @@ export function label(name) {
   return ["🔧", name];
 }
 
-// Frames cuts server-sent events, or values one on a line, out of what comes.
+// Frames splits server-sent events, or values one per line, from the bytes.
 export class Frames {
   #rest = "";
   #data = null;
   #event = "";
   #decoder = new TextDecoder();
 
-  // push takes bytes and gives [event, data] of each frame that they end.
+  // push takes bytes and returns [event, data] of each frame that they complete.
   push(bytes) {
     this.#rest += this.#decoder.decode(bytes, { stream: true });
     return this.#lines(false);
   }
 
-  // end gives what is left: the last blank line may be missing.
+  // end returns the last frame, whose blank line may be missing.
   end() {
     this.#rest += this.#decoder.decode();
     const frames = this.#lines(true);
@@ -80,7 +80,7 @@ function parse(text) {
   }
 }
 
-// Answer folds frames into what is shown. Each change is told to the listener by its name:
+// Answer folds frames into what the page shows. It reports each change to the listener by name:
 // text, thinking, tool, usage, result, error, anomaly.
 export class Answer {
   tools = [];
@@ -201,7 +201,7 @@ export class Answer {
     this.#tell("text", "\n\n");
   }
 
-  // tool finds the card of a toolUseId, however often and by whomever it is told of.
+  // tool returns the one record of a toolUseId, whichever frame mentions it.
   #tool(id, name) {
     let tool = id ? this.tools.find((t) => t.id === id) : undefined;
     if (!tool && id) {

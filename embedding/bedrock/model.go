@@ -1,8 +1,9 @@
 // Package bedrock embeds texts with Amazon's Titan and Cohere's Embed on Amazon Bedrock.
 //
-// What the models take is in AWS's guide (bedrock/latest/userguide/model-parameters-titan-embed-text
-// and model-parameters-embed, and its -v3 and -v4): Titan one text in a call, Cohere 96.
-// The signatures are made by AWS's own signer; the rest of the SDK is used for its configuration.
+// The models' parameters are in AWS's guide
+// (bedrock/latest/userguide/model-parameters-titan-embed-text and model-parameters-embed, and its
+// -v3 and -v4). Titan takes one text in a call, Cohere 96. AWS's SDK provides the signer and the
+// configuration; nothing else of it is used.
 package bedrock
 
 import (
@@ -32,7 +33,7 @@ import (
 
 const op = "embedding bedrock"
 
-// Default is the model that is used where none is named.
+// Default is the default model.
 const Default = "amazon.titan-embed-text-v2:0"
 
 // Model is an [embedding.Model]. It is safe for concurrent use.
@@ -45,15 +46,18 @@ type Model struct {
 	caller batch.Caller
 }
 
-// family is what is known of a model by its id.
+// family describes a group of models by their ids.
 type family struct {
 	id *lazyre.Regexp
-	// sizes are the dimensions that can be asked for, the model's own first; one alone cannot be
-	// asked for.
+	// sizes are the possible dimensions, the default first. A single size cannot be requested.
 	sizes  []int
 	tokens int
-	// cohere is set for Embed; v4 for its fourth generation, and normalize for Titan's second.
-	cohere, v4, normalize bool
+	// cohere is set for Embed.
+	cohere bool
+	// v4 is set for Embed's fourth generation.
+	v4 bool
+	// normalize is set for Titan's second generation.
+	normalize bool
 }
 
 var families = []family{
@@ -103,7 +107,8 @@ func HTTPClient(c *http.Client) Option {
 	}
 }
 
-// As says what a model is where its id does not tell, such as the ARN of a profile.
+// As names the model whose parameters apply, for an id that does not say, such as the ARN of a
+// profile.
 func As(id string) Option {
 	return func(m *Model) error {
 		m.family = familyOf(id)
@@ -116,10 +121,10 @@ var (
 	regions = lazyre.New(`^[a-z]{2}(-[a-z]+)+-\d{1,2}$`)
 )
 
-// New makes a model by AWS's id. No connection is made. Of cfg are used: Region, which must be set;
-// Credentials, or BearerAuthTokenProvider, a key of Bedrock's, which goes before them where it is
-// set; BaseEndpoint. The error is an [*event.Error] of kind ErrInvalid, ErrUnsupported for a model
-// that this package does not know, or ErrModelAuth without credentials.
+// New returns a model with AWS's id. It makes no connection. It uses these fields of cfg: Region,
+// which is required; BearerAuthTokenProvider, a Bedrock key, or else Credentials; BaseEndpoint. It
+// returns an [*event.Error] of kind ErrInvalid, ErrUnsupported for a model that this package does
+// not know, or ErrModelAuth without credentials.
 func New(id string, cfg aws.Config, opts ...Option) (*Model, error) {
 	switch {
 	case !ids.MatchString(id):
@@ -157,15 +162,15 @@ func (m *Model) Info() embedding.Info {
 	return embedding.Info{Name: "bedrock:" + m.id, Dimensions: m.family.sizes[0], MaxTokens: m.family.tokens}
 }
 
-// A call to Cohere has at most so many texts and bytes; of those to Titan, with one text each, so
-// many are made at once.
+// These bound the texts and bytes of a call to Cohere. Titan takes one text in a call, and this
+// package makes several calls at once.
 const (
 	mostTexts = 96
 	mostBytes = 250_000
 	atOnce    = 8
 )
 
-// Embed implements [embedding.Model]. Titan embeds queries and documents the same; a text for Cohere
+// Embed implements [embedding.Model]. Titan embeds queries and documents alike. For Cohere a text
 // without a task is a document.
 func (m *Model) Embed(ctx context.Context, req *embedding.Request) (*embedding.Response, error) {
 	if err := batch.Check(op, req); err != nil {
@@ -190,7 +195,7 @@ func (m *Model) Embed(ctx context.Context, req *embedding.Request) (*embedding.R
 	})
 }
 
-// body is what the model is asked.
+// body returns the request body.
 func (m *Model) body(texts []string, req *embedding.Request) ([]byte, error) {
 	f := m.family
 	if !f.cohere {
@@ -211,7 +216,7 @@ func (m *Model) body(texts []string, req *embedding.Request) ([]byte, error) {
 	return json.Marshal(body)
 }
 
-// counted is the header in which the service says how many tokens a model has read.
+// counted is the response header with the number of input tokens.
 const counted = "X-Amzn-Bedrock-Input-Token-Count"
 
 var escapes = strings.NewReplacer(":", "%3A", "/", "%2F")
@@ -247,8 +252,8 @@ func (m *Model) call(ctx context.Context, body []byte, bound int64) (vectors [][
 	return vectors, u, known, nil
 }
 
-// send sends a call. A signature that is refused because the clocks are apart is made again
-// once, by the service's clock.
+// send sends a call. If the signature is refused because the clocks differ, it signs once more with
+// the service's time.
 func (m *Model) send(ctx context.Context, body []byte, bound int64) ([]byte, http.Header, error) {
 	for again := false; ; again = true {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.caller.Base+"/model/"+escapes.Replace(m.id)+"/invoke", bytes.NewReader(body))
@@ -271,7 +276,7 @@ func (m *Model) send(ctx context.Context, body []byte, bound int64) ([]byte, htt
 	}
 }
 
-// authorize adds the key, or the signature of a time that is ahead of this machine's.
+// authorize adds the key or a signature. ahead is how far the service's clock is ahead.
 func (m *Model) authorize(ctx context.Context, req *http.Request, body []byte, ahead time.Duration) error {
 	none := func(err error) error {
 		if ctx.Err() != nil {
@@ -301,13 +306,13 @@ func (m *Model) authorize(ctx context.Context, req *http.Request, body []byte, a
 	return nil
 }
 
-// said reads the words of an error.
+// said returns the code and the message of an error response.
 func said(h http.Header, data []byte) (code, message string) {
 	var all struct {
 		Message string `json:"message"`
 		Upper   string `json:"Message"`
 	}
-	_ = json.Unmarshal(data, &all) // what cannot be read says nothing
+	_ = json.Unmarshal(data, &all) // an unreadable body gives no message
 	code, _, _ = strings.Cut(h.Get("X-Amzn-Errortype"), ":")
 	return code, cmp.Or(all.Message, all.Upper)
 }

@@ -15,22 +15,24 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Vendor is a provider as the contract needs to know it.
+// Vendor describes a provider to the contract.
 type Vendor struct {
-	// Start starts its stand-in, and Open makes a model that asks it, with the right key.
+	// Start starts a fake server.
 	Start func() *Stand
-	Open  func(t *testing.T, address string) embedding.Model
-	// Dimensions are the model's own, Other some that can be asked for as well; 0 is none.
+	// Open opens a model for that server with the right key.
+	Open func(t *testing.T, address string) embedding.Model
+	// Dimensions is the model's default, Other another possible value; 0 means none.
 	Dimensions, Other int
-	// Unsized are dimensions that the model does not have; 0 where only the server knows.
+	// Unsized is a number of dimensions that the model does not support; 0 means that only the
+	// server knows.
 	Unsized int
 	// Cannot are faults that the vendor's protocol cannot express.
 	Cannot []Fault
-	// Indexes is set where a vector says to which text it belongs.
+	// Indexes is set if a vector has the index of its text.
 	Indexes bool
 }
 
-// Run holds a provider to the contract of [embedding.Model].
+// Run tests a provider against the contract of [embedding.Model].
 func Run(t *testing.T, v Vendor) {
 	t.Helper()
 	t.Run("vectors", v.vectors)
@@ -79,7 +81,7 @@ func (v Vendor) vectors(t *testing.T) {
 	}
 }
 
-// check holds the vectors of an answer to what is promised of them.
+// check checks the vectors of a response.
 func check(t *testing.T, r *embedding.Response, texts []string, dimensions int) {
 	t.Helper()
 	if len(r.Vectors) != len(texts) {
@@ -258,7 +260,7 @@ func (v Vendor) cancelling(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		for len(s.Bodies()) == 0 {
-			time.Sleep(time.Millisecond) //nolint:forbidigo // it waits for a request on a real connection
+			time.Sleep(time.Millisecond) //nolint:forbidigo // waits for a request on a real connection
 		}
 		cancel()
 	}()

@@ -1,5 +1,5 @@
-// Package embeddingtest holds the contract of [embedding.Model] in running form, and stands in for the
-// vendors on this machine. The stand-ins refuse what the vendors refuse.
+// Package embeddingtest is the contract of [embedding.Model] as tests, with fake servers of the
+// vendors. They refuse what the vendors refuse.
 package embeddingtest
 
 import (
@@ -22,17 +22,17 @@ import (
 	"github.com/braidrun/braid/internal/sigv4"
 )
 
-// Key is the key that the stand-ins take. For Bedrock it is the secret of the access key "AKIDTEST".
+// Key is the key of the fake servers. For Bedrock it is the secret of the access key "AKIDTEST".
 const (
 	Key    = "key-of-the-stand-in"
 	KeyID  = "AKIDTEST"
 	Region = "us-east-1"
 )
 
-// Fault is what a stand-in does wrong.
+// Fault is an error that a fake server makes.
 type Fault string
 
-// The faults.
+// These are the faults.
 const (
 	None        Fault = ""
 	Missing     Fault = "a vector is missing"
@@ -59,7 +59,7 @@ const (
 	OtherLength Fault = "the vectors do not have the length one"
 )
 
-// Stand is a vendor's server on this machine. It is safe for concurrent use.
+// Stand is a fake server of a vendor. It is safe for concurrent use.
 type Stand struct {
 	*httptest.Server
 
@@ -68,43 +68,43 @@ type Stand struct {
 	bodies []json.RawMessage
 	// elsewhere counts the calls that followed a redirect.
 	elsewhere int
-	// ahead is by how much the server's clock goes before this machine's.
+	// ahead is how far the server's clock is ahead of this machine's.
 	ahead *atomic.Int64
 }
 
-// Ahead puts the clock of Bedrock's stand-in before this machine's.
+// Ahead sets how far the clock of Bedrock's fake server is ahead of this machine's.
 func (s *Stand) Ahead(by time.Duration) { s.ahead.Store(int64(by)) }
 
-// Wrong makes the stand-in do something wrong from now on.
+// Wrong makes the server make an error from now on.
 func (s *Stand) Wrong(f Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fault = f
 }
 
-// Bodies are what it was asked so far.
+// Bodies returns the bodies of all requests so far.
 func (s *Stand) Bodies() []json.RawMessage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.bodies)
 }
 
-// followed is how many calls followed a redirect.
+// followed returns how many calls followed a redirect.
 func (s *Stand) followed() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.elsewhere
 }
 
-// rules are how a vendor speaks.
+// rules describe a vendor's protocol.
 type rules struct {
-	// admit reads a request; refusal is a message, with the status and the vendor's word.
+	// admit reads a request. A refusal is a message with the status and the vendor's code.
 	admit func(r *http.Request, body []byte) (texts []string, dimensions int, no *refusal)
-	// answer writes vectors.
+	// answer returns a response with vectors.
 	answer func(vectors []string, tokens string, order []int) string
-	// refuse writes an error.
+	// refuse returns an error response.
 	refuse func(no *refusal) (header http.Header, body string)
-	// counts writes the tokens where they stand in a header.
+	// counts sets the number of tokens if the vendor reports it in a header.
 	counts func(h http.Header, tokens string)
 }
 
@@ -115,7 +115,7 @@ type refusal struct {
 
 func start(v rules) *Stand {
 	s := &Stand{}
-	// It stands in its place before the first request can come.
+	// Set before the first request can come.
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, v) }))
 	s.Start()
 	return s
@@ -153,7 +153,7 @@ func (s *Stand) serve(w http.ResponseWriter, r *http.Request, v rules) {
 	case Throttled:
 		w.Header().Set("Retry-After", "7")
 		who := "you"
-		if bearer(r) || r.Header.Get("X-Goog-Api-Key") == Key { // others never send it
+		if bearer(r) || r.Header.Get("X-Goog-Api-Key") == Key { // other vendors never send it
 			who = Key
 		}
 		say(&refusal{http.StatusTooManyRequests, "ThrottlingException", "Too many requests from " + who + "."})
@@ -191,7 +191,7 @@ func (s *Stand) serve(w http.ResponseWriter, r *http.Request, v rules) {
 	_, _ = io.WriteString(w, text)
 }
 
-// write makes the answer to texts.
+// write returns the response to texts.
 func (v rules) write(texts []string, dimensions int, fault Fault) (body, tokens string) {
 	if fault == OtherSize {
 		dimensions++
@@ -208,7 +208,7 @@ func (v rules) write(texts []string, dimensions int, fault Fault) (body, tokens 
 	case Missing:
 		vectors, order = vectors[:last], order[:last]
 	case More:
-		vectors, order = append(slices.Clip(vectors), vectors[0]), append(order, len(order)) //nolint:makezero // one more on purpose
+		vectors, order = append(slices.Clip(vectors), vectors[0]), append(order, len(order)) //nolint:makezero // one too many on purpose
 	case Empty:
 		vectors[last] = "[]"
 	case Ragged:
@@ -255,8 +255,8 @@ func written(v []float32, longer bool) string {
 	return b.String()
 }
 
-// Vector is the vector that the stand-ins have for a text: each word adds to some places, so texts
-// with the same words are close to each other.
+// Vector returns the fake servers' vector of a text. Each word adds to some places, so texts with
+// the same words are close to each other.
 func Vector(text string, dimensions int) []float32 {
 	v := make([]float32, dimensions)
 	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
@@ -277,7 +277,7 @@ func Vector(text string, dimensions int) []float32 {
 	return v
 }
 
-// members refuses a member that an object does not have.
+// members refuses an unknown member of a JSON object.
 func members(body []byte, known ...string) (string, bool) {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(body, &all) != nil {
@@ -294,7 +294,7 @@ func members(body []byte, known ...string) (string, bool) {
 // bearer reports whether a request has the key.
 func bearer(r *http.Request) bool { return r.Header.Get("Authorization") == "Bearer "+Key }
 
-// tooLong is a text that the stand-ins take for longer than a model reads.
+// tooLong reports whether a text is too long for the fake model.
 func tooLong(texts []string, most int) bool {
 	return slices.ContainsFunc(texts, func(s string) bool { return len(strings.Fields(s)) > most })
 }
@@ -308,7 +308,7 @@ func quote(s string) string {
 	return string(b)
 }
 
-// OpenAI starts a server that speaks as OpenAI does, below /v1. It has the models of text-embedding-3 and
+// OpenAI starts a server with OpenAI's API below /v1. It has the models of text-embedding-3 and
 // text-embedding-ada-002.
 func OpenAI() *Stand {
 	return start(rules{
@@ -364,8 +364,8 @@ func OpenAI() *Stand {
 	})
 }
 
-// Gemini starts a server that speaks as the Gemini API does. It has gemini-embedding-001, which takes task
-// types, and gemini-embedding-2, which does not.
+// Gemini starts a server with the Gemini API. It has gemini-embedding-001, which takes task types,
+// and gemini-embedding-2, which does not.
 func Gemini() *Stand {
 	const path = "/v1beta/models/"
 	return start(rules{
@@ -435,7 +435,7 @@ func Gemini() *Stand {
 	})
 }
 
-// Ollama starts a server that speaks as Ollama does. It has nomic-embed-text, with 768 dimensions.
+// Ollama starts a server with Ollama's API. It has nomic-embed-text, with 768 dimensions.
 func Ollama() *Stand {
 	return start(rules{
 		admit: func(r *http.Request, body []byte) ([]string, int, *refusal) {
@@ -470,8 +470,8 @@ func Ollama() *Stand {
 	})
 }
 
-// Bedrock starts a server that speaks as Bedrock's runtime does, in [Region]. It has Titan's two and
-// Cohere's models, and verifies signatures made with [KeyID] and [Key], or [Key] as a bearer.
+// Bedrock starts a server with the API of Bedrock's runtime, in [Region]. It has two Titan models
+// and Cohere's models, and verifies signatures with [KeyID] and [Key], or [Key] as a bearer token.
 func Bedrock() *Stand {
 	var titan bool
 	var mu sync.Mutex

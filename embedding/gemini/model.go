@@ -1,8 +1,8 @@
 // Package gemini embeds texts through Google's Gemini API.
 //
-// What the vendor takes is on ai.google.dev/gemini-api/docs/embeddings and ai.google.dev/api/embeddings:
-// batchEmbedContents with at most 100 texts. gemini-embedding-001 is told the task as a member;
-// gemini-embedding-2 reads it in front of the text.
+// The API is described on ai.google.dev/gemini-api/docs/embeddings and
+// ai.google.dev/api/embeddings: batchEmbedContents with at most 100 texts. gemini-embedding-001 has
+// a member for the task; gemini-embedding-2 reads the task in front of the text.
 package gemini
 
 import (
@@ -23,20 +23,20 @@ import (
 const op = "embedding gemini"
 
 const (
-	// Default is the model that is used where none is named.
+	// Default is the default model.
 	Default = "gemini-embedding-2"
-	// Base is the vendor's own address.
+	// Base is the vendor's address.
 	Base = "https://generativelanguage.googleapis.com"
-	// KeyVariable and OtherKeyVariable are the environment variables that usually hold the key.
-	// Nothing here reads them.
+	// KeyVariable is the environment variable that usually holds the key. This package does not
+	// read it.
 	KeyVariable = "GEMINI_API_KEY"
-	// OtherKeyVariable is the one that is read where that is not set.
+	// OtherKeyVariable is used if KeyVariable is not set.
 	OtherKeyVariable = "GOOGLE_API_KEY"
-	// BaseVariable is the one with another address.
+	// BaseVariable is the environment variable for another address.
 	BaseVariable = "GOOGLE_GEMINI_BASE_URL"
 )
 
-// A call has at most so many texts and bytes.
+// These bound the texts and bytes of a call.
 const (
 	mostTexts = 100
 	mostBytes = 200_000
@@ -80,7 +80,7 @@ func HTTPClient(c *http.Client) Option {
 	}
 }
 
-// Sources say for the hints of errors where key and address come from.
+// Sources set where hints of errors say that key and address come from.
 func Sources(key, base string) Option {
 	return func(m *Model) error {
 		m.caller.KeyNext, m.caller.Next = "look at "+cmp.Or(key, KeyVariable), "look at "+cmp.Or(base, BaseVariable)
@@ -90,15 +90,14 @@ func Sources(key, base string) Option {
 
 var names = lazyre.New(`^[a-z][a-z0-9.-]{0,99}$`)
 
-// dimensions are those of the vendor's models where none are asked for, and the most that can be;
-// the fewest are 128.
+// dimensions is the default and largest number of dimensions, fewestDimensions the smallest.
 const (
 	dimensions       = 3072
 	fewestDimensions = 128
 )
 
-// New makes a model by the vendor's name for it. No connection is made. The error is an
-// [*event.Error] of kind ErrInvalid, or ErrModelAuth without a key.
+// New returns a model with the vendor's name. It makes no connection. It returns an [*event.Error]
+// of kind ErrInvalid, or ErrModelAuth without a key.
 func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	if !names.MatchString(name) {
 		return nil, vendor.NotSent(op, event.ErrInvalid, "Gemini has no model of such a name.", "name one as the vendor does, such as "+Default)
@@ -166,7 +165,7 @@ type (
 	}
 )
 
-// ask is the request for one text.
+// ask returns the request for one text.
 func (m *Model) ask(text string, req *embedding.Request) one {
 	o := one{Model: "models/" + m.model, Dimensions: req.Dimensions}
 	switch {
@@ -215,7 +214,7 @@ func (m *Model) call(ctx context.Context, texts []string, req *embedding.Request
 	return vectors, u, u.Input > 0, nil
 }
 
-// said reads the words of an error.
+// said returns the code and the message of an error response.
 func said(_ http.Header, data []byte) (code, message string) {
 	var all struct {
 		Error struct {
@@ -226,7 +225,7 @@ func said(_ http.Header, data []byte) (code, message string) {
 			} `json:"details"`
 		} `json:"error"`
 	}
-	_ = json.Unmarshal(data, &all) // what cannot be read says nothing
+	_ = json.Unmarshal(data, &all) // an unreadable body gives no message
 	code = all.Error.Status
 	for _, d := range all.Error.Details {
 		if d.Reason != "" {

@@ -1,6 +1,6 @@
-// Package ollama embeds texts with the models of an Ollama server through its own API, /api/embed
-// (docs.ollama.com/api/embed). The server is told not to cut texts that are too long: that is an
-// error.
+// Package ollama embeds texts with the models of an Ollama server through its API /api/embed
+// (docs.ollama.com/api/embed). A text that is too long is an error: the server is told not to cut
+// it.
 package ollama
 
 import (
@@ -19,10 +19,10 @@ import (
 
 const op = "embedding ollama"
 
-// Base is the address of an Ollama on this machine.
+// Base is the address of an Ollama server on this machine.
 const Base = "http://127.0.0.1:11434"
 
-// A call has at most so many texts and bytes: the server works on them before it answers.
+// These bound the texts and bytes of a call: the server computes all of it before it responds.
 const (
 	mostTexts = 64
 	mostBytes = 250_000
@@ -38,8 +38,8 @@ type Model struct {
 // Option changes how a model is called.
 type Option func(*Model) error
 
-// BaseURL sends the calls to a server elsewhere, such as http://192.168.1.5:11434. A "/v1" behind it
-// is left out. "" keeps this machine's.
+// BaseURL sends the calls to another server, such as http://192.168.1.5:11434. It removes a "/v1"
+// at the end. "" keeps this machine's.
 func BaseURL(address string) Option {
 	return func(m *Model) error {
 		if address == "" {
@@ -64,7 +64,7 @@ func HTTPClient(c *http.Client) Option {
 	}
 }
 
-// Key is sent to a server that wants one. Ollama itself wants none.
+// Key is sent to a server that needs a key. Ollama itself needs none.
 func Key(key secret.Secret) Option {
 	return func(m *Model) error {
 		m.key, m.caller.Key = key, key
@@ -74,7 +74,7 @@ func Key(key secret.Secret) Option {
 
 var names = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}$`)
 
-// New makes a model by the name that "ollama list" has. No connection is made. The error is an
+// New returns a model with a name of "ollama list". It makes no connection. It returns an
 // [*event.Error] of kind ErrInvalid.
 func New(name string, opts ...Option) (*Model, error) {
 	if !names.MatchString(name) {
@@ -93,10 +93,10 @@ func New(name string, opts ...Option) (*Model, error) {
 	return m, nil
 }
 
-// Info implements [embedding.Model]. What a local model is, only its server knows.
+// Info implements [embedding.Model]. Only the server knows the properties of a local model.
 func (m *Model) Info() embedding.Info { return embedding.Info{Name: "ollama:" + m.model} }
 
-// Embed implements [embedding.Model]. The server embeds queries and documents the same.
+// Embed implements [embedding.Model]. The server embeds queries and documents alike.
 func (m *Model) Embed(ctx context.Context, req *embedding.Request) (*embedding.Response, error) {
 	if err := batch.Check(op, req); err != nil {
 		return nil, err
@@ -141,12 +141,12 @@ func (m *Model) call(ctx context.Context, texts []string, asked int) (vectors []
 	return a.Embeddings, u, known, nil
 }
 
-// said reads the words of an error.
+// said returns the message of an error response.
 func said(_ http.Header, data []byte) (code, message string) {
 	var all struct {
 		Error string `json:"error"`
 	}
-	_ = json.Unmarshal(data, &all) // what cannot be read says nothing
+	_ = json.Unmarshal(data, &all) // an unreadable body gives no message
 	return "", all.Error
 }
 

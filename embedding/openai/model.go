@@ -18,19 +18,19 @@ import (
 const op = "embedding openai"
 
 const (
-	// Default is the model that is used where none is named.
+	// Default is the default model.
 	Default = "text-embedding-3-small"
-	// Base is the vendor's own address.
+	// Base is the vendor's address.
 	Base = "https://api.openai.com/v1"
-	// KeyVariable is the environment variable that usually holds the key. Nothing here reads it.
-	// BaseVariable is the one with another address.
+	// KeyVariable is the environment variable that usually holds the key. This package does not
+	// read it.
 	KeyVariable = "OPENAI_API_KEY"
-	// BaseVariable is the one with another address.
+	// BaseVariable is the environment variable for another address.
 	BaseVariable = "OPENAI_BASE_URL"
 )
 
-// A call has at most so many texts and bytes. A token has a byte at least, so the vendor's bound of
-// 300,000 tokens holds; fewer texts than it takes keep answers small.
+// These bound the texts and bytes of a call. A token has at least one byte, so the vendor's bound
+// of 300,000 tokens holds. Fewer texts than the vendor takes keep responses small.
 const (
 	mostTexts = 256
 	mostBytes = 250_000
@@ -44,16 +44,20 @@ type Model struct {
 	caller                batch.Caller
 }
 
-// family is what is known of a model by its name.
+// family describes a group of models by their name.
 type family struct {
 	begins string
-	// dimensions are the model's own, most the greatest that can be asked for; fixed takes none.
-	dimensions, most int
-	fixed            bool
-	tokens           int
+	// dimensions is the default.
+	dimensions int
+	// most is the largest number of dimensions.
+	most int
+	// fixed models take no number of dimensions.
+	fixed  bool
+	tokens int
 }
 
-// families are OpenAI's (developers.openai.com/api/docs/models/text-embedding-3-large and its siblings).
+// families are OpenAI's models (developers.openai.com/api/docs/models/text-embedding-3-large and
+// its siblings).
 var families = []family{
 	{begins: "text-embedding-3-small", dimensions: 1536, most: 1536, tokens: 8191},
 	{begins: "text-embedding-3-large", dimensions: 3072, most: 3072, tokens: 8191},
@@ -88,7 +92,7 @@ func HTTPClient(c *http.Client) Option {
 	}
 }
 
-// Named says under which name the model's provider is known, and how it is called in sentences.
+// Named sets the provider's name and its title in messages.
 func Named(provider, title string) Option {
 	return func(m *Model) error {
 		m.provider, m.caller.Title = provider, title
@@ -96,7 +100,7 @@ func Named(provider, title string) Option {
 	}
 }
 
-// Sources say for the hints of errors where key and address come from.
+// Sources set where hints of errors say that key and address come from.
 func Sources(key, base string) Option {
 	return func(m *Model) error {
 		m.caller.KeyNext, m.caller.Next = "look at "+cmp.Or(key, KeyVariable), "look at "+cmp.Or(base, BaseVariable)
@@ -106,8 +110,8 @@ func Sources(key, base string) Option {
 
 var names = lazyre.New(`^[A-Za-z0-9@][A-Za-z0-9._:/@-]{0,199}$`)
 
-// New makes a model by its server's name for it. No connection is made; a server of one's own may
-// need no key. The error is an [*event.Error] of kind ErrInvalid.
+// New returns a model with its server's name. It makes no connection. key may be empty for a server
+// that needs none. It returns an [*event.Error] of kind ErrInvalid.
 func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	if !names.MatchString(name) {
 		return nil, vendor.NotSent(op, event.ErrInvalid, "There is no model of embeddings of such a name.",
@@ -141,7 +145,7 @@ func (m *Model) Info() embedding.Info {
 	return embedding.Info{Name: m.name, Dimensions: m.family.dimensions, MaxTokens: m.family.tokens}
 }
 
-// Embed implements [embedding.Model]. Its models embed queries and documents the same.
+// Embed implements [embedding.Model]. Its models embed queries and documents alike.
 func (m *Model) Embed(ctx context.Context, req *embedding.Request) (*embedding.Response, error) {
 	if err := batch.Check(op, req); err != nil {
 		return nil, err
@@ -158,14 +162,14 @@ func (m *Model) Embed(ctx context.Context, req *embedding.Request) (*embedding.R
 	})
 }
 
-// body is what the API is asked.
+// body is the request body.
 type body struct {
 	Model      string   `json:"model"`
 	Input      []string `json:"input"`
 	Dimensions int      `json:"dimensions,omitempty"`
 }
 
-// answer is what it answers.
+// answer is the response body.
 type answer struct {
 	Data []struct {
 		Index     *int      `json:"index"`
@@ -213,14 +217,15 @@ func (m *Model) call(ctx context.Context, texts []string, asked, dimensions int)
 	return vectors, u, known, nil
 }
 
-// said reads the words of an error: OpenAI's stand below "error", others at the top.
+// said returns the code and the message of an error response. OpenAI's are below "error", others'
+// at the top.
 func said(_ http.Header, data []byte) (code, message string) {
 	var all struct {
 		Error   json.RawMessage `json:"error"`
 		Message string          `json:"message"`
 		Detail  string          `json:"detail"`
 	}
-	_ = json.Unmarshal(data, &all) // what cannot be read says nothing
+	_ = json.Unmarshal(data, &all) // an unreadable body gives no message
 	var e struct {
 		Code    any    `json:"code"`
 		Type    string `json:"type"`
@@ -233,7 +238,7 @@ func said(_ http.Header, data []byte) (code, message string) {
 	return cmp.Or(word, e.Type), cmp.Or(e.Message, all.Message, all.Detail)
 }
 
-// long finds the words for a text that is too long, of OpenAI, vLLM and llama.cpp.
+// long recognises the errors of OpenAI, vLLM and llama.cpp for a text that is too long.
 func long(code, message string) bool {
 	return code == "context_length_exceeded" || strings.Contains(message, "maximum context length") ||
 		strings.Contains(message, "maximum input length") || strings.Contains(message, "too large to process") || code == "exceed_context_size_error"

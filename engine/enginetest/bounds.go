@@ -11,7 +11,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// of is a run of a tenant, in a conversation of its own.
+// of returns a run of a tenant in a conversation of its own.
 func of(tenant string, i int) journal.Run {
 	id := fmt.Sprint(tenant, " ", i)
 	r := run(id, id)
@@ -25,7 +25,7 @@ func boundCases() []testCase {
 			e := p.start()
 			for i := range 40 {
 				for _, tenant := range []string{"a", "b"} {
-					p.crew.will(of(tenant, i).ID, forAWhile(20*time.Millisecond))
+					p.driver.will(of(tenant, i).ID, forAWhile(20*time.Millisecond))
 					p.submit(e, of(tenant, i))
 				}
 			}
@@ -33,39 +33,39 @@ func boundCases() []testCase {
 				p.stands(of("a", i), event.RunCompleted)
 				p.stands(of("b", i), event.RunCompleted)
 			}
-			equal(p, "in all", p.crew.peak("all"), 4)
-			if got := max(p.crew.peak("tenant a"), p.crew.peak("tenant b")); got > 3 {
+			equal(p, "in all", p.driver.peak("all"), 4)
+			if got := max(p.driver.peak("tenant a"), p.driver.peak("tenant b")); got > 3 {
 				p.Fatalf("%d runs of one tenant at once, want 3 at most", got)
 			}
 		}},
 		{"no more runs of a tenant at once than it may have", func(p *probe) {
 			e := p.start()
 			for i := range 20 {
-				p.crew.will(of("a", i).ID, forAWhile(20*time.Millisecond))
+				p.driver.will(of("a", i).ID, forAWhile(20*time.Millisecond))
 				p.submit(e, of("a", i))
 			}
 			for i := range 20 {
 				p.stands(of("a", i), event.RunCompleted)
 			}
-			equal(p, "at once", p.crew.peak("tenant a"), 3)
+			equal(p, "at once", p.driver.peak("tenant a"), 3)
 		}},
 		{"one tenant's backlog does not keep another waiting", func(p *probe) {
 			e := p.start()
 			const many, few = 200, 10
 			for i := range many {
-				p.crew.will(of("many", i).ID, forAWhile(20*time.Millisecond))
+				p.driver.will(of("many", i).ID, forAWhile(20*time.Millisecond))
 				p.submit(e, of("many", i))
 			}
-			p.until("some to begin", func() bool { return len(p.crew.order()) > 0 })
+			p.until("some to begin", func() bool { return len(p.driver.order()) > 0 })
 			for i := range few {
-				p.crew.will(of("few", i).ID, forAWhile(20*time.Millisecond))
+				p.driver.will(of("few", i).ID, forAWhile(20*time.Millisecond))
 				p.submit(e, of("few", i))
 			}
 			for i := range few {
 				p.stands(of("few", i), event.RunCompleted)
 			}
 			before := 0
-			for _, id := range p.crew.order() {
+			for _, id := range p.driver.order() {
 				if id[0] == 'm' {
 					before++
 				}
@@ -87,10 +87,10 @@ func boundCases() []testCase {
 				return toTheEnd(ctx, s)
 			}
 			for i := range 3 {
-				p.crew.will(of("a", i).ID, hold)
+				p.driver.will(of("a", i).ID, hold)
 				p.submit(e, of("a", i))
 			}
-			p.until("three to begin", func() bool { return len(p.crew.order()) == 3 })
+			p.until("three to begin", func() bool { return len(p.driver.order()) == 3 })
 			for i := 3; i < 8; i++ {
 				p.submit(e, of("a", i))
 			}

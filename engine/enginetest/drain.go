@@ -15,7 +15,7 @@ func drainCases() []testCase {
 			e := p.start()
 			a := run("a", "talk")
 			begun := make(chan struct{})
-			p.crew.will("a", once(func(ctx context.Context, s *stage) (engine.Outcome, error) {
+			p.driver.will("a", once(func(ctx context.Context, s *stage) (engine.Outcome, error) {
 				close(begun)
 				select {
 				case <-s.work.Draining:
@@ -24,7 +24,7 @@ func drainCases() []testCase {
 				if ctx.Err() != nil {
 					p.Errorf("the run was cancelled before its time was over")
 				}
-				return s.handBack()
+				return s.release()
 			}))
 			p.submit(e, a)
 			<-begun
@@ -33,14 +33,14 @@ func drainCases() []testCase {
 			equal(p, "status", p.status(a), event.RunRunning)
 			p.start()
 			p.stands(a, event.RunCompleted)
-			equal(p, "taken", p.crew.times("a"), 2)
+			equal(p, "taken", p.driver.times("a"), 2)
 		}},
 		{"a run that ends in time ends here", func(p *probe) {
 			e := p.start()
 			a := run("a", "talk")
-			p.crew.will("a", forAWhile(500*time.Millisecond))
+			p.driver.will("a", forAWhile(500*time.Millisecond))
 			p.submit(e, a)
-			p.until("its beginning", func() bool { return p.crew.times("a") == 1 })
+			p.until("its beginning", func() bool { return p.driver.times("a") == 1 })
 			p.ok("Drain", e.Drain(p.ctx))
 			equal(p, "status", p.status(a), event.RunCompleted)
 		}},
@@ -49,14 +49,14 @@ func drainCases() []testCase {
 			a := run("a", "talk")
 			begun := make(chan struct{})
 			var cause error
-			p.crew.will("a", once(func(ctx context.Context, s *stage) (engine.Outcome, error) {
+			p.driver.will("a", once(func(ctx context.Context, s *stage) (engine.Outcome, error) {
 				close(begun)
 				select {
 				case <-ctx.Done():
 				case <-p.ctx.Done():
 				}
 				cause = context.Cause(ctx)
-				return s.handBack()
+				return s.release()
 			}))
 			p.submit(e, a)
 			<-begun
@@ -70,7 +70,7 @@ func drainCases() []testCase {
 			release := make(chan struct{})
 			for i := range 10 {
 				id := strconv.Itoa(i)
-				p.crew.will(id, func(ctx context.Context, s *stage) (engine.Outcome, error) {
+				p.driver.will(id, func(ctx context.Context, s *stage) (engine.Outcome, error) {
 					select {
 					case <-release:
 					case <-p.ctx.Done():
@@ -79,7 +79,7 @@ func drainCases() []testCase {
 				})
 				p.submit(e, run(id, id))
 			}
-			p.until("three to begin", func() bool { return len(p.crew.order()) == 3 })
+			p.until("three to begin", func() bool { return len(p.driver.order()) == 3 })
 			done := make(chan error, 1)
 			go func() { done <- e.Drain(p.ctx) }()
 			p.until("the drain", func() bool {
@@ -88,12 +88,12 @@ func drainCases() []testCase {
 			})
 			close(release)
 			p.ok("Drain", <-done)
-			begun := p.crew.order()
+			begun := p.driver.order()
 			if len(begun) != 3 {
 				p.Fatalf("%v were taken, want the three of one tenant's share", begun)
 			}
 			p.rest(5 * time.Second)
-			equal(p, "taken later", p.crew.order(), begun)
+			equal(p, "taken later", p.driver.order(), begun)
 			// What was queued is in the journal.
 			p.start()
 			for i := range 10 {

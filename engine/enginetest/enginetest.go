@@ -1,10 +1,8 @@
-// Package enginetest is the contract of [engine.Engine] in running form. An
-// engine's own tests call [Run]; what passes can drive what a service admits.
+// Package enginetest is the contract of [engine.Engine] as tests. An engine's own tests call [Run].
 //
-// The suite brings the journal and the drive: a driver of its own that takes
-// leases, writes events and does what each case wants of it. An engine that
-// takes its time is held to the same as one that does not; what must happen is
-// waited for, and what must not is looked for after something later has happened.
+// The suite brings the journal and the driver: it acquires leases, writes events and does what each
+// case wants. A slow engine passes too: the suite waits for what must happen, and checks what must
+// not happen after something later has happened.
 package enginetest
 
 import (
@@ -16,33 +14,33 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// Setup is what a case wants of an engine.
+// Setup is what a case needs of an engine.
 type Setup struct {
-	// Store is the journal, Drive what drives its runs.
+	// Store is the journal.
 	Store journal.Store
+	// Drive drives its runs.
 	Drive engine.Drive
-	// Running and TenantRunning are how many runs may be driven at once, in all
-	// and of one tenant; Backlog and TenantBacklog how many may be queued.
+	// Running is how many runs may be driven at once in total, TenantRunning of one tenant.
 	Running, TenantRunning int
+	// Backlog is how many runs may be queued in total, TenantBacklog of one tenant.
 	Backlog, TenantBacklog int
-	// Grace is how long a drain waits for drives to hand their runs back.
+	// Grace is how long a drain waits for drives to release their runs.
 	Grace time.Duration
 }
 
-// Harness says how an engine is made and under which clock it is tried.
+// Harness says how the suite opens an engine, and with which clock.
 type Harness struct {
-	// Open makes an engine that has not been started. The suite starts and drains
-	// it; a case may open several over one store, one after another.
+	// Open returns an engine that is not started. The suite starts and drains it. A case may open
+	// several engines over one store, one after another.
 	Open func(t TB, s Setup) engine.Engine
-	// Around runs a case, for example in the bubble of testing/synctest; nil runs
-	// it as it is.
+	// Around runs a case, for example in the bubble of testing/synctest. nil calls it directly.
 	Around func(t *testing.T, run func(t *testing.T))
-	// Patience is how long a case waits for what must come; 0 means 30 s.
+	// Patience is how long a case waits for an expected event. 0 means 30 s.
 	Patience time.Duration
 }
 
-// TB is what a case needs of *testing.T. That it is so little lets the suite be
-// run against broken engines without failing itself.
+// TB is what a case needs of *testing.T. It is small, so that tests can run the suite against
+// broken engines.
 type TB interface {
 	Helper()
 	Context() context.Context
@@ -50,8 +48,7 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// Run holds an engine against the contract, one subtest a case. Cases run in
-// parallel.
+// Run tests an engine against the contract, with one subtest for each case. Cases run in parallel.
 func Run(t *testing.T, h Harness) {
 	t.Helper()
 	around := h.Around

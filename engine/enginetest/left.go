@@ -8,15 +8,15 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// leftCases are about messages that a run did not read: the journal gives them to
-// the run behind it, and makes one where there is none.
+// leftCases test messages that a run did not read: the journal gives them to the next run, and
+// creates one if there is none.
 func leftCases() []testCase {
 	late := func(when string, tell func(p *probe, e engine.Engine, a journal.Run), takes bool, after bool) testCase {
 		return testCase{"a message that came too late, and " + when + ", is driven", func(p *probe) {
 			e := p.start()
 			a := run("a", "talk")
 			begun, goOn := make(chan struct{}), make(chan struct{})
-			p.crew.will("a", func(_ context.Context, s *stage) (engine.Outcome, error) {
+			p.driver.will("a", func(_ context.Context, s *stage) (engine.Outcome, error) {
 				close(begun)
 				<-goOn
 				if takes {
@@ -25,7 +25,7 @@ func leftCases() []testCase {
 				return s.end(event.RunCompleted)
 			})
 			var mail []string
-			p.crew.will("a+", p.reads(&mail))
+			p.driver.will("a+", p.reads(&mail))
 			p.submit(e, a)
 			<-begun
 			p.message(a)
@@ -37,10 +37,10 @@ func leftCases() []testCase {
 			if after {
 				tell(p, e, a)
 			}
-			p.until("the run that was made to be driven", func() bool { return p.crew.times("a+") > 0 })
+			p.until("the run that was made to be driven", func() bool { return p.driver.times("a+") > 0 })
 			p.submit(e, run("b", "talk"))
 			p.stands(run("b", "talk"), event.RunCompleted)
-			equal(p, "taken", p.crew.order(), []string{"a", "a+", "b"})
+			equal(p, "taken", p.driver.order(), []string{"a", "a+", "b"})
 			equal(p, "mail", mail, []string{"message"})
 		}}
 	}
@@ -57,13 +57,13 @@ func leftCases() []testCase {
 			e := p.start()
 			a, b := run("a", "talk"), run("b", "talk")
 			begun, goOn := make(chan struct{}), make(chan struct{})
-			p.crew.will("a", func(_ context.Context, s *stage) (engine.Outcome, error) {
+			p.driver.will("a", func(_ context.Context, s *stage) (engine.Outcome, error) {
 				close(begun)
 				<-goOn
 				return s.end(event.RunCompleted)
 			})
 			var mail []string
-			p.crew.will("b", p.reads(&mail))
+			p.driver.will("b", p.reads(&mail))
 			p.submit(e, a)
 			<-begun
 			p.submit(e, b)
@@ -71,13 +71,13 @@ func leftCases() []testCase {
 			p.ok("Wake", e.Wake(p.ctx, a))
 			close(goOn)
 			p.stands(b, event.RunCompleted)
-			equal(p, "taken", p.crew.order(), []string{"a", "b"})
+			equal(p, "taken", p.driver.order(), []string{"a", "b"})
 			equal(p, "mail", mail, []string{"message"})
 		}},
 	}
 }
 
-// reads notes the run's mail and ends it.
+// reads records the run's mail and ends the run.
 func (p *probe) reads(mail *[]string) act {
 	return func(ctx context.Context, s *stage) (engine.Outcome, error) {
 		for _, m := range s.opened.Mail {

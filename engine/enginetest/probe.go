@@ -14,14 +14,14 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// probe is one case at work. What must succeed ends the case if it does not.
+// probe runs one case. It ends the case if a call fails that must succeed.
 type probe struct {
 	TB
 	h      Harness
 	ctx    context.Context //nolint:containedctx // a probe lives for one case
 	stop   context.CancelFunc
 	store  *blocked
-	crew   *crew
+	driver *fakeDriver
 	setup  Setup
 	opened []engine.Engine
 }
@@ -32,15 +32,15 @@ func newProbe(t TB, h Harness) *probe {
 	}
 	p := &probe{TB: t, h: h, store: &blocked{Store: new(journal.Memory)}}
 	p.ctx, p.stop = context.WithTimeout(t.Context(), h.Patience)
-	p.crew = newCrew(p)
+	p.driver = newFakeDriver(p)
 	p.setup = Setup{
-		Store: p.store, Drive: p.crew.drive, Running: 4, TenantRunning: 3, Backlog: 1000, TenantBacklog: 500,
+		Store: p.store, Drive: p.driver.drive, Running: 4, TenantRunning: 3, Backlog: 1000, TenantBacklog: 500,
 		Grace: time.Second,
 	}
 	return p
 }
 
-// end drains what the case opened.
+// end drains the engines of the case.
 func (p *probe) end() {
 	for _, e := range p.opened {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), p.h.Patience)
@@ -52,14 +52,14 @@ func (p *probe) end() {
 	p.stop()
 }
 
-// open makes an engine.
+// open opens an engine.
 func (p *probe) open() engine.Engine {
 	e := p.h.Open(p.TB, p.setup)
 	p.opened = append(p.opened, e)
 	return e
 }
 
-// start makes an engine and starts it.
+// start opens an engine and starts it.
 func (p *probe) start() engine.Engine {
 	p.Helper()
 	e := p.open()
@@ -67,7 +67,7 @@ func (p *probe) start() engine.Engine {
 	return e
 }
 
-// blocked is a store that can be told to fail.
+// blocked is a store whose Due can fail.
 type blocked struct {
 	journal.Store
 	due func() error
@@ -82,7 +82,7 @@ func (b *blocked) Due(ctx context.Context, limit int) ([]journal.Run, error) {
 	return b.Store.Due(ctx, limit)
 }
 
-// run is a run to be admitted: tenant/conversation, and what it is to say.
+// run returns a new run of the conversation.
 func run(id, conversation string) journal.Run {
 	return journal.Run{
 		ID: id, Tenant: "tenant", Conversation: conversation, Agent: "agent",
@@ -104,19 +104,19 @@ func (p *probe) admit(r journal.Run) journal.Run {
 	return row
 }
 
-// mail leaves mail for a run, without telling the engine.
+// mail posts mail for a run without waking the engine.
 func (p *probe) mail(r journal.Run) {
 	p.Helper()
 	p.ok("Post", p.store.Post(p.ctx, journal.Mail{ID: "mail", Run: r.ID, Kind: journal.MailAnswer}))
 }
 
-// message leaves a message during the run, without telling the engine.
+// message posts a message for a run without waking the engine.
 func (p *probe) message(r journal.Run) {
 	p.Helper()
 	p.ok("Post", p.store.Post(p.ctx, journal.Mail{ID: "message", Run: r.ID, Kind: journal.MailMessage}))
 }
 
-// status is how a run stands.
+// status returns the status of a run.
 func (p *probe) status(r journal.Run) event.RunStatus {
 	p.Helper()
 	row, err := p.store.Admit(p.ctx, r)
@@ -124,24 +124,24 @@ func (p *probe) status(r journal.Run) event.RunStatus {
 	return row.Status
 }
 
-// stands waits until a run stands like this.
+// stands waits until a run has the status.
 func (p *probe) stands(r journal.Run, want event.RunStatus) {
 	p.Helper()
 	p.until(fmt.Sprintf("run %s to be %s", r.ID, want), func() bool { return p.status(r) == want })
 }
 
-// until waits for something to be true.
+// until waits until cond is true.
 func (p *probe) until(what string, cond func() bool) {
 	p.Helper()
 	for !cond() {
 		if p.ctx.Err() != nil {
-			p.Fatalf("waited in vain for %s; taken were %v", what, p.crew.order())
+			p.Fatalf("waited in vain for %s; taken were %v", what, p.driver.order())
 		}
 		p.rest(5 * time.Millisecond)
 	}
 }
 
-// rest lets time pass.
+// rest waits.
 func (p *probe) rest(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -158,7 +158,7 @@ func (p *probe) ok(what string, err error) {
 	}
 }
 
-// refused wants an error of this kind, with words for people.
+// refused checks that an error has the kind and a message.
 func (p *probe) refused(what string, err error, kind event.ErrorKind) {
 	p.Helper()
 	var e *event.Error

@@ -20,8 +20,8 @@ func startCases() []testCase {
 			for _, r := range []journal.Run{queued, dropped, answered, timed, waiting, over} {
 				p.admit(r)
 			}
-			// Each is left as a process leaves it that stops there.
-			p.leave(dropped, func(s *stage) (engine.Outcome, error) { return s.handBack() })
+			// Each is left as by a process that dies there.
+			p.leave(dropped, func(s *stage) (engine.Outcome, error) { return s.release() })
 			p.leave(answered, func(s *stage) (engine.Outcome, error) { return s.park(time.Time{}) })
 			p.leave(timed, func(s *stage) (engine.Outcome, error) { return s.park(time.Now().Add(-time.Hour)) })
 			p.leave(waiting, func(s *stage) (engine.Outcome, error) { return s.park(time.Time{}) })
@@ -30,10 +30,10 @@ func startCases() []testCase {
 			p.start()
 			for _, r := range []journal.Run{queued, dropped, answered, timed} {
 				p.stands(r, event.RunCompleted)
-				equal(p, r.ID+" was taken", p.crew.times(r.ID), 1)
+				equal(p, r.ID+" was taken", p.driver.times(r.ID), 1)
 			}
 			equal(p, "waiting", p.status(waiting), event.RunWaiting)
-			equal(p, "taken", len(p.crew.order()), 4)
+			equal(p, "taken", len(p.driver.order()), 4)
 		}},
 		{"a timer that was set before the start rings", func(p *probe) {
 			a := run("a", "talk")
@@ -59,7 +59,7 @@ func startCases() []testCase {
 				id := strconv.Itoa(i)
 				p.stands(run(id, id), event.RunCompleted)
 			}
-			equal(p, "taken", len(p.crew.order()), n)
+			equal(p, "taken", len(p.driver.order()), n)
 		}},
 		{"a journal that is away at the start is an error", func(p *probe) {
 			a := run("a", "talk")
@@ -75,7 +75,7 @@ func startCases() []testCase {
 			e := p.open()
 			p.refused("Start", e.Start(p.ctx), event.ErrUnavailable)
 			p.rest(5 * time.Second)
-			equal(p, "taken", p.crew.order(), nil)
+			equal(p, "taken", p.driver.order(), nil)
 			away.Store(false)
 			p.ok("Start once it is back", e.Start(p.ctx))
 			p.stands(a, event.RunCompleted)
@@ -84,7 +84,7 @@ func startCases() []testCase {
 	}
 }
 
-// leave takes a run and leaves it, as another process would have.
+// leave drives a run in part, as another process would have.
 func (p *probe) leave(r journal.Run, do func(s *stage) (engine.Outcome, error)) {
 	p.Helper()
 	opened, err := p.store.Acquire(p.ctx, r.ID, 0)
@@ -93,7 +93,7 @@ func (p *probe) leave(r journal.Run, do func(s *stage) (engine.Outcome, error)) 
 	p.ok("leaving a run", err)
 }
 
-// none panics: it has no such byte.
+// none panics: the index is out of range.
 func none(i int) string { return ""[i:] }
 
 func troubleCases() []testCase {
@@ -102,7 +102,7 @@ func troubleCases() []testCase {
 			e := p.start()
 			a, b := run("a", "talk"), run("b", "other talk")
 			var tries atomic.Int64
-			p.crew.before = func(w engine.Work) error {
+			p.driver.before = func(w engine.Work) error {
 				if w.Run.ID != "a" || tries.Add(1) > 3 {
 					return nil
 				}
@@ -115,7 +115,7 @@ func troubleCases() []testCase {
 			p.stands(b, event.RunCompleted)
 			p.stands(a, event.RunCompleted)
 			equal(p, "tries", tries.Load(), 4)
-			equal(p, "taken", p.crew.times("a"), 1)
+			equal(p, "taken", p.driver.times("a"), 1)
 			if took := time.Since(begun); took < 100*time.Millisecond {
 				p.Fatalf("it was tried four times within %v: nothing keeps it from spinning", took)
 			}
@@ -134,28 +134,28 @@ func troubleCases() []testCase {
 		{"a run that was handed back is driven again", func(p *probe) {
 			e := p.start()
 			a := run("a", "talk")
-			p.crew.will("a", once(func(_ context.Context, s *stage) (engine.Outcome, error) { return s.handBack() }))
+			p.driver.will("a", once(func(_ context.Context, s *stage) (engine.Outcome, error) { return s.release() }))
 			p.submit(e, a)
 			p.stands(a, event.RunCompleted)
-			equal(p, "taken", p.crew.times("a"), 2)
+			equal(p, "taken", p.driver.times("a"), 2)
 		}},
 		{"a run that somebody else drives is taken when that one dies", func(p *probe) {
 			a := run("a", "talk")
 			p.admit(a)
-			_, err := p.store.Acquire(p.ctx, "a", 0) // and never a word again
+			_, err := p.store.Acquire(p.ctx, "a", 0) // and never goes on
 			p.ok("Acquire", err)
 			// The lease is 30 s on the store's clock.
 			p.ctx, p.stop = context.WithTimeout(context.WithoutCancel(p.ctx), p.h.Patience+time.Minute)
 			e := p.start()
 			p.ok("Wake", e.Wake(p.ctx, a))
 			p.stands(a, event.RunCompleted)
-			equal(p, "taken", p.crew.times("a"), 1)
+			equal(p, "taken", p.driver.times("a"), 1)
 		}},
 		{"a run that was lost to somebody else is left alone", func(p *probe) {
 			e := p.start()
 			a := run("a", "talk")
-			p.crew.will("a", func(_ context.Context, s *stage) (engine.Outcome, error) {
-				if _, err := s.end(event.RunCompleted); err != nil { // it was the other one who wrote this
+			p.driver.will("a", func(_ context.Context, s *stage) (engine.Outcome, error) {
+				if _, err := s.end(event.RunCompleted); err != nil { // the other driver wrote this
 					return engine.Outcome{}, err
 				}
 				return engine.Outcome{}, &event.Error{Kind: event.ErrLeaseLost, Message: "another driver has it"}
@@ -163,7 +163,7 @@ func troubleCases() []testCase {
 			p.submit(e, a)
 			p.stands(a, event.RunCompleted)
 			p.rest(5 * time.Second)
-			equal(p, "drives", p.crew.drives("a"), 1)
+			equal(p, "drives", p.driver.drives("a"), 1)
 		}},
 	}
 }

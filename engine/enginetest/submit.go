@@ -21,15 +21,15 @@ func submitCases() []testCase {
 			equal(p, "status", row.Status, event.RunQueued)
 			p.stands(run("a", "talk"), event.RunCompleted)
 			p.rest(5 * time.Second)
-			equal(p, "drives", p.crew.drives("a"), 1)
+			equal(p, "drives", p.driver.drives("a"), 1)
 		}},
 		{"the drive is told who it is for", func(p *probe) {
 			e := p.start()
 			p.submit(e, run("a", "talk"))
 			p.stands(run("a", "talk"), event.RunCompleted)
-			p.crew.mu.Lock()
-			defer p.crew.mu.Unlock()
-			w := p.crew.works["a"][0]
+			p.driver.mu.Lock()
+			defer p.driver.mu.Unlock()
+			w := p.driver.works["a"][0]
 			equal(p, "names", []string{w.Run.ID, w.Run.Conversation, w.Run.Tenant}, []string{"a", "talk", "tenant"})
 			if w.Mail == nil || w.Draining == nil {
 				p.Fatalf("the work has no signals: %+v", w)
@@ -39,20 +39,20 @@ func submitCases() []testCase {
 			e := p.open()
 			p.submit(e, run("a", "talk"))
 			p.rest(time.Second)
-			equal(p, "taken before the start", p.crew.order(), nil)
+			equal(p, "taken before the start", p.driver.order(), nil)
 			p.ok("Start", e.Start(p.ctx))
 			p.stands(run("a", "talk"), event.RunCompleted)
-			equal(p, "taken", p.crew.order(), []string{"a"})
+			equal(p, "taken", p.driver.order(), []string{"a"})
 		}},
 		{"the same run twice is once", func(p *probe) {
 			e := p.start()
-			p.crew.will("a", forAWhile(time.Second))
+			p.driver.will("a", forAWhile(time.Second))
 			first, second := p.submit(e, run("a", "talk")), p.submit(e, run("a", "talk"))
 			equal(p, "turns", []int{first.Turn, second.Turn}, []int{1, 1})
 			p.stands(run("a", "talk"), event.RunCompleted)
 			equal(p, "status", p.submit(e, run("a", "talk")).Status, event.RunCompleted)
 			p.rest(5 * time.Second)
-			equal(p, "taken", p.crew.order(), []string{"a"})
+			equal(p, "taken", p.driver.order(), []string{"a"})
 		}},
 		{"the same key twice is once", func(p *probe) {
 			e := p.start()
@@ -72,7 +72,7 @@ func submitCases() []testCase {
 			wg.Wait()
 			p.until("the end", func() bool { return p.status(a) == event.RunCompleted })
 			p.rest(5 * time.Second)
-			equal(p, "runs that were taken", len(p.crew.order()), 1)
+			equal(p, "runs that were taken", len(p.driver.order()), 1)
 		}},
 		{"what the journal refuses is refused", func(p *probe) {
 			e := p.start()
@@ -88,7 +88,7 @@ func submitCases() []testCase {
 			_, err = e.Submit(p.ctx, journal.Run{})
 			p.refused("a run without a name", err, event.ErrInvalid)
 			p.stands(run("a", "talk"), event.RunCompleted)
-			equal(p, "taken", p.crew.order(), []string{"a"})
+			equal(p, "taken", p.driver.order(), []string{"a"})
 		}},
 	}
 }
@@ -101,12 +101,12 @@ func orderCases() []testCase {
 			for i := range 6 {
 				id := fmt.Sprint("run ", i)
 				want = append(want, id)
-				p.crew.will(id, forAWhile(50*time.Millisecond))
+				p.driver.will(id, forAWhile(50*time.Millisecond))
 				p.submit(e, run(id, "talk"))
 			}
 			p.stands(run("run 5", "talk"), event.RunCompleted)
-			equal(p, "taken", p.crew.order(), want)
-			equal(p, "at once", p.crew.peak("conversation tenant talk"), 1)
+			equal(p, "taken", p.driver.order(), want)
+			equal(p, "at once", p.driver.peak("conversation tenant talk"), 1)
 		}},
 		{"conversations go side by side", func(p *probe) {
 			e := p.start()
@@ -114,7 +114,7 @@ func orderCases() []testCase {
 			all := make(chan struct{})
 			for i := range 3 {
 				id := fmt.Sprint("run ", i)
-				p.crew.will(id, func(ctx context.Context, s *stage) (engine.Outcome, error) {
+				p.driver.will(id, func(ctx context.Context, s *stage) (engine.Outcome, error) {
 					if here.Add(1) == 3 {
 						close(all)
 					}
@@ -134,16 +134,16 @@ func orderCases() []testCase {
 		{"a run behind one that waits begins when that has ended", func(p *probe) {
 			e := p.start()
 			a, b := run("a", "talk"), run("b", "talk")
-			p.crew.will("a", once(func(_ context.Context, s *stage) (engine.Outcome, error) { return s.park(time.Time{}) }))
+			p.driver.will("a", once(func(_ context.Context, s *stage) (engine.Outcome, error) { return s.park(time.Time{}) }))
 			p.submit(e, a)
 			p.stands(a, event.RunWaiting)
 			p.submit(e, b)
 			p.rest(5 * time.Second)
-			equal(p, "taken while one waits", p.crew.order(), []string{"a"})
+			equal(p, "taken while one waits", p.driver.order(), []string{"a"})
 			p.mail(a)
 			p.ok("Wake", e.Wake(p.ctx, a))
 			p.stands(b, event.RunCompleted)
-			equal(p, "taken", p.crew.order(), []string{"a", "a", "b"})
+			equal(p, "taken", p.driver.order(), []string{"a", "a", "b"})
 		}},
 	}
 }

@@ -18,20 +18,20 @@ func waitCases() []testCase {
 		{"a waiting run is driven when it is woken", func(p *probe) {
 			e := p.start()
 			a := run("a", "talk")
-			p.crew.will("a", parks())
+			p.driver.will("a", parks())
 			p.submit(e, a)
 			p.stands(a, event.RunWaiting)
 			p.rest(5 * time.Second)
-			equal(p, "taken without mail", p.crew.order(), []string{"a"})
+			equal(p, "taken without mail", p.driver.order(), []string{"a"})
 			p.mail(a)
 			p.ok("Wake", e.Wake(p.ctx, a))
 			p.stands(a, event.RunCompleted)
-			equal(p, "taken", p.crew.times("a"), 2)
+			equal(p, "taken", p.driver.times("a"), 2)
 		}},
 		{"mail of which nobody tells is found", func(p *probe) {
 			e := p.start()
 			a := run("a", "talk")
-			p.crew.will("a", parks())
+			p.driver.will("a", parks())
 			p.submit(e, a)
 			p.stands(a, event.RunWaiting)
 			p.mail(a)
@@ -41,7 +41,7 @@ func waitCases() []testCase {
 			e := p.start()
 			a := run("a", "talk")
 			begun, told := make(chan struct{}), false
-			p.crew.will("a", func(ctx context.Context, s *stage) (engine.Outcome, error) {
+			p.driver.will("a", func(ctx context.Context, s *stage) (engine.Outcome, error) {
 				close(begun)
 				select {
 				case <-s.work.Mail:
@@ -56,24 +56,24 @@ func waitCases() []testCase {
 			p.ok("Wake", e.Wake(p.ctx, a))
 			p.stands(a, event.RunCompleted)
 			equal(p, "it was told", told, true)
-			equal(p, "taken", p.crew.times("a"), 1)
+			equal(p, "taken", p.driver.times("a"), 1)
 		}},
 		{"waking a run that is about to wait is not lost", func(p *probe) {
 			e := p.start()
 			a := run("a", "talk")
 			begun, goOn := make(chan struct{}), make(chan struct{})
-			p.crew.will("a", once(func(_ context.Context, s *stage) (engine.Outcome, error) {
+			p.driver.will("a", once(func(_ context.Context, s *stage) (engine.Outcome, error) {
 				close(begun)
 				<-goOn
 				return s.park(time.Time{})
 			}))
 			p.submit(e, a)
 			<-begun
-			// The mail comes after the drive has looked for it.
+			// The mail comes after the drive has looked for mail.
 			p.ok("Wake", e.Wake(p.ctx, a))
 			close(goOn)
 			p.stands(a, event.RunCompleted)
-			equal(p, "taken", p.crew.times("a"), 2)
+			equal(p, "taken", p.driver.times("a"), 2)
 		}},
 		{"waking without need does no harm", func(p *probe) {
 			e := p.start()
@@ -84,13 +84,13 @@ func waitCases() []testCase {
 			p.ok("Wake of an unknown run", e.Wake(p.ctx, run("unknown", "nowhere")))
 			p.submit(e, run("b", "talk"))
 			p.stands(run("b", "talk"), event.RunCompleted)
-			equal(p, "taken", p.crew.order(), []string{"a", "b"})
+			equal(p, "taken", p.driver.order(), []string{"a", "b"})
 		}},
 		{"a waiting run is driven when its time comes", func(p *probe) {
 			e := p.start()
 			a := run("a", "talk")
 			var at time.Time
-			p.crew.will("a", once(func(_ context.Context, s *stage) (engine.Outcome, error) {
+			p.driver.will("a", once(func(_ context.Context, s *stage) (engine.Outcome, error) {
 				at = time.Now().Add(3 * time.Second).Truncate(time.Microsecond)
 				return s.park(at)
 			}))
@@ -100,12 +100,12 @@ func waitCases() []testCase {
 			if time.Now().Before(at) {
 				p.Fatalf("it was driven %v too early", time.Until(at))
 			}
-			equal(p, "taken", p.crew.times("a"), 2)
+			equal(p, "taken", p.driver.times("a"), 2)
 		}},
 		{"mail comes before the time", func(p *probe) {
 			e := p.start()
 			a := run("a", "talk")
-			p.crew.will("a", once(func(_ context.Context, s *stage) (engine.Outcome, error) {
+			p.driver.will("a", once(func(_ context.Context, s *stage) (engine.Outcome, error) {
 				return s.park(time.Now().Add(24 * time.Hour))
 			}))
 			p.submit(e, a)
@@ -124,7 +124,7 @@ func cancelCases() []testCase {
 			a, b := run("a", "talk"), run("b", "other talk")
 			begun := make(chan struct{})
 			var cause error
-			p.crew.will("a", func(ctx context.Context, s *stage) (engine.Outcome, error) {
+			p.driver.will("a", func(ctx context.Context, s *stage) (engine.Outcome, error) {
 				close(begun)
 				select {
 				case <-ctx.Done():
@@ -133,7 +133,7 @@ func cancelCases() []testCase {
 				cause = context.Cause(ctx)
 				return s.end(event.RunCancelled)
 			})
-			p.crew.will("b", forAWhile(2*time.Second))
+			p.driver.will("b", forAWhile(2*time.Second))
 			p.submit(e, a)
 			p.submit(e, b)
 			<-begun
@@ -145,11 +145,11 @@ func cancelCases() []testCase {
 		{"the wish is in the journal", func(p *probe) {
 			e := p.start()
 			a := run("a", "talk")
-			p.crew.will("a", parks())
+			p.driver.will("a", parks())
 			p.submit(e, a)
 			p.stands(a, event.RunWaiting)
 			var wish []string
-			p.crew.will("a", func(ctx context.Context, s *stage) (engine.Outcome, error) {
+			p.driver.will("a", func(ctx context.Context, s *stage) (engine.Outcome, error) {
 				for _, m := range s.opened.Mail {
 					wish = append(wish, string(m.Kind), m.By)
 				}
@@ -167,7 +167,7 @@ func cancelCases() []testCase {
 			p.ok("Cancel again", e.Cancel(p.ctx, a, "somebody"))
 			p.ok("Start", e.Start(p.ctx))
 			p.stands(a, event.RunCancelled)
-			equal(p, "taken", p.crew.times("a"), 1)
+			equal(p, "taken", p.driver.times("a"), 1)
 		}},
 		{"what cannot be cancelled is refused", func(p *probe) {
 			e := p.start()

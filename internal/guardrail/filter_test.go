@@ -36,7 +36,9 @@ var broken = guardrail.Rule{Name: "broken", Check: func(context.Context, string)
 const token = "ghp_Q7n2vTz9LmX4wK8"
 
 // mask is the rule that hides the token.
-func mask() guardrail.Rule { return guardrail.Rule{Name: "secrets", Mask: secret.NewMask(secret.New(token))} }
+func mask() guardrail.Rule {
+	return guardrail.Rule{Name: "secrets", Mask: secret.NewMask(secret.New(token))}
+}
 
 func TestBlocks(t *testing.T) {
 	t.Parallel()

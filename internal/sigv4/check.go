@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// Keys are the only ones that are taken.
+// Keys are the accepted credentials.
 type Keys struct {
 	ID, Secret string
-	// Token is that of a session; "" is for keys without one.
+	// Token is the session token. It is "" for keys without a session.
 	Token string
 }
 
-// The codes of errors that [Check] gives.
+// These are the error codes of [Check].
 const (
 	Missing      = "MissingAuthenticationTokenException"
 	Incomplete   = "IncompleteSignatureException"
@@ -30,12 +30,12 @@ const (
 const (
 	algorithm = "AWS4-HMAC-SHA256"
 	stamp     = "20060102T150405Z"
-	// skew is how far clocks may be apart.
+	// skew is how far clocks may differ.
 	skew = 5 * time.Minute
 )
 
-// ID is the id of the access key that a request claims to be signed with; "" where it
-// claims none. Nothing is verified yet.
+// ID returns the id of the access key in a request's signature, or "" if there is none. It verifies
+// nothing.
 func ID(r *http.Request) string {
 	_, rest, _ := strings.Cut(r.Header.Get("Authorization"), "Credential=")
 	id, _, ok := strings.Cut(rest, "/")
@@ -45,20 +45,20 @@ func ID(r *http.Request) string {
 	return id
 }
 
-// Hash is a body's SHA-256 as a signature has it.
+// Hash returns a body's SHA-256 as signatures contain it.
 func Hash(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])
 }
 
-// Check verifies the signature of a request as it came. It gives AWS's code of the
-// error and its words; code "" says that the signature holds.
+// Check verifies the signature of a request. It returns AWS's code and message for an error. An
+// empty code means that the signature is valid.
 func Check(r *http.Request, body []byte, keys Keys, region, service string, now time.Time) (code, message string) {
 	return CheckHash(r, Hash(body), keys, region, service, now)
 }
 
-// CheckHash is [Check] for a body of which only the hash is known, because it is said in
-// a signed header and the body has yet to be read: then the caller compares the two.
+// CheckHash is [Check] for a body that was not read yet: hash comes from a signed header, and the
+// caller must compare it with the body.
 func CheckHash(r *http.Request, hash string, keys Keys, region, service string, now time.Time) (code, message string) {
 	given := r.Header.Get("Authorization")
 	if given == "" {
@@ -99,8 +99,8 @@ func CheckHash(r *http.Request, hash string, keys Keys, region, service string, 
 	return "", ""
 }
 
-// unsigned reports whether a header is there that must be signed and is not: besides
-// AWS's own those that say whose session is meant.
+// unsigned reports whether a header that must be signed is not: AWS's own headers and those that
+// select the session.
 func unsigned(r *http.Request, signed []string) bool {
 	for name := range r.Header {
 		name = strings.ToLower(name)
@@ -111,7 +111,7 @@ func unsigned(r *http.Request, signed []string) bool {
 	return false
 }
 
-// sign is the signature that the request should have.
+// sign returns the correct signature of the request.
 func sign(r *http.Request, hash, secret, date, scope string, signed []string) string {
 	var request strings.Builder
 	request.WriteString(r.Method + "\n" + path(r.URL) + "\n" + strings.ReplaceAll(r.URL.Query().Encode(), "+", "%20") + "\n")
@@ -143,8 +143,8 @@ func mac(key []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-// path is the path as it was sent, each of its segments encoded once more: so do
-// all services but S3.
+// path returns the path of the request with each segment encoded once more, as all services but S3
+// do.
 func path(u *url.URL) string {
 	p := u.EscapedPath()
 	if p == "" {

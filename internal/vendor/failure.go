@@ -15,8 +15,7 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// Ended is the error of a call whose caller has had enough: cancelled, or its time
-// is over.
+// Ended returns the error of a call whose context was cancelled or timed out.
 func Ended(op string, ctx context.Context) *event.Error { //nolint:revive // the operation comes first everywhere
 	e := &event.Error{Op: op, Kind: event.ErrCancelled, Message: "The model's answer was cancelled.", Err: context.Cause(ctx)}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -25,13 +24,13 @@ func Ended(op string, ctx context.Context) *event.Error { //nolint:revive // the
 	return e
 }
 
-// NotSent is the error of a request that the other side would refuse. The message
-// is formatted with args.
+// NotSent returns the error of a request that the server would refuse. It formats the message with
+// args.
 func NotSent(op string, kind event.ErrorKind, message, hint string, args ...any) *event.Error {
 	return &event.Error{Op: op, Kind: kind, Message: fmt.Sprintf(message, args...), Hint: hint}
 }
 
-// Tell puts what the other side said, fit for people, behind a message of ours.
+// Tell appends the server's message to ours.
 func Tell(message, said string) string {
 	if said == "" {
 		return message
@@ -39,8 +38,8 @@ func Tell(message, said string) string {
 	return strings.TrimSuffix(message, ".") + ": " + said
 }
 
-// Line is what the other side said, fit for people: one short line without the
-// key, and without what has the form of one.
+// Line returns the server's message as one short line, without the key and without texts that look
+// like keys.
 func Line(said string, key secret.Secret) string {
 	said = key.Hide(said)
 	places := secret.Find(said)
@@ -55,9 +54,8 @@ func Line(said string, key secret.Secret) string {
 	return said
 }
 
-// RetryAfter reads how long the other side asks to wait: the milliseconds that some
-// servers send, seconds, or a date. It is a day at most, and 0 where nothing can
-// be read.
+// RetryAfter returns how long the server asks to wait: in the milliseconds that some servers send,
+// in seconds, or as a date. It is at most a day, and 0 if the headers say nothing.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
 		return Wait(ms / 1000)
@@ -72,7 +70,7 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// Wait bounds a time to wait, in seconds, by 0 and a day.
+// Wait returns a duration of so many seconds, between 0 and a day.
 func Wait(seconds float64) time.Duration {
 	const most = 24 * time.Hour
 	if math.IsNaN(seconds) || seconds <= 0 {

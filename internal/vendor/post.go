@@ -12,22 +12,22 @@ import (
 // mostRefused bounds how much of an error's body is read.
 const mostRefused = 64 << 10
 
-// Refused is an answer of a server with a status other than 2xx. It holds nothing of the
-// request, which has the key.
+// Refused is a response with a status other than 2xx. It contains nothing of the request, which has
+// the key.
 type Refused struct {
 	Status int
 	Header http.Header
-	// Body is the answer's body, 64 KiB of it at most.
+	// Body is the response's body, at most 64 KiB.
 	Body []byte
 }
 
 // Error implements error, for operators.
 func (r *Refused) Error() string { return fmt.Sprintf("status %d", r.Status) }
 
-// Post sends body to address and returns the answer once its header has come. The caller
-// closes the answer's body. An answer with a status other than 2xx is a [*Refused]; any
-// other error means that no answer came. It neither retries nor follows a redirect,
-// whatever c does. header is not changed.
+// Post sends body to address and returns the response once its header has arrived. The caller must
+// close the response's body. A response with a status other than 2xx is a [*Refused]; any other
+// error means that there was no response. Post never retries and follows no redirect, whatever c
+// does. It does not change header.
 func Post(ctx context.Context, c *http.Client, address string, header http.Header, body []byte) (*http.Response, error) {
 	return Send(ctx, c, http.MethodPost, address, header, body)
 }
@@ -56,7 +56,7 @@ func Do(c *http.Client, req *http.Request) (*http.Response, error) {
 	}
 	once := *c
 	once.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	resp, err := once.Do(req) //nolint:gosec // whoever sets the provider up names the address
+	resp, err := once.Do(req) //nolint:gosec // the address is configuration
 	if err != nil {
 		return nil, err
 	}
@@ -71,10 +71,10 @@ func Do(c *http.Client, req *http.Request) (*http.Response, error) {
 	return nil, &Refused{Status: resp.StatusCode, Header: resp.Header, Body: said}
 }
 
-// ErrTooLong is the error of [ReadAll] for a body that is longer than it may be.
+// ErrTooLong is the error of [ReadAll] for a body that is too long.
 var ErrTooLong = errors.New("the answer is too long")
 
-// ReadAll reads a whole body of at most so many bytes.
+// ReadAll reads a body of at most most bytes. It returns [ErrTooLong] for a longer one.
 func ReadAll(r io.Reader, most int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Unreached is the error of a call that got no answer: no server listens, the host does not
-// exist, or the network failed. base is the server's address, next what to do about it.
+// Unreached returns the error of a call without a response: no server listens, the host does not
+// exist, or the network failed. base is the server's address, next the hint.
 func Unreached(op, title, base, next string, err error) *event.Error {
 	place := base
 	if u, parsed := url.Parse(base); parsed == nil && u.Host != "" {

@@ -1,9 +1,7 @@
-// Package livetest is the contract of [live.Bus] in running form. A bus's own
-// tests call [Run]; what passes can stand between drivers and watchers.
+// Package livetest is the contract of [live.Bus] as tests. A bus's own tests call [Run].
 //
-// The cases ask through the interfaces only. Where something must not arrive,
-// they publish a mark after it and look that the mark comes without it, so a bus
-// that takes its time on a network is held to the same.
+// The cases use only the interfaces. To check that something does not arrive, they publish a mark
+// after it and check that the mark arrives without it. So a slow bus on a network passes too.
 package livetest
 
 import (
@@ -14,19 +12,19 @@ import (
 	"github.com/braidrun/braid/live"
 )
 
-// Harness is one bus under test.
+// Harness is a bus under test.
 type Harness struct {
-	// Bus is new, and nobody else uses it. The suite closes it.
+	// Bus is a new bus that nobody else uses. The suite closes it.
 	Bus live.Bus
-	// Unread is a number of small events after which a watcher that reads none
-	// of them has been cut off for certain; 0 means twice [live.DefaultEvents].
+	// Unread is a number of small events after which a watcher that reads none is surely cut off. 0
+	// means twice [live.DefaultEvents].
 	Unread int
-	// Patience is how long a case waits for what must come; 0 means a minute.
+	// Patience is how long a case waits for an expected item. 0 means a minute.
 	Patience time.Duration
 }
 
-// Run holds a bus against the contract, one subtest a case. open is called for
-// each of them with the subtest's t; cases run in parallel.
+// Run tests a bus against the contract, with one subtest for each case. It calls open with the
+// subtest's t. Cases run in parallel.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	t.Helper()
 	for _, g := range groups() {
@@ -49,8 +47,8 @@ func play(t testingT, c testCase, h Harness) {
 	c.run(p)
 }
 
-// testingT is what a case needs of *testing.T. That it is so little lets the
-// suite be run against broken buses without failing itself.
+// testingT is what a case needs of *testing.T. It is small, so that tests can run the suite against
+// broken buses.
 type testingT interface {
 	Helper()
 	Context() context.Context
@@ -58,7 +56,7 @@ type testingT interface {
 	Fatalf(format string, args ...any)
 }
 
-// group is the cases about one idea.
+// group holds the cases about one subject.
 type group struct {
 	name  string
 	cases []testCase

@@ -20,8 +20,7 @@ var here = live.Key{Tenant: "tenant", Conversation: "talk"}
 
 const theRun = "run"
 
-// probe is one case at work on one bus. What must succeed ends the case if it
-// does not.
+// probe runs one case on one bus. It ends the case if a call fails that must succeed.
 type probe struct {
 	testingT
 	Harness
@@ -42,7 +41,7 @@ func newProbe(t testingT, h Harness) *probe {
 	return p
 }
 
-// end closes all that the case opened, the bus last.
+// end closes everything that the case opened, the bus last.
 func (p *probe) end() {
 	for i := len(p.ends) - 1; i >= 0; i-- {
 		p.ends[i]()
@@ -53,7 +52,7 @@ func (p *probe) end() {
 	p.stop()
 }
 
-// source is a driver at work: a script and the way to the bus.
+// source is a driver: a script and a publisher.
 type source struct {
 	Script
 	p   *probe
@@ -76,7 +75,7 @@ func (s *source) send(events ...event.Event) {
 	}
 }
 
-// speak sends words of a step and gives them in a row.
+// speak sends words of a step and returns them joined.
 func (s *source) speak(step string, words int) string {
 	var text strings.Builder
 	for i := range words {
@@ -92,7 +91,7 @@ type viewer struct {
 	Screen
 	p *probe
 	w live.Watcher
-	// items are those since they were last looked at.
+	// items are the items since the last look.
 	items []live.Item
 	room  []live.Item
 }
@@ -121,7 +120,7 @@ func (p *probe) watchNow() *viewer {
 	return v
 }
 
-// read reads once and shows all that came.
+// read reads once and shows everything.
 func (v *viewer) read() {
 	v.p.Helper()
 	n, err := v.w.Read(v.p.ctx, v.room)
@@ -139,7 +138,7 @@ func (v *viewer) read() {
 	v.items = append(v.items, v.room[:n]...)
 }
 
-// until reads until an item is what is wanted. What is read is in items.
+// until reads until want returns true. The read items are in v.items.
 func (v *viewer) until(what string, want func(live.Item) bool) live.Item {
 	v.p.Helper()
 	v.items = nil
@@ -163,7 +162,7 @@ func (v *viewer) until(what string, want func(live.Item) bool) live.Item {
 	}
 }
 
-// reach reads until the durable event seq was shown or a sync spoke for it.
+// reach reads until the durable event seq was shown or a sync covered it.
 func (v *viewer) reach(seq int64) {
 	v.p.Helper()
 	if v.Seq >= seq && v.Syncs > 0 {
@@ -172,7 +171,7 @@ func (v *viewer) reach(seq int64) {
 	v.until(fmt.Sprint("event ", seq), func(live.Item) bool { return v.Seq >= seq })
 }
 
-// synced reads on to a sync that stands at seq or behind it.
+// synced reads until a sync at seq or later.
 func (v *viewer) synced(seq int64) *live.Sync {
 	v.p.Helper()
 	return v.until(fmt.Sprint("a sync at ", seq), func(item live.Item) bool {
@@ -180,7 +179,7 @@ func (v *viewer) synced(seq int64) *live.Sync {
 	}).Sync
 }
 
-// shows wants this text on the screen of a step.
+// shows checks the text of a step on the screen.
 func (v *viewer) shows(step, want string) {
 	v.p.Helper()
 	got, found := v.Text(theRun, step)
@@ -192,7 +191,7 @@ func (v *viewer) shows(step, want string) {
 	}
 }
 
-// says reads on until the step shows this text.
+// says reads until the step shows this text.
 func (v *viewer) says(step, want string) {
 	v.p.Helper()
 	for {
@@ -203,7 +202,7 @@ func (v *viewer) says(step, want string) {
 	}
 }
 
-// rests wants no step in flight but these.
+// rests checks that no other steps are in flight.
 func (v *viewer) rests(steps ...string) {
 	v.p.Helper()
 	var got []string
@@ -213,7 +212,7 @@ func (v *viewer) rests(steps ...string) {
 	equal(v.p, "steps in flight", got, steps)
 }
 
-// names are the items in short, for a message.
+// names describes items for a message.
 func names(items []live.Item) []string {
 	var out []string
 	for _, item := range items {
@@ -226,7 +225,7 @@ func names(items []live.Item) []string {
 	return out
 }
 
-// refused wants an error of this kind, with words for people.
+// refused checks that an error has the kind and a message.
 func (p *probe) refused(what string, err error, kind event.ErrorKind) {
 	p.Helper()
 	var e *event.Error

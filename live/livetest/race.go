@@ -30,7 +30,7 @@ func raceCases() []testCase {
 			var wg sync.WaitGroup
 			for c := range conversations {
 				key := live.Key{Tenant: "tenant", Conversation: strconv.Itoa(c)}
-				// One stays to the end, so that the end finds somebody.
+				// One watcher stays to the end, so that closing finds one.
 				stay := p.watchIn(key)
 				wg.Go(func() { stay.followTurns(p.ctx, turns) })
 				ctx, over := context.WithCancel(p.ctx)
@@ -51,7 +51,7 @@ func raceCases() []testCase {
 	}
 }
 
-// converse plays one run after another.
+// converse publishes one run after another.
 func converse(sources []*source) {
 	seq := int64(0)
 	for i, s := range sources {
@@ -67,7 +67,7 @@ func converse(sources []*source) {
 	}
 }
 
-// follow reads to the end of the run. A lazy one reads little at a time.
+// follow reads to the end of the run. A lazy watcher reads few items at a time.
 func (v *viewer) follow(ctx context.Context, lazy bool) {
 	if lazy {
 		v.room = v.room[:2]
@@ -86,8 +86,8 @@ func (v *viewer) followTurns(ctx context.Context, turns int64) {
 	v.followUntil(ctx, func(live.Item) bool { return v.Seq >= turns*each })
 }
 
-// followUntil does not end the case: it runs beside it. Who gives up because
-// ctx was cancelled has seen enough.
+// followUntil does not end the case, because it runs beside it. A watcher whose ctx is cancelled
+// has seen enough.
 func (v *viewer) followUntil(ctx context.Context, end func(live.Item) bool) {
 	for {
 		n, err := v.w.Read(ctx, v.room)

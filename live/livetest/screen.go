@@ -10,31 +10,31 @@ import (
 	"github.com/braidrun/braid/live"
 )
 
-// Screen shows what a watcher was given, as a client would, and finds fault with
-// what no watcher may be given. The zero value is an empty screen.
+// Screen shows what a watcher received, as a client would, and checks it. The zero value is an
+// empty screen.
 type Screen struct {
-	// Seq is the last durable event that was shown or that a Sync spoke for.
+	// Seq is the last durable event that was shown or covered by a Sync.
 	Seq int64
-	// Shown are the durable events that were shown themselves.
+	// Shown are the durable events that were shown.
 	Shown []int64
-	// Gaps are the stretches that a Sync spoke for, first and last Seq.
+	// Gaps are the ranges that a Sync covered, first and last Seq.
 	Gaps [][2]int64
-	// Steps are those in flight, in the order in which they began.
+	// Steps are the steps in flight, in the order in which they began.
 	Steps []live.Snapshot
-	// Syncs counts them.
+	// Syncs counts the syncs.
 	Syncs int
-	// Following is for what a [live.Follower] gives: every event after Seq must
-	// be shown, and there need not be a Sync first.
+	// Following is for items of a [live.Follower]: every event after Seq must be shown, and no Sync
+	// need come first.
 	Following bool
-	// Lossy is for where live events may be missing at the end of a step: what
-	// is shown may then be the beginning of what the message says.
+	// Lossy allows missing live events at the end of a step: what is shown may be the beginning of
+	// the message.
 	Lossy bool
 
 	epoch, n int64
 	begun    bool
 }
 
-// Show takes one item in. The error says which promise it breaks.
+// Show adds an item. The error names a broken promise.
 func (s *Screen) Show(item live.Item) error {
 	switch {
 	case item.Sync != nil && item.Event != nil:
@@ -52,8 +52,8 @@ func (s *Screen) Show(item live.Item) error {
 	}
 }
 
-// Text is what stands on the screen of a step: the text of all its blocks in a
-// row. found tells whether it is in flight.
+// Text returns the text of all blocks of a step, joined. found reports whether the step is in
+// flight.
 func (s *Screen) Text(run, step string) (text string, found bool) {
 	i := s.step(run, step)
 	if i < 0 {
@@ -127,7 +127,7 @@ func (s *Screen) durable(e *event.Event) error {
 	return nil
 }
 
-// compare holds what was shown of an answer against the whole of it.
+// compare compares the shown part of an answer with all of it.
 func (s *Screen) compare(step *live.Snapshot, b *event.AssistantMessage) error {
 	var got, want strings.Builder
 	for _, block := range b.Content {
@@ -171,7 +171,7 @@ func (s *Screen) live(e *event.Event) error {
 		return nil
 	}
 	if step.Truncated {
-		return nil // it does not join on
+		return nil // it does not follow
 	}
 	switch b := e.Body.(type) {
 	case *event.TextDelta:

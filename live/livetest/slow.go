@@ -25,7 +25,7 @@ func slowCases() []testCase {
 					fast.says("m1", text.String())
 				}
 			}
-			// A bus that waits for its slow watchers has used up the case's patience by now.
+			// A bus that waits for its slow watchers has exhausted the case's patience by now.
 			d.send(d.Answer("m1", 1, text.String()))
 			fast.reach(2)
 			equal(p, "syncs of who keeps up", fast.Syncs, 1)
@@ -68,7 +68,7 @@ func slowCases() []testCase {
 			for range 5 * p.Unread {
 				d.send(d.Note("dropped"))
 			}
-			// A second one may come where the bus was still under way.
+			// A second one may come if the bus was still working.
 			v.reach(d.Seq)
 			if v.Syncs > 3 {
 				p.Fatalf("it took %d syncs", v.Syncs)
@@ -105,8 +105,7 @@ func slowCases() []testCase {
 	}
 }
 
-// covers wants each durable event up to last to be shown or announced, and
-// none twice.
+// covers checks that each durable event up to last was shown or covered once.
 func covers(v *viewer, last int64) {
 	v.p.Helper()
 	seen := map[int64]int{}

@@ -7,7 +7,8 @@ import (
 	"github.com/braidrun/braid/live"
 )
 
-// head is the header of a step's beginning with the number of what is covered, in epoch 1.
+// head returns the header of a step's beginning with the number of the last covered live event, in
+// epoch 1.
 func head(e event.Event, n int64) event.Header {
 	e.Epoch, e.N = 1, n
 	return e.Header

@@ -5,7 +5,7 @@ import (
 	"github.com/braidrun/braid/live"
 )
 
-// without wants that the mark came and none of these events did.
+// without checks that the mark came and none of the other events.
 func (v *viewer) without(mark event.Event, not ...event.Event) {
 	v.p.Helper()
 	v.reach(mark.Seq)
@@ -88,7 +88,7 @@ func staleCases() []testCase {
 			fresh.send(
 				fresh.Fail("m1", 1, event.StepModel, event.OutcomeLost), fresh.Begin("m1", 2), fresh.Text("m1", 2, "new "),
 			)
-			// The old driver has not noticed. It even has the attempt right.
+			// The old driver has not noticed. It even has the right attempt.
 			late := old.Text("m1", 1, "late")
 			wrong := old.Text("m1", 2, "wrong")
 			old.send(late, wrong)
@@ -96,7 +96,7 @@ func staleCases() []testCase {
 			fresh.send(fresh.Text("m1", 2, "text"), mark)
 			v.without(mark, late, wrong)
 			v.shows("m1", "new text")
-			// And what it committed and sends late is not told again.
+			// What it committed and sends late is not repeated.
 			stale := event.Event{Header: event.Header{Seq: 2, Conversation: here.Conversation, Run: "run"}, Body: &event.Notice{}}
 			old.send(stale)
 			second := fresh.Note("mark")
@@ -158,7 +158,7 @@ func holeCases() []testCase {
 			v.reach(1)
 			d.send(c)
 			v.synced(3)
-			d.send(lost) // too late: the sync has spoken for it
+			d.send(lost) // too late: the sync covers it
 			d.send(d.Note("d"))
 			v.reach(4)
 			equal(p, "durable events", v.Shown, []int64{1, 4})
@@ -175,7 +175,7 @@ func holeCases() []testCase {
 			if len(s.Steps) != 1 || !s.Steps[0].Truncated {
 				p.Fatalf("the snapshots are %+v, want one that says that something is missing", s.Steps)
 			}
-			v.shows("m1", "one ") // and nothing that does not join on
+			v.shows("m1", "one ") // and nothing that does not follow
 			d.send(d.Answer("m1", 1, "one lost three "))
 			v.reach(2)
 			// The next step is whole.

@@ -15,14 +15,17 @@ var points = []edit{
 		`failpoint.Hit("tool/ended"); if asked := w.call.questions.asked; len(asked) > 0 { failpoint.Hit("tool/asked")`,
 	},
 	{
-		".", `if end.taken != "" && (end.message != nil || !d.cutOff()) {`,
-		`failpoint.Hit("model/ended"); if end.taken != "" && (end.message != nil || !d.cutOff()) {`,
+		".", `if end.taken != "" && (end.message != nil || !d.interrupted()) {`,
+		`failpoint.Hit("model/ended"); if end.taken != "" && (end.message != nil || !d.interrupted()) {`,
 	},
 	{".", `asked := time.Now()`, `failpoint.Hit("drive/renew"); asked := time.Now()`},
 	{".", `d.tellTaken()` + "\n\t//", `d.tellTaken(); failpoint.Hit("drive/acquired")` + "\n\t//"},
 	{".", `err = d.iterate()`, `failpoint.Hit("drive/recovered"); err = d.iterate()`},
-	{".", `wait := 10 * time.Millisecond` + "\n\tfor stalled", `failpoint.Hit("drive/commit"); wait := 10 * time.Millisecond` + "\n\tfor stalled"},
-	{".", `d.events, d.read = d.events[:0], d.read[:0]`, `d.events, d.read = d.events[:0], d.read[:0]; failpoint.Hit("drive/sent")`},
+	{".", `waits := false` + "\n\treturn l.retry(", `failpoint.Hit("drive/commit"); waits := false` + "\n\treturn l.retry("},
+	{
+		".", `d.pending.events, d.pending.read = d.pending.events[:0], d.pending.read[:0]`,
+		`d.pending.events, d.pending.read = d.pending.events[:0], d.pending.read[:0]; failpoint.Hit("drive/sent")`,
+	},
 	{".", `b, decided := d.askCompaction(`, `failpoint.Hit("compaction/planned"); b, decided := d.askCompaction(`},
 	{".", `a := hook.AfterCompaction{Scope: w.scope.ID,`, `failpoint.Hit("compaction/summed"); a := hook.AfterCompaction{Scope: w.scope.ID,`},
 	{
@@ -55,12 +58,12 @@ var points = []edit{
 
 // bugs ask package planted for a bug; some edits add a point, too, where both are at one place.
 var bugs = []edit{
-	{".", `i := slices.Index(d.flights, w)` + "\n\tif i < 0 {", `i := slices.Index(d.flights, w)` + "\n\t" +
-		`if i < 0 { if planted.Is("straggler of the same epoch accepted") && w.call != nil { d.running++; d.settleTool(w) }`},
+	{".", `i := slices.Index(d.exec.flights, w)` + "\n\tif i < 0 {", `i := slices.Index(d.exec.flights, w)` + "\n\t" +
+		`if i < 0 { if planted.Is("straggler of the same epoch accepted") && w.call != nil { d.exec.running++; d.settleTool(w) }`},
 	{".", `case errors.Is(err, event.ErrLeaseLost):`, `case errors.Is(err, event.ErrLeaseLost) && !planted.Is("renewal after loss"):`},
 	{
-		".", `if k.closed || k.lost != nil {` + "\n\t\treturn\n\t}\n\tif left",
-		`if k.closed || k.lost != nil || planted.Is("a lease without an end") {` + "\n\t\treturn\n\t}\n\tif left",
+		".", `if r.closed || r.lost != nil {` + "\n\t\treturn\n\t}\n\tif left",
+		`if r.closed || r.lost != nil || planted.Is("a lease without an end") {` + "\n\t\treturn\n\t}\n\tif left",
 	},
 	{
 		".", `if l.LostDrivers <= 0 || row.Lost < l.LostDrivers {`,
@@ -72,7 +75,7 @@ var bugs = []edit{
 	},
 	{
 		".", `if err := d.commit(); err != nil {`,
-		`if planted.Is("run before commit") && len(d.todo) > 0 { d.perform(); continue }; if err := d.commit(); err != nil {`,
+		`if planted.Is("run before commit") && len(d.exec.todo) > 0 { d.perform(); continue }; if err := d.commit(); err != nil {`,
 	},
 	{
 		".", `d.addInput(nil, m.Message, func(c []event.Block) event.Body {`,
@@ -90,9 +93,9 @@ var bugs = []edit{
 			`if c.State == fold.CallBegun && c.Child == nil && !d.repeatable(s, c) {`,
 	},
 	{
-		".", `if err := d.write(b); err != nil {` + "\n\t\treturn err\n\t}\n\tfor",
-		`if planted.Is("send before commit") { for _, e := range d.events { d.send(*e) } }; ` +
-			`if err := d.write(b); err != nil {` + "\n\t\treturn err\n\t}; " + `failpoint.Hit("drive/committed")` + "\n\tfor",
+		".", `if err := d.lease.commit(b, d.cfg.work.stalled); err != nil {` + "\n\t\treturn err\n\t}\n\tfor",
+		`if planted.Is("send before commit") { for _, e := range d.pending.events { d.send(*e) } }; ` +
+			`if err := d.lease.commit(b, d.cfg.work.stalled); err != nil {` + "\n\t\treturn err\n\t}; " + `failpoint.Hit("drive/committed")` + "\n\tfor",
 	},
 	{
 		".", `d.addAt(s, cycle, step, attempt, b)`,
@@ -105,7 +108,7 @@ var bugs = []edit{
 			`for m := root.Transcript.Messages; len(m) > 0 && !prompt(m[len(m)-1]); root.Transcript.Messages = m { ` +
 			`m = m[:len(m)-1] }; root.Cycle = 0 }`,
 	},
-	{".", `} else if d.running > 0 {`, `} else if d.running > 0 && !planted.Is("handed back in the middle of a step") {`},
+	{".", `case d.exec.running > 0:` + "\n\t\treturn", `case d.exec.running > 0 && !planted.Is("handed back in the middle of a step"):` + "\n\t\treturn"},
 	{
 		".", `end.out, end.err = c.tool.Call(c, c.Args)`,
 		`failpoint.Hit("tool/begun"); if planted.Is("tool run twice") { _, _ = c.tool.Call(c, c.Args) }; end.out, end.err = c.tool.Call(c, c.Args)`,

@@ -1,5 +1,5 @@
-// Package batch is what the providers of embeddings have in common: it checks requests, splits them
-// into calls, sends them and checks what comes back.
+// Package batch holds the common parts of embedding providers: it checks requests, splits them into
+// calls, sends the calls and checks the responses.
 package batch
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// mostDimensions is the longest vector that is asked for or believed.
+// mostDimensions bounds the length of a vector.
 const mostDimensions = 1 << 16
 
 // Check refuses a request that no model takes.
@@ -46,8 +46,8 @@ func Check(op string, req *embedding.Request) error {
 	return nil
 }
 
-// Split makes calls of texts: each has at most so many texts, and so many bytes unless one text
-// alone has more.
+// Split splits texts into calls. Each has at most most texts, and at most the given bytes unless a
+// single text is larger.
 func Split(texts []string, most, bytes int) [][]string {
 	var calls [][]string
 	for len(texts) > 0 {
@@ -62,7 +62,7 @@ func Split(texts []string, most, bytes int) [][]string {
 	return calls
 }
 
-// Bound is how many bytes an answer with n vectors may have. dimensions is 0 where it is not known.
+// Bound returns how many bytes a response with n vectors may have. 0 dimensions mean unknown.
 func Bound(n, dimensions int) int64 {
 	if dimensions == 0 {
 		dimensions = 1 << 13
@@ -72,22 +72,26 @@ func Bound(n, dimensions int) int64 {
 
 // Caller sends the calls of a provider.
 type Caller struct {
-	// Op is the operation of errors, Title the vendor in sentences.
-	Op, Title string
-	// Base is the server's address, Next what to do where nobody answers there.
-	Base, Next string
-	Client     *http.Client
-	// Key is hidden in what the server said.
+	// Op is the operation of errors.
+	Op string
+	// Title is the vendor's name in messages.
+	Title string
+	// Base is the server's address.
+	Base string
+	// Next is the hint if no server answers there.
+	Next   string
+	Client *http.Client
+	// Key is masked in the server's messages.
 	Key secret.Secret
-	// KeyNext is what to do where the key is refused.
+	// KeyNext is the hint if the key is refused.
 	KeyNext string
-	// Said reads the server's words for an error, and its word for the kind of it.
+	// Said returns the server's code and message of an error response.
 	Said func(header http.Header, body []byte) (code, message string)
-	// Long reports whether an error says that a text is too long.
+	// Long reports whether an error means that a text is too long.
 	Long func(code, message string) bool
 }
 
-// Post sends one call and reads its answer, of at most so many bytes.
+// Post sends a call and reads at most bound bytes of the response.
 func (c *Caller) Post(ctx context.Context, path string, header http.Header, body []byte, bound int64) ([]byte, http.Header, error) {
 	resp, err := vendor.Post(ctx, c.Client, c.Base+path, header, body)
 	if err != nil {
@@ -96,7 +100,7 @@ func (c *Caller) Post(ctx context.Context, path string, header http.Header, body
 	return c.Read(ctx, resp, bound)
 }
 
-// Do sends one call that the provider has made itself.
+// Do sends a request that the provider has made.
 func (c *Caller) Do(ctx context.Context, req *http.Request, bound int64) ([]byte, http.Header, error) {
 	resp, err := vendor.Do(c.Client, req)
 	if err != nil {
@@ -105,7 +109,7 @@ func (c *Caller) Do(ctx context.Context, req *http.Request, bound int64) ([]byte
 	return c.Read(ctx, resp, bound)
 }
 
-// Read reads an answer and closes its body.
+// Read reads a response and closes its body.
 func (c *Caller) Read(ctx context.Context, resp *http.Response, bound int64) ([]byte, http.Header, error) {
 	defer resp.Body.Close()
 	data, err := vendor.ReadAll(resp.Body, bound)
@@ -118,7 +122,7 @@ func (c *Caller) Read(ctx context.Context, resp *http.Response, bound int64) ([]
 	return data, resp.Header, nil
 }
 
-// Wrong is the error of an answer that cannot be.
+// Wrong returns the error for an invalid response.
 func (c *Caller) Wrong(what string) error {
 	return &event.Error{
 		Op: c.Op, Kind: event.ErrModel, Message: "The answer of " + c.Title + " cannot be used: " + what + ".",
@@ -126,7 +130,7 @@ func (c *Caller) Wrong(what string) error {
 	}
 }
 
-// failure gives an error its kind.
+// failure returns the error with its kind.
 func (c *Caller) failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return vendor.Ended(c.Op, ctx)
@@ -166,8 +170,8 @@ func (c *Caller) failure(ctx context.Context, err error) error {
 	return e
 }
 
-// Take checks the vectors of one call against what was asked, and gives them the length one. dimensions
-// is what the vectors of earlier calls had, or what was asked for; 0 is unknown. It returns theirs.
+// Take checks the vectors of one call and normalizes them. dimensions is that of earlier calls or
+// of the request; 0 means unknown. It returns the vectors' dimensions.
 func (c *Caller) Take(vectors [][]float32, n, dimensions int) (int, error) {
 	if len(vectors) != n {
 		return 0, c.Wrong("it does not have one vector for each text")
@@ -186,7 +190,7 @@ func (c *Caller) Take(vectors [][]float32, n, dimensions int) (int, error) {
 	return dimensions, nil
 }
 
-// normalize gives a vector the length one, and reports whether that can be.
+// normalize scales a vector to length one. It reports whether that is possible.
 func normalize(v []float32) bool {
 	var sum float64
 	for _, x := range v {
@@ -204,10 +208,10 @@ func normalize(v []float32) bool {
 	return true
 }
 
-// Call is one call: it embeds some of the texts.
+// Call embeds some of the texts.
 type Call func(ctx context.Context, texts []string) (vectors [][]float32, usage event.Usage, known bool, err error)
 
-// Run makes the calls, at most `at once` of them beside each other, and puts their vectors together.
+// Run makes the calls, at most atOnce at a time, and joins their vectors.
 func (c *Caller) Run(ctx context.Context, calls [][]string, dimensions, atOnce int, call Call) (*embedding.Response, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -68,7 +68,7 @@ func TestPage(t *testing.T) {
 	if d := cmp.Diff([]string{"両方を調べます。", "答えは 42 です。 <b>太字ではない</b>"}, got.Texts); d != "" || got.Bold != 0 {
 		t.Errorf("the texts (-want +got):\n%s; %d are bold", d, got.Bold)
 	}
-	if !regexp.MustCompile(`^3,543 in · 200 out · 3,743 tokens · model [\d,]+ ms · [\d.]+ s in all$`).MatchString(got.Usage) {
+	if !regexp.MustCompile(`^3,543 in · 200 out · 3,743 tokens · model [\d,]+ ms · [\d.]+ s total$`).MatchString(got.Usage) {
 		t.Errorf("usage %q", got.Usage)
 	}
 	if got.EventsHidden != "none" || got.EventsShown != "block" || got.Events < 20 {

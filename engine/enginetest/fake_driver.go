@@ -11,51 +11,51 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// crew drives runs for the suite: it takes the lease, does what the case wants,
-// and keeps a record.
-type crew struct {
+// fakeDriver drives runs for the suite: it acquires the lease, does what the case wants, and records
+// it.
+type fakeDriver struct {
 	p *probe
 
 	mu sync.Mutex
-	// plays are what runs do, by id; a run without one ends at once.
+	// plays say what runs do, by id. A run without one ends at once.
 	plays map[string]act
-	// before is asked before the lease is taken; an error ends the drive.
+	// before is called before the lease is acquired. Its error ends the drive.
 	before func(w engine.Work) error
-	// begun are the runs that were taken, in that order.
+	// begun are the runs that were driven, in that order.
 	begun []string
-	// works are what the engine passed, by run.
+	// works are the engine's arguments, by run.
 	works map[string][]engine.Work
-	// now and most are the runs at work in all, by tenant and by conversation.
+	// now and most count the runs in progress, in total, by tenant and by conversation.
 	now, most map[string]int
 }
 
-// act is what a run does once its lease is taken.
+// act is what a run does once its lease is acquired.
 type act func(ctx context.Context, s *stage) (engine.Outcome, error)
 
-// stage is a run that has been taken.
+// stage is a run that is being driven.
 type stage struct {
 	p      *probe
 	work   engine.Work
 	opened journal.Opened
 	last   int64
-	ctx    context.Context //nolint:containedctx // for what is written whatever happens
+	ctx    context.Context //nolint:containedctx // for writes after a cancellation
 }
 
-func newCrew(p *probe) *crew {
-	return &crew{
+func newFakeDriver(p *probe) *fakeDriver {
+	return &fakeDriver{
 		p: p, plays: map[string]act{}, works: map[string][]engine.Work{}, now: map[string]int{}, most: map[string]int{},
 	}
 }
 
-// will says what a run does.
-func (c *crew) will(run string, do act) {
+// will sets what a run does.
+func (c *fakeDriver) will(run string, do act) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.plays[run] = do
 }
 
-// drive is the engine's [engine.Drive].
-func (c *crew) drive(ctx context.Context, w engine.Work) (engine.Outcome, error) {
+// drive implements [engine.Drive].
+func (c *fakeDriver) drive(ctx context.Context, w engine.Work) (engine.Outcome, error) {
 	c.mu.Lock()
 	c.works[w.Run.ID] = append(c.works[w.Run.ID], w)
 	before := c.before
@@ -94,7 +94,7 @@ func (c *crew) drive(ctx context.Context, w engine.Work) (engine.Outcome, error)
 	return do(ctx, s)
 }
 
-// toTheEnd ends a run at once, as it was wished.
+// toTheEnd ends a run at once: cancelled if that was requested, else completed.
 func toTheEnd(_ context.Context, s *stage) (engine.Outcome, error) {
 	if s.opened.Run.Cancelled {
 		return s.end(event.RunCancelled)
@@ -110,7 +110,7 @@ func forAWhile(d time.Duration) act {
 	}
 }
 
-// commit writes a batch with events numbered on.
+// commit writes a batch of events.
 func (s *stage) commit(b journal.Batch, bodies ...event.Body) error {
 	for _, body := range bodies {
 		s.last++
@@ -131,19 +131,19 @@ func (s *stage) end(status event.RunStatus) (engine.Outcome, error) {
 	return engine.Outcome{Status: status}, err
 }
 
-// park has the run wait.
+// park makes the run wait.
 func (s *stage) park(wake time.Time) (engine.Outcome, error) {
 	err := s.commit(journal.Batch{Status: event.RunWaiting, WakeAt: wake})
 	return engine.Outcome{Status: event.RunWaiting, WakeAt: wake}, err
 }
 
-// handBack gives the lease back and leaves the run as it is.
-func (s *stage) handBack() (engine.Outcome, error) {
+// release releases the lease and leaves the run as it is.
+func (s *stage) release() (engine.Outcome, error) {
 	err := s.commit(journal.Batch{Release: true})
 	return engine.Outcome{Status: event.RunRunning}, err
 }
 
-// once does first the first time and then what toTheEnd does.
+// once does first the first time, and then what toTheEnd does.
 func once(first act) act {
 	var mu sync.Mutex
 	done := false
@@ -159,15 +159,15 @@ func once(first act) act {
 	}
 }
 
-// order is the runs in the order in which they were taken.
-func (c *crew) order() []string {
+// order returns the runs in the order in which they were driven.
+func (c *fakeDriver) order() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.begun)
 }
 
-// times is how often a run was taken.
-func (c *crew) times(run string) int {
+// times returns how often a run was driven.
+func (c *fakeDriver) times(run string) int {
 	n := 0
 	for _, id := range c.order() {
 		if id == run {
@@ -177,15 +177,15 @@ func (c *crew) times(run string) int {
 	return n
 }
 
-// drives is how often the engine asked for a run to be driven.
-func (c *crew) drives(run string) int {
+// drives returns how often the engine called drive for a run.
+func (c *fakeDriver) drives(run string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.works[run])
 }
 
-// peak is the most runs that were at work at once.
-func (c *crew) peak(of string) int {
+// peak returns the largest number of runs in progress at once.
+func (c *fakeDriver) peak(of string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.most[of]

@@ -1,0 +1,74 @@
+package braid
+
+import (
+	"slices"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/decide"
+	"github.com/braidrun/braid/internal/hooks"
+	"github.com/braidrun/braid/internal/output"
+)
+
+// driveAgent is what a driver needs of an agent. [Agent] fills it; a driver gets a copy and changes nothing of it. Only its
+// tools may change while it works: current returns those of the moment.
+type driveAgent struct {
+	name  string
+	model Model
+	// instructions is the whole system prompt. instructionTokens is an estimate of its size.
+	instructions      string
+	instructionTokens int64
+	// offers returns the tools of the moment; nil for an agent without tools.
+	offers func() *offer
+	limits Limits
+	// bounds are those of limits that a decision looks at.
+	bounds  decide.Limits
+	retry   Retry
+	options ModelOptions
+	// sequential says that the calls of one answer run one after another.
+	sequential bool
+	// fallbacks are called if a model failed with one of fallbackOn.
+	fallbacks  []Model
+	fallbackOn []event.ErrorKind
+	// manage is nil for an agent without [Manage].
+	manage *management
+	// offload is nil for an agent that shows all results as they are.
+	offload *offloading
+	// search is nil for an agent that shows its model all its tools.
+	search *toolSearch
+	// hooks is nil for an agent without hooks.
+	hooks *hooks.Set
+	// permits are the permission policies. The strictest one decides.
+	permits []*policy
+	// guards are the guardrails.
+	guards []guard
+	// forgets says that later runs see nothing of its failed runs.
+	forgets bool
+	// servers reports the state of the sources of its tools; nil for none.
+	servers func() []event.ToolServer
+	// answer is the form of its output; nil for text.
+	answer *output.Form
+}
+
+// current returns the agent's tools of the moment. It is safe for concurrent use.
+func (a *driveAgent) current() *offer {
+	if a.offers == nil {
+		return noOffer
+	}
+	return a.offers()
+}
+
+// below lists the agents that are tools of this one or of one below it, each once.
+func (a *driveAgent) below() []*driveAgent {
+	var list []*driveAgent
+	todo := []*driveAgent{a}
+	for len(todo) > 0 {
+		one := todo[0]
+		todo = todo[1:]
+		for _, c := range one.current().children {
+			if child := c.runs(); child != a && !slices.Contains(list, child) {
+				list, todo = append(list, child), append(todo, child)
+			}
+		}
+	}
+	return list
+}

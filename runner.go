@@ -1,0 +1,106 @@
+package braid
+
+import "github.com/braidrun/braid/event"
+
+// stepRunner runs what the driver hands it, beside the driver. There are two: [ownRunner] runs one step of which the
+// beginning stands in the log, a call of a model or a tool; a foreign program (program.go) works on a scope, whose
+// steps begin and end as the program reports them. A runner never touches the fold, the commit or the lease: it reports,
+// and the driver writes.
+type stepRunner interface {
+	// start begins to run w, and returns at once. What comes of it goes to the driver as reports; the last one is
+	// the end of w. It is called once what begins w is durable.
+	start(w *work, to reporter)
+	// abandon says that the driver does not wait for w any more, because it did not stop in time, or the run was
+	// over before it began. Reports of it change nothing from then on.
+	abandon(w *work)
+}
+
+// reporter takes reports to a driver.
+type reporter struct {
+	to   chan<- arrival
+	quit <-chan struct{}
+}
+
+// report waits until the driver takes the report. It reports false where the driver has gone.
+func (r reporter) report(a arrival) bool {
+	select {
+	case r.to <- a:
+		return true
+	case <-r.quit:
+		return false
+	}
+}
+
+// arrival is what a runner reports to the driver: exactly one of a live piece, something that a foreign program did, and
+// the end of w, which has neither.
+type arrival struct {
+	work *work
+	// call stands in the place of work in the progress of a tool.
+	call *Call
+	// live is a live piece.
+	live event.Body
+	// program is what a foreign program did.
+	program *programReport
+}
+
+// ownRunner runs models and tools of this process.
+type ownRunner struct {
+	d *driver
+	// helper runs steps that run alone; nil before the first one.
+	helper *helper
+}
+
+// start implements stepRunner.
+func (r *ownRunner) start(w *work, to reporter) {
+	switch {
+	case w.call != nil:
+		w.call.arrivals, w.call.quit = to.to, to.quit
+		if r.d.exec.running == 1 {
+			r.do(w, func() { r.d.runTool(w, to) })
+		} else {
+			go r.d.runTool(w, to)
+		}
+	case w.sum != nil:
+		go r.d.summarise(w, to)
+	default:
+		go r.d.callModelBeside(w, to)
+	}
+}
+
+// abandon implements stepRunner.
+func (*ownRunner) abandon(w *work) {
+	if w.call != nil {
+		w.call.close()
+	}
+}
+
+// runTool runs a tool and the stages of foreign code after it. It reports the end, whatever they do.
+func (d *driver) runTool(w *work, to reporter) {
+	defer d.reportEnd(w, to)
+	returned, passed := false, false
+	defer func() {
+		v := recover()
+		if passed {
+			return
+		}
+		switch {
+		case v != nil:
+			w.end.fail(panicked("tool "+w.call.Name, "what follows the tool", v))
+		case returned:
+			w.end.fail(endedGoroutine("tool "+w.call.Name, "a hook"))
+		}
+		w.end.make(w.call) // of fixed words
+	}()
+	runTool(w)
+	returned = true
+	d.passBeside(w)
+	passed = true
+}
+
+// reportEnd reports that a step has ended.
+func (d *driver) reportEnd(w *work, to reporter) {
+	if d.exec.order != nil {
+		d.exec.order.Pass("arrive " + w.step)
+	}
+	to.report(arrival{work: w})
+}
