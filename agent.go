@@ -16,7 +16,7 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Agent is a name, instructions, a model and tools. It holds no conversation,
+// Agent is a name, instructions, a model and tools, or a flow of other agents ([NewFlow]). It holds no conversation,
 // so one agent serves any number of runs at once. Make it with [New].
 type Agent struct {
 	// set is what the parts have set so far. frozen is a copy of it, made by each Use: what a run gets.
@@ -98,7 +98,7 @@ func (a *Agent) Use(parts ...Part) *Agent {
 // Name is the agent's name, the author of what it says.
 func (a *Agent) Name() string { return a.set.name }
 
-// Model is the agent's model.
+// Model is the agent's model; nil for an agent that [NewFlow] made.
 func (a *Agent) Model() Model { return a.set.model }
 
 // Retry is how often a model call that was throttled, overloaded or cut off is
@@ -281,7 +281,7 @@ func (t *agentTool) attach(a *Agent) error {
 // team lists an agent and all that it can call, by name. Two different agents of
 // one name cannot be told apart in the log, and are refused.
 func (a *Agent) team() (map[string]*driveAgent, error) {
-	if len(a.current().children) == 0 {
+	if len(a.opens(a.current())) == 0 {
 		return nil, a.Err()
 	}
 	team := map[string]*driveAgent{}
@@ -302,7 +302,7 @@ func (a *Agent) team() (map[string]*driveAgent, error) {
 			return nil, err
 		}
 		team[one.set.name] = one.frozen
-		for _, c := range one.current().children {
+		for _, c := range one.opens(one.current()) {
 			todo = append(todo, c.agent)
 		}
 	}

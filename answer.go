@@ -17,17 +17,17 @@ import (
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
-// AnswerTool is the name of the tool by which a model gives an answer that keeps to a
+// OutputTool is the name of the tool by which a model gives an answer that keeps to a
 // schema, where its provider cannot hold the answer's text to one. No other tool of such an
 // agent may have it.
-const AnswerTool = output.ToolName
+const OutputTool = output.ToolName
 
-// AnswerSchema asks for an answer that is JSON of that schema; [AnswerType] takes the schema
+// OutputSchema asks for an answer that is JSON of that schema; [OutputType] takes the schema
 // from a Go type. Each model of a [Fallback] is asked in the way that suits it:
 //
 //   - one whose provider can hold text to a schema ([ModelInfo].Output) is given it as
 //     [ModelRequest].Output;
-//   - the others are given the tool [AnswerTool], whose arguments are the answer, and are made to
+//   - the others are given the tool [OutputTool], whose arguments are the answer, and are made to
 //     call it where they end their turn without;
 //   - those that cannot be made to call a tool are given it as a strict one ([ToolSpec].Strict), and their
 //     instructions ask for the call;
@@ -37,12 +37,12 @@ const AnswerTool = output.ToolName
 // an error of kind [event.ErrUnsupported] before anything runs.
 //
 // An answer that does not keep to the schema goes back to the model with what is wrong with it,
-// as often as [Limits].Answers says; then the run ends with [event.StopLimitAnswers] and an
+// as often as [Limits].OutputRetries says; then the run ends with [event.StopLimitAnswers] and an
 // error of kind [event.ErrInvalid]. An answer in words that keeps to the schema is taken as it is. A
 // run that ends otherwise, by a refusal or by words of a hook, has that error beside it, and
 // no output. What was answered stands in [Result].Output and [event.RunEnded].Output. An agent
 // used as a tool is held to its schema in the same way, and its JSON is the call's result.
-func AnswerSchema(schema json.RawMessage) Part {
+func OutputSchema(schema json.RawMessage) Part {
 	return partFunc(func(a *Agent) error {
 		x, err := output.New(schema, a.set.name)
 		if err != nil {
@@ -53,10 +53,10 @@ func AnswerSchema(schema json.RawMessage) Part {
 	})
 }
 
-// AnswerType is [AnswerSchema] with the schema of a Go type, by its json and jsonschema tags,
+// OutputType is [OutputSchema] with the schema of a Go type, by its json and jsonschema tags,
 // as in [Func]. It may be any type that has one, not only a struct. [OutputOf] reads what
 // was answered.
-func AnswerType[T any]() Part {
+func OutputType[T any]() Part {
 	return partFunc(func(a *Agent) error {
 		x, err := answerFor[T](a.set.name)
 		if err != nil {
@@ -133,18 +133,18 @@ func askFor(f *output.Form, req *ModelRequest, m Model, info *ModelInfo, forced 
 
 // clashing finds a tool of an agent that has the name of the output's tool.
 func clashing(f *output.Form, agent string, o *offer) (optional string, err error) {
-	if !f.HasTool() || o.find(AnswerTool) < 0 {
+	if !f.HasTool() || o.find(OutputTool) < 0 {
 		return "", nil
 	}
-	if _, ok := o.tool(AnswerTool).(OptionalTool); ok {
-		return AnswerTool, nil
+	if _, ok := o.tool(OutputTool).(OptionalTool); ok {
+		return OutputTool, nil
 	}
 	return "", answerNamed(agent)
 }
 
 func answerNamed(agent string) error {
 	return &event.Error{
-		Op: "agent " + agent, Kind: event.ErrInvalid, Message: "a tool is called " + AnswerTool + ", as the one is that takes the agent's answer",
+		Op: "agent " + agent, Kind: event.ErrInvalid, Message: "a tool is called " + OutputTool + ", as the one is that takes the agent's answer",
 		Hint: "rename it",
 	}
 }
@@ -168,7 +168,7 @@ func (d *driver) answerOf(s *fold.Scope) *output.Form {
 
 // toolOf finds what a scope's agent calls by that name; nil for nothing.
 func (d *driver) toolOf(s *fold.Scope, offered *offer, name string) Tool {
-	if x := d.answerOf(s); x.HasTool() && name == AnswerTool {
+	if x := d.answerOf(s); x.HasTool() && name == OutputTool {
 		return answerTool{x}
 	}
 	return offered.tool(name)

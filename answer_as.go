@@ -12,7 +12,7 @@ import (
 	"github.com/braidrun/braid/internal/output"
 )
 
-// OutputOf reads a run's answer, which was to be JSON ([AnswerType], [AnswerSchema], [RunAs]), as
+// OutputOf reads a run's answer, which was to be JSON ([OutputType], [OutputSchema], [RunAs]), as
 // a T. Where there is none, or it is no T, the error is an *[event.Error] of kind
 // [event.ErrInvalid].
 func OutputOf[T any](r *Result) (T, error) {
@@ -24,7 +24,7 @@ func OutputOf[T any](r *Result) (T, error) {
 		}
 		return v, &event.Error{
 			Op: "output", Kind: event.ErrInvalid, Message: fmt.Sprintf("the run has no answer in the form of a schema (it ended with %q)", stop),
-			Hint: "make the agent with AnswerType, or run it with RunAs; look at the error that Run gave",
+			Hint: "make the agent with OutputType, or run it with RunAs; look at the error that Run gave",
 		}
 	}
 	if err := json.Unmarshal(r.Output, &v); err != nil {
@@ -37,7 +37,7 @@ func OutputOf[T any](r *Result) (T, error) {
 }
 
 // RunAs is [Agent.Run] with an answer that is a T: the agent is held to T's schema in this
-// run, as [AnswerType] says, whatever its own answers are held to. Where the run parks or is
+// run, as [OutputType] says, whatever its own answers are held to. Where the run parks or is
 // cut off, T's zero value stands beside the result; go on with RunAs and an [Answer], or with
 // [ResumeAs].
 func RunAs[T any](ctx context.Context, a *Agent, input any, opts ...RunOption) (T, *Result, error) {

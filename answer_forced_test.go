@@ -70,7 +70,7 @@ func (m *refusing) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[
 	if m.calls == 1 {
 		return chunks(says("It is one, and then two."))
 	}
-	if slices.ContainsFunc(req.Tools, func(t braid.ToolSpec) bool { return t.Name == braid.AnswerTool }) {
+	if slices.ContainsFunc(req.Tools, func(t braid.ToolSpec) bool { return t.Name == braid.OutputTool }) {
 		return chunks(answersWith(node))
 	}
 	return chunks(says(node))
@@ -83,12 +83,12 @@ func (m *refusing) String() string {
 // way is how the model was asked.
 func (m *refusing) way() string {
 	req := &m.last
-	i := slices.IndexFunc(req.Tools, func(t braid.ToolSpec) bool { return t.Name == braid.AnswerTool })
+	i := slices.IndexFunc(req.Tools, func(t braid.ToolSpec) bool { return t.Name == braid.OutputTool })
 	switch {
 	case req.Output != nil:
 		return "held"
 	case i >= 0 && req.Tools[i].Strict:
-		if !strings.Contains(req.Instructions, "calling the tool "+braid.AnswerTool) || req.ToolChoice != (braid.ToolChoice{}) {
+		if !strings.Contains(req.Instructions, "calling the tool "+braid.OutputTool) || req.ToolChoice != (braid.ToolChoice{}) {
 			return "strict, and nothing asks for it"
 		}
 		return "strict"
@@ -139,7 +139,7 @@ func TestAModelThatCannotBeForced(t *testing.T) {
 					if refers {
 						schema = recursive
 					}
-					parts := []braid.Part{braid.AnswerSchema(schema), braid.Instructions("Count.")}
+					parts := []braid.Part{braid.OutputSchema(schema), braid.Instructions("Count.")}
 					asked, wanted := model, model.wanted(refers, tools)
 					all := []*refusing{model}
 					if second >= 0 {

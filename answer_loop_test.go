@@ -62,7 +62,7 @@ func (m *heard) forced() string {
 	return strings.Join(list, " ")
 }
 
-func answersWith(args string) []braid.Chunk { return asksFor(braid.AnswerTool, args) }
+func answersWith(args string) []braid.Chunk { return asksFor(braid.OutputTool, args) }
 
 // What a model says, and how the run goes on from it, for each way of asking.
 func TestAnAnswerInItsForm(t *testing.T) {
@@ -105,11 +105,11 @@ func TestAnAnswerInItsForm(t *testing.T) {
 			forced: "free final_answer final_answer final_answer", stop: event.StopLimitAnswers, why: event.WhyLimit, fails: true, news: "people: type",
 		},
 		{
-			name: "it stays wrong, and may be so once", says: [][]braid.Chunk{says("It is Kyōto.")}, limits: braid.Limits{Answers: 1},
+			name: "it stays wrong, and may be so once", says: [][]braid.Chunk{says("It is Kyōto.")}, limits: braid.Limits{OutputRetries: 1},
 			forced: "free final_answer", stop: event.StopLimitAnswers, why: event.WhyLimit, fails: true, news: "calling the tool",
 		},
 		{
-			name: "words for ever", says: [][]braid.Chunk{says("It is Kyōto.")}, limits: braid.Limits{Answers: -1, Cycles: 9},
+			name: "words for ever", says: [][]braid.Chunk{says("It is Kyōto.")}, limits: braid.Limits{OutputRetries: -1, Cycles: 9},
 			forced: "free" + strings.Repeat(" final_answer", 8), stop: event.StopLimitCycles, why: event.WhyLimit, fails: true, news: "calling the tool",
 		},
 		{name: "held to it", output: true, says: [][]braid.Chunk{says(kyoto)}, forced: "free", stop: event.StopEndTurn, why: event.WhyEndTurn},
@@ -144,14 +144,14 @@ func TestAnAnswerInItsForm(t *testing.T) {
 			forced: "free", stop: event.StopRefusal, why: event.WhyModelStop, fails: true,
 		},
 		{
-			name: "with another tool beside it", says: [][]braid.Chunk{asksFor("add", `{"a":1,"b":2}`, braid.AnswerTool, kyoto)},
+			name: "with another tool beside it", says: [][]braid.Chunk{asksFor("add", `{"a":1,"b":2}`, braid.OutputTool, kyoto)},
 			forced: "free", stop: event.StopToolUse, why: event.WhyToolStop,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			model := &heard{output: c.output, check: c.check, says: c.says}
-			agent := braid.New("guide", model, braid.AnswerType[city](), braid.Limit(c.limits), braid.Func("add", "", add))
+			agent := braid.New("guide", model, braid.OutputType[city](), braid.Limit(c.limits), braid.Func("add", "", add))
 			conv := braid.NewConversation()
 			r, err := agent.Run(t.Context(), "Where?", braid.In(conv))
 			if c.fails != (err != nil) || r.Stop != c.stop || r.Why != c.why || r.Status != event.RunCompleted {
@@ -210,7 +210,7 @@ func TestTheLoopAsksForTheFormInItsOwnName(t *testing.T) {
 	t.Parallel()
 	model := &heard{says: [][]braid.Chunk{says("It is Kyōto."), answersWith(`{}`), answersWith(kyoto)}}
 	conv := braid.NewConversation()
-	agent := braid.New("guide", model, braid.AnswerType[city]())
+	agent := braid.New("guide", model, braid.OutputType[city]())
 	if _, err := agent.Run(t.Context(), "Where?", braid.In(conv)); err != nil {
 		t.Fatal(err)
 	}
@@ -273,15 +273,15 @@ func TestAnswersOfAnyType(t *testing.T) {
 	if _, _, err := braid.RunAs[chan int](t.Context(), agent(false, says("x")), "?"); !errors.Is(err, event.ErrInvalid) {
 		t.Errorf("a type without a schema: %v", err)
 	}
-	taken := braid.New("guide", &heard{says: [][]braid.Chunk{says("x")}}, braid.Func(braid.AnswerTool, "", add))
+	taken := braid.New("guide", &heard{says: [][]braid.Chunk{says("x")}}, braid.Func(braid.OutputTool, "", add))
 	if _, _, err := braid.RunAs[city](t.Context(), taken, "?"); !errors.Is(err, event.ErrInvalid) {
 		t.Errorf("a tool of that name: %v", err)
 	}
-	if err := taken.Use(braid.AnswerType[city]()).Err(); !errors.Is(err, event.ErrInvalid) {
+	if err := taken.Use(braid.OutputType[city]()).Err(); !errors.Is(err, event.ErrInvalid) {
 		t.Errorf("a tool of that name: %v", err)
 	}
-	late := braid.New("guide", &heard{says: [][]braid.Chunk{says("x")}}, braid.AnswerType[city]())
-	if err := late.AddTools(braid.Func(braid.AnswerTool, "", add)); !errors.Is(err, event.ErrInvalid) {
+	late := braid.New("guide", &heard{says: [][]braid.Chunk{says("x")}}, braid.OutputType[city]())
+	if err := late.AddTools(braid.Func(braid.OutputTool, "", add)); !errors.Is(err, event.ErrInvalid) {
 		t.Errorf("a tool of that name that comes later: %v", err)
 	}
 }
@@ -292,7 +292,7 @@ func TestATypeForOneRun(t *testing.T) {
 	t.Parallel()
 	model := &heard{says: [][]braid.Chunk{asksFor("ask", `{}`), answersWith(kyoto)}}
 	conv := braid.NewConversation()
-	agent := braid.New("guide", model, braid.AnswerSchema(json.RawMessage(`{"type":"array"}`)),
+	agent := braid.New("guide", model, braid.OutputSchema(json.RawMessage(`{"type":"array"}`)),
 		braid.Func("ask", "", func(ctx context.Context, _ struct{}) (string, error) { return braid.Ask[string](ctx, "Which?") }))
 	none, r, err := braid.RunAs[city](t.Context(), agent, "Where?", braid.In(conv))
 	if err != nil || r.Stop != event.StopQuestion || none.Name != "" {
@@ -323,7 +323,7 @@ func TestAnAgentAsAToolAnswersInItsForm(t *testing.T) {
 		{"in words", [][]braid.Chunk{says(kyoto)}, kyoto, false},
 		{"never", [][]braid.Chunk{says("It is Kyōto.")}, "Error", true},
 	} {
-		child := braid.New("child", &heard{says: c.says}, braid.AnswerType[city]())
+		child := braid.New("child", &heard{says: c.says}, braid.OutputType[city]())
 		root := &heard{says: [][]braid.Chunk{asksFor("child", `{"input":"where?"}`), says("done")}}
 		if _, err := braid.New("root", root, braid.AsTool(child, "")).Run(t.Context(), "go"); err != nil {
 			t.Fatal(err)
@@ -347,7 +347,7 @@ func TestHooksAroundAnAnswer(t *testing.T) {
 		}),
 	} {
 		model := &heard{says: [][]braid.Chunk{answersWith(kyoto)}}
-		r, err := braid.New("guide", model, braid.AnswerType[city](), part).Run(t.Context(), "Where?")
+		r, err := braid.New("guide", model, braid.OutputType[city](), part).Run(t.Context(), "Where?")
 		if len(model.asked) != 0 || !errors.Is(err, event.ErrInvalid) || r.Text() != "Not that." || r.Output != nil || r.Stop != event.StopEndTurn {
 			t.Errorf("%s: %q, %s, %v, after %d calls", name, r.Text(), r.Stop, err, len(model.asked))
 		}
@@ -378,7 +378,7 @@ func TestAnAnswerAfterACrash(t *testing.T) {
 	t.Parallel()
 	run := func() (*braid.Agent, *heard) {
 		model := &heard{}
-		return braid.New("guide", model, braid.AnswerType[city]()), model
+		return braid.New("guide", model, braid.OutputType[city]()), model
 	}
 	agent, model := run()
 	model.says = [][]braid.Chunk{says("It is Kyōto."), answersWith(`{}`), answersWith(kyoto)}

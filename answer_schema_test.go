@@ -22,7 +22,7 @@ func TestAnAnswerThatIsToBeJSON(t *testing.T) {
 		{`It is 3.`, ""},
 	} {
 		m := answers(says(c.says))
-		agent := braid.New("a", m, braid.Instructions("Count."), braid.AnswerSchema(schema))
+		agent := braid.New("a", m, braid.Instructions("Count."), braid.OutputSchema(schema))
 		conv := braid.NewConversation()
 		r, err := agent.Run(t.Context(), "how many?", braid.In(conv))
 		if (c.output == "") != errors.Is(err, event.ErrInvalid) || r.Status != event.RunCompleted {
@@ -37,7 +37,7 @@ func TestAnAnswerThatIsToBeJSON(t *testing.T) {
 			}
 		}
 	}
-	if err := braid.New("a", answers(says("x")), braid.AnswerSchema(json.RawMessage(`[]`))).Err(); !errors.Is(err, event.ErrInvalid) {
+	if err := braid.New("a", answers(says("x")), braid.OutputSchema(json.RawMessage(`[]`))).Err(); !errors.Is(err, event.ErrInvalid) {
 		t.Errorf("a schema that is none: %v", err)
 	}
 }
@@ -59,7 +59,7 @@ func TestAProviderIsGivenTheSchema(t *testing.T) {
 	} {
 		first := &listed{name: "first", output: !c.held, fails: []error{fault(event.ErrThrottled)}}
 		second := &listed{name: "second", output: c.held, answer: says(`{"n":3}`)}
-		agent := braid.New(c.agent, first, braid.AnswerSchema(schema), braid.Instructions("Count."),
+		agent := braid.New(c.agent, first, braid.OutputSchema(schema), braid.Instructions("Count."),
 			braid.Fallback([]event.ErrorKind{event.ErrThrottled}, second))
 		r, err := agent.Run(t.Context(), "how many?")
 		if err != nil || r.Text() != `{"n":3}` {
@@ -68,7 +68,7 @@ func TestAProviderIsGivenTheSchema(t *testing.T) {
 		for _, m := range []*listed{first, second} {
 			req := m.asked[0]
 			if m.output != (req.Output != nil) || m.output != (len(req.Tools) == 0) || req.Instructions != "Count." ||
-				!m.output && (req.Tools[0].Name != braid.AnswerTool || string(req.Tools[0].Schema) != string(schema)) ||
+				!m.output && (req.Tools[0].Name != braid.OutputTool || string(req.Tools[0].Schema) != string(schema)) ||
 				req.ToolChoice != (braid.ToolChoice{}) {
 				t.Errorf("%s: %s is asked for %+v with %+v and told %q", c.name, m.name, req.Output, req.Tools, req.Instructions)
 			}
@@ -78,7 +78,7 @@ func TestAProviderIsGivenTheSchema(t *testing.T) {
 		}
 	}
 	held := &listed{name: "held", output: true, answer: says(`{"n":"three"}`)}
-	if _, err := braid.New("a", held, braid.AnswerSchema(schema)).Run(t.Context(), "how many?"); !errors.Is(err, event.ErrInvalid) {
+	if _, err := braid.New("a", held, braid.OutputSchema(schema)).Run(t.Context(), "how many?"); !errors.Is(err, event.ErrInvalid) {
 		t.Errorf("an answer that does not keep to it: %v", err)
 	}
 }

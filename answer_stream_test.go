@@ -48,9 +48,9 @@ func TestAnAnswerIsShownAsItComesIn(t *testing.T) {
 	}{
 		{"held to it", true, [][]braid.Chunk{inPieces("", text, 4)}, false},
 		{"in a fence", false, [][]braid.Chunk{inPieces("", "```json\n"+text+"\n```", 4)}, false},
-		{"by the tool", false, [][]braid.Chunk{inPieces(braid.AnswerTool, text, 4)}, false},
-		{"by the tool, after words", false, [][]braid.Chunk{inPieces("", "Let me see {it}.", 4), inPieces(braid.AnswerTool, text, 4)}, false},
-		{"anew, because it was wrong", false, [][]braid.Chunk{inPieces(braid.AnswerTool, `{"name":"Nara"}`, 6), inPieces(braid.AnswerTool, text, 4)}, true},
+		{"by the tool", false, [][]braid.Chunk{inPieces(braid.OutputTool, text, 4)}, false},
+		{"by the tool, after words", false, [][]braid.Chunk{inPieces("", "Let me see {it}.", 4), inPieces(braid.OutputTool, text, 4)}, false},
+		{"anew, because it was wrong", false, [][]braid.Chunk{inPieces(braid.OutputTool, `{"name":"Nara"}`, 6), inPieces(braid.OutputTool, text, 4)}, true},
 	} {
 		var got []string
 		var r braid.Result
@@ -144,7 +144,7 @@ func TestAListIsShownAsItComesIn(t *testing.T) {
 	t.Parallel()
 	var got [][]string
 	for v, err := range braid.StreamAs[[]string](t.Context(), braid.New("guide", &heard{says: [][]braid.Chunk{
-		inPieces(braid.AnswerTool, `{"answer":["a","bc"]}`, 3),
+		inPieces(braid.OutputTool, `{"answer":["a","bc"]}`, 3),
 	}}), "Which?") {
 		if err != nil {
 			t.Fatal(err)
@@ -159,7 +159,7 @@ func TestAListIsShownAsItComesIn(t *testing.T) {
 // An answer that never gets its form, and a reader that has seen enough.
 func TestTheEndOfAnAnswerThatIsShown(t *testing.T) {
 	t.Parallel()
-	agent := braid.New("guide", &heard{says: [][]braid.Chunk{inPieces(braid.AnswerTool, `{"name":"Nara"}`, 3)}})
+	agent := braid.New("guide", &heard{says: [][]braid.Chunk{inPieces(braid.OutputTool, `{"name":"Nara"}`, 3)}})
 	var last error
 	for _, err := range braid.StreamAs[city](t.Context(), agent, "Where?") {
 		last = err

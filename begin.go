@@ -224,7 +224,7 @@ func (d *driver) beginAgent(w *toolWork, child *agentTool) {
 		d.endRefused(w, &event.Error{Kind: event.ErrInvalid, Message: strings.TrimPrefix(problem, "Error: ")})
 		return
 	}
-	if over := d.tooMany(s); over != nil {
+	if over := d.tooMany(s, 1); over != nil {
 		d.endRefused(w, over)
 		return
 	}

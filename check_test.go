@@ -68,7 +68,7 @@ func TestACheckSeesWhatTheModelWillBeTold(t *testing.T) {
 	t.Parallel()
 	held, told := &checked{listed: listed{name: "held", output: true}}, &checked{listed: listed{name: "told"}}
 	agent := braid.New("desk", held, braid.Fallback([]event.ErrorKind{event.ErrThrottled}, told), braid.Options(braid.ModelOptions{MaxTokens: 7}),
-		braid.AnswerSchema([]byte(`{"type":"object"}`)), braid.Instructions("Be brief."))
+		braid.OutputSchema([]byte(`{"type":"object"}`)), braid.Instructions("Be brief."))
 	for i := range 200 {
 		agent.Use(braid.Func("tool"+strings.Repeat("x", i%60)+string(rune('a'+i/60)), "", add))
 	}
@@ -85,10 +85,10 @@ func TestACheckSeesWhatTheModelWillBeTold(t *testing.T) {
 		want := braid.ToolChoice{}
 		tools := 200
 		if !m.output {
-			want, tools = braid.ToolChoice{Mode: braid.ToolsOne, Tool: braid.AnswerTool}, 201
+			want, tools = braid.ToolChoice{Mode: braid.ToolsOne, Tool: braid.OutputTool}, 201
 		}
 		if len(req.Tools) != tools || req.Options.MaxTokens != 7 || len(req.Messages) != 0 || (req.Output != nil) != m.output ||
-			req.Instructions != "Be brief." || req.ToolChoice != want || (req.Tools[tools-1].Name == braid.AnswerTool) == m.output {
+			req.Instructions != "Be brief." || req.ToolChoice != want || (req.Tools[tools-1].Name == braid.OutputTool) == m.output {
 			t.Errorf("%s is asked for %d tools, %+v, %+v, %q", m.name, len(req.Tools), req.ToolChoice, req.Output, req.Instructions)
 		}
 	}

@@ -105,7 +105,7 @@ func TestFailedRunsOfEveryFormAreContinued(t *testing.T) {
 		{
 			name: "a structured answer", steps: [][]braid.Chunk{asksFor("a", "{}"), says(`{"n":7}`)}, fail: 1,
 			parts: func() []braid.Part {
-				return []braid.Part{count("a"), braid.AnswerSchema(json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`))}
+				return []braid.Part{count("a"), braid.OutputSchema(json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`))}
 			},
 			want: map[string]int{"a": 1}, output: `{"n":7}`, text: `{"n":7}`,
 		},

@@ -46,7 +46,7 @@ func TestADirectCallIsRecorded(t *testing.T) {
 	t.Parallel()
 	model := answers(says("five, I see"))
 	agent := braid.New("clerk", model, braid.Func("add", "Adds.", add, braid.Pure()),
-		braid.AnswerSchema(json.RawMessage(`{"type":"object"}`)))
+		braid.OutputSchema(json.RawMessage(`{"type":"object"}`)))
 	conv := braid.NewConversation()
 	var r braid.Result
 	got, err := agent.Call(t.Context(), "add", addIn{A: 2, B: 3}, braid.In(conv), braid.Into(&r))

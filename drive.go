@@ -169,7 +169,7 @@ func (d *driver) start() {
 		session = v.Session + 1
 	}
 	started := &event.RunStarted{
-		Agent: d.cfg.agent.name, Model: d.cfg.agent.model.Info().Name, Turn: d.row.Turn, Session: session,
+		Agent: d.cfg.agent.name, Model: d.cfg.agent.modelName(), Turn: d.row.Turn, Session: session,
 		Executor: d.row.Executor, Metadata: d.labels(), Tools: d.cfg.agent.current().names,
 	}
 	if d.cfg.policed {

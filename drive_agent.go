@@ -29,6 +29,9 @@ type driveAgent struct {
 	// fallbacks are called if a model failed with one of fallbackOn.
 	fallbacks  []Model
 	fallbackOn []event.ErrorKind
+	// flow decides for an agent without a model, and parts are its agents; nil for an agent that calls a model.
+	flow  decide.Kind
+	parts []*agentTool
 	// manage is nil for an agent without [Manage].
 	manage *management
 	// offload is nil for an agent that shows all results as they are.
@@ -57,14 +60,33 @@ func (a *driveAgent) current() *offer {
 	return a.offers()
 }
 
-// below lists the agents that are tools of this one or of one below it, each once.
+// isFlow reports whether the agent calls no model.
+func (a *driveAgent) isFlow() bool { return a.flow != nil }
+
+// kind decides in the agent's scopes.
+func (a *driveAgent) kind() decide.Kind {
+	if a.flow != nil {
+		return a.flow
+	}
+	return decide.LLM{}
+}
+
+// modelName is the name of the agent's first model; empty for none.
+func (a *driveAgent) modelName() string {
+	if a.model == nil {
+		return ""
+	}
+	return a.model.Info().Name
+}
+
+// below lists the agents that work for this one or for one below it, each once.
 func (a *driveAgent) below() []*driveAgent {
 	var list []*driveAgent
 	todo := []*driveAgent{a}
 	for len(todo) > 0 {
 		one := todo[0]
 		todo = todo[1:]
-		for _, c := range one.current().children {
+		for _, c := range slices.Concat(one.parts, one.current().children) {
 			if child := c.runs(); child != a && !slices.Contains(list, child) {
 				list, todo = append(list, child), append(todo, child)
 			}

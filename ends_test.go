@@ -183,7 +183,7 @@ func callEnds() []callEnd {
 			name: "an agent gives a typed answer", calls: child,
 			parts: func(text string) []braid.Part {
 				raw, _ := json.Marshal(map[string]string{"n": text})
-				return []braid.Part{braid.AsTool(braid.New("child", answers(says(string(raw))), braid.AnswerSchema(json.RawMessage(`{"type":"object"}`))), "")}
+				return []braid.Part{braid.AsTool(braid.New("child", answers(says(string(raw))), braid.OutputSchema(json.RawMessage(`{"type":"object"}`))), "")}
 			},
 			passes: []string{stBefore, stPermit, stGuard, stAfter, stFit, stLoad},
 		},
@@ -391,7 +391,7 @@ func TestEveryWayOfATextPassesGuardrails(t *testing.T) {
 		}},
 		{
 			name: "a typed answer", place: braid.GuardOutput, want: `{"n":"card [card]"}`, model: answers(says(`{"n":"` + card + `"}`)),
-			parts: []braid.Part{braid.AnswerSchema(json.RawMessage(`{"type":"object"}`))},
+			parts: []braid.Part{braid.OutputSchema(json.RawMessage(`{"type":"object"}`))},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -71,6 +71,9 @@ func Fallback(kinds []event.ErrorKind, models ...Model) Part {
 
 // models lists what the agent may ask, in order.
 func (a *driveAgent) models() []Model {
+	if a.isFlow() {
+		return nil
+	}
 	return append([]Model{a.model}, a.fallbacks...)
 }
 

@@ -2,6 +2,7 @@ package braid
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/decide"
@@ -18,7 +19,7 @@ func (d *driver) finish(s *fold.Scope, cmd decide.Command) {
 	if open {
 		d.tellBatch(s, d.agentIn(s))
 	}
-	if err := d.closingWords(s, cmd.Why); err != nil {
+	if err := d.closingWords(s, &cmd); err != nil {
 		d.broke(err) // the next round ends the scope with it
 		return
 	}
@@ -53,12 +54,23 @@ func (d *driver) finish(s *fold.Scope, cmd decide.Command) {
 	d.add(s, "", 0, ended)
 }
 
-// closingWords writes the answer that no model gave: the result of a tool that returns
+// closingWords writes the answer that no model gave: that of a flow, the result of a tool that returns
 // directly, or a note that the program itself has called one. Guardrails look at it as at any answer;
 // the error is that of one that could not.
-func (d *driver) closingWords(s *fold.Scope, why event.Why) error {
+func (d *driver) closingWords(s *fold.Scope, cmd *decide.Command) error {
+	if len(cmd.Output) > 0 {
+		if s.Fresh == "" && len(s.Words) > 0 {
+			return nil // the log has it, and ends before the scope did
+		}
+		passed, by, err := d.filterBlocks(d.guardsOf(d.agentIn(s), guardrail.Output), slices.Clone(cmd.Output))
+		if err == nil {
+			d.add(s, "", 0, &event.AssistantMessage{Content: passed, Stop: cmd.Stop})
+			d.record(s, "", 0, by)
+		}
+		return err
+	}
 	text := ""
-	switch why {
+	switch cmd.Why {
 	case event.WhyReturned:
 		r := s.Answer
 		if text = event.TextOf(r.Content); text == "" {

@@ -87,7 +87,7 @@ func (d *driver) reply(words string) {
 	nothing := int64(0)
 	cycle := s.Cycle + 1
 	step := fold.StepName(s.ID, 'm', cycle, 0)
-	name := d.cfg.agent.model.Info().Name
+	name := d.cfg.agent.modelName()
 	d.addAt(s, cycle, step, 1, &event.StepBegun{Step: event.StepModel, Why: event.WhyInput, Model: name})
 	d.endModel(s, step, 1, &modelCallEnd{guardedBy: by, message: &event.AssistantMessage{
 		Content: []event.Block{&event.Text{Text: orRedacted(words)}}, Stop: event.StopEndTurn, Model: name, CostNanoUSD: &nothing, Hook: true,

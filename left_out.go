@@ -200,9 +200,9 @@ const utf8Max = 4
 // untold is told for a request that a hook has made another model's. The tool that takes the answer stays.
 func (o *offer) untold(r *ModelRequest, model string) {
 	specs, _ := o.told(model, r.Tools, nil)
-	if len(specs) < len(r.Tools) && slices.ContainsFunc(r.Tools, func(t ToolSpec) bool { return t.Name == AnswerTool }) {
+	if len(specs) < len(r.Tools) && slices.ContainsFunc(r.Tools, func(t ToolSpec) bool { return t.Name == OutputTool }) {
 		specs = slices.DeleteFunc(slices.Clone(r.Tools), func(t ToolSpec) bool {
-			return t.Name != AnswerTool && !slices.ContainsFunc(specs, func(s ToolSpec) bool { return s.Name == t.Name })
+			return t.Name != OutputTool && !slices.ContainsFunc(specs, func(s ToolSpec) bool { return s.Name == t.Name })
 		})
 	}
 	r.Tools = specs

@@ -135,10 +135,10 @@ func TestToolsThatAreLeftOut(t *testing.T) {
 		},
 		{
 			name: "the name of the tool for answers", tools: func(g func(string, string) braid.Tool) []braid.Tool {
-				return []braid.Tool{g(braid.AnswerTool, ""), g("b", "")}
+				return []braid.Tool{g(braid.OutputTool, ""), g("b", "")}
 			},
-			parts: []braid.Part{braid.AnswerSchema(json.RawMessage(`{"type":"object"}`))},
-			shown: "b " + braid.AnswerTool, left: braid.AnswerTool + " test:heard",
+			parts: []braid.Part{braid.OutputSchema(json.RawMessage(`{"type":"object"}`))},
+			shown: "b " + braid.OutputTool, left: braid.OutputTool + " test:heard",
 		},
 		{
 			name: "a model refuses two of many", check: refuses(event.ErrInvalid, "t7", "t31"),
@@ -200,7 +200,7 @@ func TestToolsThatAreLeftOut(t *testing.T) {
 				t.Errorf("the model is shown %s, want %s", got, c.shown)
 			}
 			begun, ok := logOfConversation(t, conv)[0].Body.(*event.RunStarted)
-			if !ok || strings.Join(slices.DeleteFunc(shown, func(n string) bool { return n == braid.AnswerTool }), " ") != strings.Join(begun.Tools, " ") {
+			if !ok || strings.Join(slices.DeleteFunc(shown, func(n string) bool { return n == braid.OutputTool }), " ") != strings.Join(begun.Tools, " ") {
 				t.Errorf("the run begins with %q", begun.Tools)
 			}
 			told := strings.Join(left, "\n")

@@ -46,9 +46,9 @@ type Limits struct {
 	RepeatNote int
 	// Parallel bounds the tools that run at once; default 64.
 	Parallel int
-	// Answers bounds how often an answer that does not keep to its schema ([AnswerSchema]) is
+	// OutputRetries bounds how often an answer that does not keep to its schema ([OutputSchema]) is
 	// asked for again; default 3.
-	Answers int
+	OutputRetries int
 	// ArgBytes and ResultBytes bound the arguments and the result of one tool
 	// call; default 1 MiB and 8 MiB. What is over becomes an error result.
 	ArgBytes    int
@@ -93,7 +93,7 @@ type Budget struct {
 }
 
 var defaultLimits = Limits{
-	Cycles: 500, Repeats: 5, RepeatNote: 3, Depth: 8, Scopes: 256, Parallel: 64, Answers: 3,
+	Cycles: 500, Repeats: 5, RepeatNote: 3, Depth: 8, Scopes: 256, Parallel: 64, OutputRetries: 3,
 	ArgBytes: 1 << 20, ResultBytes: 8 << 20, AnswerBytes: 32 << 20,
 	ToolTime: 10 * time.Minute, Grace: 2 * time.Second, LostDrivers: 3,
 }
@@ -108,7 +108,7 @@ func Limit(l Limits) Part {
 		l.Depth = or(l.Depth, defaultLimits.Depth)
 		l.Scopes = or(l.Scopes, defaultLimits.Scopes)
 		l.Parallel = or(l.Parallel, defaultLimits.Parallel)
-		l.Answers = or(l.Answers, defaultLimits.Answers)
+		l.OutputRetries = or(l.OutputRetries, defaultLimits.OutputRetries)
 		l.ArgBytes = or(l.ArgBytes, defaultLimits.ArgBytes)
 		l.ResultBytes = or(l.ResultBytes, defaultLimits.ResultBytes)
 		l.AnswerBytes = or(l.AnswerBytes, defaultLimits.AnswerBytes)
@@ -161,7 +161,7 @@ func (a *Agent) priced(o *offer) error {
 		if one != a {
 			offered = one.current()
 		}
-		for _, c := range offered.children {
+		for _, c := range one.opens(offered) {
 			todo = append(todo, c.agent)
 		}
 	}
@@ -171,7 +171,7 @@ func (a *Agent) priced(o *offer) error {
 // bounds returns the limits that decisions look at.
 func (l *Limits) bounds() decide.Limits {
 	return decide.Limits{
-		Cycles: l.Cycles, ToolCalls: l.ToolCalls, Repeats: l.Repeats, RepeatNote: l.RepeatNote, Outputs: l.Answers,
+		Cycles: l.Cycles, ToolCalls: l.ToolCalls, Repeats: l.Repeats, RepeatNote: l.RepeatNote, Outputs: l.OutputRetries,
 		All: decide.Bounds{
 			Cycles: l.AllCycles, ToolCalls: l.AllToolCalls, InputTokens: l.InputTokens, OutputTokens: l.OutputTokens,
 			TotalTokens: l.TotalTokens, CostNanoUSD: l.CostNanoUSD,
@@ -204,9 +204,9 @@ func (l *Limits) timeLeft(v *fold.Conversation, run string) (left time.Duration,
 	return left, bounded
 }
 
-// tooMany says why the scope may not call one more agent; nil where it may. The Code is
+// tooMany says why the scope may not open so many more agents; nil where it may. The Code is
 // the stop reason, by which the fold knows that the scope is to end.
-func (d *driver) tooMany(s *fold.Scope) *event.Error {
+func (d *driver) tooMany(s *fold.Scope, more int) *event.Error {
 	l := &d.cfg.agent.limits
 	had := len(d.view.Run.Scopes)
 	all := l.Conversation.Scopes
@@ -216,12 +216,12 @@ func (d *driver) tooMany(s *fold.Scope) *event.Error {
 			Kind: event.ErrLimit, Code: string(event.StopLimitDepth),
 			Message: "agents may call agents " + itoa(l.Depth) + " levels deep, and this would be one more.",
 		}
-	case l.Scopes > 0 && had >= l.Scopes:
+	case l.Scopes > 0 && had+more > l.Scopes:
 		return &event.Error{
 			Kind: event.ErrLimit, Code: string(event.StopLimitScopes),
 			Message: "the run has opened as many agents as it may (" + itoa(l.Scopes) + ").",
 		}
-	case all > 0 && d.view.Spent.Scopes+had-1 >= all:
+	case all > 0 && d.view.Spent.Scopes+had-1+more > all:
 		return &event.Error{
 			Kind: event.ErrLimit, Code: string(event.StopLimitScopes),
 			Message: "the conversation has opened as many agents as it may (" + itoa(all) + ").",

@@ -10,7 +10,7 @@ import (
 func TestTheDefaultsOfLimits(t *testing.T) {
 	t.Parallel()
 	want := Limits{
-		Cycles: 500, Depth: 8, Scopes: 256, Repeats: 5, RepeatNote: 3, Parallel: 64, Answers: 3,
+		Cycles: 500, Depth: 8, Scopes: 256, Repeats: 5, RepeatNote: 3, Parallel: 64, OutputRetries: 3,
 		ArgBytes: 1024 * 1024, ResultBytes: 8 * 1024 * 1024, AnswerBytes: 32 * 1024 * 1024, ToolTime: 10 * time.Minute, Grace: 2 * time.Second,
 		LostDrivers: 3,
 	}

@@ -67,8 +67,8 @@ func (d *driver) next(s *fold.Scope, agent *driveAgent, whole bool) decide.Comma
 	}
 	d.decidePolicy(s, agent)
 	d.policy.Compaction.Whole = whole
-	cmd := decide.Next(decide.LLM{}, s, &d.policy, d.now)
-	if s.Depth == 0 && len(d.inbox.messages) > 0 {
+	cmd := decide.Next(agent.kind(), s, &d.policy, d.now)
+	if s.Depth == 0 && len(d.inbox.messages) > 0 && !agent.isFlow() {
 		cmd = d.admitPending(s, cmd)
 	}
 	return cmd
@@ -87,8 +87,11 @@ func (d *driver) decidePolicy(s *fold.Scope, agent *driveAgent) {
 // decidePolicy fills in what an agent's settings say about the decisions for one of its scopes.
 func (a *driveAgent) decidePolicy(p *decide.Policy, o *offer, s *fold.Scope, form *output.Form) {
 	p.Limits, p.Sequential, p.Agents, p.Polling = &a.bounds, a.sequential, o.agents, o.polling
-	p.Compaction = a.compaction(s)
 	p.Output, p.ByTool = form, false
+	if a.isFlow() {
+		return
+	}
+	p.Compaction = a.compaction(s)
 	if form != nil {
 		m := a.named(s.LastModel)
 		info := m.Info()
@@ -130,6 +133,8 @@ func (d *driver) apply(s *fold.Scope, agent *driveAgent, cmd decide.Command) boo
 		return d.beginModel(s, agent, cmd.Why)
 	case decide.Compact:
 		return d.compact(s, agent, cmd.Why)
+	case decide.Open:
+		return d.openScopes(s, &cmd)
 	case decide.Say:
 		d.say(s, cmd)
 	case decide.Wait:

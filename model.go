@@ -23,9 +23,6 @@ type ModelRequest = model.Request
 // ModelOptions is [model.Options]: the settings that providers share.
 type ModelOptions = model.Options
 
-// OutputSchema is [model.OutputSchema]: the schema of an answer's text.
-type OutputSchema = model.OutputSchema
-
 // ToolSpec is [model.ToolSpec]: the description of a tool for a model.
 type ToolSpec = model.ToolSpec
 

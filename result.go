@@ -43,7 +43,7 @@ type Result struct {
 	// State is the run's own state: what tools set with [StateRun] and [StateTemp], without
 	// the prefix (Strands' request state).
 	State map[string]json.RawMessage
-	// Output is the answer as JSON, where it was to be that ([AnswerSchema]) and is. See
+	// Output is the answer as JSON, where it was to be that ([OutputSchema]) and is. See
 	// [OutputOf].
 	Output json.RawMessage
 	// Questions are open where Stop is [event.StopQuestion].

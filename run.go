@@ -415,11 +415,11 @@ func (d *driver) report(r *Result) {
 // simulated reports whether any model of the run follows a script.
 func (a *driveAgent) simulated(team map[string]*driveAgent) bool {
 	simulated := func(m Model) bool { return m.Info().Simulated }
-	if simulated(a.model) || slices.ContainsFunc(a.fallbacks, simulated) {
+	if slices.ContainsFunc(a.models(), simulated) {
 		return true
 	}
 	for _, one := range team {
-		if simulated(one.model) || slices.ContainsFunc(one.fallbacks, simulated) {
+		if slices.ContainsFunc(one.models(), simulated) {
 			return true
 		}
 	}

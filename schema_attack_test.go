@@ -32,7 +32,7 @@ func TestHostileSchemasEndNothing(t *testing.T) {
 			t.Parallel()
 			schema := json.RawMessage(s.Text)
 			for place, part := range map[string]braid.Part{
-				"the answer's schema": braid.AnswerSchema(schema), "a tool's schema": braid.Tools(plainTool{s.Text}),
+				"the answer's schema": braid.OutputSchema(schema), "a tool's schema": braid.Tools(plainTool{s.Text}),
 			} {
 				err := braid.New("a", answers(says(`{"n":1}`)), part).Err()
 				var e *event.Error
@@ -54,7 +54,7 @@ func TestAnAnswerThatCannotBeChecked(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 200) + "{}" + strings.Repeat("}", 200)
 	for _, held := range []bool{true, false} {
 		m := &listed{name: "m", output: held, answer: says(deep)}
-		r, err := braid.New("a", m, braid.AnswerSchema(schema)).Run(t.Context(), "go")
+		r, err := braid.New("a", m, braid.OutputSchema(schema)).Run(t.Context(), "go")
 		if !errors.Is(err, event.ErrLimit) || r.Status != event.RunFailed || len(m.asked) != 1 {
 			t.Errorf("held %v: %v, %s after %d calls", held, err, r.Status, len(m.asked))
 		}
@@ -73,11 +73,11 @@ func TestAnAnswerThatIsATree(t *testing.T) {
 		tree = `{"name":"n","children":[` + tree + `]}`
 	}
 	m := &listed{name: "m", output: true, answer: says(tree)}
-	if r, err := braid.New("a", m, braid.AnswerSchema(schema)).Run(t.Context(), "go"); err != nil || string(r.Output) != tree {
+	if r, err := braid.New("a", m, braid.OutputSchema(schema)).Run(t.Context(), "go"); err != nil || string(r.Output) != tree {
 		t.Errorf("a tree: %v", err)
 	}
 	m.answer = says(strings.Replace(tree, `"leaf"`, "1", 1))
-	if _, err := braid.New("a", m, braid.AnswerSchema(schema)).Run(t.Context(), "go"); !errors.Is(err, event.ErrInvalid) {
+	if _, err := braid.New("a", m, braid.OutputSchema(schema)).Run(t.Context(), "go"); !errors.Is(err, event.ErrInvalid) {
 		t.Errorf("a tree with a wrong leaf: %v", err)
 	}
 }

@@ -180,4 +180,6 @@ const (
 	WhyDeadline   Why = "deadline"
 	WhyFailed     Why = "failed"
 	WhyNothing    Why = "nothing_to_do"
+	// WhyFlow ends as an agent without a model decides (package flow).
+	WhyFlow Why = "flow"
 )

@@ -36,11 +36,11 @@ type Catalog interface {
 	// unknown conversation has none.
 	Weigh(ctx context.Context, conversation string) (int64, error)
 	// StoredBytes returns how many bytes the tenant's conversations hold: events, the inputs of runs, mail, and what the
-	// [Ledger] repeats of them, each as it is encoded. A removed conversation and an erased text
+	// [Ledger] repeats of them, each as it is encoded, and the bytes of its blobs. A removed conversation and an erased text
 	// no longer count; rows of usage never do. For a conversation with an open run the result may lag behind by up to
 	// [StorageLag]. The result of an unknown tenant is 0. The cost does not grow with the number of conversations.
 	StoredBytes(ctx context.Context, tenant string) (int64, error)
-	// Remove removes a tenant's conversation: its log, runs, mail and own state.
+	// Remove removes a tenant's conversation: its log, runs, mail, blobs and own state.
 	// "app:" and "user:" state belongs to others and stays. ErrLocked while a run of
 	// it is open; ErrNotFound for one that the tenant does not have. What a
 	// store has written may stay on its disk until the space is used again. Of the [Ledger]
@@ -48,17 +48,17 @@ type Catalog interface {
 	Remove(ctx context.Context, tenant, conversation string) error
 	// Bury does what Remove does, and refuses every later run of this [Run].Life with ErrNotFound, for
 	// [BuriedFor]: what is on its way to the conversation comes too late, from whichever process. One that
-	// the store does not have is buried as well; one that another tenant has is
+	// the store does not have is buried as well, and its blobs go; one that another tenant has is
 	// ErrNotFound. A life that is buried stays so, and what has its conversation's name by now stays, too.
 	// An admission at the same time comes before it, and then a run is open (ErrLocked), or after it.
 	Bury(ctx context.Context, tenant, conversation, life string) error
-	// RemoveTenant removes a tenant's conversations, as Remove does, its state, and what its runs used. A
+	// RemoveTenant removes a tenant's conversations, as Remove does, its blobs, its state, and what its runs used. A
 	// tenant that has nothing is removed already. ErrLocked while a run of it is open: the other
 	// conversations may be gone then. It may take long, and is done in parts; one that was cut
 	// off is called again.
 	RemoveTenant(ctx context.Context, tenant string) error
-	// Scrub removes from the store's files what removals and redactions before it have taken out, such as
-	// older pages in a write-ahead log. Writers wait for it, at most for a moment: if a reader is in the way,
+	// Scrub removes blobs that cannot be reached, and from the store's files what removals and redactions before it have
+	// taken out, such as older pages in a write-ahead log. Writers wait for it, at most for a moment: if a reader is in the way,
 	// Scrub gives up with ErrLocked, and is called again later. A store without files has nothing to scrub.
 	Scrub(ctx context.Context) error
 	// Check returns nil if the store takes commits as far as it knows. Otherwise its error has the kind that commits would get:

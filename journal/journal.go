@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/braidrun/braid/blob"
 	"github.com/braidrun/braid/event"
 )
 
@@ -13,6 +14,9 @@ type Journal interface {
 	Store
 	Catalog
 	Ledger
+	// Blobs returns the store of bytes in the same place. What removes a conversation or a tenant from the journal
+	// removes their blobs, and [Catalog].StoredBytes counts them.
+	Blobs() blob.Store
 }
 
 // Store is what driving runs takes of a journal. All methods are safe for concurrent use, honour

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/braidrun/braid/blob"
 	"github.com/braidrun/braid/event"
 )
 
@@ -41,6 +42,7 @@ type Memory struct {
 	// buried says when.
 	buried map[grave]time.Time
 	tally  tally
+	blobs  blob.Memory
 }
 
 var _ Journal = (*Memory)(nil)

@@ -45,6 +45,8 @@ func (m *Memory) Bury(ctx context.Context, tenant, id, life string) error {
 		if err := m.remove(op, tenant, id); err != nil {
 			return err
 		}
+	} else {
+		m.removeBlobs(tenant, id)
 	}
 	maps.DeleteFunc(m.buried, func(_ grave, at time.Time) bool { return now.Sub(at) > BuriedFor })
 	if m.buried == nil {
@@ -70,6 +72,7 @@ func (m *Memory) remove(op, tenant, id string) error {
 	maps.DeleteFunc(m.runs, func(_ string, r *run) bool { return r.conversation == c })
 	delete(m.conversations, id)
 	m.tally.forget(c)
+	m.removeBlobs(tenant, id)
 	return nil
 }
 
@@ -99,5 +102,5 @@ func (m *Memory) RemoveTenant(ctx context.Context, tenant string) error {
 	maps.DeleteFunc(m.buried, func(g grave, _ time.Time) bool { return g.tenant == tenant })
 	delete(m.usage, tenant)
 	m.tally.forgetTenant(tenant)
-	return nil
+	return m.blobs.RemoveTenant(ctx, tenant)
 }

@@ -74,7 +74,7 @@ func (m *Memory) StoredBytes(ctx context.Context, tenant string) (int64, error) 
 			t.bytes[tenant] += c.weight.bytes - before
 		}
 	}
-	return t.bytes[tenant], nil
+	return t.bytes[tenant] + m.blobs.Bytes(tenant), nil
 }
 
 // Weigh implements [Catalog].

@@ -79,7 +79,7 @@ func FuzzRequests(f *testing.F) {
 		Agent: func(_ context.Context, r service.AgentRequest) (*braid.Agent, error) {
 			parts := []braid.Part{braid.Limit(r.Limits)}
 			if r.OutputSchema != nil {
-				parts = append(parts, braid.AnswerSchema(r.OutputSchema))
+				parts = append(parts, braid.OutputSchema(r.OutputSchema))
 			}
 			return braid.New("assistant", parrot{}, parts...), nil
 		},

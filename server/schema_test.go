@@ -18,7 +18,7 @@ func TestHostileSchemasAreRefused(t *testing.T) {
 		so.Agent = func(_ context.Context, r service.AgentRequest) (*braid.Agent, error) {
 			var parts []braid.Part
 			if r.OutputSchema != nil {
-				parts = append(parts, braid.AnswerSchema(r.OutputSchema))
+				parts = append(parts, braid.OutputSchema(r.OutputSchema))
 			}
 			agent := braid.New("assistant", parrot{}, parts...)
 			return agent, agent.Err()

@@ -455,6 +455,14 @@ func (p *past) Read(ctx context.Context, _ string, after int64, limit int) ([]*e
 	return events, err
 }
 
+var _ journal.Store = (*past)(nil)
+
+// ReadPage implements [journal.Store]. It bounds only the number of events.
+func (p *past) ReadPage(ctx context.Context, conversation string, after int64, limit int, _ int64) ([]*event.Event, bool, error) {
+	events, err := p.Read(ctx, conversation, after, limit)
+	return events, limit > 0 && len(events) == limit, err
+}
+
 // Tail implements [journal.Store].
 func (p *past) Tail(ctx context.Context, conversation string) (journal.Tail, error) {
 	events, err := p.Read(ctx, conversation, 0, 0)

@@ -288,6 +288,13 @@ type entering struct {
 	run *journal.Run
 }
 
+var _ journal.Store = entering{}
+
+// Start implements [journal.Store].
+func (e entering) Start(ctx context.Context, r journal.Run, have int64) (journal.Opened, error) {
+	return journal.AdmitAndAcquire(ctx, e, r, have)
+}
+
 // Admit implements [journal.Store].
 func (e entering) Admit(ctx context.Context, r journal.Run) (journal.Run, error) {
 	r.ID, r.Since, r.Past, r.Life = e.run.ID, e.run.Since, e.run.Past, e.run.Life

@@ -16,7 +16,7 @@ func OneAgent(agent *braid.Agent) func(context.Context, AgentRequest) (*braid.Ag
 	}
 	return func(_ context.Context, r AgentRequest) (*braid.Agent, error) {
 		switch {
-		case r.Model != "" && (r.Own != nil || r.Model != agent.Model().Info().Name):
+		case r.Model != "" && (r.Own != nil || agent.Model() == nil || r.Model != agent.Model().Info().Name):
 			return nil, &event.Error{
 				Kind: event.ErrModelNotFound, Message: "callers do not choose this agent's model", Hint: "leave model out",
 			}

@@ -138,7 +138,7 @@ func (g *TitleGenerator) ask(ctx context.Context, x *ExecutionContext, agent *br
 		return "", nil // enough are asked: use the first words
 	}
 	model, err := g.model(ctx, x, agent)
-	if err != nil || model.Info().Simulated {
+	if err != nil || model == nil || model.Info().Simulated {
 		return "", err
 	}
 	said, answer, err := g.opening(ctx, x)

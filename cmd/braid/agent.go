@@ -85,7 +85,7 @@ func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid
 	parts = append(append(parts, skills.Part(), braid.Tools(tools...)), permitParts(s, "")...)
 	worksWithTools := len(tools) > 0 || len(skills.Skills()) > 0 || s.MCP != ""
 	if s.Schema != nil {
-		parts = append(parts, braid.AnswerSchema(s.Schema))
+		parts = append(parts, braid.OutputSchema(s.Schema))
 	}
 	agent := braid.New(printer.AgentName, model, append(parts, contextParts(s, s.Context, worksWithTools)...)...)
 	if err := agent.Err(); err != nil {

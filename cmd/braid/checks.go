@@ -348,6 +348,22 @@ func (d *diagnosis) lookIntoData(ctx context.Context, dir string) {
 				"the conversation %s cannot be read: %s", printer.ShortID(c.ID), message)
 		}
 	}
+	d.lookIntoBlobs(ctx, a)
+}
+
+// maxBlobBytes bounds the stored bytes that the doctor reads.
+const maxBlobBytes = 64 << 20
+
+func (d *diagnosis) lookIntoBlobs(ctx context.Context, a *sqlite.Reader) {
+	damaged, err := a.CheckBlobs(ctx, maxConversationsRead, maxBlobBytes)
+	if err != nil {
+		message, hint := term.Describe(storeError(err))
+		d.warn(strings.TrimSuffix(hint, whichFolder), "stored files cannot be read: %s", message)
+	}
+	if len(damaged) > 0 {
+		d.warn("restore a backup of the folder, or leave it: other files are not affected",
+			"%d stored files are damaged, the first one is %s", len(damaged), damaged[0])
+	}
 }
 
 // nearestFolder returns the first existing folder above path.

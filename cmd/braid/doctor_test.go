@@ -254,6 +254,10 @@ func TestDoctorFindsFaults(t *testing.T) {
 			check: "data", level: levelBroken, text: "is not a journal: ", kind: event.ErrInvalid,
 		},
 		{
+			name: "stored file that is damaged", spoil: damageBlob,
+			check: "data", level: levelWarning, text: "1 stored files are damaged",
+		},
+		{
 			name:  "full disk",
 			spoil: func(_ *testing.T, p *process) { p.freeSpace = func(string) (uint64, error) { return 1 << 20, nil } },
 			check: "disk", level: levelBroken, text: "1 MiB left", kind: event.ErrStorageFull,

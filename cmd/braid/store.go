@@ -150,11 +150,15 @@ func (p *process) archiveOf(ctx context.Context, cfg *conf.Config, in *conf.Invo
 	case !address.Empty():
 		return p.openPostgresArchive(ctx, address)
 	}
-	return p.openArchive(cfg)
+	a, err := p.openArchive(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
 }
 
 // openArchive opens the data folder for reading, also while another process uses it.
-func (p *process) openArchive(cfg *conf.Config) (archive, error) {
+func (p *process) openArchive(cfg *conf.Config) (*sqlite.Reader, error) {
 	if err := checkFolder(cfg.Data); err != nil {
 		return nil, err
 	}

@@ -49,23 +49,26 @@ var testLibraries = []string{
 var rooms = []room{
 	{dir: "event", tests: []string{"event/eventtest"}},
 	{dir: "event/eventtest", own: []string{"event"}, from: testLibraries},
-	{dir: "journal", own: []string{"event"}, tests: []string{"event/eventtest", "journal/journaltest"}},
+	{dir: "blob", own: []string{"event"}, tests: []string{"blob/blobtest"}},
+	{dir: "blob/blobtest", own: []string{"event", "blob", "journal"}, from: testLibraries},
+	{dir: "journal", own: []string{"event", "blob"}, tests: []string{"event/eventtest", "journal/journaltest", "blob/blobtest"}},
 	{dir: "journal/journaltest", own: []string{"event", "journal"}, from: testLibraries, tests: []string{"event/eventtest"}},
 	{
-		dir: "journal/sqlite", own: []string{"event", "journal", "internal/logrow", "internal/ledgerrow"}, tests: []string{"journal/journaltest"},
+		dir: "journal/sqlite", own: []string{"event", "blob", "journal", "internal/logrow", "internal/ledgerrow"}, tests: []string{"journal/journaltest", "blob/blobtest"},
 		from: []string{"modernc.org/sqlite"},
 	},
 	{
-		dir: "journal/postgres", own: []string{"event", "journal", "internal/logrow", "internal/ledgerrow", "internal/pgup"},
-		tests: []string{"journal/journaltest", "journal/postgres/postgrestest"},
+		dir: "journal/postgres", own: []string{"event", "blob", "journal", "internal/logrow", "internal/ledgerrow", "internal/pg"},
+		tests: []string{"journal/journaltest", "blob/blobtest", "journal/postgres/postgrestest"},
 		from:  []string{"github.com/jackc/pgx"},
 	},
 	{dir: "journal/postgres/postgrestest"},
 	{
-		dir: "", own: []string{"grant", "hook", "trace", "internal/fold", "internal/decide", "internal/output", "internal/compact", "internal/guardrail", "internal/hooks", "internal/foreign", "event", "journal", "model", "secret"}, from: []string{"github.com/google/jsonschema-go"},
+		dir: "", own: []string{"flow/kind", "grant", "hook", "trace", "internal/fold", "internal/decide", "internal/output", "internal/compact", "internal/guardrail", "internal/hooks", "internal/foreign", "event", "journal", "model", "secret"}, from: []string{"github.com/google/jsonschema-go"},
 		tests: []string{"model/demo", "models", "event/eventtest", "internal/fold/foldtest", "internal/decide/decidetest", "journal/journaltest", "journal/sqlite"},
 	},
-	{dir: "flow", own: []string{"", "event"}, tests: []string{"model/demo"}},
+	{dir: "flow", own: []string{"", "event", "flow/kind"}, tests: []string{"internal/decide", "internal/decide/decidetest", "internal/fold", "journal"}},
+	{dir: "flow/kind", own: []string{"event"}},
 	{dir: "engine", own: []string{"", "event", "journal"}, tests: []string{"grant", "hook", "engine/enginetest", "model/demo", "journal/journaltest"}},
 	{dir: "engine/enginetest", own: []string{"", "event", "journal", "engine", "model/demo"}, from: testLibraries},
 	{
@@ -141,7 +144,7 @@ var rooms = []room{
 	{dir: "workspace"},
 	{dir: "pricing", own: []string{"event"}, from: []string{"go.yaml.in/yaml"}},
 	{
-		dir: "service/database", own: []string{"event", "internal/pgup"}, tests: []string{"service/database/databasetest", "journal/postgres/postgrestest"},
+		dir: "service/database", own: []string{"event", "internal/pg"}, tests: []string{"service/database/databasetest", "journal/postgres/postgrestest"},
 		from: []string{"modernc.org/sqlite", "github.com/jackc/pgx"},
 	},
 	{
@@ -156,7 +159,7 @@ var rooms = []room{
 			"github.com/jackc/pgx", "modernc.org/sqlite",
 		},
 	},
-	{dir: "service", tests: []string{"service/database/databasetest", "modernc.org/sqlite"}, own: []string{
+	{dir: "service", tests: []string{"blob", "service/database/databasetest", "modernc.org/sqlite"}, own: []string{
 		"service/database", "service/directory", "internal/fold",
 		"", "hook", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model", "model/*", "models", "tool/*",
 		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill",
@@ -188,7 +191,7 @@ var rooms = []room{
 		tests: []string{"wire/wiretest", "", "journal", "service", "service/database", "service/directory", "server"},
 	},
 	{
-		dir: "internal/decide", own: []string{"event", "internal/fold", "internal/output"},
+		dir: "internal/decide", own: []string{"event", "flow/kind", "internal/fold", "internal/output"},
 		tests: []string{"internal/decide/decidetest", "internal/fold/foldtest"},
 	},
 	{dir: "internal/decide/decidetest", own: []string{"event", "internal/decide", "internal/fold", "internal/fold/foldtest"}},
@@ -203,7 +206,7 @@ var rooms = []room{
 	{dir: "internal/fold", own: []string{"event", "model"}, tests: []string{"event/eventtest", "internal/fold/foldtest"}},
 	{dir: "internal/fold/foldtest", own: []string{"event", "internal/fold"}},
 	{dir: "internal/logrow", own: []string{"event"}},
-	{dir: "internal/pgup", from: []string{"github.com/jackc/pgx"}, tests: []string{"journal/postgres/postgrestest", "github.com/pressly/goose"}},
+	{dir: "internal/pg", own: []string{"event"}, from: []string{"github.com/jackc/pgx"}, tests: []string{"journal/postgres/postgrestest", "github.com/pressly/goose"}},
 	{dir: "internal/ledgerrow", own: []string{"event", "journal"}},
 	{dir: "internal/strictjson"},
 	{dir: "internal/partialjson"},

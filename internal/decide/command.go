@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/flow/kind"
 	"github.com/braidrun/braid/internal/fold"
 )
 
@@ -29,6 +30,8 @@ const (
 	Compact
 	// Say says something to the model in the loop's own name.
 	Say
+	// Open opens a child scope for each of Open, without a tool call.
+	Open
 )
 
 // Command is what was decided for one scope.
@@ -46,6 +49,10 @@ type Command struct {
 	Calls []*fold.Call
 	// Say goes with the command of that name.
 	Say string
+	// Open goes with the command of that name.
+	Open []kind.Opening
+	// Output goes with Finish: the answer of a scope without a model. nil means that the newest message is the answer.
+	Output []event.Block
 }
 
 // Kind is a kind of agent: it decides for the scopes of its agents.

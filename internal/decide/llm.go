@@ -180,7 +180,7 @@ func outputAgain(s *fold.Scope, p *Policy, words string) Command {
 	if l := p.Limits.Outputs; l > 0 && s.AnswersAsked >= l {
 		_, problem := p.Output.Given(s, p.Stop)
 		err := output.Missing(problem)
-		err.Hint = "the conversation stays usable; make the schema easier to keep to, or raise Limits.Answers"
+		err.Hint = "the conversation stays usable; make the schema easier to keep to, or raise Limits.OutputRetries"
 		return finish(event.WhyLimit, event.StopLimitAnswers, err)
 	}
 	cmd := CallModel(s, p, event.WhyAnswer)

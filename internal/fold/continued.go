@@ -46,6 +46,12 @@ func (r *Run) takeOver(old *Run) {
 	root.gauge, root.Found = was.gauge, was.Found
 	root.Fresh, root.Stop, root.Newest, root.spoke = was.Fresh, was.Stop, was.Newest, was.spoke
 	root.Words, root.Hooked = was.Words, was.Hooked
+	for _, c := range was.Children {
+		if c.Closed == nil || c.Closed.Err != nil {
+			break // its work is done again
+		}
+		root.Children = append(root.Children, c)
+	}
 	root.Cycle = was.Cycle
 	if was.Model.State != ModelIdle {
 		root.Cycle-- // its model call is made again

@@ -271,7 +271,7 @@ func (v *Conversation) Add(e *event.Event) {
 		r.ask(s, e, b)
 	case *event.ScopeClosed:
 		if c := r.Scope(b.ID); c != nil {
-			c.Closed = b
+			c.Closed = v.closed(e, b)
 		}
 	case *event.Transferred:
 		s.Agent, s.LastModel = b.To, ""
@@ -310,6 +310,7 @@ func (v *Conversation) user(s *Scope, e *event.Event, b *event.UserMessage) {
 		return
 	}
 	s.Repeats.forget()
+	s.Children = nil
 	s.hear(e.Seq)
 	s.spoke = s.spoke && s.Cycle > 0 // an answer before the first call is of a history
 	if !hide {
@@ -414,7 +415,10 @@ func (r *Run) open(e *event.Event, b *event.ScopeOpened, v *Conversation) {
 	s.Transcript.Traced = v.Past.Traced
 	s.Transcript.user(s.Newest.Content)
 	s.Transcript.trace(UnitInput, s.Newest.Content, e.Seq)
-	if c := parent.CallByID(b.Call); c != nil {
+	if b.Call == "" {
+		s.Node = b.Node
+		parent.Children, parent.Opened = append(parent.Children, s), parent.Opened+1
+	} else if c := parent.CallByID(b.Call); c != nil {
 		s.Opener = c
 		c.Child = s
 	}
@@ -428,6 +432,17 @@ func (r *Run) open(e *event.Event, b *event.ScopeOpened, v *Conversation) {
 	}
 }
 
+// closed is how a scope has ended, without what was redacted of it.
+func (v *Conversation) closed(e *event.Event, b *event.ScopeClosed) *event.ScopeClosed {
+	instead, redacted := v.Hidden.Redacted[e.Seq]
+	if !redacted {
+		return b
+	}
+	shown := *b
+	shown.Output = instead
+	return &shown
+}
+
 func (r *Run) assistant(s *Scope, e *event.Event, b *event.AssistantMessage, v *Conversation) {
 	if b.Piece {
 		s.Pieces = append(s.Pieces, b.Content...)
@@ -438,9 +453,10 @@ func (r *Run) assistant(s *Scope, e *event.Event, b *event.AssistantMessage, v *
 		content = joinBlocks(s.Pieces, content)
 		s.Pieces = nil
 	}
-	if e.Step == "" {
+	switch {
+	case e.Step == "" && s.Depth == 0:
 		r.Inputs++
-	} else {
+	case e.Step != "":
 		name := s.Model.Name
 		if name == "" {
 			name = b.Model
@@ -559,7 +575,9 @@ func (r *Run) tick(e *event.Event) {
 			begins = -1
 		}
 	case *event.ScopeOpened:
-		begins = -1 // the call waits for the scope, whose own steps count
+		if b.Call != "" {
+			begins = -1 // the call waits for the scope, whose own steps count
+		}
 	case *event.RunEnded:
 	default:
 		counts = false

@@ -27,6 +27,19 @@ func (s *Scope) hear(seq int64) {
 	s.Newest = Said{Seq: seq, before: &before}
 }
 
+// Input is what the scope was asked: what users have said that it has not answered.
+func (s *Scope) Input() (content []event.Block) {
+	if s.Newest.Seq == 0 { // a run without input goes on behind an earlier one's
+		if n := len(s.Transcript.Messages); n > 0 && s.Transcript.Messages[n-1].Role == event.RoleUser {
+			return slices.Clone(s.Transcript.Messages[n-1].Content)
+		}
+	}
+	for m := &s.Newest; m != nil; m = m.before {
+		content = slices.Concat(m.Content, content)
+	}
+	return content
+}
+
 // Unanswered lists the events of this run that the model has not answered. Without any it is the newest message:
 // the model goes on with an answer to it.
 func (s *Scope) Unanswered() (seqs []int64) {

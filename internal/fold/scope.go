@@ -12,8 +12,14 @@ import (
 type Scope struct {
 	ID     string
 	Parent *Scope
-	// Opener is the parent's call that waits for this scope.
+	// Opener is the parent's call that waits for this scope; nil where no call does.
 	Opener *Call
+	// Node is its place in a workflow.
+	Node string
+	// Children are the scopes that were opened here without a call, for the newest message of a user.
+	Children []*Scope
+	// Opened counts those that were opened here without a call, for any message.
+	Opened int
 	Agent  string
 	Depth  int
 	// Closed is how the scope ended; nil while it is open.

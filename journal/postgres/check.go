@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 
 	"github.com/braidrun/braid/internal/lowspace"
+	"github.com/braidrun/braid/internal/pg"
 )
 
 const (
@@ -24,10 +25,10 @@ func (s *Store) Check(ctx context.Context) error {
 	}
 	var readOnly bool
 	if err := s.pool.QueryRow(ctx, selectReadOnly).Scan(&readOnly); err != nil {
-		return atWork(fault(op, err))
+		return pg.AtWork(fault(op, err))
 	}
 	if readOnly {
-		e := sayOf(codeReadOnly)
+		e := tables.Error(pg.ReadOnly)
 		e.Op = op
 		return e
 	}
@@ -44,5 +45,6 @@ func (s *Store) probe(ctx context.Context) error {
 	})
 }
 
-// Scrub implements [journal.Catalog]. It does nothing: the files are the database's, whose vacuum takes out of them what was removed.
-func (s *Store) Scrub(ctx context.Context) error { return alive(ctx, "journal scrub") }
+// Scrub implements [journal.Catalog]. It removes blobs that cannot be reached. The files are the database's, whose vacuum
+// takes out of them what was removed.
+func (s *Store) Scrub(ctx context.Context) error { return s.Blobs().Sweep(ctx) }

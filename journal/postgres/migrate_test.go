@@ -125,7 +125,8 @@ var unstored = []string{
 	`DROP TRIGGER storage_of_message ON message_logs`, `DROP TRIGGER storage_counted ON conversation`, `DROP TRIGGER storage_made ON conversation`,
 	`DROP TRIGGER storage_freed ON conversation`, `DROP FUNCTION storage_of_mail, storage_of_tool, storage_of_input, storage_of_message`,
 	`DROP FUNCTION storage_counted, storage_made, storage_freed`, `DROP TABLE storage`,
-	`ALTER TABLE conversation DROP COLUMN bytes, DROP COLUMN counted`, `DELETE FROM journal_version WHERE version_id >= 10`,
+	`ALTER TABLE conversation DROP COLUMN bytes, DROP COLUMN counted`, `DROP TABLE blob, blob_piece, blob_ref`,
+	`DROP FUNCTION tenants_with_loose_blobs, blob_counted, blob_lost, blob_ref_changed`, `DELETE FROM journal_version WHERE version_id >= 10`,
 }
 
 // What was stored before bytes were counted is counted by the migration, although the owner of the tables is bound by row-level security.

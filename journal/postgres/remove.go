@@ -19,13 +19,17 @@ func (s *Store) Remove(ctx context.Context, tenant, conversation string) error {
 	if err := names(op, tenant, conversation); err != nil {
 		return err
 	}
-	return s.transact(ctx, op, ofTenant(tenant), func(x *tx) error {
+	err := s.transact(ctx, op, ofTenant(tenant), func(x *tx) error {
 		writes, err := x.remove(op, tenant, conversation, do(lockConversation, conversation))
 		if err != nil {
 			return err
 		}
 		return x.commit(writes...)
 	})
+	if err == nil {
+		blobs{s}.clean(ctx, op, tenant)
+	}
+	return err
 }
 
 const (
@@ -47,7 +51,7 @@ func (s *Store) Bury(ctx context.Context, tenant, conversation, life string) err
 	if err := names(op, tenant, conversation, life); err != nil {
 		return err
 	}
-	return s.transact(ctx, op, ofTenant(tenant), func(x *tx) error {
+	err := s.transact(ctx, op, ofTenant(tenant), func(x *tx) error {
 		var over bool
 		writes, err := x.remove(op, tenant, conversation, do(insertGrave, conversation, tenant), do(lockConversation, conversation),
 			ask(selectBuried, []any{tenant, conversation, life}, &over))
@@ -60,6 +64,10 @@ func (s *Store) Bury(ctx context.Context, tenant, conversation, life string) err
 		return x.commit(append(writes,
 			do(forgetBuried, tenant, journal.BuriedFor.Microseconds()), do(insertBuried, tenant, conversation, life))...)
 	})
+	if err == nil {
+		blobs{s}.clean(ctx, op, tenant)
+	}
+	return err
 }
 
 // remove begins by locking the conversation, and gives the statements that remove it where no run of it
@@ -68,7 +76,7 @@ func (x *tx) remove(op, tenant, conversation string, locks ...question) ([]quest
 	var key int64
 	var turns, over int
 	var there bool
-	err := x.begin(beginWrite, append(locks,
+	err := x.begin(beginWrite, append(locks, do(lockBlobs, tenant),
 		ask(`SELECT key, turns, ended FROM conversation WHERE id = $1`, []any{conversation}, &there, &key, &turns, &over))...)
 	switch {
 	case err != nil:
@@ -92,6 +100,7 @@ func (x *tx) remove(op, tenant, conversation string, locks ...question) ([]quest
 		do(`DELETE FROM log WHERE conversation = $1`, key),
 		do(`DELETE FROM run WHERE conversation = $1`, key),
 		do(`DELETE FROM conversation WHERE key = $1`, key),
+		do(deleteRefsOf, tenant, conversation),
 		do(`DELETE FROM state WHERE tenant = $1 AND owner = $2`, tenant, conversationOwner(conversation)),
 	}, nil
 }

@@ -37,7 +37,15 @@ func (s *Store) RemoveTenant(ctx context.Context, tenant string) error {
 			return err
 		}
 	}
-	return nil
+	if err := s.Blobs().RemoveTenant(ctx, tenant); err != nil {
+		return err
+	}
+	return s.transact(ctx, op, ofTenant(tenant), func(x *tx) error {
+		if err := x.begin(beginWrite); err != nil {
+			return err
+		}
+		return x.commit(do(`DELETE FROM storage WHERE tenant = $1`, tenant))
+	})
 }
 
 // removeSome removes some of the tenant's conversations, and says whether there may be more.
@@ -74,5 +82,5 @@ func removeSome(x *tx, op, tenant string) (more bool, err error) {
 	}
 	return false, x.commit(do(`DELETE FROM usage_logs WHERE tenant = $1`, tenant), do(`DELETE FROM usage_days WHERE tenant = $1`, tenant),
 		do(`DELETE FROM state WHERE tenant = $1`, tenant),
-		do(`DELETE FROM buried WHERE tenant = $1`, tenant), do(`DELETE FROM storage WHERE tenant = $1`, tenant))
+		do(`DELETE FROM buried WHERE tenant = $1`, tenant))
 }

@@ -3,11 +3,13 @@ package postgres_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/braidrun/braid/blob"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/postgres"
@@ -17,6 +19,7 @@ import (
 // tables hold tenants' rows.
 var tables = []string{
 	"conversation", "run", "log", "compaction", "mail", "state", "usage_logs", "usage_days", "tool_execution_logs", "message_logs", "buried", "storage",
+	"blob", "blob_piece", "blob_ref",
 }
 
 // fill writes something into every table, for a tenant.
@@ -41,6 +44,9 @@ func fill(t *testing.T, s *postgres.Store, tenant string) {
 		t.Fatal(err)
 	}
 	if err := s.Bury(ctx, tenant, "another "+talk, "1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Blobs().Put(ctx, tenant, blob.Ref{Conversation: talk, Kind: "file", Name: "a"}, strings.NewReader("hello"), 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.KeepMessages(ctx, run, []journal.MessageEntry{{Type: "user"}}); err != nil {
@@ -73,12 +79,16 @@ func TestATransactionSeesItsTenantAlone(t *testing.T) {
 		return n
 	}
 	for _, table := range tables {
+		rows := 1
+		if table == "storage" { // of conversations, and of blobs
+			rows = 2
+		}
 		if n := count(table, nil); n != 0 {
 			t.Errorf("%s shows %d rows to who has named no tenant", table, n)
 		}
 		for _, tenant := range []string{"=acme", "=zeta", "="} {
-			if n := count(table, tenant); n != 1 {
-				t.Errorf("%s shows %d rows to %q, want its one", table, n, tenant)
+			if n := count(table, tenant); n != rows {
+				t.Errorf("%s shows %d rows to %q, want its %d", table, n, tenant, rows)
 			}
 		}
 		// What a session keeps once a transaction is over is the empty setting.
@@ -99,7 +109,7 @@ func TestATransactionSeesItsTenantAlone(t *testing.T) {
 				_, err := tx.Exec(t.Context(), statement)
 				return errors.Join(err, pgx.ErrTxClosed) // and back
 			})
-			if n := count(table, "=acme"); n != 1 {
+			if n := count(table, "=acme"); n != rows {
 				t.Errorf("zeta %s acme's rows of %s: %v", what, table, err)
 			}
 		}

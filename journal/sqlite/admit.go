@@ -178,7 +178,7 @@ func (s *Store) admit(x *tx, a *admission) (runRow, *place, error) {
 	row.run.Status = event.RunQueued
 	row.run.Cancelled, row.run.Alone, row.run.Follows = false, false, 0
 	row.run.WakeAt = time.Time{}
-	row.key, err = x.insert(insertRun, r.ID, p.key, p.turns, r.Tenant, r.User, r.Agent, blob(row.input), r.Key,
+	row.key, err = x.insert(insertRun, r.ID, p.key, p.turns, r.Tenant, r.User, r.Agent, bytesOrNull(row.input), r.Key,
 		r.Executor, text(a.metadata), row.run.NewSession, row.admitted)
 	if err != nil || row.key != 0 {
 		return row, &p, err

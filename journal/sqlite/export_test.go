@@ -124,3 +124,26 @@ func (s *Store) Reading() (done func()) {
 	s.reader.enter()
 	return s.reader.leave
 }
+
+// Damage changes a bit of the stored byte of a blob.
+func (s *Store) Damage(tenant string, digest []byte, offset int64) error {
+	return s.write(context.Background(), "test damage", false, func(x *tx) error {
+		var key, first int64
+		var sum, data []byte
+		if _, err := x.row(selectPiece, []any{tenant, digest, offset}, &key, &first, &sum, &data); err != nil {
+			return err
+		}
+		data[offset-first] ^= 1
+		_, err := x.exec(`UPDATE blob_piece SET data = ? WHERE blob = ? AND first = ?`, data, key, first)
+		return err
+	})
+}
+
+// Pieces counts the stored pieces of blobs.
+func (s *Store) Pieces() (n int, err error) {
+	err = s.write(context.Background(), "test pieces", true, func(x *tx) error {
+		_, err := x.row(`SELECT count(*) FROM blob_piece`, nil, &n)
+		return err
+	})
+	return n, err
+}

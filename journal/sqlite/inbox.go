@@ -52,7 +52,7 @@ func (s *Store) Post(ctx context.Context, m journal.Mail) error {
 		if !there {
 			return notFound(op, "there is no such run")
 		}
-		n, err := x.exec(insertMail, run, m.ID, m.Kind, m.Token, blob(value), m.By, text(message), x.now.UnixMicro(), digest[:])
+		n, err := x.exec(insertMail, run, m.ID, m.Kind, m.Token, bytesOrNull(value), m.By, text(message), x.now.UnixMicro(), digest[:])
 		if err != nil {
 			return err
 		}

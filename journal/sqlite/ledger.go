@@ -45,7 +45,7 @@ func (f *fence) record(x *tx, b *journal.Batch) error {
 	for i := range b.Tools {
 		t := &b.Tools[i]
 		if _, err := x.exec(setTool, f.tenant, f.runKey, clean(t.Step), t.Attempt, t.Asked, t.End, clean(t.Call), clean(t.Parent),
-			clean(t.Scope), clean(t.Agent), clean(t.Name), clean(t.Source), blob(t.Input), blob(ledgerrow.Output(t.Output)),
+			clean(t.Scope), clean(t.Agent), clean(t.Name), clean(t.Source), bytesOrNull(t.Input), bytesOrNull(ledgerrow.Output(t.Output)),
 			t.IsError, clean(string(t.Status)), t.Began.UnixMicro(), ledgerrow.Micros(t.Finished)); err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (f *fence) eraseRepeats(x *tx, run string, b *event.Redacted) error {
 	if _, err = x.exec(eraseAsked, key, b.Target); err != nil {
 		return err
 	}
-	if _, err = x.exec(eraseGiven, blob(ledgerrow.Output(b.Shown())), key, b.Target); err != nil {
+	if _, err = x.exec(eraseGiven, bytesOrNull(ledgerrow.Output(b.Shown())), key, b.Target); err != nil {
 		return err
 	}
 	_, err = x.exec(`UPDATE message_logs SET content = NULL WHERE conversation = ? AND seq = ?`, f.key, b.Target)

@@ -1,10 +1,14 @@
 package sqlite_test
 
 import (
+	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
+	"github.com/braidrun/braid/blob"
 	"github.com/braidrun/braid/journal/journaltest"
 	"github.com/braidrun/braid/journal/sqlite"
 )
@@ -22,6 +26,7 @@ func TestStatementsFindTheirRows(t *testing.T) {
 			}
 		}
 	}
+	blobCalls(t, s)
 	statements, err := s.Statements()
 	if err != nil {
 		t.Fatal(err)
@@ -36,6 +41,35 @@ func TestStatementsFindTheirRows(t *testing.T) {
 		}
 		if why := grows(text, lines); why != "" {
 			t.Errorf("%s %s:\n\t%s", text, why, strings.Join(lines, "\n\t"))
+		}
+	}
+}
+
+// blobCalls does everything with blobs once.
+func blobCalls(t *testing.T, s *sqlite.Store) {
+	t.Helper()
+	ctx, b := t.Context(), s.Blobs()
+	for _, tenant := range []string{"acme", "gone"} {
+		ref := blob.Ref{Conversation: "files", Incarnation: "one", Kind: "file", Name: "a"}
+		stored, err := b.Put(ctx, tenant, ref, strings.NewReader("hello"), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := b.Get(ctx, tenant, stored.Digest, 0, -1)
+		if err == nil {
+			_, err = io.Copy(io.Discard, r)
+		}
+		_, failed := b.Put(ctx, tenant, ref, iotest.ErrReader(io.ErrUnexpectedEOF), 0)
+		if failed == nil {
+			t.Error("a source that fails is stored")
+		}
+		ref.Name = "b"
+		_, linked := b.Link(ctx, tenant, ref, stored.Digest)
+		_, found := b.Lookup(ctx, tenant, ref)
+		_, listed := b.List(ctx, tenant, blob.Query{Conversation: "files", Kind: "file"})
+		err = errors.Join(err, linked, found, listed, b.Unlink(ctx, tenant, ref), b.RemoveConversation(ctx, tenant, "files"), b.RemoveTenant(ctx, "gone"), b.Sweep(ctx))
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -44,6 +44,11 @@ func child(what string) int {
 		err = writeForEver(folder)
 	case "hold":
 		err = hold(folder)
+	case "upload":
+		var s *sqlite.Store
+		if s, err = sqlite.Open(folder, sqlite.Options{}); err == nil {
+			err = uploadForEver(s)
+		}
 	case "fill":
 		err = fill(folder)
 	case "try":

@@ -43,7 +43,7 @@ func (s *Store) Bury(ctx context.Context, tenant, conversation, life string) err
 	if err := names(op, tenant, conversation, life); err != nil {
 		return err
 	}
-	return s.write(ctx, op, false, func(x *tx) error {
+	err := s.write(ctx, op, false, func(x *tx) error {
 		// Where it is buried already, what has the name by now is another life.
 		if over, err := x.row(selectBuried, []any{tenant, conversation, life}, new(int)); err != nil || over {
 			return err
@@ -59,6 +59,9 @@ func (s *Store) Bury(ctx context.Context, tenant, conversation, life string) err
 			if there { // another tenant's
 				return notFound(op, "there is no such conversation")
 			}
+			if _, err := x.exec(deleteRefsOf, tenant, conversation); err != nil {
+				return err
+			}
 		}
 		now := x.now
 		if _, err := x.exec(forgetBuried, tenant, now.Add(-journal.BuriedFor).UnixMicro()); err != nil {
@@ -67,6 +70,10 @@ func (s *Store) Bury(ctx context.Context, tenant, conversation, life string) err
 		_, err = x.exec(insertBuried, tenant, conversation, life, now.UnixMicro())
 		return err
 	})
+	if err == nil {
+		s.blobs().clean(ctx, op, tenant)
+	}
+	return err
 }
 
 // remove removes a conversation of the tenant's, where it is there and no run of it is open.
@@ -102,6 +109,9 @@ func (x *tx) remove(op, tenant, conversation string) (there bool, err error) {
 		if _, err := x.exec(remove, key); err != nil {
 			return true, err
 		}
+	}
+	if _, err = x.exec(deleteRefsOf, tenant, conversation); err != nil {
+		return true, err
 	}
 	_, err = x.exec(`DELETE FROM state WHERE tenant = ? AND owner = ?`, tenant, conversationOwner(conversation))
 	return true, err

@@ -25,7 +25,13 @@ func (s *Store) RemoveTenant(ctx context.Context, tenant string) error {
 			return err
 		}
 	}
-	return nil
+	if err := s.Blobs().RemoveTenant(ctx, tenant); err != nil {
+		return err
+	}
+	return s.write(ctx, op, false, func(x *tx) error {
+		_, err := x.exec(`DELETE FROM storage WHERE tenant = ?`, tenant)
+		return err
+	})
 }
 
 // removeSome removes some of a tenant's conversations, and says whether there may be more.
@@ -49,7 +55,7 @@ func removeSome(x *tx, op, tenant string) (more bool, err error) {
 		}
 		for _, remove := range []string{
 			`DELETE FROM usage_logs WHERE tenant = ?`, `DELETE FROM usage_days WHERE tenant = ?`,
-			`DELETE FROM state WHERE tenant = ?`, `DELETE FROM buried WHERE tenant = ?`, `DELETE FROM storage WHERE tenant = ?`,
+			`DELETE FROM state WHERE tenant = ?`, `DELETE FROM buried WHERE tenant = ?`,
 		} {
 			if _, err := x.exec(remove, tenant); err != nil {
 				return false, err

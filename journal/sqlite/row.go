@@ -107,8 +107,8 @@ func text(b []byte) any {
 	return string(b)
 }
 
-// blob is a column that holds bytes, or nothing where there are none.
-func blob(b []byte) any {
+// bytesOrNull is a column that holds bytes, or nothing where there are none.
+func bytesOrNull(b []byte) any {
 	if b == nil {
 		return nil
 	}

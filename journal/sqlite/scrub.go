@@ -6,10 +6,13 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Scrub implements [journal.Catalog]: the write-ahead log, which holds pages from before a removal, is brought into
+// Scrub implements [journal.Catalog]. Blobs that cannot be reached are removed. Then the write-ahead log, which holds pages from before a removal, is brought into
 // the file and cut to nothing. In the file itself what was removed is overwritten (secure_delete).
 func (s *Store) Scrub(ctx context.Context) error {
 	const op = "journal scrub"
+	if err := s.Blobs().Sweep(ctx); err != nil {
+		return err
+	}
 	var scrubbed error
 	err := s.write(ctx, op, false, func(x *tx) error {
 		x.scrubs = append(x.scrubs, &scrubbed)

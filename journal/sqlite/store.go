@@ -175,6 +175,10 @@ func (s *Store) own(ctx context.Context, conn *sql.Conn, options *Options) error
 	_, err = conn.ExecContext(ctx, `INSERT INTO store (key, owner, generation, clock, wall) VALUES (1, ?1, ?2, ?3, ?4)
 		ON CONFLICT (key) DO UPDATE SET owner = ?1, generation = ?2, clock = ?3, wall = ?4`,
 		owner, s.generation, steady, wall)
+	if err != nil {
+		return err
+	}
+	_, err = conn.ExecContext(ctx, dropUploads)
 	return err
 }
 

@@ -3,8 +3,10 @@ package sqlite_test
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/braidrun/braid/blob"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/sqlite"
@@ -118,6 +120,9 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 	}
 	if err := post("behind", "unread", "no", "", ""); event.KindOf(err) != event.ErrConflict {
 		t.Errorf("other words under the id of what was left: %v", err)
+	}
+	if _, err := s.Blobs().Put(ctx, "acme", blob.Ref{Kind: "file", Name: "a"}, strings.NewReader("new"), 0); err != nil {
+		t.Error(err)
 	}
 	if result, err := s.Integrity(); err != nil || result != "ok" {
 		t.Error(result, err)

@@ -93,7 +93,7 @@ func dropped(t *testing.T, conv *braid.Conversation) (blocks int, refused bool) 
 func TestASchemaThatCannotBeHeld(t *testing.T) {
 	t.Parallel()
 	m, server := preserving(t, "claude-sonnet-5-5", thinks)
-	a := braid.New("a", m, echo("echo"), braid.AnswerSchema([]byte(`{"$defs":{"tree":{"type":"object","properties":{`+
+	a := braid.New("a", m, echo("echo"), braid.OutputSchema([]byte(`{"$defs":{"tree":{"type":"object","properties":{`+
 		`"name":{"type":"string"},"below":{"type":"array","items":{"$ref":"#/$defs/tree"}}}}},"$ref":"#/$defs/tree"}`)))
 	if _, err := a.Run(t.Context(), "call:echo Answer as a tree."); event.KindOf(err) != event.ErrUnsupported {
 		t.Errorf("it ends with %v", err)
@@ -185,7 +185,7 @@ func TestThinkingBehindAChangedPrefix(t *testing.T) {
 			return []turn{{a, "call:loud"}, {a, "Hello."}, {a, "call:loud"}, {a, "Bye."}}
 		}},
 		"an answer held to a schema": {keeps: true, turns: func(_ *testing.T, m braid.Model, _ *anthropictest.Server) []turn {
-			a := braid.New("a", m, echo("echo"), braid.AnswerSchema([]byte(`{"type":"object","properties":{"name":{"type":"string"}}}`)))
+			a := braid.New("a", m, echo("echo"), braid.OutputSchema([]byte(`{"type":"object","properties":{"name":{"type":"string"}}}`)))
 			return []turn{{a, "call:echo"}, {a, "Answer as a tree."}}
 		}},
 		"a guard that changes what is said": {keeps: true, turns: func(_ *testing.T, m braid.Model, _ *anthropictest.Server) []turn {

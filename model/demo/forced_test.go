@@ -41,13 +41,13 @@ func TestAScriptThatIsMadeToCallATool(t *testing.T) {
 		`{"type":"array","items":{"anyOf":[{"type":"boolean"},{"type":"null"}]},"minItems":2}`:                                                           `[true,true]`,
 		`{"type":"object"}`: `{}`,
 	} {
-		r, err := braid.New("a", model, braid.AnswerSchema(json.RawMessage(schema))).Run(t.Context(), "Report.")
+		r, err := braid.New("a", model, braid.OutputSchema(json.RawMessage(schema))).Run(t.Context(), "Report.")
 		if err != nil || want != "" && string(r.Output) != want {
 			t.Errorf("%s: %s, %v", schema, r.Output, err)
 		}
 	}
 	// What a script cannot see it cannot keep to.
-	if _, err := braid.New("a", model, braid.AnswerSchema(json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","pattern":"^[0-9]+$"}},"required":["a"]}`))).
+	if _, err := braid.New("a", model, braid.OutputSchema(json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","pattern":"^[0-9]+$"}},"required":["a"]}`))).
 		Run(t.Context(), "Report."); !errors.Is(err, event.ErrInvalid) {
 		t.Errorf("a pattern: %v", err)
 	}

@@ -147,7 +147,7 @@ func TestAnAnswerWithASchema(t *testing.T) {
 	m, server := open(t, flash, nil,
 		geminitest.Stream([]model.Chunk{{Kind: model.ChunkCall, Text: "add"}, {Kind: model.ChunkSignature, Text: "c2ln"}}, "STOP", event.Usage{Input: 1, Output: 1}),
 		geminitest.Text(`{"a": 3,`, ` "b": 4}`))
-	agent := braid.New("a", m, braid.AnswerSchema([]byte(`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"]}`)),
+	agent := braid.New("a", m, braid.OutputSchema([]byte(`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"]}`)),
 		braid.Func("add", "Adds.", func(context.Context, struct{}) (int, error) { return 3, nil }))
 	result, err := agent.Run(t.Context(), "Go.")
 	if err != nil || !strings.Contains(result.Text(), `"a": 3`) {

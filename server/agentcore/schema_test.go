@@ -22,7 +22,7 @@ func TestHostileSchemasAreRefused(t *testing.T) {
 			if r.OutputSchema == nil {
 				return make(ctx, r)
 			}
-			agent := braid.New("guide", scripted{}, braid.AnswerSchema(r.OutputSchema))
+			agent := braid.New("guide", scripted{}, braid.OutputSchema(r.OutputSchema))
 			return agent, agent.Err()
 		}
 	})

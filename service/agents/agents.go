@@ -110,7 +110,7 @@ func (a *Factory) Agent(ctx context.Context, r service.AgentRequest) (*braid.Age
 	r.Limits = within(r.Limits, &a.options.Limits)
 	parts := slices.Clip(a.options.Parts)
 	if r.OutputSchema != nil {
-		parts = append(parts, braid.AnswerSchema(r.OutputSchema))
+		parts = append(parts, braid.OutputSchema(r.OutputSchema))
 	}
 	grants := a.grants(&r)
 	if p := a.options.Permissions; len(p.Allow)+len(p.Ask)+len(p.Deny) > 0 {

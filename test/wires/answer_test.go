@@ -47,10 +47,10 @@ func TestAForcedAnswerOnEachWire(t *testing.T) {
 			asked int
 			stop  event.StopReason
 		}{
-			"at once":              {[]said{calls(braid.AnswerTool, kyoto)}, 1, event.StopToolUse},
-			"after words":          {[]said{words("It is Kyōto."), calls(braid.AnswerTool, kyoto)}, 2, event.StopToolUse},
-			"after what was wrong": {[]said{calls(braid.AnswerTool, wrong), calls(braid.AnswerTool, wrong), calls(braid.AnswerTool, kyoto)}, 3, event.StopToolUse},
-			"never":                {[]said{calls(braid.AnswerTool, wrong), words("No."), calls(braid.AnswerTool, wrong), words("No."), words("!")}, 4, event.StopLimitAnswers},
+			"at once":              {[]said{calls(braid.OutputTool, kyoto)}, 1, event.StopToolUse},
+			"after words":          {[]said{words("It is Kyōto."), calls(braid.OutputTool, kyoto)}, 2, event.StopToolUse},
+			"after what was wrong": {[]said{calls(braid.OutputTool, wrong), calls(braid.OutputTool, wrong), calls(braid.OutputTool, kyoto)}, 3, event.StopToolUse},
+			"never":                {[]said{calls(braid.OutputTool, wrong), words("No."), calls(braid.OutputTool, wrong), words("No."), words("!")}, 4, event.StopLimitAnswers},
 		} {
 			t.Run(v.name+", "+name, func(t *testing.T) {
 				t.Parallel()
@@ -59,7 +59,7 @@ func TestAForcedAnswerOnEachWire(t *testing.T) {
 					t.Fatal("the vendor holds answers to a schema")
 				}
 				conv := braid.NewConversation()
-				agent := braid.New("guide", model, quick, braid.AnswerType[city]())
+				agent := braid.New("guide", model, quick, braid.OutputType[city]())
 				r, err := agent.Run(t.Context(), "Where?", braid.In(conv))
 				taken(t, server)
 				if failed := c.stop == event.StopLimitAnswers; failed != errors.Is(err, event.ErrInvalid) || !failed && err != nil || r.Stop != c.stop {
@@ -80,7 +80,7 @@ func TestAForcedAnswerOnEachWire(t *testing.T) {
 						t.Errorf("request %d, made to call the tool, and told why: %s", i, asked[i].Body)
 					}
 				}
-				goesOn(t, &v, server, agent, conv, calls(braid.AnswerTool, kyoto))
+				goesOn(t, &v, server, agent, conv, calls(braid.OutputTool, kyoto))
 			})
 		}
 	}
@@ -108,7 +108,7 @@ func TestAnAnswerThatIsHeldOnEachWire(t *testing.T) {
 				t.Parallel()
 				model, server := v.start(t, c.says...)
 				conv := braid.NewConversation()
-				agent := braid.New("guide", model, quick, braid.AnswerType[city](), braid.Func("look", "Looks.", look))
+				agent := braid.New("guide", model, quick, braid.OutputType[city](), braid.Func("look", "Looks.", look))
 				r, err := agent.Run(t.Context(), "Where?", braid.In(conv))
 				taken(t, server)
 				if failed := c.stop == event.StopLimitAnswers; failed != errors.Is(err, event.ErrInvalid) || !failed && err != nil || r.Stop != c.stop {
@@ -122,7 +122,7 @@ func TestAnAnswerThatIsHeldOnEachWire(t *testing.T) {
 					t.Fatalf("%d requests", len(asked))
 				}
 				for i := range asked {
-					if !formed(&asked[i]) || bytes.Contains(asked[i].Body, []byte(braid.AnswerTool)) {
+					if !formed(&asked[i]) || bytes.Contains(asked[i].Body, []byte(braid.OutputTool)) {
 						t.Errorf("request %d: %s", i, asked[i].Body)
 					}
 					if told := i > 0 && name != "after a tool"; told != mended(&asked[i]) {
@@ -146,7 +146,7 @@ func TestAnAnswerThatNobodyCanForce(t *testing.T) {
 			t.Parallel()
 			model, server := v.start(t, words("Kyōto."), words(wrong), words(kyoto))
 			conv := braid.NewConversation()
-			agent := braid.New("guide", model, quick, braid.AnswerType[city]())
+			agent := braid.New("guide", model, quick, braid.OutputType[city]())
 			r, err := agent.Run(t.Context(), "Where?", braid.In(conv))
 			taken(t, server)
 			if err != nil || len(server.Asked()) != 3 {

@@ -235,8 +235,8 @@ func TestEveryLimitLeavesAUsableConversation(t *testing.T) {
 		"too deep":           {stop: event.StopLimitDepth, limits: braid.Limits{Depth: 1}, says: []said{child("below"), child("deeper"), words("It was too deep.")}, parts: below(1)},
 		"too many agents":    {stop: event.StopLimitScopes, limits: braid.Limits{Scopes: 1}, says: []said{calls("below", `{"input":"a"}`, "below", `{"input":"b"}`), words("Done.")}, parts: below(0)},
 		"no such answer": {
-			stop: event.StopLimitAnswers, err: event.ErrInvalid, limits: braid.Limits{Answers: 1}, says: []said{words("No."), words("No.")},
-			parts: func(*testing.T, func(), braid.Model) []braid.Part { return []braid.Part{braid.AnswerType[city]()} },
+			stop: event.StopLimitAnswers, err: event.ErrInvalid, limits: braid.Limits{OutputRetries: 1}, says: []said{words("No."), words("No.")},
+			parts: func(*testing.T, func(), braid.Model) []braid.Part { return []braid.Part{braid.OutputType[city]()} },
 		},
 	}
 	tried := map[event.StopReason]bool{}

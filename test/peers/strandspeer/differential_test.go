@@ -121,7 +121,7 @@ func TestTheSameTurnsGiveTheSameHistory(t *testing.T) {
 	}
 	for _, s := range scenarios {
 		t.Run(s.name, func(t *testing.T) {
-			theirs, ours := strands(t, dir, s.name, answers(s.turns, "strands_structured_output")), braided(t, s.name, answers(s.turns, braid.AnswerTool))
+			theirs, ours := strands(t, dir, s.name, answers(s.turns, "strands_structured_output")), braided(t, s.name, answers(s.turns, braid.OutputTool))
 			found := map[string]bool{}
 			for _, d := range differences(theirs, ours) {
 				id := known(s.name, d)
@@ -200,7 +200,7 @@ func known(scenario string, d difference) string {
 			return "D5"
 		}
 	case "structured output":
-		theirs := strings.Replace(d.theirs, "strands_structured_output", braid.AnswerTool, 1)
+		theirs := strings.Replace(d.theirs, "strands_structured_output", braid.OutputTool, 1)
 		if at := strings.LastIndex(theirs, `{"city":"Lisbon"}`); at > 0 && theirs[:at]+"The answer was taken." == d.ours {
 			return "D6"
 		}
@@ -226,7 +226,7 @@ func braided(t *testing.T, scenario string, turns []bedrocktest.Answer) side {
 		}),
 	}
 	if scenario == "structured output" {
-		parts = append(parts, braid.AnswerType[city]())
+		parts = append(parts, braid.OutputType[city]())
 	}
 	agent := braid.New("peer", model, parts...)
 	conv := braid.NewConversation()
