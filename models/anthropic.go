@@ -13,9 +13,8 @@ import (
 	"github.com/braidrun/braid/model/anthropic"
 )
 
-// openAnthropic opens "", which is the vendor's model for most work, or a model
-// by the vendor's name. The key is ANTHROPIC_API_KEY; ANTHROPIC_BASE_URL, where
-// it is set, is the address of a gateway.
+// openAnthropic opens a model by the vendor's name; "" is the vendor's default. The key is
+// ANTHROPIC_API_KEY. ANTHROPIC_BASE_URL may be the address of a gateway.
 func openAnthropic(g *opening) (model.Model, error) {
 	name := cmp.Or(g.name, anthropic.Default)
 	if presentable(name) == "" {
@@ -77,13 +76,13 @@ func openAnthropic(g *opening) (model.Model, error) {
 	return m, nil
 }
 
-// cacheHour is the setting for caches that are kept for an hour.
+// cacheHour is the setting for caches that last an hour.
 const cacheHour = "hour"
 
 var betaNames = lazyre.New(`^[a-z0-9][a-z0-9-]{0,99}$`)
 
-// claudeSettings are the settings of requests that a reference to Claude may have, wherever it
-// runs. They are the defaults of requests that do not set them themselves.
+// claudeSettings are the request settings that a reference to Claude may have on every platform. A
+// request's own settings override them.
 type claudeSettings struct{ options model.Options }
 
 func (c *claudeSettings) settings() map[string]setting {
@@ -110,10 +109,10 @@ func (c *claudeSettings) settings() map[string]setting {
 	}
 }
 
-// check finds a setting that the model does not have, before the first call.
+// check returns an error for a setting that the model does not support, before the first call.
 func (c *claudeSettings) check(m *anthropic.Model) error { return m.Check(&model.Request{}) }
 
-// noKey is the error for a provider without a key.
+// noKey returns the error for a provider without a key.
 func (g *opening) noKey(usual string, asked bool) error {
 	e := &event.Error{Op: op, Kind: event.ErrModelAuth, Message: "There is no key for " + g.provider.title + ".", Hint: "set " + usual}
 	switch {

@@ -11,7 +11,8 @@ import (
 	"github.com/braidrun/braid/model/openai"
 )
 
-// The variables of Azure, in the names of Microsoft's own pages and of other programs.
+// These environment variables of Azure have the names of Microsoft's documentation and of other
+// programs.
 const (
 	azureKey           = "AZURE_OPENAI_API_KEY"
 	azureOtherKey      = "AZURE_API_KEY"
@@ -25,8 +26,8 @@ var (
 	azureVersions  = lazyre.New(`^20\d\d-\d\d-\d\d(-preview)?$`)
 )
 
-// openAzure opens a deployment by its name. The address is base, or that of a resource, or
-// AZURE_OPENAI_ENDPOINT. Without version it is asked by the API that Azure calls v1.
+// openAzure opens a deployment by its name. The address is base, that of resource, or
+// AZURE_OPENAI_ENDPOINT. Without version it uses the API that Azure calls v1.
 func openAzure(g *opening) (model.Model, error) {
 	if g.name == "" || presentable(g.name) == "" || strings.ContainsAny(g.name, "/") {
 		return nil, g.noSuch("my-deployment?as=" + openai.Default)
@@ -85,7 +86,7 @@ func openAzure(g *opening) (model.Model, error) {
 	return m, nil
 }
 
-// azureAddress is where a resource is asked, or the usual endpoint.
+// azureAddress returns the address of a resource, or the default endpoint.
 func (g *opening) azureAddress(resource string) string {
 	if resource != "" {
 		return "https://" + resource + ".openai.azure.com"
@@ -100,8 +101,8 @@ func (g *opening) azureAddress(resource string) string {
 	return "https://" + name + ".openai.azure.com"
 }
 
-// azureBase is the address of the API. An address that has a path already, such as one of a
-// gateway, keeps it, but for the part that Azure's own pages write behind it.
+// azureBase returns the address of the API. It keeps the path of an address, such as a gateway's,
+// but for the part that Azure's documentation appends.
 func azureBase(address *url.URL, deployment, version string) string {
 	u := *address
 	path := strings.TrimSuffix(u.Path, "/")

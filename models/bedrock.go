@@ -20,7 +20,7 @@ import (
 	"github.com/braidrun/braid/model/bedrock"
 )
 
-// The variables of AWS, in its own names.
+// These are AWS's environment variables.
 const (
 	awsRegion        = bedrock.RegionVariable
 	awsDefaultRegion = "AWS_DEFAULT_REGION"
@@ -38,10 +38,9 @@ var (
 	geography  = lazyre.New(`^(us-gov|[a-z]{2}|apac|global)\.`)
 )
 
-// openBedrock opens "", which is the model of package bedrock's choice, or one by
-// AWS's id: Claude through Anthropic's own API there, the others, and Claude with
-// ?api=converse, through Converse. Nothing is asked over the network, not even
-// for credentials: that is when the model is called.
+// openBedrock opens a model by AWS's id; "" is the default of package bedrock. It calls Claude
+// through Anthropic's API there, and other models, and Claude with ?api=converse, through Converse.
+// It makes no network request, not even for credentials: that happens on the first call.
 func openBedrock(g *opening) (model.Model, error) {
 	id := cmp.Or(g.name, bedrock.Default)
 	if !bedrockIDs.MatchString(id) {
@@ -85,7 +84,7 @@ func openBedrock(g *opening) (model.Model, error) {
 	return m, err
 }
 
-// invoked is Claude through Anthropic's API.
+// invoked returns a model of Claude through Anthropic's API.
 func invoked(id string, cfg aws.Config, base, cache string, stall *time.Duration) (model.Model, error) {
 	opts := []anthropic.Option{anthropic.BaseURL(base)}
 	switch cache {
@@ -107,7 +106,7 @@ func invoked(id string, cfg aws.Config, base, cache string, stall *time.Duration
 	return m, nil
 }
 
-// conversed is a model through Converse.
+// conversed returns a model through Converse.
 func conversed(id string, cfg aws.Config, base, as, cache string, stall *time.Duration) (model.Model, error) {
 	opts := []bedrock.Option{bedrock.BaseURL(base)}
 	if as != "" {
@@ -126,14 +125,14 @@ func conversed(id string, cfg aws.Config, base, as, cache string, stall *time.Du
 	return m, nil
 }
 
-// aws puts together who asks, and where. A key of Bedrock's goes before all else;
-// then what AWS's tools take, in their order.
+// aws returns the configuration with credentials and region. A Bedrock key has precedence; then it
+// uses the sources of AWS's tools, in their order.
 func (g *opening) aws(id, region, profile, key string) (aws.Config, error) {
 	loads := []func(*config.LoadOptions) error{
-		// The other way of choosing these would ask the machine's metadata service.
+		// The automatic mode would ask the machine's metadata service.
 		config.WithDefaultsMode(aws.DefaultsModeStandard),
 		config.WithRetryMaxAttempts(1),
-		// What it has to say stands in its errors too.
+		// Its messages are in its errors too.
 		config.WithLogger(logging.Nop{}),
 	}
 	own := g.variable(awsKeyID) != "" && g.variable(awsKey) != ""
@@ -173,8 +172,7 @@ func (g *opening) aws(id, region, profile, key string) (aws.Config, error) {
 	case profile == "":
 		g.key = bedrock.KeyVariable
 	}
-	// What AWS's configuration may have put there is the token of an SSO session, which signs
-	// in to AWS and not to Bedrock.
+	// The configuration may contain the token of an SSO session, which is not valid for Bedrock.
 	cfg.BearerAuthTokenProvider = nil
 	if token := g.variable(g.key); token != "" {
 		cfg.BearerAuthTokenProvider = bearer.StaticTokenProvider{Token: bearer.Token{Value: token}}
@@ -185,8 +183,8 @@ func (g *opening) aws(id, region, profile, key string) (aws.Config, error) {
 	return cfg, nil
 }
 
-// where a geography's profiles are called from: how the names of its regions
-// begin, and the one that is taken where nobody names any.
+// geographies says for each geography which regions can call its profiles, by their prefixes, and
+// which region is the default.
 var geographies = map[string]struct {
 	regions []string
 	home    string
@@ -196,8 +194,8 @@ var geographies = map[string]struct {
 	"au": {[]string{"ap-southeast-"}, "ap-southeast-2"}, "ca": {[]string{"ca-"}, "ca-central-1"},
 }
 
-// whereServed is the region in which a model is asked for: that of its ARN, or the
-// first of the regions that somebody names, or else the home of its profile.
+// whereServed returns the region of a model: that of its ARN, or the first named region, or else
+// the home of its profile.
 func whereServed(id string, named ...string) (string, error) {
 	region := cmp.Or(named...)
 	if arn := awsARN.FindStringSubmatch(id); arn != nil && arn[1] != "" {
@@ -236,7 +234,7 @@ func whereServed(id string, named ...string) (string, error) {
 	}
 }
 
-// beginningIn is how the models of a region's geography are called.
+// beginningIn returns the prefix of the models of a region's geography.
 func beginningIn(region string) string {
 	for _, profile := range []string{"us-gov", "us", "eu", "jp", "au", "ca", "apac"} {
 		for _, begins := range geographies[profile].regions {

@@ -9,8 +9,8 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// withDefaults gives m options that each request has unless it sets them itself. Without
-// any it returns m.
+// withDefaults returns a model that adds options to each request that does not set them. Without
+// options it returns m.
 func withDefaults(m model.Model, o model.Options) model.Model {
 	if !anySetting(&o) {
 		return m
@@ -18,7 +18,7 @@ func withDefaults(m model.Model, o model.Options) model.Model {
 	return &defaults{m, o}
 }
 
-// defaults is a model with options of its own, which a request's own override.
+// defaults is a model with default options, which a request's own options override.
 type defaults struct {
 	model.Model
 	options model.Options
@@ -29,10 +29,10 @@ var (
 	_ model.Counter = (*defaults)(nil)
 )
 
-// Unwrap gives the model below the defaults.
+// Unwrap returns the wrapped model.
 func (m *defaults) Unwrap() model.Model { return m.Model }
 
-// Cancellable implements [model.Cancellable] where the model does.
+// Cancellable implements [model.Cancellable] if the wrapped model does.
 func (m *defaults) Cancellable() model.Model {
 	if model.IsCancellable(m.Model) {
 		return m
@@ -45,7 +45,7 @@ func (m *defaults) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 	return m.Model.Stream(ctx, m.merged(req))
 }
 
-// Check implements [model.Checker]. A model that checks nothing has no objections.
+// Check implements [model.Checker]. It returns nil if the model checks nothing.
 func (m *defaults) Check(req *model.Request) error {
 	for below := m.Model; below != nil; {
 		if c, ok := below.(model.Checker); ok {
@@ -60,13 +60,13 @@ func (m *defaults) Check(req *model.Request) error {
 	return nil
 }
 
-// CountTokens implements [model.Counter] where the model does; otherwise the error is that
-// of [model.Count].
+// CountTokens implements [model.Counter] if the model does; otherwise it returns the error of
+// [model.Count].
 func (m *defaults) CountTokens(ctx context.Context, req *model.Request) (int64, error) {
 	return model.Count(ctx, m.Model, m.merged(req))
 }
 
-// merged returns a copy of req that has the defaults too. It does not change req.
+// merged returns a copy of req with the defaults. It does not change req.
 func (m *defaults) merged(req *model.Request) *model.Request {
 	if req == nil {
 		return nil
@@ -76,10 +76,10 @@ func (m *defaults) merged(req *model.Request) *model.Request {
 	return &with
 }
 
-// mergeOptions lays own over usual: a setting of own wins, and a list of own replaces the
-// usual one as a whole. Extra and Headers are merged by name.
+// mergeOptions merges options: a setting of own wins, and a list of own replaces the usual one as a
+// whole. Extra and Headers are merged by name.
 func mergeOptions(own, usual model.Options) model.Options {
-	// Effort goes before Thinking, so a budget of own would lose against a usual effort.
+	// Effort has precedence over Thinking, so a budget in own would lose to a usual effort.
 	if own.Effort == model.EffortDefault && own.Thinking == 0 {
 		own.Effort, own.Thinking = usual.Effort, usual.Thinking
 	}
@@ -102,7 +102,7 @@ func mergeOptions(own, usual model.Options) model.Options {
 	return own
 }
 
-// usually sets what has its zero value.
+// usually sets own if it has its zero value.
 func usually[T comparable](own *T, usual T) {
 	var zero T
 	if *own == zero {

@@ -18,7 +18,7 @@ import (
 	"github.com/braidrun/braid/model/demo"
 )
 
-// openDemo opens "", "tour", "./file.yaml", each with settings behind a "?".
+// openDemo opens "", "tour" or "./file.yaml", each with settings after a "?".
 func openDemo(g *opening) (model.Model, error) {
 	name := g.name
 	opts, err := demoOptions(g.query)
@@ -49,8 +49,7 @@ func unknownScript(name string) error {
 	return e
 }
 
-// isPath tells a script's file from a script's name: only what is plainly a
-// path is one.
+// isPath reports whether a name is the path of a script's file. Only an obvious path is one.
 func isPath(name string) bool {
 	return strings.ContainsAny(name, `/\`) || slices.Contains([]string{".yaml", ".yml"}, strings.ToLower(filepath.Ext(name)))
 }
@@ -88,7 +87,7 @@ func demoFile(path string, opts []demo.Option) (model.Model, error) {
 	return m, nil
 }
 
-// scriptName makes a script's name from its file's.
+// scriptName returns a script's name from its file's.
 func scriptName(path string) string {
 	base := filepath.Base(strings.ReplaceAll(path, `\`, "/"))
 	base = strings.TrimSuffix(base, filepath.Ext(base))

@@ -7,40 +7,39 @@ import (
 // Variable is the environment variable that names the model.
 const Variable = "BRAID_MODEL"
 
-// Source says where a [Detection] has its model from.
+// Source says where a [Detection] found its model.
 type Source string
 
-// The sources, in the order in which they are asked.
+// These are the sources in their order of precedence.
 const (
-	// FromArgument is a reference that the caller gave: a flag, a configuration.
+	// FromArgument is a reference from the caller, for example a flag.
 	FromArgument Source = "argument"
 	// FromEnvironment is [Variable].
 	FromEnvironment Source = "environment"
 	// FromKey is a provider's key in the environment.
 	FromKey Source = "key"
-	// FromNothing is the simulated model, because there was nothing else.
+	// FromNothing is the simulated model, because nothing else was found.
 	FromNothing Source = "nothing"
 )
 
-// Detection says which model will be used and why.
+// Detection says which model is used and why.
 type Detection struct {
 	// Model is a reference for [Open].
 	Model  string
 	Source Source
-	// Keys names the environment variables with a provider's key that are
-	// set. Their values are never kept.
+	// Keys are the names of the environment variables with a provider's key. It never has their
+	// values.
 	Keys []string
-	// Notes tell people what each of the keys led to, in the same order.
+	// Notes explain what each key led to, in the same order.
 	Notes []string
-	// Offers tell people what else there is; see [Detection.Offer].
+	// Offers describe other possible models: see [Detection.Offer].
 	Offers []string
-	// Servers are the local servers behind the offers.
+	// Servers are the local servers of the offers.
 	Servers []Server
 }
 
-// Detect decides which model to use: ref; [Variable]; a provider's key;
-// otherwise demo. env is os.Getenv or a stand-in. It opens nothing and makes no
-// network connection.
+// Detect decides which model to use: ref, [Variable], a provider's key, or else demo. env is
+// os.Getenv or a replacement. It opens nothing and makes no network connection.
 func Detect(env func(string) string, ref string) Detection {
 	d := Detection{Model: strings.TrimSpace(ref), Source: FromArgument}
 	if d.Model != "" {
@@ -51,7 +50,7 @@ func Detect(env func(string) string, ref string) Detection {
 		return d
 	}
 	d.Source, d.Model = FromNothing, "demo"
-	var found []string // what each of the keys is not enough for
+	var found []string // what each key lacks
 	for _, p := range providers() {
 		for _, key := range p.keys {
 			if strings.TrimSpace(env(key)) == "" {

@@ -17,12 +17,12 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// OpenEmbedding gives the model that ref names to embed texts, such as
+// OpenEmbedding opens the model that ref names for embedding texts, such as
 // "openai:text-embedding-3-small", "gemini:gemini-embedding-2",
-// "bedrock:amazon.titan-embed-text-v2:0", "ollama:nomic-embed-text", or one of a vendor by name,
-// "mistral:mistral-embed". Keys, addresses and settings (base, key; for Bedrock region, profile, as) are those
-// of [Open]; errors are too. No model is taken where none is named but for openai, gemini and bedrock.
-// What its calls cost stands in its answers, from pricing.Default().
+// "bedrock:amazon.titan-embed-text-v2:0", "ollama:nomic-embed-text", or a vendor's model,
+// "mistral:mistral-embed". Keys, addresses, settings (base, key; for Bedrock region, profile, as)
+// and errors are those of [Open]. Only openai, gemini and bedrock have a default model. Its
+// responses have their cost, from pricing.Default().
 //
 // A reference may name addresses and variables, so it must come from whoever runs the program.
 func OpenEmbedding(ref string) (embedding.Model, error) {
@@ -33,8 +33,8 @@ func OpenEmbedding(ref string) (embedding.Model, error) {
 	return o.OpenEmbedding(ref)
 }
 
-// OpenEmbedding is the function [OpenEmbedding] with the opener's environment, prices and vendors. The
-// opener's limits do not hold for these calls.
+// OpenEmbedding is the function [OpenEmbedding] with the opener's environment, prices and vendors.
+// The opener's limits do not apply to these calls.
 func (o *Opener) OpenEmbedding(ref string) (embedding.Model, error) {
 	name, rest := ref, ""
 	if i := strings.IndexAny(ref, ":?"); i >= 0 {
@@ -65,7 +65,7 @@ var embedders = map[string]func(*opening) (embedding.Model, error){
 	"openai": openOpenAIEmbedding, "gemini": openGeminiEmbedding, "bedrock": openBedrockEmbedding, "ollama": openOllamaEmbedding,
 }
 
-// noEmbedding is the error for a reference that names no model that embeds.
+// noEmbedding returns the error for a reference without an embedding model.
 func noEmbedding(ref string) error {
 	e := &event.Error{
 		Op: op, Kind: event.ErrModelNotFound, Message: "There is no such model of embeddings.",
@@ -83,7 +83,7 @@ func noEmbedding(ref string) error {
 	return e
 }
 
-// where reads where a server is and with which key: the settings that all of these providers have.
+// where returns a server's address and key, from the settings that all of these providers have.
 func (g *opening) where(example, variable, vendorsHost string) (base, key string, asked bool, err error) {
 	if err := g.settings(example+"?base=https://host", map[string]setting{"base": address(&base), "key": keyIn(&key)}); err != nil {
 		return "", "", false, err
@@ -108,7 +108,7 @@ func openOpenAIEmbedding(g *opening) (embedding.Model, error) {
 	return embedder(openai.New(cmp.Or(g.name, openai.Default), key, openai.BaseURL(base), openai.Sources(g.sources(asked))))
 }
 
-// openVendorEmbedding opens a model of a vendor that speaks OpenAI's API.
+// openVendorEmbedding opens a model of a vendor with OpenAI's API.
 func openVendorEmbedding(g *opening) (embedding.Model, error) {
 	row := g.provider.vendor
 	if g.name == "" {
@@ -190,7 +190,7 @@ func openBedrockEmbedding(g *opening) (embedding.Model, error) {
 	return embedder(bedrock.New(id, cfg, opts...))
 }
 
-// embedder keeps a nil pointer from being a model.
+// embedder turns a nil pointer into a nil interface.
 func embedder[M embedding.Model](m M, err error) (embedding.Model, error) {
 	if err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func embedder[M embedding.Model](m M, err error) (embedding.Model, error) {
 	return m, nil
 }
 
-// pricedEmbedding is a model whose costs are known, as far as they are.
+// pricedEmbedding is a model with its costs, if they are known.
 type pricedEmbedding struct {
 	embedding.Model
 
@@ -208,7 +208,7 @@ type pricedEmbedding struct {
 // Info implements [embedding.Model].
 func (m *pricedEmbedding) Info() embedding.Info { return m.info }
 
-// Unwrap gives the model that is priced.
+// Unwrap returns the wrapped model.
 func (m *pricedEmbedding) Unwrap() embedding.Model { return m.Model }
 
 // Embed implements [embedding.Model].

@@ -9,9 +9,8 @@ import (
 	"github.com/braidrun/braid/model/gemini"
 )
 
-// openGemini opens "", which is the vendor's model for most work, or a model by
-// the vendor's name. The key is GEMINI_API_KEY or, where that is not set,
-// GOOGLE_API_KEY; GOOGLE_GEMINI_BASE_URL, where it is set, is the address of a gateway.
+// openGemini opens a model by the vendor's name; "" is the vendor's default. The key is
+// GEMINI_API_KEY or else GOOGLE_API_KEY. GOOGLE_GEMINI_BASE_URL may be the address of a gateway.
 func openGemini(g *opening) (model.Model, error) {
 	name := cmp.Or(g.name, gemini.Default)
 	if presentable(name) == "" {
@@ -53,11 +52,13 @@ func openGemini(g *opening) (model.Model, error) {
 	return m, nil
 }
 
-// geminiSettings are those that Gemini alone has, on both of its APIs.
+// geminiSettings are the settings that only Gemini has, on both of its APIs.
 type geminiSettings struct {
-	// level is how much a model thinks, in the vendor's word; cached names cached content.
-	level, cached string
-	// thoughts are whether summaries of thoughts are shown; nil leaves that to the request.
+	// level is the vendor's thinking level.
+	level string
+	// cached names cached content.
+	cached string
+	// thoughts says whether summaries of thoughts are shown; nil leaves that to the request.
 	thoughts *bool
 }
 
@@ -72,7 +73,7 @@ func (s *geminiSettings) known() map[string]setting {
 	}
 }
 
-// options are the settings for the model.
+// options returns the model's options.
 func (s *geminiSettings) options() []gemini.Option {
 	var opts []gemini.Option
 	if s.level != "" {

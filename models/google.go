@@ -19,18 +19,18 @@ import (
 	"golang.org/x/oauth2/google"
 )
 
-// cloudScope is what the tokens are for.
+// cloudScope is the scope of the tokens.
 const cloudScope = "https://www.googleapis.com/auth/cloud-platform"
 
 // googleCredentials are Application Default Credentials: the file that
-// GOOGLE_APPLICATION_CREDENTIALS names, gcloud's own file, or the account of a machine of
-// Google Cloud. They are looked for when a model is called, never before. They keep a token
-// until it expires. They are safe for concurrent use.
+// GOOGLE_APPLICATION_CREDENTIALS names, gcloud's own file, or the account of a Google Cloud
+// machine. They are looked up when a model is called, not before. They cache a token until it
+// expires. They are safe for concurrent use.
 type googleCredentials struct {
 	env func(string) string
-	// turn is held while a token is fetched or looked at; making it is for the first call.
+	// turn is a lock that is held while a token is fetched or read. The first call makes it.
 	turn atomic.Pointer[chan struct{}]
-	// kept is the last token. It is guarded by turn.
+	// kept is the last token. turn guards it.
 	kept *oauth2.Token
 	// quota is the project that calls are counted for, once credentials are known.
 	quota atomic.Pointer[string]
@@ -39,7 +39,7 @@ type googleCredentials struct {
 // tokenPatience bounds a request for a token.
 const tokenPatience = 30 * time.Second
 
-// token gives an access token.
+// token returns an access token.
 func (c *googleCredentials) token(ctx context.Context) (string, error) {
 	turn := c.turn.Load()
 	if turn == nil {
@@ -68,11 +68,11 @@ func (c *googleCredentials) token(ctx context.Context) (string, error) {
 	return t.AccessToken, nil
 }
 
-// fetch asks for a token.
+// fetch requests a token.
 func (c *googleCredentials) fetch(ctx context.Context) (*oauth2.Token, error) {
 	ctx, cancel := context.WithTimeout(ctx, tokenPatience)
 	defer cancel()
-	// No redirect is followed: assertions and refresh tokens are secrets too.
+	// Follow no redirect: assertions and refresh tokens are secrets too.
 	client := &http.Client{Transport: during{ctx}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	ctx = context.WithValue(ctx, oauth2.HTTPClient, client)
 	file := c.file()
@@ -102,7 +102,7 @@ func (c *googleCredentials) fetch(ctx context.Context) (*oauth2.Token, error) {
 	return within(ctx, creds.TokenSource)
 }
 
-// during ends requests with a context, which the library does not give to all of its own.
+// during ends requests with a context that the library does not pass on.
 type during struct{ ctx context.Context } //nolint:containedctx // it is one fetch's own
 
 // RoundTrip implements [http.RoundTripper].
@@ -110,7 +110,7 @@ func (d during) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r.WithContext(d.ctx))
 }
 
-// within asks a source, which may not know ctx, and leaves it where ctx ends. Its own
+// within calls a source that may ignore ctx, and abandons it when ctx ends. The source's own
 // requests are bounded.
 func within(ctx context.Context, from oauth2.TokenSource) (*oauth2.Token, error) {
 	type result struct {
@@ -130,7 +130,7 @@ func within(ctx context.Context, from oauth2.TokenSource) (*oauth2.Token, error)
 	}
 }
 
-// tell keeps the project that calls are counted for. The variable goes before the file.
+// tell stores the project that calls are counted for. The variable has precedence over the file.
 func (c *googleCredentials) tell(quota string) {
 	if q := strings.TrimSpace(c.env(googleQuota)); q != "" {
 		quota = q
@@ -138,8 +138,8 @@ func (c *googleCredentials) tell(quota string) {
 	c.quota.Store(&quota)
 }
 
-// client is an HTTP client that names the project which calls are counted for. Google
-// refuses calls with a user's credentials that name none.
+// client returns an HTTP client that names the project that calls are counted for. Google refuses a
+// user's credentials without it.
 func (c *googleCredentials) client() *http.Client { return &http.Client{Transport: quotaTransport{c}} }
 
 type quotaTransport struct{ of *googleCredentials }
@@ -153,8 +153,8 @@ func (t quotaTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// file is the file of credentials: the one that is named, or gcloud's own where it is
-// there. "" is none.
+// file returns the path of the credentials file: the named one, or gcloud's if it exists. "" means
+// none.
 func (c *googleCredentials) file() string {
 	if named := strings.TrimSpace(c.env(googleFile)); named != "" {
 		return named
@@ -171,7 +171,7 @@ func (c *googleCredentials) file() string {
 	return path
 }
 
-// project is the one that the file of a service account is of; "" is not known.
+// project returns the project of a service account's file; "" means unknown.
 func (c *googleCredentials) project() string {
 	file := c.file()
 	if file == "" {
@@ -190,7 +190,7 @@ func (c *googleCredentials) project() string {
 	return said.Project
 }
 
-// readCredentials reads a file of credentials, which is a few kilobytes long.
+// readCredentials reads a credentials file of at most 1 MiB.
 func readCredentials(file string) ([]byte, error) {
 	f, err := os.Open(file) //nolint:gosec // whoever runs the program names it
 	if err != nil {
@@ -208,8 +208,8 @@ func readCredentials(file string) ([]byte, error) {
 	return data, nil
 }
 
-// allowedHosts refuses credentials of other clouds (external accounts) that would be sent
-// to servers other than Google's. The library does not look.
+// allowedHosts refuses credentials of other clouds (external accounts) that would be sent to
+// servers other than Google's. The library does not check that.
 func allowedHosts(data []byte) error {
 	var said struct {
 		Type    google.CredentialsType `json:"type"`
@@ -225,7 +225,7 @@ func allowedHosts(data []byte) error {
 	switch said.Type {
 	case google.ExternalAccount, google.ExternalAccountAuthorizedUser, google.ImpersonatedServiceAccount:
 	default:
-		return nil // a service account's assertion is good for the address that it names alone
+		return nil // a service account's assertion is valid only for the address that it names
 	}
 	for _, address := range []string{said.Token, said.Info, said.Account, said.Revoke} {
 		if address == "" {

@@ -14,36 +14,33 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Limits bound what is asked of one provider with one key. Zero is no bound.
+// Limits bound the use of one provider's key. Zero means no bound.
 type Limits struct {
-	// Requests and Tokens are per minute. An unused minute is kept, as vendors
-	// keep it: after a rest, as many may go at once.
+	// Requests is per minute. An unused minute is saved, as with vendors: after a pause that many may go at once.
 	Requests int
-	Tokens   int64
-	// Concurrency is how many calls run at once.
+	// Tokens is per minute, and saved in the same way.
+	Tokens int64
+	// Concurrency bounds the calls at the same time.
 	Concurrency int
 }
 
-// Limiter keeps the calls of one key within [Limits], and waits with all of them
-// where the provider asks one to: whoever is throttled with a Retry-After holds
-// the others back too.
+// Limiter keeps the calls of one key within [Limits]. If the provider throttles one call with a
+// Retry-After, all calls wait.
 //
-// Calls wait in one line and go in the order in which they came, whatever their
-// size. Waiting ends at once when a call's context does. What a call will take is
-// estimated from its request, and put right by the usage that it tells: input,
-// what was written to a cache, and output. What was read from a cache counts too,
-// but for Anthropic and Bedrock, which do not count it. A call that was refused
-// before it said anything gives its tokens back.
+// Calls wait in one queue and go in the order in which they came, whatever their size. A call stops
+// waiting when its context ends. Its tokens are estimated from the request and corrected by the
+// reported usage: input, cache writes, and output, and cache reads except for Anthropic and
+// Bedrock, which do not count them. A call that is refused before any output returns its tokens.
 //
-// Where the provider asks to wait for more than [PatientFor], a call fails with
-// ErrThrottled and the rest of that time, so that its run can be put aside.
+// If the provider asks to wait longer than [PatientFor], a call fails with ErrThrottled and the
+// remaining time, so that its run can be parked.
 //
-// The time that a call waits is part of the latency in a run's figures: for the
-// run it is the same as a slow model.
+// The waiting time is part of the latency in a run's metrics: for the run it is the same as a slow
+// model.
 type Limiter struct {
 	limits Limits
-	// door lets one call at a time wait for the rest; the others wait for it in
-	// the order in which they came.
+	// door lets one call at a time wait for tokens. The others wait for the door in the order in
+	// which they came.
 	door  *semaphore.Weighted
 	slots *semaphore.Weighted
 
@@ -51,14 +48,14 @@ type Limiter struct {
 	requests bucket
 	tokens   bucket
 	pause    time.Time
-	// wake tells whoever is at the door that tokens have come back.
+	// wake tells the call at the door that tokens were returned.
 	wake chan struct{}
 }
 
 // PatientFor is the longest Retry-After of another call that a call waits for.
 const PatientFor = 30 * time.Second
 
-// NewLimiter makes a limiter. Negative limits are an error of kind ErrInvalid.
+// NewLimiter returns a limiter. It returns an error of kind ErrInvalid for negative limits.
 func NewLimiter(limits Limits) (*Limiter, error) {
 	if limits.Requests < 0 || limits.Tokens < 0 || limits.Concurrency < 0 {
 		return nil, &event.Error{
@@ -74,25 +71,25 @@ func NewLimiter(limits Limits) (*Limiter, error) {
 	return l, nil
 }
 
-// Wrap gives a model whose calls keep to the limiter. Several models may share
-// one. The model that it wraps is found through Unwrap.
+// Wrap returns a model whose calls obey the limiter. Several models may share a limiter. Unwrap
+// returns the wrapped model.
 func (l *Limiter) Wrap(m model.Model) model.Model {
 	vendor, _, _ := strings.Cut(m.Info().Name, ":")
 	return &limited{Model: m, limiter: l, cached: vendor != "anthropic" && vendor != "bedrock"}
 }
 
-// limited is a model that keeps to a limiter.
+// limited is a model that obeys a limiter.
 type limited struct {
 	model.Model
 	limiter *Limiter
-	// cached says that what is read from a cache counts.
+	// cached reports that cache reads count.
 	cached bool
 }
 
-// Unwrap gives the model that is limited.
+// Unwrap returns the wrapped model.
 func (m *limited) Unwrap() model.Model { return m.Model }
 
-// Cancellable implements [model.Cancellable] where the model does.
+// Cancellable implements [model.Cancellable] if the wrapped model does.
 func (m *limited) Cancellable() model.Model {
 	if model.IsCancellable(m.Model) {
 		return m
@@ -132,7 +129,7 @@ func (m *limited) Stream(ctx context.Context, req *model.Request) iter.Seq2[mode
 	}
 }
 
-// counted is how many tokens of a usage the provider counts.
+// counted returns how many tokens of a usage the provider counts.
 func (m *limited) counted(u *event.Usage) int64 {
 	n := max(u.Input, 0) + max(u.CacheWrite, 0) + max(u.Output, 0)
 	if m.cached {
@@ -141,7 +138,7 @@ func (m *limited) counted(u *event.Usage) int64 {
 	return n
 }
 
-// enter waits until a call may go. Without an error, leave must follow.
+// enter waits until a call may go. Without an error the caller must call leave.
 func (l *Limiter) enter(ctx context.Context, tokens int64) error {
 	if err := ctx.Err(); err != nil {
 		return ended(ctx)
@@ -160,7 +157,7 @@ func (l *Limiter) enter(ctx context.Context, tokens int64) error {
 	return err
 }
 
-// wait is for whoever stands at the door.
+// wait waits at the door.
 func (l *Limiter) wait(ctx context.Context, tokens int64) error {
 	for {
 		wait, paused := l.take(tokens)
@@ -185,8 +182,8 @@ func (l *Limiter) wait(ctx context.Context, tokens int64) error {
 	}
 }
 
-// take lets a call go, or says how long to wait for that; paused is how long of
-// it the provider asked for.
+// take lets a call go, or returns how long to wait. paused is the part of it that the provider
+// asked for.
 func (l *Limiter) take(tokens int64) (wait, paused time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -200,7 +197,7 @@ func (l *Limiter) take(tokens int64) (wait, paused time.Duration) {
 	return wait, paused
 }
 
-// leave ends a call, which took so many tokens more than it had been given.
+// leave ends a call that used more tokens than estimated, or fewer if more is negative.
 func (l *Limiter) leave(more int64) {
 	if l.slots != nil {
 		l.slots.Release(1)
@@ -217,7 +214,7 @@ func (l *Limiter) leave(more int64) {
 	}
 }
 
-// refused hears what the provider said to a call.
+// refused handles a provider's refusal of a call.
 func (l *Limiter) refused(err error) {
 	e, ok := errors.AsType[*event.Error](err)
 	if !ok || e.RetryAfter <= 0 || e.Kind != event.ErrThrottled && e.Kind != event.ErrOverloaded {
@@ -230,7 +227,7 @@ func (l *Limiter) refused(err error) {
 	}
 }
 
-// ended is the error of a call whose context is over.
+// ended returns the error of a call whose context has ended.
 func ended(ctx context.Context) error {
 	e := &event.Error{
 		Op: op, Kind: event.ErrCancelled, Message: "The call was cancelled while it waited for the provider's limits.", Err: context.Cause(ctx),
@@ -242,8 +239,8 @@ func ended(ctx context.Context) error {
 	return e
 }
 
-// bucket fills with so much a minute, up to a minute's worth. It may be in debt.
-// The one without a measure never runs dry.
+// bucket is a token bucket that fills per minute, up to a minute's worth. It may be in debt.
+// Without a rate it is never empty.
 type bucket struct {
 	minute, level float64
 	at            time.Time
@@ -257,8 +254,8 @@ func (b *bucket) fill(now time.Time) {
 	}
 }
 
-// until is how long it takes until n are there; what is more than a minute's
-// worth goes when the bucket is full.
+// until returns how long it takes until n are available. More than a minute's worth is available
+// when the bucket is full.
 func (b *bucket) until(n float64, now time.Time) time.Duration {
 	if b.minute == 0 {
 		return 0
@@ -268,21 +265,20 @@ func (b *bucket) until(n float64, now time.Time) time.Duration {
 	if short <= 0 {
 		return 0
 	}
-	// Rounded up, so that whoever has waited need not wait again.
+	// Round up, so that the caller need not wait again.
 	return time.Duration(short/b.minute*float64(time.Minute)) + time.Nanosecond
 }
 
-// take takes n, or gives them back where n is negative.
+// take takes n, or returns them if n is negative.
 func (b *bucket) take(n float64, now time.Time) {
 	b.fill(now)
 	b.level = min(b.minute, b.level-n)
 }
 
-// What is not text is taken for so many tokens: an image of middling size, a
-// page or two.
+// tokensOfMedia is the estimate for an image of medium size or a page or two.
 const tokensOfMedia = 1600
 
-// estimate is about how many tokens a request has: one for four bytes.
+// estimate returns about how many tokens a request has: one for four bytes.
 func estimate(req *model.Request) int64 {
 	bytes, media := len(req.Instructions), 0
 	for i := range req.Tools {

@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// Server is a model server on this machine that speaks OpenAI's protocol.
+// Server is a model server on this machine with OpenAI's protocol.
 type Server struct {
 	// Name is the program that usually has this port.
 	Name string
-	// Address is host and port.
+	// Address is a host and a port.
 	Address string
-	// Models are the names that it gave, at most ten.
+	// Models are the names of its models, at most ten.
 	Models []string
 }
 
-// The ports that local servers have unless they are told otherwise.
+// usual lists the default ports of local servers.
 var usual = []struct {
 	name, address string
 }{
@@ -39,9 +39,8 @@ const (
 	maxModels = 10
 )
 
-// Offer looks for model servers on this machine and adds what it finds to
-// Offers and Servers. All usual ports are asked at once, each for at most 150 ms.
-// Nothing is chosen: that is for a person.
+// Offer looks for model servers on this machine and adds them to Offers and Servers. It asks all
+// default ports at once, each for at most 150 ms. It does not choose one: that is for a user.
 func (d *Detection) Offer(ctx context.Context) {
 	for _, s := range LocalServers(ctx) {
 		d.Servers = append(d.Servers, s)
@@ -49,8 +48,8 @@ func (d *Detection) Offer(ctx context.Context) {
 	}
 }
 
-// LocalServers looks for model servers on this machine: all usual ports are asked
-// at once, each for at most 150 ms, and nobody else is.
+// LocalServers looks for model servers on this machine. It asks all default ports at once, each for
+// at most 150 ms, and no other host.
 func LocalServers(ctx context.Context) []Server {
 	addresses := make([]string, len(usual))
 	for i := range usual {
@@ -67,10 +66,10 @@ func LocalServers(ctx context.Context) []Server {
 	return found
 }
 
-// Offer says that the server is there, and how it is used.
+// Offer returns a description of the server and how it is used.
 func (s Server) Offer() string { return s.String() + "; " + s.use() }
 
-// use says how the server's models are used.
+// use describes how the server's models are used.
 func (s Server) use() string {
 	name := "NAME"
 	if len(s.Models) > 0 {
@@ -79,7 +78,7 @@ func (s Server) use() string {
 	return "use it with --model " + s.ref(name)
 }
 
-// String describes the server in half a sentence.
+// String describes the server.
 func (s Server) String() string {
 	var b strings.Builder
 	b.WriteString("a model server answers at " + s.Address)
@@ -96,12 +95,12 @@ func (s Server) String() string {
 	return b.String()
 }
 
-// probe asks addresses on the loopback interface for their models, and gives
-// those that answered in the order of addresses.
+// probe asks loopback addresses for their models. It returns the servers that answered, in the
+// order of addresses.
 func probe(ctx context.Context, addresses []string) []Server {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
-	// No proxy, no redirect, no connection kept: what answers must be here.
+	// No proxy, no redirect, no kept connection: the server must be on this machine.
 	transport := &http.Transport{DisableKeepAlives: true, MaxResponseHeaderBytes: probeSize}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -157,7 +156,7 @@ func list(ctx context.Context, client *http.Client, address string) ([]string, e
 		} `json:"data"`
 	}
 	if json.Unmarshal(data, &body) != nil || body.Data == nil {
-		return nil, errNoServer // something else has this port
+		return nil, errNoServer // another program has this port
 	}
 	var names []string
 	for _, m := range *body.Data {

@@ -8,18 +8,17 @@ import (
 	"github.com/braidrun/braid/internal/lazyre"
 )
 
-// maxNamed bounds the length of a reference that a user names.
+// maxNamed bounds the length of a reference from a user.
 const maxNamed = 200
 
-// namedModel is what stands behind the colon of a reference that a user names: the letters that
-// providers use in ids, such as "us.amazon.nova-pro-v1:0" and "Qwen/Qwen3-8B". No blank, no sign of
-// an address and no sign of a query is among them.
+// namedModel matches the model in a reference from a user. It allows the characters of providers'
+// ids, such as "us.amazon.nova-pro-v1:0" and "Qwen/Qwen3-8B", and none that begins an address or a
+// query.
 var namedModel = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$`)
 
-// Named checks a reference that comes from a user of the program and returns it in its only
-// spelling, without surrounding blanks. Everything that opens such a reference must open what Named
-// returns. A reference with settings, with a path on this machine, or with letters that no provider
-// uses is ErrModelNotFound.
+// Named checks a reference from a user of the program and returns its only spelling, without
+// surrounding blanks. Open only what Named returned. It returns ErrModelNotFound for a reference
+// with settings, with a path on this machine, or with characters that no provider uses.
 func Named(ref string) (string, error) { return named(providers(), ref) }
 
 func named(list []provider, ref string) (string, error) {
@@ -43,8 +42,8 @@ func named(list []provider, ref string) (string, error) {
 	return name, nil
 }
 
-// isNamed reports whether rest can be a provider's name for a model. Some providers put it into the
-// path of an address, so no part of it may be ".." or empty.
+// isNamed reports whether rest can be a provider's name of a model. Some providers put it into a
+// URL's path, so no part of it may be ".." or empty.
 func isNamed(rest string) bool {
 	if !namedModel.MatchString(rest) {
 		return false

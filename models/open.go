@@ -13,21 +13,20 @@ import (
 
 const op = "model"
 
-// Open gives the model that ref names; "" is the one that [Detect] finds. It
-// makes no network connection. Errors are *[event.Error]s:
+// Open opens the model that ref names; "" means the one that [Detect] finds. It makes no network
+// connection. It returns *[event.Error]s:
 //
-//   - ErrModelNotFound: the reference means nothing; the hint says what was
-//     probably meant and what there is.
-//   - ErrUnsupported: the provider cannot do what a setting asks for.
-//   - ErrModelAuth: the provider needs a key; the hint names its variable.
+//   - ErrModelNotFound: there is no such model. The hint says what was probably meant and what
+//     exists.
+//   - ErrUnsupported: the provider does not support a setting.
+//   - ErrModelAuth: the provider needs a key. The hint names its variable.
 //   - ErrInvalid: a setting, a region or a script is wrong.
 //
-// What the model's calls cost stands in its Info, from pricing.Default(). For
-// prices of one's own, and for limits, there is [Opener].
+// The model's Info has the prices of its calls, from pricing.Default(). Use an [Opener] for other
+// prices and for limits.
 //
-// "demo:./file.yaml" reads a script from a file, and settings name addresses, so
-// a reference must come from whoever runs the program, never from its users:
-// those have [Opener.OpenNamed].
+// "demo:./file.yaml" reads a script from a file, and settings name addresses. So a reference must
+// come from whoever runs the program, never from its users; for those there is [Opener.OpenNamed].
 func Open(ref string) (model.Model, error) {
 	return openIn(os.Getenv, ref)
 }
@@ -40,7 +39,7 @@ func openIn(env func(string) string, ref string) (model.Model, error) {
 	return o.Open(ref)
 }
 
-// unknown is the error for a reference that means nothing.
+// unknown returns the error for an unknown reference.
 func unknown(ref string) error {
 	e := &event.Error{Op: op, Kind: event.ErrModelNotFound, Message: "There is no such model.", Hint: have()}
 	if shown := presentable(ref); shown != "" {
@@ -54,8 +53,8 @@ func unknown(ref string) error {
 
 var plainRef = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9_.:/@?=&-]{0,63}$`)
 
-// presentable is ref where it may be repeated to people: a key that somebody
-// put in the wrong place may not.
+// presentable returns ref if it may be shown to users. It may be a key that somebody put in the
+// wrong place.
 func presentable(ref string) string {
 	if !plainRef.MatchString(ref) || strings.HasPrefix(ref, "sk-") {
 		return ""
@@ -68,8 +67,7 @@ func presentable(ref string) string {
 	return ref
 }
 
-// suggest gives what was probably meant by a reference without meaning; ""
-// where nothing is near.
+// suggest returns what an unknown reference probably meant; "" if nothing is similar.
 func suggest(ref string) string {
 	lower := strings.ToLower(ref)
 	for _, p := range providers() {

@@ -9,9 +9,8 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// openOpenAI opens "", which is the vendor's model for most work, or a model by
-// its server's name. The key is OPENAI_API_KEY; OPENAI_BASE_URL, where it is
-// set, is the address of another server, which may need no key.
+// openOpenAI opens a model by its server's name; "" is the vendor's default. The key is
+// OPENAI_API_KEY. OPENAI_BASE_URL may be the address of another server, which may need no key.
 func openOpenAI(g *opening) (model.Model, error) {
 	name := cmp.Or(g.name, openai.Default)
 	if presentable(name) == "" {
@@ -40,8 +39,8 @@ func openOpenAI(g *opening) (model.Model, error) {
 	return m, nil
 }
 
-// openOllama opens a model of the Ollama on this machine. It has no key, and
-// none of its models is everybody's.
+// openOllama opens a model of the Ollama server on this machine. There is no key and no default
+// model.
 func openOllama(g *opening) (model.Model, error) {
 	if g.name == "" || presentable(g.name) == "" {
 		return nil, g.noSuch("qwen3")
@@ -64,18 +63,22 @@ func openOllama(g *opening) (model.Model, error) {
 	return m, nil
 }
 
-// chatSettings are those of every server that speaks OpenAI's protocols.
+// chatSettings are the settings of every server with OpenAI's protocols.
 type chatSettings struct {
 	base, key, api, reasons string
-	// thinking and usage go before what is known of the server.
-	thinking, usage string
-	// cacheKey and retention are about the vendor's prompt cache.
-	cacheKey, retention string
-	strict              bool
-	stall               *time.Duration
+	// thinking overrides what is known of the server.
+	thinking string
+	// usage overrides what is known of the server.
+	usage string
+	// cacheKey is for the vendor's prompt cache.
+	cacheKey string
+	// retention is for the vendor's prompt cache.
+	retention string
+	strict    bool
+	stall     *time.Duration
 }
 
-// known are the settings of the server, and those that are options of each request.
+// known returns the settings of the server and those that are options of each request.
 func (s *chatSettings) known(g *opening) map[string]setting {
 	o := &g.defaults
 	var tried, truncation string
@@ -85,7 +88,7 @@ func (s *chatSettings) known(g *opening) map[string]setting {
 		"base": address(&s.base), "key": keyIn(&s.key), "stall": patience(&s.stall),
 		"api": word(&s.api, "responses", "chat"), "reasons": word(&s.reasons, "yes", "no"),
 		"effort": func(v string) bool { o.Effort = model.Effort(v); return effort(v) },
-		// A number is a budget, a word is where thoughts go back.
+		// A number is a budget, a word is the place of thoughts in requests.
 		"thinking": func(v string) bool {
 			if budget(&o.Thinking)(v) {
 				return true
@@ -102,7 +105,7 @@ func (s *chatSettings) known(g *opening) map[string]setting {
 	})
 }
 
-// over lays the settings over what is known of the server.
+// over applies the settings to what is known of the server.
 func (s *chatSettings) over(d *openai.Dialect) {
 	if s.thinking != "" {
 		d.Thinking = openai.ThinkingPlace(s.thinking)

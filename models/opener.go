@@ -14,34 +14,32 @@ import (
 	"github.com/braidrun/braid/pricing"
 )
 
-// Options say how an [Opener] opens models. The zero Options are those of [Open].
+// Options configure an [Opener]. The zero Options are those of [Open].
 type Options struct {
-	// Env is where keys, addresses and regions are looked up; nil is os.Getenv.
-	// What the AWS SDK finds by itself, such as files of a profile and the roles of
-	// a machine, it looks up in the process's own environment.
+	// Env looks up keys, addresses and regions. nil means os.Getenv. The AWS SDK looks up its own
+	// sources, such as profile files and roles of a machine, in the process's environment.
 	Env func(string) string
-	// Prices give models their costs; nil is pricing.Default(). A table of one's
-	// own is laid over that with its With.
+	// Prices give models their costs. nil means pricing.Default(). To add your own table, use its
+	// With.
 	Prices *pricing.Table
-	// Vendors are the servers that speak OpenAI's Chat Completions and have a name; nil is
-	// DefaultVendors(). ParseVendors reads more.
+	// Vendors are named servers with OpenAI's Chat Completions. nil means DefaultVendors().
+	// ParseVendors reads more.
 	Vendors *Vendors
-	// Limits are for each provider's key.
+	// Limits are limits of each provider's key.
 	Limits Limits
-	// Warn is told, once for each model, what is not known of one that [Opener.Open]
-	// opens; nil is nobody. It may be called by several goroutines at once.
+	// Warn is called once for each model that [Opener.Open] opens and that is not fully known. nil
+	// means no warnings. It may be called concurrently.
 	Warn func(Warning)
 }
 
-// Opener opens models that share what belongs together: the prices, and the
-// limits of each key. It is safe for concurrent use.
+// Opener opens models that share prices and the limits of each key. It is safe for concurrent use.
 type Opener struct {
 	env       func(string) string
 	prices    *pricing.Table
 	limits    Limits
 	warn      func(Warning)
 	providers []provider
-	// ownKey says that env has the key of somebody who brings it along ([Own]).
+	// ownKey reports that env has the key of an [Own] model.
 	ownKey bool
 
 	mu       sync.Mutex
@@ -49,8 +47,7 @@ type Opener struct {
 	warned   map[Warning]bool
 }
 
-// NewOpener makes an opener. The error is of kind ErrInvalid, for limits that
-// cannot be.
+// NewOpener returns an opener. It returns an error of kind ErrInvalid for invalid limits.
 func NewOpener(o Options) (*Opener, error) {
 	if _, err := NewLimiter(o.Limits); err != nil {
 		return nil, err
@@ -70,9 +67,8 @@ func NewOpener(o Options) (*Opener, error) {
 	return opener, nil
 }
 
-// Open gives the model that ref names, as [Open] does, with the opener's prices
-// and limits. A reference may name files, addresses and variables, so it must
-// come from whoever runs the program.
+// Open opens the model that ref names, as [Open] does, with the opener's prices and limits. A
+// reference may name files, addresses and variables, so it must come from whoever runs the program.
 func (o *Opener) Open(ref string) (model.Model, error) {
 	d := Detect(o.env, ref)
 	m, err := o.open(d.Model, true)
@@ -82,8 +78,8 @@ func (o *Opener) Open(ref string) (model.Model, error) {
 	return m, err
 }
 
-// OpenNamed is Open for a reference that comes from a user of the program: a
-// provider and a model, without settings and without a file. [Named] checks it.
+// OpenNamed is Open for a reference from a user of the program: a provider and a model, without
+// settings and without a file. [Named] checks it.
 func (o *Opener) OpenNamed(ref string) (model.Model, error) {
 	name, err := o.Named(ref)
 	if err != nil {
@@ -128,7 +124,7 @@ func (o *Opener) open(ref string, trusted bool) (model.Model, error) {
 	return priced, nil
 }
 
-// limit makes a model keep to the limits that its key has.
+// limit returns a model that obeys the limits of its key.
 func (o *Opener) limit(m model.Model, g *opening) (model.Model, error) {
 	if o.limits == (Limits{}) {
 		return m, nil
@@ -147,32 +143,34 @@ func (o *Opener) limit(m model.Model, g *opening) (model.Model, error) {
 	return l.Wrap(m), nil
 }
 
-// opening is one reference being opened.
+// opening is the state of opening one reference.
 type opening struct {
 	env      func(string) string
 	provider provider
-	// name is what stands behind the colon, query what stands behind a "?",
-	// and asked says that there is one.
-	name, query string
-	asked       bool
-	// trusted says that the reference may name a file; [Named] has checked any other.
+	// name is the part after the colon.
+	name string
+	// query is the part after a "?".
+	query string
+	// asked reports that there is a "?".
+	asked bool
+	// trusted reports that the reference may name a file. [Named] has checked any other.
 	trusted bool
-	// place is where the model is served: "" for the vendor's usual address, a
-	// region, or a host. Opening it sets it.
+	// place is where the model is served: "" for the vendor's default address, a region, or a host.
+	// Opening the model sets it.
 	place string
 	// key is the variable with the key.
 	key string
-	// ownKey says that no credentials but the key may be used.
+	// ownKey reports that no credentials but the key may be used.
 	ownKey bool
-	// defaults are options for each request, from the reference's settings. Opening sets
+	// defaults are options of each request from the reference's settings. Opening the model sets
 	// them, with optionSettings.
 	defaults model.Options
 }
 
-// variable reads one, without the blanks that come with a file.
+// variable returns an environment variable without surrounding blanks.
 func (g *opening) variable(name string) string { return strings.TrimSpace(g.env(name)) }
 
-// noSuch is the error for a name that cannot be one; example is one that can.
+// noSuch returns the error for an invalid name. example is a valid one.
 func (g *opening) noSuch(example string) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrModelNotFound, Message: g.provider.title + " has no model of such a name.",
@@ -180,7 +178,7 @@ func (g *opening) noSuch(example string) error {
 	}
 }
 
-// from names the variable whose value was wrong.
+// from adds to an error the variable whose value was wrong.
 func from(err error, variable, value string) error {
 	e, ok := errors.AsType[*event.Error](err)
 	if !ok {
@@ -192,8 +190,7 @@ func from(err error, variable, value string) error {
 	return e
 }
 
-// host is the place of an address that is not the vendor's own: a key's limits,
-// and a price, belong to it.
+// host returns the host of an address that is not the vendor's. Limits and prices depend on it.
 func host(address, vendors string) string {
 	u, err := url.Parse(address)
 	if err != nil || address == "" || strings.EqualFold(u.Host, vendors) {
@@ -205,7 +202,7 @@ func host(address, vendors string) string {
 	return strings.ToLower(u.Host)
 }
 
-// priced is a model whose costs are known, as far as they are.
+// priced is a model with its costs, if they are known.
 type priced struct {
 	model.Model
 	info   model.Info
@@ -213,7 +210,7 @@ type priced struct {
 	place  string
 }
 
-// withCost gives a model its costs.
+// withCost returns a model with its costs.
 func withCost(m model.Model, prices *pricing.Table, place string) *priced {
 	p := &priced{m, m.Info(), prices, place}
 	if p.info.ContextWindow == 0 {
@@ -223,7 +220,7 @@ func withCost(m model.Model, prices *pricing.Table, place string) *priced {
 	return p
 }
 
-// price is the model's on a day; nil where it is not known.
+// price returns the model's price on a day; nil means unknown.
 func (m *priced) price(at time.Time) *pricing.Price {
 	p, _ := m.prices.Find(m.info.Name, m.place, at)
 	return p
@@ -232,10 +229,10 @@ func (m *priced) price(at time.Time) *pricing.Price {
 // Info implements [model.Model].
 func (m *priced) Info() model.Info { return m.info }
 
-// Unwrap gives the model that is priced.
+// Unwrap returns the wrapped model.
 func (m *priced) Unwrap() model.Model { return m.Model }
 
-// Cancellable implements [model.Cancellable] where the model does.
+// Cancellable implements [model.Cancellable] if the wrapped model does.
 func (m *priced) Cancellable() model.Model {
 	if model.IsCancellable(m.Model) {
 		return m

@@ -10,21 +10,20 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// Own is a model that somebody brings along, such as a tenant of a service.
+// Own is a model with credentials of its own, such as a tenant's.
 type Own struct {
-	// Ref is a provider and a model, as [Opener.OpenNamed] takes it.
+	// Ref is a provider and a model, as for [Opener.OpenNamed].
 	Ref string
-	// Key is what the provider is asked with, in the place of every credential of the
-	// environment; empty means those.
+	// Key replaces every credential of the environment. Empty means those of the environment.
 	Key secret.Secret
-	// Region is where it is asked, where the provider has regions; empty means the environment's.
+	// Region is the provider's region, if it has regions. Empty means the environment's.
 	Region string
-	// Price is what it costs; nil looks it up.
+	// Price is its price. nil means that it is looked up.
 	Price *pricing.Price
 }
 
-// OpenOwn opens a model with a key, a region and a price of its own. Its errors are those of
-// [Opener.OpenNamed]; a key for a provider that takes none is of kind ErrInvalid.
+// OpenOwn opens a model with its own key, region and price. It returns the errors of
+// [Opener.OpenNamed], and an error of kind ErrInvalid for a key if the provider takes none.
 func (o *Opener) OpenOwn(own Own) (model.Model, error) {
 	ref, err := o.Named(own.Ref)
 	if err != nil {
@@ -37,7 +36,7 @@ func (o *Opener) OpenOwn(own Own) (model.Model, error) {
 		if !own.Key.Empty() && len(p.keys) == 0 {
 			return nil, &event.Error{Op: op, Kind: event.ErrInvalid, Message: p.title + " takes no key", Hint: "leave the key out"}
 		}
-		// A limiter of its own: what another key is asked too often is none of its business.
+		// A limiter of its own: the use of other keys does not count.
 		opener = &Opener{
 			env: own.over(o.env, p), prices: o.prices, limits: o.limits, providers: o.providers,
 			limiters: map[string]*Limiter{}, ownKey: !own.Key.Empty(),
@@ -52,7 +51,7 @@ func (o *Opener) OpenOwn(own Own) (model.Model, error) {
 	return priced, nil
 }
 
-// over is an environment with the model's own key and region in it, and no other credential.
+// over returns env with the model's own key and region and without other credentials.
 func (own *Own) over(env func(string) string, p provider) func(string) string {
 	credentials := append(slices.Clone(p.keys), awsKey, awsSession)
 	return func(name string) string {
@@ -68,7 +67,7 @@ func (own *Own) over(env func(string) string, p provider) func(string) string {
 	}
 }
 
-// ownPrice is a model with a price of its own.
+// ownPrice is a model with its own price.
 type ownPrice struct {
 	model.Model
 
@@ -79,10 +78,10 @@ type ownPrice struct {
 // Info implements [model.Model].
 func (m *ownPrice) Info() model.Info { return m.info }
 
-// Unwrap gives the model that is priced.
+// Unwrap returns the wrapped model.
 func (m *ownPrice) Unwrap() model.Model { return m.Model }
 
-// Cancellable implements [model.Cancellable] where the model does.
+// Cancellable implements [model.Cancellable] if the wrapped model does.
 func (m *ownPrice) Cancellable() model.Model {
 	if model.IsCancellable(m.Model) {
 		return m

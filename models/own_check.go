@@ -7,9 +7,9 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// CheckOwn reports what is wrong with the provider and the region of an [Own] model before anybody asks it: a provider
-// that this build does not have, or a region in which Amazon Bedrock does not serve a model of that name. It asks nothing
-// over the network and needs no key. The error is of kind [event.ErrInvalid].
+// CheckOwn checks the provider and the region of an [Own] model without a key and without a network
+// request. It returns an error of kind [event.ErrInvalid] if this build does not have the provider,
+// or if Amazon Bedrock does not serve the model in the region.
 func CheckOwn(provider, name, region string) error {
 	if _, ok := providerOf(provider); !ok {
 		var names []string

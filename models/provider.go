@@ -11,23 +11,25 @@ import (
 	"github.com/braidrun/braid/model/openai"
 )
 
-// provider is who makes models.
+// provider is a provider of models.
 type provider struct {
-	// name stands before the colon, title in sentences, names in a sentence about
-	// who names its models.
-	name, title, names string
-	// keys are the environment variables that say that somebody has access.
+	// name is the part before the colon.
+	name string
+	// title is the name in messages.
+	title string
+	// names is who names its models, for messages.
+	names string
+	// keys are the environment variables that show that the user has access.
 	keys []string
-	// families are how the names of its models begin, for those who leave the
-	// provider out.
+	// families are the prefixes of its models' names, for references without a provider.
 	families []string
 	open     func(*opening) (model.Model, error)
-	// model is what is used where somebody has a key and names nothing.
+	// model is the default model for users with a key.
 	model string
-	// needs says what else is missing before a key is enough to be chosen by; nil
-	// is nothing. AWS's credentials are there for other things too.
+	// needs returns what else is required before a key selects the provider; nil means nothing.
+	// AWS's credentials exist for other purposes too.
 	needs func(env func(string) string) string
-	// vendor is the row of a vendor without an API of its own; nil for the others.
+	// vendor is the row of a vendor without an API of its own. It is nil for the others.
 	vendor *vendorRow
 }
 
@@ -40,11 +42,11 @@ func anySet(env func(string) string, names ...string) bool {
 	return false
 }
 
-// providers in the order in which a key is looked for: those with an API of their own,
-// and then the vendors.
+// providers returns the providers in the order in which keys are looked for: those with an API of
+// their own, then the vendors.
 func providers() []provider { return append(ownProviders(), DefaultVendors().providers()...) }
 
-// ownNames are the names of ownProviders; a test holds that.
+// ownNames returns the names of ownProviders; a test compares them.
 func ownNames() []string {
 	return []string{"anthropic", "openai", "gemini", "bedrock", "vertex", "azure", "ollama", "demo"}
 }
@@ -103,8 +105,8 @@ func providerIn(list []provider, name string) (provider, bool) {
 	return provider{}, false
 }
 
-// Names lists what [Open] takes in this build: each provider, and each model
-// of those whose models are known beforehand.
+// Names lists the names that [Open] accepts in this build: each provider, and each model of the
+// providers with a fixed list.
 func Names() []string {
 	names := []string{"demo"}
 	for _, s := range demo.Scripts() {

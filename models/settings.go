@@ -16,12 +16,12 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// setting takes the value of one setting behind a reference's "?", and reports
-// whether it can be one.
+// setting sets the value of one setting after a reference's "?". It reports whether the value is
+// valid.
 type setting func(value string) bool
 
-// settings reads "region=eu-west-1&stall=3m" into those that the provider knows.
-// Neither names nor values are repeated in an error: a key may stand there.
+// settings parses "region=eu-west-1&stall=3m". Its errors repeat neither names nor values, which
+// may be keys.
 func (g *opening) settings(example string, known map[string]setting) error {
 	if !g.asked {
 		return nil
@@ -57,9 +57,9 @@ func (g *opening) settings(example string, known map[string]setting) error {
 	return nil
 }
 
-// optionSettings are the settings that every provider takes as options of each request.
-// What they set is merged into requests by [withDefaults]; [Opener] does that for
-// opening.defaults. A provider may lay settings of its own over them.
+// optionSettings returns the settings that every provider takes as options of each request.
+// [withDefaults] merges them into requests; [Opener] does that for opening.defaults. A provider may
+// override them with its own settings.
 func (g *opening) optionSettings(o *model.Options) map[string]setting {
 	return map[string]setting{
 		"effort":    effort(&o.Effort),
@@ -72,7 +72,7 @@ func (g *opening) optionSettings(o *model.Options) map[string]setting {
 	}
 }
 
-// together puts settings into one map; those of a later map win.
+// together merges maps of settings; a later map wins.
 func together(all ...map[string]setting) map[string]setting {
 	one := map[string]setting{}
 	for _, some := range all {
@@ -83,8 +83,8 @@ func together(all ...map[string]setting) map[string]setting {
 
 var vendorsWords = lazyre.New(`^[A-Za-z][A-Za-z0-9_-]{0,31}$`)
 
-// effort takes a word for an effort. Which of a vendor's own words a model has, the
-// provider says.
+// effort takes a word for an effort. The provider decides which of a vendor's words a model
+// supports.
 func effort(to *model.Effort) setting {
 	return func(v string) bool {
 		*to = model.Effort(v)
@@ -92,7 +92,7 @@ func effort(to *model.Effort) setting {
 	}
 }
 
-// vendorsWord takes a word whose meaning the provider knows.
+// vendorsWord takes a word that the provider checks.
 func vendorsWord(to *string) setting {
 	return func(v string) bool {
 		*to = v
@@ -146,7 +146,7 @@ func word(to *string, words ...string) setting {
 	}
 }
 
-// address takes an address; the provider says what is wrong with it.
+// address takes an address that the provider checks.
 func address(to *string) setting {
 	return func(v string) bool {
 		*to = v
@@ -173,18 +173,18 @@ func keyIn(to *string) setting {
 	}
 }
 
-// sources say for the hints of errors where key and address come from. asked says that the
-// reference has the address.
+// sources returns where hints say that key and address come from. asked reports that the reference
+// has the address.
 func (g *opening) sources(asked bool) (key, base string) {
 	if !asked {
 		return g.key, ""
 	}
-	// An address of the reference's own gets no key that the reference does not name.
+	// An address in a reference gets only a key that the reference names.
 	return cmp.Or(g.key, "key=NAME, which names the variable with the key for base="), "base="
 }
 
-// secretOf reads the key. One that is meant for the vendor goes nowhere else: an
-// address that a reference names gets the key that the reference names, or none.
+// secretOf returns the key. A vendor's key goes only to the vendor: an address that a reference
+// names gets the key that the reference names, or none.
 func (g *opening) secretOf(named, usual string, elsewhere bool) secret.Secret {
 	switch {
 	case named != "":

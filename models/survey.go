@@ -17,50 +17,49 @@ import (
 	"github.com/braidrun/braid/pricing"
 )
 
-// Standing says what a provider offers here and now.
+// Standing describes what a provider offers here and now.
 type Standing struct {
-	// Provider stands before the colon of a reference.
+	// Provider is the part before the colon of a reference.
 	Provider string
-	// Vendor says that it is one of [Vendors], without an API of its own.
+	// Vendor reports that it is one of [Vendors], without an API of its own.
 	Vendor bool
-	// Ready says that its models can be called, as far as that can be told without
-	// calling one: whether a key is good, only a call tells.
+	// Ready reports that its models can be called, as far as that is known without a call: only a
+	// call shows whether a key is valid.
 	Ready bool
-	// Why says what makes it ready, or what is missing; Next what to do then.
-	Why, Next string
-	// Key is the variable that holds the key; "" where there is none.
+	// Why is the reason why it is ready or not.
+	Why string
+	// Next is what to do if it is not ready.
+	Next string
+	// Key is the variable with the key; "" if there is none.
 	Key string
-	// Usual is the model that is used where a key is there and none is named; "" for
-	// providers without such a one.
+	// Usual is the default model for users with a key; "" if there is none.
 	Usual string
-	// Region is where its models are asked for, for providers that have regions.
+	// Region is the region of its models, for providers with regions.
 	Region string
-	// Models are those that are known by name. The provider has others: any can be
-	// named. The one that is used where none is named comes first.
+	// Models are the known models, the default first. The provider may have others.
 	Models []Known
 }
 
-// Known is a model with what is known of it.
+// Known is a known model.
 type Known struct {
-	// Ref is for [Open].
+	// Ref is its reference for [Open].
 	Ref string
-	// Usual is set for the one that is used where nobody names one.
+	// Usual is set for the default model.
 	Usual     bool
 	Simulated bool
-	// ContextWindow is in tokens; 0 is not known.
+	// ContextWindow is in tokens; 0 means unknown.
 	ContextWindow int
-	// Price is nil where it is not known.
+	// Price is nil if it is unknown.
 	Price *pricing.Price
 }
 
-// Survey says of every provider whether it can be used, and the same of the model
-// servers that [LocalServers] has found. It makes no network connection. The order
-// is that of detection, the simulated models last.
+// Survey reports for every provider whether it can be used, and for the servers of [LocalServers].
+// It makes no network connection. The order is that of detection, the simulated models last.
 func (o *Opener) Survey(servers []Server) []Standing {
 	var list []Standing
 	for _, p := range o.providers {
 		switch {
-		case p.name == "demo": // stands last
+		case p.name == "demo": // comes last
 		case p.name == "ollama":
 			list = append(list, o.local(p, servers)...)
 		case p.vendor != nil:
@@ -76,8 +75,8 @@ func (o *Opener) Survey(servers []Server) []Standing {
 	return append(list, s)
 }
 
-// vendorStanding looks at a vendor. One without a key runs on somebody's own machine: whether
-// it does, nobody asks.
+// vendorStanding describes a vendor. A vendor without a key runs on a user's own machine, and is
+// not checked.
 func (o *Opener) vendorStanding(p provider) Standing {
 	s := Standing{Provider: p.name, Vendor: true}
 	row := p.vendor
@@ -102,7 +101,7 @@ func (o *Opener) vendorStanding(p provider) Standing {
 	return s
 }
 
-// standing looks at a provider that has a key.
+// standing describes a provider with a key.
 func (o *Opener) standing(p provider) Standing {
 	s := Standing{Provider: p.name, Usual: p.model}
 	for _, key := range p.keys {
@@ -113,7 +112,7 @@ func (o *Opener) standing(p provider) Standing {
 	}
 	g := &opening{env: o.env, provider: p}
 	_, name, _ := strings.Cut(p.model, ":")
-	g.name = cmp.Or(name, "NAME") // a provider without a usual model is asked for any
+	g.name = cmp.Or(name, "NAME") // any name will do for a provider without a default model
 	if _, err := p.open(g); err != nil {
 		s.Why, s.Next = "it cannot be opened", "braid doctor tells more"
 		if e, ok := errors.AsType[*event.Error](err); ok {
@@ -158,15 +157,14 @@ func (o *Opener) standing(p provider) Standing {
 	return s
 }
 
-// bedrockKnown are models that profiles of several geographies have, as their
-// names go on behind them.
+// bedrockKnown are models that several geographies have, by the names without the profile.
 var bedrockKnown = []string{
 	"anthropic.claude-opus-5-5", "anthropic.claude-sonnet-5-5", "anthropic.claude-haiku-5-5", "anthropic.claude-sonnet-4-6",
 	"anthropic.claude-haiku-4-5-20251001-v1:0", "amazon.nova-2-lite-v1:0", "amazon.nova-pro-v1:0", "amazon.nova-lite-v1:0", "amazon.nova-micro-v1:0",
 }
 
-// bedrock says who asks. Where nobody is named, the role of a machine of AWS may
-// still be there: that is asked over the network, and only by a call.
+// bedrock describes the credentials. Without any, the role of an AWS machine may still exist: only
+// a call asks for it over the network.
 func (o *Opener) bedrock(s *Standing, g *opening) {
 	s.Region = g.place
 	cfg, err := g.aws(bedrock.Default, g.place, "", "")
@@ -184,8 +182,8 @@ func (o *Opener) bedrock(s *Standing, g *opening) {
 	s.Why += ", and the region is " + s.Region
 }
 
-// local lists the servers on this machine: Ollama by its own name, whether it is
-// there or not, the others by their address.
+// local lists the servers on this machine: Ollama by its name in any case, the others by their
+// address.
 func (o *Opener) local(p provider, servers []Server) []Standing {
 	ollama := Standing{
 		Provider: p.name, Why: "no Ollama answers on this machine", Next: "install it from ollama.com and start it with \"ollama serve\"",
@@ -209,7 +207,7 @@ func (o *Opener) local(p provider, servers []Server) []Standing {
 	return append([]Standing{ollama}, others...)
 }
 
-// known looks at one model.
+// known describes one model.
 func (o *Opener) known(ref string, usual bool) Known {
 	k := Known{Ref: ref, Usual: usual}
 	m, err := o.open(ref, true)
@@ -222,8 +220,8 @@ func (o *Opener) known(ref string, usual bool) Known {
 	return k
 }
 
-// PriceOf gives the price of a model that an [Opener] has opened, today. It is
-// nil where none is known.
+// PriceOf returns today's price of a model that an [Opener] opened. It returns nil if the price is
+// unknown.
 func PriceOf(m model.Model) *pricing.Price {
 	for m != nil {
 		if p, ok := m.(*priced); ok {
@@ -248,7 +246,7 @@ func lowerFirst(s string) string {
 	return strings.ToLower(s[:1]) + s[1:]
 }
 
-// ref is a reference to a model of the server.
+// ref returns a reference to a model of the server.
 func (s Server) ref(model string) string {
 	if s.Name == "Ollama" {
 		return "ollama:" + model

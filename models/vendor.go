@@ -8,8 +8,7 @@ import (
 	"github.com/braidrun/braid/model/openai"
 )
 
-// openVendor opens a model of a vendor by the vendor's name for it. The key is in the
-// variable of the vendor's row.
+// openVendor opens a model by the vendor's name. The key is in the variable of the vendor's row.
 func openVendor(g *opening) (model.Model, error) {
 	row := g.provider.vendor
 	g.name = cmp.Or(g.name, row.Model)

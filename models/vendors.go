@@ -22,24 +22,24 @@ import (
 //go:embed vendors.yaml
 var builtinVendors []byte
 
-// DefaultVendors are those that are part of the program. They are the same ones always.
+// DefaultVendors returns the vendors of this build, always the same value.
 var DefaultVendors = sync.OnceValue(func() *Vendors {
 	v, _ := parseVendors(builtinVendors, nil) // a test holds that it can be read
 	return v
 })
 
-// Vendors are servers that speak OpenAI's Chat Completions, by the name that stands
-// before the colon of a reference. They do not change; the nil Vendors are none.
+// Vendors are named servers with OpenAI's Chat Completions, by the part before the colon of a
+// reference. They are immutable. The nil Vendors are empty.
 type Vendors struct{ rows []vendorRow }
 
-// vendorRow is a vendor as the file has it.
+// vendorRow is a row of the file.
 type vendorRow struct {
 	Name    string `yaml:"name"`
 	Title   string `yaml:"title"`
 	Address string `yaml:"address"`
-	// Key is the variable with the key; "" is a server without one.
+	// Key is the variable with the key; "" means that the server needs none.
 	Key string `yaml:"key"`
-	// Model is the one that is used where none is named; "" is none.
+	// Model is the default model; "" means none.
 	Model    string               `yaml:"model"`
 	Thinking openai.ThinkingPlace `yaml:"thinking"`
 	Usage    *bool                `yaml:"usage"`
@@ -61,7 +61,7 @@ type vendorRow struct {
 	Read   string                     `yaml:"read"`
 }
 
-// MaxVendors is how many bytes a file of vendors may have.
+// MaxVendors bounds the size of a file of vendors in bytes.
 const MaxVendors = 256 << 10
 
 const (
@@ -74,10 +74,10 @@ var (
 	memberNames = lazyre.New(`^[a-z][a-z_]{0,39}$`)
 )
 
-// ParseVendors reads a file of vendors and lays it over [DefaultVendors]: a row replaces
-// the one of the same name. The file is strict: an unknown member, a row without an
-// address and a name that another provider has are errors of kind ErrInvalid. More than
-// [MaxVendors] bytes are ErrTooLarge.
+// ParseVendors parses a file of vendors and adds it to [DefaultVendors]: a row replaces the one
+// with the same name. The file is strict: an unknown member, a row without an address and a name
+// of another provider are errors of kind ErrInvalid. It returns ErrTooLarge for more than
+// [MaxVendors] bytes.
 //
 //	vendors:
 //	  - name: acme                    # before the colon: acme:NAME
@@ -154,7 +154,7 @@ func parseVendors(data []byte, below *Vendors) (*Vendors, error) {
 	return v, nil
 }
 
-// problem says what is wrong with a row; "" is nothing.
+// problem returns what is wrong with a row; "" means nothing.
 func (r *vendorRow) problem() string {
 	u, err := url.Parse(r.Address)
 	switch {
@@ -194,7 +194,7 @@ func (r *vendorRow) problem() string {
 	return ""
 }
 
-// dialect is what the row says of the server's protocol.
+// dialect returns the server's protocol.
 func (r *vendorRow) dialect() openai.Dialect {
 	no := func(b *bool) bool { return b != nil && !*b }
 	return openai.Dialect{
@@ -204,7 +204,7 @@ func (r *vendorRow) dialect() openai.Dialect {
 	}
 }
 
-// providers makes a provider of each row.
+// providers returns a provider for each row.
 func (v *Vendors) providers() []provider {
 	if v == nil {
 		return nil
@@ -223,7 +223,7 @@ func (v *Vendors) providers() []provider {
 	return list
 }
 
-// Names are the names of the vendors, in their order.
+// Names returns the names of the vendors in their order.
 func (v *Vendors) Names() []string {
 	if v == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// The variables of Google Cloud, in the names of Google's own tools and of other programs.
+// These environment variables have the names of Google's own tools and of other programs.
 const (
 	googleKey           = "GOOGLE_VERTEX_API_KEY" // of the express mode of Vertex AI
 	googleFile          = "GOOGLE_APPLICATION_CREDENTIALS"
@@ -24,10 +24,10 @@ const (
 	googleQuota         = "GOOGLE_CLOUD_QUOTA_PROJECT"
 )
 
-// googlesPlaces are the hosts that an access token may go to.
+// googlesPlaces matches the hosts that an access token may go to.
 var googlesPlaces = lazyre.New(`^([a-z0-9-]+\.)+googleapis\.com$`)
 
-// vertexSettings are what a reference can set.
+// vertexSettings are the settings of a reference.
 type vertexSettings struct {
 	project, location, base, key string
 	stall                        *time.Duration
@@ -35,9 +35,9 @@ type vertexSettings struct {
 	cache                        string
 }
 
-// openVertex opens a model on Vertex AI, by Google's name: "" is the usual model of Gemini,
-// and "claude-…" or "anthropic/…" a model of Anthropic. Calls are made with Application
-// Default Credentials, or with a key in the express mode, which Claude does not have.
+// openVertex opens a model on Vertex AI by Google's name: "" is Gemini's default, "claude-…" or
+// "anthropic/…" a model of Anthropic. It uses Application Default Credentials, or a key in the
+// express mode, which Claude does not have.
 func openVertex(g *opening) (model.Model, error) {
 	name := cmp.Or(g.name, gemini.Default)
 	if presentable(name) == "" || strings.Contains(name, "..") {
@@ -93,7 +93,7 @@ func openVertex(g *opening) (model.Model, error) {
 	return m, nil
 }
 
-// claudeOn is Google's name of a model of Claude.
+// claudeOn returns Google's name of a Claude model.
 func claudeOn(name string) (string, bool) {
 	for _, before := range []string{"publishers/anthropic/models/", "anthropic/"} {
 		if rest, ok := strings.CutPrefix(name, before); ok {
@@ -103,7 +103,7 @@ func claudeOn(name string) (string, bool) {
 	return name, strings.HasPrefix(name, "claude-")
 }
 
-// vertexSettings reads what the reference sets.
+// vertexSettings parses the settings of the reference.
 func (g *opening) vertexSettings(claude bool) (*vertexSettings, error) {
 	s := &vertexSettings{}
 	known := map[string]setting{
@@ -118,13 +118,13 @@ func (g *opening) vertexSettings(claude bool) (*vertexSettings, error) {
 	return s, err
 }
 
-// vertexModel makes the model.
+// vertexModel returns the model.
 func (g *opening) vertexModel(name, claude string, isClaude bool, key secret.Secret, s *vertexSettings) (model.Model, error) {
 	location := cmp.Or(s.location, g.variable(googleLocation), g.variable(googleOtherLocation), "global")
 	creds := &googleCredentials{env: g.env}
 	project := s.project
 	if key.Empty() {
-		// A key is of a project already.
+		// A key already belongs to a project.
 		project = cmp.Or(project, g.variable(googleProject), g.variable(googleOtherProject), creds.project())
 		if project == "" {
 			return nil, &event.Error{
@@ -168,7 +168,7 @@ func (g *opening) vertexModel(name, claude string, isClaude bool, key secret.Sec
 	return modelOf(gemini.New(name, key, opts...))
 }
 
-// modelOf makes a nil model of one that could not be made.
+// modelOf turns a nil pointer into a nil interface.
 func modelOf[M model.Model](m M, err error) (model.Model, error) {
 	if err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func modelOf[M model.Model](m M, err error) (model.Model, error) {
 	return m, nil
 }
 
-// vertexNeeds says what is missing beside a variable with credentials.
+// vertexNeeds returns what is missing beside a variable with credentials.
 func vertexNeeds(env func(string) string) string {
 	if anySet(env, googleKey, googleProject, googleOtherProject) {
 		return ""
@@ -184,8 +184,8 @@ func vertexNeeds(env func(string) string) string {
 	return "no project of Google Cloud is named: set " + googleProject
 }
 
-// vertex says who asks Vertex AI. Where nobody is named, the account of a machine of
-// Google Cloud may still be there: that is asked over the network, and only by a call.
+// vertex describes the credentials for Vertex AI. Without any, the account of a Google Cloud
+// machine may still exist: only a call asks for it over the network.
 func (o *Opener) vertex(s *Standing, g *opening) {
 	s.Region = g.place
 	file := (&googleCredentials{env: o.env}).file()

@@ -2,16 +2,17 @@ package models
 
 import "time"
 
-// Warning says what is not known of a model that is opened all the same.
+// Warning says what is not known of a model that was opened all the same.
 type Warning struct {
-	// Model is its name, as its Info has it.
+	// Model is its name in its Info.
 	Model string
-	// Text is one sentence, Next what can be done about it.
-	Text, Next string
+	// Text is one sentence.
+	Text string
+	// Next is what the user can do about it.
+	Next string
 }
 
-// doubt warns of a model once: of a price that has run out, and of a vendor's model
-// that no table knows.
+// doubt warns once of a model whose price has expired, or that no table knows.
 func (o *Opener) doubt(m *priced, g *opening) {
 	if o.warn == nil {
 		return
@@ -29,8 +30,8 @@ func (o *Opener) doubt(m *priced, g *opening) {
 	}
 }
 
-// doubtful finds what there is to warn of. Models behind an address of somebody's own
-// are in no table, so nothing is said of those.
+// doubtful returns a warning if there is one. Models at a user's own address are in no table and
+// get none.
 func doubtful(m *priced, g *opening) (Warning, bool) {
 	w := Warning{Model: m.info.Name}
 	price := m.price(time.Now())

@@ -13,23 +13,23 @@ import (
 	"github.com/braidrun/braid/internal/lazyre"
 )
 
-// MaxCatalogue is how many bytes a catalogue may have.
+// MaxCatalogue bounds the size of a catalogue in bytes.
 const MaxCatalogue = 16 << 20
 
-// Catalogue is what somebody else's list says of models.
+// Catalogue is a list of models from another source.
 type Catalogue struct {
 	table *Table
-	// whole is set for a list in the form of a table: its rows replace others as they are.
+	// whole is set for a list in the form of a table: its rows replace others unchanged.
 	whole bool
-	// vendors are those that the list has models of.
+	// vendors are the vendors with models in the list.
 	vendors map[string]bool
-	// deprecated are models that their vendors have given up, by the list.
+	// deprecated are models that the list says their vendors have retired.
 	deprecated map[string]bool
-	// LeftOut counts the rows that were not taken, by the reason.
+	// LeftOut counts the ignored rows by reason.
 	LeftOut map[string]int
 }
 
-// The reasons why a row of a list is not taken.
+// These are the reasons for ignoring a row.
 const (
 	leftForm    = "no price that can be"
 	leftName    = "a name that cannot be"
@@ -39,22 +39,22 @@ const (
 	leftNoText  = "no text"
 )
 
-// listNames are the names in models.dev of vendors, and ours.
+// listNames maps the vendors' names in models.dev to ours.
 var listNames = map[string]string{
 	"anthropic": "anthropic", "openai": "openai", "google": "gemini", "google-vertex": "vertex", "google-vertex-anthropic": "vertex",
 	"groq": "groq", "openrouter": "openrouter", "mistral": "mistral", "xai": "xai", "deepseek": "deepseek", "cerebras": "cerebras",
 	"togetherai": "together", "fireworks-ai": "fireworks",
 }
 
-// unlisted are vendors whose costs the list does not tell: Bedrock's depend on the region,
-// Perplexity charges for each request as well, and a deployment of Azure may have any name.
+// unlisted are vendors whose costs are not in the list: Bedrock's depend on the region, Perplexity
+// charges for each request too, and an Azure deployment may have any name.
 var unlisted = []string{"bedrock", "perplexity", "azure"}
 
-// ParseCatalogue reads a list of models: a table as [Parse] reads it, or one in the form of
-// https://models.dev/api.json. page is the list's address, "" for a file; read is the day on
-// which it was read; more are vendors that have the same name in the list as here. Rows of
-// models.dev that cannot be are left out and counted; a list that has none that can be is an
-// error of kind ErrInvalid, and one above [MaxCatalogue] of kind ErrTooLarge.
+// ParseCatalogue parses a list of models: a table as for [Parse], or a list in the form of
+// https://models.dev/api.json. page is the list's address, "" for a file. read is the day on which
+// it was read. more are vendors with the same name there and here. Invalid rows of models.dev are
+// ignored and counted. It returns an error of kind ErrInvalid for a list without a valid row, and
+// ErrTooLarge above [MaxCatalogue].
 func ParseCatalogue(data []byte, page string, read time.Time, more ...string) (*Catalogue, error) {
 	if len(data) > MaxCatalogue {
 		return nil, &event.Error{
@@ -90,7 +90,7 @@ func noCatalogue(what string) error {
 	}
 }
 
-// listed is a model as models.dev has it.
+// listed is a model in models.dev.
 type listed struct {
 	Cost       *listedCost `json:"cost"`
 	Modalities struct {
@@ -167,7 +167,7 @@ func parseList(data []byte, source Source, more []string) (*Catalogue, error) {
 	return c, nil
 }
 
-// add takes one model of a list, or says why not.
+// add adds a model of a list, or returns why not.
 func (c *Catalogue) add(vendor, id string, raw json.RawMessage, source Source) (why string) {
 	name := vendor + ":" + id
 	if vendor == "vertex" {
@@ -214,14 +214,14 @@ func (c *Catalogue) add(vendor, id string, raw json.RawMessage, source Source) (
 	if m.Status == "deprecated" {
 		c.deprecated[name] = true
 	}
-	if c.table.rows[name] == nil { // Claude stands twice in the list, at Vertex
+	if c.table.rows[name] == nil { // Claude is in the list twice, also at Vertex
 		c.table.names = append(c.table.names, name)
 		c.table.rows[name] = []row{r}
 	}
 	return ""
 }
 
-// rates reads the prices of a model, and reports whether they can be.
+// rates reads the prices of a model. It reports whether they are valid.
 func (r *row) rates(cost *listedCost) bool {
 	if !cost.read(&r.price.Rates) {
 		return false
@@ -260,12 +260,12 @@ func (l *listedRates) read(to *Rates) bool {
 	return true
 }
 
-// mostListed is the highest price of a list that is believed, in dollars for a million tokens.
+// mostListed is the highest plausible price of a list, in dollars for a million tokens.
 const mostListed = 100_000
 
 var numeral = lazyre.New(`^-?[0-9][0-9.eE+-]{0,40}$`)
 
-// listedRate reads a number of dollars, rounded to six digits behind the point.
+// listedRate parses a number of dollars, rounded to six decimals.
 func listedRate(raw json.RawMessage) (Rate, bool) {
 	if !present(raw) {
 		return Rate{}, true
@@ -281,7 +281,7 @@ func listedRate(raw json.RawMessage) (Rate, bool) {
 	return Rate{micro, true}, ok && (micro > 0 || f == 0)
 }
 
-// whole reads a number of tokens from 1.
+// whole parses a number of tokens from 1.
 func whole(raw json.RawMessage) (int64, bool) {
 	n, ok := parseDecimal(string(raw), 0)
 	return n, ok && n > 0

@@ -7,38 +7,38 @@ import (
 	"time"
 )
 
-// ChangeKind says what a catalogue changes of a model.
+// ChangeKind is a kind of change that a catalogue makes.
 type ChangeKind string
 
-// The kinds of changes.
+// These are the kinds of changes.
 const (
-	// ChangeNew is a model that had no row.
+	// ChangeNew is a model without a row so far.
 	ChangeNew ChangeKind = "new"
-	// ChangePrice is a model with another price or another context window.
+	// ChangePrice is a model with another price or context window.
 	ChangePrice ChangeKind = "changed"
-	// ChangeUnlisted is a model that the catalogue does not have, though it has others of its
-	// vendor. Its row stays.
+	// ChangeUnlisted is a model that is missing in the catalogue, although other models of its
+	// vendor are there. Its row stays.
 	ChangeUnlisted ChangeKind = "unlisted"
-	// ChangeDeprecated is a model that the catalogue says its vendor has given up. Its row stays.
+	// ChangeDeprecated is a model that the catalogue says its vendor has retired. Its row stays.
 	ChangeDeprecated ChangeKind = "deprecated"
 )
 
-// Change is what a catalogue changes of one model.
+// Change is a catalogue's change of one model.
 type Change struct {
 	Model string
 	Kind  ChangeKind
-	// Was and Is are the prices before and now; nil is none.
+	// Was and Is are the prices before and now; nil means none.
 	Was, Is *Price
-	// WasContext and Context are the context windows in tokens; 0 is not known.
+	// WasContext and Context are the context windows in tokens; 0 means unknown.
 	WasContext, Context int
-	// Embedding is set for a model that embeds texts.
+	// Embedding is set for an embedding model.
 	Embedding bool
 }
 
-// Refresh compares the table with a catalogue on a day. It returns a table of the rows that the
-// catalogue has otherwise, to be laid over this one, and what changes by it, ordered by kind
-// and name. What a list in the form of models.dev does not say of a model is kept: regions,
-// searches, and the prices of caches and long prompts where the price of input is the same.
+// Refresh compares the table with a catalogue on a day. It returns a table of the changed rows, to
+// be used with [Table.With], and the changes, ordered by kind and name. It keeps what a list in the
+// form of models.dev does not have: regions, searches, and, if the price of input is the same, the
+// prices of caches and long prompts.
 func (t *Table) Refresh(c *Catalogue, at time.Time) (over *Table, changes []Change) {
 	over = &Table{date: at.UTC().Format(time.DateOnly), rows: map[string][]row{}}
 	for _, name := range c.table.names {
@@ -73,7 +73,7 @@ func (t *Table) Refresh(c *Catalogue, at time.Time) (over *Table, changes []Chan
 	return over, changes
 }
 
-// rowsOf are the rows of exactly this name.
+// rowsOf returns the rows with exactly this name.
 func (t *Table) rowsOf(name string) []row {
 	if t == nil {
 		return nil
@@ -81,7 +81,7 @@ func (t *Table) rowsOf(name string) []row {
 	return t.rows[name]
 }
 
-// unlisted finds the models that the catalogue does not have.
+// unlisted returns the models that are missing in the catalogue.
 func (t *Table) unlisted(c *Catalogue, at time.Time) []Change {
 	var list []Change
 	if t == nil {
@@ -100,14 +100,14 @@ func (t *Table) unlisted(c *Catalogue, at time.Time) []Change {
 	return list
 }
 
-// settled reports whether the rows say nothing that those before did not say.
+// settled reports whether the rows add nothing to those before.
 func settled(before, rows []row, whole bool, at time.Time) bool {
 	if whole {
 		return slices.EqualFunc(before, rows, equal)
 	}
 	old := inForce(before, at)
 	if old == nil || !old.until.IsZero() && at.Truncate(24*time.Hour).After(old.until) {
-		return false // the price had run out: the catalogue renews it
+		return false // the price had expired: the catalogue renews it
 	}
 	is, was := rows[0], *old
 	is.from, is.until, was.from, was.until = time.Time{}, time.Time{}, time.Time{}, time.Time{}
@@ -121,7 +121,7 @@ func equal(a, b row) bool {
 		maps.Equal(a.regions, b.regions)
 }
 
-// inForce is the row of a day, or the last one before it; nil is none.
+// inForce returns the row of a day, or the last one before it; nil if there is none.
 func inForce(rows []row, at time.Time) *row {
 	day := at.Truncate(24 * time.Hour)
 	var last *row
@@ -138,7 +138,7 @@ func inForce(rows []row, at time.Time) *row {
 	return last
 }
 
-// current is the price of a day; nil is none.
+// current returns the price of a day; nil if there is none.
 func current(rows []row, at time.Time) *Price {
 	r := inForce(rows, at)
 	if r == nil {
@@ -157,7 +157,7 @@ func window(rows []row) int {
 	return 0
 }
 
-// merged is a row of a list with what it does not say from the row before.
+// merged returns a row of a list with what is missing in it from the row before.
 func merged(old *row, r row) row {
 	if old == nil {
 		return r
@@ -189,7 +189,7 @@ func merged(old *row, r row) row {
 	return r
 }
 
-// keep takes the prices of caches that a list does not say, where input costs the same.
+// keep copies the prices of caches that a list does not have, if input costs the same.
 func keep(r, old *Rates) {
 	if r.Input != old.Input {
 		return

@@ -8,11 +8,11 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// NanoUSD is an amount of money in 1e-9 US dollars, which as text is a decimal number of
-// dollars: "0.5" is 500,000,000 of them.
+// NanoUSD is an amount of money in 1e-9 US dollars. Its text is a decimal number of dollars: "0.5"
+// means 500,000,000.
 type NanoUSD int64
 
-// String gives the dollars, with as many decimals as there are and at least two.
+// String returns the dollars, with as many decimals as necessary and at least two.
 func (n NanoUSD) String() string {
 	sign, abs := "", uint64(n)
 	if n < 0 {
@@ -25,10 +25,10 @@ func (n NanoUSD) String() string {
 	return sign + strconv.FormatUint(abs/1e9, 10) + "." + rest
 }
 
-// MarshalText gives String.
+// MarshalText returns the result of String.
 func (n NanoUSD) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
 
-// UnmarshalText reads a decimal number with at most nine decimals and no exponent.
+// UnmarshalText parses a decimal number with at most nine decimals and no exponent.
 func (n *NanoUSD) UnmarshalText(text []byte) error {
 	rest, less := strings.CutPrefix(string(text), "-")
 	nano, ok := parseDecimal(rest, 9)

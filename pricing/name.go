@@ -20,8 +20,7 @@ var (
 
 const bedrock = "bedrock:"
 
-// plain is a model's name without what vendors append to the same model, and the
-// region that stood in the name.
+// plain returns a model's name without what vendors append to it, and the region in the name.
 func plain(model string) (name, region string) {
 	name, ours := strings.CutPrefix(model, bedrock)
 	if ours {
@@ -42,7 +41,7 @@ func plain(model string) (name, region string) {
 	return name, region
 }
 
-// isDate tells 20251001 from eight other digits.
+// isDate reports whether eight digits are a date.
 func isDate(s string) bool {
 	layout := time.DateOnly
 	if len(s) == 8 {

@@ -14,13 +14,12 @@ import (
 	"github.com/braidrun/braid/internal/lazyre"
 )
 
-// MaxTable is how many bytes a table may have.
+// MaxTable bounds the size of a table in bytes.
 const MaxTable = 1 << 20
 
-// Parse reads a table in YAML. It is strict: an unknown or doubled name, a price
-// that is no plain number of dollars, and two rows that are in force on the same
-// day are errors, each with its line. The error is an [*event.Error] of kind
-// ErrInvalid or ErrTooLarge.
+// Parse parses a table in YAML. It is strict: an unknown or duplicate name, a price that is not a
+// plain number of dollars, and two rows in force on the same day are errors, each with its line.
+// It returns an [*event.Error] of kind ErrInvalid or ErrTooLarge.
 //
 //	date: 2026-11-21
 //	sources:
@@ -70,7 +69,7 @@ func Parse(data []byte) (*Table, error) {
 
 const op = "prices"
 
-// wrong is an error of whoever wrote the table.
+// wrong returns an error in the table.
 func wrong(line int, format string, args ...any) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrInvalid, Message: fmt.Sprintf("The table of prices, line %d: %s.", line, fmt.Sprintf(format, args...)),
@@ -78,7 +77,7 @@ func wrong(line int, format string, args ...any) error {
 	}
 }
 
-// syntax keeps the line that the YAML reader names.
+// syntax returns a YAML error with its line.
 func syntax(err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if len(text) > 120 {
@@ -104,13 +103,13 @@ type reader struct {
 	sources map[string]Source
 }
 
-// field is what one name of a mapping takes.
+// field reads one member of a mapping.
 type field struct {
 	need bool
 	read func(*yaml.Node) error
 }
 
-// fields reads a mapping whose names are all known.
+// fields reads a mapping with known names.
 func fields(n *yaml.Node, what string, known map[string]field) error {
 	if n.Kind != yaml.MappingNode {
 		return wrong(n.Line, "%s is no list of names and values", what)
@@ -191,7 +190,7 @@ var (
 	place     = lazyre.New(`^(\*|none|[a-z0-9][a-z0-9.:-]{0,99})$`)
 )
 
-// row reads one price under all of its names.
+// row reads a price with all of its names.
 func (r *reader) row(n *yaml.Node) error {
 	var (
 		row    row
@@ -295,7 +294,7 @@ func (r *row) readRegions(n *yaml.Node) error {
 	})
 }
 
-// each reads a mapping with names of the writer's own.
+// each reads a mapping with arbitrary names.
 func each(n *yaml.Node, what string, read func(string, *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
 		return wrong(n.Line, "%s is no list of names and values", what)

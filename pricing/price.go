@@ -9,25 +9,24 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Rate is the price of one kind of tokens in micro-dollars for a million of
-// them, which is pico-dollars for one. A Rate of searches is in micro-dollars for a
-// thousand of them, which is nano-dollars for one. The zero Rate is not known; a Rate
-// of nothing is [Free].
+// Rate is the price of a kind of tokens in micro-dollars for a million, which is pico-dollars for
+// one. The Rate of searches is in micro-dollars for a thousand, which is nano-dollars for one. The
+// zero Rate is unknown. [Free] is a Rate of nothing.
 type Rate struct {
 	pico  int64
 	known bool
 }
 
-// Free is a rate that is known to be nothing.
+// Free returns a known rate of nothing.
 func Free() Rate { return Rate{known: true} }
 
-// MicroUSD gives the rate in micro-dollars for a million tokens, or a thousand searches.
+// MicroUSD returns the rate in micro-dollars for a million tokens, or a thousand searches.
 func (r Rate) MicroUSD() (perMillion int64, known bool) { return r.pico, r.known }
 
-// Twice is twice the rate; one that is not known stays so.
+// Twice returns twice the rate. An unknown rate stays unknown.
 func (r Rate) Twice() Rate { return Rate{pico: 2 * r.pico, known: r.known} }
 
-// String is "$0.125", for a million tokens, or "" where it is not known.
+// String returns a rate such as "$0.125", for a million tokens, or "" if it is unknown.
 func (r Rate) String() string {
 	if !r.known {
 		return ""
@@ -39,10 +38,11 @@ func (r Rate) String() string {
 	return "$" + strconv.FormatInt(whole, 10) + "." + rest
 }
 
-// MarshalText gives "3.75", the dollars for a million tokens, and nothing for a rate that is not known.
+// MarshalText returns the dollars for a million tokens, such as "3.75". It is empty for an unknown
+// rate.
 func (r Rate) MarshalText() ([]byte, error) { return []byte(strings.TrimPrefix(r.String(), "$")), nil }
 
-// UnmarshalText reads what MarshalText writes: at most six decimals, none below nothing.
+// UnmarshalText parses the form of MarshalText: at most six decimals, not negative.
 func (r *Rate) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*r = Rate{}
@@ -59,43 +59,43 @@ func (r *Rate) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Rates are the prices of the kinds of tokens that [event.Usage] tells apart.
-// CacheWrite is what is kept for five minutes, or for as long as the vendor
-// likes; CacheWriteHour what is kept for an hour.
+// Rates are the prices of the kinds of tokens in [event.Usage]. CacheWrite is for caches of five
+// minutes or the vendor's default, CacheWriteHour for caches of an hour.
 type Rates struct {
 	Input, Output                         Rate
 	CacheWrite, CacheWriteHour, CacheRead Rate
 }
 
-// Price is what a model costs.
+// Price is the price of a model.
 type Price struct {
 	Rates
-	// Long are the rates of a call whose prompt has more than LongOver tokens,
-	// for all of its tokens; LongOver 0 is a price without such a step. A prompt
-	// is what was read anew, from a cache and into one.
-	Long     Rates
+	// Long are the rates of a call whose prompt has more than LongOver tokens, for all of its tokens. The prompt
+	// includes cache reads and cache writes.
+	Long Rates
+	// LongOver is the bound for Long. 0 means that there is none.
 	LongOver int64
-	// WebSearch and FileSearch are the rates of the searches that the provider runs. They
-	// are the same for prompts of every length and in every region.
-	WebSearch, FileSearch Rate
-	// Source says where the price was found.
+	// WebSearch is the rate of web searches that the provider runs, for every prompt length and region.
+	WebSearch Rate
+	// FileSearch is the rate of file searches that the provider runs, for every prompt length and region.
+	FileSearch Rate
+	// Source is where the price was found.
 	Source Source
-	// RanOut is the last day, as 2026-11-21, for which the vendor promised the price;
-	// "" for one that is in force on the day that was asked for.
+	// RanOut is the last day of an expired price, such as 2026-11-21. It is "" for a price in
+	// force.
 	RanOut string
 }
 
-// Source is a vendor's page, and the day on which it was read.
+// Source is a vendor's page and the day on which it was read.
 type Source struct {
-	// Page is an address; "" for a file of one's own.
+	// Page is an address. It is "" for your own file.
 	Page string
-	// Read is a date as 2026-10-24; "" where nobody says.
+	// Read is a date such as 2026-10-24. It is "" if unknown.
 	Read string
 }
 
-// Cost gives what a call cost in nano-dollars, rounded half up. It reports
-// false where a price is missing for tokens or searches that there are, where the
-// usage cannot be, and where the sum is more than can be written.
+// Cost returns the cost of a call in nano-dollars, rounded half up. It reports false if a price is
+// missing for tokens or searches in the usage, if the usage is impossible, and if the sum is too
+// large.
 func (p *Price) Cost(u event.Usage) (nanoUSD int64, known bool) {
 	if min(u.Input, u.Output, u.CacheRead, u.CacheWrite, u.CacheWriteHour, u.WebSearches, u.FileSearches) < 0 || u.CacheWriteHour > u.CacheWrite {
 		return 0, false
@@ -148,10 +148,10 @@ func longer(u event.Usage, over int64) bool {
 	return false
 }
 
-// total is a sum of products that no 64 bits could hold.
+// total is a 128-bit sum of products.
 type total struct{ high, low uint64 }
 
-// add adds tokens × pico, neither of which is negative.
+// add adds tokens × pico, neither of them negative.
 func (t *total) add(tokens, pico int64) {
 	high, low := bits.Mul64(uint64(tokens), uint64(pico))
 	var carry uint64
@@ -174,13 +174,13 @@ func (t *total) nano() (int64, bool) {
 	return int64(q), true
 }
 
-// parseDollars reads "0.125" as micro-dollars: no sign, no exponent, at most six
-// digits behind the point.
+// parseDollars parses a number such as "0.125" as micro-dollars: no sign, no exponent, at most six
+// decimals.
 func parseDollars(s string) (micro int64, ok bool) {
 	return parseDecimal(s, 6)
 }
 
-// parseDecimal reads a decimal number as a whole number of its digits-th parts.
+// parseDecimal parses a decimal number as a number of its digits-th parts.
 func parseDecimal(s string, digits int) (int64, bool) {
 	whole, rest, point := strings.Cut(s, ".")
 	if whole == "" || len(whole) > 9 || point && rest == "" || len(rest) > digits {

@@ -13,38 +13,38 @@ import (
 //go:embed prices.yaml
 var embedded []byte
 
-// Default is the table that is part of the program. It is the same one always.
+// Default returns the table of this build, always the same value.
 var Default = sync.OnceValue(func() *Table {
 	t, _ := Parse(embedded) // a test holds that it can be read
 	return t
 })
 
-// Table holds prices. It does not change; the nil Table has none.
+// Table holds prices. It is immutable. The nil Table is empty.
 type Table struct {
 	date string
 	rows map[string][]row
-	// names are those of rows, in the order of the table.
+	// names are the keys of rows in the order of the table.
 	names []string
 }
 
-// row is a price with where and when it is in force.
+// row is a price with its validity.
 type row struct {
 	price Price
-	// from and until are the first and the last day, in UTC; zero is open.
+	// from and until are the first and the last day in UTC. Zero means open.
 	from, until time.Time
-	// regions is what the price is multiplied by, in thousandths; nil is
-	// everywhere, "*" any region that is not named.
+	// regions are the factors of the price, in thousandths. nil means everywhere, "*" any other
+	// region.
 	regions map[string]int64
-	// context is the model's context window in tokens; 0 is not known.
+	// context is the model's context window in tokens; 0 means unknown.
 	context int64
-	// embedding is set for a model that embeds texts and writes none.
+	// embedding is set for an embedding model.
 	embedding bool
 }
 
-// anywhere stands in a row's regions for those that are not named.
+// anywhere is the key in a row's regions for the other regions.
 const anywhere = "*"
 
-// Date is when the table was made, as 2026-11-21.
+// Date returns the day on which the table was made, such as 2026-11-21.
 func (t *Table) Date() string {
 	if t == nil {
 		return ""
@@ -52,11 +52,10 @@ func (t *Table) Date() string {
 	return t.date
 }
 
-// Models lists the names of the models that answer and have a row, in the order of the table.
+// Models returns the names of the models that generate text, in the order of the table.
 func (t *Table) Models() []string { return t.list(false) }
 
-// Embeddings lists the names of the models that embed texts and have a row, in the order of
-// the table.
+// Embeddings returns the names of the embedding models, in the order of the table.
 func (t *Table) Embeddings() []string { return t.list(true) }
 
 func (t *Table) list(embedding bool) []string {
@@ -72,8 +71,8 @@ func (t *Table) list(embedding bool) []string {
 	return names
 }
 
-// With lays another table over this one: a model that stands there has its
-// price from there alone.
+// With returns a table with the rows of another one added. All rows of a model come from over if it
+// has any.
 func (t *Table) With(over *Table) *Table {
 	if over == nil {
 		return t
@@ -95,10 +94,9 @@ func (t *Table) With(over *Table) *Table {
 	return merged
 }
 
-// Find gives the price of a model, served in a region, on the day of at in UTC.
-// Where no price is in force on that day, it gives the last one that was, with its
-// last day in [Price.RanOut]: an old price bounds a run better than none. A price
-// that begins only later is not found.
+// Find returns the price of a model, served in a region, on the day of at in UTC. If no price is in
+// force on that day, it returns the last one that was, with its last day in [Price.RanOut]: an old
+// price bounds a run better than none. It does not return a price that begins later.
 func (t *Table) Find(model, region string, at time.Time) (*Price, bool) {
 	rows, in := t.find(model)
 	if in != "" {
@@ -128,7 +126,7 @@ func (t *Table) Find(model, region string, at time.Time) (*Price, bool) {
 	return &old, true
 }
 
-// Context gives the context window of a model in tokens; 0 is not known.
+// Context returns the context window of a model in tokens; 0 means unknown.
 func (t *Table) Context(model string) int {
 	rows, _ := t.find(model)
 	for i := range rows {
@@ -139,10 +137,10 @@ func (t *Table) Context(model string) int {
 	return 0
 }
 
-// mostContext bounds a context window, so that sums of tokens stay numbers.
+// mostContext bounds a context window, so that sums of tokens do not overflow.
 const mostContext = 1 << 30
 
-// find gives the rows of a model, and the region that its name says.
+// find returns the rows of a model, and the region in its name.
 func (t *Table) find(model string) ([]row, string) {
 	if t == nil {
 		return nil, ""
@@ -154,7 +152,7 @@ func (t *Table) find(model string) ([]row, string) {
 	return t.rows[name], region
 }
 
-// in is the row's price in a region.
+// in returns the row's price in a region.
 func (r *row) in(region string) (*Price, bool) {
 	if r.regions == nil {
 		return &r.price, true
@@ -174,7 +172,7 @@ func (r *row) in(region string) (*Price, bool) {
 	return &p, true
 }
 
-// times multiplies by thousandths; [Parse] has seen that it comes out even.
+// times multiplies by thousandths. [Parse] has checked that the result is exact.
 func (r *Rates) times(by int64) Rates {
 	m := *r
 	for _, x := range m.each() {
@@ -187,8 +185,8 @@ func (r *Rates) each() []*Rate {
 	return []*Rate{&r.Input, &r.Output, &r.CacheWrite, &r.CacheWriteHour, &r.CacheRead}
 }
 
-// Cost gives what a call of a model cost in nano-dollars; see [Table.Find] and
-// [Price.Cost] for when it is not known.
+// Cost returns the cost of a model call in nano-dollars. See [Table.Find] and [Price.Cost] for when
+// it is unknown.
 func (t *Table) Cost(model, region string, at time.Time, u event.Usage) (nanoUSD int64, known bool) {
 	p, ok := t.Find(model, region, at)
 	if !ok {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// YAML writes the table in the form that [Parse] reads, one row on a line. A row with other
-// names is written once for each of its names.
+// YAML returns the table in the form that [Parse] reads, one row a line. A row with several names
+// is written once for each.
 func (t *Table) YAML() []byte {
 	var b bytes.Buffer
 	if t == nil {
@@ -37,7 +37,7 @@ func (t *Table) YAML() []byte {
 	return b.Bytes()
 }
 
-// writeSources writes each vendor's page. [Parse] gives all rows of a vendor the same one.
+// writeSources writes each vendor's page. [Parse] gives all rows of a vendor the same page.
 func (t *Table) writeSources(b *bytes.Buffer) {
 	sources := map[string]Source{}
 	for _, name := range t.names {
@@ -108,7 +108,7 @@ func writeRate(b *bytes.Buffer, name string, r Rate) {
 	}
 }
 
-// quoted is a string in JSON, which YAML reads as well.
+// quoted returns a string in JSON, which is valid YAML.
 func quoted(s string) string {
 	b, _ := json.Marshal(s) //nolint:errchkjson // a string can always be written
 	return string(b)

@@ -10,25 +10,26 @@ import (
 	"unicode/utf8"
 )
 
-// MaskFrom is the length in bytes of the shortest value that a [Mask] looks for. Shorter ones are parts
-// of other words.
+// MaskFrom is the length in bytes of the shortest value that a [Mask] looks for. Shorter ones are
+// parts of ordinary words.
 const MaskFrom = 8
 
-// Mask finds known secrets in text that somebody else wrote. It finds each value as it is, and in the forms
-// in which values are usually repeated:
+// Mask finds known secrets in text from others. It finds each value as it is, and in the forms in
+// which values are usually repeated:
 //
 //   - escaped for JSON, also with \u escapes and more than once, and percent-encoded
 //   - in hexadecimal
-//   - in base64, standard or for addresses, at any place in what was encoded
+//   - in base64, standard or URL-safe, at any place in the encoded text
 //   - backwards
 //   - with white space in between
 //   - each of these in letters of any case, as headers are echoed (ASCII only)
 //
-// Of a value of two words, such as "Bearer …", the second one counts by itself, too. At the end of a text the
-// beginning of a value is found as well, from [MaskFrom] characters on: the rest may have been cut off.
+// The second word of a value such as "Bearer …" is also found by itself. At the end of a text the
+// mask also finds the beginning of a value, from [MaskFrom] characters on, because the rest may
+// have been cut off.
 //
-// A nil Mask finds nothing. It is safe for concurrent use, and its cost does not depend on the number of
-// secrets.
+// A nil Mask finds nothing. A Mask is safe for concurrent use. Its cost does not depend on the
+// number of secrets.
 type Mask struct {
 	forms []form
 	// starts finds forms by their first eight bytes, and beginnings holds what is shorter.
@@ -38,7 +39,7 @@ type Mask struct {
 	may [256]uint64
 }
 
-// NewMask makes a mask for these secrets. It returns nil where none of them is long enough.
+// NewMask returns a mask for these secrets. It returns nil if none of them is long enough.
 func NewMask(secrets ...Secret) *Mask {
 	m := &Mask{starts: map[uint64][]int32{}, beginnings: map[uint64]struct{}{}}
 	var values []string
@@ -104,7 +105,7 @@ func beginning(b []byte) uint64 {
 
 func hash(key uint64) uint64 { return key * 0x9E3779B97F4A7C15 >> 50 }
 
-// Hide puts [Redacted] in the place of all that the mask finds.
+// Hide replaces everything that the mask finds with [Redacted].
 func (m *Mask) Hide(text string) string {
 	if m == nil {
 		return text
@@ -112,7 +113,7 @@ func (m *Mask) Hide(text string) string {
 	return replaced(text, m.Find(text))
 }
 
-// replaced puts [Redacted] in the place of places, which are in order.
+// replaced replaces places, which are in order, with [Redacted].
 func replaced(text string, places [][2]int) string {
 	if len(places) == 0 {
 		return text
@@ -146,8 +147,8 @@ func (m *Mask) Find(text string) [][2]int {
 	return joined(places)
 }
 
-// joined makes one of places that overlap. They are in order. Those that only touch stay apart, as they do in a
-// text that comes in pieces.
+// joined joins overlapping places. They must be in order. Adjacent ones stay apart, as they do in
+// streamed text.
 func joined(places [][2]int) [][2]int {
 	kept := places[:0]
 	for _, p := range places {
@@ -160,7 +161,8 @@ func joined(places [][2]int) [][2]int {
 	return kept
 }
 
-// look returns the places of whole forms, and where a form begins that goes on behind the end of the text: -1 if none does.
+// look returns the places of whole forms, and the beginning of a form that the end of the text
+// cuts: -1 if there is none.
 func (m *Mask) look(f *foldedText) (places [][2]int, open int) {
 	open = -1
 	for i := 0; i+MaskFrom <= len(f.bytes); i++ {
@@ -188,7 +190,7 @@ func (m *Mask) look(f *foldedText) (places [][2]int, open int) {
 	return places, open
 }
 
-// form is a secret as it is written in one way. What is not plain is made as it is compared.
+// form is one spelling of a secret. Encoded forms are computed during the comparison.
 type form struct {
 	value  string
 	in     encoding
@@ -210,7 +212,7 @@ const (
 	base64Set = "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz0123456789"
 )
 
-// size is how many characters the form has. In base64 those are left out that other bytes have a part in.
+// size returns the length of the form. In base64 it excludes characters that depend on other bytes.
 func (f *form) size() int {
 	switch f.in {
 	case inHex:
@@ -224,7 +226,7 @@ func (f *form) size() int {
 
 func (f *form) skipped() int { return (f.offset*8 + 5) / 6 }
 
-// at is one character of the form.
+// at returns one character of the form.
 func (f *form) at(i int) byte {
 	switch f.in {
 	case inHex:
@@ -253,8 +255,8 @@ func (f *form) at(i int) byte {
 	}
 }
 
-// fits compares the form with the beginning of text. whole is its size where all of it is there; goesOn
-// says that the text ends within it.
+// fits compares the form with the beginning of text. whole is its length if all of it is there.
+// goesOn reports that the text ends within it.
 func (f *form) fits(text []byte) (whole int, goesOn bool) {
 	size := f.size()
 	for i := range min(size, len(text)) {
@@ -286,12 +288,12 @@ func backwards(s string) string {
 	return string(r)
 }
 
-// foldedText is a text without white space and escapes, in small letters. from and to are the places in the text that each byte
-// stands for.
+// foldedText is a text in lower case, without white space and escapes. from and to are the place of
+// each byte in the text.
 type foldedText struct {
 	bytes    []byte
 	from, to []int32
-	// end is where an escape begins that the text does not finish; else the text's end.
+	// end is the beginning of an unfinished escape, or else the text's end.
 	end int
 }
 
@@ -300,8 +302,9 @@ func folded(s string) string {
 	return string(f.bytes)
 }
 
-// fold takes white space and backslashes out of a text, makes its ASCII letters small, and resolves the escapes of JSON and of addresses. A value and
-// whatever repeats it are folded to the same. whole says that the text does not go on.
+// fold normalizes a text: it removes white space and backslashes, lowers ASCII letters, and
+// resolves the escapes of JSON and URLs. A value and its repetition have the same folded form.
+// whole reports that the text does not go on.
 func fold(text string, whole bool) foldedText {
 	f := foldedText{bytes: make([]byte, 0, len(text)), from: make([]int32, 0, len(text)), to: make([]int32, 0, len(text)), end: len(text)}
 	put := func(c byte, from, to int) {
@@ -343,11 +346,11 @@ type escape struct {
 	size  int
 	means [utf8.UTFMax]byte
 	count int
-	// open says that the text ends before the escape is known.
+	// open reports that the text ends before the escape is complete.
 	open bool
 }
 
-// escapeAt reads the escape with which text begins. A size of 0 is none.
+// escapeAt parses the escape at the beginning of text. A size of 0 means none.
 func escapeAt(text string) (e escape) {
 	if text[0] == '%' {
 		n, digits := hexValue(text[1:], 2)
@@ -390,7 +393,7 @@ func escapeAt(text string) (e escape) {
 	return e
 }
 
-// lowSurrogate reads the second half of a pair.
+// lowSurrogate parses the second half of a surrogate pair.
 func lowSurrogate(text string) (r rune, open bool) {
 	const lead = `\u`
 	if len(text) < len(lead) {
@@ -406,7 +409,7 @@ func lowSurrogate(text string) (r rune, open bool) {
 	return n, false
 }
 
-// hexValue reads up to so many hexadecimal digits.
+// hexValue parses up to most hexadecimal digits.
 func hexValue(text string, most int) (value rune, digits int) {
 	for digits < most && digits < len(text) {
 		c := text[digits]

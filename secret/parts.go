@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Across hides in texts that are read one after another, such as the blocks of an answer, what begins in one of them and
-// ends in another. [Redacted] stands for each part. It reports whether it has changed any.
+// Across masks secrets that begin in one text and end in another. The texts are read one after
+// another, such as the blocks of an answer. [Redacted] replaces each part. It reports whether it
+// changed any.
 func (m *Mask) Across(texts []string) (changed bool) {
 	if m == nil || len(texts) < 2 {
 		return false
@@ -30,41 +31,42 @@ func (m *Mask) Across(texts []string) (changed bool) {
 	return changed
 }
 
-// MaskedParts hides in texts that come in pieces and are read one after another: the blocks of an answer while it is
-// streamed. A secret that begins in one part and ends in a later one is found if the parts stand side by side, and also if
-// they are of one kind and parts of other kinds stand between. In the latter case up to [MaskFrom]-1 characters of its
-// beginning may have been shown.
+// MaskedParts masks secrets in the parts of a stream, such as the blocks of an answer. It finds a
+// secret that begins in one part and ends in a later one if the parts are adjacent, or if they are
+// of one kind with parts of other kinds between them. In the second case up to [MaskFrom]-1
+// characters of its beginning may already have been shown.
 //
-// What may be the beginning of a secret is held back until that is known. What is held has a bound: white space inside it is
-// left out when it grows too long. It is not safe for concurrent use.
+// It holds back text that may be the beginning of a secret. The held text is bounded: white space
+// in it is dropped when it grows too long. It is not safe for concurrent use.
 type MaskedParts struct {
 	mask *Mask
 	show func(part int, text string) bool
-	// parts are those of which something is held back, and the last one, which may go on.
+	// parts are the parts with held text, and the last one, which may go on.
 	parts []maskedPart
-	// tails are the ends of what was shown of each kind, if secrets may begin in them.
+	// tails are the ends of the shown text of each kind in which secrets may begin.
 	tails map[int]string
 	over  bool
 }
 
-// maskedPart is a part of which text is held back. Text that was shown is gone from it.
+// maskedPart is a part with its held text.
 type maskedPart struct {
 	id, kind int
 	text     string
-	// mark says that the part is to be shown although it has no text.
+	// mark reports that the part must be shown although it has no text.
 	mark bool
-	// places are those of secrets in text.
+	// places are the places of secrets in text.
 	places [][2]int
 }
 
-// Parts begins texts that come in pieces. show is called with the id of a part and what of its text can be shown, in the
-// order of the parts; once it returns false it is not called again. The mask must not be nil.
+// Parts begins masking a stream. It calls show with the id of a part and the text that can be
+// shown, in the order of the parts. After show returns false it is not called again. The mask must
+// not be nil.
 func (m *Mask) Parts(show func(part int, text string) bool) *MaskedParts {
 	return &MaskedParts{mask: m, show: show, tails: make(map[int]string)}
 }
 
-// Next takes a piece of a part. Another id than that of the piece before ends the part before. A part whose first piece is
-// empty is shown as an empty text, in its turn. Next reports whether show wants more.
+// Next adds a piece of a part. A new id ends the previous part. A part whose first piece is empty
+// is shown as an empty text in its turn. Next reports whether show wants more.
 func (p *MaskedParts) Next(id, kind int, piece string) bool {
 	if n := len(p.parts); n == 0 || p.parts[n-1].id != id {
 		p.parts = append(p.parts, maskedPart{id: id, kind: kind, mark: piece == ""})
@@ -74,16 +76,16 @@ func (p *MaskedParts) Next(id, kind int, piece string) bool {
 	return !p.over
 }
 
-// End shows what is held back: the texts are over.
+// End shows the held text, because the stream has ended.
 func (p *MaskedParts) End() { p.pass(true) }
 
-// Drop forgets what is held back: the texts that come now are read in place of those before.
+// Drop discards the held text, because the stream starts again.
 func (p *MaskedParts) Drop() {
 	p.parts = nil
 	clear(p.tails)
 }
 
-// pass shows what can be shown. whole says that nothing more comes.
+// pass shows what can be shown. whole reports that nothing more comes.
 func (p *MaskedParts) pass(whole bool) {
 	n := len(p.parts)
 	if n == 0 {
@@ -104,8 +106,8 @@ func (p *MaskedParts) pass(whole bool) {
 	p.bound()
 }
 
-// find notes where secrets are in the parts. It returns where something begins that has to be held back, a part and a place
-// in its text; the part is one too many if there is none.
+// find records the secrets in the parts. It returns the part and the place in its text from which
+// text must be held back. The part is one past the end if there is none.
 func (p *MaskedParts) find(whole bool) (open, at int) {
 	n := len(p.parts)
 	which := make([]int, n)

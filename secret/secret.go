@@ -12,21 +12,19 @@ import (
 // Redacted is what a secret is printed as.
 const Redacted = "[redacted]"
 
-// Secret is a key, a token or a password. The zero value holds none and
-// prints as nothing.
+// Secret is a key, a token or a password. The zero value is empty and prints as "".
 //
-// It is passed by value and is safe for concurrent use. Two of them cannot be
-// compared with ==, which would take longer the more they have in common: see
-// [Secret.Equal].
+// It is passed by value and is safe for concurrent use. Secrets cannot be compared with ==, whose
+// time depends on what they have in common: use [Secret.Equal].
 type Secret struct {
 	_ [0]func()
-	// The value stands behind a pointer because fmt looks into fields that are
-	// not exported without asking their methods, and there prints an address.
+	// value is a pointer because fmt prints unexported fields without calling their methods. It
+	// prints an address here.
 	value *string
 }
 
-// New makes a secret of what was read from a file, a flag or the environment.
-// White space around it, which copying a key leaves behind, is taken away.
+// New returns a secret from a file, a flag or the environment. It removes surrounding white space,
+// which is often copied with a key.
 func New(value string) Secret {
 	value = strings.TrimSpace(value)
 	if value == "" {
@@ -35,8 +33,8 @@ func New(value string) Secret {
 	return Secret{value: &value}
 }
 
-// Reveal gives the value; "" where there is none. It is for the one call that
-// hands it to whoever needs it, never for a message.
+// Reveal returns the value; "" if there is none. Use it only where the value is needed, never for
+// a message.
 func (s Secret) Reveal() string {
 	if s.value == nil {
 		return ""
@@ -47,16 +45,16 @@ func (s Secret) Reveal() string {
 // Empty reports whether there is no value.
 func (s Secret) Empty() bool { return s.value == nil }
 
-// Equal compares two secrets in a time that says nothing of what they are,
-// their lengths included.
+// Equal reports whether two secrets are equal, in a time that reveals neither them nor their
+// lengths.
 func (s Secret) Equal(other Secret) bool {
 	a, b := sha256.Sum256([]byte(s.Reveal())), sha256.Sum256([]byte(other.Reveal()))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
 
-// Hide puts [Redacted] in place of every occurrence of the value in text: for
-// what somebody else wrote and may have repeated it. A value of [MaskFrom] bytes or more is
-// also found in the other forms that a [Mask] knows.
+// Hide replaces every occurrence of the value in text with [Redacted]. Use it for text from others
+// that may repeat the value. A value of [MaskFrom] bytes or more is also found in the other forms
+// that a [Mask] knows.
 func (s Secret) Hide(text string) string {
 	if s.value == nil {
 		return text
@@ -67,7 +65,7 @@ func (s Secret) Hide(text string) string {
 	return NewMask(s).Hide(text)
 }
 
-// String gives [Redacted], or "" where there is no value.
+// String returns [Redacted], or "" if there is no value.
 func (s Secret) String() string {
 	if s.value == nil {
 		return ""
@@ -75,11 +73,10 @@ func (s Secret) String() string {
 	return Redacted
 }
 
-// GoString is String in quotes, for %#v.
+// GoString returns String in quotes, for %#v.
 func (s Secret) GoString() string { return fmt.Sprintf("secret.New(%q)", s.String()) }
 
-// Format prints the same for every verb, also for those that would show bytes
-// or an address.
+// Format prints the same for every verb, even those that would show bytes or an address.
 func (s Secret) Format(f fmt.State, verb rune) {
 	switch {
 	case verb == 'v' && f.Flag('#'):
@@ -91,12 +88,11 @@ func (s Secret) Format(f fmt.State, verb rune) {
 	}
 }
 
-// MarshalText gives String: JSON, XML, YAML and others write that.
+// MarshalText returns String, for JSON, XML, YAML and others.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads a value, so that a configuration may hold one. What was
-// written by MarshalText is refused: a key that is "[redacted]" is a copy of a
-// log, not a key.
+// UnmarshalText reads a value, for example from a configuration. It refuses the output of
+// MarshalText: "[redacted]" is copied from a log and is not a key.
 func (s *Secret) UnmarshalText(text []byte) error {
 	if strings.TrimSpace(string(text)) == Redacted {
 		return errRedacted

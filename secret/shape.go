@@ -7,20 +7,19 @@ import (
 	"github.com/braidrun/braid/internal/lazyre"
 )
 
-// shape fits keys and tokens that say by their form what they are. Where it has a
-// group, that is the secret and the rest says what it is.
+// shape matches keys and tokens with a recognisable form. If it has a group, the group is the
+// secret.
 type shape struct {
 	fits *lazyre.Regexp
-	// digit asks for a digit in it: a word is no key.
+	// digit requires a digit, because a word is not a key.
 	digit bool
-	// marks are what one of must be in a text that it fits, so that most texts are
-	// never searched; in small letters where the shape takes any.
+	// marks are texts of which a match contains one, so that most texts are never searched.
 	marks []string
-	fold  bool
+	// fold reports that case does not matter. The marks are then in lower case.
+	fold bool
 }
 
-// shapes are those of the vendors' own documentation, and the ways in which
-// people write a password down.
+// shapes are the forms in the vendors' documentation, and the usual ways to write a password.
 var shapes = []shape{
 	{fits: lazyre.New(`\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}`), marks: []string{"k-", "k_"}},
 	{fits: lazyre.New(`\bgh[opusr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}`), marks: []string{"gh", "github_"}},
@@ -40,11 +39,9 @@ var shapes = []shape{
 	},
 }
 
-// Find gives the places, as pairs of a begin and an end in bytes, of what has the
-// form of a key, a token or a password in a text that somebody else wrote: in
-// order, without overlaps, nil where there is none. It knows forms, not secrets: what looks
-// like any other word is not found, so that whoever knows a secret hides it with
-// [Secret.Hide] as well.
+// Find returns the places of keys, tokens and passwords in a text, as pairs of a begin and an end
+// in bytes, in order and without overlaps; nil if there are none. It recognises forms: a secret
+// that looks like an ordinary word is not found, so hide known secrets with [Secret.Hide] too.
 func Find(text string) [][2]int {
 	var found [][2]int
 	folded := ""
@@ -74,8 +71,7 @@ func Find(text string) [][2]int {
 	return Merge(found)
 }
 
-// Merge puts places in order and makes one of those that overlap or touch. It
-// changes the slice that it is given.
+// Merge sorts places and joins those that overlap or touch. It changes the given slice.
 func Merge(places [][2]int) [][2]int {
 	slices.SortFunc(places, func(a, b [2]int) int { return a[0] - b[0] })
 	kept := places[:0]
@@ -89,7 +85,7 @@ func Merge(places [][2]int) [][2]int {
 	return kept
 }
 
-// naming fits names of headers, variables and fields whose values are secrets.
+// naming matches names of headers, variables and fields whose values are secrets.
 var naming = lazyre.New(`(?i)auth|cookie|credential|key|passw|secret|session|signature|token`)
 
 // Names reports whether a name of a header, a variable or a field says that its value is a secret.

@@ -58,7 +58,7 @@ var rooms = []room{
 		from: []string{"modernc.org/sqlite"},
 	},
 	{
-		dir: "journal/postgres", own: []string{"event", "blob", "journal", "internal/logrow", "internal/ledgerrow", "internal/pgup"},
+		dir: "journal/postgres", own: []string{"event", "blob", "journal", "internal/logrow", "internal/ledgerrow", "internal/pg"},
 		tests: []string{"journal/journaltest", "blob/blobtest", "journal/postgres/postgrestest"},
 		from:  []string{"github.com/jackc/pgx"},
 	},
@@ -144,7 +144,7 @@ var rooms = []room{
 	{dir: "workspace"},
 	{dir: "pricing", own: []string{"event"}, from: []string{"go.yaml.in/yaml"}},
 	{
-		dir: "service/database", own: []string{"event", "internal/pgup"}, tests: []string{"service/database/databasetest", "journal/postgres/postgrestest"},
+		dir: "service/database", own: []string{"event", "internal/pg"}, tests: []string{"service/database/databasetest", "journal/postgres/postgrestest"},
 		from: []string{"modernc.org/sqlite", "github.com/jackc/pgx"},
 	},
 	{
@@ -206,7 +206,7 @@ var rooms = []room{
 	{dir: "internal/fold", own: []string{"event", "model"}, tests: []string{"event/eventtest", "internal/fold/foldtest"}},
 	{dir: "internal/fold/foldtest", own: []string{"event", "internal/fold"}},
 	{dir: "internal/logrow", own: []string{"event"}},
-	{dir: "internal/pgup", from: []string{"github.com/jackc/pgx"}, tests: []string{"journal/postgres/postgrestest", "github.com/pressly/goose"}},
+	{dir: "internal/pg", own: []string{"event"}, from: []string{"github.com/jackc/pgx"}, tests: []string{"journal/postgres/postgrestest", "github.com/pressly/goose"}},
 	{dir: "internal/ledgerrow", own: []string{"event", "journal"}},
 	{dir: "internal/strictjson"},
 	{dir: "internal/partialjson"},

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/pg"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -85,7 +86,7 @@ func (s *Store) Acquire(ctx context.Context, run string, have int64) (journal.Op
 // database has it.
 func (s *Store) commitLease(x *tx, o *opening, statements []question) error {
 	err := x.commit(statements...)
-	if err != nil && code(err) == "" && o.lease.Run != "" {
+	if err != nil && pg.Code(err) == "" && o.lease.Run != "" {
 		s.lost.add(o.lease)
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/logrow"
+	"github.com/braidrun/braid/internal/pg"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -169,7 +170,7 @@ func (s *Store) admit(ctx context.Context, a *admission, then func(*tx, *runRow,
 			}
 			return then(x, &row, &p)
 		})
-		if err == nil && taken || err != nil && code(err) != codeUnique {
+		if err == nil && taken || err != nil && pg.Code(err) != pg.Unique {
 			return row, false, err
 		}
 		// There is a run with this id, or with this key in the conversation; or the

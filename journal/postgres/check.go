@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 
 	"github.com/braidrun/braid/internal/lowspace"
+	"github.com/braidrun/braid/internal/pg"
 )
 
 const (
@@ -24,10 +25,10 @@ func (s *Store) Check(ctx context.Context) error {
 	}
 	var readOnly bool
 	if err := s.pool.QueryRow(ctx, selectReadOnly).Scan(&readOnly); err != nil {
-		return atWork(fault(op, err))
+		return pg.AtWork(fault(op, err))
 	}
 	if readOnly {
-		e := sayOf(codeReadOnly)
+		e := tables.Error(pg.ReadOnly)
 		e.Op = op
 		return e
 	}

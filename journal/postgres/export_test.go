@@ -10,9 +10,6 @@ func (s *Store) Setting(ctx context.Context, name string) (value string, err err
 
 // Words is what is said about one of PostgreSQL's codes.
 func Words(code string) (kind, message, hint string) {
-	w := words(code)
-	return string(w.kind), w.message, w.hint
+	e := tables.Error(code)
+	return string(e.Kind), e.Message, e.Hint
 }
-
-// WithRoom calls do again while the database has no connection left.
-func WithRoom(ctx context.Context, do func() error) error { return withRoom(ctx, do) }

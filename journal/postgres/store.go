@@ -2,16 +2,14 @@ package postgres
 
 import (
 	"context"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/lowspace"
+	"github.com/braidrun/braid/internal/pg"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -84,28 +82,15 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := alive(ctx, op); err != nil {
 		return nil, err
 	}
-	config, err := pgxpool.ParseConfig(o.URL)
-	if err != nil || o.URL == "" {
-		return nil, badAddress(op)
+	config, err := o.config(op)
+	if err != nil {
+		return nil, err
 	}
-	settle(config.ConnConfig, o)
-	// Every statement looks a few rows up by an index. A plan that was made while a table was
-	// small would read the whole of it for as long as it is kept.
-	for _, way := range []string{"seqscan", "bitmapscan", "hashjoin", "mergejoin"} {
-		config.ConnConfig.RuntimeParams["enable_"+way] = "off"
-	}
-	// A table that has to be read all the same, however small, then looks so dear that the database
-	// would compile the statement, which takes a hundred times as long as to run it.
-	config.ConnConfig.RuntimeParams["jit"] = "off"
-	switch {
-	case o.Connections > 0:
-		config.MaxConns = int32(min(o.Connections, 10_000))
-	case !strings.Contains(o.URL, "pool_max_conns"):
-		config.MaxConns = defaultConnections
-	}
+	pg.UseIndexes(config.ConnConfig)
+	config.MaxConns = int32(pg.Connections(config, o.URL, o.Connections, defaultConnections)) //nolint:gosec // it is bounded
 	config.MinConns = 0
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, keepDurable)
+		_, err := conn.Exec(ctx, pg.KeepDurable)
 		return err
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
@@ -116,99 +101,21 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if s.term <= 0 {
 		s.term = journal.DefaultTerm
 	}
-	if err := withRoom(ctx, func() error { return s.inspect(ctx, op, o.schema()) }); err != nil {
+	if err := pg.WithRoom(ctx, func() error { return tables.Inspect(ctx, op, o.schema(), s.ask) }); err != nil {
 		pool.Close()
 		return nil, fault(op, err)
 	}
 	return s, nil
 }
 
-// keepDurable lets a commit wait for the disk also where the database or the role was
-// told otherwise. Whoever was told to wait for more still does.
-const keepDurable = `SELECT set_config('synchronous_commit', 'on', false)
-	WHERE current_setting('synchronous_commit') = 'off'`
-
-// settle sets what all connections have in common.
-func settle(c *pgx.ConnConfig, o Options) {
-	ms := strconv.FormatInt(o.patience().Milliseconds(), 10)
-	c.RuntimeParams["search_path"] = pgx.Identifier{o.schema()}.Sanitize() + ", pg_temp"
-	c.RuntimeParams["statement_timeout"] = ms
-	c.RuntimeParams["lock_timeout"] = ms
-	// A process that stops in the middle of a transaction holds others up no longer than this.
-	c.RuntimeParams["idle_in_transaction_session_timeout"] = ms
-	c.RuntimeParams["client_encoding"] = "UTF8"
-	if c.RuntimeParams["application_name"] == "" {
-		c.RuntimeParams["application_name"] = "braid"
-	}
-	c.ConnectTimeout = o.patience()
+// ask asks for one row without a tenant.
+func (s *Store) ask(ctx context.Context, text string, args ...any) pg.Row {
+	return s.pool.QueryRow(ctx, text, args...)
 }
 
-const (
-	// Whether the role can get round row-level security: by what it is, or as
-	// the owner of the tables.
-	selectRole = `SELECT r.rolsuper OR r.rolbypassrls OR EXISTS (
-			SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-			WHERE n.nspname = $1 AND c.relkind = 'r' AND pg_has_role(r.oid, c.relowner, 'MEMBER')),
-		current_setting('server_encoding')
-		FROM pg_roles r WHERE r.rolname = current_user`
-
-	// How many tables hold tenants' rows, and how many of them keep them apart.
-	selectForced = `SELECT count(*), count(*) FILTER (WHERE c.relrowsecurity AND c.relforcerowsecurity)
-		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE n.nspname = $1 AND c.relkind = 'r' AND c.relname <> '` + versionTable + `'`
-
-	selectThere = `SELECT to_regclass(quote_ident($1) || '.` + versionTable + `') IS NOT NULL`
-)
-
-// inspect refuses a database that cannot be trusted with tenants' words.
-func (s *Store) inspect(ctx context.Context, op, schema string) error {
-	var mighty, there bool
-	var encoding string
-	if err := s.pool.QueryRow(ctx, selectRole, schema).Scan(&mighty, &encoding); err != nil {
-		return err
-	}
-	if mighty {
-		return &event.Error{
-			Op: op, Kind: event.ErrPermission,
-			Message: "the role for the journal can see past row-level security",
-			Hint:    "use a role that is no superuser, lacks BYPASSRLS, and is not the owner of the tables",
-		}
-	}
-	if encoding != "UTF8" {
-		return &event.Error{
-			Op: op, Kind: event.ErrUnsupported, Message: "the database does not keep text as UTF-8",
-			Hint: "make a database with the encoding UTF8",
-		}
-	}
-	if err := s.pool.QueryRow(ctx, selectThere, schema).Scan(&there); err != nil {
-		return err
-	}
-	if !there {
-		return noJournal(op)
-	}
-	var version, known int64 = 0, latest()
-	if err := s.pool.QueryRow(ctx, selectVersion).Scan(&version); err != nil {
-		return err
-	}
-	switch {
-	case version > known:
-		return newer(op, version, known)
-	case version == 0:
-		return noJournal(op)
-	case version < known:
-		return older(op, version, known)
-	}
-	var tables, forced int
-	if err := s.pool.QueryRow(ctx, selectForced, schema).Scan(&tables, &forced); err != nil {
-		return err
-	}
-	if forced != tables {
-		return &event.Error{
-			Op: op, Kind: event.ErrPermission, Message: "row-level security is not in force on the journal's tables",
-			Hint: "somebody has turned it off: force it again on all of them",
-		}
-	}
-	return nil
+// config reads the address and sets what all connections have in common.
+func (o Options) config(op string) (*pgxpool.Config, error) {
+	return pg.Config(op, o.URL, o.schema(), o.patience())
 }
 
 // Pool says how full a store's connections are.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/braidrun/braid/internal/pg"
 )
 
 // scope says for which tenant a transaction is: by its name, or by the id of what
@@ -139,11 +141,11 @@ func (s *Store) transact(ctx context.Context, op string, who scope, body func(x 
 		if err != nil && s.closed.Load() {
 			return isClosed(op)
 		}
-		if code(err) == codeDiskFull {
+		if pg.Code(err) == pg.DiskFull {
 			s.space.Failed()
 		}
 		if err == nil || !again || n == attempts || ctx.Err() != nil {
-			return atWork(fault(op, err))
+			return pg.AtWork(fault(op, err))
 		}
 	}
 }
@@ -151,7 +153,7 @@ func (s *Store) transact(ctx context.Context, op string, who scope, body func(x 
 // once tries. again says that nothing was done and that another try may help.
 func (s *Store) once(ctx context.Context, op string, who scope, body func(x *tx) error) (again bool, err error) {
 	var conn *pgxpool.Conn
-	err = withRoom(ctx, func() (err error) {
+	err = pg.WithRoom(ctx, func() (err error) {
 		conn, err = s.pool.Acquire(ctx)
 		return err
 	})
@@ -167,10 +169,10 @@ func (s *Store) once(ctx context.Context, op string, who scope, body func(x *tx)
 		_, _ = conn.Exec(back, `ROLLBACK`)
 		cancel()
 	}
-	if err != nil && x.committing && code(err) == "" {
+	if err != nil && x.committing && pg.Code(err) == "" {
 		return false, unknown(op, err)
 	}
-	return err != nil && (gaveWay(err) || !x.committing && cut(err)), err
+	return err != nil && (pg.GaveWay(err) || !x.committing && pg.Cut(err)), err
 }
 
 // look is a transaction that reads one moment.

@@ -1,9 +1,9 @@
-// Package keyset encrypts what is to be kept secret in a database, with keys in a file
-// beside it: who has the one without the other reads nothing.
+// Package keyset encrypts secrets in a database with keys in a file beside it. Neither of the two
+// reveals a secret without the other.
 //
-// The file is one of Tink's cleartext keysets in JSON, with AES-256-GCM keys: the
-// newest encrypts, all decrypt. Whoever may read it may read every secret, so it is
-// its owner's alone (0600), and belongs into no backup of the database.
+// The file is a cleartext keyset of Tink in JSON, with AES-256-GCM keys: the newest encrypts, all
+// decrypt. Whoever can read it can read every secret, so only its owner may read it (0600), and it
+// must not be in a backup of the database.
 package keyset
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Keyset encrypts and decrypts. It is safe for concurrent use. Make it with [Open] or [Load]. It reads its
-// file again where that has changed: a key that was added while a server works is known to it.
+// Keyset encrypts and decrypts. It is safe for concurrent use. Make it with [Open] or [Load]. It
+// reads its file again when that changes, so it knows keys that are added while a server runs.
 type Keyset struct {
 	file string
 
@@ -28,19 +28,19 @@ type Keyset struct {
 	keys keys
 }
 
-// keys are what a file of keys holds.
+// keys are the content of a key file.
 type keys struct {
-	// all has the one that encrypts first.
+	// all are the keys, the encrypting one first.
 	all []opener
-	// info is the file as it was.
+	// info is the file's state when it was read.
 	info fs.FileInfo
 }
 
-// largest is how large a file of keys may be.
+// largest bounds the size of a key file.
 const largest = 1 << 20
 
-// Open reads the file of keys, or makes one with a new key where there is none: for a file in
-// the data folder of one server. Of several who make it at once one does, and the others read it.
+// Open reads the key file, or creates one with a new key. It is for a file in the data folder of
+// one server. If several processes call it at once, one creates the file and the others read it.
 func Open(file string) (*Keyset, error) {
 	k, err := Load(file)
 	if !errors.Is(err, event.ErrNotFound) {
@@ -53,11 +53,9 @@ func Open(file string) (*Keyset, error) {
 	return Load(file)
 }
 
-// Load reads a file of keys that is there: for one that the operator gives to several servers.
-//
-// Errors are of these kinds: ErrNotFound where there is none, ErrPermission where it cannot be read,
-// or where others than its owner's group could read it or anybody else write it, ErrInvalid where it
-// is no file of keys.
+// Load reads an existing key file, for example one that several servers share. It returns
+// ErrNotFound if there is none, ErrPermission if it cannot be read, or if others than its owner and
+// group can read it or others can write it, and ErrInvalid if it is not a key file.
 func Load(file string) (*Keyset, error) {
 	k, err := load(file)
 	if err != nil {
@@ -68,7 +66,7 @@ func Load(file string) (*Keyset, error) {
 
 func load(file string) (keys, error) {
 	const op = "read the file of keys"
-	info, err := os.Stat(file) // before it is read: what is written after that is read again
+	info, err := os.Stat(file) // before reading: later changes are then noticed
 	if err != nil {
 		return keys{}, fault(op, err)
 	}
@@ -83,7 +81,7 @@ func load(file string) (keys, error) {
 	return keys{all: all, info: info}, nil
 }
 
-// current gives the keys as the file has them now; where it cannot be read, as it had them.
+// current returns the keys of the file. If it cannot be read now, it returns the previous keys.
 func (k *Keyset) current() keys {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -97,19 +95,18 @@ func (k *Keyset) current() keys {
 	return k.keys
 }
 
-// Newest reports whether it is the newest key of the file that a value was encrypted with: Prune keeps
-// that one alone.
+// Newest reports whether a value was encrypted with the newest key, the only one that Prune keeps.
 func (k *Keyset) Newest(sealed []byte) bool {
 	return len(sealed) >= prefixSize && sealed[0] == versionTink && binary.BigEndian.Uint32(sealed[1:]) == k.current().all[0].id
 }
 
-// Rotate adds a new key to the file, which encrypts from now on; the older ones go on to decrypt.
+// Rotate adds a new key to the file, which encrypts from now on. The older keys still decrypt.
 func Rotate(file string) error {
 	return change("rotate the keys", file, func(r *ring) { r.rotate() })
 }
 
-// Prune takes all keys out of the file but the newest: what was encrypted with another one can then be read
-// by nobody. It says how many went.
+// Prune removes all keys but the newest and returns their number. Values that were encrypted with a
+// removed key cannot be decrypted any more.
 func Prune(file string) (gone int, err error) {
 	err = change("remove old keys", file, func(r *ring) { gone = r.prune() })
 	return gone, err
@@ -124,14 +121,14 @@ func change(op, file string, how func(r *ring)) error {
 	return fault(op, write(file, r, true))
 }
 
-// Seal encrypts. context is what the value belongs to: it is not kept, and the value is opened
-// with the same one alone.
+// Seal encrypts a value. context says where the value belongs. It is not stored, and Open needs the
+// same one.
 func (k *Keyset) Seal(plain, context []byte) (sealed []byte, err error) {
 	return seal(k.current().all, plain, context), nil
 }
 
-// Open decrypts what Seal has made with the same context and one of the file's keys. Everything
-// else is ErrInvalid.
+// Open decrypts a result of Seal with the same context and one of the file's keys. It returns
+// ErrInvalid for anything else.
 func (k *Keyset) Open(sealed, context []byte) (plain []byte, err error) {
 	plain, err = open(k.current().all, sealed, context)
 	if err != nil {
@@ -168,8 +165,8 @@ func read(file string) (*ring, error) {
 	return r, nil
 }
 
-// write puts the whole file in its place at once, or nothing. Without over it leaves a file
-// that is there alone, and says so.
+// write replaces the whole file atomically. Without over it keeps an existing file and returns an
+// error.
 func write(file string, r *ring, over bool) (err error) {
 	data, err := json.Marshal(r)
 	if err != nil {

@@ -15,10 +15,9 @@ import (
 	"strings"
 )
 
-// ring is a keyset of Tink in clear text, in JSON (developers.google.com/tink/wire-format, and
-// proto/tink.proto of tink-crypto/tink). Braid reads and writes it itself, because Tink's library
-// brings fifty packages with it, which every command would start; the tests let Tink read what is
-// written here, and the other way round.
+// ring is a cleartext keyset of Tink in JSON (developers.google.com/tink/wire-format, and
+// proto/tink.proto of tink-crypto/tink). Braid reads and writes it without Tink's library, which
+// would add fifty packages to every command. The tests check both directions against Tink.
 type ring struct {
 	Primary uint32 `json:"primaryKeyId"`
 	Keys    []key  `json:"key"`
@@ -44,7 +43,7 @@ const (
 	disabled  = "DISABLED"
 	destroyed = "DESTROYED"
 
-	// What a value that was encrypted begins with: this and the key's id, or nothing.
+	// A sealed value begins with one of these prefixes and the key's id, or with nothing.
 	prefixTink     = "TINK"
 	prefixCrunchy  = "CRUNCHY"
 	prefixLegacy   = "LEGACY"
@@ -56,7 +55,7 @@ const (
 	keySize = 32
 )
 
-// newRing makes a ring of one new key.
+// newRing returns a ring with one new key.
 func newRing() *ring {
 	r := &ring{}
 	r.rotate()
@@ -84,18 +83,18 @@ func newID() uint32 {
 	return binary.BigEndian.Uint32(b[:])
 }
 
-// prune takes all keys out but the one that encrypts, and says how many went.
+// prune removes all keys but the encrypting one and returns their number.
 func (r *ring) prune() (gone int) {
 	had := len(r.Keys)
 	r.Keys = slices.DeleteFunc(r.Keys, func(k key) bool { return k.ID != r.Primary })
 	return had - len(r.Keys)
 }
 
-// parse reads a ring. An error does not have what stands in it.
+// parse parses a ring. Its errors do not contain the content.
 func parse(data []byte) (*ring, error) {
 	r := &ring{}
 	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields() // a key that is not understood would be lost when the file is written again
+	d.DisallowUnknownFields() // an unknown field would be lost when the file is written again
 	if d.Decode(r) != nil {
 		return nil, errors.New("it is no JSON of a keyset")
 	}
@@ -123,12 +122,12 @@ func parse(data []byte) (*ring, error) {
 // opener decrypts with one key.
 type opener struct {
 	id uint32
-	// prefix is what its values begin with.
+	// prefix is the prefix of its values.
 	prefix []byte
 	gcm    cipher.AEAD
 }
 
-// openers makes the keys that are enabled ready; the first one is that which encrypts.
+// openers returns the enabled keys, the encrypting one first.
 func (r *ring) openers() ([]opener, error) {
 	var all []opener
 	for _, k := range r.Keys {
@@ -162,7 +161,7 @@ func (k key) opener() (opener, error) {
 	default:
 		return o, errors.New("its prefix is not known")
 	}
-	// Protobuf's JSON takes both alphabets of base64, padded or not.
+	// Protobuf's JSON accepts both alphabets of base64, padded or not.
 	value, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.NewReplacer("-", "+", "_", "/").Replace(k.Data.Value), "="))
 	if err != nil {
 		return o, errors.New("it is no base64")
@@ -179,20 +178,20 @@ func (k key) opener() (opener, error) {
 	return o, err
 }
 
-// The fields of AesGcmKey (proto/aes_gcm.proto of tink-crypto/tink), as protobuf's wire has them: a
-// number and a type in a byte.
+// These are the fields of AesGcmKey (proto/aes_gcm.proto of tink-crypto/tink) in protobuf's wire
+// format: a number and a type in one byte.
 const (
 	fieldVersion  = 1 << 3   // a varint
 	fieldKeyValue = 3<<3 | 2 // bytes
 )
 
-// appendKey writes an AesGcmKey of version 0, which is not written.
+// appendKey appends an AesGcmKey. Its version 0 is omitted.
 func appendKey(b, secret []byte) []byte {
 	b = append(b, fieldKeyValue, byte(len(secret)))
 	return append(b, secret...)
 }
 
-// keyIn reads an AesGcmKey.
+// keyIn parses an AesGcmKey.
 func keyIn(b []byte) (secret []byte, err error) {
 	for len(b) > 0 {
 		field := b[0]
@@ -228,7 +227,7 @@ func seal(keys []opener, plain, context []byte) []byte {
 
 var errNoKeyFits = errors.New("no key fits")
 
-// open decrypts with the keys whose prefix the value has, and with those that have none.
+// open decrypts with the keys whose prefix the value has, and with those without a prefix.
 func open(keys []opener, sealed, context []byte) ([]byte, error) {
 	for _, k := range keys {
 		rest, ok := bytes.CutPrefix(sealed, k.prefix)

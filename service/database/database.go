@@ -11,6 +11,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/lowspace"
+	"github.com/braidrun/braid/internal/pg"
 )
 
 // DB is the service's own database. Its methods are safe for concurrent use and answer
@@ -86,18 +87,18 @@ func (db *DB) ReadKey(ctx context.Context, op, id string, body func(tx *Tx) erro
 func (db *DB) transact(ctx context.Context, op string, who scope, look bool, body func(tx *Tx) error) error {
 	for n := 1; ; n++ {
 		committing := false
-		err := withRoom(ctx, func() (err error) {
+		err := pg.WithRoom(ctx, func() (err error) {
 			committing, err = db.once(ctx, who, look, body)
 			return err
 		})
 		if err == nil {
 			return nil
 		}
-		if code(err) == pgDiskFull {
+		if pg.Code(err) == pg.DiskFull {
 			db.space.Failed()
 		}
 		if n == attempts || ctx.Err() != nil || !again(err, committing) {
-			return atWork(fault(op, err))
+			return pg.AtWork(fault(op, err))
 		}
 	}
 }

@@ -6,6 +6,3 @@ import "context"
 func Unscoped(ctx context.Context, db *DB, statement string, into ...any) error {
 	return db.sql.QueryRowContext(ctx, statement).Scan(into...)
 }
-
-// WithRoom calls do again while the database has no connection left.
-func WithRoom(ctx context.Context, do func() error) error { return withRoom(ctx, do) }

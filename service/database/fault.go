@@ -4,11 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"strconv"
 
 	"modernc.org/sqlite"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/pg"
 )
 
 // The codes of SQLite that say something of their own to a person:
@@ -41,10 +41,10 @@ func fault(op string, err error) error {
 	}
 	s, isSQLite := errors.AsType[*sqlite.Error](err)
 	switch {
-	case isConnect(err): // before the time-out, which may be the connection's own
+	case pg.IsConnect(err): // before the time-out, which may be the connection's own
 		e.Message, e.Hint = "the database does not answer", "see that it runs and can be reached, then try again"
-		if c := code(err); c != "" {
-			sayingOfPostgres(e, c)
+		if c := pg.Code(err); c != "" {
+			saysOfPostgres(e, c)
 		}
 	case errors.Is(err, context.Canceled):
 		e.Kind, e.Message, e.Hint = event.ErrCancelled, "the request was given up", ""
@@ -54,9 +54,9 @@ func fault(op string, err error) error {
 		e.Message, e.Hint = "the service's database is closed", "open it again"
 	case isSQLite:
 		sayingOfSQLite(e, s.Code()&0xff)
-	case code(err) != "":
-		sayingOfPostgres(e, code(err))
-	case cut(err):
+	case pg.Code(err) != "":
+		saysOfPostgres(e, pg.Code(err))
+	case pg.Cut(err):
 		e.Message, e.Hint = "the database does not answer", "see that it runs and can be reached, then try again"
 	}
 	return e
@@ -81,11 +81,7 @@ func sayingOfSQLite(e *event.Error, code int) {
 	}
 }
 
-func newer(op string, version, known int64) error {
-	return &event.Error{
-		Op: op, Kind: event.ErrNewer,
-		Message: "the service's database was written by a newer version of Braid (its schema is " + strconv.FormatInt(version, 10) +
-			", this version knows up to " + strconv.FormatInt(known, 10) + ")",
-		Hint: "run the newer version, or restore a copy from before the upgrade",
-	}
+func saysOfPostgres(e *event.Error, code string) {
+	said := sharedTables.Error(code)
+	e.Kind, e.Message, e.Hint = said.Kind, said.Message, said.Hint
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/braidrun/braid/internal/pg"
 )
 
 // Look is [DB.Read] for one question, and calls each with every row of the answer. From PostgreSQL that is one
@@ -17,12 +19,12 @@ func (db *DB) Look(ctx context.Context, op, tenant, statement string, args []any
 		return db.Read(ctx, op, tenant, func(tx *Tx) error { return tx.List(statement, args, each) })
 	}
 	for n := 1; ; n++ {
-		err := withRoom(ctx, func() error { return db.ask(ctx, scope{ofTenant, tenant}, db.marks(statement), args, each) })
+		err := pg.WithRoom(ctx, func() error { return db.ask(ctx, scope{ofTenant, tenant}, db.marks(statement), args, each) })
 		if err == nil {
 			return nil
 		}
 		if n == attempts || ctx.Err() != nil || !again(err, false) {
-			return atWork(fault(op, err))
+			return pg.AtWork(fault(op, err))
 		}
 	}
 }
@@ -39,15 +41,15 @@ func (db *DB) Call(ctx context.Context, op, tenant, statement string, args []any
 	}
 	row := func(scan func(into ...any) error) error { return scan(into...) }
 	for n := 1; ; n++ {
-		err := withRoom(ctx, func() error { return db.ask(ctx, scope{ofTenant, tenant}, db.marks(statement), args, row) })
+		err := pg.WithRoom(ctx, func() error { return db.ask(ctx, scope{ofTenant, tenant}, db.marks(statement), args, row) })
 		if err == nil {
 			return nil
 		}
-		if code(err) == pgDiskFull {
+		if pg.Code(err) == pg.DiskFull {
 			db.space.Failed()
 		}
 		if n == attempts || ctx.Err() != nil || !again(err, !repeats) && !pgconn.SafeToRetry(err) {
-			return atWork(fault(op, err))
+			return pg.AtWork(fault(op, err))
 		}
 	}
 }

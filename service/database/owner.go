@@ -20,7 +20,7 @@ func OpenOwner(ctx context.Context, o PostgresOptions) (*Owner, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := pgx.ConnectConfig(ctx, config)
+	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
 	if err != nil {
 		return nil, fault(op, err)
 	}
@@ -38,7 +38,7 @@ func checkOwner(ctx context.Context, op string, conn *pgx.Conn, schema string) e
 	case err != nil:
 		return err
 	case !there:
-		return notThere(op)
+		return sharedTables.NotThere(op)
 	case !owns:
 		return &event.Error{
 			Op: op, Kind: event.ErrPermission, Message: "the role does not own the service's tables", Hint: "give the address of their owner",

@@ -3,8 +3,6 @@ package database
 import (
 	"context"
 	"database/sql"
-	"maps"
-	"strconv"
 	"strings"
 	"time"
 
@@ -12,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/pg"
 )
 
 // PostgresOptions say where a database is.
@@ -50,32 +48,12 @@ func (o PostgresOptions) schema() string {
 }
 
 // config reads the address and sets what all connections have in common.
-func (o PostgresOptions) config(op string) (*pgx.ConnConfig, error) {
-	pool, err := pgxpool.ParseConfig(o.URL) // which knows the parameters of a pool
-	if err != nil || o.URL == "" {
-		return nil, &event.Error{
-			Op: op, Kind: event.ErrInvalid, Message: "the database's address cannot be read", Hint: "write it as postgres://role@host/database",
-		}
-	}
-	c := pool.ConnConfig
+func (o PostgresOptions) config(op string) (*pgxpool.Config, error) {
 	patience := o.Patience
 	if patience <= 0 {
 		patience = defaultPatience
 	}
-	ms := strconv.FormatInt(patience.Milliseconds(), 10)
-	maps.Copy(c.RuntimeParams, map[string]string{
-		"search_path":       pgx.Identifier{o.schema()}.Sanitize() + ", pg_temp",
-		"statement_timeout": ms,
-		"lock_timeout":      ms,
-		// A process that stops in the middle of a transaction holds others up no longer than this.
-		"idle_in_transaction_session_timeout": ms,
-		"client_encoding":                     "UTF8",
-	})
-	if c.RuntimeParams["application_name"] == "" {
-		c.RuntimeParams["application_name"] = "braid"
-	}
-	c.ConnectTimeout = patience
-	return c, nil
+	return pg.Config(op, o.URL, o.schema(), patience)
 }
 
 // PoolOf is the pool_max_conns of an address, or byDefault where it has none.
@@ -99,101 +77,31 @@ func OpenPostgres(ctx context.Context, o PostgresOptions) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Every statement looks a few rows up by an index. A plan that was made while a table was small
-	// would read the whole of it, or take the index of all of a tenant's rows, for as long as it is kept:
-	// so none is, and each statement is planned for what is there.
-	config.RuntimeParams["plan_cache_mode"] = "force_custom_plan"
-	for _, way := range []string{"seqscan", "bitmapscan", "hashjoin", "mergejoin"} {
-		config.RuntimeParams["enable_"+way] = "off"
-	}
-	// A table that has to be read all the same, however small, then looks so dear that the database
-	// would compile the statement, which takes a hundred times as long as to run it.
-	config.RuntimeParams["jit"] = "off"
-	db := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, keepDurable)
+	pg.UseIndexes(config.ConnConfig)
+	// A kept plan could also take the index of all of a tenant's rows, so each statement is planned for what is there.
+	config.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_custom_plan"
+	db := stdlib.OpenDB(*config.ConnConfig, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, pg.KeepDurable)
 		return err
 	}))
-	n := o.Connections
-	if n <= 0 {
-		n = PoolOf(o.URL, defaultConnections)
-	}
+	n := pg.Connections(config, o.URL, o.Connections, defaultConnections)
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
 	db.SetConnMaxIdleTime(5 * time.Minute)
-	if err := withRoom(ctx, func() error { return inspect(ctx, op, db, o.schema()) }); err != nil {
+	if err := pg.WithRoom(ctx, func() error { return inspect(ctx, op, db, o.schema()) }); err != nil {
 		_ = db.Close()
 		return nil, fault(op, err)
 	}
 	return &DB{sql: db, shared: true}, nil
 }
 
-// keepDurable lets a commit wait for the disk also where the database or the role was
-// told otherwise. Whoever was told to wait for more still does.
-const keepDurable = `SELECT set_config('synchronous_commit', 'on', false)
-	WHERE current_setting('synchronous_commit') = 'off'`
-
-const (
-	// Whether the role can get round row-level security: by what it is, or as the owner of
-	// the tables.
-	selectRole = `SELECT r.rolsuper OR r.rolbypassrls OR EXISTS (
-			SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-			WHERE n.nspname = $1 AND c.relkind = 'r' AND pg_has_role(r.oid, c.relowner, 'MEMBER')),
-		current_setting('server_encoding')
-		FROM pg_roles r WHERE r.rolname = current_user`
-
-	// How many tables hold tenants' rows, and how many of them keep them apart.
-	selectForced = `SELECT count(*), count(*) FILTER (WHERE c.relrowsecurity AND c.relforcerowsecurity)
-		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE n.nspname = $1 AND c.relkind = 'r' AND c.relname <> '` + versionTable + `'`
-
-	selectThere = `SELECT to_regclass(quote_ident($1) || '.` + versionTable + `') IS NOT NULL`
-)
-
-// inspect refuses a database that cannot be trusted with tenants' words.
+// inspect refuses a database that cannot be trusted with tenants' data.
 func inspect(ctx context.Context, op string, db *sql.DB, schema string) error {
-	var mighty, there bool
-	var encoding string
-	if err := db.QueryRowContext(ctx, selectRole, schema).Scan(&mighty, &encoding); err != nil {
+	ask := func(ctx context.Context, text string, args ...any) pg.Row {
+		return db.QueryRowContext(ctx, text, args...)
+	}
+	if err := sharedTables.Inspect(ctx, op, schema, ask); err != nil {
 		return err
-	}
-	if mighty {
-		return &event.Error{
-			Op: op, Kind: event.ErrPermission, Message: "the role for the service's database can see past row-level security",
-			Hint: "use a role that is no superuser, lacks BYPASSRLS, and is not the owner of the tables",
-		}
-	}
-	if encoding != "UTF8" {
-		return &event.Error{
-			Op: op, Kind: event.ErrUnsupported, Message: "the database does not keep text as UTF-8", Hint: "make a database with the encoding UTF8",
-		}
-	}
-	if err := db.QueryRowContext(ctx, selectThere, schema).Scan(&there); err != nil {
-		return err
-	}
-	if !there {
-		return notThere(op)
-	}
-	var version, known int64 = 0, latest()
-	if err := db.QueryRowContext(ctx, selectVersion).Scan(&version); err != nil {
-		return err
-	}
-	switch {
-	case version > known:
-		return newer(op, version, known)
-	case version == 0:
-		return notThere(op)
-	case version < known:
-		return older(op, version, known)
-	}
-	var tables, forced int
-	if err := db.QueryRowContext(ctx, selectForced, schema).Scan(&tables, &forced); err != nil {
-		return err
-	}
-	if forced != tables {
-		return &event.Error{
-			Op: op, Kind: event.ErrPermission, Message: "row-level security is not in force on the service's tables",
-			Hint: "somebody has turned it off: force it again on all of them",
-		}
 	}
 	return checkEraser(ctx, op, db, schema)
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/pg"
 )
 
 // Scrub removes from the file's write-ahead log what deletions before it have taken out; in the file itself it is
@@ -20,7 +21,7 @@ func (db *DB) Scrub(ctx context.Context) error {
 		return fault(op, err)
 	}
 	defer conn.Close()
-	return atWork(fault(op, scrub(context.WithoutCancel(ctx), op, conn)))
+	return pg.AtWork(fault(op, scrub(context.WithoutCancel(ctx), op, conn)))
 }
 
 func scrub(ctx context.Context, op string, conn *sql.Conn) error {

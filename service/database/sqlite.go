@@ -96,7 +96,7 @@ func ViewSQLite(file string) (*DB, error) {
 	db.SetMaxOpenConns(1)
 	version, known, err := versionOf(context.Background(), op, db)
 	if err == nil && version < known {
-		err = older(op, int64(version), int64(known))
+		err = sharedTables.Older(op, int64(version), int64(known))
 	}
 	if err != nil {
 		_ = db.Close()
@@ -133,7 +133,7 @@ func versionOf(ctx context.Context, op string, db *sql.DB) (version, known int, 
 	switch {
 	case err != nil:
 	case version > known:
-		err = newer(op, int64(version), int64(known))
+		err = sharedTables.Newer(op, int64(version), int64(known))
 	case version == 0 && tables > 0:
 		err = &event.Error{
 			Op: op, Kind: event.ErrInvalid, Message: "the file where the service's database should be is another program's",

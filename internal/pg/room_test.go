@@ -1,4 +1,4 @@
-package postgres_test
+package pg_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/braidrun/braid/journal/postgres"
+	"github.com/braidrun/braid/internal/pg"
 )
 
 // A call waits while the database has no connection left, for about five seconds, and for no other trouble.
@@ -41,7 +41,7 @@ func TestWaitingForAConnection(t *testing.T) {
 					defer time.AfterFunc(c.gone, cancel).Stop()
 				}
 				begun := time.Now()
-				err := postgres.WithRoom(ctx, func() error {
+				err := pg.WithRoom(ctx, func() error {
 					if c.ok > 0 && time.Since(begun) >= c.ok {
 						return nil
 					}

@@ -1,8 +1,4 @@
-// Package pgup brings the tables of a PostgreSQL schema up to date.
-//
-// Its files and its table of versions are those of goose (github.com/pressly/goose), which made them
-// first: a database that goose has brought up goes on here, and the other way round.
-package pgup
+package pg
 
 import (
 	"context"
@@ -16,12 +12,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Run applies the files of the folder that the table of versions does not have yet, in the order of their numbers,
-// each in a transaction of its own. A file begins with its number and "_", and is text of SQL: it goes up, never down. The
-// connection's search path is the schema, and the caller keeps others away.
+// Up applies the files of the folder that the table of versions does not have yet, in the order of their numbers, each
+// in its own transaction. The name of a file begins with its number and "_". The files and the table of versions are those
+// of goose (github.com/pressly/goose), so goose can continue what Up began, and the other way round. The connection's search path is
+// the schema, and the caller keeps others away.
 //
-// A failure has the file's name and the database's error, which [errors.As] finds.
-func Run(ctx context.Context, conn *pgx.Conn, folder fs.FS, versions string) error {
+// An error has the file's name and the database's error, which [errors.As] finds.
+func Up(ctx context.Context, conn *pgx.Conn, folder fs.FS, versions string) error {
 	table := pgx.Identifier{versions}.Sanitize()
 	if err := begin(ctx, conn, versions, table); err != nil {
 		return err

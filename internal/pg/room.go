@@ -1,4 +1,4 @@
-package database
+package pg
 
 import (
 	"context"
@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// While the database has no connection left a call asks again, for a while: other servers give theirs back.
+// How long, and how often, a call asks again while the database has no connection left. Other servers give theirs back.
 const (
 	roomTime      = 5 * time.Second
 	roomPause     = 50 * time.Millisecond
 	mostRoomPause = 500 * time.Millisecond
 )
 
-// withRoom calls do again as long as the database has no connection left for it, for at most about roomTime.
-func withRoom(ctx context.Context, do func() error) error {
+// WithRoom calls do again as long as the database has no connection left for it, for at most about roomTime.
+func WithRoom(ctx context.Context, do func() error) error {
 	until := time.Now().Add(roomTime)
 	for pause := roomPause; ; pause = min(2*pause, mostRoomPause) {
 		err := do()
-		if code(err) != pgConnections || time.Now().After(until) {
+		if Code(err) != NoConnections || time.Now().After(until) {
 			return err
 		}
 		wait := time.NewTimer(pause/2 + rand.N(pause)) //nolint:gosec // only to differ from others

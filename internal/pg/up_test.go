@@ -1,4 +1,4 @@
-package pgup_test
+package pg_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
-	"github.com/braidrun/braid/internal/pgup"
+	"github.com/braidrun/braid/internal/pg"
 	"github.com/braidrun/braid/journal/postgres/postgrestest"
 )
 
@@ -44,18 +44,18 @@ func TestRun(t *testing.T) {
 			up(t, config, folder(one))
 		}
 		for range 2 { // the second time changes nothing
-			if err := pgup.Run(t.Context(), conn, folder(one, two), "versions"); err != nil {
+			if err := pg.Up(t.Context(), conn, folder(one, two), "versions"); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
 		// A file that fails leaves nothing, also of its first statements; the error says which, and is the database's.
-		err := pgup.Run(t.Context(), conn, folder(one, two, three+`SELECT 1/0;`), "versions")
+		err := pg.Up(t.Context(), conn, folder(one, two, three+`SELECT 1/0;`), "versions")
 		var theirs *pgconn.PgError
 		if !errors.As(err, &theirs) || theirs.Code != "22012" || !strings.HasPrefix(err.Error(), "00003_x.sql: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 		up(t, config, folder(one, two, three))
-		if err := pgup.Run(t.Context(), conn, folder(one, two, three), "versions"); err != nil {
+		if err := pg.Up(t.Context(), conn, folder(one, two, three), "versions"); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		for query, want := range map[string][]int64{
@@ -80,7 +80,7 @@ func TestFilesWithoutTheirNumbers(t *testing.T) {
 		for _, name := range names {
 			files[name] = &fstest.MapFile{Data: []byte(`CREATE TABLE must_not_be (n int)`)}
 		}
-		if err := pgup.Run(t.Context(), conn, files, "versions"); err == nil {
+		if err := pg.Up(t.Context(), conn, files, "versions"); err == nil {
 			t.Errorf("%q pass", names)
 		}
 	}
