@@ -13,15 +13,15 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// Admin is the administration of a server: tenants, their agents, models and keys, and who
-// changed what. Where a method takes a tenant, "" means what all tenants share: models, the
-// operator's own keys, and the operator's audit. It is safe for concurrent use.
+// Admin administers a server: tenants, their agents, models and keys, and the audit. For a tenant
+// of "" a method works on what all tenants share: shared models, the operator's own keys, and the
+// operator's audit. It is safe for concurrent use.
 type Admin struct{ client *Client }
 
-// Admin is the administration of the server, for a credential with the scopes that it asks for.
+// Admin returns the administration of the server. Each method needs a credential with its scope.
 func (c *Client) Admin() Admin { return Admin{c} }
 
-// The statuses of tenants, agents and models.
+// These are the statuses of tenants, agents and models.
 const (
 	Active   = "active"
 	Inactive = "inactive"
@@ -36,22 +36,24 @@ type Tenant struct {
 	Revision  int64     `json:"revision"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
-	// QuotaInForce is Quota with the server's defaults, and Use how much of it is used. Only [Admin.Tenant] gives
-	// them.
+	// QuotaInForce is Quota with the server's defaults. Only [Admin.Tenant] sets it.
 	QuotaInForce Quota `json:"quota_in_force,omitzero"`
-	Use          Use   `json:"use,omitzero"`
+	// Use is how much of it is used. Only [Admin.Tenant] sets it.
+	Use Use `json:"use,omitzero"`
 }
 
-// Quota bounds what a tenant uses in all. In a tenant's Quota nil means the server's default; 0 means no bound.
+// Quota bounds a tenant's total use. In a tenant's Quota nil means the server's default, and 0
+// means no bound.
 type Quota struct {
-	// RequestsPerMinute, RunningRuns and QueuedRuns are of each server.
+	// RequestsPerMinute, RunningRuns and QueuedRuns apply to each server.
 	RequestsPerMinute *int64 `json:"requests_per_minute,omitempty"`
 	RunningRuns       *int64 `json:"running_runs,omitempty"`
 	QueuedRuns        *int64 `json:"queued_runs,omitempty"`
 	Conversations     *int64 `json:"conversations,omitempty"`
 	Agents            *int64 `json:"agents,omitempty"`
 	StoredBytes       *int64 `json:"stored_bytes,omitempty"`
-	// TokensPerDay and CostPerDayUSD are of a day in UTC; the latter is a decimal of dollars, such as "2.50".
+	// TokensPerDay and CostPerDayUSD apply to a day in UTC. The cost is a decimal number of
+	// dollars, such as "2.50".
 	TokensPerDay  *int64  `json:"tokens_per_day,omitempty"`
 	CostPerDayUSD *string `json:"cost_per_day_usd,omitempty"`
 }
@@ -61,85 +63,88 @@ type Use struct {
 	Conversations int64 `json:"conversations"`
 	Agents        int64 `json:"agents"`
 	StoredBytes   int64 `json:"stored_bytes"`
-	// TokensToday and CostTodayUSD are of the day that it is in UTC.
+	// TokensToday and CostTodayUSD are for the current day in UTC.
 	TokensToday  int64  `json:"tokens_today"`
 	CostTodayUSD string `json:"cost_today_usd"`
 }
 
-// TenantSpec is what is said of a tenant. Only the operator says Status, Limits, Quota, Policy and
-// Retention.
+// TenantSpec holds the settings of a tenant. Only the operator may change Status, Limits, Quota,
+// Policy and Retention.
 type TenantSpec struct {
 	Name   string `json:"name,omitempty"`
 	Status string `json:"status,omitempty"`
-	// SystemPrompt stands before the instructions of each of its agents.
+	// SystemPrompt precedes the instructions of each of its agents.
 	SystemPrompt string `json:"system_prompt,omitempty"`
-	// DefaultAgent and DefaultModel answer where none is named.
-	DefaultAgent string    `json:"default_agent,omitempty"`
+	// DefaultAgent answers if no agent is named.
+	DefaultAgent string `json:"default_agent,omitempty"`
+	// DefaultModel answers if no model is named.
 	DefaultModel string    `json:"default_model,omitempty"`
 	Limits       Bounds    `json:"limits,omitzero"`
 	Quota        Quota     `json:"quota,omitzero"`
 	Policy       Policy    `json:"policy,omitzero"`
 	Retention    Retention `json:"retention,omitzero"`
-	// Isolation is "user" or "tenant": whether keys that name users reach each other's conversations.
-	// Empty means "user".
+	// Isolation is "user" or "tenant": with "tenant" keys with users can reach each other's
+	// conversations. Empty means "user".
 	Isolation string `json:"isolation,omitempty"`
-	// FailedRuns is "keep" or "forget": what later runs see of a run that failed. Empty means what the server does.
+	// FailedRuns is "keep" or "forget": what later runs see of a failed run. Empty means the
+	// server's default.
 	FailedRuns string `json:"failed_runs,omitempty"`
-	// Approvals is "own" or "any": who may answer what a user's run asks. Empty means "own".
+	// Approvals is "own" or "any": who may answer the questions of a user's run. Empty means "own".
 	Approvals string `json:"approvals,omitempty"`
 }
 
-// Bounds bound each run; 0 is no bound.
+// Bounds are limits of each run. 0 means no limit.
 type Bounds struct {
 	Cycles       int   `json:"max_turns,omitempty"`
 	ToolCalls    int   `json:"max_tool_calls,omitempty"`
 	InputTokens  int64 `json:"max_input_tokens,omitempty"`
 	OutputTokens int64 `json:"max_output_tokens,omitempty"`
 	TotalTokens  int64 `json:"max_total_tokens,omitempty"`
-	// CostUSD is a decimal of dollars, such as "0.50"; "" is no bound.
+	// CostUSD is a decimal number of dollars, such as "0.50". "" means no limit.
 	CostUSD string `json:"max_cost_usd,omitempty"`
 	Seconds int    `json:"timeout_seconds,omitempty"`
 }
 
-// Permissions are patterns of tools' names: those that may be called, those that a person is
-// asked about, and those that may not.
+// Permissions are patterns of tool names: tools that may be called, tools that need an approval,
+// and tools that may not be called.
 type Permissions struct {
 	Allow []string `json:"allow,omitempty"`
 	Ask   []string `json:"ask,omitempty"`
 	Deny  []string `json:"deny,omitempty"`
 }
 
-// Policy is what a tenant's agents may do at most.
+// Policy bounds what a tenant's agents may do.
 type Policy struct {
 	Permissions Permissions `json:"permissions,omitzero"`
-	// Models are those that may be used; none means all.
+	// Models are the models that may be used. None means all.
 	Models []string `json:"models,omitempty"`
-	// ServerTools are the kinds of tools of the provider, and ServiceTiers the tiers, that its agents may ask of models
-	// that the operator pays for; none means none.
-	ServerTools  []string `json:"server_tools,omitempty"`
+	// ServerTools are the kinds of provider tools that its agents may use with models that the operator pays for.
+	ServerTools []string `json:"server_tools,omitempty"`
+	// ServiceTiers are the tiers that they may use with these models.
 	ServiceTiers []string `json:"service_tiers,omitempty"`
 }
 
-// Retention is how many days things are kept; 0 is for ever.
+// Retention is how many days data is kept. 0 means for ever.
 type Retention struct {
 	Conversations int `json:"conversations_days,omitempty"`
 }
 
-// Agent is an agent of a tenant, in one of its versions.
+// Agent is an agent of a tenant in one of its versions.
 type Agent struct {
 	AgentSpec
 
 	Tenant string `json:"tenant"`
 	ID     string `json:"id"`
-	// Version is the one that the spec is of, Newest the last one that there is.
-	Version   int       `json:"version"`
+	// Version is the version of the spec.
+	Version int `json:"version"`
+	// Newest is the last version that exists.
 	Newest    int       `json:"newest_version"`
 	Revision  int64     `json:"revision"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-// AgentSpec is what is said of an agent. To change anything of it but Status makes a new version.
+// AgentSpec holds the settings of an agent. A change of anything but Status makes a new version.
 type AgentSpec struct {
 	Status       string `json:"status,omitempty"`
 	Name         string `json:"name,omitempty"`
@@ -147,23 +152,23 @@ type AgentSpec struct {
 	Instructions string `json:"instructions,omitempty"`
 	// Model is an id or an alias.
 	Model string `json:"model,omitempty"`
-	// Tools are patterns of the server's tools that it has; nil is all of them, an empty list none.
+	// Tools are patterns of the server's tools. nil means all of them, an empty list means none.
 	Tools       []string            `json:"tools,omitzero"`
 	Permissions Permissions         `json:"permissions,omitzero"`
 	Limits      Bounds              `json:"limits,omitzero"`
 	Skills      []string            `json:"skills,omitempty"`
 	SubAgents   map[string]SubAgent `json:"sub_agents,omitempty"`
 
-	// Settings go before those of its model.
-	Settings //nolint:embeddedstructfieldcheck // it is shown in this order
+	// Settings override those of its model.
+	Settings //nolint:embeddedstructfieldcheck // the order of the JSON
 
-	// Context is summary, window, provider or none: what becomes of the oldest messages where a conversation grows too
-	// long. "" is what the server does.
+	// Context is summary, window, provider or none: how long conversations are compacted. "" means
+	// the server's default.
 	Context string `json:"context,omitempty"`
 }
 
-// Settings are settings of a model's calls. What is not set is left to what stands below: an agent's to those of its
-// model, a model's to the server's own.
+// Settings are settings of model calls. An agent's unset settings come from its model, and those
+// from the server.
 type Settings struct {
 	// Effort is none, low, medium, high, max, or the vendor's own word.
 	Effort       string   `json:"effort,omitempty"`
@@ -173,25 +178,27 @@ type Settings struct {
 	// Verbosity is low, medium or high.
 	Verbosity   string `json:"verbosity,omitempty"`
 	ServiceTier string `json:"service_tier,omitempty"`
-	// ServerTools are tools that the provider runs; nil leaves them to what stands below, an empty list is none.
+	// ServerTools are tools that the provider runs. nil means the defaults, an empty list means
+	// none.
 	ServerTools []ServerTool `json:"server_tools,omitzero"`
 }
 
-// ServerTool is a tool that the provider runs itself.
+// ServerTool is a tool that the provider runs.
 type ServerTool struct {
 	// Kind is web_search, web_fetch, code_execution or file_search.
 	Kind string `json:"kind"`
-	// MaxUses bounds its uses in one call; 0 is the provider's default.
+	// MaxUses bounds its uses in one call. 0 means the provider's default.
 	MaxUses int `json:"max_uses,omitempty"`
-	// Domains are the only hosts of web_search and web_fetch, Blocked those that they may not use.
+	// Domains are the only hosts that web_search and web_fetch may use.
 	Domains []string `json:"domains,omitempty"`
+	// Blocked are the hosts that they may not use.
 	Blocked []string `json:"blocked,omitempty"`
-	// Stores are what file_search looks through, by the provider's ids.
+	// Stores are what file_search searches, by the provider's ids.
 	Stores []string `json:"stores,omitempty"`
 }
 
-// SubAgent is an agent that another one has as a tool: one of the tenant's by its id, or one that
-// is described here.
+// SubAgent is an agent that another one uses as a tool: one of the tenant's agents by its id, or
+// one that is described here.
 type SubAgent struct {
 	Agent        string   `json:"agent,omitempty"`
 	Version      int      `json:"version,omitempty"`
@@ -201,7 +208,7 @@ type SubAgent struct {
 	Tools        []string `json:"tools,omitempty"`
 }
 
-// AgentVersion is what an agent was.
+// AgentVersion is one version of an agent.
 type AgentVersion struct {
 	AgentSpec
 
@@ -209,7 +216,7 @@ type AgentVersion struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// TenantModel is a model that a tenant may use; Tenant is empty for one that all share.
+// TenantModel is a model that a tenant may use. Tenant is empty for a shared model.
 type TenantModel struct {
 	Tenant   string   `json:"tenant,omitempty"`
 	ID       string   `json:"id"`
@@ -220,9 +227,9 @@ type TenantModel struct {
 	Aliases  []string `json:"aliases,omitempty"`
 	Prices   Prices   `json:"prices,omitzero"`
 
-	Settings //nolint:embeddedstructfieldcheck // it is shown in this order
+	Settings //nolint:embeddedstructfieldcheck // the order of the JSON
 
-	// Credential says what the provider is asked with, never the key itself.
+	// Credential describes the credential for the provider. It never contains the key.
 	Credential struct {
 		Env    string `json:"env,omitempty"`
 		EndsIn string `json:"ends_in,omitempty"`
@@ -232,23 +239,23 @@ type TenantModel struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-// Prices are dollars for a million tokens, as decimals such as "3.75"; "" is not known.
+// Prices are dollars for a million tokens, as decimal numbers such as "3.75". "" means unknown.
 type Prices struct {
 	Input      string `json:"input,omitempty"`
 	Output     string `json:"output,omitempty"`
 	CacheRead  string `json:"cache_read,omitempty"`
 	CacheWrite string `json:"cache_write,omitempty"`
-	// CacheWriteHour is what is kept for an hour. Where it is "" and CacheWrite is not, it is
-	// twice Input.
+	// CacheWriteHour is for tokens that are cached for an hour. If it is "" and CacheWrite is not,
+	// it is twice Input.
 	CacheWriteHour string `json:"cache_write_hour,omitempty"`
 	// WebSearch and FileSearch are for a thousand searches that the provider runs.
 	WebSearch  string `json:"web_search,omitempty"`
 	FileSearch string `json:"file_search,omitempty"`
 }
 
-// NewModel is a model that is to be made.
+// NewModel holds the settings of a new model.
 type NewModel struct {
-	// Settings are those of its calls that an agent leaves open.
+	// Settings are the defaults of its calls. An agent may override them.
 	Settings
 
 	ID       string   `json:"id"`
@@ -258,41 +265,42 @@ type NewModel struct {
 	Region   string   `json:"region,omitempty"`
 	Aliases  []string `json:"aliases,omitempty"`
 	Prices   Prices   `json:"prices,omitzero"`
-	// Env names a variable of the server's environment that holds the provider's key, Key is
-	// the key itself; at most one of them is set.
-	Env string        `json:"-"`
+	// Env is a variable of the server's environment with the provider's key. It excludes Key.
+	Env string `json:"-"`
+	// Key is the provider's key. It excludes Env.
 	Key secret.Secret `json:"-"`
 }
 
-// APIKey is a key as the server tells of it: without its token.
+// APIKey describes a key, without its token.
 type APIKey struct {
 	Tenant string   `json:"tenant,omitempty"`
 	ID     string   `json:"id"`
 	Name   string   `json:"name,omitempty"`
 	User   string   `json:"user,omitempty"`
 	Scopes []string `json:"scopes"`
-	// ExpiresAt and RevokedAt are zero for never and not yet.
+	// ExpiresAt is zero for a key that never expires.
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
+	// RevokedAt is zero for a key that is not revoked.
 	RevokedAt time.Time `json:"revoked_at,omitzero"`
-	// LastUsedAt is up to a minute old; zero is never.
+	// LastUsedAt is up to a minute late. Zero means never.
 	LastUsedAt time.Time `json:"last_used_at,omitzero"`
 	Revision   int64     `json:"revision"`
 	CreatedAt  time.Time `json:"created_at"`
 	UpdatedAt  time.Time `json:"updated_at"`
 }
 
-// NewKey is a key that is to be made.
+// NewKey holds the settings of a new key.
 type NewKey struct {
 	Name string `json:"name,omitempty"`
-	// User is the person that the key stands for.
+	// User is the user that the key acts for.
 	User string `json:"user,omitempty"`
-	// Scopes are of read, write, admin:read, admin:write and operator.
+	// Scopes are some of read, write, admin:read, admin:write and operator.
 	Scopes []string `json:"scopes"`
-	// ExpiresAt is when it ends by itself; zero is never.
+	// ExpiresAt is when the key expires. Zero means never.
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
 }
 
-// AuditEntry is one line of an audit.
+// AuditEntry is one entry of an audit.
 type AuditEntry struct {
 	Tenant string    `json:"tenant,omitempty"`
 	Seq    int64     `json:"seq"`
@@ -309,17 +317,17 @@ type AuditEntry struct {
 	Hash   []byte          `json:"hash"`
 }
 
-// Verified is what came of looking through an audit: Broken is the first entry that is not as it
-// was written, 0 where all are.
+// Verified is the result of verifying an audit. Broken is the Seq of the first wrong entry, 0 if
+// all are correct.
 type Verified struct {
 	Entries int64  `json:"entries"`
 	Broken  int64  `json:"broken_at,omitempty"`
 	Head    []byte `json:"head,omitempty"`
-	// Erased lists audits that were erased although no tenant was.
+	// Erased lists audits that were erased without their tenant.
 	Erased []Erasure `json:"erased,omitempty"`
 }
 
-// Erasure says that an audit was erased, and what the hash of its last entry was.
+// Erasure records that an audit was erased, with the hash of its last entry.
 type Erasure struct {
 	Tenant  string    `json:"tenant"`
 	Time    time.Time `json:"time"`
@@ -327,13 +335,13 @@ type Erasure struct {
 	Head    []byte    `json:"head"`
 }
 
-// ListOptions say what of a list is wanted, and in which order.
+// ListOptions select and order a list.
 type ListOptions struct {
-	// Status wants what is active or inactive; empty wants all.
+	// Status selects active or inactive entries. Empty selects all.
 	Status string
-	// Sort is id, created_at or -created_at; empty is id.
+	// Sort is id, created_at or -created_at. Empty means id.
 	Sort string
-	// Page is how many are asked for at a time; 0 leaves it to the server.
+	// Page is the size of a page. 0 means the server's default.
 	Page int
 }
 
@@ -357,11 +365,11 @@ func paged(q url.Values, n int) {
 	}
 }
 
-// Patch is a JSON merge patch (RFC 7396): what it names takes the place of what is there, nil
-// takes it away, what it does not name stays.
+// Patch is a JSON merge patch (RFC 7396): a named member replaces the old value, nil removes it,
+// and other members stay.
 type Patch map[string]any
 
-// in is an address below the tenant, or below what all share.
+// in returns a path below the tenant, or below what all share.
 func (a Admin) in(tenant string, names ...string) (string, error) {
 	parts := []string{"admin"}
 	if tenant != "" {
@@ -390,10 +398,11 @@ func (a Admin) askWith(
 	return a.client.callWith(ctx, method, at, query, header, in, out)
 }
 
-// once has a request that makes something be one, also where the connection has to send it again.
+// once returns a header that makes a creation idempotent, in case the connection sends it again.
 func once() http.Header { return http.Header{"Idempotency-Key": {rand.Text()}} }
 
-// ifAt has a change be refused where somebody was faster; revision 0 means whichever.
+// ifAt returns a header that refuses a change if the object was changed since. Revision 0 means
+// any.
 func ifAt(revision int64) http.Header {
 	if revision == 0 {
 		return nil
@@ -401,7 +410,7 @@ func ifAt(revision int64) http.Header {
 	return http.Header{"If-Match": {strconv.Quote(strconv.FormatInt(revision, 10))}}
 }
 
-// all yields what a list has, page by page.
+// all yields the entries of a list, page by page.
 func all[T any](ctx context.Context, a Admin, query url.Values, tenant string, names ...string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
@@ -433,7 +442,7 @@ func all[T any](ctx context.Context, a Admin, query url.Values, tenant string, n
 	}
 }
 
-// CreateTenant makes a tenant; [event.ErrConflict] where there is one of that id.
+// CreateTenant creates a tenant. It returns [event.ErrConflict] if the id is taken.
 func (a Admin) CreateTenant(ctx context.Context, id string, spec TenantSpec) (out Tenant, err error) {
 	in := struct {
 		TenantSpec
@@ -448,38 +457,38 @@ func (a Admin) Tenants(ctx context.Context, o ListOptions) iter.Seq2[Tenant, err
 	return all[Tenant](ctx, a, o.query(), "", "tenants")
 }
 
-// Tenant gives a tenant as it stands.
+// Tenant returns a tenant.
 func (a Admin) Tenant(ctx context.Context, id string) (out Tenant, err error) {
 	return out, a.ask(ctx, http.MethodGet, nil, nil, &out, "", "tenants", id)
 }
 
-// UpdateTenant changes a tenant by a [TenantSpec] in parts. revision is the one that was read, 0
-// for whichever; [event.ErrConflict] where somebody was faster.
+// UpdateTenant changes parts of a [TenantSpec]. revision is the revision that was read, 0 for any.
+// It returns [event.ErrConflict] if the tenant was changed since.
 func (a Admin) UpdateTenant(ctx context.Context, id string, revision int64, patch Patch) (out Tenant, err error) {
 	return out, a.ask(ctx, http.MethodPatch, ifAt(revision), patch, &out, "", "tenants", id)
 }
 
-// Erased is what there was of a tenant.
+// Erased counts what an erased tenant had.
 type Erased struct {
 	Conversations int64 `json:"conversations"`
 	Agents        int64 `json:"agents"`
 	Models        int64 `json:"models"`
 	Keys          int64 `json:"keys"`
 	AuditEntries  int64 `json:"audit_entries"`
-	// AuditKept is how many of the entries the owner of a PostgreSQL database can still read, and remove with
-	// braid audits.
+	// AuditKept is how many audit entries the owner of a PostgreSQL database can still read, and
+	// remove with braid audits.
 	AuditKept int64 `json:"audit_kept,omitempty"`
-	// AuditHead is the hash of the audit's last entry; empty where there was none.
+	// AuditHead is the hash of the audit's last entry. It is empty if there was none.
 	AuditHead []byte `json:"audit_head,omitempty"`
 }
 
-// EraseTenant removes everything that there is of a tenant that is not active: [event.ErrConflict]
-// for one that is. It cannot be undone.
+// EraseTenant removes an inactive tenant with all of its data. It cannot be undone. It returns
+// [event.ErrConflict] for an active tenant.
 func (a Admin) EraseTenant(ctx context.Context, id string) (out Erased, err error) {
 	return out, a.ask(ctx, http.MethodDelete, nil, nil, &out, "", "tenants", id)
 }
 
-// CreateAgent makes an agent, in its first version.
+// CreateAgent creates an agent with its first version.
 func (a Admin) CreateAgent(ctx context.Context, tenant, id string, spec AgentSpec) (out Agent, err error) {
 	in := struct {
 		AgentSpec
@@ -494,7 +503,7 @@ func (a Admin) Agents(ctx context.Context, tenant string, o ListOptions) iter.Se
 	return all[Agent](ctx, a, o.query(), tenant, "agents")
 }
 
-// Agent gives an agent in one of its versions; 0 is the newest.
+// Agent returns an agent in one of its versions. 0 means the newest.
 func (a Admin) Agent(ctx context.Context, tenant, id string, version int) (out Agent, err error) {
 	names := []string{"agents", id}
 	if version != 0 {
@@ -503,17 +512,17 @@ func (a Admin) Agent(ctx context.Context, tenant, id string, version int) (out A
 	return out, a.ask(ctx, http.MethodGet, nil, nil, &out, tenant, names...)
 }
 
-// AgentVersions yields what an agent was, the newest first.
+// AgentVersions yields the versions of an agent, the newest first.
 func (a Admin) AgentVersions(ctx context.Context, tenant, id string) iter.Seq2[AgentVersion, error] {
 	return all[AgentVersion](ctx, a, url.Values{}, tenant, "agents", id, "versions")
 }
 
-// UpdateAgent changes an agent by an [AgentSpec] in parts, as [Admin.UpdateTenant] does.
+// UpdateAgent changes parts of an [AgentSpec], as [Admin.UpdateTenant] does.
 func (a Admin) UpdateAgent(ctx context.Context, tenant, id string, revision int64, patch Patch) (out Agent, err error) {
 	return out, a.ask(ctx, http.MethodPatch, ifAt(revision), patch, &out, tenant, "agents", id)
 }
 
-// CreateModel makes a model of a tenant's, or one that all share.
+// CreateModel creates a model of a tenant, or a shared one.
 func (a Admin) CreateModel(ctx context.Context, tenant string, m NewModel) (out TenantModel, err error) {
 	in := struct {
 		NewModel
@@ -529,27 +538,27 @@ func (a Admin) CreateModel(ctx context.Context, tenant string, m NewModel) (out 
 	return out, a.ask(ctx, http.MethodPost, once(), in, &out, tenant, "models")
 }
 
-// Models yields a tenant's own models, or those that all share.
+// Models yields a tenant's own models, or the shared ones.
 func (a Admin) Models(ctx context.Context, tenant string, o ListOptions) iter.Seq2[TenantModel, error] {
 	return all[TenantModel](ctx, a, o.query(), tenant, "models")
 }
 
-// Model gives a model.
+// Model returns a model.
 func (a Admin) Model(ctx context.Context, tenant, id string) (out TenantModel, err error) {
 	return out, a.ask(ctx, http.MethodGet, nil, nil, &out, tenant, "models", id)
 }
 
-// UpdateModel changes a model, as [Admin.UpdateTenant] does. A "credential" in the patch is
-// {"env": …}, {"secret": …} or nil, and takes the place of the one before. An alias that something refers to
-// goes only with [Force].
+// UpdateModel changes a model, as [Admin.UpdateTenant] does. A "credential" in the patch is {"env":
+// …}, {"secret": …} or nil, and replaces the old one. Removing an alias that is in use needs
+// [Force].
 func (a Admin) UpdateModel(
 	ctx context.Context, tenant, id string, revision int64, patch Patch, options ...WriteOption,
 ) (out TenantModel, err error) {
 	return out, a.askWith(ctx, http.MethodPatch, queryOf(options), ifAt(revision), patch, &out, tenant, "models", id)
 }
 
-// DeleteModel removes a model, with its key. A model that something refers to goes only with [Force]: otherwise
-// the error is [event.ErrConflict] and says what refers to it.
+// DeleteModel removes a model with its key. For a model in use it needs [Force]; otherwise it
+// returns [event.ErrConflict], which names the users.
 func (a Admin) DeleteModel(ctx context.Context, tenant, id string, revision int64, options ...WriteOption) error {
 	return a.askWith(ctx, http.MethodDelete, queryOf(options), ifAt(revision), nil, nil, tenant, "models", id)
 }
@@ -557,7 +566,7 @@ func (a Admin) DeleteModel(ctx context.Context, tenant, id string, revision int6
 // WriteOption changes how something is written.
 type WriteOption func(url.Values)
 
-// Force lets a model, or an alias of one, go although something refers to it.
+// Force allows removing a model, or an alias of one, that is in use.
 func Force() WriteOption { return func(q url.Values) { q.Set("force", "true") } }
 
 func queryOf(options []WriteOption) url.Values {
@@ -568,7 +577,7 @@ func queryOf(options []WriteOption) url.Values {
 	return q
 }
 
-// CreateKey makes a key of a tenant's, or of the operator's own. The token is told this once.
+// CreateKey creates a key of a tenant, or of the operator. The token is returned only this once.
 func (a Admin) CreateKey(ctx context.Context, tenant string, k NewKey) (APIKey, secret.Secret, error) {
 	var out struct {
 		APIKey
@@ -579,21 +588,23 @@ func (a Admin) CreateKey(ctx context.Context, tenant string, k NewKey) (APIKey, 
 	return out.APIKey, secret.New(out.Token), err
 }
 
-// Keys yields a tenant's keys, or the operator's own, those that have ended too.
+// Keys yields a tenant's keys, or the operator's own, including expired and revoked ones.
 func (a Admin) Keys(ctx context.Context, tenant string, o ListOptions) iter.Seq2[APIKey, error] {
 	return all[APIKey](ctx, a, o.query(), tenant, "keys")
 }
 
-// RevokeKey ends a key at once, and the streams that it has opened.
+// RevokeKey revokes a key at once and ends the streams that it opened.
 func (a Admin) RevokeKey(ctx context.Context, tenant, id string) (out APIKey, err error) {
 	return out, a.ask(ctx, http.MethodDelete, nil, nil, &out, tenant, "keys", id)
 }
 
-// AuditOptions say which entries of an audit are wanted; empty wants all.
+// AuditOptions select entries of an audit. Empty fields select all.
 type AuditOptions struct {
-	// Action is such as "agent.update", Object such as "agent/helper".
-	Action, Object string
-	// Page is how many are asked for at a time; 0 leaves it to the server.
+	// Action is an action such as "agent.update".
+	Action string
+	// Object is an object such as "agent/helper".
+	Object string
+	// Page is the size of a page. 0 means the server's default.
 	Page int
 }
 
@@ -606,18 +617,18 @@ func (a Admin) Audit(ctx context.Context, tenant string, o AuditOptions) iter.Se
 	return all[AuditEntry](ctx, a, q, tenant, "audit")
 }
 
-// VerifyAudit looks through an audit for entries that were changed, taken out or added.
+// VerifyAudit looks for changed, missing and added entries in an audit.
 func (a Admin) VerifyAudit(ctx context.Context, tenant string) (out Verified, err error) {
 	return out, a.ask(ctx, http.MethodGet, nil, nil, &out, tenant, "audit", "verify")
 }
 
-// Conversations yields a tenant's conversations, newest first, also those of its users. The
-// tenant's audit notes who reads it.
+// Conversations yields a tenant's conversations, including those of its users, newest first. The
+// tenant's audit records who reads it.
 func (a Admin) Conversations(ctx context.Context, tenant string, f Filter) iter.Seq2[Conversation, error] {
 	return all[Conversation](ctx, a, f.query(), tenant, "conversations")
 }
 
-// OperatedRun is a run as the operator sees it: whose it is and how it stands.
+// OperatedRun is a run as the operator sees it.
 type OperatedRun struct {
 	ID           string `json:"id"`
 	Tenant       string `json:"tenant"`
@@ -630,14 +641,14 @@ type OperatedRun struct {
 	Agent     string    `json:"agent,omitempty"`
 	Executor  string    `json:"executor,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
-	// WakeAt is when a waiting run goes on by itself; nil if only an answer continues it.
+	// WakeAt is when a waiting run goes on by itself. It is nil if only an answer continues it.
 	WakeAt    *time.Time `json:"wake_at,omitempty"`
 	Cancelled bool       `json:"cancel_requested,omitempty"`
-	// LostDrivers counts the processes that died one after the other while they drove the run.
+	// LostDrivers counts the processes in a row that died while they drove the run.
 	LostDrivers int `json:"lost_drivers,omitempty"`
 }
 
-// RunFilter says which runs of all tenants are wanted; a field that is empty does not narrow.
+// RunFilter selects runs of all tenants. Empty fields select all.
 type RunFilter struct {
 	Tenant string
 	// Status is open, queued, running, waiting, completed, failed or cancelled.
@@ -646,13 +657,13 @@ type RunFilter struct {
 	Agent  string
 	// ErrorKind is the kind of the error that ended a failed run.
 	ErrorKind string
-	// Since is when the oldest run was admitted.
+	// Since selects runs that were admitted at this time or later.
 	Since time.Time
-	// Page is how many are asked for at a time; 0 leaves it to the server.
+	// Page is the size of a page. 0 means the server's default.
 	Page int
 }
 
-// Runs yields the runs of all tenants, newest first. It takes the scope operator.
+// Runs yields the runs of all tenants, newest first. It needs the scope operator.
 func (a Admin) Runs(ctx context.Context, f RunFilter) iter.Seq2[OperatedRun, error] {
 	q := url.Values{}
 	set(q, "tenant", f.Tenant)
@@ -667,27 +678,27 @@ func (a Admin) Runs(ctx context.Context, f RunFilter) iter.Seq2[OperatedRun, err
 	return all[OperatedRun](ctx, a, q, "", "runs")
 }
 
-// Run gives a run of any tenant. It takes the scope operator.
+// Run returns a run of any tenant. It needs the scope operator.
 func (a Admin) Run(ctx context.Context, id string) (out OperatedRun, err error) {
 	return out, a.ask(ctx, http.MethodGet, nil, nil, &out, "", "runs", id)
 }
 
-// CancelRun asks for a run of any tenant to end: [event.ErrConflict] if it has ended. The tenant's audit notes it. It takes the
-// scope operator.
+// CancelRun cancels a run of any tenant. The tenant's audit records it. It returns
+// [event.ErrConflict] if the run has ended. It needs the scope operator.
 func (a Admin) CancelRun(ctx context.Context, id string) error {
 	return a.ask(ctx, http.MethodPost, nil, nil, nil, "", "runs", id, "cancel")
 }
 
-// LogOptions say which rows of a tenant's logs are wanted; what is empty does not narrow.
+// LogOptions select rows of a tenant's logs. Empty fields select all.
 type LogOptions struct {
 	Conversation, Run, Executor string
-	// User is the user whose run it was; it is for usage alone.
+	// User selects the user of the run. It applies to usage only.
 	User string
-	// Model is for usage, Tool for tools.
+	// Model applies to usage, Tool to tools.
 	Model, Tool string
-	// From is the first moment, To the one after the last.
+	// From is the start of the period, inclusive. To is the end, exclusive.
 	From, To time.Time
-	// Page is how many are asked for at a time; 0 leaves it to the server.
+	// Page is the size of a page. 0 means the server's default.
 	Page int
 }
 
@@ -716,7 +727,7 @@ type Tokens struct {
 	CacheWrite int64 `json:"cache_creation_input_tokens"`
 }
 
-// Usage is what one attempt of a model call used.
+// Usage is the use of one attempt of a model call.
 type Usage struct {
 	Tokens
 
@@ -724,17 +735,18 @@ type Usage struct {
 	Run          string `json:"run_id"`
 	Turn         int    `json:"turn"`
 	Executor     string `json:"executor,omitempty"`
-	// User is the user whose run it was; empty where the run has none, and of rows that an earlier version wrote.
+	// User is the user of the run. It is empty if the run has none, and in rows of older versions.
 	User string `json:"user,omitempty"`
 	// Kind is model, compaction or title.
 	Kind string `json:"kind"`
-	// ToolUseID and SubagentType are of a sub-agent; without them it is the main agent.
-	ToolUseID    string `json:"tool_use_id,omitempty"`
+	// ToolUseID is the tool call of a sub-agent. It is empty for the main agent.
+	ToolUseID string `json:"tool_use_id,omitempty"`
+	// SubagentType is the name of a sub-agent. It is empty for the main agent.
 	SubagentType string `json:"subagent_type,omitempty"`
 	Model        string `json:"model"`
-	// CostUSD is a decimal of dollars; nil where it is not known.
+	// CostUSD is a decimal number of dollars. nil means unknown.
 	CostUSD *string `json:"cost_usd"`
-	// Estimated says that the call was cut: the provider may charge more.
+	// Estimated reports that the call was cut, so that the provider may charge more.
 	Estimated bool      `json:"estimated,omitempty"`
 	Attempt   int       `json:"attempt"`
 	Status    string    `json:"status"`
@@ -742,23 +754,23 @@ type Usage struct {
 	Time      time.Time `json:"time"`
 }
 
-// UsageSum is what many calls have used.
+// UsageSum is the total use of a group of calls.
 type UsageSum struct {
 	Tokens
 
-	// Key is what they have in common.
+	// Key is what the calls have in common.
 	Key   string `json:"key"`
 	Calls int64  `json:"calls"`
-	// CostUSD is nil where the cost of one of them, of Unpriced, is not known; KnownUSD is that of
-	// the others.
+	// CostUSD is nil if the cost of any call is unknown: Unpriced counts these, and KnownUSD is the
+	// cost of the others.
 	CostUSD  *string `json:"cost_usd"`
 	KnownUSD string  `json:"known_cost_usd"`
 	Unpriced int64   `json:"unpriced_calls"`
-	// Estimated counts the calls that were cut: their tokens and costs are estimates.
+	// Estimated counts the calls that were cut. Their tokens and costs are estimates.
 	Estimated int64 `json:"estimated_calls,omitempty"`
 }
 
-// ToolUse is a tool call as it stands.
+// ToolUse is a tool call.
 type ToolUse struct {
 	Conversation string          `json:"conversation_id"`
 	Run          string          `json:"run_id"`
@@ -770,7 +782,7 @@ type ToolUse struct {
 	Name         string          `json:"tool_name"`
 	Source       string          `json:"source,omitempty"`
 	Input        json.RawMessage `json:"input,omitempty"`
-	// Output is a list of blocks, as events have them.
+	// Output is a list of blocks, as in events.
 	Output   json.RawMessage `json:"output,omitempty"`
 	IsError  bool            `json:"is_error"`
 	Status   string          `json:"status"`
@@ -793,12 +805,12 @@ type LoggedMessage struct {
 	Time      time.Time       `json:"time"`
 }
 
-// Usage yields what models were used for, newest first.
+// Usage yields the use of models, newest first.
 func (a Admin) Usage(ctx context.Context, tenant string, o LogOptions) iter.Seq2[Usage, error] {
 	return all[Usage](ctx, a, o.query(), tenant, "usage")
 }
 
-// UsageSums yields it added up by model, day, conversation, run, executor, agent or kind; "" is
+// UsageSums yields the sums by model, day, conversation, run, executor, agent or kind. "" means
 // model.
 func (a Admin) UsageSums(ctx context.Context, tenant, by string, o LogOptions) iter.Seq2[UsageSum, error] {
 	q := o.query()
@@ -806,13 +818,13 @@ func (a Admin) UsageSums(ctx context.Context, tenant, by string, o LogOptions) i
 	return all[UsageSum](ctx, a, q, tenant, "usage", "sums")
 }
 
-// Tools yields what tools did, newest first. The tenant's audit notes who reads it.
+// Tools yields the tool calls, newest first. The tenant's audit records who reads it.
 func (a Admin) Tools(ctx context.Context, tenant string, o LogOptions) iter.Seq2[ToolUse, error] {
 	return all[ToolUse](ctx, a, o.query(), tenant, "tools")
 }
 
-// Messages yields what was said in a conversation, in its order, by runs that have ended. The
-// tenant's audit notes who reads it. Of o only Run and Page count.
+// Messages yields the messages of a conversation's ended runs in their order. The tenant's audit
+// records who reads it. Of o only Run and Page apply.
 func (a Admin) Messages(ctx context.Context, tenant, conversation string, o LogOptions) iter.Seq2[LoggedMessage, error] {
 	o = LogOptions{Run: o.Run, Page: o.Page}
 	return all[LoggedMessage](ctx, a, o.query(), tenant, "conversations", conversation, "messages")

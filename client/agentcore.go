@@ -20,46 +20,44 @@ import (
 	"github.com/braidrun/braid/wire/agentcore"
 )
 
-// AgentCore invokes one agent by the HTTP protocol of Amazon Bedrock AgentCore: in a
-// container of its own, as braid serve --agentcore is one, or behind the platform's door.
-// It is safe for concurrent use. Nothing is sent a second time by itself: an invocation
-// that broke off may have had effects.
+// AgentCore invokes an agent through the HTTP protocol of Amazon Bedrock AgentCore: in a container,
+// such as braid serve --agentcore, or on the platform. It is safe for concurrent use. It never
+// repeats a request by itself, because a failed invocation may have had effects.
 type AgentCore struct {
 	base    *url.URL
 	options AgentCoreOptions
 	http    *http.Client
 }
 
-// AgentCoreOptions are the settings of an [AgentCore]; the zero value calls a container
-// without a credential.
+// AgentCoreOptions configure an [AgentCore]. The zero value calls a container without a credential.
 type AgentCoreOptions struct {
-	// ARN is the runtime's; empty is a container, which answers at /invocations itself.
+	// ARN is the runtime's ARN. Empty means a container, which has the path /invocations.
 	ARN string
-	// Qualifier is the endpoint or version of the runtime; empty is the platform's default.
+	// Qualifier is the endpoint or version of the runtime. Empty means the platform's default.
 	Qualifier string
-	// Token is sent as a bearer's. Sign adds a signature instead, over the request and its
-	// whole body. At most one of them is set.
+	// Token is sent as a bearer token. It excludes Sign.
 	Token secret.Secret
-	Sign  func(ctx context.Context, r *http.Request, body []byte) error
-	// HTTP carries the requests; nil means one of the client's own. Its Timeout and
-	// CheckRedirect are not used: nobody is sent elsewhere with a credential.
+	// Sign adds a signature over the request and its body. It excludes Token.
+	Sign func(ctx context.Context, r *http.Request, body []byte) error
+	// HTTP sends the requests. nil means the client's own. Its Timeout and CheckRedirect are not
+	// used: a credential is never sent to another server.
 	HTTP *http.Client
-	// Begin bounds the time until the answer begins; 0 means [DefaultBegin].
+	// Begin bounds the time until the response begins. 0 means [DefaultBegin].
 	Begin time.Duration
 }
 
-// DefaultBegin is how long an agent may take to begin its answer: the 15 minutes that the
-// platform gives a request which is no stream.
+// DefaultBegin is how long an agent may take to begin its response: the 15 minutes that the
+// platform allows for a request without a stream.
 const DefaultBegin = 15 * time.Minute
 
-// The headers of the protocol.
+// These are the headers of the protocol.
 const (
 	sessionHeader = "X-Amzn-Bedrock-Agentcore-Runtime-Session-Id"
 	userHeader    = "X-Amzn-Bedrock-Agentcore-Runtime-User-Id"
 	requestHeader = "X-Amzn-Bedrock-Agentcore-Runtime-Request-Id"
 )
 
-// Session ids have a length: the platform refuses others.
+// The platform refuses session ids of another length.
 const (
 	leastSession = 33
 	mostSession  = 256
@@ -100,7 +98,7 @@ func NewAgentCore(address string, o AgentCoreOptions) (*AgentCore, error) {
 	return &AgentCore{base: base, options: o, http: &own}, nil
 }
 
-// regionOf finds the region in an ARN of a runtime:
+// regionOf returns the region in an ARN of a runtime:
 // arn:aws:bedrock-agentcore:REGION:ACCOUNT:runtime/ID.
 func regionOf(arn string) (string, error) {
 	const parts = 6
@@ -117,41 +115,42 @@ func regionOf(arn string) (string, error) {
 	return p[3], nil
 }
 
-// Invocation is what an agent is asked.
+// Invocation is a request to an agent.
 type Invocation struct {
-	// Prompt is sent as {"prompt": …}. Payload is sent as it is instead, where it is set;
-	// Type is its content type, and "" means JSON.
-	Prompt  string
+	// Prompt is sent as {"prompt": …} unless Payload is set.
+	Prompt string
+	// Payload is sent unchanged instead of Prompt.
 	Payload []byte
-	Type    string
-	// Session is the conversation, of 33 to 256 characters; empty begins a new one.
+	// Type is the content type of Payload. "" means JSON.
+	Type string
+	// Session is the conversation, with 33 to 256 characters. Empty begins a new one.
 	Session string
-	// User is on whose behalf it is; empty sends nothing.
+	// User is the user for whom the request is made. Empty sends nothing.
 	User string
 	// Header is sent too. It cannot replace the headers of the protocol.
 	Header http.Header
 }
 
-// Invoked is an answer as it comes. It is used by one goroutine at a time, and must be
-// closed; closing it before its end cancels the run on servers that look at their callers.
+// Invoked is a response that is being received. It is not safe for concurrent use. It must be
+// closed; closing it before its end cancels the run on servers that watch their callers.
 type Invoked struct {
 	// Session is the conversation, for the next invocation.
 	Session string
-	// Request is the server's name of the invocation; it may be empty.
+	// Request is the server's id of the invocation. It may be empty.
 	Request string
-	// Type is the answer's content type: an event stream, or JSON that is there at once.
+	// Type is the response's content type: an event stream, or JSON at once.
 	Type string
 
 	reader *agentcore.Reader
 	body   io.ReadCloser
-	ctx    context.Context //nolint:containedctx // an answer lives as long as its request
+	ctx    context.Context //nolint:containedctx // a response lives as long as its request
 	cancel context.CancelFunc
 }
 
-// Invoke asks the agent, and comes back when its answer begins. Where the server refuses,
-// the error tells its exception as the Code: [event.ErrInvalid], [event.ErrUnauthenticated],
+// Invoke sends a request and returns when the response begins. If the server refuses it, the error
+// has the exception as its Code, and is [event.ErrInvalid], [event.ErrUnauthenticated],
 // [event.ErrPermission], [event.ErrNotFound], [event.ErrConflict], [event.ErrThrottled],
-// [event.ErrModel] where the agent itself failed, and [event.ErrUnavailable].
+// [event.ErrModel] if the agent itself failed, or [event.ErrUnavailable].
 func (a *AgentCore) Invoke(ctx context.Context, in Invocation) (*Invoked, error) {
 	body, header := in.Payload, http.Header{}
 	for name, values := range in.Header {
@@ -180,7 +179,7 @@ func (a *AgentCore) Invoke(ctx context.Context, in Invocation) (*Invoked, error)
 		header.Set(userHeader, in.User)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	res, err := a.send(ctx, http.MethodPost, "invocations", body, header) //nolint:bodyclose // whoever has the answer closes it
+	res, err := a.send(ctx, http.MethodPost, "invocations", body, header) //nolint:bodyclose // the caller closes it
 	if err != nil {
 		cancel()
 		return nil, err
@@ -198,8 +197,8 @@ func (a *AgentCore) Invoke(ctx context.Context, in Invocation) (*Invoked, error)
 	return out, nil
 }
 
-// StopSession ends a conversation's runtime session on the platform, and what runs in it.
-// It needs an ARN.
+// StopSession ends a conversation's runtime session on the platform and everything in it. It needs
+// an ARN.
 func (a *AgentCore) StopSession(ctx context.Context, session string) error {
 	if a.options.ARN == "" {
 		return &event.Error{
@@ -221,8 +220,8 @@ func (a *AgentCore) StopSession(ctx context.Context, session string) error {
 	return res.Body.Close()
 }
 
-// Items yields what the agent says; see [agentcore.Item]. An error is the connection's, and
-// the last thing that is yielded. What is wrong with the stream itself is an item.
+// Items yields the items of the response; see [agentcore.Item]. An error is the connection's, and
+// the last thing that it yields. An error in the stream itself is an item.
 func (in *Invoked) Items() iter.Seq2[*agentcore.Item, error] {
 	return func(yield func(*agentcore.Item, error) bool) {
 		for {
@@ -241,20 +240,20 @@ func (in *Invoked) Items() iter.Seq2[*agentcore.Item, error] {
 	}
 }
 
-// Reader is what Items reads with; it also knows the tools, and whether the run has ended.
+// Reader returns the reader that Items uses. It also knows the tools, and whether the run has
+// ended.
 func (in *Invoked) Reader() *agentcore.Reader { return in.reader }
 
-// Read gives the answer's bytes as they come, for those who keep them. What it has given,
-// Items does not see.
+// Read reads the raw response. Items does not see what Read has returned.
 func (in *Invoked) Read(p []byte) (int, error) { return in.body.Read(p) }
 
-// Close lets the answer go.
+// Close closes the response.
 func (in *Invoked) Close() error {
 	in.cancel()
 	return in.body.Close()
 }
 
-// send sends a request, and gives its answer's head. The answer's body ends with ctx.
+// send sends a request and returns the response's head. The body ends with ctx.
 func (a *AgentCore) send(ctx context.Context, method, what string, body []byte, header http.Header) (*http.Response, error) {
 	to := *a.base
 	path, raw := "/"+what, "/"+what
@@ -267,7 +266,7 @@ func (a *AgentCore) send(ctx context.Context, method, what string, body []byte, 
 	}
 	to.RawPath = to.EscapedPath() + raw
 	to.Path += path
-	// The time until the answer begins has a bound, the answer has none but its caller's.
+	// The time until the response begins is bounded. The response itself is bounded only by the caller's context.
 	sending, late := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(a.options.Begin, func() { late(context.DeadlineExceeded) })
 	r, err := http.NewRequestWithContext(sending, method, to.String(), bytes.NewReader(body))
@@ -312,7 +311,7 @@ func (a *AgentCore) send(ctx context.Context, method, what string, body []byte, 
 	return nil, a.refused(res)
 }
 
-// letting releases a request's context with its answer.
+// letting releases a request's context when its response is closed.
 type letting struct {
 	io.ReadCloser
 
@@ -325,11 +324,11 @@ func (l *letting) Close() error {
 	return l.ReadCloser.Close()
 }
 
-// refused is the error that an answer is.
+// refused returns the error of a response.
 func (a *AgentCore) refused(res *http.Response) error {
-	data, _ := io.ReadAll(io.LimitReader(res.Body, mostError)) // what came of it may say enough
+	data, _ := io.ReadAll(io.LimitReader(res.Body, mostError)) // a part of it may be enough
 	var body struct {
-		Message  string          `json:"message"` // some services write it large, which is read too
+		Message  string          `json:"message"` // also read with a capital letter, as some services send it
 		Error    json.RawMessage `json:"error"`
 		Details  string          `json:"details"`
 		TypeName string          `json:"__type"` //nolint:tagliatelle // AWS's own
@@ -365,7 +364,7 @@ func (a *AgentCore) refused(res *http.Response) error {
 	return e
 }
 
-// kindOfStatus is what the statuses of the platform's page of errors mean.
+// kindOfStatus returns the kind of a status in the platform's documentation of errors.
 func kindOfStatus(status int) event.ErrorKind {
 	switch status {
 	case http.StatusUnauthorized:
@@ -408,7 +407,7 @@ func hintOf(kind event.ErrorKind) string {
 	}
 }
 
-// escapeSegment escapes an ARN as one segment of a path, colons and slashes too.
+// escapeSegment escapes an ARN as one segment of a path, including colons and slashes.
 func escapeSegment(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -430,14 +429,14 @@ func checkSession(session string) error {
 	}
 	return &event.Error{
 		Op: "agentcore", Kind: event.ErrInvalid, Message: "a session's id has 33 to 256 characters, all of them visible ASCII",
-		Hint: "leave it out to begin a new session, whose id the answer tells",
+		Hint: "leave it out to begin a new session; the response has its id",
 	}
 }
 
-// newSession makes an id in the form of a UUID, which is long enough for the platform.
+// newSession returns an id in the form of a UUID, which is long enough for the platform.
 func newSession() string {
 	var b [16]byte
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // never fails
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

@@ -18,26 +18,26 @@ import (
 	"github.com/braidrun/braid/wire/native"
 )
 
-// Options are the settings of a client; the zero value is right for most.
+// Options configure a client. The zero value has good defaults.
 type Options struct {
-	// HTTP carries the requests; nil means one of the client's own. Its Timeout and
-	// CheckRedirect are not used.
+	// HTTP sends the requests. nil means the client's own. Its Timeout and CheckRedirect are not
+	// used.
 	HTTP *http.Client
-	// Timeout bounds a request that is no stream, and the time until a stream begins;
-	// 0 means [DefaultTimeout].
+	// Timeout bounds a request without a stream, and the time until a stream begins. 0 means
+	// [DefaultTimeout].
 	Timeout time.Duration
-	// Silence is how long a stream may say nothing before it counts as cut; 0 means
-	// [DefaultSilence]. The server says that it is alive every 15 s.
+	// Silence is how long a stream may be silent before it counts as cut. 0 means [DefaultSilence].
+	// The server sends a heartbeat every 15 s.
 	Silence time.Duration
-	// Wait is how long to wait before the second try to connect; each one after it
-	// waits twice as long, up to [MostWait]. 0 means [DefaultWait].
+	// Wait is the pause before the second attempt to connect. It doubles with each further attempt,
+	// up to [MostWait]. 0 means [DefaultWait].
 	Wait time.Duration
-	// Tries is how many times in a row a stream may fail to bring anything before
-	// it is given up; 0 means [DefaultTries].
+	// Tries is how many connections of a stream may fail in a row before it is given up. 0 means
+	// [DefaultTries].
 	Tries int
 }
 
-// What a client does where nothing else was said.
+// These are the defaults of [Options].
 const (
 	DefaultTimeout = 60 * time.Second
 	DefaultSilence = 60 * time.Second
@@ -46,7 +46,7 @@ const (
 	MostWait       = 10 * time.Second
 )
 
-// Client talks to one server. It is safe for concurrent use.
+// Client is a client of one server. It is safe for concurrent use.
 type Client struct {
 	base    *url.URL
 	token   secret.Secret
@@ -54,9 +54,9 @@ type Client struct {
 	options Options
 }
 
-// New makes a client for the server at this address, such as
-// "http://127.0.0.1:7421", or on a socket, such as "unix:/run/braid/braid.sock". The token is sent to it and to nobody else, also where
-// the server sends the client elsewhere. The error is [event.ErrInvalid].
+// New returns a client of the server at an address such as "http://127.0.0.1:7421" or
+// "unix:/run/braid/braid.sock". It sends the token only to that server, even if the server
+// redirects. It returns [event.ErrInvalid] for a wrong address.
 func New(address string, token secret.Secret, o Options) (*Client, error) {
 	path, base, isSocket, err := socketOf(address)
 	if !isSocket {
@@ -86,11 +86,11 @@ func New(address string, token secret.Secret, o Options) (*Client, error) {
 			return nil, err
 		}
 	}
-	// A limit on the whole answer would end every stream.
+	// A limit on the whole response would end every stream.
 	own.Timeout = 0
 	own.CheckRedirect = func(r *http.Request, via []*http.Request) error {
-		// net/http keeps the credential for names below the first one's; ours is for
-		// this server alone, and so is what is said.
+		// net/http keeps credentials for subdomains of the first host. Ours and the content are for
+		// this server only.
 		const most = 3
 		if r.URL.Scheme != base.Scheme || r.URL.Host != base.Host || len(via) > most {
 			return http.ErrUseLastResponse
@@ -100,13 +100,13 @@ func New(address string, token secret.Secret, o Options) (*Client, error) {
 	return &Client{base: base, token: token, http: &own, options: o}, nil
 }
 
-// baseOf reads a server's address.
+// baseOf parses a server's address.
 func baseOf(address string) (*url.URL, error) {
 	base, err := url.Parse(address)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil ||
 		base.RawQuery != "" || base.Fragment != "" {
 		return nil, &event.Error{
-			Op: "client", Kind: event.ErrInvalid, Message: "the server's address is not one",
+			Op: "client", Kind: event.ErrInvalid, Message: "the server's address is not valid",
 			Hint: "give it as http://HOST:PORT, https://HOST or unix:PATH",
 		}
 	}
@@ -114,11 +114,10 @@ func baseOf(address string) (*url.URL, error) {
 	return base, nil
 }
 
-// mostAnswer bounds an answer that is no stream.
+// mostAnswer bounds a response without a stream.
 const mostAnswer = 64 << 20
 
-// call sends in as JSON, if there is something, and reads the answer into out, if
-// there is somewhere to.
+// call sends in as JSON unless it is nil, and decodes the response into out unless it is nil.
 func (c *Client) call(ctx context.Context, method, path string, query url.Values, in, out any) error {
 	return c.callWith(ctx, method, path, query, nil, in, out)
 }
@@ -167,7 +166,7 @@ func (c *Client) callWith(ctx context.Context, method, path string, query url.Va
 	return nil
 }
 
-// send sends a request. An answer that is an error comes back as one.
+// send sends a request. It returns an error for an error response.
 func (c *Client) send(ctx context.Context, method, path string, query url.Values, body []byte, header http.Header) (*http.Response, error) {
 	to := *c.base
 	to.Path += path
@@ -199,15 +198,15 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 	return nil, refused(res)
 }
 
-// mostError bounds an answer that is an error.
+// mostError bounds an error response.
 const mostError = 1 << 20
 
-// refused is the error that an answer is.
+// refused returns the error of a response.
 func refused(res *http.Response) error {
 	data, err := io.ReadAll(io.LimitReader(res.Body, mostError))
 	var body native.ErrorBody
 	if err != nil || json.Unmarshal(data, &body) != nil || body.Error.Code == "" {
-		// It is not Braid that answers, but something before it.
+		// The response comes from something between client and server.
 		e := &event.Error{Op: "client", Kind: event.ErrUnavailable, Message: "the answer was " + res.Status + ", which Braid does not say like this"}
 		switch {
 		case res.StatusCode >= 300 && res.StatusCode < 400:
@@ -230,7 +229,7 @@ func refused(res *http.Response) error {
 	return e
 }
 
-// broken is an error of the connection. Where it is one that stays, it is no use to try again.
+// broken returns the error of a failed connection. It is not retryable if it would stay.
 func broken(ctx context.Context, err error) error {
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	switch {
@@ -256,11 +255,11 @@ func broken(ctx context.Context, err error) error {
 	}
 }
 
-// foreign is an answer that Braid did not give.
+// foreign returns the error for a response that is not Braid's.
 func foreign(err error) error {
 	return &event.Error{
-		Op: "client", Kind: event.ErrInvalid, Message: "the answer is not one of Braid's",
-		Hint: "look at the address, or use a newer client", Err: err,
+		Op: "client", Kind: event.ErrInvalid, Message: "the response is not from a Braid server",
+		Hint: "check the address, or use a newer client", Err: err,
 	}
 }
 

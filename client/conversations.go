@@ -15,65 +15,69 @@ import (
 	"github.com/braidrun/braid/wire/native"
 )
 
-// Conversation is a conversation as the server tells of it.
+// Conversation is a conversation as the server returns it.
 type Conversation struct {
 	ID string `json:"id"`
-	// User is whose conversation it is; empty where it is no user's.
+	// User is the owner. It is empty if the conversation has none.
 	User      string            `json:"user,omitempty"`
 	Title     string            `json:"title"`
 	Archived  bool              `json:"archived"`
 	Metadata  map[string]string `json:"metadata"`
 	CreatedAt time.Time         `json:"created_at"`
 	UpdatedAt time.Time         `json:"updated_at"`
-	// Status is "idle", or that of the run that is under way. Lists leave it and
-	// OpenRuns out.
-	Status   string     `json:"status,omitempty"`
+	// Status is "idle", or the status of the open run. Lists leave it out.
+	Status string `json:"status,omitempty"`
+	// OpenRuns are the open runs. Lists leave them out.
 	OpenRuns []RunState `json:"open_runs,omitempty"`
-	// SessionID names what the model sees of the conversation. It is empty where the next
-	// run begins a session, and in lists.
+	// SessionID names the part of the conversation that the model sees. It is empty in lists, and
+	// if the next run begins a session.
 	SessionID string `json:"session_id,omitempty"`
-	// Agent and AgentVersion are what the conversation keeps to; empty where the server's own agent
-	// answers, and where the tenant has had none that can since it was made.
-	Agent        string `json:"agent,omitempty"`
-	AgentVersion int    `json:"agent_version,omitempty"`
+	// Agent is the agent that the conversation is pinned to. It is empty if the server's own agent answers, and if the
+	// tenant has had no usable agent since.
+	Agent string `json:"agent,omitempty"`
+	// AgentVersion is the version of Agent.
+	AgentVersion int `json:"agent_version,omitempty"`
 	// ForkedFrom is set for a fork.
 	ForkedFrom *ForkedFrom `json:"forked_from,omitempty"`
 }
 
-// ForkedFrom says where a fork left its origin.
+// ForkedFrom says where a conversation was forked.
 type ForkedFrom struct {
 	Conversation string `json:"conversation_id"`
-	// At is the last event that the fork knows.
+	// At is the Seq of the last event that the fork has.
 	At int64 `json:"at"`
 }
 
-// RunState is where a run stands, in short.
+// RunState is the state of a run.
 type RunState struct {
 	ID     string          `json:"id"`
 	Turn   int             `json:"turn"`
 	Status event.RunStatus `json:"status"`
 }
 
-// NewConversation is what a conversation begins with.
+// NewConversation holds the settings of a new conversation.
 type NewConversation struct {
 	Title    string            `json:"title,omitempty"`
 	Metadata map[string]string `json:"metadata,omitempty"`
-	// Agent is the id of the tenant's agent that answers; empty is the tenant's choice.
+	// Agent is the id of the tenant's agent that answers. Empty means the tenant's default.
 	Agent string `json:"agent,omitempty"`
-	// User is whose conversation it is. Only a key without a user may name one; a key with a user
-	// makes that user's.
+	// User is the owner. Only a key without a user may name one. A key with a user creates that
+	// user's conversations.
 	User string `json:"user,omitempty"`
 }
 
-// Filter says which conversations are listed. The zero value lists all that are not archived.
+// Filter selects conversations. The zero value selects all that are not archived.
 type Filter struct {
-	// Archived lists those that were put away instead.
+	// Archived selects the archived ones instead.
 	Archived bool
-	// Status lists those whose oldest open run, else newest run, is open, queued, running, waiting, completed, failed
-	// or cancelled; the one whose run was admitted last comes first.
+	// Status selects conversations whose oldest open run, or else newest run, is open, queued,
+	// running, waiting, completed, failed or cancelled. The conversation whose run was admitted
+	// last then comes first.
 	Status string
-	// User and Agent list only that user's, and only those that keep to that agent.
-	User, Agent string
+	// User selects that user's conversations.
+	User string
+	// Agent selects the conversations that are pinned to that agent.
+	Agent string
 }
 
 func (f Filter) query() url.Values {
@@ -87,32 +91,32 @@ func (f Filter) query() url.Values {
 	return q
 }
 
-// Changes are what [Client.Update] changes: what is nil stays. A metadata value of ""
+// Changes are the changes of [Client.Update]. A nil field changes nothing. An empty metadata value
 // removes its key.
 type Changes struct {
 	Title    *string           `json:"title,omitempty"`
 	Archived *bool             `json:"archived,omitempty"`
 	Metadata map[string]string `json:"metadata,omitempty"`
-	// User hands the conversation to that user; it takes a key without a user.
+	// User transfers the conversation to that user. It needs a key without a user.
 	User *string `json:"user,omitempty"`
 }
 
-// Model is a model that a run may name. Why says why it is not available.
+// Model is a model that a run may name. Why is the reason why it is not available.
 type Model struct {
 	Name string `json:"name"`
-	// Aliases are other names of it.
+	// Aliases are its other names.
 	Aliases   []string `json:"aliases,omitempty"`
 	Simulated bool     `json:"simulated"`
 	Available bool     `json:"available"`
 	Why       string   `json:"why,omitempty"`
 }
 
-// data is a list that has no pages.
+// data is a list without pages.
 type data[T any] struct {
 	Data []T `json:"data"`
 }
 
-// path puts names together, each made safe.
+// path joins the parts of a path.
 func path(parts ...string) string {
 	p := "/v1"
 	var pSb77 strings.Builder
@@ -123,14 +127,14 @@ func path(parts ...string) string {
 	return p
 }
 
-// Create begins a conversation.
+// Create creates a conversation.
 func (c *Client) Create(ctx context.Context, n NewConversation) (Conversation, error) {
 	var out Conversation
 	err := c.call(ctx, http.MethodPost, path("conversations"), nil, n, &out)
 	return out, err
 }
 
-// Get gives a conversation; [event.ErrNotFound] where there is none.
+// Get returns a conversation. It returns [event.ErrNotFound] if there is none.
 func (c *Client) Get(ctx context.Context, conversation string) (Conversation, error) {
 	var out Conversation
 	err := c.to(ctx, http.MethodGet, nil, nil, &out, conversation)
@@ -147,14 +151,14 @@ func (c *Client) to(ctx context.Context, method string, query url.Values, in, ou
 	return c.call(ctx, method, path(append([]string{"conversations", conversation}, below...)...), query, in, out)
 }
 
-// nothing is what is found under a name that no server gives.
+// nothing returns the error for a name that no server gives.
 func nothing() error {
 	return &event.Error{
-		Op: "client", Kind: event.ErrNotFound, Message: "there is no such thing", Hint: "use an id as the server gave it",
+		Op: "client", Kind: event.ErrNotFound, Message: "there is no such object", Hint: "use an id as the server gave it",
 	}
 }
 
-// plain reports whether a name can stand in a path as it is. The server's all can.
+// plain reports whether a name needs no escaping in a path. All of the server's names are plain.
 func plain(name string) bool {
 	for i := range len(name) {
 		switch b := name[i]; {
@@ -166,7 +170,7 @@ func plain(name string) bool {
 	return name != "" && name != "." && name != ".."
 }
 
-// List yields the conversations that the key reaches, the newest first. An error is the last thing
+// List yields the conversations that the key can reach, newest first. An error is the last thing
 // that it yields.
 func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[Conversation, error] {
 	return func(yield func(Conversation, error) bool) {
@@ -193,28 +197,27 @@ func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[Conversation, err
 	}
 }
 
-// Update renames, archives or labels a conversation.
+// Update renames, archives, labels or transfers a conversation.
 func (c *Client) Update(ctx context.Context, conversation string, changes Changes) (Conversation, error) {
 	var out Conversation
 	err := c.to(ctx, http.MethodPatch, nil, changes, &out, conversation)
 	return out, err
 }
 
-// Delete removes a conversation with everything that was said in it; [event.ErrLocked]
-// while a run is open.
+// Delete removes a conversation with everything in it. It returns [event.ErrLocked] while a run is
+// open.
 func (c *Client) Delete(ctx context.Context, conversation string) error {
 	return c.to(ctx, http.MethodDelete, nil, nil, nil, conversation)
 }
 
-// Reset lets the next run begin a new session: the log stays, and the model no longer
-// sees it.
+// Reset makes the next run begin a new session. The log stays, but the model no longer sees it.
 func (c *Client) Reset(ctx context.Context, conversation string) (Conversation, error) {
 	var out Conversation
 	err := c.to(ctx, http.MethodPost, nil, nil, &out, conversation, "reset")
 	return out, err
 }
 
-// Fork begins a conversation that knows what was said up to an event; 0 is the end.
+// Fork creates a conversation with the history up to an event. 0 means all of it.
 func (c *Client) Fork(ctx context.Context, conversation string, at int64) (Conversation, error) {
 	var out Conversation
 	in := struct {
@@ -229,8 +232,8 @@ func (c *Client) Export(ctx context.Context, conversation string, w io.Writer) e
 	return c.to(ctx, http.MethodGet, nil, nil, struct{ io.Writer }{w}, conversation, "export")
 }
 
-// Events yields the durable events after a place in the log, to its end. An error is
-// the last thing that it yields.
+// Events yields the durable events after a place in the log. An error is the last thing that it
+// yields.
 func (c *Client) Events(ctx context.Context, conversation string, after int64) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		for more := true; more; {
@@ -257,17 +260,16 @@ func (c *Client) Events(ctx context.Context, conversation string, after int64) i
 	}
 }
 
-// Questions lists what the conversation's run waits for.
+// Questions lists the open questions of the conversation's run.
 func (c *Client) Questions(ctx context.Context, conversation string) ([]native.Question, error) {
 	var out data[native.Question]
 	err := c.to(ctx, http.MethodGet, nil, nil, &out, conversation, "questions")
 	return out.Data, err
 }
 
-// Answer answers a question with any value that has a JSON form; the run goes on. The
-// answer to an approval is true, false or an [event.Approval]. It is
-// [event.ErrGone] where the question was answered or has expired, unless
-// with the same.
+// Answer answers a question with a value that has a JSON form, and the run goes on. The answer to
+// an approval is true, false or an [event.Approval]. It returns [event.ErrGone] if the question has
+// expired or was answered differently.
 func (c *Client) Answer(ctx context.Context, conversation, question string, value any) error {
 	in := struct {
 		Answer any `json:"answer"`
@@ -275,7 +277,7 @@ func (c *Client) Answer(ctx context.Context, conversation, question string, valu
 	return c.to(ctx, http.MethodPost, nil, in, nil, conversation, "questions", question)
 }
 
-// Models lists what a run may name as its model.
+// Models lists the models that a run may name.
 func (c *Client) Models(ctx context.Context) ([]Model, error) {
 	var out data[Model]
 	err := c.call(ctx, http.MethodGet, path("models"), nil, nil, &out)

@@ -1,5 +1,5 @@
-// Package client talks to a Braid server: the native API, and its streams, which
-// survive whatever lies between.
+// Package client is a client of Braid servers. It has the native API and streams that survive
+// broken connections.
 //
 //	c, err := client.New("http://127.0.0.1:7421", secret.New(token), client.Options{})
 //	conv, err := c.Create(ctx, client.NewConversation{})
@@ -7,13 +7,12 @@
 //		…
 //	}
 //
-// A stream goes on by itself after every cut: it connects again with the id of the
-// last frame, waits longer after each failure, and gives up only when many in a row
-// have failed or the server says no. Each durable frame is yielded once, and a
-// [Screen] that takes every frame shows the same as if there had been no cut. A run
-// is begun once however often its request had to be repeated: the client makes
-// a key for each.
+// A stream reconnects after every cut, with the id of the last frame. It waits longer after each
+// failure, and gives up only after many failures in a row or if the server refuses it. It yields
+// each durable frame once, and a [Screen] that gets every frame shows the same as without a cut. A
+// run is started only once, however often its request is repeated: the client makes an idempotency
+// key for each.
 //
-// Errors are *[event.Error]: its Kind is what to ask for, its Code the server's word.
-// Where the server cannot be reached it is [event.ErrUnavailable].
+// Errors are *[event.Error]s. Check the Kind; the Code is the server's. The Kind is
+// [event.ErrUnavailable] if the server cannot be reached.
 package client

@@ -15,38 +15,36 @@ import (
 	"github.com/braidrun/braid/wire/native"
 )
 
-// RunOptions say more about a run than its input; the zero value says nothing more.
+// RunOptions are options of a run. The zero value has the defaults.
 type RunOptions struct {
-	// Executor is a label for logs and usage, never an identity.
+	// Executor is a label for logs and usage. It is never an identity.
 	Executor string
 	// Tokens are for the run's tools. The server keeps them in memory, for the run only.
 	Tokens          map[string]secret.Secret
 	PreferredSkills []string
-	// Model names the model; empty is the server's default.
+	// Model names the model. Empty means the server's default.
 	Model  string
 	Limits Limits
-	// OutputSchema asks for an answer that is JSON of this schema.
+	// OutputSchema requests output that is JSON of this schema.
 	OutputSchema json.RawMessage
-	// Policy says what becomes of the input while a run is open: "reject", "queue",
-	// "steer" or "interrupt"; empty is reject.
+	// Policy says what happens if a run is open: "reject", "queue", "steer" or "interrupt". Empty
+	// means reject.
 	Policy string
-	// CancelOnDisconnect cancels the run when its stream is cut; for a client that
-	// cannot come back.
+	// CancelOnDisconnect cancels the run when its stream is cut. It is for clients that cannot
+	// reconnect.
 	CancelOnDisconnect bool
 	Metadata           map[string]string
 	Attachments        []Attachment
-	// Key makes the run one, however often it is asked for; empty means that the client
-	// makes one.
+	// Key makes the request idempotent. Empty means that the client makes a key.
 	Key string
-	// Ask answers the run's questions. Without it they come as frames, and [Client.Run]
-	// comes back with the run waiting.
+	// Ask answers the run's questions. Without it they are yielded as frames, and [Client.Run]
+	// returns while the run waits.
 	Ask func(ctx context.Context, q *native.Question) (any, error)
-	// Place, where it is set, is kept at the id of the last frame that was yielded, for
-	// [Client.Attach] in another process.
+	// Place, if set, is kept at the id of the last frame, for [Client.Attach] in another process.
 	Place *string
 }
 
-// Limits bound a run; 0 is the server's bound.
+// Limits are limits of a run. 0 means the server's.
 type Limits struct {
 	Cycles      int           `json:"max_turns,omitempty"`
 	ToolCalls   int           `json:"max_tool_calls,omitempty"`
@@ -55,14 +53,14 @@ type Limits struct {
 
 	InputTokens  int64 `json:"max_input_tokens,omitempty"`
 	OutputTokens int64 `json:"max_output_tokens,omitempty"`
-	// CostUSD is in dollars. The server refuses it where a price is not known.
+	// CostUSD is in dollars. The server refuses it if a price is unknown.
 	CostUSD float64 `json:"max_cost_usd,omitempty"`
-	// Conversation bounds all runs of the conversation together.
+	// Conversation limits all runs of the conversation together.
 	Conversation Budget `json:"conversation,omitzero"`
 }
 
-// Budget bounds what all runs of a conversation may use, those before counted; 0 is no bound
-// but the server's.
+// Budget limits all runs of a conversation together, including earlier ones. 0 means only the
+// server's limits.
 type Budget struct {
 	Cycles       int     `json:"max_cycles,omitempty"`
 	ToolCalls    int     `json:"max_tool_calls,omitempty"`
@@ -70,11 +68,11 @@ type Budget struct {
 	OutputTokens int64   `json:"max_output_tokens,omitempty"`
 	TotalTokens  int64   `json:"max_total_tokens,omitempty"`
 	CostUSD      float64 `json:"max_cost_usd,omitempty"`
-	// Seconds bounds the time in which the runs are worked on.
+	// Seconds limits the active time of the runs.
 	Seconds int `json:"timeout_seconds,omitempty"`
 }
 
-// Attachment is a picture or a document that goes with the input.
+// Attachment is a picture or a document with the input.
 type Attachment struct {
 	// Type is "image" or "document".
 	Type string `json:"type"`
@@ -83,14 +81,14 @@ type Attachment struct {
 	Data []byte `json:"data"`
 }
 
-// limits are Limits as they are sent.
+// limits is the JSON form of Limits.
 type limits struct {
 	Limits
 
 	Seconds int `json:"timeout_seconds,omitempty"`
 }
 
-// runBody is what is sent.
+// runBody is the request body.
 type runBody struct {
 	UserInput       string            `json:"user_input,omitempty"`
 	Executor        string            `json:"executor,omitempty"`
@@ -127,35 +125,35 @@ func (o *RunOptions) body(input string) ([]byte, error) {
 	return data, nil
 }
 
-// Run is a run as the server tells of it.
+// Run is a run as the server returns it.
 type Run struct {
 	RunState
 
 	Agent    string            `json:"agent,omitempty"`
 	Executor string            `json:"executor,omitempty"`
 	Metadata map[string]string `json:"metadata"`
-	// SessionID names what the model sees of the conversation in it, once it has begun.
+	// SessionID is the run's session, once it has begun.
 	SessionID string    `json:"session_id,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
 	// WakeAt is when a waiting run goes on by itself.
 	WakeAt time.Time `json:"wake_at,omitzero"`
-	// CancelRequested is set while a run has been asked to end and has not.
+	// CancelRequested is set if a running run was cancelled and has not ended yet.
 	CancelRequested bool `json:"cancel_requested,omitempty"`
-	// Result or Error is there once the run has ended.
+	// Result or Error is set once the run has ended.
 	Result *native.Result `json:"result,omitempty"`
 	Error  *native.Error  `json:"error,omitempty"`
 }
 
-// Run runs the conversation's agent on the input and waits for the end. A run that
-// failed is an error. One that was cancelled, or reached a limit or the end of its time,
-// is an error with its result beside it. A run that waits for an answer that Ask does
-// not give comes back without an error: its Status is waiting, [Client.Questions] says
-// for what, and [Client.Attach] goes on.
+// Run runs the conversation's agent on the input and waits for the end. It returns an error for a
+// failed run. For a cancelled run, or one that reached a limit or its deadline, it returns an error
+// and the result. If the run waits for an answer that Ask does not give, it returns without an
+// error: the Status is waiting, [Client.Questions] lists the questions, and [Client.Attach]
+// continues.
 func (c *Client) Run(ctx context.Context, conversation, input string, o RunOptions) (*native.Result, error) {
 	return outcome(c.Stream(ctx, conversation, input, o), o.Ask != nil)
 }
 
-// outcome reads frames up to the end of a run, or to a question that nobody answers.
+// outcome reads frames until the run ends or asks a question that nobody answers.
 func outcome(frames iter.Seq2[native.Frame, error], asks bool) (*native.Result, error) {
 	waiting := &native.Result{Errors: []string{}, End: native.End{Status: event.RunWaiting, StopReason: event.StopQuestion}}
 	for f, err := range frames {
@@ -182,16 +180,14 @@ func outcome(frames iter.Seq2[native.Frame, error], asks bool) (*native.Result, 
 			return f, nil
 		}
 	}
-	return nil, &event.Error{Op: "run", Kind: event.ErrUnavailable, Message: "the stream ended before the run did", Hint: "look at the run again"}
+	return nil, &event.Error{Op: "run", Kind: event.ErrUnavailable, Message: "the stream ended before the run did", Hint: "read the run with GetRun"}
 }
 
-// Stream runs the conversation's agent on the input and yields the frames of the run as
-// they come, each durable one once, up to the terminal one. It connects again after
-// every cut. Leaving the loop leaves the run: it goes on unless CancelOnDisconnect is
-// set or [Client.Cancel] is called.
+// Stream runs the conversation's agent on the input and yields the frames of the run up to the
+// terminal one, each durable frame once. It reconnects after every cut. Leaving the loop leaves the
+// run: it goes on unless CancelOnDisconnect is set or [Client.Cancel] is called.
 //
-// An error is the last thing that is yielded. For a run that failed its *[native.Error]
-// stands beside it.
+// An error is the last thing that it yields. For a failed run its *[native.Error] comes with it.
 func (c *Client) Stream(ctx context.Context, conversation, input string, o RunOptions) iter.Seq2[native.Frame, error] {
 	if o.Key == "" {
 		o.Key = rand.Text()
@@ -207,8 +203,8 @@ func (c *Client) Stream(ctx context.Context, conversation, input string, o RunOp
 	}
 }
 
-// Attach yields the frames of a run that was begun before, after the frame with this
-// id ("" begins at the run's beginning), up to the terminal one; see [Client.Stream].
+// Attach yields the frames of an existing run after the frame with this id, up to the terminal one;
+// see [Client.Stream]. "" means the beginning of the run.
 func (c *Client) Attach(ctx context.Context, conversation, run, after string, o FollowOptions) iter.Seq2[native.Frame, error] {
 	return func(yield func(native.Frame, error) bool) {
 		s := &stream{client: c, ctx: ctx, conversation: conversation, run: run, last: after, ask: o.Ask, place: o.Place, yield: yield}
@@ -216,16 +212,16 @@ func (c *Client) Attach(ctx context.Context, conversation, run, after string, o 
 	}
 }
 
-// FollowOptions are for streams of what was begun elsewhere.
+// FollowOptions are options of streams of existing runs.
 type FollowOptions struct {
-	// Ask and Place are as in [RunOptions].
-	Ask   func(ctx context.Context, q *native.Question) (any, error)
+	// Ask is as in [RunOptions].
+	Ask func(ctx context.Context, q *native.Question) (any, error)
+	// Place is as in [RunOptions].
 	Place *string
 }
 
-// Follow yields the frames of all runs of a conversation after the frame with this id
-// ("" begins at the beginning), those that are yet to come included. It ends when ctx
-// does or the loop is left.
+// Follow yields the frames of all runs of a conversation after the frame with this id, including
+// future ones. "" means the beginning. It ends when ctx ends or the loop is left.
 func (c *Client) Follow(ctx context.Context, conversation, after string, o FollowOptions) iter.Seq2[native.Frame, error] {
 	return func(yield func(native.Frame, error) bool) {
 		s := &stream{
@@ -235,7 +231,7 @@ func (c *Client) Follow(ctx context.Context, conversation, after string, o Follo
 	}
 }
 
-// Start begins a run and does not wait for anything: [Client.Attach] shows it.
+// Start starts a run and returns at once. [Client.Attach] follows it.
 func (c *Client) Start(ctx context.Context, conversation, input string, o RunOptions) (RunState, error) {
 	body, err := o.body(input)
 	if err != nil {
@@ -248,7 +244,7 @@ func (c *Client) Start(ctx context.Context, conversation, input string, o RunOpt
 	return s.start()
 }
 
-// Runs lists all of a conversation's runs by their turn. It asks for a page at a time.
+// Runs lists all of a conversation's runs in their order. It reads them page by page.
 func (c *Client) Runs(ctx context.Context, conversation string) ([]Run, error) {
 	var all []Run
 	for after := 0; ; {
@@ -269,10 +265,11 @@ func (c *Client) Runs(ctx context.Context, conversation string) ([]Run, error) {
 	}
 }
 
-// Retry continues a run that failed, at the step that failed, with a new run, and waits for the end as [Client.Run] does. The
-// new run sees the failed one's messages and results and repeats no finished step. What o leaves out is as in the
-// failed run's own request; an attachment and a policy in it are errors. Only the conversation's newest run can be continued, and
-// only if it failed or a limit ended it: others are [event.ErrConflict] with the code RUN_NOT_RETRYABLE.
+// Retry continues a failed run with a new run, at the step that failed, and waits for the end as
+// [Client.Run] does. The new run sees the failed one's messages and results and repeats no finished
+// step. Unset options default to those of the failed run; attachments and a policy are errors. Only
+// the conversation's newest run can be continued, and only if it failed or a limit ended it. Others
+// are [event.ErrConflict] with the code RUN_NOT_RETRYABLE.
 func (c *Client) Retry(ctx context.Context, conversation, run string, o RunOptions) (*native.Result, error) {
 	return outcome(c.RetryStream(ctx, conversation, run, o), o.Ask != nil)
 }
@@ -298,15 +295,15 @@ func (c *Client) RetryStream(ctx context.Context, conversation, run string, o Ru
 	}
 }
 
-// GetRun gives a run, with its result once it has ended.
+// GetRun returns a run, with its result once it has ended.
 func (c *Client) GetRun(ctx context.Context, conversation, run string) (Run, error) {
 	var out Run
 	err := c.to(ctx, http.MethodGet, nil, nil, &out, conversation, "runs", run)
 	return out, err
 }
 
-// Cancel asks a run to end. That it has is what its stream says; [event.ErrConflict]
-// where it had already.
+// Cancel requests the end of a run. The run's stream reports the end. It returns
+// [event.ErrConflict] if the run has ended.
 func (c *Client) Cancel(ctx context.Context, conversation, run string) error {
 	return c.to(ctx, http.MethodPost, nil, nil, nil, conversation, "runs", run, "cancel")
 }

@@ -2,9 +2,9 @@ package client
 
 import "github.com/braidrun/braid/wire/native"
 
-// Screen is what a client shows of the run that it watches: it applies frames by the
-// rules of package native, and [Screen.Apply] says what each of them changed.
+// Screen is the state that a client shows of a run: it applies frames by the rules of package
+// native. [Screen.Apply] returns what each of them changed.
 type Screen = native.Screen
 
-// Change is what a frame did to a screen.
+// Change is the effect of a frame on a screen.
 type Change = native.Change

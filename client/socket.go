@@ -10,11 +10,11 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// unixPrefix begins the address of a server that answers on a socket in the file system.
+// unixPrefix begins the address of a server on a Unix socket.
 const unixPrefix = "unix:"
 
-// socketOf reads the address of a socket, "unix:/run/braid.sock", with a base path behind
-// it where there is one: "unix:/run/braid.sock:/braid". ok is false for another kind of address.
+// socketOf parses the address of a socket, such as "unix:/run/braid.sock", with an optional base
+// path: "unix:/run/braid.sock:/braid". ok is false for another kind of address.
 func socketOf(address string) (path string, base *url.URL, ok bool, err error) {
 	path, ok = strings.CutPrefix(address, unixPrefix)
 	if !ok {
@@ -29,11 +29,11 @@ func socketOf(address string) (path string, base *url.URL, ok bool, err error) {
 			Op: "client", Kind: event.ErrInvalid, Message: "the server's socket has no path", Hint: "give it as unix:/run/braid/braid.sock",
 		}
 	}
-	// What answers there takes itself for a server of this machine.
+	// The server there regards itself as a local one.
 	return path, &url.URL{Scheme: "http", Host: "localhost", Path: strings.TrimSuffix(under, "/")}, true, nil
 }
 
-// through has a client of HTTP connect to the socket, whatever host it is asked for.
+// through makes an HTTP client connect to the socket for every host.
 func through(own *http.Client, path string) error {
 	var t *http.Transport
 	switch given := own.Transport.(type) {
@@ -43,7 +43,7 @@ func through(own *http.Client, path string) error {
 		t = given.Clone()
 	default:
 		return &event.Error{
-			Op: "client", Kind: event.ErrInvalid, Message: "a transport of your own cannot be led to a socket",
+			Op: "client", Kind: event.ErrInvalid, Message: "a custom transport cannot be redirected to a socket",
 			Hint: "have it connect to the socket itself, and give the address as http://localhost",
 		}
 	}

@@ -17,16 +17,18 @@ import (
 	"github.com/braidrun/braid/wire/native"
 )
 
-// stream is a run, or a whole conversation, over as many connections as it takes.
+// stream is the stream of a run or of a whole conversation, over any number of connections.
 type stream struct {
 	client       *Client
 	ctx          context.Context //nolint:containedctx // a stream lives for one loop of its reader
 	conversation string
-	// run is known once the run has begun; body and key begin it.
-	run  string
+	// run is known once the run has begun.
+	run string
+	// body starts the run.
 	body []byte
-	key  string
-	// continues names the run that is continued by the one that body begins; empty for none.
+	// key is the idempotency key of that request.
+	key string
+	// continues names the run that the new one continues; empty means none.
 	continues string
 	// endless streams show one run after another.
 	endless bool
@@ -34,17 +36,17 @@ type stream struct {
 	place   *string
 	yield   func(native.Frame, error) bool
 
-	// last is the id of the last frame that was yielded; held are the frames that came
-	// after it and whose id has not.
+	// last is the id of the last frame that was yielded.
 	last string
+	// held are the frames after it whose id has not come yet.
 	held []native.Frame
-	// refused is set when the server refused to repeat the request of a run that it had accepted.
+	// refused is set if the server refused to repeat the request of an accepted run.
 	refused bool
 	// failures counts the connections in a row that brought nothing.
 	failures int
 }
 
-// follow connects until the run is over, the reader has enough or nothing helps.
+// follow connects until the run has ended, the reader leaves, or nothing helps.
 func (s *stream) follow() {
 	for {
 		over, brought, err := s.connect()
@@ -63,7 +65,7 @@ func (s *stream) follow() {
 			s.failures++
 		}
 		if err == nil && !brought && s.body == nil && !s.endless {
-			// The stream was closed, and not cut: it may have nothing more to say.
+			// The stream was closed and not cut. It may have nothing more to send.
 			if over, err = s.behind(); over {
 				return
 			}
@@ -82,7 +84,7 @@ func (s *stream) follow() {
 	}
 }
 
-// passes reports whether what went wrong may be over in a moment.
+// passes reports whether an error may be temporary.
 func passes(err error) bool {
 	switch event.KindOf(err) {
 	case event.ErrUnavailable, event.ErrLeaseLost, event.ErrOverloaded:
@@ -92,8 +94,8 @@ func passes(err error) bool {
 	}
 }
 
-// behind reports whether a reader that came to a run later began behind its end. An
-// error that does not pass has been yielded.
+// behind reports whether the reader started after the end of its run. It yields an error that is
+// not temporary.
 func (s *stream) behind() (over bool, err error) {
 	run, err := s.client.GetRun(s.ctx, s.conversation, s.run)
 	if err == nil && !run.Status.Ended() {
@@ -120,10 +122,10 @@ func (s *stream) behind() (over bool, err error) {
 	return true, nil
 }
 
-// pause waits before the next try. It is false where the reader is gone.
+// pause waits before the next attempt. It returns false if the reader has left.
 func (s *stream) pause(err error) bool {
 	wait := min(s.client.options.Wait<<min(s.failures, 16), MostWait)
-	wait -= rand.N(wait/2 + 1) //nolint:gosec // it only keeps clients from coming all at once
+	wait -= rand.N(wait/2 + 1) //nolint:gosec // spreads the clients
 	if e, ok := errors.AsType[*event.Error](err); ok {
 		wait = max(wait, min(e.RetryAfter, time.Minute))
 	}
@@ -137,9 +139,8 @@ func (s *stream) pause(err error) bool {
 	}
 }
 
-// connect reads one connection to its end. over means that nothing more is to be
-// yielded, brought that the connection was worth something; err is nil where the server
-// closed the stream.
+// connect reads one connection to its end. over reports that nothing more is to be yielded, brought
+// that the connection delivered something. err is nil if the server closed the stream.
 func (s *stream) connect() (over, brought bool, err error) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
@@ -193,11 +194,11 @@ func (s *stream) connect() (over, brought bool, err error) {
 	}
 }
 
-// open asks for the stream: by beginning the run, or where it was.
+// open requests the stream: it starts the run, or continues where the stream was.
 func (s *stream) open(ctx context.Context) (*http.Response, error) {
 	header := http.Header{"Accept": {"text/event-stream"}}
-	// As long as nothing was delivered, the same request is sent again: its stream is the whole one, in
-	// which the deltas of every answer add up.
+	// Until something was delivered, send the same request again. Its stream is complete, so that
+	// the deltas of every answer add up.
 	begins := s.body != nil && (s.run == "" || s.last == "" && !s.refused)
 	if !plain(s.conversation) || !begins && !s.endless && !plain(s.run) {
 		return nil, nothing()
@@ -212,7 +213,7 @@ func (s *stream) open(ctx context.Context) (*http.Response, error) {
 		if err == nil || s.run == "" || passes(err) || ctx.Err() != nil {
 			return res, err
 		}
-		s.refused = true // its conversation was archived, say; the run is there
+		s.refused = true // for example, its conversation was archived; the run exists
 	}
 	if s.last != "" {
 		header.Set("Last-Event-ID", s.last)
@@ -224,7 +225,7 @@ func (s *stream) open(ctx context.Context) (*http.Response, error) {
 	return s.client.send(ctx, http.MethodGet, to, url.Values{}, nil, header)
 }
 
-// start begins the run without a stream.
+// start starts the run without a stream.
 func (s *stream) start() (RunState, error) {
 	if !plain(s.conversation) {
 		return RunState{}, nothing()
@@ -256,8 +257,8 @@ func (s *stream) accept() (RunState, error) {
 	return run, nil
 }
 
-// deliver yields the frames of an event that is whole now. It is true where there is
-// nothing more to do.
+// deliver yields the frames of an event that is complete now. It returns true if there is nothing
+// more to do.
 func (s *stream) deliver(id string) bool {
 	held := slices.Clone(s.held)
 	s.held = s.held[:0]
@@ -294,8 +295,7 @@ func (s *stream) deliver(id string) bool {
 	return false
 }
 
-// answer lets the reader's own function answer a question that is still open. It is
-// true where that failed.
+// answer calls Ask for a question that is still open. It returns true if that failed.
 func (s *stream) answer(q *native.Question) bool {
 	open, err := s.client.Questions(s.ctx, s.conversation)
 	if err == nil && !slices.ContainsFunc(open, func(o native.Question) bool { return o.QuestionID == q.QuestionID }) {
@@ -309,14 +309,14 @@ func (s *stream) answer(q *native.Question) bool {
 		err = s.client.Answer(s.ctx, s.conversation, q.QuestionID, value)
 	}
 	switch event.KindOf(err) {
-	case "", event.ErrGone, event.ErrConflict: // somebody else was quicker
+	case "", event.ErrGone, event.ErrConflict: // another client was faster
 		return false
 	}
 	s.yield(nil, err)
 	return true
 }
 
-// watched reads, and rings the alarm when nothing comes for long.
+// watched is a reader that triggers the alarm after a long silence.
 type watched struct {
 	from    io.Reader
 	alarm   *time.Timer
@@ -326,6 +326,6 @@ type watched struct {
 func (w *watched) Read(p []byte) (int, error) {
 	w.alarm.Reset(w.silence)
 	n, err := w.from.Read(p)
-	w.alarm.Stop() // a reader that takes its time is none of the server's
+	w.alarm.Stop() // a slow reader is not the server's fault
 	return n, err
 }

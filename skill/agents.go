@@ -14,29 +14,27 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// AgentsFile is the file in which people tell agents about a workspace (agents.md).
+// AgentsFile is the file with instructions for agents in a workspace (agents.md).
 const AgentsFile = "AGENTS.md"
 
-// MaxAgents is how much of it is taken, in bytes. What is over is left out, and the text
-// says so.
+// MaxAgents bounds its text in bytes. A longer text is cut and says so.
 const MaxAgents = 32 << 10
 
 const agentsLead = "This is the " + AgentsFile + " of the workspace that you work in. Follow it, unless what was said before or " +
 	"what the user says is against it."
 
-// Workspace is what the AGENTS.md of a workspace says. The zero value says nothing.
+// Workspace is the content of a workspace's AGENTS.md. The zero value is empty.
 type Workspace struct {
-	// Text is the file's text; empty where there is none.
+	// Text is the file's text. It is empty if there is no file.
 	Text string
-	// Path is where it stands, from the workspace's folder, with slashes.
+	// Path is the file's path in the workspace, with slashes.
 	Path string
 }
 
-// Agents finds the AGENTS.md that counts for a folder of a workspace: the nearest one, in
-// the folder itself or else in those above it, up to the workspace and never beyond.
-// folder is a path from the workspace, also of a file in it; "" is the workspace itself. A file that is empty
-// counts as none. It is no error where there is none: then nothing is said. Errors are
-// [*event.Error]s.
+// Agents reads the AGENTS.md for a folder of a workspace: the nearest one, in the folder itself or
+// in those above it, up to the workspace and never beyond. folder is a path in the workspace, which
+// may also name a file; "" is the workspace itself. An empty file counts as none. Without a file it
+// returns the zero Workspace and no error. Errors are [*event.Error]s.
 func Agents(workspace, folder string) (Workspace, error) {
 	at := path.Clean(filepath.ToSlash(folder))
 	if !filepath.IsLocal(filepath.FromSlash(at)) {
@@ -79,7 +77,7 @@ func Agents(workspace, folder string) (Workspace, error) {
 	}
 }
 
-// agentsText is what the file says, cut at the border of a character.
+// agentsText returns the file's text, cut between characters.
 func agentsText(data []byte, whole bool) (string, error) {
 	if !whole {
 		for n := 0; n < utf8.UTFMax && len(data) > 0 && !utf8.Valid(data); n++ {
@@ -96,11 +94,11 @@ func agentsText(data []byte, whole bool) (string, error) {
 	return text, nil
 }
 
-// Part puts what the file says below an agent's instructions.
+// Part returns the part that appends the file's text to an agent's instructions.
 func (w Workspace) Part() braid.Part { return braid.MoreInstructions(w.Prompt("")) }
 
-// Prompt is base, the agent's own instructions, and below it what the file says, between
-// tags; base alone where it says nothing.
+// Prompt returns base and below it the file's text between tags. It returns base alone if there is
+// no text.
 func (w Workspace) Prompt(base string) string {
 	if w.Text == "" {
 		return base

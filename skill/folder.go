@@ -17,16 +17,15 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Bounds of what is looked at in a folder.
+// These are the bounds of a folder.
 const (
 	maxEntries = 1000
 	maxListed  = 200
 	maxDepth   = 5
 )
 
-// readFile reads a file of at most so many bytes inside of root. Paths and links that
-// lead out are refused by the operating system's own means, and what is no file (a pipe,
-// a device) is not waited for.
+// readFile reads at most most bytes of a file inside root. The operating system refuses paths and
+// links that lead out. Pipes and devices are not read.
 func readFile(root *os.Root, name string, most int) (data []byte, whole bool, err error) {
 	info, err := root.Stat(name)
 	if err != nil {
@@ -43,7 +42,7 @@ func readFile(root *os.Root, name string, most int) (data []byte, whole bool, er
 	if info, err = f.Stat(); err != nil {
 		return nil, false, err
 	}
-	if !info.Mode().IsRegular() { // it was changed in between
+	if !info.Mode().IsRegular() { // it was replaced in between
 		return nil, false, errNoFile
 	}
 	if data, err = io.ReadAll(io.LimitReader(f, int64(most)+1)); err != nil {
@@ -57,7 +56,7 @@ func readFile(root *os.Root, name string, most int) (data []byte, whole bool, er
 
 var errNoFile = errors.New("it is no file")
 
-// entries lists a folder inside of root, by name, and says whether that is all.
+// entries lists a folder inside root by name. all reports that the list is complete.
 func entries(root *os.Root, name string, most int) (list []fs.DirEntry, all bool, err error) {
 	f, err := root.Open(name)
 	if err != nil {
@@ -74,8 +73,8 @@ func entries(root *os.Root, name string, most int) (list []fs.DirEntry, all bool
 	return list, all, nil
 }
 
-// files lists what a skill has beside its SKILL.md, by path, and says whether that is
-// all. Links and what begins with a dot are left out.
+// files lists a skill's files beside its SKILL.md by path. all reports that the list is complete.
+// It leaves out links and names that begin with a dot.
 func files(root *os.Root) (list []string, all bool) {
 	left := maxEntries
 	all = true
@@ -106,7 +105,7 @@ func files(root *os.Root) (list []string, all bool) {
 	return list, all
 }
 
-// file reads a text file of a skill by its path from the skill's folder.
+// file reads a text file of a skill by its path in the skill's folder.
 func file(root *os.Root, name string) (string, error) {
 	clean := path.Clean(strings.ReplaceAll(name, `\`, "/"))
 	if !filepath.IsLocal(filepath.FromSlash(clean)) || path.IsAbs(name) {

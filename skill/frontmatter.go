@@ -15,13 +15,12 @@ import (
 	"github.com/braidrun/braid/internal/lazyre"
 )
 
-// Parse reads a SKILL.md: the front matter between two lines of three hyphens, and the
-// body below. folder is the name of the folder that it stands in.
+// Parse parses a SKILL.md: the front matter between two lines of three hyphens, and the body below.
+// folder is the name of the skill's folder.
 //
-// It is strict where a slip would be silent: a missing or doubled key, a value of
-// another type, a name that is not the folder's. Keys that the format does not know are
-// left alone and named in [Skill.Ignored]. Errors are [*event.Error]s, of kind ErrInvalid
-// or ErrTooLarge.
+// It is strict about silent mistakes: a missing or duplicate key, a value of the wrong type, a name
+// that differs from the folder's. It ignores unknown keys and lists them in [Skill.Ignored]. Errors
+// are [*event.Error]s of kind ErrInvalid or ErrTooLarge.
 func Parse(folder string, data []byte) (s Skill, body string, err error) {
 	if len(data) > MaxFile {
 		return Skill{}, "", tooLarge(File, MaxFile)
@@ -47,7 +46,7 @@ func Parse(folder string, data []byte) (s Skill, body string, err error) {
 	return s, body, nil
 }
 
-// split takes the front matter from what is below it.
+// split separates the front matter from the body.
 func split(text string) (front, body string, err error) {
 	first, rest, _ := strings.Cut(text, "\n")
 	if strings.TrimRight(first, " \t\r") != "---" {
@@ -67,7 +66,7 @@ func split(text string) (front, body string, err error) {
 	return "", "", invalid("the front matter of "+File+" does not end", "end it with a line of three hyphens")
 }
 
-// read reads the front matter.
+// read parses the front matter.
 func read(front string) (Skill, error) {
 	dec := yaml.NewDecoder(strings.NewReader(front))
 	var doc yaml.Node
@@ -107,7 +106,7 @@ func read(front string) (Skill, error) {
 	return s, nil
 }
 
-// names are what the format allows.
+// names matches names that the format allows.
 var names = lazyre.New(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 func (s *Skill) set(key string, value *yaml.Node) (err error) {
@@ -135,7 +134,7 @@ func (s *Skill) set(key string, value *yaml.Node) (err error) {
 	return err
 }
 
-// text reads a value that is to be a text.
+// text returns a value that must be a text.
 func text(key string, n *yaml.Node) (string, error) {
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!str" {
 		return "", wrong(n, key+" is no text", "write it in quotes")
@@ -143,7 +142,7 @@ func text(key string, n *yaml.Node) (string, error) {
 	return strings.TrimSpace(n.Value), nil
 }
 
-// bounded reads a text that is not empty and has at most so many characters.
+// bounded returns a non-empty text of at most most characters.
 func bounded(key string, n *yaml.Node, most int) (string, error) {
 	s, err := text(key, n)
 	switch {
@@ -157,8 +156,8 @@ func bounded(key string, n *yaml.Node, most int) (string, error) {
 	return s, nil
 }
 
-// tools reads a list of tools: a text with blanks between them, as the format has it, or
-// a list, as it is often written. Blanks and commas in parentheses belong to a tool.
+// tools parses a list of tools: a text with blanks between them, as the format says, or a YAML
+// list. Blanks and commas in parentheses belong to a tool.
 func tools(key string, n *yaml.Node) ([]string, error) {
 	if n.Kind == yaml.SequenceNode {
 		var list []string
@@ -187,8 +186,8 @@ func tools(key string, n *yaml.Node) ([]string, error) {
 	}), nil
 }
 
-// metadata keeps what is a plain value, as it is written. What is more than that is
-// left out: it was meant for one program, and is no reason not to load a skill.
+// metadata keeps plain values as they are written. It ignores others, which are meant for a
+// particular program.
 func (s *Skill) metadata(n *yaml.Node) error {
 	if n.Kind != yaml.MappingNode {
 		return wrong(n, "metadata is no list of keys and values", "write it like author: me, each on its own line")
@@ -210,7 +209,7 @@ func (s *Skill) metadata(n *yaml.Node) error {
 	return nil
 }
 
-// wrong is an error with its line in the file.
+// wrong returns an error with its line in the file.
 func wrong(n *yaml.Node, message, hint string) error {
 	return invalid(fmt.Sprintf("line %d: %s", n.Line+1, message), hint) // the first line is the hyphens
 }
@@ -222,7 +221,7 @@ func tooLarge(what string, most int) error {
 	}
 }
 
-// shortly is what the YAML reader says, without its name.
+// shortly returns a message of the YAML parser without its prefix.
 func shortly(err error) string {
 	s := clean(strings.TrimPrefix(err.Error(), "yaml: "))
 	if r := []rune(s); len(r) > 120 {

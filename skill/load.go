@@ -13,10 +13,9 @@ import (
 	"github.com/braidrun/braid/internal/nearest"
 )
 
-// Set is the skills of an agent, by name. It does not change, and is safe for concurrent
-// use. The zero value has none. It holds nothing open: files are read when they are
-// asked for, so that a skill may be edited while agents use it; names and descriptions
-// are those of the time when it was loaded.
+// Set is a set of skills by name. It is immutable and safe for concurrent use. The zero value is
+// empty. It reads files when they are requested, so that a skill may be edited while agents use it.
+// Names and descriptions are those at the time of loading.
 type Set struct {
 	list      []loaded
 	preferred []string
@@ -24,15 +23,15 @@ type Set struct {
 
 type loaded struct {
 	Skill
-	// dir is the folder of skills, whole, so that it stays the same one when the process
-	// goes elsewhere.
+	// dir is the absolute path of the folder of skills, so that it does not depend on the working
+	// directory.
 	dir string
 }
 
-// Load reads the skills in folders of skills: each folder in them that has a SKILL.md is
-// one. Where two have one name, that of the first folder is taken. What was not loaded,
-// and why, stands in the problems, in the order in which it was found; the rest works
-// without it. The set is never nil.
+// Load reads the skills in folders of skills: each folder in them with a SKILL.md is a skill. Of
+// two skills with one name it takes the one in the first folder. The problems say what was not
+// loaded and why, in the order in which it was found. The other skills work without it. The set is
+// never nil.
 func Load(dirs ...string) (*Set, []Problem) {
 	s := &Set{}
 	var problems []Problem
@@ -47,7 +46,7 @@ func Load(dirs ...string) (*Set, []Problem) {
 			var err error
 			switch first, twice := from[one.Name]; {
 			case twice && first == one.dir:
-				continue // one folder was given twice
+				continue // the folder was given twice
 			case twice:
 				err = &event.Error{
 					Kind: event.ErrConflict, Message: "an earlier folder has a skill of that name, which is taken",
@@ -116,8 +115,7 @@ func loadDir(dir string) (found []loaded, problems []Problem) {
 	return found, problems
 }
 
-// folder tells whether an entry may be a skill: a folder, a link to one, or one of which
-// that cannot be told.
+// folder reports whether an entry may be a skill: a folder, a link to one, or an unknown entry.
 func folder(root *os.Root, e fs.DirEntry) bool {
 	if e.Type()&fs.ModeSymlink == 0 {
 		return e.IsDir()
@@ -178,7 +176,7 @@ func skillFile(own *os.Root) ([]byte, error) {
 	return data, nil
 }
 
-// Skills lists them by name.
+// Skills returns the skills by name.
 func (s *Set) Skills() []Skill {
 	list := make([]Skill, len(s.list))
 	for i := range s.list {
@@ -187,9 +185,8 @@ func (s *Set) Skills() []Skill {
 	return list
 }
 
-// Prefer gives the same skills, with these to be used first, in this order: what a
-// request calls its preferred skills (seed 4). A name that there is not is an error of
-// kind ErrNotFound. The set itself stays as it is.
+// Prefer returns a set of the same skills in which the named ones are to be used first, in this
+// order. It returns an error of kind ErrNotFound for an unknown name. It does not change s.
 func (s *Set) Prefer(names ...string) (*Set, error) {
 	p := &Set{list: s.list}
 	for _, name := range names {
@@ -224,7 +221,7 @@ func (s *Set) find(name string) (*loaded, error) {
 	return nil, e
 }
 
-// open opens the skill's own folder.
+// open opens the skill's folder.
 func (l *loaded) open() (*os.Root, error) {
 	root, err := os.OpenRoot(l.dir)
 	if err != nil {

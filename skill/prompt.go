@@ -11,9 +11,8 @@ import (
 const lead = "Skills say how to go about certain kinds of tasks. Before you begin a task that one of these descriptions fits, " +
 	"load that skill with the tool " + ToolName + " and follow it. Load no skill that the task does not need."
 
-// Prompt is base, the agent's own instructions, and below it the names and descriptions
-// of the skills, the preferred ones first with a sentence that says so. It is base alone
-// where there is no skill.
+// Prompt returns base and below it the names and descriptions of the skills, the preferred ones
+// first with a sentence that says so. It returns base alone if there are no skills.
 func (s *Set) Prompt(base string) string {
 	if len(s.list) == 0 {
 		return base
@@ -41,12 +40,12 @@ func (s *Set) Prompt(base string) string {
 	return below(base, frame("skills", b.String()))
 }
 
-// Part gives an agent the skills: [Set.Prompt] below its instructions, and [Set.Tools].
+// Part returns the part that gives an agent the skills: the text of [Set.Prompt] and [Set.Tools].
 func (s *Set) Part() braid.Part {
 	return braid.Parts(braid.MoreInstructions(s.Prompt("")), braid.Tools(s.Tools()...))
 }
 
-// below puts a text under another.
+// below joins two texts with an empty line.
 func below(base, text string) string { return strings.TrimLeft(base+"\n\n"+text, "\n") }
 
 // frame puts a text between tags that it cannot close.
@@ -58,8 +57,8 @@ func frame(tag, text string) string {
 	return "<" + tag + ">\n" + text + "\n</" + tag + ">"
 }
 
-// clean takes out what people do not see: control characters, and those that turn the
-// direction of writing.
+// clean removes invisible characters: control characters and those that change the direction of
+// writing.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -6,18 +6,17 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Bounds of what is read.
+// These are the bounds of skills.
 const (
-	// MaxSkills is how many skills a [Set] has, and MaxList how many bytes their names
-	// and descriptions have together: the model reads all of them with each request.
+	// MaxSkills bounds the number of skills in a [Set]. MaxList bounds the bytes of their names and
+	// descriptions together, because the model reads all of them with each request.
 	MaxSkills = 200
 	MaxList   = 48 << 10
-	// MaxFile is how large a SKILL.md, and any other file of a skill, may be, in bytes;
+	// MaxFile bounds the size of a SKILL.md, and of any other file of a skill, in bytes.
 	// MaxFrontMatter bounds the front matter.
 	MaxFile        = 256 << 10
 	MaxFrontMatter = 16 << 10
-	// MaxName, MaxDescription and MaxCompatibility are the format's own bounds, in
-	// characters.
+	// MaxName, MaxDescription and MaxCompatibility are the format's own bounds, in characters.
 	MaxName          = 64
 	MaxDescription   = 1024
 	MaxCompatibility = 500
@@ -26,37 +25,37 @@ const (
 // File is the file that makes a folder a skill.
 const File = "SKILL.md"
 
-// Skill is what the front matter of a SKILL.md says.
+// Skill is the front matter of a SKILL.md.
 type Skill struct {
-	// Name is that of its folder too: lower-case letters, digits, and single hyphens
-	// between them.
+	// Name is also the name of its folder: lower-case letters, digits, and single hyphens between
+	// them.
 	Name string
 	// Description says what the skill does and when to use it.
 	Description string
-	// License and Compatibility are empty where nothing is said.
+	// License and Compatibility may be empty.
 	License       string
 	Compatibility string
-	// AllowedTools are the tools that the skill wants to use without asking, as they are
-	// written there, such as "Bash(git:*)". They are a wish: nothing here permits them.
+	// AllowedTools are the tools that the skill wants to use without asking, such as "Bash(git:*)".
+	// This package permits nothing because of them.
 	AllowedTools []string
-	// Metadata is whatever else its author wanted to say.
+	// Metadata are the author's other values.
 	Metadata map[string]string
-	// Ignored names what stands in the front matter and was left out: keys that the
-	// format does not know, and metadata that is more than a text.
+	// Ignored lists the ignored parts of the front matter: unknown keys, and metadata that is not a
+	// text.
 	Ignored []string
 }
 
-// Problem is a skill that was not loaded, or a folder of skills, and why.
+// Problem says why a skill or a folder of skills was not loaded.
 type Problem struct {
-	// Dir is the folder of skills as it was given to [Load], Folder the skill's own
-	// folder in it; empty where the problem is Dir itself.
+	// Dir is the folder of skills as it was given to [Load]. Folder is the skill's folder in it; it
+	// is empty for a problem of Dir.
 	Dir    string
 	Folder string
-	// Err says what is wrong and what to do. It is an [*event.Error] and holds no path.
+	// Err is the reason, with a hint. It is an [*event.Error] and contains no path.
 	Err error
 }
 
-// Error is the folder's name and what is wrong with it, for people.
+// Error returns the folder's name and the reason.
 func (p Problem) Error() string {
 	if p.Folder == "" {
 		return p.Err.Error()
@@ -64,14 +63,14 @@ func (p Problem) Error() string {
 	return `the skill "` + shown(p.Folder) + `": ` + p.Err.Error()
 }
 
-// Unwrap gives Err.
+// Unwrap returns Err.
 func (p Problem) Unwrap() error { return p.Err }
 
 func invalid(message, hint string) error {
 	return &event.Error{Kind: event.ErrInvalid, Message: message, Hint: hint}
 }
 
-// shown is a name that somebody else gave, short and without what people do not see.
+// shown returns a short form of a foreign name, without invisible characters.
 func shown(s string) string {
 	s = strings.Join(strings.Fields(clean(s)), " ")
 	if r := []rune(s); len(r) > MaxName {

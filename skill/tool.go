@@ -15,9 +15,8 @@ type request struct {
 	File string `json:"file,omitempty" jsonschema:"a file of the skill, by its path from the skill's folder; leave it out to load the skill itself"`
 }
 
-// Tools are what the agent gets: the tool "skill", which gives the body of a skill with
-// the paths of its files, or one of these files. It only reads. None where there is no
-// skill.
+// Tools returns the tool "skill", which returns the body of a skill with the paths of its files, or
+// one of these files. It only reads. It returns no tool if there are no skills.
 func (s *Set) Tools() []braid.Tool {
 	if len(s.list) == 0 {
 		return nil
@@ -65,5 +64,5 @@ func (s *Set) load(in request) (string, error) {
 	return b.String(), nil
 }
 
-// shownPath is a path on one line.
+// shownPath returns a path as one line.
 func shownPath(name string) string { return strings.ReplaceAll(clean(name), "\n", " ") }

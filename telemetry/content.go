@@ -8,42 +8,43 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// talk is what an agent has heard since its model answered last, and its last answer. It is
-// kept only where content is wanted.
+// contents are the messages that an agent got since its model's last answer, and that answer. They
+// are kept only for Options.Content.
 //
-// A call's input is what is new to the model: what was said before stands on the spans of
-// the calls before, because a conversation of n cycles would else be sent n times over.
-type talk struct {
-	news []said
-	// first is what the agent was asked, answer what it said last.
-	first  []said
+// The input of a call contains only the messages that are new to the model. Earlier messages are on
+// the spans of earlier calls: otherwise a conversation of n cycles would be sent n times.
+type contents struct {
+	news []content
+	// first is the agent's input.
+	first []content
+	// answer is its last answer.
 	answer []event.Block
 }
 
-// said is one message, and where it stands in the log.
-type said struct {
+// content is one message with its Seq.
+type content struct {
 	seq    int64
 	role   string
 	blocks []event.Block
 }
 
-// heard takes in what a person, or an agent, says to the agent.
-func (d *drive) heard(a *agentSpan, e *event.Event, blocks []event.Block) {
+// input adds a message to the agent.
+func (d *drive) input(a *agentSpan, e *event.Event, blocks []event.Block) {
 	if !d.content {
 		return
 	}
-	one := said{e.Seq, string(event.RoleUser), blocks}
-	a.talk.news = append(a.talk.news, one)
-	a.talk.first = append(a.talk.first, one)
+	one := content{e.Seq, string(event.RoleUser), blocks}
+	a.contents.news = append(a.contents.news, one)
+	a.contents.first = append(a.contents.first, one)
 }
 
-// redacted puts what stands in its place where something was taken back.
+// redacted replaces a redacted message.
 func (d *drive) redacted(b *event.Redacted) {
 	if b.Clean {
 		return
 	}
 	for t := range d.outline.Threads() {
-		for _, list := range [][]said{t.Own.talk.news, t.Own.talk.first} {
+		for _, list := range [][]content{t.Own.contents.news, t.Own.contents.first} {
 			for i := range list {
 				if list[i].seq == b.Target {
 					list[i].blocks = b.Shown()
@@ -53,18 +54,18 @@ func (d *drive) redacted(b *event.Redacted) {
 	}
 }
 
-// result takes in a tool's result.
-func (t *talk) result(seq int64, r *event.ToolResult) {
-	t.news = append(t.news, said{seq, "tool", []event.Block{r}})
+// result adds a tool's result.
+func (t *contents) result(seq int64, r *event.ToolResult) {
+	t.news = append(t.news, content{seq, "tool", []event.Block{r}})
 }
 
-// said takes in an answer.
-func (t *talk) said(blocks []event.Block) {
+// answered records an answer.
+func (t *contents) answered(blocks []event.Block) {
 	t.news, t.answer = nil, blocks
 }
 
-// arguments are those of a call of the last answer.
-func (t *talk) arguments(call string) []byte {
+// arguments returns the arguments of a call in the last answer.
+func (t *contents) arguments(call string) []byte {
 	for _, c := range event.CallsOf(t.answer) {
 		if c.ID == call {
 			return c.Args
@@ -73,18 +74,18 @@ func (t *talk) arguments(call string) []byte {
 	return nil
 }
 
-// asked is what a model was told since its last answer.
-func (t *talk) asked() attribute.KeyValue {
+// newInput returns the messages that the model got since its last answer.
+func (t *contents) newInput() attribute.KeyValue {
 	return attribute.String(keyInputMessages, messages(t.news))
 }
 
-// answered is what it said.
+// answered returns the answer as an attribute.
 func answered(b *event.AssistantMessage) attribute.KeyValue {
 	return attribute.String(keyOutputMessages, toJSON([]message{{Role: "assistant", Parts: partsOf(b.Content), Finish: finishReason(b.Stop)}}))
 }
 
-// whole is what the agent was asked, and what it said at last.
-func (t *talk) whole() []attribute.KeyValue {
+// whole returns the agent's input and its last answer.
+func (t *contents) whole() []attribute.KeyValue {
 	list := []attribute.KeyValue{attribute.String(keyInputMessages, messages(t.first))}
 	if t.answer != nil {
 		list = append(list, attribute.String(keyOutputMessages, toJSON([]message{{Role: "assistant", Parts: partsOf(t.answer)}})))
@@ -92,7 +93,7 @@ func (t *talk) whole() []attribute.KeyValue {
 	return list
 }
 
-// called is what a tool was given, and what it gave back.
+// called returns a tool's arguments and its result.
 func called(args []byte, r *event.ToolResult) []attribute.KeyValue {
 	var list []attribute.KeyValue
 	if len(args) > 0 {
@@ -104,7 +105,7 @@ func called(args []byte, r *event.ToolResult) []attribute.KeyValue {
 	return list
 }
 
-// message and part are the conventions' form of what is said.
+// message and part are the conventions' form of a message.
 type message struct {
 	Role   string `json:"role"`
 	Parts  []part `json:"parts"`
@@ -122,7 +123,7 @@ type part struct {
 	Bytes     int             `json:"bytes,omitempty"`
 }
 
-func messages(list []said) string {
+func messages(list []content) string {
 	out := make([]message, len(list))
 	for i := range list {
 		out[i] = message{Role: list[i].role, Parts: partsOf(list[i].blocks)}
@@ -153,7 +154,7 @@ func partsOf(blocks []event.Block) []part {
 	return parts
 }
 
-// responseOf is a tool's result: JSON where it is some, else its text.
+// responseOf returns a tool's result: JSON if possible, else its text.
 func responseOf(r *event.ToolResult) any {
 	if len(r.Structured) > 0 {
 		return r.Structured
@@ -164,7 +165,7 @@ func responseOf(r *event.ToolResult) any {
 	return event.TextOf(r.Content)
 }
 
-// toJSON writes what is made of parts, which always can be.
+// toJSON encodes parts, which never fails.
 func toJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -8,22 +8,22 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Conventions is the version of OpenTelemetry's semantic conventions that spans and metrics
-// follow: the last one of the common repository that has those of GenAI. All of these are
-// in development; a later version is a change of this file, which says so in the changes.
+// Conventions is the version of OpenTelemetry's semantic conventions for spans and metrics: the
+// last version of the common repository that contains GenAI. They are all in development. A later
+// version changes this file and is noted in the changelog.
 const Conventions = "1.41.0"
 
-// schemaURL names the conventions to whoever reads spans and metrics.
+// schemaURL identifies the conventions.
 const schemaURL = "https://opentelemetry.io/schemas/" + Conventions
 
-// The operations.
+// These are the operations.
 const (
 	opAgent = "invoke_agent"
 	opChat  = "chat"
 	opTool  = "execute_tool"
 )
 
-// The attributes of the conventions.
+// These are the attributes of the conventions.
 const (
 	keyOperation     = "gen_ai.operation.name"
 	keyProvider      = "gen_ai.provider.name"
@@ -46,14 +46,14 @@ const (
 	keyTokenType     = "gen_ai.token.type" //nolint:gosec // tokens of models
 	keyError         = "error.type"
 
-	// These hold content, and are set where Options.Content is.
+	// These hold content and are set with Options.Content.
 	keyInputMessages  = "gen_ai.input.messages"
 	keyOutputMessages = "gen_ai.output.messages"
 	keyToolArguments  = "gen_ai.tool.call.arguments"
 	keyToolResult     = "gen_ai.tool.call.result"
 )
 
-// The attributes that the conventions have no word for.
+// These attributes are not in the conventions.
 const (
 	keyRun        = "braid.run.id"
 	keyResumed    = "braid.run.resumed"
@@ -74,7 +74,7 @@ const (
 	keyCache      = "braid.cache"
 )
 
-// The instruments. Those of the conventions come first.
+// These are the instruments. Those of the conventions come first.
 const (
 	metricDuration   = "gen_ai.client.operation.duration"
 	metricTokens     = "gen_ai.client.token.usage" //nolint:gosec // tokens of models
@@ -85,15 +85,15 @@ const (
 	metricStragglers = "braid.stragglers"
 )
 
-// The bounds of the buckets that the conventions recommend.
+// These are the bucket bounds that the conventions recommend.
 var (
 	durationBounds = [...]float64{.01, .02, .04, .08, .16, .32, .64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92}
 	tokenBounds    = [...]float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
 	cycleBounds    = [...]float64{1, 2, 3, 5, 8, 13, 21, 34, 55, 100, 200, 500}
 )
 
-// providerOf splits the name that users give a model into the conventions' word for its
-// provider and the model's own name.
+// providerOf splits the reference of a model into the conventions' name of its provider and the
+// model's own name.
 func providerOf(model string) (provider, name string) {
 	provider, name, found := strings.Cut(model, ":")
 	if !found {
@@ -114,11 +114,11 @@ func providerOf(model string) (provider, name string) {
 	case "demo":
 		provider = "braid.demo"
 	}
-	name, _, _ = strings.Cut(name, "?") // an address may stand behind it
+	name, _, _ = strings.Cut(name, "?") // an address may follow
 	return provider, name
 }
 
-// finishReason is the conventions' word for a stop reason; others stay as they are.
+// finishReason returns the conventions' name of a stop reason. It returns others unchanged.
 func finishReason(s event.StopReason) string {
 	switch s {
 	case event.StopEndTurn, event.StopSequence:
@@ -136,8 +136,8 @@ func finishReason(s event.StopReason) string {
 	}
 }
 
-// errorType is a low-cardinality word for what went wrong: a kind, never a message, which
-// may hold what a tool or a model has said.
+// errorType returns a low-cardinality attribute for an error: its kind, never its message, which
+// may contain content.
 func errorType(err *event.Error) attribute.KeyValue {
 	if err == nil || err.Kind == "" {
 		return attribute.String(keyError, "_OTHER")
@@ -145,11 +145,11 @@ func errorType(err *event.Error) attribute.KeyValue {
 	return attribute.String(keyError, string(err.Kind))
 }
 
-// toolError is the error of a call whose result says that it failed, and not how.
+// toolError is the error of a call whose result reports a failure without a kind.
 const toolError event.ErrorKind = "tool_error"
 
-// usageOf are the tokens of a call or a run. What was read from a cache or written to one
-// counts as input, as the conventions want it.
+// usageOf returns the tokens of a call or a run. Cache reads and cache writes count as input, as
+// the conventions say.
 func usageOf(u event.Usage) []attribute.KeyValue {
 	list := []attribute.KeyValue{
 		attribute.Int64(keyInput, inputOf(u)), attribute.Int64(keyOutput, u.Output),
@@ -167,7 +167,7 @@ func usageOf(u event.Usage) []attribute.KeyValue {
 
 func inputOf(u event.Usage) int64 { return u.Input + u.CacheRead + u.CacheWrite }
 
-// costOf is a cost where it is known: unknown is not zero.
+// costOf returns a cost if it is known. Unknown is not zero.
 func costOf(nano *int64) []attribute.KeyValue {
 	if nano == nil {
 		return nil

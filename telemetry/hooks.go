@@ -14,29 +14,28 @@ import (
 	"github.com/braidrun/braid/hook"
 )
 
-// Options say where telemetry goes. The zero value goes nowhere.
+// Options configure telemetry. The zero value sends nothing.
 type Options struct {
-	// TracerProvider gets the spans, MeterProvider the metrics; nil for none. Without either, a run costs what it
-	// costs without telemetry.
+	// TracerProvider gets the spans. nil means no spans.
 	TracerProvider trace.TracerProvider
-	MeterProvider  metric.MeterProvider
-	// Content puts what people, models and tools say on spans: messages, arguments and
-	// results. Pictures and files are told by their type and size. What was redacted
-	// by the time that a span ends is not on it.
+	// MeterProvider gets the metrics. nil means no metrics. Without both, a run costs the same as without telemetry.
+	MeterProvider metric.MeterProvider
+	// Content adds content to spans: messages, arguments and results. Pictures and files appear as
+	// type and size. Content that was redacted before a span ended is not on it.
 	Content bool
-	// Version is that of the program, for the name of what makes the telemetry.
+	// Version is the program's version, for the instrumentation scope.
 	Version string
 }
 
-// scope names what makes the telemetry.
+// scope is the name of the instrumentation scope.
 const scope = "github.com/braidrun/braid/telemetry"
 
-// Hooks makes the part that tells o what an agent does. One part may be given to any
-// number of agents; those that the agent uses as tools are told of with it, and need none of
-// their own. The error is the meter provider's.
+// Hooks returns the part that reports what an agent does. One part may be given to any number of
+// agents. It also covers their sub-agents, which need no part of their own. It returns the meter
+// provider's error.
 //
-// The hooks run on the driver's goroutine and wait for nobody: a provider hands on in its
-// own time. They change nothing of what the agent does, and never fail.
+// The hooks run on the driver's goroutine and wait for nothing: a provider exports in its own time.
+// They change nothing and never fail.
 func Hooks(o Options) (braid.Part, error) {
 	if o.TracerProvider == nil && o.MeterProvider == nil {
 		return braid.On(passed, braid.Order(first)), nil
@@ -54,7 +53,7 @@ func Hooks(o Options) (braid.Part, error) {
 	if t.instruments, err = newInstruments(meter); err != nil {
 		return nil, err
 	}
-	// Around the hooks of others, so that what these do is inside.
+	// Around other hooks, so that their work is inside the spans.
 	return braid.Parts(
 		braid.On(t.taken, braid.Order(first)),
 		braid.On(t.sent, braid.Order(first)),
@@ -62,21 +61,20 @@ func Hooks(o Options) (braid.Part, error) {
 	), nil
 }
 
-// first and last place the hooks around those of others.
+// first and last order the hooks around all others.
 const (
 	first = -1 << 30
 	last  = 1 << 30
 )
 
-// telemetry is what the hooks of one part share. It never changes.
+// telemetry is the state that the hooks of one part share. It is immutable.
 type telemetry struct {
 	tracer      trace.Tracer
 	instruments *instruments
 	content     bool
 }
 
-// passed is all that is done where telemetry goes nowhere: the trace that a run came with is passed on to its
-// models and tools, which may tell others of it.
+// passed only passes the trace of a run on to its models and tools. It is used without providers.
 func passed(ctx context.Context, e *hook.BeforeDrive) error {
 	switch here := trace.SpanContextFromContext(ctx); {
 	case here.IsValid() && e.Trace == "":
@@ -89,7 +87,7 @@ func passed(ctx context.Context, e *hook.BeforeDrive) error {
 	return nil
 }
 
-// driveKey finds what is known of a drive in its context, for each part its own.
+// driveKey is the context key of a drive, for each part its own.
 type driveKey struct{ *telemetry }
 
 // taken begins the span of a drive.
@@ -112,7 +110,7 @@ func (t *telemetry) taken(ctx context.Context, e *hook.BeforeDrive) error {
 	return nil
 }
 
-// sent follows the drive.
+// sent adds an event to the drive's spans.
 func (t *telemetry) sent(ctx context.Context, e *braid.EventSent) error {
 	if d, ok := ctx.Value(driveKey{t}).(*drive); ok {
 		d.event(e)
@@ -120,7 +118,7 @@ func (t *telemetry) sent(ctx context.Context, e *braid.EventSent) error {
 	return nil
 }
 
-// left ends what is open of the drive.
+// left ends the open spans of the drive.
 func (t *telemetry) left(ctx context.Context, e *hook.AfterDrive) error {
 	if d, ok := ctx.Value(driveKey{t}).(*drive); ok {
 		d.end(e)
@@ -128,14 +126,14 @@ func (t *telemetry) left(ctx context.Context, e *hook.AfterDrive) error {
 	return nil
 }
 
-// The fields of the W3C trace context. What they carry in a run's label is the
-// traceparent, and behind a space the tracestate where there is one.
+// These are the fields of the W3C trace context. A run's label contains the traceparent and, after
+// a space, the tracestate if there is one.
 const (
 	fieldParent = "traceparent"
 	fieldState  = "tracestate"
 )
 
-// parseTrace reads a place in a trace; it is not valid where it cannot be read.
+// parseTrace parses a span context. It returns an invalid one for an invalid text.
 func parseTrace(s string) trace.SpanContext {
 	if s == "" {
 		return trace.SpanContext{}
@@ -145,7 +143,7 @@ func parseTrace(s string) trace.SpanContext {
 	return trace.SpanContextFromContext(ctx)
 }
 
-// formatTrace writes a place in a trace; "" where there is none.
+// formatTrace formats a span context. It returns "" for an invalid one.
 func formatTrace(sc trace.SpanContext) string {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(context.Background(), sc), carrier)

@@ -10,8 +10,8 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// instruments are what is measured. No attribute holds anything that a person or a model
-// can choose, but for the names of models and tools that the operator has given.
+// instruments are the metrics. Their attributes never contain text that a user or a model can
+// choose. They contain only names of models and tools that the operator has given.
 type instruments struct {
 	duration   metric.Float64Histogram
 	tokens     metric.Int64Histogram
@@ -55,7 +55,7 @@ func newInstruments(m metric.Meter) (*instruments, error) {
 	return i, err
 }
 
-// model measures one attempt of a model call.
+// model records one attempt of a model call.
 func (i *instruments) model(
 	ctx context.Context, asked, answered string, u event.Usage, nano *int64, took, first time.Duration, fault *event.Error,
 ) {
@@ -87,7 +87,7 @@ func (i *instruments) model(
 	i.duration.Record(ctx, took.Seconds(), metric.WithAttributes(base...))
 }
 
-// tool measures one attempt of a tool call.
+// tool records one attempt of a tool call.
 func (i *instruments) tool(ctx context.Context, model, tool string, took time.Duration, fault *event.Error) {
 	provider, _ := providerOf(model)
 	base := []attribute.KeyValue{
@@ -99,7 +99,7 @@ func (i *instruments) tool(ctx context.Context, model, tool string, took time.Du
 	i.duration.Record(ctx, took.Seconds(), metric.WithAttributes(base...))
 }
 
-// agent measures one drive of an agent.
+// agent records one drive of an agent.
 func (i *instruments) agent(ctx context.Context, model string, took time.Duration, fault *event.Error) {
 	base := append([]attribute.KeyValue{attribute.String(keyOperation, opAgent)}, modelOf(model)...)
 	if fault != nil {
@@ -108,14 +108,14 @@ func (i *instruments) agent(ctx context.Context, model string, took time.Duratio
 	i.duration.Record(ctx, max(took, 0).Seconds(), metric.WithAttributes(base...))
 }
 
-// run measures a run that has ended.
+// run records an ended run.
 func (i *instruments) run(ctx context.Context, model string, b *event.RunEnded) {
 	provider, _ := providerOf(model)
 	i.cycles.Record(ctx, int64(b.Cycles), metric.WithAttributes(
 		attribute.String(keyProvider, provider), attribute.String(keyStatus, string(b.Status))))
 }
 
-// straggler counts a call that was left behind.
+// straggler counts a call that was left running.
 func (i *instruments) straggler(ctx context.Context, kind event.StepKind) {
 	operation := opTool
 	if kind != event.StepTool {

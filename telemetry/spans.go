@@ -14,8 +14,7 @@ import (
 	"github.com/braidrun/braid/internal/fold"
 )
 
-// drive is what is known of one drive of a run: its open spans. It belongs to the driver's
-// goroutine.
+// drive holds the open spans of one drive of a run. It belongs to the driver's goroutine.
 type drive struct {
 	*telemetry
 
@@ -24,25 +23,25 @@ type drive struct {
 	// ctx has the span of the root agent.
 	ctx     context.Context //nolint:containedctx // a drive's span lives as long as its context
 	outline fold.Outline[*agentSpan, *step]
-	// newest is the time of the last event: ends that no event tells have it.
+	// newest is the time of the last event. Spans that end without an event end at this time.
 	newest time.Time
-	// ended is the run's last event; nil where the drive ended before.
+	// ended is the run's last event. It is nil if the drive ended before.
 	ended *event.RunEnded
 }
 
-// agentSpan is one agent at work: the root's, or that of one that is used as a tool.
+// agentSpan is the span of the root agent or of a sub-agent.
 type agentSpan struct {
 	span  trace.Span
 	ctx   context.Context //nolint:containedctx // the parent of the cycles
 	begun time.Time
 	name  string
-	// model is the one that was asked last, as users write it.
+	// model is the last model of the agent, by its reference.
 	model string
 
 	cycle    trace.Span
 	cycleCtx context.Context //nolint:containedctx // the parent of the steps
 	number   int
-	talk     talk
+	contents contents
 }
 
 type (
@@ -78,7 +77,7 @@ func (d *drive) begin(ctx context.Context, e *hook.BeforeDrive) {
 	d.outline.Thread("").Own = a
 }
 
-// event takes in what happens. Pieces of text, which are most of what does, say nothing here.
+// event handles an event. It ignores deltas, which are most events.
 func (d *drive) event(sent *braid.EventSent) {
 	e := &sent.Event
 	if e.Live() || e.Run != d.run {
@@ -86,7 +85,7 @@ func (d *drive) event(sent *braid.EventSent) {
 	}
 	d.newest = e.Time
 	if d.outline.Thread(e.Scope) == nil {
-		// An agent that began to work in an earlier drive goes on in this one.
+		// An agent that began in an earlier drive continues in this one.
 		d.agent(d.ctx, d.outline.Join(e.Scope, e.Author), e.Time)
 	}
 	at := d.outline.Add(e)
@@ -95,7 +94,7 @@ func (d *drive) event(sent *braid.EventSent) {
 	case *event.RunStarted:
 		a.span.SetAttributes(attribute.Int(keyTurn, b.Turn))
 	case *event.UserMessage:
-		d.heard(a, e, b.Content)
+		d.input(a, e, b.Content)
 	case *event.Redacted:
 		d.redacted(b)
 	case *event.StepBegun:
@@ -127,7 +126,7 @@ func (d *drive) event(sent *braid.EventSent) {
 		} else if parent = at.Opened.Parent.Own.ctx; spanOf(at.Step) != nil {
 			parent = spanOf(at.Step).ctx
 		}
-		d.heard(d.agent(parent, at.Opened, e.Time), e, b.Input)
+		d.input(d.agent(parent, at.Opened, e.Time), e, b.Input)
 	case *event.ScopeClosed:
 		if at.Closed != nil {
 			d.closeScope(at.Closed.Own, b, e.Time)
@@ -137,7 +136,7 @@ func (d *drive) event(sent *braid.EventSent) {
 	}
 }
 
-// agent begins the span of an agent that is used as a tool.
+// agent begins the span of a sub-agent.
 func (d *drive) agent(parent context.Context, t *thread, at time.Time) *agentSpan {
 	name := t.Agent
 	a := &agentSpan{begun: at, name: name}
@@ -150,7 +149,7 @@ func (d *drive) agent(parent context.Context, t *thread, at time.Time) *agentSpa
 	return a
 }
 
-// asks notes which model the agent works with.
+// asks records the model of the agent.
 func (a *agentSpan) asks(model string) {
 	if model == "" || a.model == model {
 		return
@@ -159,13 +158,13 @@ func (a *agentSpan) asks(model string) {
 	a.span.SetAttributes(modelOf(model)...)
 }
 
-// modelOf says which model is asked.
+// modelOf returns the attributes of a model.
 func modelOf(model string) []attribute.KeyValue {
 	provider, name := providerOf(model)
 	return []attribute.KeyValue{attribute.String(keyProvider, provider), attribute.String(keyRequestModel, name)}
 }
 
-// beginModel begins the span of a model call, and with its first attempt that of a cycle.
+// beginModel begins the span of a model call, and with its first attempt the span of a cycle.
 func (d *drive) beginModel(in context.Context, open *openStep, e *event.Event, b *event.StepBegun) context.Context {
 	a, model := open.Thread.Own, fold.ModelOf(b)
 	a.asks(model)
@@ -190,8 +189,8 @@ func (d *drive) beginModel(in context.Context, open *openStep, e *event.Event, b
 	return d.start(in, open, e, s, opChat+" "+name, trace.SpanKindClient, attributes)
 }
 
-// beginCompaction begins the span of a model call that sums up what is too long. It belongs to no
-// cycle: nothing is decided by it.
+// beginCompaction begins the span of a summary call. It belongs to no cycle, because it decides
+// nothing.
 func (d *drive) beginCompaction(in context.Context, open *openStep, e *event.Event, b *event.StepBegun) context.Context {
 	a := open.Thread.Own
 	a.endCycle(e.Time)
@@ -203,8 +202,8 @@ func (d *drive) beginCompaction(in context.Context, open *openStep, e *event.Eve
 	})
 }
 
-// beginTool begins the span of a tool call. A name that the agent has no tool of is the model's
-// own word, and stands on no span.
+// beginTool begins the span of a tool call. A name that is not a tool of the agent is the model's
+// text and is on no span.
 func (d *drive) beginTool(open *openStep, e *event.Event, b *event.StepBegun, sent *braid.EventSent) context.Context {
 	a := open.Thread.Own
 	s := &step{begun: e.Time, tool: unknownTool, args: b.Args}
@@ -217,16 +216,16 @@ func (d *drive) beginTool(open *openStep, e *event.Event, b *event.StepBegun, se
 		attribute.Int(keyAttempt, e.Attempt), attribute.String(keyEffect, string(b.Effect)),
 	}
 	if s.args == nil {
-		s.args = a.talk.arguments(b.Call)
+		s.args = a.contents.arguments(b.Call)
 	}
 	return d.start(sent.Context, open, e, s, opTool+" "+s.tool, trace.SpanKindInternal, attributes)
 }
 
-// unknownTool stands for names that models have made up.
+// unknownTool replaces names that models have made up.
 const unknownTool = "_unknown"
 
-// start begins a step's span below its cycle's and gives the context that the step runs in: the
-// one that it was to run in, with the span.
+// start begins a step's span below its cycle's. It returns the context for the step: in with the
+// span.
 func (d *drive) start(
 	in context.Context, open *openStep, e *event.Event, s *step, name string, kind trace.SpanKind, attributes []attribute.KeyValue,
 ) context.Context {
@@ -242,10 +241,10 @@ func (d *drive) start(
 	return trace.ContextWithSpan(in, s.span)
 }
 
-// endModel ends the span of a model call that gave an answer.
+// endModel ends the span of a model call with an answer.
 func (d *drive) endModel(a *agentSpan, open *openStep, e *event.Event, b *event.AssistantMessage) {
 	if d.content {
-		defer a.talk.said(b.Content)
+		defer a.contents.answered(b.Content)
 	}
 	s := spanOf(open)
 	if s == nil {
@@ -265,14 +264,14 @@ func (d *drive) endModel(a *agentSpan, open *openStep, e *event.Event, b *event.
 			s.span.SetAttributes(attribute.Float64(keyFirstChunk, b.TimeToFirstByte.Seconds()))
 		}
 		if d.content {
-			s.span.SetAttributes(a.talk.asked(), answered(b))
+			s.span.SetAttributes(a.contents.newInput(), answered(b))
 		}
 	}
 	d.instruments.model(s.ctx, s.model, b.Model, b.Usage, b.CostNanoUSD, took(b.Latency, s, e), b.TimeToFirstByte, nil)
 	end(open, e.Time)
 }
 
-// took is how long a step was measured to have run, or else the time between its events.
+// took returns the measured duration of a step, or else the time between its events.
 func took(measured time.Duration, s *step, e *event.Event) time.Duration {
 	if measured > 0 {
 		return measured
@@ -280,13 +279,13 @@ func took(measured time.Duration, s *step, e *event.Event) time.Duration {
 	return max(e.Time.Sub(s.begun), 0)
 }
 
-// endStep ends the span of a tool call, or of a model call that gave no answer.
+// endStep ends the span of a tool call, or of a model call without an answer.
 func (d *drive) endStep(a *agentSpan, open *openStep, e *event.Event, b *event.StepEnded) {
 	if b.Outcome == event.OutcomeStraggler {
 		d.instruments.straggler(a.ctx, b.Step)
 	}
 	if d.content && b.Result != nil {
-		a.talk.result(e.Seq, b.Result)
+		a.contents.result(e.Seq, b.Result)
 	}
 	s := spanOf(open)
 	if s == nil {
@@ -314,7 +313,7 @@ func (d *drive) endStep(a *agentSpan, open *openStep, e *event.Event, b *event.S
 			s.span.SetAttributes(costOf(b.CostNanoUSD)...)
 		}
 		if d.content && s.span.IsRecording() && b.Step == event.StepModel {
-			s.span.SetAttributes(a.talk.asked())
+			s.span.SetAttributes(a.contents.newInput())
 		}
 		d.instruments.model(s.ctx, s.model, "", b.Usage, b.CostNanoUSD, took(b.Duration, s, e), 0, fault)
 	} else {
@@ -326,7 +325,7 @@ func (d *drive) endStep(a *agentSpan, open *openStep, e *event.Event, b *event.S
 	end(open, e.Time)
 }
 
-// spanOf gives a step's open span; nil for none.
+// spanOf returns a step's open span; nil if there is none.
 func spanOf(open *openStep) *step {
 	if open == nil {
 		return nil
@@ -334,7 +333,7 @@ func spanOf(open *openStep) *step {
 	return open.Own
 }
 
-// end ends a step's span, if it is open.
+// end ends a step's span if it is open.
 func end(open *openStep, at time.Time) {
 	if open.Own != nil {
 		open.Own.span.End(trace.WithTimestamp(at))
@@ -349,7 +348,7 @@ func (a *agentSpan) endCycle(at time.Time) {
 	}
 }
 
-// finish ends what the agent has open, and its own span.
+// finish ends the agent's open spans and its own.
 func (d *drive) finish(a *agentSpan, at time.Time) {
 	for open := range d.outline.Open() {
 		if open.Thread.Own == a {
@@ -360,7 +359,7 @@ func (d *drive) finish(a *agentSpan, at time.Time) {
 	a.span.End(trace.WithTimestamp(at))
 }
 
-// closeScope ends the span of an agent that is used as a tool.
+// closeScope ends the span of a sub-agent.
 func (d *drive) closeScope(a *agentSpan, b *event.ScopeClosed, at time.Time) {
 	a.span.SetAttributes(attribute.String(keyStop, string(b.Stop)), attribute.String(keyWhy, string(b.Why)))
 	if b.Err != nil {
@@ -368,7 +367,7 @@ func (d *drive) closeScope(a *agentSpan, b *event.ScopeClosed, at time.Time) {
 		a.span.SetStatus(codes.Error, "")
 	}
 	if d.content && a.span.IsRecording() {
-		a.span.SetAttributes(a.talk.whole()...)
+		a.span.SetAttributes(a.contents.whole()...)
 	}
 	d.instruments.agent(a.ctx, a.model, at.Sub(a.begun), b.Err)
 	d.finish(a, at)
@@ -407,7 +406,7 @@ func (d *drive) end(e *hook.AfterDrive) {
 		root.span.SetStatus(codes.Error, "")
 	}
 	if d.content && root.span.IsRecording() {
-		root.span.SetAttributes(root.talk.whole()...)
+		root.span.SetAttributes(root.contents.whole()...)
 	}
 	d.instruments.agent(root.ctx, root.model, d.newest.Sub(root.begun), fault)
 	d.finish(root, d.newest)

@@ -8,9 +8,11 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// The numbers of fields are those of opentelemetry/proto/common/v1/common.proto and resource/v1/resource.proto.
+// The field numbers are those of opentelemetry/proto/common/v1/common.proto and
+// resource/v1/resource.proto.
 
-// resourceOf writes what a ResourceSpans and a ResourceMetrics have alike: field 1 is who sends, field 3 the schema of that.
+// resourceOf encodes the common part of ResourceSpans and ResourceMetrics: field 1 is the resource,
+// field 3 its schema.
 func resourceOf(r *resource.Resource) (m message) {
 	if r == nil {
 		return nil
@@ -22,7 +24,8 @@ func resourceOf(r *resource.Resource) (m message) {
 	return m
 }
 
-// scopeOf writes what a ScopeSpans and a ScopeMetrics have alike: field 1 is the instrumentation, field 3 its schema.
+// scopeOf encodes the common part of ScopeSpans and ScopeMetrics: field 1 is the instrumentation
+// scope, field 3 its schema.
 func scopeOf(s instrumentation.Scope) (m message) {
 	var scope message
 	scope.text(1, s.Name)

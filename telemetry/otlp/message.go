@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// message is a message of protobuf as it is written (protobuf.dev/programming-guides/encoding). OTLP is
-// written by hand because the code that protoc makes of it, and what that needs, would be a
-// fifteenth of the command, and of its start.
+// message is an encoded protobuf message (protobuf.dev/programming-guides/encoding). OTLP is
+// encoded by hand because protoc's code and its dependencies would be a fifteenth of the command
+// and of its start time.
 //
-// A field without a value is left out, but for those of [message.message] and those whose presence says something.
+// A field without a value is left out, except for those of [message.message] and those whose
+// presence has a meaning.
 type message []byte
 
-// The types of fields on the wire.
+// These are the wire types of fields.
 const (
 	typeVarint  = 0
 	typeFixed64 = 1
@@ -42,7 +43,7 @@ func (m *message) bool(field int, v bool) {
 	}
 }
 
-// zigzag writes a number that is often a little below zero.
+// zigzag appends a number that is often slightly negative.
 func (m *message) zigzag(field int, v int32) {
 	m.varint(field, uint64(uint32(v<<1)^uint32(v>>31)))
 }
@@ -69,7 +70,7 @@ func (m *message) double(field int, v float64) { m.fixed64(field, math.Float64bi
 
 func (m *message) presentDouble(field int, v float64) { m.presentFixed64(field, math.Float64bits(v)) }
 
-// maybe writes a number that is there.
+// maybe appends a number unless it is nil.
 func (m *message) maybe(field int, v *float64) {
 	if v != nil {
 		m.presentDouble(field, *v)
@@ -82,7 +83,7 @@ func (m *message) bytes(field int, b []byte) {
 	}
 }
 
-// text writes a string, which protobuf wants in valid UTF-8.
+// text appends a string as valid UTF-8, which protobuf requires.
 func (m *message) text(field int, s string) {
 	if s != "" {
 		m.presentText(field, s)
@@ -93,14 +94,14 @@ func (m *message) presentText(field int, s string) {
 	m.message(field, message(strings.ToValidUTF8(s, "\uFFFD")))
 }
 
-// message writes a message, or bytes, also where nothing is in it.
+// message appends a message or bytes, even if empty.
 func (m *message) message(field int, in message) {
 	m.tag(field, typeBytes)
 	*m = append(binary.AppendUvarint(*m, uint64(len(in))), in...)
 }
 
-// next takes the first field off: its number, and its value, a number or bytes. It is no longer ok at the end, and where
-// what follows is no message.
+// next removes the first field and returns its number and its value, a number or bytes. ok is false
+// at the end and for an invalid message.
 func (m *message) next() (field int, v uint64, b []byte, ok bool) {
 	tag, n := binary.Uvarint(*m)
 	if n <= 0 || tag>>3 == 0 || tag>>3 > 1<<29-1 {

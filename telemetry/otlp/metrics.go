@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// metricExporter sends metrics. It implements [metric.Exporter].
+// metricExporter exports metrics. It implements [metric.Exporter].
 type metricExporter struct {
 	*sender
 
@@ -21,7 +21,7 @@ type metricExporter struct {
 	closed      atomic.Bool
 }
 
-// The variables that only metrics have.
+// These variables apply to metrics only.
 const (
 	temporalityPreference = "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE"
 	histogramAggregation  = "OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION"
@@ -65,7 +65,7 @@ func (e *metricExporter) Aggregation(k metric.InstrumentKind) metric.Aggregation
 	return e.aggregation(k)
 }
 
-// ForceFlush implements [metric.Exporter]: nothing is kept here.
+// ForceFlush implements [metric.Exporter]. Nothing is buffered here.
 func (e *metricExporter) ForceFlush(ctx context.Context) error { return ctx.Err() }
 
 // Shutdown implements [metric.Exporter].
@@ -88,9 +88,9 @@ func (e *metricExporter) Export(ctx context.Context, in *metricdata.ResourceMetr
 	return e.send(ctx, metricsOf(in))
 }
 
-// The numbers of fields are those of opentelemetry/proto/metrics/v1/metrics.proto.
+// The field numbers are those of opentelemetry/proto/metrics/v1/metrics.proto.
 
-// metricsOf writes an ExportMetricsServiceRequest.
+// metricsOf encodes an ExportMetricsServiceRequest.
 func metricsOf(in *metricdata.ResourceMetrics) (m message) {
 	about := resourceOf(in.Resource)
 	for i := range in.ScopeMetrics {
@@ -107,7 +107,7 @@ func metricsOf(in *metricdata.ResourceMetrics) (m message) {
 	return m
 }
 
-// metricOf writes a metric; it is not ok where OTLP does not have its kind.
+// metricOf encodes a metric. ok is false for a kind that OTLP does not have.
 func metricOf(in *metricdata.Metrics) (m message, ok bool) {
 	m.text(1, in.Name)
 	m.text(2, in.Description)
@@ -159,7 +159,7 @@ func numbers[N number](points []metricdata.DataPoint[N]) (m message) {
 	return m
 }
 
-// value writes a number into the field of its kind, also where it is zero.
+// value appends a number to the field of its kind, even if it is zero.
 func value[N number](m *message, double, whole int, n N) {
 	switch v := any(n).(type) {
 	case float64:

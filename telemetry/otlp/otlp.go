@@ -17,27 +17,27 @@ import (
 	"github.com/braidrun/braid/telemetry"
 )
 
-// Service says what sends.
+// Service describes the sender.
 type Service struct {
-	// Name and Version are told where OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say
-	// nothing else.
+	// Name and Version are used unless OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say
+	// otherwise.
 	Name    string
 	Version string
 }
 
-// Output sends telemetry until it is closed. A nil Output is right where there is none.
+// Output sends telemetry until it is closed. A nil Output sends nothing.
 type Output struct {
 	traces  *trace.TracerProvider
 	meters  *metric.MeterProvider
 	content bool
 	version string
-	// to says where it goes.
+	// to lists the destinations.
 	to []string
-	// senders are stopped when all is closed, sent or not.
+	// senders are stopped by Close, whether or not everything was sent.
 	senders []*sender
 }
 
-// The variables that are read here. The exporters and the SDK read the others.
+// These variables are read here. The exporters and the SDK read the others.
 const (
 	disabled       = "OTEL_SDK_DISABLED"
 	tracesTo       = "OTEL_TRACES_EXPORTER"
@@ -51,9 +51,8 @@ const (
 	captureContent = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 )
 
-// Open makes the exporters and providers that the environment asks for, and nil where it asks
-// for none. It opens no connection. The error says which variable cannot be followed, with
-// [event.ErrInvalid].
+// Open returns the exporters and providers that the environment requests, or nil if it requests
+// none. It opens no connection. It returns [event.ErrInvalid] with the name of an invalid variable.
 func Open(ctx context.Context, s Service) (*Output, error) {
 	off, err := flag(disabled)
 	if err != nil || off {
@@ -100,7 +99,7 @@ func Open(ctx context.Context, s Service) (*Output, error) {
 	return o, nil
 }
 
-// Options are what [telemetry.Hooks] takes.
+// Options returns the options for [telemetry.Hooks].
 func (o *Output) Options() telemetry.Options {
 	if o == nil {
 		return telemetry.Options{}
@@ -115,8 +114,7 @@ func (o *Output) Options() telemetry.Options {
 	return t
 }
 
-// Sends lists what is sent: "traces", "metrics", and "content" where what people and models
-// say is sent with the traces.
+// Sends lists what is sent: "traces", "metrics", and "content" if spans contain content.
 func (o *Output) Sends() []string {
 	if o == nil {
 		return nil
@@ -127,8 +125,8 @@ func (o *Output) Sends() []string {
 	return o.to
 }
 
-// Close sends what is left, as long as ctx lasts, and frees everything. What could not be
-// sent is an error of the kind [event.ErrUnavailable].
+// Close sends what is left until ctx ends, and releases everything. It returns an error of kind
+// [event.ErrUnavailable] for what could not be sent.
 func (o *Output) Close(ctx context.Context) error {
 	if o == nil {
 		return nil
@@ -152,7 +150,7 @@ func (o *Output) Close(ctx context.Context) error {
 	return nil
 }
 
-// describe is what the sender says of itself.
+// describe returns the resource of the sender.
 func describe(ctx context.Context, s Service) (*resource.Resource, error) {
 	about, err := resource.New(ctx,
 		resource.WithAttributes(attribute.String("service.name", s.Name), attribute.String("service.version", s.Version)),
@@ -163,7 +161,7 @@ func describe(ctx context.Context, s Service) (*resource.Resource, error) {
 	return about, err
 }
 
-// wanted reports whether a signal is asked for: its exporter is named, or it has an address.
+// wanted reports whether a signal is requested: its exporter is named, or it has an address.
 func wanted(exporter, own, proto string) (bool, error) {
 	switch name := os.Getenv(exporter); name {
 	case "none":
@@ -195,7 +193,7 @@ func wanted(exporter, own, proto string) (bool, error) {
 	return true, nil
 }
 
-// captures reports whether what people and models say is wanted on spans.
+// captures reports whether content is requested on spans.
 func captures() (bool, error) {
 	switch strings.ToLower(os.Getenv(captureContent)) {
 	case "span_only", "span_and_event":
@@ -206,7 +204,7 @@ func captures() (bool, error) {
 	return flag(captureContent)
 }
 
-// flag reads a variable that is true, false or nothing.
+// flag reads a variable that is true, false or unset.
 func flag(variable string) (bool, error) {
 	text := strings.TrimSpace(os.Getenv(variable))
 	if text == "" {
