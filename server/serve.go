@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/hostcheck"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server/door"
+	"github.com/braidrun/braid/server/front"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
 )
@@ -36,20 +36,11 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			// With the body's end, or the next request, the deadline is gone.
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.options.BodyTime)) // a connection that has none is bounded otherwise
 		}
-		if !hostcheck.Host(r.Host, s.options.Hosts) {
-			s.turnAway(w, r, &event.Error{
-				Kind: event.ErrPermission, Message: "this server does not answer under that name",
-				Hint: "ask it under its own address, or let the operator add the name",
-			})
-			return
+		answered, err := front.Foreign(w, r, s.options.Hosts, s.options.Origins, &s.cross)
+		if err != nil {
+			s.turnAway(w, r, err)
 		}
-		if s.cross.Answer(w, r) {
-			return
-		}
-		if !hostcheck.Origin(r.Header.Get("Origin"), r.Host, s.options.Origins) {
-			s.turnAway(w, r, &event.Error{
-				Kind: event.ErrPermission, Message: "pages of that site may not ask this server", Hint: "let the operator add the site",
-			})
+		if err != nil || answered {
 			return
 		}
 		if p := r.URL.EscapedPath(); clean(p) != p || !isText(r.URL.Path) {
@@ -125,20 +116,10 @@ func (s *Server) note(r *http.Request, method, route string, a *answer, took tim
 // of the refusal. It holds no credential, and of the path only what looks like an id.
 func (*Server) about(r *http.Request, refusal string) []slog.Attr {
 	by := callerOf(r).Named()
-	list := []slog.Attr{slog.String("request", idOf(r))}
-	for _, a := range []struct{ name, value string }{
-		{"tenant", by.Tenant},
-		{"key", by.Key},
-		{"user", by.User},
-		{"conversation", idIn(r, "id", "conv_")},
-		{"run", idIn(r, "run", "run_")},
-		{"code", refusal},
-	} {
-		if a.value != "" {
-			list = append(list, slog.String(a.name, a.value))
-		}
-	}
-	return list
+	return front.About(
+		"request", idOf(r), "tenant", by.Tenant, "key", by.Key, "user", by.User,
+		"conversation", idIn(r, "id", "conv_"), "run", idIn(r, "run", "run_"), "code", refusal,
+	)
 }
 
 // idIn returns the id of a conversation or a run in a request's path; empty where what stands there is none.

@@ -31,7 +31,7 @@ type cardBody struct {
 
 // card answers with the agent's card.
 func (x *exchange) card() error {
-	if id := x.r.Header.Get(sessionHeader); id != "" {
+	if id := x.R.Header.Get(sessionHeader); id != "" {
 		if err := x.inSession(id); err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (x *exchange) card() error {
 	c := x.h.options.Card
 	body := cardBody{
 		Protocol: "0.3.0", Name: c.Name, Description: c.Description, Version: c.Version, Skills: c.Skills,
-		URL:          "http://" + x.r.Host + "/invocations",
+		URL:          "http://" + x.R.Host + "/invocations",
 		Capabilities: map[string]bool{"streaming": true},
 		Input:        []string{"text/plain"}, Output: []string{"text/plain"},
 	}

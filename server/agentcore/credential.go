@@ -57,10 +57,10 @@ func people() []service.Scope { return []service.Scope{service.ScopeRead, servic
 // credential is for what is asked for.
 func (x *exchange) authenticate(scope service.Scope) error {
 	o := &x.h.options
-	given := x.r.Header.Get("Authorization")
+	given := x.R.Header.Get("Authorization")
 	switch {
 	case !x.door && o.TrustPlatform:
-		x.who.Tenant, x.who.Scopes = o.Tenant, people()
+		x.Who.Tenant, x.Who.Scopes = o.Tenant, people()
 	case x.door && strings.HasPrefix(given, "AWS4-"):
 		if err := x.signed(); err != nil {
 			return err
@@ -70,14 +70,14 @@ func (x *exchange) authenticate(scope service.Scope) error {
 			return err
 		}
 	}
-	if err := x.who.Require(scope); err != nil {
+	if err := x.Who.Require(scope); err != nil {
 		return err
 	}
-	if user := x.r.Header.Get(userHeader); user != "" && x.who.User == "" {
+	if user := x.R.Header.Get(userHeader); user != "" && x.Who.User == "" {
 		if len(user) > 1024 {
 			return &event.Error{Kind: event.ErrInvalid, Message: "the user's id is too long", Hint: "send at most 1024 bytes"}
 		}
-		x.who.User = user
+		x.Who.User = user
 	}
 	return nil
 }
@@ -88,19 +88,19 @@ func (x *exchange) token(given string) error {
 	if !ok {
 		token = x.subprotocolToken()
 	}
-	c, err := x.h.entry.OpenFor(x.r, secret.New(token))
+	c, err := x.h.entry.OpenFor(x.R, secret.New(token))
 	switch {
 	case err == nil:
-		x.who = c
+		x.Who = c
 		return nil
 	case event.KindOf(err) != event.ErrUnauthenticated: // it cannot be found out now
-		x.who = c // for the log and the audit alone
+		x.Who = c // for the log and the audit alone
 		return err
 	case x.door && given == "" && x.h.options.Keys != nil:
 		return notSigned(sigv4.Missing, "Missing Authentication Token")
 	}
-	x.who = c
-	x.w.Header().Set("WWW-Authenticate", `Bearer realm="braid"`)
+	x.Who = c
+	x.W.Header().Set("WWW-Authenticate", `Bearer realm="braid"`)
 	return &fault{
 		status: deniedStatus(x.door), exception: "AccessDeniedException", message: "the request has no valid token",
 		hint: "send an API key, or the token that the server printed when it started: Authorization: Bearer …",
@@ -118,30 +118,30 @@ func deniedStatus(door bool) int {
 // signed verifies a signature and finds whose key it is. The body may have to be read
 // for that; where its hash is in a signed header it is compared when it is read.
 func (x *exchange) signed() error {
-	id := sigv4.ID(x.r)
+	id := sigv4.ID(x.R)
 	if x.h.options.Keys == nil {
 		return notSigned(sigv4.Unrecognized, "The security token included in the request is invalid.")
 	}
-	key, ok := x.h.options.Keys(x.r.Context(), id)
+	key, ok := x.h.options.Keys(x.R.Context(), id)
 	if !ok || key.Secret.Empty() || key.Tenant == "" {
 		return notSigned(sigv4.Unrecognized, "The security token included in the request is invalid.")
 	}
-	x.hash = x.r.Header.Get("X-Amz-Content-Sha256")
+	x.hash = x.R.Header.Get("X-Amz-Content-Sha256")
 	if x.hash == "" {
 		body, err := x.readBody()
 		if err != nil {
 			return err
 		}
 		x.hash = sigv4.Hash(body)
-		if key, ok = x.h.options.Keys(x.r.Context(), id); !ok || key.Secret.Empty() || key.Tenant == "" { // it may have ended since
+		if key, ok = x.h.options.Keys(x.R.Context(), id); !ok || key.Secret.Empty() || key.Tenant == "" { // it may have ended since
 			return notSigned(sigv4.Unrecognized, "The security token included in the request is invalid.")
 		}
 	}
 	keys := sigv4.Keys{ID: id, Secret: key.Secret.Reveal(), Token: key.Session.Reveal()}
-	if code, message := sigv4.CheckHash(x.r, x.hash, keys, x.h.door.region, "bedrock-agentcore", time.Now()); code != "" {
+	if code, message := sigv4.CheckHash(x.R, x.hash, keys, x.h.door.region, "bedrock-agentcore", time.Now()); code != "" {
 		return notSigned(code, message)
 	}
-	x.who = door.Caller{Principal: service.Principal{Tenant: key.Tenant, User: key.User, Scopes: people()}}
+	x.Who = door.Caller{Principal: service.Principal{Tenant: key.Tenant, User: key.User, Scopes: people()}}
 	return nil
 }
 
@@ -155,10 +155,10 @@ const tokenProtocol = "base64UrlBearerAuthorization" //nolint:gosec // it is the
 
 // subprotocolToken is the token that came so; empty where none did.
 func (x *exchange) subprotocolToken() string {
-	if x.r.Header.Get("Upgrade") == "" {
+	if x.R.Header.Get("Upgrade") == "" {
 		return ""
 	}
-	for _, line := range x.r.Header.Values("Sec-WebSocket-Protocol") {
+	for _, line := range x.R.Header.Values("Sec-WebSocket-Protocol") {
 		for p := range strings.SplitSeq(line, ",") {
 			coded, ok := strings.CutPrefix(strings.TrimSpace(p), tokenProtocol+".")
 			if !ok {

@@ -8,11 +8,10 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/hostcheck"
-	"github.com/braidrun/braid/server/door"
+	"github.com/braidrun/braid/server/front"
 	"github.com/braidrun/braid/service"
 )
 
@@ -46,43 +45,31 @@ const echoBytes = 8 << 10
 
 // exchange is one request and its answer.
 type exchange struct {
-	h *Handler
-	w http.ResponseWriter
-	r *http.Request
-	// id names the request.
-	id   string
+	front.Exchange
+
+	h    *Handler
 	door bool
-	who  door.Caller
 	// scope is what the credential must be for.
 	scope service.Scope
-	// session is the runtime session.
-	session string
 	// hash is the body's as the signature has it; kept is the body where it had to be
 	// read to know that.
 	hash string
 	kept []byte
 	read bool
-	// hold is what the body takes; nil for none.
-	hold *service.Hold
-	// status is what was answered, 0 for nothing yet.
-	status int
-	// route is the route's name, and refusal the code of the error that was answered; empty for none.
-	route, refusal string
-	// conv and run are what the request is about, for the log; empty where that is not known.
-	conv, run string
 }
 
 func newExchange(h *Handler, w http.ResponseWriter, r *http.Request, rt *route) *exchange {
-	x := &exchange{h: h, w: w, r: r, door: rt.door, scope: rt.scope, id: r.Header.Get(requestHeader)}
-	if !plain(x.id, 128) {
-		x.id = newUUID()
+	x := &exchange{h: h, door: rt.door, scope: rt.scope}
+	x.Options, x.W, x.R, x.ID = &h.front, w, r, r.Header.Get(requestHeader)
+	if !plain(x.ID, 128) {
+		x.ID = newUUID()
 	}
 	head := w.Header()
 	head.Set("X-Content-Type-Options", "nosniff")
 	head.Set("Cache-Control", "no-store")
-	head.Set(requestHeader, x.id)
+	head.Set(requestHeader, x.ID)
 	if x.door {
-		head.Set(awsRequestID, x.id)
+		head.Set(awsRequestID, x.ID)
 	}
 	for _, name := range echoed {
 		if v := r.Header.Get(name); v != "" && len(v) <= echoBytes {
@@ -127,9 +114,9 @@ const (
 func (x *exchange) inSession(id string) error {
 	switch {
 	case id == "" && x.retryID() != "":
-		name := x.who.Tenant + "\x00" + x.retryID()
-		if x.who.User != "" {
-			name += "\x00" + x.who.User
+		name := x.Who.Tenant + "\x00" + x.retryID()
+		if x.Who.User != "" {
+			name += "\x00" + x.Who.User
 		}
 		sum := sha256.Sum256([]byte(name))
 		id = uuid([16]byte(sum[:]), 8)
@@ -141,23 +128,16 @@ func (x *exchange) inSession(id string) error {
 			Hint: "send " + strconv.Itoa(leastSession) + " to " + strconv.Itoa(mostSession) + " of them, such as a UUID",
 		}
 	}
-	x.session = id
-	x.w.Header().Set(sessionHeader, id)
+	x.Session = id
+	x.W.Header().Set(sessionHeader, id)
 	return nil
 }
 
 // retryID is what an SDK's attempts at one request have in common.
-func (x *exchange) retryID() string { return x.r.Header.Get(retryHeader) }
+func (x *exchange) retryID() string { return x.R.Header.Get(retryHeader) }
 
 // conversation is the name that the session has in the service.
-func (x *exchange) conversation() string { return "agentcore session " + x.session }
-
-// head sends the status, once.
-func (x *exchange) head(status int) {
-	x.status = status
-	_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(x.h.options.WriteTime)) // where there are no deadlines, TCP's are left
-	x.w.WriteHeader(status)
-}
+func (x *exchange) conversation() string { return "agentcore session " + x.Session }
 
 // json answers with a value.
 func (x *exchange) json(status int, v any) {
@@ -178,8 +158,8 @@ func marshal(v any) ([]byte, error) {
 }
 
 func (x *exchange) body(status int, b []byte) {
-	x.w.Header().Set("Content-Type", "application/json")
-	x.w.Header().Set("Content-Length", strconv.Itoa(len(b)))
-	x.head(status)
-	_, _ = x.w.Write(b) // who does not read it any more needs no error
+	x.W.Header().Set("Content-Type", "application/json")
+	x.W.Header().Set("Content-Length", strconv.Itoa(len(b)))
+	x.Head(status)
+	_, _ = x.W.Write(b) // who does not read it any more needs no error
 }

@@ -2,12 +2,9 @@ package agentcore
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -16,6 +13,7 @@ import (
 	"github.com/braidrun/braid/internal/hostcheck"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server/door"
+	"github.com/braidrun/braid/server/front"
 	"github.com/braidrun/braid/service"
 )
 
@@ -89,6 +87,7 @@ const (
 // Handler answers AgentCore's requests. It is safe for concurrent use.
 type Handler struct {
 	options Options
+	front   front.Options
 	service *service.Service
 	log     *slog.Logger
 	door    *frontDoor
@@ -137,6 +136,10 @@ func New(o Options) (*Handler, error) {
 		o.Door = door.New(o.Token, o.Tenant, nil)
 	}
 	h := &Handler{options: o, service: o.Service, log: o.Log, entry: o.Door, cross: crossing(o.Origins), id: newUUID()}
+	h.front = front.Options{
+		Service: o.Service, Door: o.Door, BodyBytes: o.BodyBytes, BodyTime: o.BodyTime, WriteTime: o.WriteTime,
+		Observe: o.Observe, Refused: o.Refused, Log: o.Log,
+	}
 	h.health.custom = o.Health
 	h.health.at = time.Now()
 	if o.Runtime != "" {
@@ -232,105 +235,41 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.options.Next.ServeHTTP(w, r)
 		return
 	}
-	begun := time.Now()
 	x := newExchange(h, w, r, &rt)
-	defer func() { x.hold.Release() }()
-	defer func() {
-		if v := recover(); v != nil {
-			if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-				panic(v)
-			}
-			h.log.LogAttrs(r.Context(), slog.LevelError, "a request panicked",
-				append(x.about(), slog.String("panic", fmt.Sprint(v)), slog.String("stack", string(debug.Stack())))...)
-			x.refuse(&event.Error{Kind: event.ErrInternal, Message: "something went wrong inside the server"})
-		}
-		h.note(x, &rt, time.Since(begun))
-	}()
 	if !found {
 		rt = route{name: "none", handle: (*exchange).unknown}
 	}
-	x.route = rt.name
-	if err := x.serve(&rt); err != nil {
-		x.refuse(err)
+	if x.Route = rt.name; rt.name == "/ping" {
+		x.Quiet() // the platform asks all the time
 	}
-}
-
-// note counts a request and writes its line in the log.
-func (h *Handler) note(x *exchange, rt *route, took time.Duration) {
-	method := x.method()
-	if h.options.Observe != nil {
-		h.options.Observe(method, rt.name, x.status, took)
-	}
-	level := slog.LevelInfo
-	if rt.name == "/ping" {
-		level = slog.LevelDebug // the platform asks all the time
-	}
-	h.log.LogAttrs(x.r.Context(), level, "request", append(x.about(), slog.String("method", method),
-		slog.String("route", rt.name), slog.Int("status", x.status), slog.Duration("took", took))...)
-}
-
-// method is the request's method, as it stands in logs and metrics.
-func (x *exchange) method() string {
-	if m := x.r.Method; m == http.MethodGet || m == http.MethodPost {
-		return m
-	}
-	return "other"
-}
-
-// about returns what a line of the log says of a request: its id, whose it is, what it is about, and the code
-// of the refusal. It holds no credential.
-func (x *exchange) about() []slog.Attr {
-	by := x.who.Named()
-	list := []slog.Attr{slog.String("request", x.id)}
-	for _, a := range []struct{ name, value string }{
-		{"tenant", by.Tenant},
-		{"key", by.Key},
-		{"user", by.User},
-		{"session", x.session},
-		{"conversation", x.conv},
-		{"run", x.run},
-		{"code", x.refusal},
-	} {
-		if a.value != "" {
-			list = append(list, slog.String(a.name, a.value))
-		}
-	}
-	return list
+	x.Serve(func() error { return x.serve(&rt) }, x.refuse)
 }
 
 // serve is the way of every request: who asks from where, with which credential.
 func (x *exchange) serve(rt *route) error {
 	o := &x.h.options
 	if !o.TrustPlatform {
-		if !hostcheck.Host(x.r.Host, o.Hosts) {
-			return &event.Error{
-				Kind: event.ErrPermission, Message: "this server does not answer under that name",
-				Hint: "ask it under its own address, or let the operator add the name",
-			}
+		answered, err := front.Foreign(x.W, x.R, o.Hosts, o.Origins, &x.h.cross)
+		if answered {
+			x.Status = http.StatusNoContent
 		}
-		if x.h.cross.Answer(x.w, x.r) {
-			x.status = http.StatusNoContent
-			return nil
-		}
-		if !hostcheck.Origin(x.r.Header.Get("Origin"), x.r.Host, o.Origins) {
-			return &event.Error{
-				Kind: event.ErrPermission, Message: "pages of that site may not ask this server", Hint: "let the operator add the site",
-			}
+		if err != nil || answered {
+			return err
 		}
 	}
-	if rt.method != "" && x.r.Method != rt.method {
-		x.w.Header().Set("Allow", rt.method)
+	if rt.method != "" && x.R.Method != rt.method {
+		x.W.Header().Set("Allow", rt.method)
 		return &fault{http.StatusMethodNotAllowed, validation, "this path does not take that method", "use " + rt.method}
 	}
 	if rt.scope != "" {
 		if err := x.authenticate(x.scope); err != nil {
 			return err
 		}
-		if err := x.h.entry.Pass(x.r.Context(), &x.who, x.w.Header()); err != nil {
+		if err := x.h.entry.Pass(x.R.Context(), &x.Who, x.W.Header()); err != nil {
 			return err
 		}
 	}
-	if rt.door && rt.scope != "" && !x.h.door.answers(rt.arn, x.r.URL.Query()) {
+	if rt.door && rt.scope != "" && !x.h.door.answers(rt.arn, x.R.URL.Query()) {
 		return &event.Error{
 			Kind: event.ErrNotFound, Message: "there is no such agent runtime, or no such endpoint of it",
 			Hint: "look at the ARN, and leave the qualifier out or say DEFAULT",

@@ -1,7 +1,6 @@
 package agentcore
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,15 +11,17 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/server/door"
+	"github.com/braidrun/braid/server/stream"
 	"github.com/braidrun/braid/service"
 )
 
 // invoke answers an invocation: with a stream, with one JSON value, or at once where the
 // caller does not wait.
 func (x *exchange) invoke() error {
-	if err := x.inSession(x.r.Header.Get(sessionHeader)); err != nil {
+	if err := x.inSession(x.R.Header.Get(sessionHeader)); err != nil {
 		return err
 	}
 	body, err := x.readBody()
@@ -35,21 +36,21 @@ func (x *exchange) invoke() error {
 		return x.act(in.action)
 	}
 	x.kept = nil // a large one is not to be held as long as the stream lasts
-	ctx, unwatch := x.h.entry.Watch(x.r.Context(), &x.who)
+	ctx, unwatch := x.h.entry.Watch(x.R.Context(), &x.Who)
 	defer unwatch()
 	t, err := x.begin(ctx, in)
-	x.hold.Release()
+	x.Hold.Release()
 	if ended := door.Ended(ctx); err != nil && ended != nil { // it had to wait for another run
 		return &fault{deniedStatus(x.door), "AccessDeniedException", ended.Message, ended.Hint}
 	}
 	if err != nil {
 		return err
 	}
-	if asynchronous(x.r) {
+	if asynchronous(x.R) {
 		return x.goOn(t)
 	}
 	defer t.close()
-	if wantsJSON(x.r) {
+	if wantsJSON(x.R) {
 		return t.collect(ctx)
 	}
 	t.serve(ctx)
@@ -65,8 +66,8 @@ const again = "\n"
 // begin has the run accepted, or finds the one that the same request has begun, or
 // answers what the session's run waits for.
 func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
-	conv, err := x.h.service.OpenConversation(ctx, x.who.Principal, x.conversation(), service.NewConversation{
-		Metadata: map[string]string{"agentcore_session": x.session},
+	conv, err := x.h.service.OpenConversation(ctx, x.Who.Principal, x.conversation(), service.NewConversation{
+		Metadata: map[string]string{"agentcore_session": x.Session},
 	})
 	if errors.Is(err, event.ErrNotFound) { // there is one of this name, and it is another user's
 		return nil, noSession("use a session id of your own: a new UUID")
@@ -74,7 +75,7 @@ func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.conv = conv.ID
+	x.Conversation = conv.ID
 	if len(in.answers) > 0 {
 		return x.answer(ctx, conv.ID, in)
 	}
@@ -88,7 +89,7 @@ func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
 		}
 	}
 	in.run.Watch = true
-	in.run.Trace = service.TraceOf(x.r.Header.Values("Traceparent"), x.r.Header.Values("Tracestate"))
+	in.run.Trace = service.TraceOf(x.R.Header.Values("Traceparent"), x.R.Header.Values("Tracestate"))
 	started, err := x.start(ctx, conv.ID, in)
 	if errors.Is(err, event.ErrLocked) {
 		if waits := x.waits(ctx, conv.ID); waits != nil {
@@ -98,7 +99,7 @@ func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.run = started.Run.ID
+	x.Run = started.Run.ID
 	t := newTurn(x, conv.ID, started.Run.ID, in)
 	t.Follower = started.Follower
 	if t.Follower == nil { // the run was there: all of it is told again
@@ -120,7 +121,7 @@ func noSession(hint string) error {
 
 // waits says that nothing but answers can go on with the session.
 func (x *exchange) waits(ctx context.Context, conv string) error {
-	open, err := x.h.service.Questions(ctx, x.who.Principal, conv)
+	open, err := x.h.service.Questions(ctx, x.Who.Principal, conv)
 	if err != nil || len(open) == 0 {
 		return err
 	}
@@ -141,11 +142,11 @@ func (x *exchange) start(ctx context.Context, conv string, in *asked) (service.S
 	s := x.h.service
 	began := time.Now()
 	key := in.run.Key
-	started, err := s.StartRun(ctx, x.who.Principal, conv, in.run)
+	started, err := s.StartRun(ctx, x.Who.Principal, conv, in.run)
 	if key == "" || !service.KeyReused(err) && (err != nil || began.Sub(started.Run.Admitted) < retryTime) {
 		return started, err
 	}
-	runs, listErr := s.ListRuns(ctx, x.who.Principal, conv, 0, 0)
+	runs, listErr := s.ListRuns(ctx, x.Who.Principal, conv, 0, 0)
 	if listErr != nil {
 		return started, listErr
 	}
@@ -157,7 +158,7 @@ func (x *exchange) start(ctx context.Context, conv string, in *asked) (service.S
 	if began.Sub(same[len(same)-1].Admitted) >= retryTime {
 		in.run.Key = key + again + strconv.Itoa(len(same))
 	}
-	started, err = s.StartRun(ctx, x.who.Principal, conv, in.run)
+	started, err = s.StartRun(ctx, x.Who.Principal, conv, in.run)
 	if service.KeyReused(err) {
 		return started, bad("the amz-sdk-invocation-id came with another request before", "use a new one for a new request")
 	}
@@ -167,18 +168,17 @@ func (x *exchange) start(ctx context.Context, conv string, in *asked) (service.S
 // answer answers the session's run. Its stream begins behind the answers.
 func (x *exchange) answer(ctx context.Context, conv string, in *asked) (*turn, error) {
 	s := x.h.service
-	open, err := s.Questions(ctx, x.who.Principal, conv)
+	open, err := s.Questions(ctx, x.Who.Principal, conv)
 	if err != nil {
 		return nil, err
 	}
 	t := newTurn(x, conv, "", in)
-	t.pause.Awaited = map[string]bool{}
 	var given []interruptResponse // that are not taken in yet
 	for _, a := range in.answers {
-		if t.pause.Awaited[a.ID] {
+		if t.Pause.Awaited[a.ID] {
 			return nil, noInterrupt()
 		}
-		t.pause.Awaited[a.ID] = true
+		t.Pause.Awaited[a.ID] = true
 		if slices.ContainsFunc(open, func(q question) bool { return q.Token == a.ID }) {
 			given = append(given, a)
 		}
@@ -192,11 +192,11 @@ func (x *exchange) answer(ctx context.Context, conv string, in *asked) (*turn, e
 			return nil, err
 		}
 	}
-	if t.Follower, err = s.Follow(ctx, x.who.Principal, conv, at); err != nil {
+	if err = t.Follow(ctx, at); err != nil {
 		return nil, err
 	}
 	for _, a := range given {
-		run, err := s.Answer(ctx, x.who.Principal, conv, a.ID, a.Response)
+		run, err := s.Answer(ctx, x.Who.Principal, conv, a.ID, a.Response)
 		if err != nil {
 			t.Follower.Close()
 			return nil, err
@@ -213,9 +213,6 @@ func noInterrupt() error {
 	}
 }
 
-// answersPage is how many events are read at a time to find answers.
-const answersPage = 512
-
 // answeredBefore finds the answers that are not among given in the log, behind at: an SDK has sent them before,
 // as the same user. It sets the run that they went to. Answers that say something else, or that were given
 // longer ago than an SDK repeats a request, are refused.
@@ -226,38 +223,17 @@ func (x *exchange) answeredBefore(ctx context.Context, t *turn, at int64, in *as
 			missing[a.ID] = a.Response
 		}
 	}
-	for len(missing) > 0 {
-		events, err := x.h.service.Events(ctx, x.who.Principal, t.conv, at, answersPage)
-		if err != nil {
-			return err
-		}
-		for _, e := range events {
-			at = e.Seq
-			b, ok := e.Body.(*event.Answered)
-			if !ok {
-				continue
-			}
-			said, known := missing[b.Token]
-			if !known {
-				continue
-			}
-			if in.run.Key == "" || b.By != x.who.User || time.Since(e.Time) >= retryTime || !sameJSON(b.Value, said) {
-				return noInterrupt()
-			}
-			t.Story.Run = e.Run
-			delete(missing, b.Token)
-		}
-		if len(events) == 0 {
+	all, err := stream.FindAnswers(ctx, t.Log, at, missing, func(e *event.Event, b *event.Answered, said json.RawMessage) error {
+		if in.run.Key == "" || b.By != x.Who.User || time.Since(e.Time) >= retryTime || !strictjson.Same(b.Value, said) {
 			return noInterrupt()
 		}
+		t.Story.Run = e.Run
+		return nil
+	})
+	if err == nil && !all {
+		err = noInterrupt()
 	}
-	return nil
-}
-
-// sameJSON reports whether two values are the same but for white space.
-func sameJSON(a, b json.RawMessage) bool {
-	var one, other bytes.Buffer
-	return json.Compact(&one, a) == nil && json.Compact(&other, b) == nil && bytes.Equal(one.Bytes(), other.Bytes())
+	return err
 }
 
 // goOn answers at once; the run goes on, and keeps the machine alive until it is over.
@@ -270,8 +246,8 @@ func (x *exchange) goOn(t *turn) error {
 		defer h.readers.Leave(t.Story.Run)
 		_ = t.Send(h.ends, discard) // it fails where the service is being closed: the run is kept as it stands
 	})
-	x.w.Header().Set("Preference-Applied", "respond-async")
-	x.json(http.StatusAccepted, acceptedBody{"accepted", x.session, t.Story.Run})
+	x.W.Header().Set("Preference-Applied", "respond-async")
+	x.json(http.StatusAccepted, acceptedBody{"accepted", x.Session, t.Story.Run})
 	return nil
 }
 
@@ -304,7 +280,7 @@ func wantsJSON(r *http.Request) bool {
 // leave cancels a run whose last reader left before its end. If the invocation can be repeated, it first
 // waits for the one who repeats it.
 func (t *turn) leave() {
-	h, who, request, conv, run := t.x.h, t.x.who.Principal, t.x.id, t.conv, t.Story.Run
+	h, who, request, conv, run := t.x.h, t.x.Who.Principal, t.x.ID, t.Conversation, t.Story.Run
 	if t.encoder.Done() {
 		h.readers.Leave(run)
 		return
@@ -338,7 +314,7 @@ func (t *turn) takeOver(ctx context.Context) error {
 	if !s.Shared() || !t.keyed {
 		return nil
 	}
-	_, err := s.UpdateConversation(ctx, t.x.who.Principal, t.conv, service.Changes{
+	_, err := s.UpdateConversation(ctx, t.x.Who.Principal, t.Conversation, service.Changes{
 		Metadata: map[string]string{readerLabel: t.Story.Run + " " + t.x.h.id},
 	})
 	return err
@@ -363,18 +339,18 @@ const leaveTime = 10 * time.Second
 // stop ends a runtime session: what runs in it is cancelled, and the next invocation
 // begins anew, as on a machine that knows nothing.
 func (x *exchange) stop() error {
-	if x.r.Header.Get(sessionHeader) == "" {
+	if x.R.Header.Get(sessionHeader) == "" {
 		return bad("the session to be stopped is not named", "send "+sessionHeader)
 	}
-	if err := x.inSession(x.r.Header.Get(sessionHeader)); err != nil {
+	if err := x.inSession(x.R.Header.Get(sessionHeader)); err != nil {
 		return err
 	}
 	if _, err := x.readBody(); err != nil { // it holds a token that repeating needs, and stopping twice does no harm
 		return err
 	}
-	ctx := x.r.Context()
+	ctx := x.R.Context()
 	s := x.h.service
-	conv, err := s.ConversationNamed(ctx, x.who.Principal, x.conversation())
+	conv, err := s.ConversationNamed(ctx, x.Who.Principal, x.conversation())
 	if errors.Is(err, event.ErrNotFound) {
 		return noSession("it begins with its first invocation")
 	}
@@ -382,12 +358,12 @@ func (x *exchange) stop() error {
 		return err
 	}
 	for i := range conv.Open {
-		err := s.CancelRun(ctx, x.who.Principal, conv.ID, conv.Open[i].ID)
+		err := s.CancelRun(ctx, x.Who.Principal, conv.ID, conv.Open[i].ID)
 		if err != nil && !errors.Is(err, event.ErrConflict) && !errors.Is(err, event.ErrNotFound) { // these two say that it has ended
 			return err
 		}
 	}
-	if _, err := s.ResetConversation(ctx, x.who.Principal, conv.ID); err != nil {
+	if _, err := s.ResetConversation(ctx, x.Who.Principal, conv.ID); err != nil {
 		return err
 	}
 	x.json(http.StatusOK, map[string]int{"statusCode": http.StatusOK})

@@ -8,16 +8,13 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/sigv4"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/secret"
-	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service"
-	"github.com/braidrun/braid/service/directory"
 )
 
 // Stream says what a stream has beside what is always in it.
@@ -88,24 +85,13 @@ func (x *exchange) readBody() ([]byte, error) {
 	if x.read {
 		return x.kept, x.sameHash(x.kept)
 	}
-	begun := time.Now()
-	control := http.NewResponseController(x.w)
-	_ = control.SetReadDeadline(time.Now().Add(x.h.options.BodyTime)) // a connection that has none is bounded otherwise
-	x.hold = x.h.service.Memory().Hold(x.who.Tenant)
-	data, err := door.ReadBody(x.w, x.r, x.hold, x.h.options.BodyBytes)
-	_ = control.SetReadDeadline(time.Time{})
+	data, err := x.Body(func() error { return x.authenticate(x.scope) })
 	if err != nil {
 		return nil, err
 	}
 	// Whoever asks anew goes behind those who wait, so that a full core serves all.
 	runtime.Gosched()
 	x.kept, x.read = data, true
-	if x.who.Tenant != "" && time.Since(begun) > directory.Stale {
-		// Who sends slowly shows the credential again, as it were: it may have ended since.
-		if err := x.authenticate(x.scope); err != nil {
-			return nil, err
-		}
-	}
 	return x.kept, x.sameHash(x.kept)
 }
 
@@ -145,7 +131,7 @@ func (x *exchange) parse(body []byte) (*asked, error) {
 		return nil, err
 	}
 	words := in.Stream
-	if v := x.r.Header.Get(customHeader + "Braid-Stream"); v != "" {
+	if v := x.R.Header.Get(customHeader + "Braid-Stream"); v != "" {
 		words = append(words, strings.Split(v, ",")...)
 	}
 	if len(words) > 0 {
@@ -301,21 +287,21 @@ func (x *exchange) tokens() (out map[string]secret.Secret, shown []string) {
 			out[name] = secret.New(value)
 		}
 	}
-	for name := range x.r.Header {
+	for name := range x.R.Header {
 		if rest, ok := strings.CutPrefix(name, customHeader); ok && rest != "Braid-Stream" {
-			put(strings.ToLower(rest), x.r.Header.Get(name))
+			put(strings.ToLower(rest), x.R.Header.Get(name))
 			if !secret.Names(rest) {
 				shown = append(shown, strings.ToLower(rest))
 			}
 		}
 	}
 	for _, name := range []string{"Workloadaccesstoken", "X-Amz-Bedrock-Agentcore-Identity-Wat"} { // the later one goes before
-		put("workload_access_token", x.r.Header.Get(name))
+		put("workload_access_token", x.R.Header.Get(name))
 	}
-	put("oauth2_callback_url", x.r.Header.Get("Oauth2callbackurl"))
+	put("oauth2_callback_url", x.R.Header.Get("Oauth2callbackurl"))
 	shown = append(shown, "oauth2_callback_url")
 	if x.h.options.TrustPlatform && !x.door { // otherwise it is the credential for this server
-		put("authorization", x.r.Header.Get("Authorization"))
+		put("authorization", x.R.Header.Get("Authorization"))
 	}
 	return out, shown
 }

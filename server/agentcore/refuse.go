@@ -3,15 +3,10 @@ package agentcore
 import (
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"net/http"
-	"strconv"
-	"time"
 	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/server/door"
-	"github.com/braidrun/braid/service/directory"
 	wire "github.com/braidrun/braid/wire/agentcore"
 )
 
@@ -30,29 +25,10 @@ func (f *fault) Error() string { return f.message }
 // left. The container's door has the form of the Python program, AWS's the one that its
 // SDKs make typed errors of.
 func (x *exchange) refuse(err error) {
-	if x.status != 0 {
-		panic(http.ErrAbortHandler)
-	}
 	f, body := x.explain(err)
-	x.counted(err, f)
-	if f.status >= 500 {
-		x.h.log.LogAttrs(x.r.Context(), slog.LevelError, "a request failed",
-			append(x.about(), slog.Any("error", err), slog.Any("cause", errors.Unwrap(err)))...)
-	}
-	if e, ok := errors.AsType[*event.Error](err); ok && e.RetryAfter > 0 {
-		x.w.Header().Set("Retry-After", strconv.FormatInt(int64((e.RetryAfter+time.Second-1)/time.Second), 10))
-	}
-	door.Exhausted(x.w.Header(), err)
-	x.w.Header().Set(awsErrorType, f.exception)
+	x.Refuse(err, f.status, codeOf(err, f))
+	x.W.Header().Set(awsErrorType, f.exception)
 	x.json(f.status, body)
-}
-
-// counted notes a refusal for the log, and counts it for the audit.
-func (x *exchange) counted(err error, f *fault) {
-	x.refusal = codeOf(err, f)
-	x.h.entry.Refused(&x.who, err, directory.Refused{
-		Status: f.status, Code: x.refusal, Route: x.method() + " " + x.route, Request: x.id, Path: x.r.URL.Path,
-	})
 }
 
 // codeOf is the code of an error in logs and audits: the native wire's, or else AWS's exception.
@@ -79,9 +55,6 @@ type awsMessage struct {
 
 // explain is what the outside is told of an error. Causes stay inside.
 func (x *exchange) explain(err error) (*fault, any) {
-	if x.h.options.Refused != nil {
-		x.h.options.Refused(err)
-	}
 	f, ok := errors.AsType[*fault](err)
 	if !ok {
 		f = faultOf(err)

@@ -26,35 +26,35 @@ const (
 // each that goes the value of a frame. One after the other is answered, all in the one
 // session; whoever closes the socket cancels the run.
 func (x *exchange) socket() error {
-	session := x.r.Header.Get(sessionHeader)
+	session := x.R.Header.Get(sessionHeader)
 	if session == "" { // a page of a browser has no headers
-		session = x.r.URL.Query().Get("X-Amzn-Bedrock-AgentCore-Runtime-Session-Id")
+		session = x.R.URL.Query().Get("X-Amzn-Bedrock-AgentCore-Runtime-Session-Id")
 	}
 	if err := x.inSession(session); err != nil {
 		return err
 	}
-	if !strings.EqualFold(x.r.Header.Get("Upgrade"), "websocket") {
-		x.w.Header().Set("Upgrade", "websocket")
+	if !strings.EqualFold(x.R.Header.Get("Upgrade"), "websocket") {
+		x.W.Header().Set("Upgrade", "websocket")
 		return &fault{http.StatusUpgradeRequired, validation, "this path is a WebSocket", "ask for an upgrade"}
 	}
 	x.h.behind.Add(1)
 	defer x.h.behind.Done()
-	conn, err := websocket.Accept(x.w, x.r, &websocket.AcceptOptions{
+	conn, err := websocket.Accept(x.W, x.R, &websocket.AcceptOptions{
 		Subprotocols: []string{tokenProtocol}, InsecureSkipVerify: true, // the Origin has been looked at
 	})
 	if err != nil {
-		x.status = http.StatusBadRequest // it has been answered
+		x.Status = http.StatusBadRequest // it has been answered
 		return nil
 	}
-	x.status = http.StatusSwitchingProtocols
+	x.Status = http.StatusSwitchingProtocols
 	defer func() { _ = conn.CloseNow() }() // where it was closed in good order this does nothing
 	conn.SetReadLimit(min(x.h.options.BodyBytes, x.h.service.Memory().MostBody()))
-	watched, unwatch := x.h.entry.Watch(x.r.Context(), &x.who)
+	watched, unwatch := x.h.entry.Watch(x.R.Context(), &x.Who)
 	defer unwatch()
 	ctx, leave := context.WithCancel(watched)
 	defer leave()
 	defer context.AfterFunc(x.h.ends, leave)()
-	reading, halt := context.WithCancel(x.r.Context()) // to end it breaks the connection off
+	reading, halt := context.WithCancel(x.R.Context()) // to end it breaks the connection off
 	messages := make(chan message, socketAhead)
 	read := make(chan struct{})
 	go func() {
@@ -115,7 +115,7 @@ func (x *exchange) message(ctx context.Context, halt func(), conn *websocket.Con
 	}
 	late := time.AfterFunc(x.h.options.BodyTime, halt)
 	defer late.Stop()
-	hold := x.h.service.Memory().Hold(x.who.Tenant)
+	hold := x.h.service.Memory().Hold(x.Who.Tenant)
 	data, err := hold.Body(ctx, from, -1, x.h.options.BodyBytes)
 	if err == nil {
 		return message{data, hold}, nil
@@ -150,7 +150,7 @@ func (x *exchange) talk(ctx context.Context, conn *websocket.Conn, m message) bo
 		err = bad("actions are for POST /invocations", "send a prompt")
 	}
 	if err == nil {
-		err = x.h.entry.Pass(ctx, &x.who, http.Header{})
+		err = x.h.entry.Pass(ctx, &x.Who, http.Header{})
 	}
 	if err == nil {
 		in.run.Key = "" // what it has in the request is the same for all its messages
@@ -159,7 +159,7 @@ func (x *exchange) talk(ctx context.Context, conn *websocket.Conn, m message) bo
 	m.hold.Release()
 	if err != nil {
 		f, body := x.explain(err)
-		x.counted(err, f)
+		x.Count(err, f.status, codeOf(err, f))
 		if b, err := marshal(body); err == nil {
 			_ = send(b) // who has left is found out by reading
 		}
@@ -167,14 +167,14 @@ func (x *exchange) talk(ctx context.Context, conn *websocket.Conn, m message) bo
 	}
 	defer t.close()
 	err = t.Send(ctx, func(b []byte, _ time.Time) error { return send(b) })
-	t.log(ctx, err)
+	x.Interrupted(ctx, err)
 	return err == nil
 }
 
 // sendMessage sends one message, in frames that the platform lets through. It is not
 // broken off when the run is: that would break the connection off.
 func (x *exchange) sendMessage(conn *websocket.Conn, b []byte) error {
-	ctx, stop := context.WithTimeout(x.r.Context(), x.h.options.WriteTime)
+	ctx, stop := context.WithTimeout(x.R.Context(), x.h.options.WriteTime)
 	defer stop()
 	w, err := conn.Writer(ctx, websocket.MessageText)
 	if err != nil {

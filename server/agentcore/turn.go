@@ -8,6 +8,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/server/door"
+	"github.com/braidrun/braid/server/front"
 	"github.com/braidrun/braid/server/stream"
 	wire "github.com/braidrun/braid/wire/agentcore"
 )
@@ -16,13 +17,10 @@ type question = braid.Question
 
 // turn is the reading of a run for one invocation.
 type turn struct {
-	stream.Stream
+	front.Turn
 
 	x       *exchange
-	conv    string
 	encoder wire.Encoder
-
-	pause stream.Pause
 	// keyed says that the invocation has an id by which an SDK can repeat it.
 	keyed bool
 }
@@ -31,18 +29,18 @@ type turn struct {
 func newTurn(x *exchange, conv, run string, in *asked) *turn {
 	s := in.stream
 	t := &turn{
-		x: x, conv: conv, keyed: in.run.Key != "",
+		x: x, keyed: in.run.Key != "",
 		encoder: wire.Encoder{ASCII: s.ASCII, Copies: s.Data, Announce: s.ToolUse},
 	}
-	t.pause = stream.Pause{Stream: &t.Stream, Encoder: &t.encoder, Who: x.who.Principal, Conversation: conv}
-	t.Encoder, t.Extra, t.Service, t.Story.Run = &t.encoder, &t.pause, x.h.service, run
+	t.Open(&x.Exchange, conv, &t.encoder)
+	t.Story.Run = run
 	return t
 }
 
 // follow reads the session from a place on. What is there is read at once, so that a session that cannot be read is refused
 // before the stream begins.
 func (t *turn) follow(ctx context.Context, after int64) (err error) {
-	if t.Follower, err = t.x.h.service.Follow(ctx, t.x.who.Principal, t.conv, after); err != nil {
+	if err = t.Follow(ctx, after); err != nil {
 		return err
 	}
 	if err = t.Ahead(ctx); err != nil {
@@ -54,12 +52,9 @@ func (t *turn) follow(ctx context.Context, after int64) (err error) {
 // prime gives the encoder what the reader has of the run that waits: all events before the first of the
 // answers that were just given. It returns the place in the log up to which that is.
 func (t *turn) prime(ctx context.Context) (at int64, err error) {
-	log := func(ctx context.Context, after int64, limit int) ([]*event.Event, error) {
-		return t.x.h.service.Events(ctx, t.x.who.Principal, t.conv, after, limit)
-	}
-	at, err = t.Skip(ctx, log, stream.ToTheEnd, func(e *event.Event) bool {
+	at, err = t.Skip(ctx, t.Log, stream.ToTheEnd, func(e *event.Event) bool {
 		b, ok := e.Body.(*event.Answered)
-		return ok && t.pause.Awaited[b.Token] // the request is repeated
+		return ok && t.Pause.Awaited[b.Token] // the request is repeated
 	})
 	t.First = t.encoder.AppendResumed(nil)
 	return at, err
@@ -71,22 +66,10 @@ func (t *turn) close() {
 	t.leave()
 }
 
-// serve sends server-sent events. Once its head is out no error is returned: what goes
-// wrong is told on the stream itself.
+// serve sends server-sent events.
 func (t *turn) serve(ctx context.Context) {
-	x := t.x
-	head := x.w.Header()
-	stream.Head(head, wire.Wire)
-	head.Set("Cache-Control", "no-cache")
-	x.head(http.StatusOK)
-	t.log(ctx, t.Serve(ctx, &stream.Writer{Response: x.w, Time: x.h.options.WriteTime}))
-}
-
-// log says why the server has ended the stream, unless the credential's end is why; err is what [stream.Stream.Send] returned.
-func (t *turn) log(ctx context.Context, err error) {
-	if err != nil && door.Ended(ctx) == nil {
-		t.x.h.log.Warn("a stream was interrupted", "request", t.x.id, "error", err)
-	}
+	t.x.W.Header().Set("Cache-Control", "no-cache")
+	t.x.Stream(ctx, &t.Stream, wire.Wire)
 }
 
 // discard is for requests that wait for the run and want no stream.
@@ -106,6 +89,6 @@ func (t *turn) collect(ctx context.Context) error {
 	case end != nil && end.Status == event.RunFailed:
 		return failed(end.Err)
 	}
-	t.x.body(http.StatusOK, t.encoder.AppendResult(nil, end, t.pause.Open))
+	t.x.body(http.StatusOK, t.encoder.AppendResult(nil, end, t.Pause.Open))
 	return nil
 }

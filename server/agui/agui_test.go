@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/braidrun/braid/server/agui"
+	"github.com/braidrun/braid/server/front"
 )
 
 // body is an input with one message.
@@ -39,7 +39,7 @@ func TestRefusals(t *testing.T) {
 		"no such interrupt":   {`{"threadId": "t", "runId": "r", "messages": [], "resume": [{"interruptId": "x", "status": "resolved"}]}`, nil, 409, "no open interrupt"},
 		"no status":           {`{"threadId": "t", "runId": "r", "messages": [], "resume": [{"interruptId": "x"}]}`, nil, 400, "has no status"},
 		"one interrupt twice": {`{"threadId":"t","runId":"r","resume":[{"interruptId":"x","status":"cancelled"},{"interruptId":"x","status":"cancelled"}]}`, nil, 400, "or one twice"},
-		"too large":           {body("t", "r", strings.Repeat("x", agui.DefaultBodyBytes)), nil, 413, "TOO_LARGE"},
+		"too large":           {body("t", "r", strings.Repeat("x", front.DefaultBodyBytes)), nil, 413, "TOO_LARGE"},
 		"no credential":       {body("t", "r", "x"), []string{"Authorization", "Bearer no"}, 401, "no valid token"},
 		"one for reading":     {body("t", "r", "x"), []string{"Authorization", "Bearer key acme/reader"}, 403, "SCOPE_MISSING"},
 		"another site":        {body("t", "r", "x"), []string{"Origin", "https://evil.example"}, 403, "may not ask"},

@@ -19,6 +19,7 @@ import (
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server/agui"
 	"github.com/braidrun/braid/server/door"
+	"github.com/braidrun/braid/server/front"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
 )
@@ -136,7 +137,7 @@ func open(t *testing.T) *site {
 	var err error
 	s.service, err = service.New(service.Options{
 		Journal: &journal.Memory{}, Rows: &service.MemoryRows{}, LockWait: 50 * time.Millisecond,
-		Memory: service.NewMemory(service.MemoryFor(agui.DefaultBodyBytes)),
+		Memory: service.NewMemory(service.MemoryFor(front.DefaultBodyBytes)),
 		Agent:  func(context.Context, service.AgentRequest) (*braid.Agent, error) { return agent, nil },
 	})
 	if err != nil {
@@ -145,7 +146,7 @@ func open(t *testing.T) *site {
 	if err := s.service.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.Server = httptest.NewServer(agui.New(agui.Options{
+	s.Server = httptest.NewServer(agui.New(front.Options{
 		Service: s.service, Door: door.New(secret.New(token), "default", keys{}), Next: http.NotFoundHandler(), Origins: []string{"https://app.example"},
 	}))
 	t.Cleanup(func() {

@@ -1,18 +1,17 @@
 package agui
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/journal"
-	"github.com/braidrun/braid/server/door"
+	"github.com/braidrun/braid/server/front"
 	"github.com/braidrun/braid/server/stream"
 	"github.com/braidrun/braid/service"
 	wire "github.com/braidrun/braid/wire/agui"
@@ -20,28 +19,27 @@ import (
 
 // turn is the reading of a run for one request.
 type turn struct {
-	stream.Stream
+	front.Turn
 
-	x       *exchange
-	conv    string
+	x       *front.Exchange
+	who     service.Principal
 	encoder wire.Encoder
-	pause   stream.Pause
 }
 
-// answer has a run accepted or answers the one that waits, and streams it.
-func (x *exchange) answer(in *input) error {
-	ctx, unwatch := x.Door.Watch(x.r.Context(), &x.who)
+// answerInput has a run accepted or answers the one that waits, and streams it.
+func answerInput(x *front.Exchange, in *input) error {
+	ctx, unwatch := x.Watch()
 	defer unwatch()
-	conv, err := x.conversation(ctx, in.Thread)
+	conv, err := conversation(ctx, x, in.Thread)
 	if err != nil {
 		return err
 	}
 	t := &turn{
-		x: x, conv: conv.ID,
+		x: x, who: x.Who.Principal,
 		encoder: wire.Encoder{Thread: in.Thread, ID: in.Run, Messages: in.Messages, State: in.State},
 	}
-	t.pause = stream.Pause{Stream: &t.Stream, Encoder: &t.encoder, Who: x.who.Principal, Conversation: conv.ID, Awaited: map[string]bool{}}
-	t.Encoder, t.Extra, t.Service, t.Heartbeat = &t.encoder, &t.pause, x.Service, x.Heartbeat
+	t.Open(x, conv.ID, &t.encoder)
+	t.Heartbeat = x.Heartbeat
 	if len(in.Resume) > 0 {
 		err = t.resume(ctx, &conv, in.Resume)
 	} else {
@@ -54,24 +52,19 @@ func (x *exchange) answer(in *input) error {
 	if err := t.Ahead(ctx); err != nil {
 		return err
 	}
-	head := x.w.Header()
-	head.Set("X-Conversation-Id", conv.ID)
-	head.Set("X-Run-Id", t.Story.Run)
-	stream.Head(head, wire.Wire)
-	x.head(http.StatusOK)
-	err = t.Serve(ctx, &stream.Writer{Response: x.w, Time: writeTime})
-	if err != nil && door.Ended(ctx) == nil {
-		x.Log.Warn("a stream was interrupted", "run", t.Story.Run, "error", err)
-	}
+	x.Run = t.Story.Run
+	x.W.Header().Set("X-Conversation-Id", x.Conversation)
+	x.W.Header().Set("X-Run-Id", x.Run)
+	x.Stream(ctx, &t.Stream, wire.Wire)
 	return nil
 }
 
 // conversation finds the one of a thread, or makes it. A thread that is named like a conversation is that conversation.
-func (x *exchange) conversation(ctx context.Context, thread string) (service.Conversation, error) {
+func conversation(ctx context.Context, x *front.Exchange, thread string) (service.Conversation, error) {
 	if strings.HasPrefix(thread, "conv_") {
-		return x.Service.GetConversation(ctx, x.who.Principal, thread)
+		return x.Service.GetConversation(ctx, x.Who.Principal, thread)
 	}
-	conv, err := x.Service.OpenConversation(ctx, x.who.Principal, "agui thread "+thread, service.NewConversation{
+	conv, err := x.Service.OpenConversation(ctx, x.Who.Principal, "agui thread "+thread, service.NewConversation{
 		Metadata: map[string]string{"agui_thread": thread},
 	})
 	if errors.Is(err, event.ErrNotFound) { // there is one of this name, and it is another user's
@@ -88,36 +81,32 @@ func (t *turn) begin(ctx context.Context, conv *service.Conversation, in *input)
 		return err
 	}
 	r.Key, r.Policy, r.Watch = "agui "+in.Run, braid.Interrupt, true
-	r.Trace = service.TraceOf(t.x.r.Header.Values("Traceparent"), t.x.r.Header.Values("Tracestate"))
+	r.Trace = service.TraceOf(t.x.R.Header.Values("Traceparent"), t.x.R.Header.Values("Tracestate"))
 	same := func(run journal.Run) bool { return run.Key == r.Key }
 	if conv.Status == event.RunWaiting && !slices.ContainsFunc(conv.Open, same) {
 		return &event.Error{
 			Kind: event.ErrConflict, Message: "the thread waits for answers to its interrupts", Hint: "send them as resume",
 		}
 	}
-	started, err := t.x.Service.StartRun(ctx, t.x.who.Principal, t.conv, r)
+	started, err := t.Service.StartRun(ctx, t.who, t.Conversation, r)
 	if err != nil {
 		return err
 	}
 	t.show(started.Run.ID)
 	t.Follower = started.Follower
 	if t.Follower == nil { // the run was there: all of it is told again
-		t.Follower, err = t.x.Service.Follow(ctx, t.x.who.Principal, t.conv, started.After)
+		err = t.Follow(ctx, started.After)
 	}
 	return err
 }
 
 func (t *turn) show(run string) { t.Story.Run, t.encoder.Run = run, run }
 
-func (t *turn) log(ctx context.Context, after int64, limit int) ([]*event.Event, error) {
-	return t.x.Service.Events(ctx, t.x.who.Principal, t.conv, after, limit)
-}
-
 // resume answers what the thread's run waits for. The stream begins behind the answers: the client has what was before. The
 // same answers sent again are taken as such.
 func (t *turn) resume(ctx context.Context, conv *service.Conversation, answers []answer) error {
-	s, who := t.x.Service, t.x.who.Principal
-	open, err := s.Questions(ctx, who, t.conv)
+	s := t.Service
+	open, err := s.Questions(ctx, t.who, t.Conversation)
 	if err != nil {
 		return err
 	}
@@ -135,11 +124,11 @@ func (t *turn) resume(ctx context.Context, conv *service.Conversation, answers [
 			return err
 		}
 	}
-	at, err := t.Skip(ctx, t.log, to, nil)
+	at, err := t.Skip(ctx, t.Log, to, nil)
 	if err != nil {
 		return err
 	}
-	if t.Follower, err = s.Follow(ctx, who, t.conv, at); err != nil {
+	if err = t.Follow(ctx, at); err != nil {
 		return err
 	}
 	for i := range answers {
@@ -149,17 +138,17 @@ func (t *turn) resume(ctx context.Context, conv *service.Conversation, answers [
 		case at < 0:
 			continue
 		case a.Status == "cancelled" && open[at].Ask != event.AskApproval: // nobody will say it: the run has nothing to go on with
-			err = s.CancelRun(ctx, who, t.conv, t.Story.Run)
+			err = s.CancelRun(ctx, t.who, t.Conversation, t.Story.Run)
 		case a.Status == "cancelled":
-			_, err = s.Answer(ctx, who, t.conv, a.ID, json.RawMessage(`{"approved":false}`))
+			_, err = s.Answer(ctx, t.who, t.Conversation, a.ID, json.RawMessage(`{"approved":false}`))
 		default:
-			_, err = s.Answer(ctx, who, t.conv, a.ID, a.Payload)
+			_, err = s.Answer(ctx, t.who, t.Conversation, a.ID, a.Payload)
 		}
 		if err != nil {
 			t.Follower.Close()
 			return err
 		}
-		t.pause.Awaited[a.ID] = true
+		t.Pause.Awaited[a.ID] = true
 	}
 	return nil
 }
@@ -168,34 +157,19 @@ func (t *turn) resume(ctx context.Context, conv *service.Conversation, answers [
 // first of them. An answer to nothing, and one that says something else than before, are refused.
 func (t *turn) answered(ctx context.Context, given map[string]*answer) (to int64, err error) {
 	to = stream.ToTheEnd
-	for at := int64(0); len(given) > 0; {
-		events, err := t.log(ctx, at, 512)
-		if err != nil {
-			return 0, err
-		}
-		if len(events) == 0 {
-			return 0, &event.Error{
-				Kind: event.ErrConflict, Message: "an answer is to no open interrupt", Hint: "each interrupt is good for one answer",
-			}
-		}
-		for _, e := range events {
-			at = e.Seq
-			b, ok := e.Body.(*event.Answered)
-			if !ok || given[b.Token] == nil {
-				continue
-			}
-			if a := given[b.Token]; b.By == t.x.who.User && (a.Status == "cancelled" || sameJSON(b.Value, a.Payload)) {
-				delete(given, b.Token)
-				to = min(to, e.Seq-1)
-				t.show(e.Run)
-			}
-		}
+	unknown := &event.Error{
+		Kind: event.ErrConflict, Message: "an answer is to no open interrupt", Hint: "each interrupt is good for one answer",
 	}
-	return to, nil
-}
-
-// sameJSON reports whether two values are the same but for white space.
-func sameJSON(a, b json.RawMessage) bool {
-	var one, other bytes.Buffer
-	return json.Compact(&one, a) == nil && json.Compact(&other, b) == nil && bytes.Equal(one.Bytes(), other.Bytes())
+	all, err := stream.FindAnswers(ctx, t.Log, 0, given, func(e *event.Event, b *event.Answered, a *answer) error {
+		if b.By != t.who.User || a.Status != "cancelled" && !strictjson.Same(b.Value, a.Payload) {
+			return unknown
+		}
+		to = min(to, e.Seq-1)
+		t.show(e.Run)
+		return nil
+	})
+	if err == nil && !all {
+		err = unknown
+	}
+	return to, err
 }

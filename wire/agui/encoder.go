@@ -1,6 +1,7 @@
 package agui
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -212,8 +213,7 @@ func (*Encoder) Idle(dst []byte) []byte { return sse.AppendComment(dst, "") }
 // Fail appends RUN_ERROR. The client may send the same run again, unless its key has ended or the conversation is gone.
 func (enc *Encoder) Fail(dst []byte, err error) []byte {
 	enc.done = true
-	message, code := faultOf(err)
-	return appendFrame(dst, &frame{Type: "RUN_ERROR", Text: message, Code: code})
+	return appendFrame(dst, (&frame{Type: "RUN_ERROR"}).fail(err))
 }
 
 // Done implements [wire.Encoder].
@@ -303,11 +303,7 @@ func (enc *Encoder) ended(run string, b *event.RunEnded) {
 	switch {
 	case b.Status == event.RunFailed, b.Why == event.WhyDeadline:
 		f.Type, f.Thread, f.Run = "RUN_ERROR", "", ""
-		err := b.Err
-		if err == nil {
-			err = &event.Error{}
-		}
-		f.Text, f.Code = faultOf(err)
+		f.fail(cmp.Or(b.Err, &event.Error{}))
 	case b.Status == event.RunCancelled:
 		f.Outcome = &outcome{Type: "cancelled"}
 	default:

@@ -2,10 +2,9 @@ package agui
 
 import (
 	"encoding/json"
-	"errors"
 
-	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/sse"
+	"github.com/braidrun/braid/wire"
 )
 
 // ProtocolVersion is the version of AG-UI that an encoder speaks (PROTOCOL_VERSION of @ag-ui/core 1.0.0).
@@ -111,22 +110,11 @@ func appendFrame(dst []byte, f *frame) []byte {
 	return sse.Close(append(sse.OpenData(dst), b...))
 }
 
-// faultOf returns what a client is told of an error. Of an internal one it is no more than that it is one.
-func faultOf(err error) (message, code string) {
-	info := event.KindOf(err).Info()
-	message, code = info.Meaning, info.Code
-	e, ok := errors.AsType[*event.Error](err)
-	if !ok || info.Kind == event.ErrInternal {
-		return message, code
+// fail puts an error into an event.
+func (f *frame) fail(err error) *frame {
+	var hint string
+	if f.Code, f.Text, hint = wire.FaultOf(err); hint != "" {
+		f.Text += ": " + hint
 	}
-	if e.Message != "" {
-		message = e.Message
-	}
-	if e.Hint != "" {
-		message += ": " + e.Hint
-	}
-	if e.Code != "" {
-		code = e.Code
-	}
-	return message, code
+	return f
 }

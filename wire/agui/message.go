@@ -1,13 +1,13 @@
 package agui
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/wire/story"
 )
 
@@ -109,9 +109,7 @@ func (enc *Encoder) closed(id string, err *event.Error) {
 	switch {
 	case s.sub == "":
 	case err != nil:
-		f := &frame{Type: "SUBAGENT_ERROR", Subagent: s.sub}
-		f.Text, f.Code = faultOf(err)
-		enc.send(f)
+		enc.send((&frame{Type: "SUBAGENT_ERROR", Subagent: s.sub}).fail(err))
 	default:
 		enc.send(&frame{Type: "SUBAGENT_FINISHED", Subagent: s.sub})
 	}
@@ -246,7 +244,7 @@ func (enc *Encoder) answered(s *scope, it *story.Item, b *event.AssistantMessage
 		args := string(final.Args)
 		if rest, ok := strings.CutPrefix(args, c.args); ok {
 			enc.args(c, rest)
-		} else if !sameJSON(args, c.args) {
+		} else if !strictjson.Same(final.Args, []byte(c.args)) {
 			same, c.args = false, args
 		}
 		c.final = true
@@ -263,11 +261,6 @@ func (enc *Encoder) answered(s *scope, it *story.Item, b *event.AssistantMessage
 		enc.allMessages()
 	}
 	s.begin("")
-}
-
-func sameJSON(a, b string) bool {
-	var one, other bytes.Buffer
-	return json.Compact(&one, []byte(a)) == nil && json.Compact(&other, []byte(b)) == nil && bytes.Equal(one.Bytes(), other.Bytes())
 }
 
 // withdraw takes back what a step has said that gave no answer.
