@@ -19,8 +19,8 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// readBody reads a JSON body into v: nothing unknown, nothing doubled, nothing
-// behind it. An empty body is refused unless it may be.
+// readBody decodes a JSON body into v. It refuses unknown names, names that come twice, data
+// after the body, and an empty body unless mayBeEmpty is set.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, v any, mayBeEmpty bool) error {
 	begun := time.Now()
 	data, err := door.ReadBody(w, r, s.hold(w, r), s.options.BodyBytes)
@@ -28,7 +28,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, v any, mayBeEm
 		return err
 	}
 	if time.Since(begun) > directory.Stale {
-		// Who sends slowly shows the credential again, as it were: it may have ended since.
+		// The credential of a slow sender may have ended meanwhile.
 		if _, err := s.door.Open(r.Context(), bearer(r)); err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, v any, mayBeEm
 	return nil
 }
 
-// hold counts what the request's body takes, until [release] or the request's end.
+// hold counts the memory of the request's body, until [release] or the request's end.
 func (s *Server) hold(w http.ResponseWriter, r *http.Request) *service.Hold {
 	hold := s.service.Memory().Hold(who(r).Tenant)
 	if a, ok := w.(*answer); ok {
@@ -63,14 +63,14 @@ func (s *Server) hold(w http.ResponseWriter, r *http.Request) *service.Hold {
 	return hold
 }
 
-// release gives back what the request's body has taken: nothing needs it any more.
+// release gives back the memory of the request's body.
 func release(w http.ResponseWriter) {
 	if a, ok := w.(*answer); ok {
 		a.hold.Release()
 	}
 }
 
-// unreadable says what is wrong with a body, and never repeats a value of it: that may be as
+// unreadable returns the error for a body that cannot be decoded. It never repeats a value of the body: that may be as
 // long as the body, or a secret in the wrong place.
 func unreadable(err error) error {
 	what := err.Error()

@@ -11,8 +11,8 @@ import (
 	"github.com/braidrun/braid/wire/native"
 )
 
-// collect waits for the run's end and answers with it as one JSON. A run that
-// waits for a person is answered with 202 and what it asks.
+// collect waits for the run's end and responds with it as one JSON value. For a run that
+// waits for the user it responds with 202 and the question.
 func (rd *reading) collect(w http.ResponseWriter, r *http.Request) error {
 	ctx, unwatch := rd.server.door.Watch(r.Context(), callerOf(r))
 	defer unwatch()
@@ -65,8 +65,7 @@ func (rd *reading) open(ctx context.Context, q *native.Question) bool {
 	return false
 }
 
-// terminal reads on to the run's terminal frame, or to a question that nothing can go
-// on without.
+// terminal reads to the run's terminal frame, or to a question that the run waits for.
 func (rd *reading) terminal(ctx context.Context) (native.Frame, error) {
 	if rd.Follower == nil {
 		if err := rd.prepare(ctx); err != nil {

@@ -21,8 +21,8 @@ type statusError struct {
 
 func (e *statusError) Error() string { return e.message }
 
-// refuse answers with an error, unless an answer has begun: then only cutting it off
-// is left, and who reads it comes again.
+// refuse answers with an error. If an answer has begun, it cuts the connection, and the
+// reader connects again.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	status, detail := explain(err, idOf(r))
 	s.metrics.Failed(who(r).Tenant, detail.Code)
@@ -48,8 +48,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	writeJSON(w, status, native.ErrorBody{Error: detail})
 }
 
-// explain is what the outside is told of an error: a status and the one form. Causes
-// stay inside.
+// explain returns the status and the body for an error. Causes stay inside.
 func explain(err error, request string) (int, native.Error) {
 	if e, ok := errors.AsType[*statusError](err); ok {
 		return e.status, native.Error{Code: e.code, Message: e.message, Hint: e.hint, RequestID: request}

@@ -68,8 +68,8 @@ func (rd *reading) attach(w http.ResponseWriter, r *http.Request) error {
 	return rd.send(w, r)
 }
 
-// begin takes the place of prepare where the follower was there before the run: the
-// reader has nothing of it.
+// begin replaces prepare if the follower existed before the run: the reader has nothing of
+// the run.
 func (rd *reading) begin(f *live.Follower, titled bool) {
 	rd.Story.SkipTo(rd.cursor.Seq)
 	rd.follow(f, titled)
@@ -84,7 +84,7 @@ func (rd *reading) follow(f *live.Follower, titled bool) {
 	}
 }
 
-// prepare finds out everything that can go wrong before the first byte is sent.
+// prepare does everything that can fail before the first byte is sent.
 func (rd *reading) prepare(ctx context.Context) error {
 	s := rd.server.service
 	if rd.cursor.Epoch > 0 {
@@ -110,11 +110,11 @@ func (rd *reading) prepare(ctx context.Context) error {
 	return err
 }
 
-// over reports whether the reader has all that it asked for, or the server has ended the stream: if not, it has left.
+// over reports whether the stream was complete or the server ended it. Otherwise the reader left.
 func (rd *reading) over() bool { return rd.answered || rd.encoder.Done() }
 
-// send writes the stream. Once its head is out no error is returned: what goes wrong is
-// told on the stream itself.
+// send writes the stream. After the status it returns no error: the stream itself
+// reports what goes wrong.
 func (rd *reading) send(w http.ResponseWriter, r *http.Request) error {
 	defer rd.Follower.Close()
 	s := rd.server

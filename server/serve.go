@@ -20,7 +20,7 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// guard refuses what must not reach any route: a foreign Host or Origin.
+// guard refuses requests that must not reach any route, such as those with a foreign Host or Origin.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get("X-Request-ID")
@@ -93,15 +93,14 @@ func clean(p string) string {
 	return c
 }
 
-// turnAway refuses a request that reaches no route.
+// turnAway refuses a request that reached no route.
 func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, err error) {
 	a := &answer{ResponseWriter: w, time: s.options.WriteTime}
 	s.refuse(a, r, err)
 	s.note(r, "", "none", a, 0)
 }
 
-// note counts a request and writes its line in the log: the route and never the path,
-// which the caller chooses.
+// note counts a request and logs it: the route and never the path, which the caller chooses.
 func (s *Server) note(r *http.Request, method, route string, a *answer, took time.Duration) {
 	s.metrics.Request(method, route, a.status(), took)
 	list := s.about(r, a.refusal)
@@ -175,7 +174,7 @@ func callerOf(r *http.Request) *door.Caller {
 
 func who(r *http.Request) service.Principal { return callerOf(r).Principal }
 
-// serve is the way of every request: credential, handler, error, line in the log.
+// serve handles a request of a route: it checks the credential, calls the handler, answers an error and logs the request.
 func (s *Server) serve(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun := time.Now()
@@ -218,9 +217,8 @@ func (s *Server) serve(rt route) http.Handler {
 	})
 }
 
-// admit finds out who asks, by the credential and nothing else, and whether it is for
-// what they ask for. What it says to those whom it turns away is of RFC 6750, section 3. Beside an error
-// the caller is only for the log and the audit.
+// admit authenticates the caller by the credential alone, and checks its scope. It refuses in the form of RFC 6750,
+// section 3. With an error, the returned caller is only for the log and the audit.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request, scope service.Scope) (door.Caller, error) {
 	const realm = `Bearer realm="braid"`
 	given := strings.HasPrefix(r.Header.Get("Authorization"), bearerPrefix)
@@ -253,7 +251,7 @@ func bearer(r *http.Request) secret.Secret {
 	return secret.New(token)
 }
 
-// answer remembers what was answered.
+// answer records the status of a response.
 type answer struct {
 	http.ResponseWriter
 

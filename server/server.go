@@ -14,26 +14,25 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// Options are what a server is made of. Service, Token and Tenant must be set.
+// Options configure a server. Service, Token and Tenant must be set.
 type Options struct {
 	Service *service.Service
-	// Token is the operator's credential: who has it may do everything, and is of Tenant
-	// where a request is about conversations.
+	// Token is the operator's credential. It allows everything; requests about conversations
+	// are those of Tenant.
 	Token  secret.Secret
 	Tenant string
 	// Directory knows tenants, agents, models and API keys; without one Token is the only
 	// credential, and there is no administration.
 	Directory *directory.Directory
-	// Base is the path below which all paths of the server are, such as "/braid", for one
-	// that stands behind a proxy with others; empty is none.
+	// Base is the path below which all paths of the server are, such as "/braid", for a server
+	// that shares a proxy with others; empty is none.
 	Base string
-	// Hosts are the names under which the server may be asked, without ports, beside
-	// those of the loopback interface. What asks for another one is refused, so that a
-	// page of another site cannot reach a server on this machine by giving its own
-	// name the machine's address.
+	// Hosts are the names under which the server answers, without ports, beside those of
+	// the loopback interface. A request for another name is refused: so a page of another
+	// site cannot reach a server on this machine by giving its own name the machine's address.
 	Hosts []string
 	// Origins are the sites whose pages may ask, such as "https://chat.example";
-	// none by default. Browsers are told so (CORS), and not of any other.
+	// none by default. The server tells browsers so (CORS).
 	Origins []string
 	// Attempts bounds the wrong credentials of an address.
 	Attempts door.Attempts
@@ -48,13 +47,13 @@ type Options struct {
 	WriteTime time.Duration
 	// Ready says whether the server can take requests; nil means that it can.
 	Ready func() error
-	// Version is told in the metrics and the API's document.
+	// Version stands in the metrics and the API's document.
 	Version string
-	// Log gets one line for each request; nil means nobody.
+	// Log gets one line for each request; nil logs nothing.
 	Log *slog.Logger
 }
 
-// What a server does where nothing else was said.
+// The defaults of [Options].
 const (
 	DefaultBodyBytes = 8 << 20
 	DefaultBodyTime  = 30 * time.Second
@@ -189,15 +188,14 @@ func (s *Server) routes() []route {
 	}, s.adminRoutes()...)
 }
 
-// Door is the server's one way in, for other handlers beside it.
+// Door returns what checks the server's credentials, for handlers beside it.
 func (s *Server) Door() *door.Door { return s.door }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// HTTP gives an http.Server for the handler with the bounds that such a server needs:
-// slow headers, idle connections and large headers are not waited for. Bodies and
-// streams have bounds of their own.
+// HTTP returns an http.Server for the handler. It bounds slow headers, idle connections and
+// large headers; bodies and streams have their own bounds.
 func (s *Server) HTTP() *http.Server {
 	return &http.Server{
 		Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,

@@ -17,20 +17,20 @@ import (
 	"github.com/braidrun/braid/service"
 )
 
-// Options are what a handler is made of. The zero value answers nobody: a caller shows
-// Token, or is let in by TrustPlatform, or has a key that Keys knows.
+// Options configure a handler. A caller needs Token, an API key, or a key that Keys
+// knows, unless TrustPlatform is set. The zero value accepts no caller.
 type Options struct {
 	// Service executes the runs. [ForAgent] makes one.
 	Service *service.Service
-	// Token is a bearer token; who has it is of Tenant, "default" if empty.
+	// Token is a bearer token of Tenant, which is "default" if empty.
 	Token  secret.Secret
 	Tenant string
-	// Door is the one way into a server that has other handlers, too: it knows the token
-	// and the API keys. nil means one that knows Token alone.
+	// Door authenticates for a server with other handlers beside this one: it knows the token
+	// and the API keys. nil accepts Token alone.
 	Door *door.Door
-	// TrustPlatform asks for no credential on /invocations and /ws, and answers under
-	// any name: inside AgentCore Runtime the platform has checked both, and nobody else
-	// reaches the port. Anywhere else it opens the agent to whoever does.
+	// TrustPlatform needs no credential on /invocations and /ws, and answers under
+	// any name: inside AgentCore Runtime the platform has checked both, and only it
+	// reaches the port. Anywhere else it opens the agent to everybody who reaches the port.
 	TrustPlatform bool
 	// Runtime is the ARN under which the front door answers,
 	// arn:aws:bedrock-agentcore:REGION:ACCOUNT:runtime/ID; without one there is none.
@@ -38,7 +38,7 @@ type Options struct {
 	// Keys finds an AWS access key by its id, and with it the tenant; nil means that
 	// the front door takes the bearer token alone.
 	Keys func(ctx context.Context, id string) (Key, bool)
-	// Stream is sent to callers who do not say what they want.
+	// Stream is what callers get who ask for no other form.
 	Stream Stream
 	// Card describes the agent to other agents; see [Card].
 	Card Card
@@ -66,16 +66,16 @@ type Options struct {
 	// an SDK that repeats it meanwhile reads on. 0 means [DefaultGrace], less means none. A run whose
 	// invocation had no such id is cancelled at once.
 	Grace time.Duration
-	// Observe is told of each request that was answered; nil means nobody. The route is
+	// Observe is called after each request; nil calls nothing. The route is
 	// never what the caller wrote.
 	Observe func(method, route string, status int, took time.Duration)
-	// Refused is called with each error that a request is answered with; nil means nobody.
+	// Refused is called with each error that a request is answered with; nil calls nothing.
 	Refused func(err error)
-	// Log gets one line for each request; nil means nobody.
+	// Log gets one line for each request; nil logs nothing.
 	Log *slog.Logger
 }
 
-// What a handler does where nothing else was said.
+// The defaults of [Options].
 const (
 	// DefaultBodyBytes is the platform's own bound of a payload.
 	DefaultBodyBytes = 100 << 20
@@ -245,7 +245,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.Serve(func() error { return x.serve(&rt) }, x.refuse)
 }
 
-// serve is the way of every request: who asks from where, with which credential.
+// serve checks a request's host, origin and credential, and calls its route.
 func (x *exchange) serve(rt *route) error {
 	o := &x.h.options
 	if !o.TrustPlatform {

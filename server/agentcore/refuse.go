@@ -53,7 +53,7 @@ type awsMessage struct {
 	Message string `json:"message"`
 }
 
-// explain is what the outside is told of an error. Causes stay inside.
+// explain returns what the caller is told of an error. Causes stay inside.
 func (x *exchange) explain(err error) (*fault, any) {
 	f, ok := errors.AsType[*fault](err)
 	if !ok {

@@ -16,9 +16,9 @@ const (
 	discardBytes = 128 << 20
 )
 
-// ReadBody reads a request's body of at most so many bytes, and counts it in the hold. What is left of a refused
-// body is read and dropped for a short time: a client that sends all before it reads would not see
-// the answer otherwise.
+// ReadBody reads a request's body of at most so many bytes, and counts it in the hold. It drops the rest of a refused
+// body for a short time, because a client that sends everything before it reads would not see
+// the response otherwise.
 func ReadBody(w http.ResponseWriter, r *http.Request, hold *service.Hold, most int64) ([]byte, error) {
 	data, err := hold.Body(r.Context(), r.Body, r.ContentLength, most)
 	if err == nil {

@@ -14,26 +14,26 @@ import (
 
 // Keys knows API keys; a [directory.Directory] does. All methods are safe for concurrent use.
 type Keys interface {
-	// Authenticate says whose token it is: [event.ErrUnauthenticated] where it is nobody's,
-	// has expired or was revoked, and [event.ErrPermission] where its tenant is not active. Beside
-	// an error the identity, if any, is only for the audit.
+	// Authenticate returns the identity of a token. The error is [event.ErrUnauthenticated] if the token is unknown,
+	// has expired or was revoked, and [event.ErrPermission] if its tenant is not active. With an
+	// error, the identity, if any, is only for the audit.
 	Authenticate(ctx context.Context, token string) (directory.Identity, error)
-	// Watch calls gone once when that is no longer so, about a second after it at most.
+	// Watch calls gone once when the identity's token ends, about a second later at most.
 	// stop must be called.
 	Watch(i directory.Identity, gone func()) (stop func())
 	// Refused counts a refused request for the audit. It is quick.
 	Refused(r directory.Refused)
 }
 
-// Caller is who shows a credential.
+// Caller is the owner of a request's credential.
 type Caller struct {
 	service.Principal
 
-	// identity is whose key it is; the zero one where it was another credential.
+	// identity is the API key's; zero for another credential.
 	identity directory.Identity
 }
 
-// Door is the one way in. Make it with [New]; it is safe for concurrent use.
+// Door authenticates requests. Make it with [New]; it is safe for concurrent use.
 type Door struct {
 	token  secret.Secret
 	tenant string
@@ -43,8 +43,8 @@ type Door struct {
 	attempts attempts
 }
 
-// New makes a door. Who shows token is the operator, and at the same time of the tenant,
-// with every scope; an empty token is nobody's. keys may be nil: then there are none. If keys are [Quotas], too,
+// New makes a door. token is the operator's: it belongs to the tenant and has every scope. An empty token is
+// never accepted. keys may be nil: then there are no API keys. If keys also implements [Quotas],
 // the requests of each tenant are bounded.
 func New(token secret.Secret, tenant string, keys Keys) *Door {
 	d := &Door{token: token, tenant: tenant, keys: keys}
@@ -52,8 +52,8 @@ func New(token secret.Secret, tenant string, keys Keys) *Door {
 	return d
 }
 
-// Open says whose token it is. The error is [event.ErrUnauthenticated] where it is
-// nobody's, and [event.ErrUnavailable] where that cannot be found out. Beside an error the caller is only
+// Open returns the caller with a token. The error is [event.ErrUnauthenticated] if the token is unknown,
+// and [event.ErrUnavailable] if that cannot be checked. With an error, the caller is only
 // for [Door.Refused].
 func (d *Door) Open(ctx context.Context, token secret.Secret) (Caller, error) {
 	if token.Empty() {
@@ -75,8 +75,8 @@ func (d *Door) Open(ctx context.Context, token secret.Secret) (Caller, error) {
 	return Caller{service.Principal{Tenant: i.Tenant, User: i.User, Key: i.Key, Scopes: i.Scopes}, i}, nil
 }
 
-// unknown is the error for a token that is nobody's, for whatever reason: who guesses is
-// not to learn of one that was good once.
+// unknown is the error for every invalid token, whatever the reason: an attacker must
+// not learn that a token was valid once.
 func unknown() error {
 	return &event.Error{
 		Op: "door", Kind: event.ErrUnauthenticated, Message: "the request has no valid token",
@@ -84,8 +84,7 @@ func unknown() error {
 	}
 }
 
-// Require says that the caller's credential is not for what asks for the scope; nil where
-// it is. "" asks for none.
+// Require returns an error if the caller's credential lacks the scope. "" needs none.
 func (c *Caller) Require(s service.Scope) error {
 	if c.May(s) {
 		return nil
@@ -96,7 +95,7 @@ func (c *Caller) Require(s service.Scope) error {
 	}
 }
 
-// By is the caller as the audit names who does something.
+// By returns the caller as the audit names it.
 func (c *Caller) By() directory.By {
 	return directory.By{
 		Tenant: c.Tenant, Key: c.Key, User: c.User, Operator: c.May(service.ScopeOperator), Scopes: c.Scopes, Expires: c.identity.Expires,
@@ -139,8 +138,8 @@ type ended struct{}
 
 func (ended) Error() string { return "the credential has ended" }
 
-// Ended says what the reader of a stream is told whose credential has ended; nil where
-// ctx goes on, or ended for another reason.
+// Ended returns the error for a reader whose credential has ended; nil if
+// ctx has not ended, or ended for another reason.
 func Ended(ctx context.Context) *event.Error {
 	if _, ok := context.Cause(ctx).(ended); !ok { //nolint:errorlint // it is never wrapped
 		return nil
@@ -151,8 +150,8 @@ func Ended(ctx context.Context) *event.Error {
 	}
 }
 
-// Watch gives a context that ends with the caller's credential, or about a second after it;
-// [Ended] then says why. stop must be called.
+// Watch returns a context that ends about a second after the caller's credential at most;
+// [Ended] then returns why. stop must be called.
 func (d *Door) Watch(ctx context.Context, c *Caller) (_ context.Context, stop func()) {
 	if c.Key == "" || d.keys == nil {
 		return ctx, func() {}

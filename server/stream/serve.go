@@ -22,7 +22,7 @@ type Writer struct {
 	Response http.ResponseWriter
 	// Time is how long one write may take before the reader counts as gone.
 	Time time.Duration
-	// Wrote is called now and then with how many writes there were since; nil means that nobody counts.
+	// Wrote is called now and then with the number of writes since the last call; nil calls nothing.
 	Wrote func(n int)
 
 	control *http.ResponseController
@@ -42,7 +42,7 @@ func (s *Stream) Serve(ctx context.Context, w *Writer) error {
 	return s.Send(ctx, w.send)
 }
 
-// count tells of the writes.
+// count reports the writes.
 func (w *Writer) count() {
 	if w.Wrote != nil {
 		w.Wrote(w.writes)

@@ -14,7 +14,7 @@ import (
 
 // Stream is one reader of a conversation, or of one run of it. The goroutine that calls Send does everything: it takes
 // all that is ready, encodes it into one buffer and sends that in one write. So nothing is held back, and a burst costs
-// one write. The bus cuts a reader that is too slow back to a snapshot; nobody waits for it.
+// one write. A reader that is too slow gets a snapshot from the bus; nothing waits for it.
 //
 // Set the exported fields before the first call, and close the follower after the last.
 type Stream struct {
@@ -31,7 +31,7 @@ type Stream struct {
 	First []byte
 	// Heartbeat is how long the stream is silent before Encoder.Idle is sent; 0 means for ever.
 	Heartbeat time.Duration
-	// Cut is called each time the bus has cut the reader back because it was too slow; nil means that nobody counts.
+	// Cut is called each time the bus replaced what a slow reader missed by a snapshot; nil calls nothing.
 	Cut func()
 
 	items [pageItems]live.Item
@@ -189,7 +189,7 @@ func (s *Stream) beat() time.Time {
 	return s.sent.Add(s.Heartbeat)
 }
 
-// earlier returns the earlier of two times, of which the zero one is never.
+// earlier returns the earlier of two times. The zero time is never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

@@ -14,8 +14,8 @@ const (
 	loopClass      = "EventLoopException"
 )
 
-// faultOf is what the stream says of an error: its sentence and the class of the
-// exception. Of an internal one it says no more than that it is one.
+// faultOf returns an error as the stream reports it: its sentence and the class of the
+// exception. Of an internal error it returns only that it is one.
 func faultOf(err *event.Error) (message, class string) {
 	if err == nil {
 		err = &event.Error{}

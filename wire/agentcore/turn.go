@@ -65,7 +65,7 @@ func (enc *Encoder) Fail(dst []byte, err error) []byte {
 	return enc.AppendBroken(dst, e)
 }
 
-// Kept is what a reader is told who gets no more of a run that goes on, because of err.
+// Kept returns the error for a reader whose stream ends because of err while the run continues.
 func Kept(err error) *event.Error {
 	return &event.Error{Kind: event.ErrUnavailable, Message: "the server ends the stream; the run is kept", Err: err}
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/braidrun/braid/internal/sse"
 )
 
-// AppendNotice appends a notice that no event stands behind.
+// AppendNotice appends a notice without an event.
 func (enc *Encoder) AppendNotice(dst []byte, code, message string) []byte {
 	return AppendFrame(dst, &Notice{Code: code, Message: message})
 }

@@ -24,7 +24,7 @@ var Wire = wire.Wire{
 // Encoder turns the story of a conversation into frames. Runs may follow one another. An Encoder is
 // used by one goroutine at a time.
 type Encoder struct {
-	// RequestID stands in the error that ends a run or a stream.
+	// RequestID is part of the error that ends a run or a stream.
 	RequestID string
 	// Run is the only run to be shown; empty shows all of them.
 	Run string
@@ -78,7 +78,7 @@ func (enc *Encoder) Append(dst []byte, it *story.Item) []byte {
 	return appendAll(dst, CursorOf(e, it.Last), enc.Frames(it))
 }
 
-// AppendFrame appends a frame that no event stands behind, such as a title. It has
+// AppendFrame appends a frame without an event, such as a title. It has
 // no id: a reader that is cut off after it goes on from the frame before.
 func AppendFrame(dst []byte, f Frame) []byte {
 	return sse.Close(f.append(sse.OpenData(sse.AppendName(dst, f.FrameName()))))
@@ -393,7 +393,7 @@ func (enc *Encoder) snapshot(it *story.Item) {
 	}
 }
 
-// attachments tells of the blocks that are no text.
+// attachments describes the blocks that are not text.
 func attachments(blocks []event.Block) []Attachment {
 	var list []Attachment
 	for _, b := range blocks {

@@ -44,7 +44,7 @@ type Init struct {
 	Simulated bool `json:"simulated,omitempty"`
 }
 
-// Server is a source of tools and how the connection to it stands.
+// Server is a source of tools and the state of its connection.
 type Server struct {
 	Name   string `json:"name"`
 	Status string `json:"status"`
@@ -52,7 +52,7 @@ type Server struct {
 	Skipped []SkippedTool `json:"skipped,omitempty"`
 }
 
-// SkippedTool is a tool that is left out, and why. One without a name stands for others.
+// SkippedTool is a tool that is left out, and why. One without a name represents several.
 type SkippedTool struct {
 	Tool string `json:"tool"`
 	Why  string `json:"why"`
@@ -81,7 +81,7 @@ type ToolUse struct {
 	Place
 }
 
-// ToolProgress is the last that a running tool has told.
+// ToolProgress is the latest progress of a running tool.
 type ToolProgress struct {
 	ToolUseID string `json:"tool_use_id"`
 	ToolName  string `json:"tool_name"`
@@ -119,7 +119,7 @@ type Attachment struct {
 	Size int `json:"size,omitempty"`
 }
 
-// Question waits for a person's answer. The run goes on when it has come.
+// Question waits for the user's answer. The run continues after it.
 type Question struct {
 	// QuestionID is what the answer is sent to. It is good for one.
 	QuestionID string             `json:"question_id"`
@@ -161,7 +161,7 @@ type Message struct {
 	Place
 }
 
-// UserMessage is what a person said: a run's input, or a message during it.
+// UserMessage is a message of the user: a run's input, or a message during the run.
 type UserMessage struct {
 	Text        string       `json:"text"`
 	Attachments []Attachment `json:"attachments,omitempty"`
@@ -190,15 +190,14 @@ type Retry struct {
 	Place
 }
 
-// Redacted says that what an earlier event of the conversation said is not to be shown
-// any more, and what is shown instead.
+// Redacted replaces what an earlier event of the conversation showed.
 type Redacted struct {
 	// Target is the number of that event: the id of the last of its frames.
 	Target int64  `json:"target"`
 	Text   string `json:"text"`
 }
 
-// Notice tells about the machinery, or of an error that did not end the run.
+// Notice reports something about the run itself, or an error that did not end the run.
 type Notice struct {
 	Code    string `json:"code"`
 	Message string `json:"message,omitempty"`
