@@ -8,17 +8,9 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/schemacheck"
-	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/internal/userdata"
+	"github.com/braidrun/braid/tool"
 )
-
-// approvalSchema is what a question for a yes or no takes as its answer: see [event.Approval].
-var approvalSchema = json.RawMessage(`{"anyOf":[{"type":"boolean"},{"type":"object","properties":{` +
-	`"approved":{"type":"boolean","description":"whether the call may go on"},` +
-	`"reason":{"type":"string","description":"why not"},` +
-	`"args":{"type":"object","description":"arguments to call it with instead"},` +
-	`"stop":{"type":"boolean","description":"end the run beside saying no"},` +
-	`"payload":{"description":"anything for the tool"}},` +
-	`"required":["approved"],"additionalProperties":false}]}`)
 
 // CheckAnswer holds an answer against its question, as [Conversation.Answer] does: for a program
 // that wants to tell before it answers. The error is of the kind [event.ErrInvalid].
@@ -31,22 +23,7 @@ func CheckAnswer(q *event.Asked, value any) error {
 }
 
 // answerJSON writes an answer as it is kept.
-func answerJSON(value any) (json.RawMessage, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err != nil {
-		return nil, &event.Error{
-			Op: "answer", Kind: event.ErrInvalid, Message: "the answer cannot be written as JSON",
-			Hint: "use types that encoding/json knows", Err: err,
-		}
-	}
-	raw := bytes.TrimSpace(buf.Bytes())
-	if err := strictjson.Check(raw, strictjson.DefaultDepth); err != nil {
-		return nil, unfitJSON("answer", err)
-	}
-	return raw, nil
-}
+func answerJSON(value any) (json.RawMessage, error) { return userdata.JSON("answer", "answer", value) }
 
 // acceptable holds an answer against its question, so that who gives one that does not fit
 // is told, and not the tool that asked. Null answers every question.
@@ -56,7 +33,7 @@ func acceptable(ctx context.Context, q *event.Asked, value json.RawMessage) erro
 		schema = permissionSchema
 	}
 	if q.Ask == event.AskApproval && (len(schema) == 0 || len(value) > 0 && value[0] == '{' && plainYesNo(schema)) {
-		schema = approvalSchema // whoever asks for a bool takes the long form, too
+		schema = tool.ApprovalSchema() // whoever asks for a bool takes the long form, too
 	}
 	if len(schema) == 0 || string(value) == "null" {
 		return nil
@@ -75,7 +52,7 @@ func acceptable(ctx context.Context, q *event.Asked, value json.RawMessage) erro
 	case misfit, errors.Is(err, schemacheck.ErrBudget):
 		return unfitAnswer("the answer does not keep to the question's schema", "look at the question's schema and answer again", err)
 	default:
-		return unfitJSON("answer", err)
+		return userdata.Unfit("answer", err)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/internal/schemacheck"
 	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // Agent is a name, instructions, a model and tools, or a flow of other agents ([NewFlow]). It holds no conversation,
@@ -101,18 +102,9 @@ func (a *Agent) Name() string { return a.set.name }
 // Model is the agent's model; nil for an agent that [NewFlow] made.
 func (a *Agent) Model() Model { return a.set.model }
 
-// Retry is how often a model call that was throttled, overloaded or cut off is
-// repeated, and after which wait: Base, doubled each time, at most Max, and at
-// least what the provider asked for.
-type Retry struct {
-	// Attempts counts the first one too; default 6, 1 means no repetition.
-	Attempts int
-	// Base and Max default to 4 s and 240 s (Strands' figures).
-	Base time.Duration
-	Max  time.Duration
-	// Exact switches the jitter off, which takes up to half of each wait.
-	Exact bool
-}
+// Retry is [tool.Retry]: how often a call that failed is repeated, and after which waits. For models, the call is one that
+// was throttled, overloaded or cut off, and a wait is at least what the provider asked for.
+type Retry = tool.Retry
 
 var defaultRetry = Retry{Attempts: 6, Base: 4 * time.Second, Max: 240 * time.Second}
 

@@ -11,10 +11,12 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/argtype"
 	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/output"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/tool"
 )
 
 // OutputTool is the name of the tool by which a model gives an answer that keeps to a
@@ -70,14 +72,14 @@ func OutputType[T any]() Part {
 // answerFor is the answer of a Go type.
 func answerFor[T any](agent string) (*output.Form, error) {
 	t := reflect.TypeFor[T]()
-	p, err := planOf(t)
+	p, err := argtype.Of(t)
 	if err != nil {
-		return nil, schemaError("", t, err)
+		return nil, argtype.NoSchema("", t, err)
 	}
-	schema := p.schema
+	schema := p.Schema
 	var s jsonschema.Schema
 	if err := json.Unmarshal(schema, &s); err != nil {
-		return nil, schemaError("", t, err)
+		return nil, argtype.NoSchema("", t, err)
 	}
 	if len(s.Types) == 2 && slices.Contains(s.Types, "null") {
 		// A slice or a pointer can hold null; as an answer that would be none.
@@ -88,12 +90,12 @@ func answerFor[T any](agent string) (*output.Form, error) {
 			s.Type = again.Types[1]
 		}
 		if schema, err = json.Marshal(&s); err != nil {
-			return nil, schemaError("", t, err)
+			return nil, argtype.NoSchema("", t, err)
 		}
 	}
 	x, err := output.New(schema, agent)
 	if err != nil {
-		return nil, schemaError("", t, err)
+		return nil, argtype.NoSchema("", t, err)
 	}
 	return x, nil
 }
@@ -189,15 +191,15 @@ func (t answerTool) Call(ctx context.Context, args json.RawMessage) (Output, err
 	if t.form.Wrapped {
 		var in map[string]json.RawMessage
 		if err := strictjson.Check(args, strictjson.DefaultDepth); err != nil {
-			return Output{}, &argumentsError{err}
+			return Output{}, &tool.ArgumentsError{Err: err}
 		}
 		if err := json.Unmarshal(args, &in); err != nil || len(in[output.Key]) == 0 || len(in) != 1 {
-			return Output{}, &argumentsError{errors.New(`the answer belongs under the key "` + output.Key + `", and nothing beside it`)}
+			return Output{}, &tool.ArgumentsError{Err: errors.New(`the answer belongs under the key "` + output.Key + `", and nothing beside it`)}
 		}
 		raw = in[output.Key]
 	}
 	if err := t.form.Check(raw, ctx.Done()); err != nil {
-		return Output{}, &argumentsError{errors.New("the answer " + err.Error() + "; call the tool again with the whole answer")}
+		return Output{}, &tool.ArgumentsError{Err: errors.New("the answer " + err.Error() + "; call the tool again with the whole answer")}
 	}
 	EndTurn(ctx)
 	return Output{Content: []event.Block{&event.Text{Text: "The answer was taken."}}, Structured: slices.Clone(raw)}, nil

@@ -105,7 +105,7 @@ func (p *callDecision) refuse(kind event.ErrorKind, message string) {
 
 // newCall prepares the next attempt of a call for the stages before it.
 func (d *driver) newCall(s *fold.Scope, agent *driveAgent, c *fold.Call) *toolWork {
-	w := &toolWork{work: work{scope: s, entry: c, agent: agent, step: c.Step, attempt: c.Attempt + 1, call: &Call{}}}
+	w := &toolWork{work: work{scope: s, entry: c, agent: agent, step: c.Step, attempt: c.Attempt + 1, call: &runningCall{}}}
 	d.callFor(w.call, s, c, w.attempt)
 	w.call.reconcile = c.Effect == event.EffectReconcilable && (c.State == fold.CallBegun || c.Extra().Failed)
 	offered, had := d.offer(s, agent), c.Extra()

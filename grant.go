@@ -8,8 +8,8 @@ import (
 	"encoding/json"
 
 	"github.com/braidrun/braid/grant"
-	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/internal/userdata"
 )
 
 // toolHash returns the hash that approvals of a tool are bound to. It covers all that the model and the
@@ -35,7 +35,7 @@ func hashOf(parts ...string) string {
 
 // stateGrant begins the keys of the state in which a conversation keeps its own grants. No tool
 // can write them.
-const stateGrant = fold.Reserved + "grant:"
+const stateGrant = userdata.Reserved + "grant:"
 
 // grantKey is where the conversation keeps a grant.
 func grantKey(g *grant.Grant) string {
@@ -47,24 +47,24 @@ func grantKey(g *grant.Grant) string {
 }
 
 // grantInState reports whether the conversation has a grant for the call.
-func grantInState(g *grant.Grant, c *Call) bool {
-	if _, ok := c.state(grantKey(g)); ok {
+func grantInState(g *grant.Grant, c *runningCall) bool {
+	if _, ok := c.State(grantKey(g)); ok {
 		return true
 	}
 	whole := *g
 	whole.AnyArgs = true
-	_, ok := c.state(grantKey(&whole))
+	_, ok := c.State(grantKey(&whole))
 	return ok
 }
 
 // grantToState keeps a grant with the conversation. It is written with the end of the call.
-func grantToState(g *grant.Grant, c *Call) {
+func grantToState(g *grant.Grant, c *runningCall) {
 	value, err := json.Marshal(struct {
 		Tool string `json:"tool"`
 		By   string `json:"by,omitempty"`
 	}{g.Tool, g.By})
 	if err == nil {
-		c.setState(grantKey(g), value)
+		c.SetState(grantKey(g), value)
 	}
 }
 

@@ -280,8 +280,7 @@ func (d *driver) guardResult(w *work) {
 		r.Content = fold.RedactedContent
 	}
 	c.mu.Lock()
-	more := c.rarely()
-	more.guardedBy = addNames(more.guardedBy, f.By())
+	c.guardedBy = addNames(c.guardedBy, f.By())
 	c.mu.Unlock()
 }
 
@@ -296,8 +295,8 @@ func addNames(list, names []string) []string {
 }
 
 // guardrails returns those that look at what the call gives.
-func (c *Call) guardrails() []guardrail.Rule {
+func (c *runningCall) guardrails() []guardrail.Rule {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.rare().guards
+	return c.guards
 }

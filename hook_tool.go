@@ -11,6 +11,7 @@ import (
 	"github.com/braidrun/braid/internal/guardrail"
 	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/tool"
 )
 
 // BeforeTool is called before each attempt of one tool call, also of an agent that is
@@ -117,7 +118,7 @@ func (d *driver) callBeforeHooks(w *toolWork) {
 	if len(list) == 0 || p.logged || p.refused != nil {
 		return
 	}
-	e := BeforeTool{Call: c, Args: slices.Clone(c.Args), Tool: c.tool}
+	e := BeforeTool{Call: &c.Call, Args: slices.Clone(c.Args), Tool: c.tool}
 	err := hooks.CallBefore(c, list, &e, func() bool { return e.Cancel != "" || c.waits() })
 	switch {
 	case c.waits():
@@ -141,7 +142,7 @@ func (d *driver) callBeforeHooks(w *toolWork) {
 }
 
 // replace puts a hook's tool in the place of the one that the model called by name.
-func (p *callDecision) replace(c *Call, tool Tool) {
+func (p *callDecision) replace(c *runningCall, tool Tool) {
 	had := c.tool
 	if isNil(tool) || tool == had {
 		return
@@ -155,36 +156,28 @@ func (p *callDecision) replace(c *Call, tool Tool) {
 	}
 }
 
-// waits reports whether the call has asked a question that has no answer yet.
-func (c *Call) waits() bool { return c.questions.waits() }
-
 // callFor fills in what a tool, and the hooks around it, see of a call.
-func (d *driver) callFor(own *Call, s *fold.Scope, c *fold.Call, attempt int) {
-	own.Context = d.ctx
-	own.ID, own.Name, own.Args = c.ID, c.Name, c.Args
-	own.Conversation, own.Run, own.Scope, own.Step = d.row.Conversation, d.row.ID, s.ID, c.Step
-	own.Agent, own.Attempt = s.Agent, attempt
+func (d *driver) callFor(own *runningCall, s *fold.Scope, c *fold.Call, attempt int) {
+	own.Call = *tool.NewCall(d.ctx, own, tool.Call{
+		ID: c.ID, Name: c.Name, Args: c.Args, Conversation: d.row.Conversation, Run: d.row.ID, Scope: s.ID, Step: c.Step,
+		Agent: s.Agent, Attempt: attempt,
+	})
 	own.box = d.view.State
 	agent := d.agentOf(s.Agent)
 	if agent == nil {
 		agent = d.cfg.agent
 	}
-	if guards := d.guardsOf(agent, guardrail.Result); len(guards) > 0 {
-		own.rarely().guards = guards
-	}
-	if len(d.cfg.secrets) > 0 {
-		own.rarely().secrets = d.cfg.secrets
-	}
+	own.guards = d.guardsOf(agent, guardrail.Result)
+	own.secrets = d.cfg.secrets
 	own.questions.of = own
 	for _, q := range c.Extra().Questions {
 		if q.Name == PermissionQuestion {
-			more := own.rarely()
-			more.permits = append(more.permits, q)
+			own.permits = append(own.permits, q)
 		} else {
 			own.questions.answered = append(own.questions.answered, q)
 		}
 	}
-	own.questions.others = len(own.rare().permits)
+	own.questions.others = len(own.permits)
 }
 
 // callAfterHooks is the stage of the hooks after a call. What they make of the result is fitted and guarded again.
@@ -198,7 +191,7 @@ func (d *driver) callAfterHooks(w *work) {
 	c.questions.end(errAskedLate)
 	r := end.made
 	r.Content = slices.Clone(r.Content)
-	e := AfterTool{Call: c, Result: r, Duration: end.took}
+	e := AfterTool{Call: &c.Call, Result: r, Duration: end.took}
 	if end.failure != nil {
 		e.Err = end.failure
 	}
@@ -217,7 +210,7 @@ func (d *driver) callAfterHooks(w *work) {
 }
 
 // takeChanged takes in the result that hooks have left. err is the error of a hook.
-func (e *toolEnd) takeChanged(c *Call, changed *event.ToolResult, err error) {
+func (e *toolEnd) takeChanged(c *runningCall, changed *event.ToolResult, err error) {
 	r := e.made
 	switch {
 	case err != nil:

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/tool"
 )
 
 // OptionalTool is a [Tool] that an agent does without where it cannot have it, such as one that a server of somebody
@@ -44,6 +45,9 @@ func leave(t OptionalTool, name, model string, why error) (setAside, error) {
 
 // attachTool adds one tool to the draft.
 func (a *Agent) attachTool(t Tool) error {
+	if err := tool.ErrOf(t); err != nil {
+		return err
+	}
 	spec := t.Spec()
 	err := checkSchema(spec)
 	if err == nil {

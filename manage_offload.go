@@ -185,7 +185,7 @@ type reading struct {
 }
 
 // lend gives a call of the reader what it needs.
-func (d *driver) lend(c *Call, agent *driveAgent) {
+func (d *driver) lend(c *runningCall, agent *driveAgent) {
 	if agent.offload != nil && c.tool == Tool(agent.offload.reader) {
 		c.reading = &reading{store: d.lease.conv.store, begin: d.view.Begin, redacted: maps.Clone(d.view.Hidden.Redacted)}
 	}
@@ -196,7 +196,7 @@ func readResult(ctx context.Context, in readArgs, most int) (string, error) {
 	bad := func(message, hint string) (string, error) {
 		return "", &event.Error{Op: "read_result", Kind: event.ErrInvalid, Message: message, Hint: hint}
 	}
-	c := CallOf(ctx)
+	c := runningCallOf(ctx)
 	if c == nil || c.reading == nil {
 		return bad("there is no conversation to read from", "call it inside a run")
 	}
@@ -259,7 +259,7 @@ func findAll(text string, from int, what string, most int) string {
 }
 
 // text finds a result of the call's own scope and session in the log. What is redacted is not there.
-func (r *reading) text(ctx context.Context, c *Call, seq int64) (string, bool, error) {
+func (r *reading) text(ctx context.Context, c *runningCall, seq int64) (string, bool, error) {
 	if seq <= r.begin || r.redacted[seq] != nil {
 		return "", false, nil
 	}

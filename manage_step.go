@@ -210,7 +210,7 @@ func (d *driver) settleSummary(w *work) {
 	case kind == event.ErrContextOverflow && s.Compaction().Tries < defaultEasings:
 		ended.retryAt = d.now // with less to read
 	case kind.Info().Retry && kind != event.ErrTimeout:
-		if after, again := retry.after(s.Compaction().Tries, s.Compaction().Unreached, ended.err); again {
+		if after, again := retryAfter(&retry, s.Compaction().Tries, s.Compaction().Unreached, ended.err); again {
 			ended.retryAt = d.now.Add(after)
 		}
 	}

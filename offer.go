@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // offer is the set of an agent's tools at one instant. It never changes: a model call is
@@ -128,7 +129,7 @@ func (o *offer) done() {
 		o.agents = append(o.agents, c.spec.Name)
 	}
 	for i, t := range o.tools {
-		o.tokens += o.specs[i].Tokens()
+		o.tokens += model.ToolTokens(&o.specs[i])
 		if TraitsOf(t).Polling {
 			o.polling = append(o.polling, o.names[i])
 		}

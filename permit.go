@@ -14,6 +14,7 @@ import (
 	"github.com/braidrun/braid/grant"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/internal/userdata"
 )
 
 // Permissions say which tools an agent may call by itself, for which of them a person is
@@ -36,7 +37,7 @@ type Permissions struct {
 // [event.Approval]: yes or no, for how long ([event.Approval].Lasts), for which arguments,
 // and why not. It is bound to the tool, its description and schema, the exact arguments in
 // the question, and the run's user.
-const PermissionQuestion = fold.Reserved + "permission"
+const PermissionQuestion = userdata.Reserved + "permission"
 
 // Permit sets what the agent may call. It holds for what the model asks for, also of agents
 // that are used as tools below it, and it is asked after the hooks before a tool, about what
@@ -212,7 +213,7 @@ func (d *driver) permit(w *toolWork) {
 	if _, ofTheLoop := c.tool.(answerTool); ofTheLoop {
 		return // the model's answer in another form: nothing is done
 	}
-	permits := c.rare().permits
+	permits := c.permits
 	if !d.cfg.policed && len(permits) == 0 {
 		return
 	}
@@ -260,7 +261,7 @@ func answersGrant(q *fold.Ask, g *grant.Grant) bool {
 }
 
 // heed does what a user has answered.
-func (p *callDecision) heed(c *Call, q *fold.Ask, need grant.Grant, asking []*policy) {
+func (p *callDecision) heed(c *runningCall, q *fold.Ask, need grant.Grant, asking []*policy) {
 	var a event.Approval
 	if err := json.Unmarshal(q.Value, &a); err != nil {
 		a = event.Approval{} // null, or something that an earlier version let pass: it is no yes
@@ -274,8 +275,7 @@ func (p *callDecision) heed(c *Call, q *fold.Ask, need grant.Grant, asking []*po
 		c.endTurn = c.endTurn || a.Stop
 		return
 	}
-	more := c.rarely()
-	more.approval, more.approvedBy = &a, q.By
+	c.approval, c.approvedBy = &a, q.By
 	if a.Args != nil {
 		if err := strictjson.Check(a.Args, strictjson.DefaultDepth); err != nil {
 			p.refuse(event.ErrInvalid, "the arguments that a person gave are no usable JSON")
@@ -311,22 +311,6 @@ func grantedBy(ctx context.Context, asking []*policy, call grant.Grant) bool {
 		}
 	}
 	return true
-}
-
-// ApprovalOf gives what a person said when [Permit] asked for the running call, and who it was.
-// ok is false where nobody was asked, because the call was allowed or granted before.
-func ApprovalOf(ctx context.Context) (a event.Approval, by string, ok bool) {
-	c := CallOf(ctx)
-	if c == nil {
-		return a, "", false
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	more := c.rare()
-	if more.approval == nil {
-		return a, "", false
-	}
-	return *more.approval, more.approvedBy, true
 }
 
 // permissionSchema is what the question of a policy takes as its answer.

@@ -159,11 +159,11 @@ func TestRetriesWaitAtMostMax(t *testing.T) {
 	for n, want := range map[int]time.Duration{
 		1: 10 * time.Second, 2: 20 * time.Second, 9: 2560 * time.Second, 10: time.Hour, 31: time.Hour, 200: time.Hour,
 	} {
-		if got := r.wait(n, 0); got != want {
+		if got := retryWait(&r, n, 0); got != want {
 			t.Errorf("after attempt %d it waits %v, want %v", n, got, want)
 		}
 	}
-	if got := r.wait(1, time.Minute); got != time.Minute {
+	if got := retryWait(&r, 1, time.Minute); got != time.Minute {
 		t.Errorf("asked for a minute, it waits %v", got)
 	}
 }

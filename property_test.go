@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/argtype"
 	"github.com/braidrun/braid/internal/decide/decidetest"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/race"
@@ -369,11 +370,11 @@ func begunAttempts(log []*event.Event, run string) map[string]int {
 
 // decodeToolIn decodes as the typed tools do.
 func decodeToolIn(args []byte, in *toolIn) error {
-	p, err := planOf(reflect.TypeFor[toolIn]())
+	p, err := argtype.Of(reflect.TypeFor[toolIn]())
 	if err != nil {
 		return err
 	}
-	return p.decode(args, in)
+	return p.Decode(args, in)
 }
 
 // stepAt is where a step stands at a cut.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/tool"
 )
 
 // The waits between the attempts of a tool call where its policy names none: shorter
@@ -15,31 +16,19 @@ const (
 )
 
 // forTools fills in what a tool's policy leaves out.
-func (r *Retry) forTools() Retry {
+func forTools(r Retry) Retry {
 	return Retry{Base: or(r.Base, toolRetryBase), Max: or(r.Max, toolRetryMax), Exact: r.Exact}
 }
 
-// repeats reports whether a tool with these traits may be called again after it failed.
-func (t *Traits) repeats() bool {
-	switch t.Effect {
-	case event.EffectPure, event.EffectIdempotent:
-		return true
-	case event.EffectReconcilable:
-		return t.Reconcile != nil
-	default:
-		return false
-	}
-}
-
 // checkRetry refuses a policy that would repeat what must not be repeated.
-func checkRetry(name string, t *Traits) error {
-	if t.Retry.Attempts <= 1 || t.repeats() {
+func checkRetry(name string, t *tool.Traits) error {
+	if t.Retry.Attempts <= 1 || t.Repeats() {
 		return nil
 	}
 	return &event.Error{
 		Op: "tool " + name, Kind: event.ErrInvalid,
 		Message: "the tool has a retry policy, but nobody knows what repeating a call would do",
-		Hint:    "say that it is braid.Pure or braid.Idempotent, give it braid.Reconcile, or leave braid.RetryTool out",
+		Hint:    "say that it is tool.Pure or tool.Idempotent, give it tool.Reconcile, or leave tool.Retries out",
 	}
 }
 
@@ -61,8 +50,8 @@ func (d *driver) retryCall(w *work) bool {
 	switch {
 	case end.again && w.attempt < hookTries:
 	case end.failure != nil && c.traits.Retry.Attempts > 1 && w.triesAgain():
-		retry := c.traits.Retry.forTools()
-		at = d.now.Add(retry.wait(w.entry.Extra().Retries+1, askedToWait(end.err)))
+		retry := forTools(c.traits.Retry)
+		at = d.now.Add(retryWait(&retry, w.entry.Extra().Retries+1, askedToWait(end.err)))
 	default:
 		return true
 	}
@@ -74,10 +63,10 @@ func (d *driver) retryCall(w *work) bool {
 // is known to have: hooks that made a result of it have been asked before.
 func (w *work) triesAgain() bool {
 	c, end := w.call, &w.end
-	if w.entry.Extra().Retries+1 >= c.traits.Retry.Attempts || end.err == nil || !c.traits.repeats() {
+	if w.entry.Extra().Retries+1 >= c.traits.Retry.Attempts || end.err == nil || !c.traits.Repeats() {
 		return false
 	}
-	if _, ok := errors.AsType[*argumentsError](end.err); ok {
+	if _, ok := errors.AsType[*tool.ArgumentsError](end.err); ok {
 		return false // the model's to mend
 	}
 	if e, ok := errors.AsType[*event.Error](end.err); ok {

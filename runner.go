@@ -36,7 +36,7 @@ func (r reporter) report(a arrival) bool {
 type arrival struct {
 	work *work
 	// call stands in the place of work in the progress of a tool.
-	call *Call
+	call *runningCall
 	// live is a live piece.
 	live event.Body
 	// program is what a foreign program did.

@@ -1,8 +1,6 @@
 package braid
 
 import (
-	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 
@@ -11,7 +9,7 @@ import (
 )
 
 // WithSecrets gives the run's tools secrets by name, such as the token with which they work for the caller. A tool
-// reads one with [SecretOf].
+// reads one with [tool.SecretOf].
 //
 // Secrets are in this process's memory only, for as long as the run is driven: whoever drives the run later gives
 // them again. Where a tool or a model repeats one it is replaced by [secret.Redacted] before it reaches a model, the
@@ -25,18 +23,6 @@ func WithSecrets(values map[string]secret.Secret) RunOption {
 		}
 		maps.Copy(o.secrets, values)
 	}
-}
-
-// SecretOf returns the run's secret of this name, in a tool's context. It is empty where the run has none: it was given
-// none, or is driven by another process than the one that was given it.
-func SecretOf(ctx context.Context, name string) secret.Secret {
-	c := CallOf(ctx)
-	if c == nil {
-		return secret.Secret{}
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.rare().secrets[name]
 }
 
 // maskOf makes the mask of a run's secrets, but for those that may be shown.
@@ -69,28 +55,16 @@ func (w *work) lift(deltas *guardrail.MaskedDeltas, a *assembler) {
 	a.sending = false
 }
 
-// maskedWrites is what the call has written to the state, without secrets.
-func (c *Call) maskedWrites(m *secret.Mask) map[string]json.RawMessage {
-	if m == nil {
-		return c.writes
-	}
-	f := guardrail.New(c, []guardrail.Rule{{Name: "secrets", Mask: m}})
-	for key, value := range c.writes {
-		c.writes[key] = f.JSON(value)
-	}
-	return c.writes
-}
-
 // goesOn hides in a text of progress the rest of a secret that those before it have begun.
-func (c *Call) goesOn(guards []guardrail.Rule, text string) string {
+func (c *runningCall) goesOn(guards []guardrail.Rule, text string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.more == nil || len(c.more.secrets) == 0 {
+	if len(c.secrets) == 0 {
 		return text
 	}
 	for i := range guards {
 		if m := guards[i].Mask; m != nil {
-			text, c.more.progress = m.Behind(c.more.progress, text)
+			text, c.progress = m.Behind(c.progress, text)
 		}
 	}
 	return text

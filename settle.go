@@ -103,13 +103,10 @@ func (d *driver) settleCall(w *work) {
 	}
 	e := callEnd{
 		outcome: cmp.Or(end.outcome, event.OutcomeDone), result: end.made, shown: end.shown, err: end.failure, took: end.took,
-		endTurn: c.endTurn, returnDirect: c.returns,
+		endTurn: c.endTurn, returnDirect: c.returns, guardedBy: c.guardedBy,
 	}
 	if c.tool != nil {
 		e.found = w.foundBy(d.offer(w.scope, w.agent))
-	}
-	if c.more != nil {
-		e.guardedBy = c.more.guardedBy
 	}
 	d.endCall(w.scope, w.step, w.attempt, &e)
 }
@@ -134,10 +131,7 @@ func (d *driver) writeState(w *work) {
 		return
 	}
 	d.add(w.scope, w.step, w.attempt, changed)
-	w.call.writes = nil
-	if w.call.more != nil {
-		w.call.more.updates = nil
-	}
+	w.call.writes, w.call.updates = nil, nil
 }
 
 // settleModel writes the end of a model call: its message, or its failure with the time and the model of the next
@@ -174,7 +168,7 @@ func (d *driver) settleModel(w *work) {
 		failed.retryAt, failed.fallback = d.now, next.Info().Name
 	case failed.err.Kind == event.ErrTimeout, failed.err.Kind == event.ErrQuota: // it would be so again
 	case failed.err.Kind.Info().Retry:
-		if after, again := w.agent.retry.after(w.scope.Model.Tries, w.scope.Model.Unreached, failed.err); again {
+		if after, again := retryAfter(&w.agent.retry, w.scope.Model.Tries, w.scope.Model.Unreached, failed.err); again {
 			failed.retryAt = d.now.Add(after)
 		}
 	}
@@ -202,21 +196,21 @@ func (d *driver) askAgain(w *work) {
 // quickly is the longest wait before a call that reached no server is made again.
 const quickly = time.Second
 
-// after returns how long to wait before the next attempt, and whether there is one. A call that
+// retryAfter returns how long to wait before the next attempt, and whether there is one. A call that
 // reached no server is made again once: unreached counts those just before.
-func (r *Retry) after(tries, unreached int, err *event.Error) (time.Duration, bool) {
+func retryAfter(r *Retry, tries, unreached int, err *event.Error) (time.Duration, bool) {
 	switch {
 	case tries >= r.Attempts:
 		return 0, false
 	case model.Unreached(err):
-		return min(r.wait(1, 0), quickly), unreached == 0
+		return min(retryWait(r, 1, 0), quickly), unreached == 0
 	default:
-		return r.wait(tries, err.RetryAfter), true
+		return retryWait(r, tries, err.RetryAfter), true
 	}
 }
 
-// wait is how long to wait after attempt number n has failed.
-func (r *Retry) wait(n int, asked time.Duration) time.Duration {
+// retryWait returns how long to wait after attempt number n has failed.
+func retryWait(r *Retry, n int, asked time.Duration) time.Duration {
 	w := r.Base
 	for i := 1; i < n && w < r.Max; i++ {
 		w *= 2

@@ -14,6 +14,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/internal/userdata"
 )
 
 // SnapshotSchema is the version of the form of a [Snapshot]. One of a later version is
@@ -154,7 +155,7 @@ func (s *Snapshot) check() error {
 		}
 	}
 	for k := range s.State {
-		if err := checkStateKey(k); err != nil {
+		if err := userdata.Key(k); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/hooks"
+	"github.com/braidrun/braid/tool"
 )
 
 // stage names one stage around a tool call. Stages combine to a set.
@@ -114,7 +115,7 @@ func (d *driver) endRefused(w *toolWork, why *event.Error) {
 // endUnrun ends a call for which no tool of this driver has run: a refused one, or one of an agent. Foreign code runs
 // while the driver waits for it.
 func (d *driver) endUnrun(w *work) {
-	w.call.traits = &Traits{}
+	w.call.traits = tool.Traits{}
 	after, guards := w.agent.hooks.At(hooks.AfterTool), w.call.guardrails()
 	if len(after)+len(guards) == 0 {
 		d.passBeside(w)

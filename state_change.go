@@ -8,6 +8,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/userdata"
 )
 
 // AnyVersion lets [Conversation.ChangeState] change whatever is there.
@@ -42,7 +43,7 @@ func (c *Conversation) ChangeState(ctx context.Context, version int64, set map[s
 	const op = "change state"
 	changed := &event.StateChanged{Set: make(map[string]json.RawMessage, len(set)), Delete: slices.Clone(remove)}
 	for key, value := range set {
-		raw, err := stateJSON(key, value)
+		raw, err := userdata.Value(key, value)
 		if err != nil {
 			return err
 		}
@@ -52,10 +53,10 @@ func (c *Conversation) ChangeState(ctx context.Context, version int64, set map[s
 		remove = append(remove, key)
 	}
 	for _, key := range remove {
-		if err := checkStateKey(key); err != nil {
+		if err := userdata.Key(key); err != nil {
 			return err
 		}
-		if fold.IsTemp(key) || strings.HasPrefix(key, StateRun) {
+		if userdata.IsTemp(key) || strings.HasPrefix(key, StateRun) {
 			return &event.Error{
 				Op: op, Kind: event.ErrInvalid, Message: "the state of one run cannot be changed from outside",
 				Hint: "leave the prefix out, or use WithState",

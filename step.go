@@ -17,7 +17,7 @@ type work struct {
 	// modelCall is set for a call of a model.
 	*modelCall
 	// call is set for a call of a tool.
-	call *Call
+	call *runningCall
 	// program is set for the work of a foreign program.
 	program *programWork
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/tool"
 )
 
 // atThreshold is the context of hooks that stand before something that is no tool call: [Ask]
@@ -15,17 +16,10 @@ type atThreshold struct {
 	questions       asker
 }
 
-// Value implements context.Context.
-func (t *atThreshold) Value(key any) any {
-	if _, ok := key.(askerKey); ok {
-		return &t.questions
-	}
-	return t.Context.Value(key)
-}
-
 // thresholdOf makes the context in which the hooks before the scope's next step are called.
 func (d *driver) thresholdOf(s *fold.Scope) *atThreshold {
-	t := &atThreshold{Context: d.ctx}
+	t := &atThreshold{}
+	t.Context = tool.WithAsker(d.ctx, &t.questions)
 	if s.Before != nil {
 		t.questions.answered = slices.Clone(s.Before.Questions)
 	}

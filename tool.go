@@ -2,120 +2,56 @@ package braid
 
 import (
 	"context"
-	"encoding/json"
-	"time"
+	"iter"
 
-	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/tool"
 )
 
-// Tool is something that a model may call.
-//
-// Call runs with a context that is also the call's [Call]; see [CallOf]. An
-// error is shown to the model as the call's result and never ends the run; a
-// panic counts as an error. Call is safe for concurrent use and stops when its
-// context is cancelled: one that does not is left behind after a grace period.
-type Tool interface {
-	// Spec describes the tool. It never changes.
-	Spec() ToolSpec
-	// Call runs the tool. args is a JSON value as the model sent it, or "{}".
-	Call(ctx context.Context, args json.RawMessage) (Output, error)
+// Tool is [tool.Tool]: something that a model may call.
+type Tool = tool.Tool
+
+// Call is [tool.Call]: the running tool call, which is a tool's context.
+type Call = tool.Call
+
+// FuncTool is a tool made from a Go function. It is a [Part], so that an agent takes it as it is.
+type FuncTool struct{ *tool.FuncTool }
+
+var (
+	_ Tool = (*FuncTool)(nil)
+	_ Part = (*FuncTool)(nil)
+)
+
+// Func is [tool.Func]: it makes a tool from a function. The schema comes from In, a struct, and Out becomes the result.
+func Func[In, Out any](
+	name, description string, fn func(context.Context, In) (Out, error), opts ...tool.Option,
+) *FuncTool {
+	return &FuncTool{tool.Func(name, description, fn, opts...)}
 }
 
-// Output is what a tool gives back.
-type Output struct {
-	// Content is what the model reads. Structured is the same as JSON; where
-	// Content is empty, the model reads Structured as text.
-	Content    []event.Block
-	Structured json.RawMessage
-	// IsError marks a result as a failure that the model may mend.
-	IsError bool
+// StreamFunc is [tool.StreamFunc]: it makes a tool from a function that yields its result bit by bit.
+func StreamFunc[In, Out any](
+	name, description string, fn func(context.Context, In) iter.Seq2[Out, error], opts ...tool.Option,
+) *FuncTool {
+	return &FuncTool{tool.StreamFunc(name, description, fn, opts...)}
 }
 
-// TextOutput is an output of one text block.
-func TextOutput(s string) Output {
-	return Output{Content: []event.Block{&event.Text{Text: s}}}
-}
-
-// Traits are what the loop needs to know of a tool beyond its [ToolSpec].
-type Traits struct {
-	// Effect is what repeating a call would do; empty counts as unsafe.
-	Effect event.Effect
-	// Timeout bounds one attempt of a call, from when it runs; 0 means [Limits].ToolTime.
-	Timeout time.Duration
-	// Parallel bounds the calls of this tool that run at once in one run; 0 means
-	// [Limits].Parallel alone. Those above it wait for their turn in the order of asking.
-	Parallel int
-	// Retry repeats a call that failed; the zero value does not. See [RetryTool].
-	Retry Retry
-	// Polling says that asking again and again is what the tool is for, so that its
-	// calls never count as a loop ([Limits].Repeats).
-	Polling bool
-	// Reconcile goes with EffectReconcilable: it asks the outside what became
-	// of a call that was in flight when its driver died. known false means
-	// that it never happened and may run.
-	Reconcile func(ctx context.Context, args json.RawMessage) (out Output, known bool, err error)
-}
-
-// traited is the optional side of a Tool.
-type traited interface{ Traits() Traits }
-
-// TraitsOf gives the traits that t declares by a method Traits() Traits; one
-// that declares none counts as unsafe.
-func TraitsOf(t Tool) Traits {
-	tr := Traits{}
-	if d, ok := t.(traited); ok {
-		tr = d.Traits()
+// attach adds the tool. Its schema needs no check: it was made from a Go type.
+func (t *FuncTool) attach(a *Agent) error {
+	if err := t.Err(); err != nil {
+		return err
 	}
-	if tr.Effect == "" {
-		tr.Effect = event.EffectUnsafe
-	}
-	return tr
+	return a.draft.add(a.set.name, t, t.Spec())
 }
 
-// traitsOf is [TraitsOf] without a copy where the tool is one of ours; those of no tool are zero.
-func traitsOf(t Tool) *Traits {
-	switch t := t.(type) {
-	case nil:
-		return &Traits{}
-	case *FuncTool:
-		if t.traits.Effect != "" {
-			return &t.traits
-		}
-	case *adjusted:
-		if t.traits.Effect != "" {
-			return &t.traits
-		}
-	}
-	tr := TraitsOf(t)
-	return &tr
+// Ask is [tool.Ask]: it asks a user, inside a tool or a hook, and the run waits for the answer.
+func Ask[T any](ctx context.Context, prompt string, opts ...tool.AskOption) (T, error) {
+	return tool.Ask[T](ctx, prompt, opts...)
 }
 
-// Adjust gives a tool with other traits than it declares itself: all that opts do not set
-// stay. It is for tools that are made elsewhere, such as those of an MCP server:
-//
-//	braid.Tools(braid.Adjust(search, braid.Pure(), braid.Parallel(2)))
-func Adjust(t Tool, opts ...ToolOption) Tool {
-	if isNil(t) {
-		return nil // Tools says so
+// traitsOf is [tool.TraitsOf], which returns no traits for no tool.
+func traitsOf(t Tool) tool.Traits {
+	if t == nil {
+		return tool.Traits{}
 	}
-	tr := TraitsOf(t)
-	for _, o := range opts {
-		if o != nil {
-			o(&tr)
-		}
-	}
-	if f, ok := t.(*FuncTool); ok {
-		own := *f
-		own.traits = tr
-		return &own
-	}
-	return &adjusted{t, tr}
+	return tool.TraitsOf(t)
 }
-
-type adjusted struct {
-	Tool
-	traits Traits
-}
-
-// Traits implements the optional side of a [Tool].
-func (t *adjusted) Traits() Traits { return t.traits }

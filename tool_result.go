@@ -10,6 +10,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/tool"
 )
 
 // toolEnd is how a tool call ended, on its way through the stages after it.
@@ -42,7 +43,7 @@ func (e *toolEnd) fail(err error) {
 }
 
 // make makes the result of what the tool returned. Errors are results too: they never end the run.
-func (e *toolEnd) make(c *Call) {
+func (e *toolEnd) make(c *runningCall) {
 	e.made = &event.ToolResult{Call: c.ID, Name: c.Name}
 	r := e.made
 	if e.err != nil {
@@ -78,7 +79,7 @@ const maxResultBlocks = 1000
 
 // fit makes a result one that the model can be shown and every log keep. It returns an error where the result was
 // not one, and then the result says so.
-func fit(c *Call, limit int, r *event.ToolResult) *event.Error {
+func fit(c *runningCall, limit int, r *event.ToolResult) *event.Error {
 	if hasNil(r.Content) {
 		return unkept(c, r, errNilBlock)
 	}
@@ -102,7 +103,7 @@ func fit(c *Call, limit int, r *event.ToolResult) *event.Error {
 var errNilBlock = errors.New("one of its blocks is nil")
 
 // unkept replaces a result that no log can keep by an error.
-func unkept(c *Call, r *event.ToolResult, err error) *event.Error {
+func unkept(c *runningCall, r *event.ToolResult, err error) *event.Error {
 	text := "Error: the tool's result cannot be kept: " + err.Error() + "."
 	r.IsError, r.Structured = true, nil
 	r.Content = []event.Block{&event.Text{Text: text}}
@@ -140,8 +141,8 @@ func keepable(r *event.ToolResult) error {
 }
 
 // toolFailure returns the kind of a tool's error and the text for the model.
-func toolFailure(c *Call, err error, took time.Duration) (event.ErrorKind, string) {
-	var args *argumentsError
+func toolFailure(c *runningCall, err error, took time.Duration) (event.ErrorKind, string) {
+	var args *tool.ArgumentsError
 	switch {
 	case errors.As(err, &args):
 		return event.ErrInvalid, "Error: " + validText(args.Error())

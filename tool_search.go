@@ -3,13 +3,12 @@ package braid
 import (
 	"context"
 	"encoding/json"
-	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"unicode"
 
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/tool/search"
 )
 
 // FindTool is the tool with which a model looks for others; see [SearchTools].
@@ -66,7 +65,7 @@ func (a *driveAgent) findTools(ctx context.Context, in findIn) (Output, error) {
 		index = newToolIndex(o)
 		a.search.index.Store(index)
 	}
-	found := index.find(in.Query, a.search.Results, func(i int) bool { return a.search.always(o, i) || a.denies(o.names[i]) })
+	found := index.Find(in.Query, a.search.Results, func(i int) bool { return a.search.always(o, i) || a.denies(o.names[i]) })
 	if len(found) == 0 {
 		return TextOutput("No tool fits. Try other words for what it is to do."), nil
 	}
@@ -77,12 +76,8 @@ func (a *driveAgent) findTools(ctx context.Context, in findIn) (Output, error) {
 		names[n] = o.names[i]
 		sb.WriteString("\n- " + o.names[i] + ": " + firstSentence(o.specs[i].Description))
 	}
-	if c := CallOf(ctx); c != nil {
-		c.mu.Lock()
-		if !c.closed {
-			c.rarely().found = names
-		}
-		c.mu.Unlock()
+	if c := runningCallOf(ctx); c != nil {
+		c.setFound(names)
 	}
 	return TextOutput(sb.String()), nil
 }
@@ -137,7 +132,7 @@ func (w *work) foundBy(o *offer) []string {
 	if w.agent.search == nil {
 		return nil
 	}
-	if found := c.rare().found; len(found) > 0 {
+	if found := c.found; len(found) > 0 {
 		return found
 	}
 	i := o.find(c.Name)
@@ -147,29 +142,18 @@ func (w *work) foundBy(o *offer) []string {
 	return []string{c.Name}
 }
 
-// toolIndex finds the tools of an offer by words: the more often a word stands in one, and the
-// rarer it is among all, the more it counts, and less in long texts (the BM25 formula of Robertson
-// and others).
+// toolIndex finds the tools of an offer by words.
 type toolIndex struct {
 	offer *offer
-	words []map[string]float64
-	size  []float64
-	mean  float64
-	in    map[string]int
+	*search.Index
 }
 
+// newToolIndex reads what a tool's description says of it: its name counts most, and what its arguments say least.
 func newToolIndex(o *offer) *toolIndex {
-	t := &toolIndex{offer: o, in: map[string]int{}}
+	docs := make([]search.Document, len(o.specs))
 	for i := range o.specs {
 		spec := &o.specs[i]
-		words := map[string]float64{}
-		add := func(text string, weight float64) {
-			for _, w := range wordsOf(text) {
-				words[w] += weight
-			}
-		}
-		add(spec.Name, 3)
-		add(spec.Description, 1)
+		parts := []search.Text{{Text: spec.Name, Weight: 3}, {Text: spec.Description, Weight: 1}}
 		var schema struct {
 			Properties map[string]struct {
 				Description string `json:"description"`
@@ -177,112 +161,12 @@ func newToolIndex(o *offer) *toolIndex {
 		}
 		if json.Unmarshal(spec.Schema, &schema) == nil {
 			for name, p := range schema.Properties {
-				add(name, 1)
-				add(p.Description, 0.5)
+				parts = append(parts, search.Text{Text: name, Weight: 1}, search.Text{Text: p.Description, Weight: 0.5})
 			}
 		}
-		size := 0.0
-		for w, n := range words {
-			size += n
-			t.in[w]++
-		}
-		t.words, t.size = append(t.words, words), append(t.size, size)
-		t.mean += size / float64(len(o.specs))
+		docs[i] = search.Document{Name: spec.Name, Texts: parts}
 	}
-	return t
-}
-
-// find gives the places of the tools that fit best, the best first.
-func (t *toolIndex) find(query string, most int, skip func(int) bool) []int {
-	const k, b = 1.2, 0.75
-	type hit struct {
-		place int
-		score float64
-	}
-	var hits []hit
-	asked := wordsOf(query)
-	slices.Sort(asked)
-	asked = slices.Compact(asked)
-	for i, words := range t.words {
-		if skip(i) {
-			continue
-		}
-		score := 0.0
-		for _, w := range asked {
-			if n := words[w]; n > 0 {
-				rare := math.Log(1 + (float64(len(t.words))-float64(t.in[w])+0.5)/(float64(t.in[w])+0.5))
-				score += rare * n * (k + 1) / (n + k*(1-b+b*t.size[i]/t.mean))
-			}
-		}
-		if t.offer.names[i] == strings.TrimSpace(query) {
-			score = math.Inf(1)
-		}
-		if score > 0 {
-			hits = append(hits, hit{i, score})
-		}
-	}
-	slices.SortStableFunc(hits, func(a, b hit) int {
-		switch {
-		case a.score > b.score:
-			return -1
-		case a.score < b.score:
-			return 1
-		default:
-			return 0
-		}
-	})
-	var places []int
-	for _, h := range hits[:min(most, len(hits))] {
-		places = append(places, h.place)
-	}
-	return places
-}
-
-// wordsOf takes a text or a name apart: getPricing and get_pricing are two words, and scripts without spaces are read in pairs of letters.
-func wordsOf(text string) []string {
-	var words []string
-	var word []rune
-	end := func() {
-		if len(word) > 0 {
-			words = append(words, stem(strings.ToLower(string(word))))
-		}
-		word = word[:0]
-	}
-	var before rune
-	for _, r := range text {
-		switch {
-		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana):
-			end()
-			if unicode.In(before, unicode.Han, unicode.Hiragana, unicode.Katakana) {
-				words = append(words, string([]rune{before, r}))
-			}
-			words = append(words, string(r))
-		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
-			end()
-		default:
-			if unicode.IsUpper(r) && unicode.IsLower(before) {
-				end()
-			}
-			word = append(word, r)
-		}
-		before = r
-	}
-	end()
-	return words
-}
-
-// stem cuts off the English endings by which one word differs in a name and in a question.
-func stem(w string) string {
-	for _, end := range []string{"ing", "ed", "es", "s"} {
-		if len(w) > len(end)+3 && strings.HasSuffix(w, end) && !strings.HasSuffix(w, "ss") {
-			w = w[:len(w)-len(end)]
-			break
-		}
-	}
-	if len(w) > 3 {
-		w = strings.TrimSuffix(w, "e")
-	}
-	return w
+	return &toolIndex{o, search.New(docs)}
 }
 
 // firstSentence is enough of a description to choose by.
@@ -303,4 +187,12 @@ func orTheyAreFound(agent *driveAgent, o *offer) string {
 		return "find one with " + FindTool
 	}
 	return "the tools are: " + list(slices.DeleteFunc(slices.Clone(o.names), agent.denies))
+}
+
+// list returns names in one line, for a message.
+func list(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
 }

@@ -139,16 +139,8 @@ const (
 	ToolsOne ToolMode = "one"
 )
 
-// ToolSpec describes a tool to a model.
-type ToolSpec struct {
-	Name        string
-	Description string
-	// Schema is the JSON schema of the arguments: an object.
-	Schema json.RawMessage
-	// Strict asks the provider to hold the arguments to the schema. A schema that the
-	// provider cannot be held to is an error of kind [event.ErrUnsupported].
-	Strict bool
-}
+// ToolSpec is [event.ToolSpec]: the description of a tool for a model.
+type ToolSpec = event.ToolSpec
 
 // ChunkKind says what a [Chunk] holds.
 type ChunkKind uint8

@@ -10,13 +10,13 @@ import (
 func (r *Request) Tokens() int64 {
 	n := TextTokens(r.Instructions) + MessagesTokens(r.Messages)
 	for i := range r.Tools {
-		n += r.Tools[i].Tokens()
+		n += ToolTokens(&r.Tools[i])
 	}
 	return n
 }
 
-// Tokens estimates how many tokens a tool adds to the prompt.
-func (s *ToolSpec) Tokens() int64 {
+// ToolTokens estimates how many tokens a tool adds to the prompt.
+func ToolTokens(s *ToolSpec) int64 {
 	return TextTokens(s.Description) + int64(len(s.Schema)+len(s.Name))/4
 }
 

@@ -64,7 +64,7 @@ var rooms = []room{
 	},
 	{dir: "journal/postgres/postgrestest"},
 	{
-		dir: "", own: []string{"flow/kind", "grant", "hook", "trace", "internal/fold", "internal/decide", "internal/output", "internal/compact", "internal/guardrail", "internal/hooks", "internal/foreign", "event", "journal", "model", "secret"}, from: []string{"github.com/google/jsonschema-go"},
+		dir: "", own: []string{"flow/kind", "grant", "hook", "trace", "internal/fold", "internal/decide", "internal/output", "internal/compact", "internal/guardrail", "internal/hooks", "internal/foreign", "event", "journal", "model", "secret", "tool", "tool/search", "internal/argtype", "internal/userdata"}, from: []string{"github.com/google/jsonschema-go"},
 		tests: []string{"model/demo", "models", "event/eventtest", "internal/fold/foldtest", "internal/decide/decidetest", "journal/journaltest", "journal/sqlite"},
 	},
 	{dir: "flow", own: []string{"", "event", "flow/kind"}, tests: []string{"internal/decide", "internal/decide/decidetest", "internal/fold", "journal"}},
@@ -120,6 +120,8 @@ var rooms = []room{
 	{dir: "embedding/internal/batch", own: []string{"embedding", "event", "secret", "internal/vendor"}},
 	{dir: "internal/lazyre"},
 	{dir: "internal/vendor", own: []string{"event", "model", "secret"}},
+	{dir: "tool", own: []string{"event", "secret", "internal/argtype", "internal/userdata"}},
+	{dir: "tool/search"},
 	{dir: "tool/demotool", own: []string{"", "event"}, tests: []string{"model/demo"}},
 	{
 		dir: "tool/mcptool", own: []string{"", "event", "netguard", "secret"}, tests: []string{"grant", "model/demo"},
@@ -161,7 +163,7 @@ var rooms = []room{
 	},
 	{dir: "service", tests: []string{"blob", "service/database/databasetest", "modernc.org/sqlite"}, own: []string{
 		"service/database", "service/directory", "internal/fold",
-		"", "hook", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model", "model/*", "models", "tool/*",
+		"", "hook", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model", "model/*", "models", "tool", "tool/*",
 		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill",
 	}, from: []string{"github.com/rivo/uniseg"}},
 	{
@@ -202,8 +204,10 @@ var rooms = []room{
 	{dir: "hook", own: []string{"event", "model"}},
 	{dir: "internal/hooks", own: []string{"hook", "internal/foreign"}},
 	{dir: "internal/foreign", own: []string{"event"}},
+	{dir: "internal/argtype", own: []string{"event"}, from: []string{"github.com/google/jsonschema-go"}},
+	{dir: "internal/userdata", own: []string{"event"}},
 	{dir: "internal/guardrail", own: []string{"event", "secret"}},
-	{dir: "internal/fold", own: []string{"event", "model"}, tests: []string{"event/eventtest", "internal/fold/foldtest"}},
+	{dir: "internal/fold", own: []string{"event", "model", "internal/userdata"}, tests: []string{"event/eventtest", "internal/fold/foldtest"}},
 	{dir: "internal/fold/foldtest", own: []string{"event", "internal/fold"}},
 	{dir: "internal/logrow", own: []string{"event"}},
 	{dir: "internal/pg", own: []string{"event"}, from: []string{"github.com/jackc/pgx"}, tests: []string{"journal/postgres/postgrestest", "github.com/pressly/goose"}},

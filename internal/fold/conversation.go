@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/userdata"
 	"github.com/braidrun/braid/model"
 )
 
@@ -539,7 +540,7 @@ func CountCalls(blocks []event.Block) int {
 func (r *Run) change(b *event.StateChanged) {
 	l := r.leave()
 	for k := range b.Set {
-		if !strings.HasPrefix(k, Reserved) {
+		if !strings.HasPrefix(k, userdata.Reserved) {
 			l.changed = append(l.changed, k)
 		}
 	}

@@ -7,18 +7,8 @@ import (
 	"sync"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/userdata"
 )
-
-// The prefixes of state keys. The root package says what they mean for users.
-const (
-	AppPrefix  = "app:"
-	UserPrefix = "user:"
-	RunPrefix  = "run:"
-	TempPrefix = "temp:"
-)
-
-// Reserved begins the names of questions and the keys of state that are Braid's own.
-const Reserved = "braid."
 
 // State is the folded state. The driver writes it while tools read it.
 type State struct {
@@ -42,7 +32,7 @@ func (s *State) apply(seq int64, b *event.StateChanged) {
 	defer s.mu.Unlock()
 	s.version, s.dated = seq, true
 	for k := range b.Set {
-		s.ofRun = s.ofRun || strings.HasPrefix(k, RunPrefix)
+		s.ofRun = s.ofRun || strings.HasPrefix(k, userdata.RunPrefix)
 	}
 	if s.Kept == nil {
 		s.Kept = make(map[string]json.RawMessage, len(b.Set))
@@ -61,7 +51,7 @@ func (s *State) Share(shared map[string]json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.Kept, func(k string, _ json.RawMessage) bool {
-		return strings.HasPrefix(k, AppPrefix) || strings.HasPrefix(k, UserPrefix)
+		return strings.HasPrefix(k, userdata.AppPrefix) || strings.HasPrefix(k, userdata.UserPrefix)
 	})
 	if s.Kept == nil {
 		s.Kept = make(map[string]json.RawMessage, len(shared))
@@ -75,13 +65,10 @@ func (s *State) newRun() {
 	defer s.mu.Unlock()
 	s.temp = nil
 	if s.ofRun {
-		maps.DeleteFunc(s.Kept, func(k string, _ json.RawMessage) bool { return strings.HasPrefix(k, RunPrefix) })
+		maps.DeleteFunc(s.Kept, func(k string, _ json.RawMessage) bool { return strings.HasPrefix(k, userdata.RunPrefix) })
 		s.ofRun = false
 	}
 }
-
-// IsTemp reports whether a key's value is in memory only.
-func IsTemp(key string) bool { return strings.HasPrefix(key, TempPrefix) }
 
 // UpdateTemp changes a value of the run's own in one step.
 func (s *State) UpdateTemp(key string, change func(json.RawMessage) (json.RawMessage, error)) error {
@@ -102,7 +89,7 @@ func (s *State) UpdateTemp(key string, change func(json.RawMessage) (json.RawMes
 func (s *State) Get(key string) (json.RawMessage, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if IsTemp(key) {
+	if userdata.IsTemp(key) {
 		v, ok := s.temp[key]
 		return v, ok
 	}
@@ -129,7 +116,7 @@ func (s *State) All() map[string]json.RawMessage {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	kept := maps.Clone(s.Kept)
-	maps.DeleteFunc(kept, func(k string, _ json.RawMessage) bool { return strings.HasPrefix(k, Reserved) })
+	maps.DeleteFunc(kept, func(k string, _ json.RawMessage) bool { return strings.HasPrefix(k, userdata.Reserved) })
 	return kept
 }
 
@@ -143,13 +130,13 @@ func (s *State) Run() map[string]json.RawMessage {
 	m := make(map[string]json.RawMessage, len(s.temp))
 	if s.ofRun {
 		for k, v := range s.Kept {
-			if name, own := strings.CutPrefix(k, RunPrefix); own {
+			if name, own := strings.CutPrefix(k, userdata.RunPrefix); own {
 				m[name] = v
 			}
 		}
 	}
 	for k, v := range s.temp {
-		m[strings.TrimPrefix(k, TempPrefix)] = v
+		m[strings.TrimPrefix(k, userdata.TempPrefix)] = v
 	}
 	return m
 }

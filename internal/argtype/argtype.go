@@ -1,4 +1,6 @@
-package braid
+// Package argtype describes a Go type as the arguments of a tool: the JSON schema that a model is shown, and the
+// decoding that holds a model's arguments to it.
+package argtype
 
 import (
 	"encoding/json"
@@ -14,37 +16,34 @@ import (
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
-// plan is what is known of a Go type as tool arguments: the schema that the
-// model is shown, and the shape that its answers are held against.
-type plan struct {
-	schema json.RawMessage
+// Type is a Go type as the arguments of a tool.
+type Type struct {
+	// Schema is the JSON schema of the type, made from its json and jsonschema tags. It is read only.
+	Schema json.RawMessage
 	shape  *shape
-	// target reads simple types in one pass; nil where there is no short way.
-	target *target
 	err    error
 }
 
-// plans keeps one plan for each type. It is derived from the type alone, so
-// that sharing it between agents cannot be seen.
-var plans sync.Map // reflect.Type -> *plan
+// types keeps one Type for each Go type. It depends on the Go type alone, so nobody can see that agents share it.
+var types sync.Map // reflect.Type -> *Type
 
-// planOf makes the plan of a type once, or finds it.
-func planOf(t reflect.Type) (*plan, error) {
-	if p, ok := plans.Load(t); ok {
-		p := p.(*plan)
+// Of returns the description of t. It makes it once for each type. The error says why t has no schema.
+func Of(t reflect.Type) (*Type, error) {
+	if p, ok := types.Load(t); ok {
+		p := p.(*Type)
 		return p, p.err
 	}
-	p := newPlan(t)
-	if known, loaded := plans.LoadOrStore(t, p); loaded {
-		p = known.(*plan)
+	p := describe(t)
+	if known, loaded := types.LoadOrStore(t, p); loaded {
+		p = known.(*Type)
 	}
 	return p, p.err
 }
 
-func newPlan(t reflect.Type) *plan {
+func describe(t reflect.Type) *Type {
 	s, err := jsonschema.ForType(t, nil)
 	if err != nil {
-		return &plan{err: err}
+		return &Type{err: err}
 	}
 	// Null as an argument only makes sense where the type can hold it; models
 	// read a plain type better.
@@ -53,15 +52,12 @@ func newPlan(t reflect.Type) *plan {
 	}
 	raw, err := json.Marshal(s)
 	if err != nil {
-		return &plan{err: err}
+		return &Type{err: err}
 	}
-	p := &plan{schema: raw, shape: shapeOf(s)}
-	p.target = targetOf(t, p.shape)
-	return p
+	return &Type{Schema: raw, shape: shapeOf(s)}
 }
 
-// shape is the part of a schema that decoding does not check by itself: keys
-// that are required, keys that do not exist, nulls.
+// shape is the part of a schema that encoding/json does not check: required keys, unknown keys, nulls.
 type shape struct {
 	fields   map[string]*shape
 	names    []string
@@ -97,8 +93,7 @@ func shapeOf(s *jsonschema.Schema) *shape {
 	return p
 }
 
-// check walks the value at r. The first thing that is wrong is told in words
-// that help the model to mend it.
+// check walks the value at r. Its error describes the first fault in words that help the model to mend it.
 func (s *shape) check(r *strictjson.Reader, path string) error {
 	if s == nil {
 		r.Skip()
@@ -165,11 +160,9 @@ func (s *shape) checkObject(r *strictjson.Reader, path string) error {
 	return nil
 }
 
-// decode holds args against the plan and decodes them into v.
-func (p *plan) decode(args json.RawMessage, v any) error {
-	if p.target != nil && p.read(args, v) {
-		return nil
-	}
+// Decode decodes args into v, a pointer to the type. Its error tells the model what to mend: a field that is missing,
+// unknown, doubled or null, or a value of the wrong type.
+func (p *Type) Decode(args json.RawMessage, v any) error {
 	if err := p.check(args); err != nil {
 		return err
 	}
@@ -180,23 +173,10 @@ func (p *plan) decode(args json.RawMessage, v any) error {
 	return err
 }
 
-// readers are used again because one is larger than most arguments.
+// readers are reused because one is larger than most arguments.
 var readers = sync.Pool{New: func() any { return new(strictjson.Reader) }}
 
-// read goes the short way. Where that fails it leaves v as it found it, empty.
-func (p *plan) read(args json.RawMessage, v any) bool {
-	r := readers.Get().(*strictjson.Reader)
-	defer readers.Put(r)
-	r.Reset(args, strictjson.DefaultDepth)
-	value := reflect.ValueOf(v).Elem()
-	if p.target.read(r, value) && r.End() == nil {
-		return true
-	}
-	value.SetZero()
-	return false
-}
-
-func (p *plan) check(args json.RawMessage) error {
+func (p *Type) check(args json.RawMessage) error {
 	r := readers.Get().(*strictjson.Reader)
 	defer readers.Put(r)
 	r.Reset(args, strictjson.DefaultDepth)
@@ -227,7 +207,7 @@ func list(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// typeName is how a Go type is called towards a model.
+// typeName returns the words for a Go type that models read.
 func typeName(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -249,17 +229,8 @@ func typeName(t reflect.Type) string {
 	}
 }
 
-// SchemaOf gives the JSON schema that a Go type is shown to models with. It is
-// made from json and jsonschema struct tags, once for each type.
-func SchemaOf[T any]() (json.RawMessage, error) {
-	p, err := planOf(reflect.TypeFor[T]())
-	if err != nil {
-		return nil, schemaError("", reflect.TypeFor[T](), err)
-	}
-	return p.schema, nil
-}
-
-func schemaError(tool string, t reflect.Type, err error) error {
+// NoSchema is the error for a Go type that has no schema. tool is the name of the tool that takes it.
+func NoSchema(tool string, t reflect.Type, err error) error {
 	return &event.Error{
 		Op: "tool " + tool, Kind: event.ErrInvalid,
 		Message: fmt.Sprintf("the type %s has no JSON schema: %v", t, err),

@@ -1,4 +1,4 @@
-package braid
+package tool
 
 import (
 	"context"
@@ -14,10 +14,10 @@ import (
 // piles up. An error that is yielded is the call's error, and what came before it was
 // progress; without any value the result is "done". When the run is to stop, yield gives false.
 func StreamFunc[In, Out any](
-	name, description string, fn func(context.Context, In) iter.Seq2[Out, error], opts ...ToolOption,
+	name, description string, fn func(context.Context, In) iter.Seq2[Out, error], opts ...Option,
 ) *FuncTool {
 	return newFunc(name, description, fn == nil, func(ctx context.Context, in In) (Output, error) {
-		last := TextOutput("done")
+		last := Text("done")
 		for v, err := range fn(ctx, in) {
 			if err != nil {
 				return Output{}, err

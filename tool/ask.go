@@ -1,32 +1,26 @@
-package braid
+package tool
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"reflect"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/argtype"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/internal/userdata"
 )
 
-// What [Ask] gives where it has no answer: errAsked ends the attempt of a tool or hook that
-// asked, the others tell it that it is too late.
-var (
-	errAsked      = errors.New("this waits for a person's answer")
-	errAskedLate  = errors.New("a hook after a tool cannot ask: the tool would run again")
-	errAskedAfter = outsideTool("Ask")
-)
+// ErrWaits is the error of [Ask] until a user has answered. It ends the attempt of a tool or hook that asked.
+var ErrWaits = errors.New("this waits for a person's answer")
 
 // Ask asks a person, inside a tool, or in a hook before a tool, before a batch of tools
 // or before a model call. The first time it gives an error that the tool or hook must
 // return; the run then waits, with no worker and no connection, until
-// somebody answers (see [Conversation.Answer]), be it days later in another
+// somebody answers (see [github.com/braidrun/braid.Conversation.Answer]), be it days later in another
 // process. Then the tool or hook runs again from its start and Ask gives the answer.
 //
 // So ask before the effect: what stands before Ask happens again. Several
@@ -40,7 +34,7 @@ func Ask[T any](ctx context.Context, prompt string, opts ...AskOption) (T, error
 	var zero T
 	a := askerOf(ctx)
 	if a == nil {
-		return zero, outsideTool("Ask")
+		return zero, NoCall("Ask")
 	}
 	q := event.Asked{Ask: event.AskInput, Prompt: prompt}
 	t := reflect.TypeFor[T]()
@@ -55,12 +49,12 @@ func Ask[T any](ctx context.Context, prompt string, opts ...AskOption) (T, error
 	if q.Schema == nil {
 		if t == approvalType {
 			q.Schema = approvalSchema
-		} else if p, err := planOf(t); err == nil {
-			q.Schema = p.schema
+		} else if p, err := argtype.Of(t); err == nil {
+			q.Schema = p.Schema
 		}
 	}
-	value, known, err := a.ask(&q)
-	if err != nil || !known {
+	value, err := a.Ask(&q)
+	if err != nil {
 		return zero, err
 	}
 	if q.Ask == event.AskApproval && t != approvalType {
@@ -103,7 +97,7 @@ func AskFor(kind event.QuestionKind) AskOption {
 // AskName names the question for programs. Names that begin with "braid." are taken.
 func AskName(name string) AskOption {
 	return func(q *event.Asked) error {
-		if strings.HasPrefix(name, fold.Reserved) {
+		if strings.HasPrefix(name, userdata.Reserved) {
 			return &event.Error{
 				Op: "question", Kind: event.ErrInvalid, Message: "names of questions that begin with \"braid.\" are taken",
 				Hint: "call it something else",
@@ -125,84 +119,42 @@ func AskPayload(v any) AskOption {
 			}
 		}
 		if err := strictjson.Check(raw, strictjson.DefaultDepth); err != nil {
-			return unfitJSON("question", err)
+			return userdata.Unfit("question", err)
 		}
 		q.Payload = raw
 		return nil
 	}
 }
 
-// AnsweredBy tells who answered question number index of the call, or of the hook's
-// step, counted from 0 in the order of asking; "" where nobody has, or said who.
+// AnsweredBy returns who answered question number index of the call, or of the hook's
+// step, counted from 0 in the order of asking; "" if nobody has, or nobody said who.
 func AnsweredBy(ctx context.Context, index int) string {
-	a := askerOf(ctx)
-	if a == nil || index < 0 || index >= len(a.answered) {
-		return ""
+	if a := askerOf(ctx); a != nil {
+		return a.AnsweredBy(index)
 	}
-	return a.answered[index].By
+	return ""
 }
 
-// asker is what [Ask] asks: a call, or a hook that stands before something.
-type asker struct {
-	// of is the call for which is asked; nil for a hook without one.
-	of *Call
-	// answered are the questions of earlier attempts, all with their answers; others
-	// counts those that are not told apart by their order.
-	answered []*fold.Ask
-	others   int
-
-	mu    sync.Mutex
-	next  int
-	asked []event.Asked
-	// over is why nothing can be asked any more.
-	over error
+// WithAsker returns a context in which [Ask] asks a. It is for a loop whose hooks may ask where there is no tool call.
+func WithAsker(ctx context.Context, a Asker) context.Context {
+	return context.WithValue(ctx, askerKey{}, a)
 }
 
-type askerKey struct{}
-
-// askerOf finds the innermost one; nil where nobody can be asked.
-func askerOf(ctx context.Context) *asker {
-	a, _ := ctx.Value(askerKey{}).(*asker)
+// askerOf returns the innermost one; nil if there is none.
+func askerOf(ctx context.Context) Asker {
+	a, _ := ctx.Value(askerKey{}).(Asker)
 	return a
 }
 
-// ask looks for the answer to the next question and asks it if there is none.
-func (a *asker) ask(q *event.Asked) (value json.RawMessage, known bool, err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.over != nil {
-		return nil, false, a.over
-	}
-	i := a.next
-	a.next++
-	if i < len(a.answered) {
-		// Answered: nothing runs again before all its questions are.
-		return a.answered[i].Value, true, nil
-	}
-	a.add(q, i)
-	return nil, false, errAsked
-}
+// ApprovalSchema returns the schema of a question for an [event.Approval], which is what Ask writes for one: true, false,
+// or an object. It is read only.
+func ApprovalSchema() json.RawMessage { return approvalSchema }
 
-// add puts a question among those that are to be asked.
-func (a *asker) add(q *event.Asked, place int) {
-	q.Index = place + a.others
-	if a.of != nil {
-		q.Call, q.Tool, q.Args = a.of.ID, a.of.Name, a.of.Args
-	}
-	q.Token = rand.Text()
-	a.asked = append(a.asked, *q)
-}
-
-// waits reports whether something was asked that is not answered.
-func (a *asker) waits() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return len(a.asked) > 0
-}
-
-// end says why nothing can be asked from now on.
-func (a *asker) end(why error) {
-	a.mu.Lock()
-	a.over = why
-	a.mu.Unlock()
-}
+// approvalSchema is what a question for a yes or no takes as its answer.
+var approvalSchema = json.RawMessage(`{"anyOf":[{"type":"boolean"},{"type":"object","properties":{` +
+	`"approved":{"type":"boolean","description":"whether the call may go on"},` +
+	`"reason":{"type":"string","description":"why not"},` +
+	`"args":{"type":"object","description":"arguments to call it with instead"},` +
+	`"stop":{"type":"boolean","description":"end the run beside saying no"},` +
+	`"payload":{"description":"anything for the tool"}},` +
+	`"required":["approved"],"additionalProperties":false}]}`)

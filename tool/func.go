@@ -1,4 +1,4 @@
-package braid
+package tool
 
 import (
 	"bytes"
@@ -7,23 +7,20 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
-	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/argtype"
 )
 
-// FuncTool is a tool made from a Go function by [Func].
+// FuncTool is a tool made from a Go function by [Func] or [StreamFunc].
 type FuncTool struct {
-	spec   ToolSpec
+	spec   Spec
 	traits Traits
 	call   func(ctx context.Context, args json.RawMessage) (Output, error)
 	err    error
 }
 
-var (
-	_ Tool = (*FuncTool)(nil)
-	_ Part = (*FuncTool)(nil)
-)
+var _ Tool = (*FuncTool)(nil)
 
 // Func makes a tool from a function. What it does for you:
 //
@@ -40,7 +37,7 @@ var (
 // a call: without [Pure], [Idempotent] or [Reconcile] it is unsafe, and never
 // run a second time after a crash.
 func Func[In, Out any](
-	name, description string, fn func(context.Context, In) (Out, error), opts ...ToolOption,
+	name, description string, fn func(context.Context, In) (Out, error), opts ...Option,
 ) *FuncTool {
 	return newFunc(name, description, fn == nil, func(ctx context.Context, in In) (Output, error) {
 		out, err := fn(ctx, in)
@@ -54,14 +51,14 @@ func Func[In, Out any](
 // newFunc makes a tool from what runs its decoded arguments; missing says that there is
 // nothing to run.
 func newFunc[In any](
-	name, description string, missing bool, run func(context.Context, In) (Output, error), opts []ToolOption,
+	name, description string, missing bool, run func(context.Context, In) (Output, error), opts []Option,
 ) *FuncTool {
-	t := &FuncTool{spec: ToolSpec{Name: name, Description: description}}
+	t := &FuncTool{spec: Spec{Name: name, Description: description}}
 	in := reflect.TypeFor[In]()
-	p, err := planOf(in)
+	p, err := argtype.Of(in)
 	switch k := in.Kind(); {
 	case err != nil:
-		t.err = schemaError(name, in, err)
+		t.err = argtype.NoSchema(name, in, err)
 	case missing:
 		t.err = &event.Error{
 			Op: "tool " + name, Kind: event.ErrInvalid, Message: "the function is nil", Hint: "pass a function",
@@ -73,34 +70,34 @@ func newFunc[In any](
 			Hint:    "take a struct",
 		}
 	default:
-		t.spec.Schema = p.schema
+		t.spec.Schema = p.Schema
 	}
 	t.traits.Effect = event.EffectUnsafe
-	for _, o := range opts {
-		if o != nil {
-			o(&t.traits)
-		}
-	}
+	t.traits.set(opts)
 	t.call = func(ctx context.Context, args json.RawMessage) (Output, error) {
 		var v In
-		if err := p.decode(args, &v); err != nil {
-			return Output{}, &argumentsError{err}
+		if err := p.Decode(args, &v); err != nil {
+			return Output{}, &ArgumentsError{err}
 		}
 		return run(ctx, v)
 	}
 	return t
 }
 
-// argumentsError is a call that the model can mend.
-type argumentsError struct{ err error }
+// ArgumentsError is the error of a call whose arguments are wrong: the model can mend it, and it is not repeated.
+type ArgumentsError struct{ Err error }
 
-func (e *argumentsError) Error() string { return "invalid arguments: " + e.err.Error() }
+// Error implements error.
+func (e *ArgumentsError) Error() string { return "invalid arguments: " + e.Err.Error() }
 
 // Spec implements [Tool].
-func (t *FuncTool) Spec() ToolSpec { return t.spec }
+func (t *FuncTool) Spec() Spec { return t.spec }
 
-// Traits tells the loop about the tool's effect and time-out.
+// Traits returns what the options of the tool have set.
 func (t *FuncTool) Traits() Traits { return t.traits }
+
+// Err returns why the tool cannot be used: its function is nil, or its arguments have no schema.
+func (t *FuncTool) Err() error { return t.err }
 
 // Call implements [Tool]. Outside a run it may be called too, for a test of the tool.
 func (t *FuncTool) Call(ctx context.Context, args json.RawMessage) (Output, error) {
@@ -110,67 +107,28 @@ func (t *FuncTool) Call(ctx context.Context, args json.RawMessage) (Output, erro
 	return t.call(ctx, args)
 }
 
-func (t *FuncTool) attach(a *Agent) error {
-	if t.err != nil {
-		return t.err
+// SchemaOf returns the JSON schema that a Go type is shown to models with. It is
+// made from json and jsonschema struct tags, once for each type.
+func SchemaOf[T any]() (json.RawMessage, error) {
+	p, err := argtype.Of(reflect.TypeFor[T]())
+	if err != nil {
+		return nil, argtype.NoSchema("", reflect.TypeFor[T](), err)
 	}
-	return a.draft.add(a.set.name, t, t.spec)
+	return p.Schema, nil
 }
-
-// ToolOption sets a trait of a [Func] tool.
-type ToolOption func(*Traits)
-
-// Pure says that the tool changes nothing: it may run again at any time.
-func Pure() ToolOption { return func(t *Traits) { t.Effect = event.EffectPure } }
-
-// Idempotent says that running it again with the same [Call.Key] is the same as
-// running it once.
-func Idempotent() ToolOption { return func(t *Traits) { t.Effect = event.EffectIdempotent } }
-
-// Reconcile says that fn can tell what became of a call that was in flight when
-// its driver died.
-func Reconcile(fn func(ctx context.Context, args json.RawMessage) (out Output, known bool, err error)) ToolOption {
-	return func(t *Traits) {
-		t.Effect = event.EffectReconcilable
-		t.Reconcile = fn
-	}
-}
-
-// Timeout bounds one attempt of a call, from when it runs. Its context ends then, and the
-// model is told.
-func Timeout(d time.Duration) ToolOption { return func(t *Traits) { t.Timeout = d } }
-
-// Parallel bounds the calls of the tool that run at once in one run. Those above it wait
-// for their turn, which costs them nothing of their time-out.
-func Parallel(n int) ToolOption { return func(t *Traits) { t.Parallel = n } }
-
-// Polling says that asking again and again is what the tool is for: its calls never count
-// as a loop, however often they bring the same.
-func Polling() ToolOption { return func(t *Traits) { t.Polling = true } }
-
-// RetryTool repeats a call that failed and may succeed later: Attempts in all, after waits
-// that begin with Base (0 means 1 s), double, and are at most Max (0 means 30 s). It is for
-// tools that are [Pure], [Idempotent] or can [Reconcile]; of the last, the outside is asked
-// first what became of the failed attempt. With a tool of another effect the agent has an
-// error ([Agent.Err]), because nobody knows what a repetition would do.
-//
-// Repeated is an error that says nothing of its kind, one whose kind may be repeated
-// ([event.KindInfo]), and the tool's own time-out. Not repeated are wrong arguments, panics,
-// an [Output] with IsError, and tools that were left behind.
-func RetryTool(r Retry) ToolOption { return func(t *Traits) { t.Retry = r } }
 
 // outputOf turns a function's result into an Output.
 func outputOf(v any) (Output, error) {
 	switch v := v.(type) {
 	case nil:
-		return TextOutput("done"), nil
+		return Text("done"), nil
 	case string:
-		return TextOutput(v), nil
+		return Text(v), nil
 	case Output:
 		return v, nil
 	case *Output:
 		if v == nil {
-			return TextOutput("done"), nil
+			return Text("done"), nil
 		}
 		return *v, nil
 	case event.Block:
@@ -182,7 +140,7 @@ func outputOf(v any) (Output, error) {
 	case bool:
 		return jsonOutput(strconv.AppendBool(nil, v)), nil
 	case struct{}:
-		return TextOutput("done"), nil
+		return Text("done"), nil
 	}
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
