@@ -32,7 +32,8 @@ func (d *driver) beginModel(s *fold.Scope, agent *driveAgent, why event.Why) boo
 	offered := agent.current()
 	shown, names := d.allowed(s, agent.shown(s, d.thread(s), offered), offered.names)
 	shown, names = offered.told(info.Name, shown, names)
-	w := &work{scope: s, agent: agent, step: step, attempt: attempt, begun: d.now, modelCall: &modelCall{model: m, info: info}}
+	w := newModelWork(modelCall{model: m, info: info})
+	w.scope, w.agent, w.step, w.attempt, w.begun = s, agent, step, attempt, d.now
 	w.request = model.Request{
 		Instructions: agent.instructions, Messages: s.Transcript.Shared(), Tools: shown, Options: agent.asks(m),
 		Run: d.row.ID, Scope: s.ID, Cycle: cycle, Attempt: attempt,
@@ -80,7 +81,15 @@ func (d *driver) beginModel(s *fold.Scope, agent *driveAgent, why event.Why) boo
 // toolWork is a tool call on its way through the stages before it.
 type toolWork struct {
 	work
+	own      runningCall
 	decision callDecision
+}
+
+// newToolWork returns the work of an attempt of a call.
+func newToolWork(s *fold.Scope, agent *driveAgent, c *fold.Call, attempt int) *toolWork {
+	w := &toolWork{work: work{scope: s, entry: c, agent: agent, step: c.Step, attempt: attempt}}
+	w.call = &w.own
+	return w
 }
 
 // callDecision is what the stages before a call have decided of it.
@@ -106,7 +115,7 @@ func (p *callDecision) refuse(kind event.ErrorKind, message string) {
 
 // newCall prepares the next attempt of a call for the stages before it.
 func (d *driver) newCall(s *fold.Scope, agent *driveAgent, c *fold.Call) *toolWork {
-	w := &toolWork{work: work{scope: s, entry: c, agent: agent, step: c.Step, attempt: c.Attempt + 1, call: &runningCall{}}}
+	w := newToolWork(s, agent, c, c.Attempt+1)
 	d.callFor(w.call, s, c, w.attempt)
 	w.call.reconcile = c.Effect == event.EffectReconcilable && (c.State == fold.CallBegun || c.Extra().Failed)
 	offered, had := d.offer(s, agent), c.Extra()

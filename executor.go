@@ -22,8 +22,8 @@ type executor struct {
 	reports chan arrival
 	// quit is closed when the drive is over.
 	quit chan struct{}
-	// asm puts together the answers of model calls with which nothing else runs.
-	asm *assembler
+	// alone serves the model calls with which nothing else runs; nil before the first one.
+	alone *modelAlone
 	// own runs models and tools; nil before the first one that runs beside the driver.
 	own *ownRunner
 	// graceSpent is set once cancelled steps have had the grace period.

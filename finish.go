@@ -153,7 +153,7 @@ func (d *driver) answerCall(s *fold.Scope) {
 	if len(r.Content) == 0 {
 		r.Content = []event.Block{&event.Text{Text: "The agent gave no answer."}}
 	}
-	w := &toolWork{work: work{scope: s.Parent, entry: c, agent: d.agentIn(s.Parent), step: c.Step, attempt: c.Attempt, call: &runningCall{}}}
+	w := newToolWork(s.Parent, d.agentIn(s.Parent), c, c.Attempt)
 	d.callFor(w.call, s.Parent, c, max(c.Attempt, 1))
 	w.end.skip, w.end.made, w.end.outcome, w.end.failure = skipAgent, r, outcome, end.Err
 	d.endUnrun(&w.work)

@@ -4,25 +4,31 @@ package braid
 // each cycle. Bench row b, four passes in turn on a busy machine, in CPU time of the floor: the least of each pass was 5.1 with
 // the helper and 5.6 without (means), the medians 6.1 and 6.2.
 type helper struct {
-	jobs chan func()
+	jobs chan job
 	done chan struct{}
 	// busy is the step that the helper runs, until its end was reported.
 	busy *work
 }
 
+// job is a step that the helper runs.
+type job struct {
+	w  *work
+	to reporter
+}
+
 // do lets the helper run a step. Where an abandoned step keeps the helper, that one ends with its step, and a new one
 // takes its place.
-func (r *ownRunner) do(w *work, f func()) {
+func (r *ownRunner) do(w *work, to reporter) {
 	if h := r.helper; h != nil && h.busy != nil {
 		close(h.jobs)
 		r.helper = nil
 	}
 	if r.helper == nil {
-		r.helper = &helper{jobs: make(chan func()), done: make(chan struct{})}
-		go r.helper.run()
+		r.helper = &helper{jobs: make(chan job), done: make(chan struct{})}
+		go r.helper.run(r.d)
 	}
 	r.helper.busy = w
-	r.helper.jobs <- f
+	r.helper.jobs <- job{w, to}
 }
 
 // ended notes that a step has ended.
@@ -42,17 +48,21 @@ func (r *ownRunner) close() {
 	}
 }
 
-func (h *helper) run() {
+func (h *helper) run(d *driver) {
 	over := false
 	defer func() {
 		if over {
 			close(h.done)
 			return
 		}
-		go h.run() // a tool or a model ended this goroutine
+		go h.run(d) // a tool or a model ended this goroutine
 	}()
-	for f := range h.jobs {
-		f()
+	for j := range h.jobs {
+		if j.w.call != nil {
+			d.runTool(j.w, j.to)
+			continue
+		}
+		d.callModelAlone(j.w, j.to)
 	}
 	over = true
 }

@@ -113,8 +113,8 @@ func (d *driver) beginSummary(s *fold.Scope, agent *driveAgent, cycle int, p *co
 	if s.Compaction().Step == step {
 		attempt, tries = s.Compaction().Attempt+1, s.Compaction().Tries+1
 	}
-	w := &work{scope: s, agent: agent, step: step, attempt: attempt, begun: d.now}
-	w.modelCall = &modelCall{model: llm, info: llm.Info(), sum: &summing{Omission: *p}}
+	w := newModelWork(modelCall{model: llm, info: llm.Info(), sum: &summing{Omission: *p}})
+	w.scope, w.agent, w.step, w.attempt, w.begun = s, agent, step, attempt, d.now
 	size, refused := or(m.context, or(w.info.ContextWindow, defaultContext)), 0
 	if err := s.Compaction().Err; tries > 1 && err != nil && err.Kind == event.ErrContextOverflow {
 		refused = s.Compaction().Tries

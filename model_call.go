@@ -16,20 +16,35 @@ import (
 // the driver's goroutine where nobody can stop the run, or where the model promises to stop with it. Otherwise it
 // runs on a goroutine of its own while the driver waits: if the model ignores cancellation, the driver abandons the call.
 
+// modelAlone is what the model calls of a driver with which nothing else runs use, one after another.
+type modelAlone struct {
+	d *driver
+	// asm puts the answer together.
+	asm assembler
+	// head is the header of the pieces.
+	head event.Header
+	// send is sendPiece.
+	send func(event.Body) bool
+}
+
+// sendPiece sends a piece of the answer to the reader. It reports whether the model is to go on.
+func (a *modelAlone) sendPiece(b event.Body) bool {
+	a.head.Time = time.Now()
+	a.d.sendLive(&a.head, b)
+	return !a.d.out.stopped
+}
+
 // callAlone calls a model while nothing else runs, and folds its end.
 func (d *driver) callAlone(w *work) {
-	head := d.header(w.scope, w.step, w.attempt)
-	send := func(b event.Body) bool {
-		head.Time = time.Now()
-		d.sendLive(&head, b)
-		return !d.out.stopped
+	if d.exec.alone == nil {
+		a := &modelAlone{d: d}
+		a.send = a.sendPiece
+		d.exec.alone = a
 	}
-	if d.exec.asm == nil {
-		d.exec.asm = &assembler{}
-	}
+	d.exec.alone.head = d.header(w.scope, w.step, w.attempt)
 	if d.cfg.unstoppable || d.stopsPromptly(w) {
-		d.callModel(w, d.exec.asm, send)
-	} else if !d.callOnOwnGoroutine(w, send) {
+		d.callModel(w, &d.exec.alone.asm, d.exec.alone.send)
+	} else if !d.callOnOwnGoroutine(w) {
 		return // decide ends the run
 	}
 	d.now = w.begun.Add(w.answer.took)
@@ -106,20 +121,9 @@ func (d *driver) callModelBeside(w *work, to reporter) {
 
 // callOnOwnGoroutine calls a model on another goroutine, and waits for it. It reports whether the model came back. A
 // model that does not within the grace period after the run is to stop is abandoned, as a tool is.
-func (d *driver) callOnOwnGoroutine(w *work, send func(event.Body) bool) bool {
-	to := d.exec.reporter()
+func (d *driver) callOnOwnGoroutine(w *work) bool {
 	w.gate = newStreamGate()
-	d.own().do(w, func() {
-		returned := false
-		defer func() {
-			if !returned {
-				w.answer.fail(endedGoroutine("model "+w.info.Name, "the model or a hook after it"))
-			}
-			to.report(arrival{work: w})
-		}()
-		d.callModel(w, d.exec.asm, send)
-		returned = true
-	})
+	d.own().do(w, d.exec.reporter())
 	back := d.waitFor(w, d.ctx.Done(), nil)
 	if !back {
 		grace := time.NewTimer(max(d.cfg.agent.limits.Grace, 0))
@@ -133,6 +137,19 @@ func (d *driver) callOnOwnGoroutine(w *work, send func(event.Body) bool) bool {
 		left.rethrow()
 	}
 	return back
+}
+
+// callModelAlone calls a model while the driver waits for it, and reports the end.
+func (d *driver) callModelAlone(w *work, to reporter) {
+	returned := false
+	defer func() {
+		if !returned {
+			w.answer.fail(endedGoroutine("model "+w.info.Name, "the model or a hook after it"))
+		}
+		to.report(arrival{work: w})
+	}()
+	d.callModel(w, &d.exec.alone.asm, d.exec.alone.send)
+	returned = true
 }
 
 // waitFor waits until the model has ended, the run is to stop or the time is over. It reports whether the model has
@@ -159,11 +176,11 @@ func (d *driver) waitFor(w *work, stop <-chan struct{}, over <-chan time.Time) b
 func (d *driver) abandonModelCall(w *work) {
 	w.gate.enter()
 	d.exec.graceSpent = true
-	w.left = d.exec.asm.used()
+	w.left = d.exec.alone.asm.used()
 	d.exec.flights = append(d.exec.flights, w)
 	if !w.gate.ended && w.scope.Depth == 0 && len(d.guardsOf(w.agent, guardrail.Output)) == 0 {
-		d.exec.asm.stop = event.StopCancelled
-		d.partial = d.exec.asm.content(w)
+		d.exec.alone.asm.stop = event.StopCancelled
+		d.partial = d.exec.alone.asm.content(w)
 	}
 	w.gate.abandoned = true
 	w.gate.leave()

@@ -9,6 +9,9 @@ import (
 // pendingCommit is the commit that the driver puts together in a round. Its events are folded already.
 type pendingCommit struct {
 	events []*event.Event
+	// space holds events that are not in use yet. With events that are made one by one, ten tool cycles have 427 allocations
+	// instead of 385 (row b of the bench).
+	space []event.Event
 	// read holds the ids of the mail that the commit takes out of the inbox.
 	read []string
 	// awaited is set where something cannot be decided before this commit is written: the next round then begins at once.
@@ -26,10 +29,25 @@ func (d *driver) add(s *fold.Scope, step string, attempt int, body event.Body) {
 
 // addAt is add for an event that begins a cycle.
 func (d *driver) addAt(s *fold.Scope, cycle int, step string, attempt int, body event.Body) {
-	e := &event.Event{Header: d.header(s, step, attempt), Body: body}
+	e := d.pending.newEvent()
+	e.Header, e.Body = d.header(s, step, attempt), body
 	e.Seq, e.Cycle, e.Time = d.view.Last+1, cycle, d.now
 	d.view.Add(e)
 	d.pending.events = append(d.pending.events, e)
+}
+
+// newEvent returns an empty event. A turn without tools has five events, a cycle with one tool has four.
+func (p *pendingCommit) newEvent() *event.Event {
+	if len(p.space) == 0 {
+		n := 16
+		if p.events == nil {
+			n = 5
+		}
+		p.space = make([]event.Event, n)
+	}
+	e := &p.space[0]
+	p.space = p.space[1:]
+	return e
 }
 
 // header returns the header of an event of a step.

@@ -182,7 +182,7 @@ func (d *driver) stepOfPiece(s *fold.Scope, piece event.Body) (step string, atte
 // endProgramCall passes the result of a tool through the stages after a call, and writes the end.
 func (d *driver) endProgramCall(w *work, c *fold.Call, result *event.ToolResult) {
 	d.ran(w.scope, c.Step)
-	t := &toolWork{work: work{scope: w.scope, entry: c, agent: w.agent, step: c.Step, attempt: c.Attempt, call: &runningCall{}}}
+	t := newToolWork(w.scope, w.agent, c, c.Attempt)
 	d.callFor(t.call, w.scope, c, c.Attempt)
 	made := *result
 	made.Name = c.Name

@@ -56,7 +56,7 @@ func (r *ownRunner) start(w *work, to reporter) {
 	case w.call != nil:
 		w.call.arrivals, w.call.quit = to.to, to.quit
 		if r.d.exec.running == 1 {
-			r.do(w, func() { r.d.runTool(w, to) })
+			r.do(w, to)
 		} else {
 			go r.d.runTool(w, to)
 		}

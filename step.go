@@ -37,6 +37,16 @@ type work struct {
 	end toolEnd
 }
 
+// newModelWork returns the work of a call of a model.
+func newModelWork(call modelCall) *work {
+	w := &struct {
+		work
+		own modelCall
+	}{own: call}
+	w.modelCall = &w.own
+	return &w.work
+}
+
 // due returns when a running tool is abandoned; zero for never.
 func (w *work) due() time.Time {
 	if w.bound <= 0 {

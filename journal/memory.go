@@ -122,7 +122,7 @@ func (m *Memory) Admit(ctx context.Context, r Run) (Run, error) {
 	if r.ID == "" || r.Conversation == "" {
 		return Run{}, noID(op, "a run and its conversation need an id")
 	}
-	if err := names(op, r.ID, r.Conversation, r.Tenant, r.User, r.Agent, r.Key, r.Executor, r.Life); err != nil {
+	if err := names(op, r.ID, r.Conversation, r.Tenant, r.User, r.Agent, r.Key, r.Executor, r.Incarnation); err != nil {
 		return Run{}, err
 	}
 	for k, v := range r.Metadata {
@@ -137,7 +137,7 @@ func (m *Memory) Admit(ctx context.Context, r Run) (Run, error) {
 	if c != nil && c.tenant != r.Tenant {
 		return Run{}, notFound(op, "there is no such conversation")
 	}
-	if _, buried := m.buried[grave{r.Tenant, r.Conversation, r.Life}]; buried && r.Life != "" {
+	if _, buried := m.buried[grave{r.Tenant, r.Conversation, r.Incarnation}]; buried && r.Incarnation != "" {
 		return Run{}, notFound(op, "there is no such conversation any more")
 	}
 	known := m.runs[r.ID]
@@ -201,7 +201,7 @@ func (m *Memory) admit(c *conversation, r Run) *run {
 	if r.Since > 0 {
 		r.NewSession = !c.begins(r.Since)
 	}
-	r.Since, r.Past, r.Session, r.Life, r.Lost, r.Failure = 0, nil, 0, "", 0, ""
+	r.Since, r.Past, r.Session, r.Incarnation, r.Lost, r.Failure = 0, nil, 0, "", 0, ""
 	r.Admitted = m.now().Round(0)
 	r.Metadata = maps.Clone(r.Metadata)
 	m.admitted++

@@ -22,7 +22,7 @@ func (m *Memory) guardBlob(tenant string, ref blob.Ref, change func() error) err
 	defer m.mu.Unlock()
 	if ref.Incarnation != "" {
 		at, over := m.buried[grave{tenant, ref.Conversation, ref.Incarnation}]
-		if over && m.now().Sub(at) <= BuriedFor {
+		if over && m.now().Sub(at) <= TombstoneTime {
 			return blob.Gone("blob reference")
 		}
 	}

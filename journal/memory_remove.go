@@ -26,8 +26,8 @@ func (m *Memory) Remove(ctx context.Context, tenant, id string) error {
 // grave is where a conversation's life is buried.
 type grave struct{ tenant, conversation, life string }
 
-// Bury implements [Catalog].
-func (m *Memory) Bury(ctx context.Context, tenant, id, life string) error {
+// Tombstone implements [Catalog].
+func (m *Memory) Tombstone(ctx context.Context, tenant, id, life string) error {
 	const op = "journal bury"
 	if err := alive(ctx, op); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (m *Memory) Bury(ctx context.Context, tenant, id, life string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
-	if at, over := m.buried[grave{tenant, id, life}]; over && now.Sub(at) <= BuriedFor {
+	if at, over := m.buried[grave{tenant, id, life}]; over && now.Sub(at) <= TombstoneTime {
 		return nil // what has the name by now is another life
 	}
 	if m.conversations[id] != nil {
@@ -48,7 +48,7 @@ func (m *Memory) Bury(ctx context.Context, tenant, id, life string) error {
 	} else {
 		m.removeBlobs(tenant, id)
 	}
-	maps.DeleteFunc(m.buried, func(_ grave, at time.Time) bool { return now.Sub(at) > BuriedFor })
+	maps.DeleteFunc(m.buried, func(_ grave, at time.Time) bool { return now.Sub(at) > TombstoneTime })
 	if m.buried == nil {
 		m.buried = make(map[grave]time.Time)
 	}

@@ -9,19 +9,17 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// What follows is the part of the contract that does not depend on where a
-// store keeps its rows. It is for those who write a store: a driver needs none of it.
+// This file is the part of the contract that does not depend on where a store keeps its rows. Stores need it; drivers do not.
 
-// CheckBatch refuses, with ErrInvalid, a batch that no state of a store could
-// make right; see [Store] Commit. It looks at nothing but its arguments.
+// CheckBatch returns ErrInvalid for a batch that is wrong in any state of a store; see [Store].Commit. It checks its
+// arguments only.
 func CheckBatch(op string, l Lease, b Batch) error { return checkBatch(op, l, b) }
 
-// GivesBack reports whether the lease ends with the batch: it is released, or
-// the run waits or ends.
+// GivesBack reports whether the lease ends with the batch: it is released, or the run waits or ends.
 func (b Batch) GivesBack() bool { return b.givesBack() }
 
-// OpenStep is the attempt of a step that has begun and not ended, or has ended
-// with a question. A store keeps those of each run, at most one for a step.
+// OpenStep is the attempt of a step that has begun and not ended, or has ended with a question. A store keeps at most one
+// for each step of a run.
 type OpenStep struct {
 	Step    string         `json:"step"`
 	Attempt int            `json:"attempt"`
@@ -29,9 +27,8 @@ type OpenStep struct {
 	Asked   bool           `json:"asked,omitempty"`
 }
 
-// FollowSteps follows a run's open steps through the events of one batch and
-// gives those that are open behind it, or ErrConflict for a batch that begins or
-// ends a step that it may not. What it is given stays as it is.
+// FollowSteps returns a run's open steps after the events of one batch, or ErrConflict for a batch that begins or ends a
+// step that it may not. It does not change its arguments.
 func FollowSteps(op string, open []OpenStep, batch []*event.Event) ([]OpenStep, error) {
 	steps := make(openSteps, len(open))
 	for i, s := range open {
@@ -48,8 +45,8 @@ func FollowSteps(op string, open []OpenStep, batch []*event.Event) ([]OpenStep, 
 	return left, nil
 }
 
-// Progresses reports whether events get a run on. Events that only begin something do not, nor do lost steps, calls in
-// doubt and answers that call tools: a driver may write all of these each time before the same tool ends its process.
+// Progresses reports whether events advance a run. Beginnings, lost steps, calls in doubt and answers that call tools do
+// not: a driver may write them each time before the same tool ends its process.
 func Progresses(events []*event.Event) bool {
 	for _, e := range events {
 		switch b := e.Body.(type) {
@@ -75,8 +72,7 @@ func callsTools(content []event.Block) bool {
 	})
 }
 
-// Digest tells two letters of one id apart: by what they say, and not by who
-// sent them or when.
+// Digest distinguishes two letters with one id by their content, not by their sender or time.
 func Digest(m Mail) [16]byte {
 	h := sha256.New()
 	field := func(b []byte) {
@@ -88,7 +84,7 @@ func Digest(m Mail) [16]byte {
 	field([]byte(m.Kind))
 	field([]byte(m.Token))
 	field(m.Value)
-	// Blocks that cannot be written are told apart by nothing: no store keeps them.
+	// Blocks that cannot be encoded do not count: no store keeps them.
 	message, _ := event.AppendBlocks(nil, m.Message)
 	field(message)
 	var d [16]byte
@@ -96,8 +92,8 @@ func Digest(m Mail) [16]byte {
 	return d
 }
 
-// LedgerText mends text for a ledger, which must not refuse a commit: what is not UTF-8, and the zero
-// character, which some databases do not hold, become U+FFFD.
+// LedgerText repairs text for a ledger, which must not refuse a commit. Invalid UTF-8 becomes U+FFFD, and so does the zero
+// character, which some databases cannot store.
 func LedgerText(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }

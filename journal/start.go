@@ -2,8 +2,8 @@ package journal
 
 import "context"
 
-// AdmitAndAcquire does what [Store].Start promises as two changes, Admit and then Acquire: for stores that
-// lose nothing by that, and for wrappers of a store that change one of the two.
+// AdmitAndAcquire does what [Store].Start promises as two changes: Admit, then Acquire. Stores that lose nothing by that
+// use it, and wrappers that change one of the two.
 func AdmitAndAcquire(ctx context.Context, s Store, r Run, have int64) (Opened, error) {
 	run, err := s.Admit(ctx, r)
 	if err != nil {

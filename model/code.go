@@ -2,27 +2,27 @@ package model
 
 import "github.com/braidrun/braid/event"
 
-// Codes of errors of the kind [event.ErrUnavailable] whose call got no answer of a server.
+// These are codes of errors of kind [event.ErrUnavailable] whose call got no response.
 const (
-	// CodeRefused is a connection that was refused: no server listens at the address.
+	// CodeRefused means that no server listens at the address.
 	CodeRefused = "connection_refused"
 	// CodeNoHost is a host name that does not exist.
 	CodeNoHost = "unknown_host"
-	// CodeUnreachable is any other failure of the network before an answer begins.
+	// CodeUnreachable is any other network failure before a response begins.
 	CodeUnreachable = "unreachable"
-	// CodeForeign is an answer that is not the API's, such as a web page of a proxy. The kind
-	// is [event.ErrModel]. The message names the address, and repeats what answered.
+	// CodeForeign is a response that is not the API's, such as a proxy's web page. The kind is
+	// [event.ErrModel]. The message contains the address and a part of the response.
 	CodeForeign = "foreign_answer"
 )
 
 // Unreached reports whether the error of a call has [CodeRefused] or [CodeNoHost]. Waiting seldom
-// helps there, so the loop makes such a call again once, after a second at most.
+// helps then, so the loop repeats such a call only once, after at most a second.
 func Unreached(e *event.Error) bool {
 	return e != nil && e.Kind == event.ErrUnavailable && (e.Code == CodeRefused || e.Code == CodeNoHost)
 }
 
-// NoAnswer reports whether the error of a call has one of the codes above. Its message names the
-// address that was asked.
+// NoAnswer reports whether the error of a call has one of the codes above. Its message contains the
+// address.
 func NoAnswer(e *event.Error) bool {
 	return Unreached(e) || e != nil && e.Kind == event.ErrUnavailable && e.Code == CodeUnreachable
 }

@@ -7,17 +7,16 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Counter is a [Model] whose provider counts the tokens of a request without answering it.
-// Use [Count], which looks through wrappers.
+// Counter is a [Model] whose provider can count the tokens of a request. Use [Count], which looks
+// through wrappers.
 type Counter interface {
 	Model
 	// CountTokens returns how many tokens the provider reads for req. It makes one call.
 	CountTokens(ctx context.Context, req *Request) (int64, error)
 }
 
-// Count returns how many tokens the provider of m reads for req, by the provider's own
-// count. The error is of kind [event.ErrUnsupported] if the provider has none;
-// [Request.Tokens] estimates.
+// Count returns the provider's own count of req's tokens. It returns an error of kind
+// [event.ErrUnsupported] if the provider cannot count; [Request.Tokens] estimates.
 func Count(ctx context.Context, m Model, req *Request) (int64, error) {
 	c, ok := find[Counter](m)
 	if !ok {
@@ -29,14 +28,14 @@ func Count(ctx context.Context, m Model, req *Request) (int64, error) {
 	return c.CountTokens(ctx, req)
 }
 
-// FileStore is a [Model] whose provider keeps files, so that a file is sent once and named
-// in many requests. Use [Files], which looks through wrappers.
+// FileStore is a [Model] whose provider stores files, so that a file is sent once and used in many
+// requests. Use [Files], which looks through wrappers.
 type FileStore interface {
 	Model
-	// Upload sends a file and returns the address that names it: the URL of an
-	// [event.Document] or an [event.Image].
+	// Upload sends a file and returns its address, for the URL of an [event.Document] or an
+	// [event.Image].
 	Upload(ctx context.Context, f File) (url string, err error)
-	// Delete erases a file that Upload has sent. Deleting one that is gone is no error.
+	// Delete deletes a file that Upload has sent. It returns nil if the file is gone.
 	Delete(ctx context.Context, url string) error
 }
 
@@ -53,7 +52,7 @@ func Files(m Model) FileStore {
 	return f
 }
 
-// find looks for a model with T's methods in m and in what it wraps.
+// find returns the first model with T's methods in m and the models that it wraps.
 func find[T any](m Model) (T, bool) {
 	for m != nil {
 		if t, ok := m.(T); ok {

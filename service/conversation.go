@@ -368,7 +368,7 @@ func (s *Service) remove(
 	// Remove the log first. After a crash there is then a row without a log, which can be deleted
 	// again, and not a log without a row. If another process admits a run at the same time, either
 	// it wins and the conversation stays, or it is refused.
-	if err := s.options.Journal.Bury(ctx, p.Tenant, id, made.life()); err != nil && !errors.Is(err, event.ErrNotFound) {
+	if err := s.options.Journal.Tombstone(ctx, p.Tenant, id, made.life()); err != nil && !errors.Is(err, event.ErrNotFound) {
 		return err
 	}
 	s.folds.forget(id)

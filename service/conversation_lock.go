@@ -93,7 +93,7 @@ func (s *Service) submitLocked(ctx context.Context, e *admission, admit func(run
 	}
 	e.run.Metadata[keyLife] = e.row.life()
 	run := e.run
-	run.Since, run.Past, run.Life = e.row.Since, e.row.History, e.row.life()
+	run.Since, run.Past, run.Incarnation = e.row.Since, e.row.History, e.row.life()
 	return admit(run)
 }
 

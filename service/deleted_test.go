@@ -26,13 +26,13 @@ type hooked struct {
 	beforeBury, afterBurial func()
 }
 
-func (h *hooked) Bury(ctx context.Context, tenant, conversation, life string) error {
+func (h *hooked) Tombstone(ctx context.Context, tenant, conversation, life string) error {
 	before, after := h.beforeBury, h.afterBurial
 	h.beforeBury, h.afterBurial = nil, nil
 	if before != nil {
 		before()
 	}
-	err := h.Journal.Bury(ctx, tenant, conversation, life)
+	err := h.Journal.Tombstone(ctx, tenant, conversation, life)
 	if after != nil {
 		after()
 	}

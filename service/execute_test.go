@@ -153,7 +153,7 @@ func TestRefusedBeforeAnythingBegins(t *testing.T) { //nolint:paralleltest // it
 	setTenant(t, d, func(of *directory.Tenant) { of.Status = directory.Active })
 	until(t, fmt.Sprintf("there are %d goroutines again", before), func() bool { return runtime.NumGoroutine() <= before })
 	for _, id := range []string{conv, kept.ID} {
-		if at, err := h.store.Place(t.Context(), id, 0); err != nil || at.Turns != 0 {
+		if at, err := h.store.Position(t.Context(), id, 0); err != nil || at.Turns != 0 {
 			t.Errorf("%d runs are left (%v)", at.Turns, err)
 		}
 	}

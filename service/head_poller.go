@@ -115,7 +115,7 @@ func (h *headPoller) ask(ctx context.Context) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	heads, err := h.catalog.Heads(ctx, ids)
+	heads, err := h.catalog.LastSeqs(ctx, ids)
 	if err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func (s *Service) before(ctx context.Context, conversation string) (int64, error
 
 // end returns the Seq of the conversation's last event.
 func (s *Service) end(ctx context.Context, conversation string) (int64, error) {
-	heads, err := s.options.Journal.Heads(ctx, []string{conversation})
+	heads, err := s.options.Journal.LastSeqs(ctx, []string{conversation})
 	return heads[conversation], err
 }
 
@@ -297,7 +297,7 @@ func (e entering) Start(ctx context.Context, r journal.Run, have int64) (journal
 
 // Admit implements [journal.Store].
 func (e entering) Admit(ctx context.Context, r journal.Run) (journal.Run, error) {
-	r.ID, r.Since, r.Past, r.Life = e.run.ID, e.run.Since, e.run.Past, e.run.Life
+	r.ID, r.Since, r.Past, r.Incarnation = e.run.ID, e.run.Since, e.run.Past, e.run.Incarnation
 	return e.Store.Admit(ctx, r)
 }
 

@@ -83,7 +83,7 @@ func (s *Service) expireConversation(ctx context.Context, e directory.Expiry, id
 // lastRun returns when a conversation's newest run was accepted. It returns the zero time if there
 // is none.
 func (s *Service) lastRun(ctx context.Context, id string) (time.Time, error) {
-	place, err := s.options.Journal.Place(ctx, id, 0)
+	place, err := s.options.Journal.Position(ctx, id, 0)
 	if err != nil || place.Turns == 0 {
 		return time.Time{}, err
 	}

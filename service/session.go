@@ -13,8 +13,8 @@ import (
 const asked = -1
 
 // place returns how far a conversation has come.
-func (s *Service) place(ctx context.Context, conversation string, since int) (journal.Place, error) {
-	return s.options.Journal.Place(ctx, conversation, since)
+func (s *Service) place(ctx context.Context, conversation string, since int) (journal.Position, error) {
+	return s.options.Journal.Position(ctx, conversation, since)
 }
 
 // session returns the id of the session of the conversation's next run. It is empty if that run

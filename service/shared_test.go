@@ -387,7 +387,7 @@ func (c *countingJournal) Tail(ctx context.Context, conversation string) (journa
 	return c.Memory.Tail(ctx, conversation)
 }
 
-func (c *countingJournal) Heads(ctx context.Context, conversations []string) (map[string]int64, error) {
+func (c *countingJournal) LastSeqs(ctx context.Context, conversations []string) (map[string]int64, error) {
 	c.heads.Add(1)
-	return c.Memory.Heads(ctx, conversations)
+	return c.Memory.LastSeqs(ctx, conversations)
 }

@@ -15,7 +15,7 @@ func (p *probe) begin(run, incarnation string) journal.Lease {
 	if p.Journal == nil {
 		p.Skip("the store is in no journal")
 	}
-	_, err := p.Journal.Admit(p.ctx, journal.Run{ID: run, Conversation: "talk", Tenant: acme, Life: incarnation})
+	_, err := p.Journal.Admit(p.ctx, journal.Run{ID: run, Conversation: "talk", Tenant: acme, Incarnation: incarnation})
 	p.ok("Admit", err)
 	o, err := p.Journal.Acquire(p.ctx, run, 0)
 	p.ok("Acquire", err)
@@ -60,7 +60,7 @@ func journalCases() []testCase {
 			one.Incarnation, two.Incarnation = "one", "two"
 			p.put(acme, one, data)
 			p.end(l)
-			p.ok("Bury", p.Journal.Bury(p.ctx, acme, "talk", "one"))
+			p.ok("Tombstone", p.Journal.Tombstone(p.ctx, acme, "talk", "one"))
 			p.gone(acme, data)
 			_, err := p.Store.Put(p.ctx, acme, one, bytes.NewReader(data), 0)
 			p.refused("Put for a buried conversation", err, event.ErrNotFound)
@@ -69,7 +69,7 @@ func journalCases() []testCase {
 			p.holds(acme, file("a"), data)
 			_, err = p.Store.Link(p.ctx, acme, one, digestOf(data))
 			p.refused("Link for a buried conversation", err, event.ErrNotFound)
-			p.ok("Bury once more", p.Journal.Bury(p.ctx, acme, "talk", "one"))
+			p.ok("Tombstone once more", p.Journal.Tombstone(p.ctx, acme, "talk", "one"))
 			p.holds(acme, file("a"), data)
 			p.pieces(1)
 		}},
@@ -80,7 +80,7 @@ func journalCases() []testCase {
 			data := content(1, 10)
 			p.put(acme, file("a"), data)
 			p.put(other, file("a"), data)
-			p.ok("Bury", p.Journal.Bury(p.ctx, acme, "talk", "one"))
+			p.ok("Tombstone", p.Journal.Tombstone(p.ctx, acme, "talk", "one"))
 			p.gone(acme, data)
 			p.holds(other, file("a"), data)
 			p.counts(acme, 0)

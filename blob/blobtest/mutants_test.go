@@ -93,11 +93,11 @@ type bentJournal struct {
 	scrub        func(ctx context.Context) error
 }
 
-func (j *bentJournal) Bury(ctx context.Context, tenant, conversation, incarnation string) error {
+func (j *bentJournal) Tombstone(ctx context.Context, tenant, conversation, incarnation string) error {
 	if j.bury != nil {
 		return j.bury(ctx, tenant, conversation, incarnation)
 	}
-	return j.Memory.Bury(ctx, tenant, conversation, incarnation)
+	return j.Memory.Tombstone(ctx, tenant, conversation, incarnation)
 }
 
 func (j *bentJournal) Remove(ctx context.Context, tenant, conversation string) error {
@@ -567,7 +567,7 @@ func journalMutants() []mutant {
 		{"blobs go only with a conversation that has runs", "a conversation without a run is buried with its blobs", func(b *bent) {
 			b.journal.bury = func(ctx context.Context, tenant, conversation, incarnation string) error {
 				keep(ctx, b.Memory, tenant)
-				return b.journal.Memory.Bury(ctx, tenant, conversation, incarnation)
+				return b.journal.Memory.Tombstone(ctx, tenant, conversation, incarnation)
 			}
 		}},
 		{"a removed tenant keeps its blobs", "a removed tenant takes its blobs along", func(b *bent) {

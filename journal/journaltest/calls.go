@@ -57,7 +57,7 @@ func Calls() []Call {
 			return err
 		}},
 		{"heads", func(ctx context.Context, s journal.Journal, talk string, _ int) error {
-			_, err := s.Heads(ctx, []string{talk, "c7", "nobody"})
+			_, err := s.LastSeqs(ctx, []string{talk, "c7", "nobody"})
 			return err
 		}},
 		{"posted", func(ctx context.Context, s journal.Journal, talk string, _ int) error {
@@ -88,7 +88,7 @@ func Calls() []Call {
 			return err
 		}},
 		{"place", func(ctx context.Context, s journal.Journal, talk string, _ int) error {
-			_, err := s.Place(ctx, talk, 3)
+			_, err := s.Position(ctx, talk, 3)
 			return err
 		}},
 		{"keep messages", func(ctx context.Context, s journal.Journal, talk string, n int) error {

@@ -256,7 +256,7 @@ func removeMutants() []mutant {
 			name: "lives are not told apart", catcher: "remove/what is on its way to what was buried comes too late",
 			plant: func(b *bent) {
 				b.admit = func(ctx context.Context, r journal.Run) (journal.Run, error) {
-					r.Life = ""
+					r.Incarnation = ""
 					return b.Memory.Admit(ctx, r)
 				}
 			},

@@ -27,13 +27,13 @@ func sessionMutants() []mutant {
 		}
 	}
 	turns := func(ctx context.Context, b *bent, r *journal.Run) int {
-		at, _ := b.Memory.Place(ctx, r.Conversation, 0)
+		at, _ := b.Memory.Position(ctx, r.Conversation, 0)
 		return at.Turns
 	}
-	places := func(f func(p *journal.Place)) func(b *bent) {
+	places := func(f func(p *journal.Position)) func(b *bent) {
 		return func(b *bent) {
-			b.place = func(ctx context.Context, conversation string, since int) (journal.Place, error) {
-				p, err := b.Memory.Place(ctx, conversation, since)
+			b.place = func(ctx context.Context, conversation string, since int) (journal.Position, error) {
+				p, err := b.Memory.Position(ctx, conversation, since)
 				f(&p)
 				return p, err
 			}
@@ -68,9 +68,9 @@ func sessionMutants() []mutant {
 				return row, err
 			}
 		}},
-		{name: "the place counts what has begun", catcher: placed, plant: places(func(p *journal.Place) { p.Session = min(p.Session, 2) })},
-		{name: "a place has no epoch", catcher: epoch, plant: places(func(p *journal.Place) { p.Epoch = 0 })},
-		{name: "the epoch of a place is that of the next lease", catcher: epoch, plant: places(func(p *journal.Place) { p.Epoch++ })},
-		{name: "the place never says that one begins", catcher: placed, plant: places(func(p *journal.Place) { p.Begun = false })},
+		{name: "the place counts what has begun", catcher: placed, plant: places(func(p *journal.Position) { p.Session = min(p.Session, 2) })},
+		{name: "a place has no epoch", catcher: epoch, plant: places(func(p *journal.Position) { p.Epoch = 0 })},
+		{name: "the epoch of a place is that of the next lease", catcher: epoch, plant: places(func(p *journal.Position) { p.Epoch++ })},
+		{name: "the place never says that one begins", catcher: placed, plant: places(func(p *journal.Position) { p.Begun = false })},
 	}
 }

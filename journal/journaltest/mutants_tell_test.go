@@ -16,7 +16,7 @@ func tellMutants() []mutant {
 	heads := func(f func(asked []string, heads map[string]int64)) func(b *bent) {
 		return func(b *bent) {
 			b.heads = func(ctx context.Context, asked []string) (map[string]int64, error) {
-				heads, err := b.Memory.Heads(ctx, asked)
+				heads, err := b.Memory.LastSeqs(ctx, asked)
 				f(asked, heads)
 				return heads, err
 			}

@@ -111,7 +111,7 @@ type bent struct {
 	queue         func(context.Context, string) ([]journal.Run, error)
 	heads         func(context.Context, []string) (map[string]int64, error)
 	posted        func(context.Context, []string) (map[string]journal.Posted, error)
-	place         func(context.Context, string, int) (journal.Place, error)
+	place         func(context.Context, string, int) (journal.Position, error)
 	remove        func(ctx context.Context, tenant, conversation string) error
 
 	// Of the ledger: what is asked, and what is answered.
@@ -267,11 +267,11 @@ func (b *bent) Queue(ctx context.Context, conversation string) ([]journal.Run, e
 	return b.Memory.Queue(ctx, conversation)
 }
 
-func (b *bent) Heads(ctx context.Context, conversations []string) (map[string]int64, error) {
+func (b *bent) LastSeqs(ctx context.Context, conversations []string) (map[string]int64, error) {
 	if b.heads != nil {
 		return b.heads(ctx, conversations)
 	}
-	return b.Memory.Heads(ctx, conversations)
+	return b.Memory.LastSeqs(ctx, conversations)
 }
 
 func (b *bent) Posted(ctx context.Context, runs []string) (map[string]journal.Posted, error) {
@@ -281,11 +281,11 @@ func (b *bent) Posted(ctx context.Context, runs []string) (map[string]journal.Po
 	return b.Memory.Posted(ctx, runs)
 }
 
-func (b *bent) Place(ctx context.Context, conversation string, since int) (journal.Place, error) {
+func (b *bent) Position(ctx context.Context, conversation string, since int) (journal.Position, error) {
 	if b.place != nil {
 		return b.place(ctx, conversation, since)
 	}
-	return b.Memory.Place(ctx, conversation, since)
+	return b.Memory.Position(ctx, conversation, since)
 }
 
 func (b *bent) Remove(ctx context.Context, tenant, conversation string) error {

@@ -111,21 +111,21 @@ func removeCases() []testCase {
 			b := p.Store
 			of := func(life string) journal.Run {
 				r := r
-				r.Life = life
+				r.Incarnation = life
 				return r
 			}
 			p.admit(of("1"))
-			p.refused("Bury while a run is open", b.Bury(p.ctx, "acme", talk, "1"), event.ErrLocked)
+			p.refused("Tombstone while a run is open", b.Tombstone(p.ctx, "acme", talk, "1"), event.ErrLocked)
 			p.take(first).end(event.RunCompleted)
-			p.refused("Bury by another tenant", b.Bury(p.ctx, "zeta", talk, "1"), event.ErrNotFound)
-			p.admit(journal.Run{ID: next, Conversation: talk, Tenant: "acme", Life: "1"})
+			p.refused("Tombstone by another tenant", b.Tombstone(p.ctx, "zeta", talk, "1"), event.ErrNotFound)
+			p.admit(journal.Run{ID: next, Conversation: talk, Tenant: "acme", Incarnation: "1"})
 			p.take(next).end(event.RunCompleted)
-			p.ok("Bury", b.Bury(p.ctx, "acme", talk, "1"))
-			p.ok("Bury again", b.Bury(p.ctx, "acme", talk, "1"))
+			p.ok("Tombstone", b.Tombstone(p.ctx, "acme", talk, "1"))
+			p.ok("Tombstone again", b.Tombstone(p.ctx, "acme", talk, "1"))
 			equal(p, "log", p.log(talk), nil)
 			late := func(what string) {
 				p.Helper()
-				for _, r := range []journal.Run{of("1"), {ID: "late", Conversation: talk, Tenant: "acme", Life: "1", Alone: true}} {
+				for _, r := range []journal.Run{of("1"), {ID: "late", Conversation: talk, Tenant: "acme", Incarnation: "1", Alone: true}} {
 					_, err := p.Store.Admit(p.ctx, r)
 					p.refused("Admit "+what, err, event.ErrNotFound)
 				}
@@ -135,22 +135,22 @@ func removeCases() []testCase {
 			late("while there is another life")
 			p.take(first).end(event.RunCompleted)
 			late("after another life's run")
-			p.ok("Bury what is buried, while another life has the name", b.Bury(p.ctx, "acme", talk, "1"))
-			equal(p, "turn", p.admit(journal.Run{ID: next, Conversation: talk, Tenant: "acme", Life: "2"}).Turn, 2)
-			p.ok("Bury what is buried, while a run of another life is open", b.Bury(p.ctx, "acme", talk, "1"))
+			p.ok("Tombstone what is buried, while another life has the name", b.Tombstone(p.ctx, "acme", talk, "1"))
+			equal(p, "turn", p.admit(journal.Run{ID: next, Conversation: talk, Tenant: "acme", Incarnation: "2"}).Turn, 2)
+			p.ok("Tombstone what is buried, while a run of another life is open", b.Tombstone(p.ctx, "acme", talk, "1"))
 			p.take(next).end(event.RunCompleted)
 			equal(p, "events of another life", len(p.log(talk)), 2)
-			p.ok("Bury the other life", b.Bury(p.ctx, "acme", talk, "2"))
+			p.ok("Tombstone the other life", b.Tombstone(p.ctx, "acme", talk, "2"))
 			equal(p, "events", len(p.log(talk)), 0)
 		}},
 		{"what never had a log is buried, too", func(p *probe) {
 			b := p.Store
-			p.refused("Bury of no name", b.Bury(p.ctx, "acme", "", "1"), event.ErrInvalid)
-			p.refused("Bury of no life", b.Bury(p.ctx, "acme", talk, ""), event.ErrInvalid)
-			p.ok("Bury", b.Bury(p.ctx, "acme", talk, "1"))
+			p.refused("Tombstone of no name", b.Tombstone(p.ctx, "acme", "", "1"), event.ErrInvalid)
+			p.refused("Tombstone of no life", b.Tombstone(p.ctx, "acme", talk, ""), event.ErrInvalid)
+			p.ok("Tombstone", b.Tombstone(p.ctx, "acme", talk, "1"))
 			equal(p, "conversations", summaryIDs(p.conversations("acme", "", 0)), nil)
 			late := r
-			late.Life = "1"
+			late.Incarnation = "1"
 			_, err := p.Store.Admit(p.ctx, late)
 			p.refused("Admit", err, event.ErrNotFound)
 			late.Tenant = "zeta" // who has one of the same name
@@ -159,7 +159,7 @@ func removeCases() []testCase {
 		{"an admission comes before a burial, or too late", func(p *probe) {
 			b := p.Store
 			for n := range 40 {
-				r := journal.Run{ID: fmt.Sprint("run ", n), Conversation: fmt.Sprint("talk ", n), Tenant: "acme", Life: "1"}
+				r := journal.Run{ID: fmt.Sprint("run ", n), Conversation: fmt.Sprint("talk ", n), Tenant: "acme", Incarnation: "1"}
 				if n%2 == 0 { // half of them have had a run
 					before := r
 					before.ID += " before"
@@ -169,15 +169,15 @@ func removeCases() []testCase {
 				var admitted, buried error
 				var work sync.WaitGroup
 				work.Go(func() { _, admitted = p.Store.Admit(p.ctx, r) })
-				work.Go(func() { buried = b.Bury(p.ctx, "acme", r.Conversation, "1") })
+				work.Go(func() { buried = b.Tombstone(p.ctx, "acme", r.Conversation, "1") })
 				work.Wait()
 				if admitted == nil {
-					p.refused("Bury", buried, event.ErrLocked)
+					p.refused("Tombstone", buried, event.ErrLocked)
 					p.take(r.ID).end(event.RunCompleted)
 					continue
 				}
 				p.refused("Admit", admitted, event.ErrNotFound)
-				p.ok("Bury", buried)
+				p.ok("Tombstone", buried)
 				equal(p, "log", p.log(r.Conversation), nil)
 			}
 		}},

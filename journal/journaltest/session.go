@@ -10,9 +10,9 @@ import (
 )
 
 // place asks the store how far the conversation has come, and otherwise ends the case.
-func (p *probe) place(conversation string, since int) journal.Place {
+func (p *probe) place(conversation string, since int) journal.Position {
 	p.Helper()
-	at, err := p.Store.Place(p.ctx, conversation, since)
+	at, err := p.Store.Position(p.ctx, conversation, since)
 	p.ok("Place", err)
 	at.Epoch = 0 // a case of its own holds it
 	return at
@@ -50,7 +50,7 @@ func sessionCases() []testCase {
 		{"the place of a conversation has the epoch of its newest lease", func(p *probe) {
 			is := func(what string, want int64) {
 				p.Helper()
-				at, err := p.Store.Place(p.ctx, talk, 0)
+				at, err := p.Store.Position(p.ctx, talk, 0)
 				p.ok("Place", err)
 				equal(p, what, at.Epoch, want)
 			}
@@ -134,22 +134,22 @@ func sessionCases() []testCase {
 			equal(p, "session of one that waits", p.take(next).opened.Run.Session, 0)
 		}},
 		{"the place is told without the log", func(p *probe) {
-			equal(p, "a conversation that is not there", p.place(talk, 1), journal.Place{})
+			equal(p, "a conversation that is not there", p.place(talk, 1), journal.Position{})
 			p.admit(journal.Run{ID: "0", Conversation: talk})
-			equal(p, "before the first has begun", p.place(talk, 1), journal.Place{Turns: 1, Session: 1})
+			equal(p, "before the first has begun", p.place(talk, 1), journal.Position{Turns: 1, Session: 1})
 			p.play("0", 1)
-			equal(p, "after it", p.place(talk, 2), journal.Place{Turns: 1, Session: 1})
+			equal(p, "after it", p.place(talk, 2), journal.Position{Turns: 1, Session: 1})
 			p.admit(since("1", 2))
-			equal(p, "with one that will begin a session", p.place(talk, 2), journal.Place{Turns: 2, Session: 2, Begun: true})
-			equal(p, "asked about a later turn", p.place(talk, 3), journal.Place{Turns: 2, Session: 2})
-			equal(p, "asked about none", p.place(talk, 0), journal.Place{Turns: 2, Session: 2})
+			equal(p, "with one that will begin a session", p.place(talk, 2), journal.Position{Turns: 2, Session: 2, Begun: true})
+			equal(p, "asked about a later turn", p.place(talk, 3), journal.Position{Turns: 2, Session: 2})
+			equal(p, "asked about none", p.place(talk, 0), journal.Position{Turns: 2, Session: 2})
 			p.admit(journal.Run{ID: "2", Conversation: talk})
 			p.admit(since("3", 4))
-			equal(p, "with three that wait", p.place(talk, 4), journal.Place{Turns: 4, Session: 3, Begun: true})
+			equal(p, "with three that wait", p.place(talk, 4), journal.Position{Turns: 4, Session: 3, Begun: true})
 			p.play("1", 2)
-			equal(p, "with two that wait", p.place(talk, 2), journal.Place{Turns: 4, Session: 3, Begun: true})
+			equal(p, "with two that wait", p.place(talk, 2), journal.Position{Turns: 4, Session: 3, Begun: true})
 			p.admit(journal.Run{ID: "4", Conversation: other, Since: 1})
-			equal(p, "a first run that is to begin a session", p.place(other, 1), journal.Place{Turns: 1, Session: 1, Begun: true})
+			equal(p, "a first run that is to begin a session", p.place(other, 1), journal.Position{Turns: 1, Session: 1, Begun: true})
 		}},
 	}
 }

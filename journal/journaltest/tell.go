@@ -32,8 +32,8 @@ func tellCases() []testCase {
 		{"how far conversations are", func(p *probe) {
 			heads := func() map[string]int64 {
 				p.Helper()
-				heads, err := p.Store.Heads(p.ctx, []string{talk, "", "nowhere", "no\x00text", other})
-				p.ok("Heads", err)
+				heads, err := p.Store.LastSeqs(p.ctx, []string{talk, "", "nowhere", "no\x00text", other})
+				p.ok("LastSeqs", err)
 				return heads
 			}
 			equal(p, "nothing is there", len(heads()), 0)
@@ -49,8 +49,8 @@ func tellCases() []testCase {
 			w.end(event.RunCompleted)
 			p.ok("Remove", p.Store.Remove(p.ctx, "acme", talk))
 			equal(p, "one has gone", heads(), map[string]int64{other: 1})
-			none, err := p.Store.Heads(p.ctx, nil)
-			p.ok("Heads of none", err)
+			none, err := p.Store.LastSeqs(p.ctx, nil)
+			p.ok("LastSeqs of none", err)
 			equal(p, "none were asked for", len(none), 0)
 		}},
 		{"who has mail", func(p *probe) {

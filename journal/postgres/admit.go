@@ -27,7 +27,7 @@ func newAdmission(op string, r journal.Run) (*admission, error) {
 	if r.ID == "" || r.Conversation == "" {
 		return nil, noID(op, "a run and its conversation need an id")
 	}
-	if err := names(op, r.ID, r.Conversation, r.Tenant, r.User, r.Agent, r.Key, r.Executor, r.Life); err != nil {
+	if err := names(op, r.ID, r.Conversation, r.Tenant, r.User, r.Agent, r.Key, r.Executor, r.Incarnation); err != nil {
 		return nil, err
 	}
 	a := &admission{op: op, run: r}
@@ -134,7 +134,7 @@ func (s *Store) admit(ctx context.Context, a *admission, then func(*tx, *runRow,
 			taken = false
 			take := func() question {
 				return ask(takeTurn, []any{
-					a.run.Conversation, a.run.Alone, a.run.Life, a.run.Follows, len(a.first), len(a.input),
+					a.run.Conversation, a.run.Alone, a.run.Incarnation, a.run.Follows, len(a.first), len(a.input),
 				}, &taken, p.into()...)
 			}
 			if err := x.begin(beginWrite, take()); err != nil {
@@ -188,7 +188,7 @@ var errUnsettled = errors.New("a run came and went while it was admitted")
 
 // buried asks whether the conversation that the run is for was buried.
 func (a *admission) buried(there *bool) question {
-	return ask(selectBuried, []any{a.run.Tenant, a.run.Conversation, a.run.Life}, there)
+	return ask(selectBuried, []any{a.run.Tenant, a.run.Conversation, a.run.Incarnation}, there)
 }
 
 func wasBuried(op string) error { return notFound(op, "there is no such conversation any more") }
@@ -201,7 +201,7 @@ func newRow(a *admission, p *place) runRow {
 	}
 	row.run.Input, row.run.Metadata, row.run.Past = nil, nil, nil
 	row.run.Turn, row.run.Session, row.run.Since = p.turns, 0, 0
-	row.run.Life, row.run.Lost = "", 0
+	row.run.Incarnation, row.run.Lost = "", 0
 	row.run.Status = event.RunQueued
 	row.run.Cancelled, row.run.Alone, row.run.Follows = false, false, 0
 	row.run.WakeAt = time.Time{}

@@ -1,31 +1,26 @@
-// Package postgres keeps the journal in a PostgreSQL database: the store of any
-// number of processes that serve the same tenants.
+// Package postgres stores the journal in a PostgreSQL database, for any number of processes that serve the same tenants.
 //
-// # What it promises
+// # Promises
 //
-// What a call has acknowledged survives a crash of the process and of the database.
-// Renewing a lease, and giving one back without anything else, need no such care and
-// do not wait for the disk: a crash may end the lease earlier. Leases run on the
-// database's clock; epochs fence, whatever clocks do.
+// A call that has returned survives a crash of the process and of the database. Renewing a lease, and giving one back without
+// anything else, do not wait for the disk: a crash may end the lease earlier. Leases use the database's clock. Epochs fence
+// off old drivers, whatever the clocks do.
 //
-// A store whose database goes away answers [event.ErrUnavailable], and works again by
-// itself once it is back. Whoever asks for something waits at most for a connection
-// as long as it likes (ctx), and then for [Options] Patience for each statement.
+// If the database goes away, calls return [event.ErrUnavailable]. The store works again by itself once the database is back. A call
+// waits for a connection as long as its ctx allows, and then for [Options].Patience for each statement.
 //
 // # Tenants
 //
-// Each transaction names one tenant and sees the rows of no other: row-level security
-// is forced on every table, and the role that a [Store] logs in as can neither bypass it
-// nor own the tables; [Open] refuses one that could. Where the seam gives an id and no
-// tenant, a function of the owner's says whose it is, and nothing else. One more lists
-// what is due, of all tenants.
+// Each transaction names one tenant and sees no other tenant's rows: row-level security is forced on every table. The
+// role of a [Store] can neither bypass it nor own the tables, and [Open] refuses a role that could. Some calls have an id
+// and no tenant. A function of the owner returns the tenant of an id and nothing else. Other functions of the owner list what is due,
+// and which tenants have garbage, across tenants.
 //
-// So there are two roles. The owner migrates ([Migrate]); the stores' role is made
-// by the operator beforehand and gets its rights from that.
+// So there are two roles. The owner migrates ([Migrate]). The operator creates the stores' role beforehand, and
+// Migrate gives it its rights.
 //
 // # How it writes
 //
-// A transaction locks the conversation's row, looks at the fence, and writes: two round
-// trips, and none is open while anybody thinks. All of a commit's events stand
-// in one row. The schema is in the folder migrations.
+// A transaction locks the conversation's row, checks the fence and writes, in two round trips. None stays open while
+// a model or a tool works. A commit's events are one row. The schema is in the folder migrations.
 package postgres

@@ -39,8 +39,8 @@ const (
 	forgetBuried = `DELETE FROM buried WHERE tenant = $1 AND at < (SELECT store_clock()) - $2`
 )
 
-// Bury implements [journal.Catalog].
-func (s *Store) Bury(ctx context.Context, tenant, conversation, life string) error {
+// Tombstone implements [journal.Catalog].
+func (s *Store) Tombstone(ctx context.Context, tenant, conversation, life string) error {
 	const op = "journal bury"
 	if err := alive(ctx, op); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (s *Store) Bury(ctx context.Context, tenant, conversation, life string) err
 			return err
 		}
 		return x.commit(append(writes,
-			do(forgetBuried, tenant, journal.BuriedFor.Microseconds()), do(insertBuried, tenant, conversation, life))...)
+			do(forgetBuried, tenant, journal.TombstoneTime.Microseconds()), do(insertBuried, tenant, conversation, life))...)
 	})
 	if err == nil {
 		blobs{s}.clean(ctx, op, tenant)

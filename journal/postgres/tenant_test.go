@@ -43,7 +43,7 @@ func fill(t *testing.T, s *postgres.Store, tenant string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Bury(ctx, tenant, "another "+talk, "1"); err != nil {
+	if err := s.Tombstone(ctx, tenant, "another "+talk, "1"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Blobs().Put(ctx, tenant, blob.Ref{Conversation: talk, Kind: "file", Name: "a"}, strings.NewReader("hello"), 0); err != nil {

@@ -26,7 +26,7 @@ func newAdmission(op string, r journal.Run) (*admission, error) {
 	if r.ID == "" || r.Conversation == "" {
 		return nil, noID(op, "a run and its conversation need an id")
 	}
-	if err := names(op, r.ID, r.Conversation, r.Tenant, r.User, r.Agent, r.Key, r.Executor, r.Life); err != nil {
+	if err := names(op, r.ID, r.Conversation, r.Tenant, r.User, r.Agent, r.Key, r.Executor, r.Incarnation); err != nil {
 		return nil, err
 	}
 	a := &admission{op: op, run: r}
@@ -130,8 +130,8 @@ const (
 // that was written.
 func (s *Store) admit(x *tx, a *admission) (runRow, *place, error) {
 	r := &a.run
-	if r.Life != "" {
-		buried, err := x.row(selectBuried, []any{r.Tenant, r.Conversation, r.Life}, new(int))
+	if r.Incarnation != "" {
+		buried, err := x.row(selectBuried, []any{r.Tenant, r.Conversation, r.Incarnation}, new(int))
 		if err == nil && buried {
 			err = notFound(a.op, "there is no such conversation any more")
 		}
@@ -174,7 +174,7 @@ func (s *Store) admit(x *tx, a *admission) (runRow, *place, error) {
 	}
 	row.run.Input, row.run.Metadata, row.run.Past = nil, nil, nil
 	row.run.Turn, row.run.Session, row.run.Since = p.turns, 0, 0
-	row.run.Life, row.run.Lost = "", 0
+	row.run.Incarnation, row.run.Lost = "", 0
 	row.run.Status = event.RunQueued
 	row.run.Cancelled, row.run.Alone, row.run.Follows = false, false, 0
 	row.run.WakeAt = time.Time{}

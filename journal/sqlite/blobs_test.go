@@ -139,7 +139,7 @@ func TestScrubTakesBlobsOutOfTheFiles(t *testing.T) {
 	if !holds() {
 		t.Fatal("what is stored is in no file")
 	}
-	if err := s.Bury(t.Context(), "acme", "talk", "one"); err != nil {
+	if err := s.Tombstone(t.Context(), "acme", "talk", "one"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Scrub(t.Context()); err != nil {

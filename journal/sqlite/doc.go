@@ -1,35 +1,27 @@
-// Package sqlite keeps the journal in one SQLite file: the store of one
-// process on one machine, with nothing to set up.
+// Package sqlite stores the journal in one SQLite file, for one process on one machine. There is nothing to set up.
 //
-// # What it promises
+// # Promises
 //
-// What a call has acknowledged survives a crash of the process, of the
-// system and a power cut ([Options] Relaxed gives up the last two). Two kinds of
-// writes need no such care and cost no wait for the disk: taking or renewing a
-// lease, because a lease dies with the process that holds it, and
-// [Store.Start], which says so.
+// A call that has returned survives a crash of the process, a crash of the system and a power cut; [Options].Relaxed gives
+// up the last two. Two kinds of writes do not wait for the disk. Taking or renewing a lease need not survive, because
+// a lease ends with its process. [Store.Start] documents what it may lose.
 //
-// A folder belongs to one process at a time. A second one is refused with
-// [event.ErrConflict] and told the first one's process number; the lock is the
-// operating system's and goes with its process, however that ends. Who opens
-// the folder next holds all leases of the one before it void at once.
+// A folder belongs to one process at a time. A second process gets [event.ErrConflict] with the first one's process
+// number. The operating system holds the lock and frees it when the process ends. The next process to open the folder
+// voids all earlier leases at once.
 //
-// A full disk refuses writes with [event.ErrStorageFull], one by one and
-// without a trace; reads go on, and writes succeed again as soon as there is
-// space. A file that is damaged, of another program or of a newer version is
-// refused in words; a row that cannot be read spoils its own conversation only.
+// A full disk refuses each write with [event.ErrStorageFull], and a refused write leaves no trace. Reads continue, and writes
+// succeed again once there is space. Files that are damaged, of another program or of a newer version are refused with their
+// own errors. A row that cannot be read affects its own conversation only.
 //
-// Everybody else may look: [View] reads the same file without owning it, also
-// while its owner writes and after it has died.
+// Other processes may read: [View] opens the file without owning it, while its owner writes or after it has ended.
 //
 // # How it writes
 //
-// One call at a time writes. It takes all others that wait with it, carries them
-// out in one transaction, and waits for the disk once: so the store is fastest
-// when it is busiest. A call that is refused leaves no trace in what the others
-// do. Readers have connections of their own and wait for nobody. All of a
-// commit's events stand in one row.
+// One call at a time writes. It takes all waiting calls, executes them in one transaction and waits for the disk once,
+// so throughput rises with load. A refused call does not affect the others. Readers have their own connections and never
+// wait. A commit's events are one row.
 //
-// The schema is in the folder migrations, and made to be read with any SQLite
-// tool; do not write with one while a process has the folder.
+// The schema is in the folder migrations and can be read with any SQLite tool. Do not write with one while a process has
+// the folder.
 package sqlite

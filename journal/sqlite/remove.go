@@ -31,8 +31,8 @@ const (
 	forgetBuried = `DELETE FROM buried WHERE tenant = ? AND at < ?`
 )
 
-// Bury implements [journal.Catalog].
-func (s *Store) Bury(ctx context.Context, tenant, conversation, life string) error {
+// Tombstone implements [journal.Catalog].
+func (s *Store) Tombstone(ctx context.Context, tenant, conversation, life string) error {
 	const op = "journal bury"
 	if err := alive(ctx, op); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (s *Store) Bury(ctx context.Context, tenant, conversation, life string) err
 			}
 		}
 		now := x.now
-		if _, err := x.exec(forgetBuried, tenant, now.Add(-journal.BuriedFor).UnixMicro()); err != nil {
+		if _, err := x.exec(forgetBuried, tenant, now.Add(-journal.TombstoneTime).UnixMicro()); err != nil {
 			return err
 		}
 		_, err = x.exec(insertBuried, tenant, conversation, life, now.UnixMicro())

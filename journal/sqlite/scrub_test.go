@@ -54,7 +54,7 @@ func TestScrub(t *testing.T) {
 			conv, run := fmt.Sprintf("%s-talk-%x", tenant, random.Uint64()), fmt.Sprintf("%s-run-%x", tenant, random.Uint64())
 			text := strings.Repeat(word+" ", 1+random.IntN(600))
 			o, err := s.Start(ctx, journal.Run{
-				ID: run, Conversation: conv, Tenant: tenant, User: word, Input: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: text}}}}, Life: "life",
+				ID: run, Conversation: conv, Tenant: tenant, User: word, Input: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: text}}}}, Incarnation: "life",
 				Metadata: map[string]string{"label": text[:min(len(text), 1000)]},
 			}, 0)
 			if err != nil {
@@ -77,7 +77,7 @@ func TestScrub(t *testing.T) {
 		}
 		random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		for _, conv := range list {
-			if err := s.Bury(ctx, "one", conv, "life"); err != nil {
+			if err := s.Tombstone(ctx, "one", conv, "life"); err != nil {
 				t.Fatal(err)
 			}
 		}

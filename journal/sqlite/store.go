@@ -15,23 +15,18 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// Options are the settings of a [Store]; the zero value is right for most.
+// Options are the settings of a [Store]. The zero value suits most programs.
 type Options struct {
 	// Term is how long a lease lasts; 0 or less means [journal.DefaultTerm].
 	Term time.Duration
-	// Now is the store's clock; nil means time.Now. Leases do not follow it when
-	// it goes back, nor, as long as it is time.Now, when it is set forward. It must
-	// not call the store.
+	// Now is the store's clock; nil means time.Now. Leases ignore it when it goes back. If it is time.Now, they also ignore
+	// that the system's clock is set forward. It must not call the store.
 	Now func() time.Time
-	// Owner says in whose name leases are held: when a folder is opened under
-	// another name than before, the leases in it are void. Empty is a random
-	// name for this process, so that the drivers of a process outlive
-	// closing and opening, and those of an earlier process do not.
+	// Owner is the name in which leases are held. Opening a folder under another name than before voids the leases in it.
+	// Empty means a random name for this process: leases survive when it closes and opens the store, and end with it.
 	Owner string
-	// Relaxed lets a commit return before it is on the disk. What was
-	// acknowledged last may then be lost in a power cut or a crash of the
-	// operating system, though never the order of things, and nothing in a crash of
-	// the process alone.
+	// Relaxed lets a commit return before it is on the disk. A power cut or a crash of the operating system may then lose
+	// the last commits, but never their order. A crash of the process alone loses nothing.
 	Relaxed bool
 }
 
@@ -53,8 +48,8 @@ type Store struct {
 
 var _ journal.Journal = (*Store)(nil)
 
-// processOwner is what this process calls itself where nobody said otherwise. It is made at its
-// first use: the first random bytes of a process take time, and not every program opens a journal.
+// processOwner is this process's default owner. It is made at its first use: the first random bytes of a process take time,
+// and not every program opens a journal.
 var processOwner = sync.OnceValue(func() string { return "process/" + rand.Text() })
 
 const (
@@ -62,13 +57,11 @@ const (
 	lockName = "journal.lock"
 )
 
-// Open opens the journal in the folder, and makes both where there is none. The
-// folder is locked until Close.
+// Open opens the journal in the folder, and creates both if they do not exist. It locks the folder until Close.
 //
-// Errors are of these kinds: ErrConflict where another process has the folder,
-// ErrNewer where a newer version of Braid wrote it, ErrPermission where it
-// cannot be read or written, ErrStorageFull, ErrInvalid where the file is not a
-// journal, ErrInternal where it is damaged.
+// The error is ErrConflict if another process has the folder, ErrNewer if a newer version of Braid wrote it,
+// ErrPermission if it cannot be read or written, ErrStorageFull without space, ErrInvalid if the file is not a
+// journal, and ErrInternal if it is damaged.
 func Open(folder string, options Options) (*Store, error) {
 	const op = "journal open"
 	if folder == "" {
@@ -98,8 +91,7 @@ func Open(folder string, options Options) (*Store, error) {
 	return s, nil
 }
 
-// create makes the file, where there is none, for its owner alone: what SQLite
-// makes beside it is then as closed.
+// create makes the file for its owner alone if there is none. SQLite gives its other files the same mode.
 func create(op, path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600) //nolint:gosec // the folder is the caller's
 	switch {
@@ -148,8 +140,7 @@ func (s *Store) open(path string, options *Options) (err error) {
 	return nil
 }
 
-// own makes the file this process's own: the leases of another owner are void
-// from now on. It also sets the clock.
+// own makes the file this process's own, which voids the leases of another owner. It also sets the clock.
 func (s *Store) own(ctx context.Context, conn *sql.Conn, options *Options) error {
 	owner := options.Owner
 	if owner == "" {
@@ -182,12 +173,10 @@ func (s *Store) own(ctx context.Context, conn *sql.Conn, options *Options) error
 	return err
 }
 
-// Close waits for the calls that are under way, refuses all others, and gives
-// the folder back. Calling it again does nothing and returns the same.
+// Close waits for running calls, refuses later ones and unlocks the folder. Calling it again returns the same error.
 func (s *Store) Close() error {
 	s.closing.Do(func() {
-		// Readers go first: who leaves last tidies the file up, and that takes
-		// a connection that may write.
+		// Readers first: SQLite tidies the file up with its last connection, which must be able to write.
 		err := s.reader.close()
 		err = errors.Join(err, s.writer.close())
 		err = errors.Join(err, s.lock.release())
@@ -196,7 +185,7 @@ func (s *Store) Close() error {
 	return s.closed
 }
 
-// folderFault says why a folder cannot be used.
+// folderFault returns the error for a folder that cannot be used.
 func folderFault(op string, err error) error {
 	e := &event.Error{
 		Op: op, Kind: event.ErrUnavailable, Err: err,

@@ -13,27 +13,23 @@ import (
 )
 
 const (
-	// maxGroup is how many calls share a transaction. More would make each wait
-	// longer and save little: the wait for the disk is already spread thin.
+	// maxGroup bounds the calls that share a transaction. More would wait longer and save little.
 	maxGroup = 256
-	// maxPending is how many calls may be answered before they are on the disk, and maxPendingBytes how long
-	// their arguments may be: until then they are in memory.
+	// maxPending bounds the calls that return before they are on the disk, and maxPendingBytes their arguments, which stay in
+	// memory until then.
 	maxPending      = 128
 	maxPendingBytes = 1 << 20
-	// longLog is how long the write-ahead log may become before it is brought into the file at once.
+	// longLog is the length of the write-ahead log beyond which it is copied into the file at once.
 	longLog = 16 << 20
 )
 
-// writer is who writes. Callers put what they want done into a queue. One of them
-// at a time has the pen: it takes all that waits, does each in one transaction,
-// waits for the disk once for all of them, and hands the pen on. So a call that is
-// alone is carried out where it stands, and calls that come together share
-// the wait; there is no goroutine between.
+// writer executes all writes. Callers queue their tasks. One caller at a time has the pen: it takes all waiting
+// tasks, executes them in one transaction, waits for the disk once and passes the pen on. So a single call runs on its own
+// goroutine, and concurrent calls share the wait.
 //
-// A call that need not be durable by itself, such as taking a lease, is answered
-// while the transaction is open, and goes to the disk with the next one that must.
-// So a run costs no more waits than it has commits. The transaction itself is
-// what everything is looked up in, so nothing is ever known twice.
+// A task that need not be durable by itself, such as taking a lease, returns while the transaction is open. It goes to
+// the disk with the next task that must. So a run waits for the disk once for each commit. All look-ups are in the
+// transaction, so no state is kept twice.
 type writer struct {
 	db    *sql.DB
 	conn  *sql.Conn
@@ -41,32 +37,33 @@ type writer struct {
 
 	mu    sync.Mutex
 	queue []*task
-	// busy is set while somebody has the pen.
+	// busy is set while a caller has the pen.
 	busy   bool
 	closed bool
 	idle   sync.Cond
-	// open is set while calls that were answered are in the open transaction,
-	// where readers do not see them.
+	// open is set while the open transaction holds writes of calls that have returned. Readers do not see them.
 	open atomic.Bool
 
-	// What follows belongs to who has the pen.
+	// The caller with the pen owns the fields below.
 	statements map[string]*sql.Stmt
 	group      []*task
-	// begun is whether a transaction is open. pending are the writes in it that
-	// were answered for: when it must be undone they are done again.
-	begun   bool
+	// begun is set while a transaction is open.
+	begun bool
+	// pending are the writes in it of calls that have returned. After a rollback they are executed again.
 	pending []write
-	waiting int // the tasks that pending is of
-	// settling commits what is pending after settleTime; nil where nothing is.
+	// waiting counts the tasks of pending.
+	waiting int
+	// settling commits pending after settleTime; nil if there is nothing.
 	settling *time.Timer
-	// bytes are the length of what pending holds, logged of what was written since the write-ahead log was cut.
-	bytes, logged int64
-	// fences are those that were looked up or moved last, by conversation. Only
-	// the writer moves them, so they are right until it undoes something.
+	// bytes is the length of pending's arguments.
+	bytes int64
+	// logged is the length of what was written since the write-ahead log was cut.
+	logged int64
+	// fences are the latest fences by conversation. Only the writer changes them, so they are right until a rollback.
 	fences map[string]*fence
 }
 
-// write is a statement that was carried out. Its arguments are never changed.
+// write is an executed statement. Its arguments never change.
 type write struct {
 	text string
 	args []any
@@ -76,12 +73,12 @@ type write struct {
 type task struct {
 	// do may be called more than once, each time as if it were the first.
 	do func(*tx) error
-	// lazy is set where the caller need not wait for the disk.
+	// lazy is set if the caller need not wait for the disk.
 	lazy bool
-	// taken is set by who comes first: who has the pen, and then does it or hands
-	// the pen to its caller, or the caller, who has given up.
+	// taken is set by the first of two: the caller with the pen, which executes the task or passes the pen to its
+	// caller, or that caller, which has given up.
 	taken atomic.Bool
-	// pen is what the caller waits for: true gives it the pen, false the answer.
+	// pen is what the caller waits for: true gives it the pen, false means that the task is done.
 	pen chan bool
 	err error
 }
@@ -92,21 +89,20 @@ type tx struct {
 	now    time.Time
 	steady int64
 	writes []write
-	// durable is set by a task that, after all, must wait for the disk.
+	// durable is set by a lazy task that must wait for the disk after all.
 	durable bool
-	// scrubs are where the errors of the scrubs go that are made after the commit.
+	// scrubs receive the errors of scrubs after the commit.
 	scrubs []*error
 }
 
 func newWriter(ctx context.Context, db *sql.DB, conn *sql.Conn, c *clock, relaxed bool) (*writer, error) {
-	// Without waiting at a commit the order still holds, and a crash of
-	// the process alone loses nothing.
+	// NORMAL keeps the order without waiting at a commit, and a crash of the process alone loses nothing.
 	level := `PRAGMA synchronous = FULL`
 	if relaxed {
 		level = `PRAGMA synchronous = NORMAL`
 	}
-	// Ids are random, so that beside many conversations each write is somewhere else in the indexes. With
-	// SQLite's own 2 MiB most of those pages would be read anew each time.
+	// Ids are random, so with many conversations each write hits other pages of the indexes. SQLite's default cache of 2 MiB
+	// would read most of them again each time.
 	for _, setting := range []string{level, `PRAGMA cache_size = -16384`} {
 		if _, err := conn.ExecContext(ctx, setting); err != nil {
 			return nil, err
@@ -120,9 +116,8 @@ func newWriter(ctx context.Context, db *sql.DB, conn *sql.Conn, c *clock, relaxe
 	return w, nil
 }
 
-// write does something in a transaction and waits until it is done. Who gives up
-// while others write has done nothing; what has been begun is awaited, because the
-// answer is near and tells what happened.
+// write executes a task in a transaction and waits until it is done. If ctx ends while others write, nothing has happened.
+// A task that has begun is awaited, because only its end tells what happened.
 func (s *Store) write(ctx context.Context, op string, lazy bool, do func(*tx) error) error {
 	if err := alive(ctx, op); err != nil {
 		return err
@@ -149,8 +144,7 @@ func (s *Store) write(ctx context.Context, op string, lazy bool, do func(*tx) er
 	return fault(op, t.err)
 }
 
-// enter gives the pen where nobody has it, and puts the task into the queue
-// otherwise. ok is false where the writer is closed.
+// enter gives the caller the pen if it is free, and queues the task otherwise. ok is false if the writer is closed.
 func (w *writer) enter(t *task) (pen, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -167,12 +161,11 @@ func (w *writer) enter(t *task) (pen, ok bool) {
 	return true, true
 }
 
-// carryOut does the caller's task, and those that wait, and hands the pen on.
+// carryOut executes the caller's task and the waiting ones, and passes the pen on.
 func (w *writer) carryOut(t *task) {
 	w.group = w.take(append(w.group[:0], t))
 	ctx := context.Background()
-	// One that breaks the transaction for all, as a full disk does, must not
-	// take the others with it: then each gets its own.
+	// A task that breaks the transaction, as on a full disk, must not fail the others: each then gets its own transaction.
 	if !w.together(ctx, w.group) {
 		for i := range w.group {
 			w.together(ctx, w.group[i:i+1])
@@ -187,11 +180,10 @@ func (w *writer) carryOut(t *task) {
 	w.handOn()
 }
 
-// settleTime is how long a write that nobody waits for may stay in the open transaction: programs that read
-// the file see it after that at the latest, and may write themselves.
+// settleTime bounds how long a lazy write stays in the open transaction. After that, other programs see it and can write.
 const settleTime = time.Second
 
-// settleLater has what is pending be committed, unless a commit comes before. The caller has the pen.
+// settleLater schedules a commit of pending, unless another one comes first. The caller has the pen.
 func (w *writer) settleLater() {
 	switch {
 	case len(w.pending) == 0 && w.settling != nil:
@@ -202,7 +194,7 @@ func (w *writer) settleLater() {
 	}
 }
 
-// settle commits what is pending.
+// settle commits pending.
 func (w *writer) settle() {
 	t := &task{do: func(*tx) error {
 		w.settling = nil // if the commit fails, it is tried again
@@ -217,7 +209,7 @@ func (w *writer) settle() {
 	}
 }
 
-// take adds to the group what waits, as much as fits.
+// take adds waiting tasks to the group, up to maxGroup.
 func (w *writer) take(group []*task) []*task {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -235,7 +227,7 @@ func (w *writer) take(group []*task) []*task {
 	return group
 }
 
-// handOn gives the pen to who has waited longest.
+// handOn gives the pen to the caller that has waited longest.
 func (w *writer) handOn() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -252,9 +244,8 @@ func (w *writer) handOn() {
 	w.idle.Broadcast()
 }
 
-// together does the tasks in the transaction, and ends it where one of them has
-// to be on the disk. It is false where each should be tried alone: then nothing
-// of any of them has happened.
+// together executes the tasks in the transaction, and commits it if one of them must be on the disk. It returns false if
+// each task should be tried alone; nothing has happened then.
 func (w *writer) together(ctx context.Context, group []*task) bool {
 	alone := len(group) == 1
 	fail := func(err error) bool {
@@ -316,7 +307,7 @@ func (w *writer) together(ctx context.Context, group []*task) bool {
 	return true
 }
 
-// sizeOf is how long the arguments of writes are.
+// sizeOf returns the length of the arguments of writes.
 func sizeOf(writes []write) (bytes int64) {
 	for i := range writes {
 		for _, arg := range writes[i].args {
@@ -331,8 +322,8 @@ func sizeOf(writes []write) (bytes int64) {
 	return bytes
 }
 
-// cut brings a long write-ahead log into the file and cuts it, if no reader is in the way. Otherwise a later
-// commit tries again.
+// cut copies a long write-ahead log into the file and truncates it, unless a reader blocks that. A later commit then
+// tries again.
 func (w *writer) cut(ctx context.Context) {
 	if w.logged < longLog {
 		return
@@ -347,7 +338,7 @@ func (w *writer) cut(ctx context.Context) {
 	_, _ = w.conn.ExecContext(ctx, `PRAGMA busy_timeout = 5000`)
 }
 
-// begin makes sure that a transaction is open, with all in it that was answered for.
+// begin makes sure that a transaction is open, with pending in it.
 func (w *writer) begin(ctx context.Context) error {
 	if w.begun {
 		return nil
@@ -364,15 +355,14 @@ func (w *writer) begin(ctx context.Context) error {
 	return nil
 }
 
-// undo takes the whole transaction back. What was answered for is done again
-// with the next one.
+// undo rolls the transaction back. The next one executes pending again.
 func (w *writer) undo(ctx context.Context) {
 	w.begun = false
 	clear(w.fences)
 	w.exec(ctx, `ROLLBACK`) //nolint:errcheck // SQLite may have done so by itself
 }
 
-// maxFences bounds what is kept of conversations that nobody writes to any more.
+// maxFences bounds the fences of idle conversations.
 const maxFences = 1024
 
 func (w *writer) know(f *fence) {
@@ -384,8 +374,7 @@ func (w *writer) know(f *fence) {
 
 func (w *writer) forget(conversation string) { delete(w.fences, conversation) }
 
-// close does what is in the queue, brings everything to the disk, saves the clock
-// and ends.
+// close executes the queue, writes everything to the disk, saves the clock and ends.
 func (w *writer) close() error {
 	w.mu.Lock()
 	w.closed = true
@@ -394,8 +383,7 @@ func (w *writer) close() error {
 	}
 	w.mu.Unlock()
 
-	// A disk that is full must not keep the folder from being given back: what
-	// is lost then is what nobody was told is durable.
+	// A full disk must not keep the folder locked. Only lazy writes are lost then.
 	if w.settling != nil {
 		w.settling.Stop()
 	}
@@ -439,7 +427,7 @@ func (w *writer) exec(ctx context.Context, text string, args ...any) (sql.Result
 	return s.ExecContext(ctx, args...)
 }
 
-// exec carries out a statement of the task's and gives how many rows it changed.
+// exec executes a statement of the task and returns how many rows it changed.
 func (x *tx) exec(text string, args ...any) (int64, error) {
 	r, err := x.w.exec(context.Background(), text, args...)
 	if err != nil {
@@ -452,8 +440,7 @@ func (x *tx) exec(text string, args ...any) (int64, error) {
 	return n, err
 }
 
-// insert is exec for one row; it gives the row's key, and 0 where there is such a
-// row already and the statement does nothing then.
+// insert is exec for one row. It returns the row's key, or 0 if the row exists and the statement did nothing.
 func (x *tx) insert(text string, args ...any) (int64, error) {
 	r, err := x.w.exec(context.Background(), text, args...)
 	if err != nil {
@@ -467,7 +454,7 @@ func (x *tx) insert(text string, args ...any) (int64, error) {
 	return r.LastInsertId()
 }
 
-// change is exec for a statement that gives back the row that it changed.
+// change is exec for a statement that returns the row that it changed.
 func (x *tx) change(text string, args []any, into ...any) (found bool, err error) {
 	found, err = x.row(text, args, into...)
 	if found {
@@ -484,7 +471,7 @@ func (x *tx) query(text string, args ...any) (*sql.Rows, error) {
 	return s.QueryContext(context.Background(), args...)
 }
 
-// row gives what the statement finds first; found is false for nothing.
+// row reads the first row that the statement finds. found is false if there is none.
 func (x *tx) row(text string, args []any, into ...any) (found bool, err error) {
 	s, err := x.w.statement(context.Background(), text)
 	if err != nil {

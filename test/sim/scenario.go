@@ -8,6 +8,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/flow"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -42,7 +43,7 @@ func (s *scenario) crashAfter(w *world, generation int) int64 {
 
 // scenarios are all of them by name.
 var scenarios = index(
-	text(), tools(), waits(), cancels(), steers(), policies(), nested(), compacted(), summed(), loop(), retries(), falls(), late(), drains(), mixed(),
+	text(), tools(), waits(), cancels(), steers(), policies(), nested(), flows(), compacted(), summed(), loop(), retries(), falls(), late(), drains(), mixed(),
 	deadly(),
 )
 
@@ -276,6 +277,37 @@ func nested() *scenario {
 				braid.Tools(append(kit(), &simTool{name: "ask", class: event.EffectUnsafe, ask: "may I?"})...))
 			lead := braid.New("lead", of("lead"), retry, braid.Tools(kit()...), braid.AsTool(hand, "does it"))
 			return braid.New("boss", of("boss"), retry, braid.Tools(kit()...), braid.AsTool(lead, "sees to it"))
+		},
+		clients: func(w *world) {
+			w.viewer("eve")
+			w.client("ann", func(c *client) { c.submit("have it done") })
+			w.client("joe", says("go ahead"))
+		},
+	}
+}
+
+// flows is a sequence in a sequence, with tools, a question, and an agent that works twice.
+func flows() *scenario {
+	return &scenario{
+		name: "flows", root: "report",
+		scripts: map[string][]reply{
+			"hand": {
+				{text: "may I", calls: []want{{"ask", "{}"}, {"order", "{}"}}},
+				{text: "I did"},
+			},
+			"clerk": {
+				{text: "first this", calls: []want{{"pay", "{}"}, {"put", "{}"}}},
+				{text: "it is done"},
+			},
+		},
+		make: func(s *scenario) *braid.Agent {
+			of := func(name string, more ...braid.Tool) *braid.Agent {
+				return braid.New(name, &simModel{agent: name, script: s.scripts[name]},
+					braid.Retries(braid.Retry{Exact: true, Base: time.Second, Attempts: 8}), braid.Tools(append(kit(), more...)...))
+			}
+			clerk := of("clerk")
+			hand := of("hand", &simTool{name: "ask", class: event.EffectUnsafe, ask: "may I?"})
+			return flow.Sequence("report", clerk, flow.Sequence("inner", hand, clerk))
 		},
 		clients: func(w *world) {
 			w.viewer("eve")

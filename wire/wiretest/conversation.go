@@ -20,7 +20,7 @@ const Name = "c1"
 
 // Conversation generates a conversation: runs one after another, and in each
 // answers in one piece and in several, failed and lost attempts, tools in
-// parallel, agents as tools, questions, messages, and every end. Durable events
+// parallel, agents as tools, agents of a flow, questions, messages, and every end. Durable events
 // are numbered without gaps, live ones from 1 in each epoch. Events for the
 // operator hold [Secret].
 func Conversation() *rapid.Generator[[]event.Event] {
@@ -97,6 +97,7 @@ func (w *writer) run(turn int) {
 			w.takeOver()
 		}
 	}
+	w.parts(s)
 	switch rapid.IntRange(0, 5).Draw(w.t, "end") {
 	case 0:
 		w.write(s.cut(event.OutcomeFailed)...)
@@ -135,6 +136,11 @@ func (w *writer) tools(s *scope) {
 			threads = append(threads, s.tool(c))
 		}
 	}
+	w.mix(threads)
+}
+
+// mix writes threads that go on side by side.
+func (w *writer) mix(threads []thread) {
 	for len(threads) > 0 {
 		i := rapid.IntRange(0, len(threads)-1).Draw(w.t, "who goes on")
 		if len(threads[i]) == 0 {
@@ -146,12 +152,24 @@ func (w *writer) tools(s *scope) {
 	}
 }
 
+// parts runs agents that no call waits for, as a flow opens them: all at once.
+func (w *writer) parts(s *scope) {
+	var threads []thread
+	for range rapid.IntRange(0, 2).Draw(w.t, "parts") {
+		s.opened++
+		threads = append(threads, s.part("f"+strconv.Itoa(s.opened)))
+	}
+	w.mix(threads)
+}
+
 // scope makes the events of one agent's thread of work.
 type scope struct {
 	w             *writer
 	prefix, agent string
 	cycle         int
 	calls         []*event.ToolCall
+	// opened counts the scopes that were opened without a call.
+	opened int
 }
 
 func (s *scope) event(step string, attempt int, body event.Body) event.Event {
@@ -310,6 +328,20 @@ func (s *scope) helper(c *event.ToolCall) thread {
 	return append(all, s.event(step, 1, &event.StepEnded{Step: event.StepTool, Outcome: event.OutcomeDone, Result: &event.ToolResult{
 		Call: c.ID, Name: c.Name, Content: says("done"),
 	}}))
+}
+
+// part is an agent that works for a flow.
+func (s *scope) part(id string) thread {
+	child := &scope{w: s.w, prefix: id + "/", agent: "part"}
+	all := thread{s.event("", 0, &event.ScopeOpened{ID: id, Node: "node", Agent: "part", Depth: 1, Input: says("look")})}
+	if s.w.yes("the part looks") {
+		all = append(all, child.answer(true)...)
+		for _, c := range child.calls {
+			all = append(all, child.tool(c)...)
+		}
+	}
+	all = append(all, child.answer(false)...)
+	return append(all, child.event("", 0, &event.ScopeClosed{ID: id, Output: says("done"), Stop: event.StopEndTurn}))
 }
 
 func says(text string) []event.Block { return []event.Block{&event.Text{Text: text}} }

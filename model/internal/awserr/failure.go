@@ -11,21 +11,23 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// Asked is who was asked, and by whom.
+// Asked describes the call that failed.
 type Asked struct {
 	Op string
-	// Model is its id, an inference profile or an ARN; Region is AWS's.
-	Model, Region string
-	// Keyed says that an API key was given, and no credentials. Variable is the one
-	// that usually holds it.
-	Keyed    bool
+	// Model is its id, an inference profile or an ARN.
+	Model string
+	// Region is AWS's region.
+	Region string
+	// Keyed reports that the call used an API key and no credentials.
+	Keyed bool
+	// Variable is the environment variable that usually holds the key.
 	Variable string
 }
 
-// What the messages say for which there is no exception of its own.
+// These patterns recognise errors without an exception of their own.
 var (
-	// overflow is how Bedrock and the vendors behind it say that a conversation is
-	// too long: Strands' list (models/bedrock.py), and Nova's and Titan's own words.
+	// overflow matches the errors of Bedrock and its vendors for a conversation that is too long:
+	// Strands' list (models/bedrock.py), and Nova's and Titan's messages.
 	overflow = lazyre.New("(?i)input is too long|prompt is too long|exceed context limit|" +
 		"too many total text bytes|maximum context length|input tokens exceeded|too many input tokens|" +
 		`number of input tokens exceeds|#/(inputText|prompt): expected maxLength|exceeds? (the )?context (limit|window)`)
@@ -38,11 +40,11 @@ var (
 	ofADay    = lazyre.New(`(?i)too many tokens per day`)
 	noAccess  = lazyre.New(`(?i)don.t have access to the model|model access`)
 	badKey    = lazyre.New(`(?i)api key|bearer token`)
-	// ARNs tell whose account it is.
+	// arns matches ARNs, which contain an account.
 	arns = lazyre.New(`\barn:aws[a-z-]*:[^\s"',;]+`)
 )
 
-// teller makes the error.
+// teller builds the error.
 type teller struct {
 	*Said
 	Asked
@@ -56,7 +58,7 @@ func (t *teller) tell(kind event.ErrorKind, message, hint string) *event.Error {
 	return t.e
 }
 
-// Failure is the error that it means.
+// Failure returns the error.
 func (s *Said) Failure(asked Asked) *event.Error {
 	t := &teller{
 		Said: s, Asked: asked, e: &event.Error{Op: asked.Op, Code: s.Kind, RetryAfter: s.After, Err: s},
@@ -77,11 +79,11 @@ const (
 	moreHint = "wait, or ask AWS for higher quotas of this model"
 )
 
-// named goes by the exception's name; nil is one whose message says more.
+// named classifies by the exception's name. It returns nil if the message says more.
 func (t *teller) named() *event.Error {
 	kind := t.Kind
 	if kind != "" {
-		kind = strings.ToUpper(kind[:1]) + kind[1:] // in a stream they begin small
+		kind = strings.ToUpper(kind[:1]) + kind[1:] // in a stream they begin with a lower-case letter
 	}
 	switch kind {
 	case "ThrottlingException", "TooManyRequestsException":
@@ -116,7 +118,7 @@ func (t *teller) named() *event.Error {
 	return t.refused(kind)
 }
 
-// refused goes by the name of what is wrong with who asks.
+// refused classifies errors of the caller's identity by their name.
 func (t *teller) refused(kind string) *event.Error {
 	credentials := "look at AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, at AWS_PROFILE, or at " + t.Variable
 	switch kind {
@@ -150,7 +152,7 @@ func (t *teller) denied() *event.Error {
 	}
 }
 
-// worded goes by the message; nil is one that says nothing more.
+// worded classifies by the message. It returns nil if the message says nothing more.
 func (t *teller) worded() *event.Error {
 	switch said := t.Message; {
 	case t.Status == http.StatusRequestEntityTooLarge || bodyLarge.MatchString(said):
@@ -168,7 +170,7 @@ func (t *teller) worded() *event.Error {
 	return nil
 }
 
-// numbered goes by the status.
+// numbered classifies by the status.
 func (t *teller) numbered() *event.Error {
 	const fit = "the model, its options or the conversation do not fit each other"
 	switch {
@@ -201,10 +203,10 @@ func (t *teller) noModel() *event.Error {
 			strconv.Quote("bedrock:"+t.profile()))
 }
 
-// groups are the regions' groups in front of a profile's id.
+// groups matches the geography in front of a profile's id.
 var groups = lazyre.New(`^(us-gov|us|eu|apac|jp|au|ca|global)\.`)
 
-// profile is the inference profile of the model that the region is likely to have
+// profile returns the likely inference profile of the model in the region
 // (bedrock/latest/userguide/inference-profiles-support).
 func (t *teller) profile() string {
 	id := groups.ReplaceAllString(t.Model[strings.LastIndexByte(t.Model, '/')+1:], "")

@@ -11,16 +11,16 @@ import (
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
-// Said is what Bedrock said, without the request, which is signed.
+// Said is an error response of Bedrock. It does not contain the request, which is signed.
 type Said struct {
-	// Status is 0 inside of a stream.
+	// Status is 0 inside a stream.
 	Status int
-	// Kind is the name of the exception, as it came.
+	// Kind is the name of the exception as Bedrock wrote it.
 	Kind      string
 	Message   string
 	RequestID string
 	After     time.Duration
-	// Original is the status that the model itself gave; 0 is none.
+	// Original is the status of the model itself. 0 means none.
 	Original int
 }
 
@@ -36,7 +36,7 @@ func (s *Said) Error() string {
 	return text
 }
 
-// Before is what was said instead of a stream.
+// Before returns the error response that came instead of a stream.
 func Before(status int, header http.Header, body []byte, now time.Time) *Said {
 	s := &Said{
 		Status: status, Kind: header.Get("X-Amzn-Errortype"), RequestID: header.Get("X-Amzn-Requestid"), After: provider.RetryAfter(header, now),
@@ -45,16 +45,15 @@ func Before(status int, header http.Header, body []byte, now time.Time) *Said {
 	return s
 }
 
-// Exception is what ended a stream: an exception, whose name begins with a small
-// letter there, or an error, whose message stands in a header.
+// Exception returns what ended a stream: an exception, whose name begins with a lower-case letter
+// there, or an error, whose message is in a header.
 func Exception(name, message string, payload []byte) *Said {
 	s := &Said{Kind: name, Message: message}
 	s.read(payload)
 	return s
 }
 
-// read takes what a body says: the API and gateways have several forms, and a
-// proxy's page has none of them.
+// read parses a body. The API and gateways have several forms; a proxy's page has none of them.
 func (s *Said) read(body []byte) {
 	var said struct {
 		Message string `json:"message"` // or Message: the case does not count

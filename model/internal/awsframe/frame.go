@@ -7,48 +7,48 @@ import (
 	"io"
 )
 
-// What a stream may be refused for.
+// These are the errors of a stream.
 var (
-	// ErrCut is a stream that ends inside of a message.
+	// ErrCut means that the stream ended inside a message.
 	ErrCut = errors.New("the stream ended inside of a message")
-	// ErrTooLong is a message that is longer than the specification allows.
+	// ErrTooLong means that a message is longer than the specification allows.
 	ErrTooLong = errors.New("a message of the stream is too long")
-	// ErrUnreadable is a message whose parts do not fit each other.
+	// ErrUnreadable means that the parts of a message are inconsistent.
 	ErrUnreadable = errors.New("a message of the stream cannot be read")
-	// ErrChecksum is a message that was changed on its way.
+	// ErrChecksum means that a message was changed in transit.
 	ErrChecksum = errors.New("a message of the stream was changed on its way")
 )
 
 const (
 	preludeSize = 12
 	crcSize     = 4
-	// maxFrame is above what the specification allows: 16 MiB of payload and
-	// 128 KiB of headers.
+	// maxFrame is more than the specification allows: 16 MiB of payload and 128 KiB of headers.
 	maxFrame = 17 << 20
 )
 
-// Frame is one message. Its parts lie in the reader's buffer until the next one
-// is read.
+// Frame is one message. Its parts are in the reader's buffer until the next message is read.
 type Frame struct {
-	// Kind is event, exception or error; Name says which.
-	Kind, Name []byte
-	// Message is what an error without payload says.
+	// Kind is event, exception or error.
+	Kind []byte
+	// Name is the name of the event, exception or error.
+	Name []byte
+	// Message is the message of an error without a payload.
 	Message []byte
 	Payload []byte
 }
 
-// Reader reads messages from a stream. It is used by one goroutine at a time.
+// Reader reads messages from a stream. It is not safe for concurrent use.
 type Reader struct {
 	in   io.Reader
 	buf  []byte
-	from int // the next message begins here
+	from int // the beginning of the next message
 }
 
-// NewReader reads messages from in.
+// NewReader returns a reader of the messages in in.
 func NewReader(in io.Reader) *Reader { return &Reader{in: in} }
 
-// Next gives the next message. [io.EOF] is the end behind a whole one. Other errors
-// are those of this package and those of the reader below; nothing comes after one.
+// Next returns the next message. It returns [io.EOF] at the end after a whole message. Other errors
+// are those of this package and of the underlying reader. It must not be called after an error.
 func (f *Reader) Next() (Frame, error) {
 	if err := f.need(preludeSize); err != nil {
 		return Frame{}, err
@@ -81,7 +81,7 @@ func (f *Reader) Next() (Frame, error) {
 	return m, nil
 }
 
-// need reads until so many bytes of the message are there.
+// need reads until n bytes of the message are in the buffer.
 func (f *Reader) need(n int) error {
 	for len(f.buf)-f.from < n {
 		if f.from > 0 {
@@ -106,7 +106,7 @@ func (f *Reader) need(n int) error {
 	return nil
 }
 
-// The types of a header's value, and how long those are that have one length.
+// These are the types of header values, and the sizes of those with a fixed size.
 const (
 	bytesValue  = 6
 	stringValue = 7
@@ -114,7 +114,7 @@ const (
 
 var valueSizes = [...]int{0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
 
-// read takes what the headers say.
+// read parses the headers.
 func (m *Frame) read(h []byte) bool {
 	for len(h) > 0 {
 		n := int(h[0])
@@ -156,8 +156,7 @@ func (m *Frame) read(h []byte) bool {
 	return true
 }
 
-// Append appends a message with a payload of JSON: an event, an exception or an
-// error, as kind says, of a name.
+// Append appends a message with a JSON payload. kind is event, exception or error.
 func Append(dst []byte, kind, name string, payload []byte) []byte {
 	header := map[string]string{"event": ":event-type", "exception": ":exception-type", "error": ":error-code"}[kind]
 	var headers []byte

@@ -1,12 +1,11 @@
 package bound
 
-// Chain is what a provider's encoder knows of the thinking in what it has written.
-// Its zero value is empty and ready: it keeps all thinking that the vendor has not
-// refused. [Chain.Bind] makes it keep only what fits. It is not safe for concurrent
-// use.
+// Chain records the thinking in what a provider's encoder has written. The zero value is ready for
+// use: it keeps all thinking that the vendor has not refused. [Chain.Bind] makes it keep only
+// thinking that fits. It is not safe for concurrent use.
 //
-// The encoder calls [Chain.Think] for each thinking block that it writes and
-// [Chain.Close] behind each message. The request's body then holds all of it but
+// The encoder calls [Chain.Think] for each thinking block and [Chain.Close] after each message. It
+// then sends everything but the spans of [Chain.Keep].
 // the [Chain.Keep] spans.
 type Chain struct {
 	bound    bool
@@ -21,7 +20,7 @@ type Chain struct {
 // message is a message that was written.
 type message struct {
 	end int
-	// own is of its bytes without thinking, sum is of head and all messages up to it.
+	// own is the sum of its bytes without thinking, sum that of head and all messages up to it.
 	own, sum sum
 	// thoughts counts the blocks up to its end.
 	thoughts int
@@ -33,32 +32,32 @@ type thought struct {
 	self     mark
 	made     stamp
 	stamped  bool
-	// inner is of the bytes of its message before it, without thinking.
+	// inner is the sum of the bytes of its message before it, without thinking.
 	inner sum
-	// fits says that what is sent before it is what was sent when it was made.
+	// fits reports that it now follows the same bytes as when it was made.
 	fits bool
-	// refused says that the vendor did not accept it.
+	// refused reports that the vendor did not accept it.
 	refused bool
-	// sent says that it is in the newest request.
+	// sent reports that it is in the newest request.
 	sent bool
 }
 
 // Bind says that the model binds its thinking. Call it before the first message.
 func (c *Chain) Bind() { c.bound = true }
 
-// Span is a piece of what was written.
+// Span is a range of the written bytes.
 type Span struct{ From, To int }
 
-// Think notes a thinking block that was written from one byte to another.
+// Think records a thinking block between two bytes.
 func (c *Chain) Think(from, to int, signature, stamped string) {
 	t := thought{from: from, to: to, self: markOf(signature)}
 	t.made, t.stamped = parse(stamped)
 	c.thoughts = append(c.thoughts, t)
 }
 
-// Trailing gives where the thinking begins with which the open message ends at end,
-// and how many blocks that are. It forgets these blocks. A message must not end with
-// thinking that may have to be left out.
+// Trailing returns where the thinking at the end of the open message begins, and its number of
+// blocks. It forgets these blocks, because a message must not end with thinking that may be left
+// out.
 func (c *Chain) Trailing(end int) (from, blocks int) {
 	if !c.bound {
 		return end, 0
@@ -75,7 +74,7 @@ func (c *Chain) Trailing(end int) (from, blocks int) {
 	return end, blocks
 }
 
-// Close ends a message, which begins where the one before it ended and ends with dst.
+// Close ends a message, which begins at the end of the previous one and ends with dst.
 func (c *Chain) Close(dst []byte) {
 	at, first := 0, 0
 	if n := len(c.messages); n > 0 {
@@ -96,7 +95,7 @@ func (c *Chain) Close(dst []byte) {
 	c.messages = append(c.messages, message{end: len(dst), own: c.digest.sum(), thoughts: len(c.thoughts)})
 }
 
-// Cut forgets what was written behind end, where a message ends.
+// Cut forgets what was written after end, where a message ends.
 func (c *Chain) Cut(end int) {
 	n := len(c.messages)
 	for n > 0 && c.messages[n-1].end > end {
@@ -111,18 +110,17 @@ func (c *Chain) Cut(end int) {
 	c.thoughts = c.thoughts[:thoughts]
 }
 
-// Size is about how much memory it holds, in bytes.
+// Size returns its approximate size in memory, in bytes.
 func (c *Chain) Size() int { return 48*cap(c.messages) + 80*cap(c.thoughts) }
 
-// Refuse leaves out all thinking that there is, for as long as the chain knows it:
-// the vendor did not accept it.
+// Refuse leaves out all present thinking for good, because the vendor did not accept it.
 func (c *Chain) Refuse() {
 	for i := range c.thoughts {
 		c.thoughts[i].refused = true
 	}
 }
 
-// Kept is what [Chain.Keep] found.
+// Kept is the result of [Chain.Keep].
 type Kept struct {
 	// Drop are the spans of the thinking that is not sent, in order.
 	Drop []Span
@@ -133,14 +131,12 @@ type Kept struct {
 	last   mark
 }
 
-// Keep finds which thinking is sent behind head, the bytes that stand for whom is
-// asked, the instructions and the tools.
+// Keep decides which thinking is sent after head, the bytes that identify the model, the
+// instructions and the tools.
 //
-// A block is sent if the bytes before it, but for thinking, are those that it was
-// made behind, and if the thinking before it is what it was made behind too. The
-// vendor allows to leave out the oldest blocks, and none between two others. So
-// Keep goes from the newest block that fits back to the block that it was made
-// behind, and so on.
+// A block is sent if it follows the same bytes, without thinking, as when it was made, and the same
+// thinking. The vendor allows leaving out the oldest blocks, but none between two others. So Keep
+// goes from the newest block that fits back to the block that it was made after, and so on.
 func (c *Chain) Keep(head ...[]byte) Kept {
 	var k Kept
 	if c.bound {
@@ -171,9 +167,9 @@ func (c *Chain) Keep(head ...[]byte) Kept {
 	return k
 }
 
-// Continue is for a request whose last message is the model's own, which it goes on with. It returns k
-// for an answer that is part of that message, and what the message has so far, without thinking.
-// dst is all that was written.
+// Continue is for a request whose last message is the model's own unfinished message. It returns k
+// for an answer that is part of that message, and the message so far, without thinking. dst is
+// everything that was written.
 func (c *Chain) Continue(k Kept, dst []byte) (Kept, []byte) {
 	n := len(c.messages)
 	if !c.bound || n == 0 {
@@ -193,8 +189,8 @@ func (c *Chain) Continue(k Kept, dst []byte) (Kept, []byte) {
 	return k, append(open, dst[at:c.messages[n-1].end]...)
 }
 
-// match brings fits up to date for head, and gives the sum of all that is sent. It
-// looks only at messages that are new since the last time, unless head is another.
+// match updates fits for head and returns the sum of everything that is sent. It reads only
+// messages that are new since the last time, unless head has changed.
 func (c *Chain) match(head [][]byte) sum {
 	if h := c.digest.of(head...); h != c.head {
 		c.head, c.matched = h, 0

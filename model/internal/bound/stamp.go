@@ -9,28 +9,28 @@ import (
 // sum is a shortened SHA-256.
 type sum [16]byte
 
-// mark tells one thinking block from another: a shortened SHA-256 of its signature.
-// The zero mark is no block.
+// mark identifies a thinking block: a shortened SHA-256 of its signature. The zero mark means no
+// block.
 type mark [8]byte
 
-// stamp is what was sent before a thinking block when it was made.
+// stamp identifies what was sent before a thinking block when it was made.
 type stamp struct {
-	// prefix is of the instructions, the tools and everything before the block, but
-	// for thinking.
+	// prefix is the sum of the instructions, the tools and everything before the block, without
+	// thinking.
 	prefix sum
-	// last is the thinking block that was sent, or made, before it.
+	// last is the thinking block before it.
 	last mark
 }
 
 const stampSize = len(sum{}) + len(mark{})
 
-// String writes the stamp as it is in the log.
+// String returns the stamp as it is in the log.
 func (s stamp) String() string {
 	b := append(s.prefix[:], s.last[:]...)
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// parse reads a stamp; ok is false for what is none.
+// parse parses a stamp. ok is false for an invalid one.
 func parse(text string) (s stamp, ok bool) {
 	if len(text) != base64.RawURLEncoding.EncodedLen(stampSize) {
 		return s, false
@@ -44,7 +44,7 @@ func parse(text string) (s stamp, ok bool) {
 	return s, true
 }
 
-// digest hashes, and can be used again.
+// digest is a reusable hash.
 type digest struct{ h hash.Hash }
 
 func (d *digest) reset() {
@@ -63,7 +63,7 @@ func (d *digest) sum() (s sum) {
 	return s
 }
 
-// of hashes pieces, one behind the other.
+// of returns the hash of the concatenated pieces.
 func (d *digest) of(pieces ...[]byte) sum {
 	d.reset()
 	for _, p := range pieces {
@@ -72,7 +72,7 @@ func (d *digest) of(pieces ...[]byte) sum {
 	return d.sum()
 }
 
-// markOf is the mark of the block with this signature.
+// markOf returns the mark of the block with this signature.
 func markOf(signature string) (m mark) {
 	all := sha256.Sum256([]byte(signature))
 	copy(m[:], all[:])

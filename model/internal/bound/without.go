@@ -5,9 +5,8 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Without gives req with what change makes of each block of the model's own messages,
-// and counts the blocks that change. A nil from change leaves the block out. Nothing
-// of req is changed.
+// Without returns req with change applied to each block of the model's own messages, and the number
+// of changed blocks. A nil result of change removes the block. It does not change req.
 func Without(req *model.Request, change func(event.Block) event.Block) (*model.Request, int) {
 	own, n := *req, 0
 	own.Messages = append([]event.Message(nil), req.Messages...)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Scheme is an address's scheme in small letters: "https", "data", "s3", "gs", …; ""
-// where it has none, as a path.
+// Scheme returns an address's scheme in lower case: "https", "data", "s3", "gs", …; "" if it has
+// none, for example a path.
 func Scheme(address string) string {
 	scheme, _, ok := strings.Cut(strings.TrimSpace(address), ":")
 	if !ok || scheme == "" {
@@ -28,10 +28,9 @@ func Web(address string) bool {
 	return s == "https" || s == "http"
 }
 
-// Data takes an address apart that holds the data itself. The kind is as it was
-// said, "" where nothing was; ok is false for any other address, and for data that cannot
-// be read. Base64 is taken with and without its padding, in both alphabets, broken into
-// lines, and percent-encoded, because all of these are sent.
+// Data decodes a data address. kind is the declared kind, "" if there is none. ok is false for any
+// other address and for invalid data. It accepts base64 with and without padding, in both
+// alphabets, broken into lines, and percent-encoded, because all of these occur.
 func Data(address string) (kind string, data []byte, ok bool) {
 	if Scheme(address) != "data" {
 		return "", nil, false
@@ -56,7 +55,7 @@ func Data(address string) (kind string, data []byte, ok bool) {
 	return head[:max(at, 0)], data, ok
 }
 
-// fromBase64 reads base64 of either alphabet.
+// fromBase64 decodes base64 of either alphabet.
 func fromBase64(s string) ([]byte, bool) {
 	if strings.ContainsAny(s, " \t\r\n-_") {
 		s = strings.NewReplacer(" ", "", "\t", "", "\r", "", "\n", "", "-", "+", "_", "/").Replace(s)

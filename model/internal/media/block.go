@@ -7,10 +7,10 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Image is an image as providers want it: data out of its address, its kind in the
-// form of [Kind]. What the bytes say goes before what was said of them, because vendors refuse
-// a picture under another kind; without bytes the kind is that of the address's
-// end, or "". It is b itself where there is nothing to do; b is never changed.
+// Image returns an image in the form that providers need: data taken out of its address, and its
+// kind in the form of [Kind]. The kind of the bytes overrides the declared one, because vendors
+// refuse a picture under another kind. Without bytes the kind is that of the address's extension,
+// or "". It returns b itself if nothing changes, and never changes b.
 func Image(b *event.Image) *event.Image {
 	n := *b
 	n.MIME, n.Data, n.URL = loaded(b.MIME, b.Data, b.URL)
@@ -31,9 +31,8 @@ func Image(b *event.Image) *event.Image {
 	return &n
 }
 
-// Document is the same for a document. A kind that was said stands; otherwise the
-// bytes decide, and the ends of name and address where they leave it open, as text
-// and archives do.
+// Document does the same for a document. A declared kind is kept. Otherwise the bytes decide, and
+// for ambiguous bytes, such as text and archives, the extensions of name and address.
 func Document(b *event.Document) *event.Document {
 	n := *b
 	n.MIME, n.Data, n.URL = loaded(b.MIME, b.Data, b.URL)
@@ -55,13 +54,12 @@ func Document(b *event.Document) *event.Document {
 	return &n
 }
 
-// isText reports whether there is data, and it is text.
+// isText reports whether there is data and it is text.
 func isText(data []byte) bool {
 	return len(data) > 0 && bytes.IndexByte(data[:min(len(data), 512)], 0) < 0 && Sniffed(data) == "text/plain"
 }
 
-// Media is the same for sound and film, which come by address only. Data in the
-// address stays there: there is no other place for it.
+// Media does the same for audio and video, which have an address only. Data stays in the address.
 func Media(b *event.Media) *event.Media {
 	kind := Kind(b.MIME)
 	if kind == "" {
@@ -79,8 +77,8 @@ func Media(b *event.Media) *event.Media {
 	return &n
 }
 
-// loaded takes data out of an address where there is no other. A kind that was said
-// of the file goes before that of the address.
+// loaded takes data out of an address if there is no other data. A declared kind overrides that of
+// the address.
 func loaded(kind string, data []byte, address string) (string, []byte, string) {
 	if len(data) > 0 {
 		return kind, data, address

@@ -1,10 +1,9 @@
-// Package media makes sense of what people say about files: a kind in capitals,
-// with parameters, under an old name, as a mere ending, or not at all; data in its
-// own address (RFC 2397); an address of a scheme that nobody fetches. Every
-// provider asks here, so that what one takes another does not refuse for its spelling.
+// Package media normalizes what callers say about files: kinds in capitals, with parameters, under
+// an old name, as a mere extension, or missing; data in addresses (RFC 2397); addresses with
+// unusual schemes. All providers use it, so that they accept the same spellings.
 //
-// Nothing here fails: what cannot be made sense of is left as it is, or has no kind,
-// and the provider says that it does not take it.
+// Nothing here fails. What is not understood stays as it is or has no kind, and the provider
+// reports that it does not support it.
 package media
 
 import (
@@ -15,7 +14,7 @@ import (
 	"strings"
 )
 
-// names are kinds under other names, and endings that stand where a kind should.
+// names maps other names of kinds, and extensions in the place of a kind.
 var names = map[string]string{
 	"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/x-jpeg": "image/jpeg", "image/x-png": "image/png",
 	"image/x-webp": "image/webp", "image/x-gif": "image/gif", "image/x-ms-bmp": "image/bmp", "image/x-bmp": "image/bmp",
@@ -27,7 +26,7 @@ var names = map[string]string{
 	"audio/x-flac": "audio/flac", "audio/x-m4a": "audio/mp4", "audio/m4a": "audio/mp4", "video/mov": "video/quicktime", "video/x-m4v": "video/mp4",
 }
 
-// endings are the kinds of files by the ends of their names.
+// endings maps the extensions of file names to kinds.
 var endings = map[string]string{
 	"png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp", "bmp": "image/bmp",
 	"tif": "image/tiff", "tiff": "image/tiff", "svg": "image/svg+xml", "heic": "image/heic", "heif": "image/heif", "avif": "image/avif",
@@ -42,9 +41,9 @@ var endings = map[string]string{
 	"mp4": "video/mp4", "m4v": "video/mp4", "webm": "video/webm", "mov": "video/quicktime", "mpg": "video/mpeg", "mpeg": "video/mpeg",
 }
 
-// Kind is a kind in the one form in which all compare: small letters, no parameters,
-// under its registered name. A mere ending such as "png" or ".PNG" counts as its kind. It is "" for
-// what says nothing: no kind, "application/octet-stream", "image/*", a word that is none.
+// Kind returns a kind in its canonical form: lower case, no parameters, its registered name. An
+// extension such as "png" or ".PNG" counts as its kind. It returns "" for a kind that says nothing:
+// none, "application/octet-stream", "image/*", or an unknown word.
 func Kind(said string) string {
 	kind, _, _ := strings.Cut(strings.ToLower(said), ";")
 	kind = strings.TrimSpace(kind)
@@ -64,8 +63,7 @@ func Kind(said string) string {
 	return kind
 }
 
-// Named is the kind of a file by the end of its name or address; "" where that says
-// nothing.
+// Named returns the kind for the extension of a name or address; "" if it says nothing.
 func Named(name string) string {
 	if at := strings.IndexAny(name, "?#"); at >= 0 {
 		name = name[:at]
@@ -73,8 +71,8 @@ func Named(name string) string {
 	return endings[strings.ToLower(strings.TrimPrefix(path.Ext(name), "."))]
 }
 
-// Sniffed is the kind of data by its first bytes, text included; "" where they say
-// nothing, as those of an archive, which may be a document.
+// Sniffed returns the kind of data by its first bytes, including text. It returns "" if they are
+// ambiguous, for example those of an archive, which may be a document.
 func Sniffed(data []byte) string {
 	if len(data) == 0 {
 		return ""

@@ -1,5 +1,4 @@
-// Package provider is what the providers of models have in common as clients of
-// somebody else's server: how long it asks to wait, what of its words is fit for
-// people, how a call ends whose caller has had enough, and which addresses it can
-// have. What its errors mean is the provider's business.
+// Package provider holds the common parts of model providers as clients of vendors' servers:
+// Retry-After, cleaned messages, errors of cancelled calls, and valid addresses. The provider
+// decides what an error means.
 package provider

@@ -9,10 +9,9 @@ import (
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
-// AppendExtra appends the members that a developer adds to the body of each request, each
-// with a comma in front, in the order of their names. own are the names of members that the
-// provider writes itself; such a member, and a value that is no JSON, is an error of kind
-// [event.ErrInvalid].
+// AppendExtra appends the members that a developer adds to each request's body, each after a comma,
+// in the order of their names. own are the members that the provider writes itself. It returns an
+// error of kind [event.ErrInvalid] for such a member and for a value that is not JSON.
 func AppendExtra(b []byte, op string, extra map[string]json.RawMessage, own ...string) ([]byte, error) {
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
 		switch {

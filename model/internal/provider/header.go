@@ -6,9 +6,9 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Headers checks header fields that a developer adds to each request and returns them.
-// own are the names of fields that the provider writes itself. Credentials, fields of the
-// connection and names or values that cannot be sent are refused.
+// Headers checks and returns header fields that a developer adds to each request. own are the names
+// of fields that the provider writes itself. It refuses credentials, connection fields, and invalid
+// names and values.
 func Headers(op string, extra map[string]string, own ...string) (http.Header, error) {
 	if len(extra) == 0 {
 		return nil, nil //nolint:nilnil // no fields are no header

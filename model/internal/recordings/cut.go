@@ -8,8 +8,8 @@ import (
 	"testing/iotest"
 )
 
-// Ways are readers of the same body, each by what it does to it: whoever reads
-// them must see no difference.
+// Ways returns readers of the same body that deliver it in different pieces. A test must get the
+// same result from each.
 func Ways(body string) map[string]io.Reader {
 	return map[string]io.Reader{
 		"at once":      strings.NewReader(body),
@@ -19,9 +19,8 @@ func Ways(body string) map[string]io.Reader {
 	}
 }
 
-// Borders are where the events of a stream end, the last one's end left out: of
-// server-sent events with LF, or of AWS's binary event stream, whose messages
-// begin with their length.
+// Borders returns the ends of a stream's events except the last: of server-sent events with LF, or
+// of AWS's binary event stream, whose messages begin with their length.
 func Borders(body string) []int {
 	var out []int
 	if strings.HasPrefix(body, "\x00") {
@@ -44,9 +43,8 @@ func Borders(body string) []int {
 	}
 }
 
-// Cuts are places at which a stream may break off: all of them where it is short, and
-// otherwise the borders of its events and what lies beside them, and a thousand places
-// that are others each time.
+// Cuts returns places at which a stream may be cut: all of them for a short stream. For a longer
+// one it returns the borders of its events, the places beside them, and a thousand random places.
 func Cuts(body string) []int {
 	const short, some = 4 << 10, 1000
 	var out []int

@@ -11,24 +11,24 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Exchange is one request and what came of it.
+// Exchange is one request with its response.
 type Exchange struct {
-	// File is below the folder of the fixtures.
+	// File is the path below the folder of the recordings.
 	File string
 	URL  string
-	// Request and Answer are bodies.
+	// Request and Answer are the bodies.
 	Request, Answer string
 	Status          int
 	Header          http.Header
-	// Stream says that the answer is one.
+	// Stream reports that the response is a stream.
 	Stream bool
-	// Next is the request that followed in the same conversation; "" is none.
+	// Next is the next request of the same conversation; "" means none.
 	Next string
 }
 
-// Of reads the exchanges in the files that patterns name below the folder of the
-// recordings, such as "TestAnthropic*/*/*.yaml". The test fails where a pattern
-// names none, or where there are fewer than least in all.
+// Of reads the exchanges in the files that match the patterns below the folder of the recordings,
+// such as "TestAnthropic*/*/*.yaml". The test fails if a pattern matches no file, or if there are
+// fewer exchanges than least.
 func Of(tb testing.TB, least int, patterns ...string) []Exchange {
 	tb.Helper()
 	root := os.Getenv("BRAID_FIXTURES")

@@ -1,11 +1,10 @@
-// Package reqcache keeps what conversations look like to a provider.
+// Package reqcache caches a provider's encoding of conversations.
 //
-// A conversation is sent again with every request, and all but its end is what
-// was sent before. So its encoding is kept: the blocks of a message are the same
-// pieces of memory as long as a conversation is warm ([model.Request]), and
-// comparing pointers costs next to nothing. A block that has been encoded once
-// must therefore not be changed, which the loop never does.
+// Every request sends the conversation again, and all but its end was sent before. So its encoding
+// is kept. The blocks of a message are at the same addresses as long as a conversation's fold is
+// cached ([model.Request]), and comparing pointers is cheap. A block must therefore not change
+// after it was encoded, and the loop never changes one.
 //
-// The provider brings an [Encoder], which writes one message behind the other in
-// whatever form it likes: bytes, or values of its SDK.
+// The provider brings an [Encoder], which writes one message after the other in any form: bytes, or
+// values of its SDK.
 package reqcache

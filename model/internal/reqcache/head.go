@@ -7,8 +7,8 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Head keeps what was made of instructions and tools, which seldom change in a
-// conversation. Its zero value is empty and ready.
+// Head caches the encoding of instructions and tools, which seldom change in a conversation. The
+// zero value is ready for use.
 type Head[T any] struct {
 	made         T
 	full         bool
@@ -16,9 +16,8 @@ type Head[T any] struct {
 	tools        []model.ToolSpec
 }
 
-// Of gives what stands for the instructions and tools of req. It is made anew
-// where they are others than last time; build may use the memory of what was
-// there before. After an error nothing is kept.
+// Of returns the encoding of req's instructions and tools. It calls build if they differ from the
+// last ones; build may reuse the memory of before. After an error nothing is cached.
 func (h *Head[T]) Of(req *model.Request, build func(before T) (T, error)) (T, error) {
 	if h.full && h.instructions == req.Instructions && slices.EqualFunc(h.tools, req.Tools, sameTool) {
 		return h.made, nil
@@ -34,7 +33,7 @@ func (h *Head[T]) Of(req *model.Request, build func(before T) (T, error)) (T, er
 	return made, nil
 }
 
-// Made is what is there, or the zero value.
+// Made returns the cached value, or the zero value.
 func (h *Head[T]) Made() T { return h.made }
 
 func sameTool(a, b model.ToolSpec) bool {

@@ -7,23 +7,22 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// What is kept at most, by one model.
+// These bound the cache of one model.
 const (
 	mostHistories = 256
 	mostHeld      = 64 << 20
 )
 
-// Histories keep the histories of the conversations that a model was last asked
-// about, 64 MiB and 256 of them at most. Its zero value is empty and ready. It is
-// safe for concurrent use.
+// Histories cache the histories of the conversations that a model was last called for, at most 64
+// MiB and 256 of them. The zero value is ready for use. It is safe for concurrent use.
 type Histories[E any, P Encoder[E]] struct {
 	mu   sync.Mutex
 	kept []*History[E, P] // the one that was used last stands last
 	held int
 }
 
-// Take gives the history of the conversation that begins with the same block, or
-// a new one. It is the caller's alone until [Histories.Put].
+// Take returns the history of the conversation that begins with the same block, or a new one. It
+// belongs to the caller until [Histories.Put].
 func (s *Histories[E, P]) Take(req *model.Request) *History[E, P] {
 	if len(req.Messages) == 0 || len(req.Messages[0].Content) == 0 {
 		return &History[E, P]{}
@@ -42,7 +41,7 @@ func (s *Histories[E, P]) Take(req *model.Request) *History[E, P] {
 	return &History[E, P]{}
 }
 
-// Put keeps a history, and lets the oldest go where there is no room.
+// Put returns a history to the cache, which drops the oldest ones if there is no room.
 func (s *Histories[E, P]) Put(h *History[E, P]) {
 	if len(h.blocks) == 0 || h.blocks[0] == nil {
 		return
@@ -61,7 +60,7 @@ func (s *Histories[E, P]) Put(h *History[E, P]) {
 	}
 }
 
-// Len counts the histories that are kept.
+// Len returns the number of cached histories.
 func (s *Histories[E, P]) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

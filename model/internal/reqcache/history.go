@@ -6,34 +6,32 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Encoder writes messages, one behind the other. Its zero value is empty and
-// ready. E is the type, which implements the methods on its pointer.
+// Encoder writes messages one after the other. The zero value is ready for use. E is the type,
+// whose pointer implements the methods.
 type Encoder[E any] interface {
 	*E
-	// Encode writes a message behind those before it. What it writes may depend on
-	// these, and on nothing else.
+	// Encode writes a message after the previous ones. Its output may depend only on these.
 	Encode(m *event.Message)
-	// Mark tells where it stands, and Cut goes back there; the zero mark is the
-	// beginning.
+	// Mark returns the current position, and Cut goes back to one. The zero mark is the beginning.
 	Mark() Mark
 	Cut(to Mark)
-	// Size is about how much memory it holds, in bytes. It does not change but by
-	// the other methods, and by what is done between Take and Put.
+	// Size returns the approximate size in memory in bytes. It changes only by the other methods,
+	// and by what is done between Take and Put.
 	Size() int
 }
 
-// Mark is where a message ends in what an [Encoder] has written.
+// Mark is the end of a message in the output of an [Encoder].
 type Mark struct {
-	// End is in the encoder's own measure: bytes, or values.
+	// End is in the encoder's own unit: bytes or values.
 	End int
-	// IDs is where the ids of the calls stand: Len of toolname.IDs.
+	// IDs is the number of calls' ids: Len of toolname.IDs.
 	IDs int
-	// Blocks counts those that the message has there, for encoders who care.
+	// Blocks counts the message's blocks up to there, for encoders that need it.
 	Blocks int
 }
 
-// History is the encoding of one conversation as it was last seen. Its zero value
-// is empty and ready. It is used by one goroutine at a time.
+// History is the encoding of one conversation at its last request. The zero value is ready for use.
+// It is not safe for concurrent use.
 type History[E any, P Encoder[E]] struct {
 	// Encoder holds the encoding.
 	Encoder E
@@ -49,7 +47,7 @@ type entry struct {
 	blocks int
 }
 
-// Update makes the history that of messages, and encodes what is new.
+// Update makes h the history of messages and encodes the new ones.
 func (h *History[E, P]) Update(messages []event.Message) {
 	e := P(&h.Encoder)
 	n := h.common(messages)
@@ -64,7 +62,7 @@ func (h *History[E, P]) Update(messages []event.Message) {
 	}
 }
 
-// common counts the messages at the beginning that are the same.
+// common returns the number of equal messages at the beginning.
 func (h *History[E, P]) common(messages []event.Message) int {
 	at := 0
 	for i := range min(len(messages), len(h.entries)) {
@@ -77,7 +75,7 @@ func (h *History[E, P]) common(messages []event.Message) int {
 	return min(len(messages), len(h.entries))
 }
 
-// cut forgets all but the first n messages.
+// cut drops all but the first n messages.
 func (h *History[E, P]) cut(n int) {
 	var last entry
 	if n > 0 {
@@ -88,11 +86,11 @@ func (h *History[E, P]) cut(n int) {
 	h.entries, h.blocks = h.entries[:n], h.blocks[:last.blocks]
 }
 
-// Len counts the messages.
+// Len returns the number of messages.
 func (h *History[E, P]) Len() int { return len(h.entries) }
 
-// At tells whose message i is, and where it ends.
+// At returns the role and the end of message i.
 func (h *History[E, P]) At(i int) (event.Role, Mark) { return h.entries[i].role, h.entries[i].Mark }
 
-// size is about how much memory the history holds.
+// size returns the approximate size of the history in memory.
 func (h *History[E, P]) size() int { return P(&h.Encoder).Size() + 64*cap(h.entries) }

@@ -6,10 +6,9 @@ import (
 	"github.com/braidrun/braid/internal/lazyre"
 )
 
-// AnthropicTools is what Anthropic takes as a tool's input_schema: JSON Schema
-// 2020-12 of an object, without alternatives at its top, and with property names of
-// one pattern (docs: agents-and-tools/tool-use, and what the API says when it
-// refuses one).
+// AnthropicTools are Anthropic's rules for a tool's input_schema: JSON Schema 2020-12 of an object,
+// without alternatives at the top, and with a pattern for property names (docs:
+// agents-and-tools/tool-use, and the API's error messages).
 var AnthropicTools = &Rules{
 	NotTop: []string{"oneOf", "anyOf", "allOf"},
 	Object: true,
@@ -17,8 +16,8 @@ var AnthropicTools = &Rules{
 	Name:   lazyre.New(`^[a-zA-Z0-9_.-]{1,64}$`),
 }
 
-// AnthropicOutput is what it takes as the schema of an answer (docs:
-// build-with-claude/structured-outputs, "JSON Schema limitations").
+// AnthropicOutput are its rules for an output schema (docs: build-with-claude/structured-outputs,
+// "JSON Schema limitations").
 var AnthropicOutput = &Rules{
 	Keywords: slices.Concat(strictWords, []string{
 		"title", "description", "default", "format", "pattern", "minItems", "additionalProperties",
@@ -30,8 +29,8 @@ var AnthropicOutput = &Rules{
 	MaxMinItems: 1,
 }
 
-// AnthropicStrictTools is what it takes as the input_schema of a tool that is strict: what it
-// takes for an answer, of an object (docs: agents-and-tools/tool-use/strict-tool-use).
+// AnthropicStrictTools are its rules for the input_schema of a strict tool: those of an output
+// schema for an object (docs: agents-and-tools/tool-use/strict-tool-use).
 var AnthropicStrictTools = func() *Rules {
 	r := *AnthropicOutput
 	r.NotTop, r.Object, r.Name = AnthropicTools.NotTop, true, AnthropicTools.Name

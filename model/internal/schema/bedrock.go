@@ -1,14 +1,14 @@
 package schema
 
-// BedrockTools is what the vendors behind Converse take alike: the schema of an
-// object whose references have been put in place, without alternatives at its top.
+// BedrockTools are the common rules of the vendors behind Converse: the schema of an object with
+// references resolved, without alternatives at the top.
 var BedrockTools = &Rules{
 	NotTop: []string{"oneOf", "anyOf", "allOf", "enum", "const", "not"},
 	Object: true,
 }
 
-// NovaTools is what Amazon's Nova takes: at the top type, properties and required
-// alone (docs: nova/latest/userguide/tool-use-definition).
+// NovaTools are the rules of Amazon's Nova: only type, properties and required at the top (docs:
+// nova/latest/userguide/tool-use-definition).
 var NovaTools = &Rules{
 	Top:    []string{"type", "properties", "required"},
 	Object: true,

@@ -7,10 +7,9 @@ import (
 	"slices"
 )
 
-// Form writes a schema in the form that the rules ask for, and says what that form
-// does not hold. There is no form where a problem is [Fatal]. No schema at all, and
-// one that is true, allow everything; where the rules want an object at the top,
-// every object.
+// Form returns a schema in the form of the rules, and the problems: what the form does not express.
+// There is no form if a problem is [Fatal]. A missing schema and the schema true allow everything,
+// or every object if the rules require an object at the top.
 //
 // The form never shares memory with schema.
 func Form(schema json.RawMessage, rules *Rules) (form json.RawMessage, problems []Problem) {
@@ -54,39 +53,38 @@ func cmpOr(n, otherwise int) int {
 	return otherwise
 }
 
-// former is the work on one schema.
+// former is the state of rewriting one schema.
 type former struct {
 	rules *Rules
 	root  *node
 
 	problems []Problem
-	// count counts problems, also those that are not kept.
+	// count counts all problems, including those that are not kept.
 	count int
-	// made counts the parts that were made; full is set when there are too many.
+	// made counts the parts of the form. full is set when there are too many.
 	made  int
 	full  bool
 	depth int
-	// open counts how often a schema stands in itself at the moment.
+	// open counts how often a schema currently contains itself.
 	open map[*node]int
-	// ids are what references may name beside pointers; found are references that
-	// have been looked up.
+	// ids are the targets of references beside pointers. found are the resolved references.
 	ids, found map[string]*node
-	// names and kept are the definitions of a form that has references.
+	// names and kept are the definitions of a form with references.
 	names map[*node]string
-	// always are the names of properties that must be there and may be null; lost is
-	// set where a property that became null is among the problems no more.
+	// always are the names of properties that must be present and may be null. lost is set if a
+	// property that became null is no longer among the problems.
 	always map[string]bool
 	lost   bool
 	taken  map[string]int
 	kept   []*node
 }
 
-// knows reports whether the vendor takes a keyword.
+// knows reports whether the vendor accepts a keyword.
 func (f *former) knows(keyword string) bool {
 	return f.rules.Keywords == nil || slices.Contains(f.rules.Keywords, keyword)
 }
 
-// atTop reports whether it takes one at the top.
+// atTop reports whether the vendor accepts a keyword at the top.
 func (f *former) atTop(keyword string) bool {
 	return f.knows(keyword) && !slices.Contains(f.rules.NotTop, keyword) &&
 		(f.rules.Top == nil || slices.Contains(f.rules.Top, keyword))
@@ -113,7 +111,7 @@ func (f *former) room(k Kind) bool {
 	return len(f.problems) < maxProblems || k == Fatal && len(f.problems) < 2*maxProblems
 }
 
-// at is where a problem of n's stands; nobody asks where there is no room for it.
+// at returns the place of a problem of n. It is only computed if there is room for the problem.
 func (f *former) at(n *node, k Kind) string {
 	if !f.room(k) {
 		return ""
@@ -121,7 +119,7 @@ func (f *former) at(n *node, k Kind) string {
 	return n.pointer()
 }
 
-// tell says that the form does not hold a constraint of n's.
+// tell records that the form does not express a constraint of n.
 func (f *former) tell(n *node, keyword string, value *node, text string) {
 	p := Problem{Kind: Told, Keyword: keyword, Text: text}
 	if f.room(Told) {
@@ -135,7 +133,7 @@ func (f *former) tell(n *node, keyword string, value *node, text string) {
 	f.add(p)
 }
 
-// tellTogether tells keywords that mean nothing without each other.
+// tellTogether records keywords that depend on each other.
 func (f *former) tellTogether(w *node, keys ...string) {
 	if !f.room(Told) {
 		f.count++
@@ -158,8 +156,8 @@ func (f *former) fatal(n *node, keyword, text string) {
 	f.add(Problem{Kind: Fatal, Keyword: keyword, Text: text, At: f.at(n, Fatal)})
 }
 
-// exactly makes a form and reports whether it says just what was given. If not, its
-// problems are forgotten: the form is of no use where a wider one would say less.
+// exactly returns a form and reports whether it is equivalent. If not, its problems are dropped,
+// because the form is not used.
 func (f *former) exactly(write func() *node) (form *node, ok bool) {
 	count, kept := f.count, len(f.problems)
 	form = write()
@@ -171,7 +169,7 @@ func (f *former) exactly(write func() *node) (form *node, ok bool) {
 	return form, false
 }
 
-// schema makes the form of a schema.
+// schema returns the form of a schema.
 func (f *former) schema(n *node) *node {
 	switch n.kind {
 	case 't':
@@ -201,7 +199,7 @@ func (f *former) schema(n *node) *node {
 	return f.keywords(w)
 }
 
-// anything is the form of a schema that allows everything.
+// anything returns the form of a schema that allows everything.
 func (f *former) anything(n *node) *node {
 	switch {
 	case f.rules.Anything != "":
@@ -213,7 +211,7 @@ func (f *former) anything(n *node) *node {
 	return object()
 }
 
-// table reads a schema that stands in the rules.
+// table parses a schema of the rules.
 func (f *former) table(n *node, schema string) *node {
 	t, err := parse([]byte(schema))
 	if err != nil || !t.isObject() {
@@ -223,7 +221,7 @@ func (f *former) table(n *node, schema string) *node {
 	return t
 }
 
-// nothing is the form of a schema that allows nothing.
+// nothing returns the form of a schema that allows nothing.
 func (f *former) nothing(n *node) *node {
 	if f.knows("not") {
 		w := object()
@@ -234,7 +232,7 @@ func (f *former) nothing(n *node) *node {
 	return f.anything(n)
 }
 
-// keywords makes the form of a plain schema.
+// keywords returns the form of a plain schema.
 func (f *former) keywords(w *node) *node {
 	w = f.typed(f.alternatives(w))
 	if form := f.rewritten(w); form != nil {
@@ -277,7 +275,7 @@ func (f *former) keywords(w *node) *node {
 	return out
 }
 
-// note adds to a form what is said about its values.
+// note adds the annotations of values to a form.
 func (f *former) note(form, notes *node) {
 	if list := form.get("anyOf"); list != nil && f.alone("anyOf") {
 		for _, s := range list.vals {
@@ -290,7 +288,7 @@ func (f *former) note(form, notes *node) {
 	}
 }
 
-// shaped reports whether a form says of what type its values are.
+// shaped reports whether a form has the type of its values.
 func shaped(out *node) bool {
 	return out.has("type") || out.has("anyOf") || out.has("$ref") || out.has("enum") || out.has("const")
 }
@@ -363,7 +361,7 @@ func (f *former) keyword(out, w *node, key string, v *node) {
 	}
 }
 
-// below writes a schema that stands in another.
+// below writes a schema inside another one.
 func (f *former) below(out *node, key string, v *node) {
 	switch {
 	case !v.isTrue() && !v.isFalse():
@@ -443,7 +441,7 @@ func (f *former) contained(out, w *node, v *node) {
 	out.set("contains", f.schema(v))
 }
 
-// values writes an enum, as far as the vendor takes its values.
+// values writes an enum, as far as the vendor accepts its values.
 func (f *former) values(out, w *node, key string, v *node) {
 	list := v
 	if key == "const" {
@@ -475,7 +473,7 @@ func (f *former) takes(v *node) bool {
 	}
 }
 
-// constraints are the keywords that constrain something.
+// constraints are the keywords that constrain values.
 var constraints = []string{
 	"type", "enum", "const", "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$ref",
 	"properties", "patternProperties", "additionalProperties", "unevaluatedProperties", "propertyNames", "required",
@@ -486,5 +484,5 @@ var constraints = []string{
 
 func constrains(keyword string) bool { return slices.Contains(constraints, keyword) }
 
-// annotates reports whether a keyword says something about the value alone.
+// annotates reports whether a keyword only describes values.
 func annotates(keyword string) bool { return !constrains(keyword) && keyword != "nullable" }

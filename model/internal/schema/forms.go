@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// Forms keeps forms that were made, because a conversation that begins sends the
-// same tools as the one before. Its zero value is empty and ready; it is safe for
-// concurrent use, and holds 8 MiB at most.
+// Forms caches forms, because a new conversation sends the same tools as the one before. The zero
+// value is ready for use. It is safe for concurrent use and holds at most 8 MiB.
 type Forms struct {
 	mu   sync.Mutex
 	made map[formed]outcome
@@ -24,13 +23,13 @@ type outcome struct {
 	problems []Problem
 }
 
-// What is kept at most: schemas, and bytes of them and their forms.
+// These bound the cache: schemas, and bytes of schemas and forms.
 const (
 	mostForms = 1024
 	mostHeld  = 8 << 20
 )
 
-// Form is [Form]. What it gives is kept: it is not to be changed.
+// Form is [Form] with a cache. The result must not be changed.
 func (k *Forms) Form(schema json.RawMessage, rules *Rules) (form json.RawMessage, problems []Problem) {
 	k.mu.Lock()
 	o, ok := k.made[formed{rules, string(schema)}]

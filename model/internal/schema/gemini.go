@@ -2,8 +2,8 @@ package schema
 
 import "slices"
 
-// GeminiOpenAPI is what Gemini takes as parameters and responseSchema: its Schema,
-// a part of OpenAPI 3.0 (ai.google.dev/api/caching#Schema).
+// GeminiOpenAPI are Gemini's rules for parameters and responseSchema: its Schema, a part of OpenAPI
+// 3.0 (ai.google.dev/api/caching#Schema).
 var GeminiOpenAPI = &Rules{
 	Keywords: []string{
 		"type", "format", "title", "description", "nullable", "enum", "maxItems", "minItems", "properties", "required", "minProperties",
@@ -23,7 +23,7 @@ var GeminiOpenAPI = &Rules{
 	Hollow:   `{"type":"string","description":"a JSON object, as text"}`,
 }
 
-// GeminiJSON is what it takes as parametersJsonSchema and responseJsonSchema
+// GeminiJSON are its rules for parametersJsonSchema and responseJsonSchema
 // (ai.google.dev/api/generate-content, responseJsonSchema).
 var GeminiJSON = &Rules{
 	Keywords: slices.Concat(strictWords[:5], []string{

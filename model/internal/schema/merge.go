@@ -2,8 +2,8 @@ package schema
 
 import "slices"
 
-// merge makes one schema of two that both hold. What has no common form is told of
-// b; what is said about the value, b says.
+// merge returns one schema for the constraints of both. It records problems for b where there is no
+// common form, and takes b's annotations.
 func (f *former) merge(a, b *node) *node {
 	if len(a.keys) == 0 {
 		return b
@@ -29,7 +29,7 @@ func (f *former) merge(a, b *node) *node {
 	return w
 }
 
-// join takes a keyword over that the other schema does not have.
+// join adopts a keyword that the other schema does not have.
 func (f *former) join(w, b *node, key string, v *node) {
 	switch key {
 	case "const":
@@ -54,8 +54,7 @@ func (f *former) join(w, b *node, key string, v *node) {
 	w.set(key, v)
 }
 
-// aside tells that one schema's rule for other properties, or items, is about what
-// it names itself.
+// aside records that a schema's rule for other properties or items refers to its own names.
 func (f *former) aside(a, b *node) {
 	for _, pair := range [][2]*node{{a, b}, {b, a}} {
 		rule := pair[0].get("additionalProperties")
@@ -80,7 +79,7 @@ func (f *former) aside(a, b *node) {
 	}
 }
 
-// both puts two values of one keyword together.
+// both merges two values of one keyword.
 func (f *former) both(w, b *node, key string, old, v *node) {
 	switch key {
 	case "type":
@@ -167,7 +166,7 @@ func (f *former) both(w, b *node, key string, old, v *node) {
 	f.tell(b, key, v, "")
 }
 
-// allOf is a schema that says what both do.
+// allOf returns a schema with the constraints of both.
 func allOf(a, b *node) *node {
 	switch {
 	case a.isTrue() || same(a, b):
@@ -201,7 +200,7 @@ func (f *former) union(a, b *node) *node {
 	return w
 }
 
-// common are the values that stand in both lists.
+// common returns the values in both lists.
 func common(a, b *node) *node {
 	w := array()
 	if !a.isArray() || !b.isArray() || len(a.vals)*len(b.vals) > 1<<20 {
@@ -215,7 +214,7 @@ func common(a, b *node) *node {
 	return w
 }
 
-// commonTypes are the types that both allow; nil is none.
+// commonTypes returns the types that both allow; nil means none.
 func (f *former) commonTypes(a, b *node) *node {
 	x, y := typesOf(a), typesOf(b)
 	w := array()
@@ -237,7 +236,7 @@ func (f *former) commonTypes(a, b *node) *node {
 	}
 }
 
-// typesOf lists the types of the keyword's value.
+// typesOf returns the types in a keyword's value.
 func typesOf(t *node) []string {
 	if t.isText() {
 		return []string{t.text}

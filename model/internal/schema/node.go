@@ -11,24 +11,22 @@ import (
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
-// node is a JSON value. Members of an object stand in the order in which they came.
-// A node that has been read is never changed: forms are made of new ones, which may
-// share what is in them.
+// node is a JSON value. The members of an object keep their order. A parsed node is never changed:
+// forms are new nodes, which may share parts of it.
 type node struct {
-	// kind is the first letter of the value: { [ " 0 t f n.
+	// kind is the first character of the value: { [ " 0 t f n.
 	kind byte
-	// raw is the text of a value that is neither object nor array; text is what a
-	// string says.
+	// raw is the text of a value that is neither object nor array. text is the content of a string.
 	raw  []byte
 	text string
 	keys []string
 	vals []*node
-	// up and step say where the value stood in what was read.
+	// up and step are the place of the value in the input.
 	up   *node
 	step string
 }
 
-// parse reads a value of at most maxNodes parts.
+// parse parses a value of at most maxNodes parts.
 func parse(data []byte) (*node, error) {
 	var r strictjson.Reader
 	r.Reset(data, 128)
@@ -96,7 +94,7 @@ func (n *node) isTrue() bool   { return n != nil && n.kind == 't' }
 func (n *node) isFalse() bool  { return n != nil && n.kind == 'f' }
 func (n *node) isNull() bool   { return n != nil && n.kind == 'n' }
 
-// get gives a member; nil is none.
+// get returns a member; nil if there is none.
 func (n *node) get(key string) *node {
 	if n == nil {
 		return nil
@@ -109,14 +107,14 @@ func (n *node) get(key string) *node {
 
 func (n *node) has(key string) bool { return n.get(key) != nil }
 
-// copied is a copy whose members can be changed.
+// copied returns a copy whose members can be changed.
 func (n *node) copied() *node {
 	c := *n
 	c.keys, c.vals = slices.Clone(n.keys), slices.Clone(n.vals)
 	return &c
 }
 
-// set puts a member in its place, or at the end.
+// set sets a member in its place, or at the end.
 func (n *node) set(key string, v *node) {
 	if i := slices.Index(n.keys, key); i >= 0 {
 		n.vals[i] = v
@@ -131,7 +129,7 @@ func (n *node) first(key string, v *node) {
 	n.keys, n.vals = slices.Insert(n.keys, 0, key), slices.Insert(n.vals, 0, v)
 }
 
-// rename gives a member another name, where there is none of that name.
+// rename renames a member unless the new name exists.
 func (n *node) rename(from, to string) {
 	if i := slices.Index(n.keys, from); i >= 0 && !n.has(to) {
 		n.keys[i] = to
@@ -146,7 +144,7 @@ func (n *node) drop(keys ...string) {
 	}
 }
 
-// append writes the value.
+// append appends the value's JSON.
 func (n *node) append(b []byte) []byte {
 	switch n.kind {
 	case '{':
@@ -176,7 +174,7 @@ func (n *node) append(b []byte) []byte {
 
 func (n *node) bytes() json.RawMessage { return n.append(nil) }
 
-// pointer is the value's place in what was read.
+// pointer returns the value's place in the input.
 func (n *node) pointer() string {
 	const most = 24
 	var steps []string
@@ -197,7 +195,7 @@ func (n *node) pointer() string {
 	return b.String()
 }
 
-// firstOf cuts a text after n characters.
+// firstOf returns at most n characters of a text.
 func firstOf(s string, n int) string {
 	for i := range s {
 		if n--; n < 0 {

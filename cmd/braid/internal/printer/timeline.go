@@ -230,7 +230,11 @@ func (t *Timeline) answered(e *event.Event, b *event.Answered) {
 func (t *Timeline) other(e *event.Event) {
 	switch b := e.Body.(type) {
 	case *event.ScopeOpened:
-		t.line(e, term.Plain, "[scope %s] opened agent=%s for=#%d", term.CleanLine(b.ID), term.CleanLine(b.Agent), t.tools.of(b.Call))
+		what := fmt.Sprintf("for=#%d", t.tools.of(b.Call))
+		if b.Call == "" { // a flow opened it
+			what = "node=" + term.CleanLine(b.Node)
+		}
+		t.line(e, term.Plain, "[scope %s] opened agent=%s %s", term.CleanLine(b.ID), term.CleanLine(b.Agent), what)
 		t.text(e, term.Dim, "  ", ContentText(b.Input), resultLines)
 	case *event.ScopeClosed:
 		t.line(e, term.Plain, "%s", traceLine(e, t.tools.of))

@@ -21,16 +21,16 @@ const (
 		) WHERE c.id = ?1`
 )
 
-// Place implements [journal.Catalog].
-func (s *Store) Place(ctx context.Context, conversation string, since int) (journal.Place, error) {
+// Position implements [journal.Catalog].
+func (s *Store) Position(ctx context.Context, conversation string, since int) (journal.Position, error) {
 	const op = "journal place"
 	if err := alive(ctx, op); err != nil {
-		return journal.Place{}, err
+		return journal.Position{}, err
 	}
 	if conversation == "" {
-		return journal.Place{}, noID(op, "a conversation needs an id")
+		return journal.Position{}, noID(op, "a conversation needs an id")
 	}
-	var p journal.Place
+	var p journal.Position
 	err := s.look(ctx, op, func(ask asker) error {
 		rows, err := ask(selectStanding, conversation, since)
 		if err != nil {

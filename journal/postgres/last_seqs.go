@@ -9,8 +9,8 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// Heads implements [journal.Catalog]. However many conversations there are, it is one statement.
-func (s *Store) Heads(ctx context.Context, conversations []string) (map[string]int64, error) {
+// LastSeqs implements [journal.Catalog]. However many conversations there are, it is one statement.
+func (s *Store) LastSeqs(ctx context.Context, conversations []string) (map[string]int64, error) {
 	const op = "journal heads"
 	if err := alive(ctx, op); err != nil {
 		return nil, err

@@ -21,24 +21,24 @@ const (
 		) b ON true WHERE c.id = $1`
 )
 
-// Place implements [journal.Catalog].
-func (s *Store) Place(ctx context.Context, conversation string, since int) (journal.Place, error) {
+// Position implements [journal.Catalog].
+func (s *Store) Position(ctx context.Context, conversation string, since int) (journal.Position, error) {
 	const op = "journal place"
 	if err := alive(ctx, op); err != nil {
-		return journal.Place{}, err
+		return journal.Position{}, err
 	}
 	if conversation == "" {
-		return journal.Place{}, noID(op, "a conversation needs an id")
+		return journal.Position{}, noID(op, "a conversation needs an id")
 	}
 	if err := names(op, conversation); err != nil {
-		return journal.Place{}, err
+		return journal.Position{}, err
 	}
-	var p journal.Place
+	var p journal.Position
 	var there bool
 	err := s.look(ctx, op, ofConversation(conversation),
 		ask(selectStanding, []any{conversation, since}, &there, &p.Turns, &p.Session, &p.Begun, &p.Epoch))
 	if err != nil {
-		return journal.Place{}, err
+		return journal.Position{}, err
 	}
 	return p, nil
 }

@@ -2,8 +2,8 @@ package journal
 
 import "context"
 
-// Heads implements [Catalog].
-func (m *Memory) Heads(ctx context.Context, conversations []string) (map[string]int64, error) {
+// LastSeqs implements [Catalog].
+func (m *Memory) LastSeqs(ctx context.Context, conversations []string) (map[string]int64, error) {
 	if err := alive(ctx, "journal heads"); err != nil {
 		return nil, err
 	}

@@ -2,22 +2,22 @@ package journal
 
 import "context"
 
-// Place implements [Catalog].
-func (m *Memory) Place(ctx context.Context, id string, since int) (Place, error) {
+// Position implements [Catalog].
+func (m *Memory) Position(ctx context.Context, id string, since int) (Position, error) {
 	const op = "journal place"
 	if err := alive(ctx, op); err != nil {
-		return Place{}, err
+		return Position{}, err
 	}
 	if id == "" {
-		return Place{}, noID(op, "a conversation needs an id")
+		return Position{}, noID(op, "a conversation needs an id")
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c := m.conversations[id]
 	if c == nil {
-		return Place{}, nil
+		return Position{}, nil
 	}
-	p := Place{Turns: len(c.runs), Epoch: c.epoch, Begun: since > 0 && c.begins(since)}
+	p := Position{Turns: len(c.runs), Epoch: c.epoch, Begun: since > 0 && c.begins(since)}
 	// Those that have begun say which session they are in; those behind them may begin some.
 	for i := len(c.runs) - 1; i >= 0; i-- {
 		row := &c.runs[i].row

@@ -16,8 +16,8 @@ const (
 		FROM run r WHERE r.id IN (SELECT value FROM json_each(?)) AND r.status IN ('queued', 'running', 'waiting')`
 )
 
-// Heads implements [journal.Catalog]. However many conversations there are, it is one statement.
-func (s *Store) Heads(ctx context.Context, conversations []string) (map[string]int64, error) {
+// LastSeqs implements [journal.Catalog]. However many conversations there are, it is one statement.
+func (s *Store) LastSeqs(ctx context.Context, conversations []string) (map[string]int64, error) {
 	heads := make(map[string]int64, len(conversations))
 	err := s.each(ctx, "journal heads", selectHeads, conversations, func(scan func(...any) error) error {
 		var id string
