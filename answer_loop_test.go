@@ -354,7 +354,7 @@ func TestHooksAroundAnAnswer(t *testing.T) {
 		}
 	}
 	m := &heard{says: [][]model.Chunk{answersWith(`{"name":"Nara","people":1}`), answersWith(kyoto)}}
-	choosy := braid.On(func(_ context.Context, e *braid.AfterTool) error {
+	choosy := braid.On(func(_ context.Context, e *hook.AfterTool) error {
 		if strings.Contains(string(e.Result.Structured), "Nara") {
 			e.Result.IsError, e.Result.Content = true, []event.Block{&event.Text{Text: "Error: not Nara."}}
 		}

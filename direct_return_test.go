@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/tool"
 	"github.com/google/go-cmp/cmp"
 
@@ -23,7 +24,7 @@ func TestAToolThatReturnsDirectly(t *testing.T) {
 		})
 	}
 	plain := braid.Func("plain", "", func(context.Context, nothing) (string, error) { return "plain", nil })
-	byHook := braid.On(func(ctx context.Context, e *braid.AfterTool) error {
+	byHook := braid.On(func(ctx context.Context, e *hook.AfterTool) error {
 		if e.Call.Name == "plain" {
 			tool.ReturnDirect(ctx)
 		}

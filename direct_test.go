@@ -88,7 +88,7 @@ func TestADirectCallLeavesNothing(t *testing.T) {
 	t.Parallel()
 	hooked := 0
 	agent := braid.New("clerk", answers(says("hi")), braid.Func("add", "Adds.", add),
-		braid.On(func(_ context.Context, e *braid.BeforeTool) error {
+		braid.On(func(_ context.Context, e *hook.BeforeTool) error {
 			hooked++
 			e.Args = json.RawMessage(`{"a":40,"b":2}`)
 			return nil
@@ -111,7 +111,7 @@ func TestDirectCallsThatFail(t *testing.T) {
 				return tool.Output{Content: text("try another"), IsError: true}, nil
 			}))...)
 	}
-	deny := braid.On(func(_ context.Context, e *braid.BeforeTool) error { e.Cancel = "not you"; return nil })
+	deny := braid.On(func(_ context.Context, e *hook.BeforeTool) error { e.Cancel = "not you"; return nil })
 	stop := braid.On(func(_ context.Context, e *hook.BeforeRun) error { e.Cancel = "closed"; return nil })
 	for _, c := range []struct {
 		name   string

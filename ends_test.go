@@ -57,8 +57,8 @@ func callEnds() []callEnd {
 			return do(ctx)
 		}, append(opts, twice, tool.Pure())...)
 	}
-	before := func(do func(ctx context.Context, e *braid.BeforeTool) error) braid.Part {
-		return braid.On(func(ctx context.Context, e *braid.BeforeTool) error {
+	before := func(do func(ctx context.Context, e *hook.BeforeTool) error) braid.Part {
+		return braid.On(func(ctx context.Context, e *hook.BeforeTool) error {
 			if err := setting(ctx); err != nil {
 				return err
 			}
@@ -103,7 +103,7 @@ func callEnds() []callEnd {
 		{
 			name: "a hook changes the result", calls: one,
 			parts: func(text string) []braid.Part {
-				return []braid.Part{returns("fine"), braid.On(func(_ context.Context, e *braid.AfterTool) error {
+				return []braid.Part{returns("fine"), braid.On(func(_ context.Context, e *hook.AfterTool) error {
 					e.Result.Content = []event.Block{&event.Text{Text: text}}
 					return nil
 				})}
@@ -113,7 +113,7 @@ func callEnds() []callEnd {
 		{
 			name: "a hook changes the result in place", calls: one,
 			parts: func(text string) []braid.Part {
-				return []braid.Part{returns("fine"), braid.On(func(_ context.Context, e *braid.AfterTool) error {
+				return []braid.Part{returns("fine"), braid.On(func(_ context.Context, e *hook.AfterTool) error {
 					e.Result.Content[0].(*event.Text).Text = text
 					return nil
 				})}
@@ -123,14 +123,14 @@ func callEnds() []callEnd {
 		{
 			name: "a hook after it fails", calls: one,
 			parts: func(text string) []braid.Part {
-				return []braid.Part{returns("fine"), braid.On(func(context.Context, *braid.AfterTool) error { return errors.New(text) })}
+				return []braid.Part{returns("fine"), braid.On(func(context.Context, *hook.AfterTool) error { return errors.New(text) })}
 			},
 			passes: []string{stBefore, stPermit, stGuard, stAfter, stFit, stLoad, stState},
 		},
 		{
 			name: "a hook cancels the call", calls: one,
 			parts: func(text string) []braid.Part {
-				return []braid.Part{returns("fine"), before(func(_ context.Context, e *braid.BeforeTool) error {
+				return []braid.Part{returns("fine"), before(func(_ context.Context, e *hook.BeforeTool) error {
 					e.Cancel = text
 					return nil
 				})}
@@ -140,7 +140,7 @@ func callEnds() []callEnd {
 		{
 			name: "a hook before it fails", calls: one,
 			parts: func(text string) []braid.Part {
-				return []braid.Part{returns("fine"), before(func(context.Context, *braid.BeforeTool) error { return errors.New(text) })}
+				return []braid.Part{returns("fine"), before(func(context.Context, *hook.BeforeTool) error { return errors.New(text) })}
 			},
 			passes: []string{stBefore, stGuard, stAfter, stState},
 		},
@@ -252,9 +252,9 @@ func (end *callEnd) passesStage(t *testing.T, stage string) bool {
 	parts := end.parts(text)
 	switch stage {
 	case stBefore:
-		parts = append([]braid.Part{braid.On(func(context.Context, *braid.BeforeTool) error { began.Add(1); return nil })}, parts...)
+		parts = append([]braid.Part{braid.On(func(context.Context, *hook.BeforeTool) error { began.Add(1); return nil })}, parts...)
 	case stAfter:
-		parts = append(parts, braid.On(func(context.Context, *braid.AfterTool) error { ended.Add(1); return nil }))
+		parts = append(parts, braid.On(func(context.Context, *hook.AfterTool) error { ended.Add(1); return nil }))
 	case stPermit:
 		parts = append(parts, braid.Permit(braid.Permissions{Ask: []string{"*"}}))
 	case stGuard:

@@ -55,25 +55,10 @@ func (d *driver) labels() map[string]string {
 	return m
 }
 
-// EventSent is called for every event of a run of the agent as it is sent, before the reader
-// gets it: a durable one when it is in the log, a live one as it happens. It is what others
-// call a callback handler, and what a program that prints, counts or traces a run
-// needs. The driver waits for the hook, as it does for a reader; an error lets the run fail.
-// E is the hook's until it returns.
-type EventSent struct {
-	// Event is what is sent, and Tool what it begins where it is the [event.StepBegun] of a
-	// tool call, nil where the agent has no tool of that name: read only.
-	Event event.Event
-	Tool  Tool
-	// Context is what the step runs in that the event begins, and writable where it is an
-	// [event.StepBegun]: values in it, such as a span, reach the model or the tool.
-	Context context.Context //nolint:containedctx // the hook's to change
-}
-
 // tellSent calls the hooks over the stream.
 func (d *driver) tellSent(e event.Event) {
 	if d.out.sent == nil {
-		d.out.sent = &EventSent{}
+		d.out.sent = &hook.EventSent{}
 	}
 	s := d.out.sent
 	s.Event, s.Context, s.Tool = e, d.ctx, nil

@@ -25,15 +25,15 @@ func here(ctx context.Context, word string) context.Context {
 
 func words(ctx context.Context) string { return fmt.Sprint(ctx.Value(place{})) }
 
-func onSent(f func(*braid.EventSent) error) braid.Part {
-	return braid.On(func(_ context.Context, e *braid.EventSent) error { return f(e) })
+func onSent(f func(*hook.EventSent) error) braid.Part {
+	return braid.On(func(_ context.Context, e *hook.EventSent) error { return f(e) })
 }
 
 func TestAHookOverTheStreamSeesWhatTheReaderSees(t *testing.T) {
 	t.Parallel()
 	var seen []event.Event
 	agent := braid.New("a", answers(asksFor("add", `{"a":1,"b":2}`), says("3")), braid.Func("add", "", add),
-		onSent(func(e *braid.EventSent) error { seen = append(seen, e.Event); return nil }))
+		onSent(func(e *hook.EventSent) error { seen = append(seen, e.Event); return nil }))
 	n, live := 0, 0
 	for e, err := range agent.Stream(t.Context(), "go") {
 		if err != nil {
@@ -57,7 +57,7 @@ func TestAHookOverTheStreamSeesWhatTheReaderSees(t *testing.T) {
 func TestAReaderThatLeavesDoesNotLeaveTheHook(t *testing.T) {
 	t.Parallel()
 	var last event.Kind
-	agent := braid.New("a", answers(says("hello")), onSent(func(e *braid.EventSent) error { last = e.Event.Body.Kind(); return nil }))
+	agent := braid.New("a", answers(says("hello")), onSent(func(e *hook.EventSent) error { last = e.Event.Body.Kind(); return nil }))
 	for range agent.Stream(t.Context(), "go") { //nolint:errcheck // the first event is no error
 		break
 	}
@@ -80,7 +80,7 @@ func TestAHookOverTheStreamThatFails(t *testing.T) {
 			t.Run(string(kind)+" "+name, func(t *testing.T) {
 				t.Parallel()
 				agent := braid.New("a", answers(asksFor("add", `{"a":1,"b":2}`), says("3")), braid.Func("add", "", add),
-					onSent(func(e *braid.EventSent) error {
+					onSent(func(e *hook.EventSent) error {
 						if e.Event.Body.Kind() == kind {
 							return fail()
 						}
@@ -117,7 +117,7 @@ func TestValuesOfHooksReachModelsAndTools(t *testing.T) {
 	agent := braid.New("a", m("root"), braid.AsTool(sub, ""),
 		braid.On(func(ctx context.Context, e *hook.BeforeDrive) error { e.Context = here(ctx, "drive"); return nil }),
 		braid.On(func(ctx context.Context, e *hook.BeforeDrive) error { e.Context = here(ctx, "again"); return nil }),
-		onSent(func(e *braid.EventSent) error {
+		onSent(func(e *hook.EventSent) error {
 			if b, ok := e.Event.Body.(*event.StepBegun); ok && b.Step == event.StepModel || ok && b.Tool == "look" {
 				e.Context = here(e.Context, e.Event.Step)
 			}

@@ -134,8 +134,8 @@ func TestHooksAreToldInTheOrderOfARun(t *testing.T) {
 		braid.On(func(context.Context, *hook.BeforeRun) error { say("run"); return nil }),
 		braid.On(func(context.Context, *hook.BeforeModel) error { say("model"); return nil }),
 		braid.On(func(context.Context, *hook.BeforeTools) error { say("tools"); return nil }),
-		braid.On(func(context.Context, *braid.BeforeTool) error { say("tool"); return nil }),
-		braid.On(func(context.Context, *braid.AfterTool) error { say("/tool"); return nil }),
+		braid.On(func(context.Context, *hook.BeforeTool) error { say("tool"); return nil }),
+		braid.On(func(context.Context, *hook.AfterTool) error { say("/tool"); return nil }),
 		braid.On(func(context.Context, *hook.AfterTools) error { say("/tools"); return nil }),
 		braid.On(func(context.Context, *hook.AfterModel) error { say("/model"); return nil }),
 		braid.On(func(context.Context, *hook.AfterRun) error { say("/run"); return nil }),
@@ -295,14 +295,14 @@ func TestEveryHookAfterWhatIsCancelled(t *testing.T) {
 				}
 				agent := braid.New("a", m, braid.Manage(braid.Management{By: braid.Summarize{Recent: 1}}),
 					braid.Func("wait", "Waits.", func(ctx context.Context, _ struct{}) (string, error) { return "", stops(ctx) }),
-					braid.On(func(ctx context.Context, _ *braid.BeforeTool) error {
+					braid.On(func(ctx context.Context, _ *hook.BeforeTool) error {
 						if c.where == "a hook before a tool" {
 							return stops(ctx)
 						}
 						return nil
 					}),
 					braid.On(func(ctx context.Context, _ *hook.AfterModel) error { return note(ctx, "model") }),
-					braid.On(func(ctx context.Context, _ *braid.AfterTool) error { return note(ctx, "tool") }),
+					braid.On(func(ctx context.Context, _ *hook.AfterTool) error { return note(ctx, "tool") }),
 					braid.On(func(ctx context.Context, _ *hook.AfterTools) error { return note(ctx, "tools") }),
 					braid.On(func(ctx context.Context, _ *hook.AfterCompaction) error { return note(ctx, "compaction") }),
 					braid.On(func(ctx context.Context, _ *hook.AfterRun) error { return note(ctx, "run") }),

@@ -1,9 +1,7 @@
 package braid
 
 import (
-	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
@@ -13,49 +11,6 @@ import (
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/tool"
 )
-
-// BeforeTool is called before each attempt of one tool call, also of an agent that is
-// used as a tool, and also where the agent has no such tool. Its context is the call's,
-// so that [Ask], [tool.State], [tool.State] and [tool.EndTurn] work in it as in a tool: where a hook
-// asks, the call waits as it does where a tool asks, and once there is an answer
-// the hooks are called again from the first, and find it. Hooks and tool count their
-// questions together. To end the turn after an agent has worked, say so in [AfterTool].
-type BeforeTool struct {
-	// Call says what the model asked for: read only.
-	Call *Call
-	// Args are what the tool is called with, Tool what is called; nil where the agent
-	// has no tool of that name. Both are writable. What they become stands in the log
-	// ([event.StepBegun]); the history that the model sees stays what it said. A tool
-	// should be one that the agent has, because a driver that takes the run over finds it
-	// by its name: where it finds none, the call is in doubt. An agent that is used as a
-	// tool can be replaced, but not be put in a tool's place.
-	Args json.RawMessage
-	Tool Tool
-	// Cancel is writable: words here are the call's error result, and the tool is not run.
-	Cancel string
-}
-
-// AfterTool is called after a tool call has ended, well or not, also one that was
-// cancelled by a hook or that could not begin. What it changes passes the agent's guardrails. It is not called for an attempt that asked, nor
-// for a call whose driver died or whose tool was left behind. The context is the
-// call's; where the run is to stop it lasts for the grace period. [Ask] gives an error.
-//
-// A call counts as running until its hooks are done: a driver that dies among them leaves an
-// unsafe call in doubt.
-type AfterTool struct {
-	// Call says what was called, with the arguments it was called with: read only.
-	Call *Call
-	// Result is what the model is shown. It is never nil, and writable.
-	Result *event.ToolResult
-	// Err is why the call failed; nil where it did not.
-	Err error
-	// Duration is how long the tool ran.
-	Duration time.Duration
-	// Retry is writable: the result is dropped and the call made again, from the hooks
-	// before it, at most 20 times in all. It has no effect on an agent that is used as a tool,
-	// nor where the call was never run or the run is to stop.
-	Retry bool
-}
 
 // askBefore calls the hooks before a batch, and passes its calls through the stages before each of them. It returns the
 // calls that are decided, which are all of the batch where that was cancelled, and none where a hook before the batch has
@@ -118,7 +73,7 @@ func (d *driver) callBeforeHooks(w *toolWork) {
 	if len(list) == 0 || p.logged || p.refused != nil {
 		return
 	}
-	e := BeforeTool{Call: &c.Call, Args: slices.Clone(c.Args), Tool: c.tool}
+	e := hook.BeforeTool{Call: &c.Call, Args: slices.Clone(c.Args), Tool: c.tool}
 	err := hooks.CallBefore(c, list, &e, func() bool { return e.Cancel != "" || c.waits() })
 	switch {
 	case c.waits():
@@ -191,7 +146,7 @@ func (d *driver) callAfterHooks(w *work) {
 	c.questions.end(errAskedLate)
 	r := end.made
 	r.Content = slices.Clone(r.Content)
-	e := AfterTool{Call: &c.Call, Result: r, Duration: end.took}
+	e := hook.AfterTool{Call: &c.Call, Result: r, Duration: end.took}
 	if end.failure != nil {
 		e.Err = end.failure
 	}

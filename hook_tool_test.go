@@ -34,9 +34,9 @@ func echo(calls *atomic.Int64) *braid.FuncTool {
 	})
 }
 
-type beforeTool = func(context.Context, *braid.BeforeTool) error
+type beforeTool = func(context.Context, *hook.BeforeTool) error
 
-type afterTool = func(context.Context, *braid.AfterTool) error
+type afterTool = func(context.Context, *hook.AfterTool) error
 
 func TestAHookBeforeATool(t *testing.T) {
 	t.Parallel()
@@ -52,26 +52,26 @@ func TestAHookBeforeATool(t *testing.T) {
 		isError    bool
 		hook       beforeTool
 	}{
-		{"does nothing", "said a", 1, false, func(context.Context, *braid.BeforeTool) error { return nil }},
-		{"cancels", "Error: not today", 0, true, func(_ context.Context, e *braid.BeforeTool) error {
+		{"does nothing", "said a", 1, false, func(context.Context, *hook.BeforeTool) error { return nil }},
+		{"cancels", "Error: not today", 0, true, func(_ context.Context, e *hook.BeforeTool) error {
 			e.Cancel = "not today"
 			return nil
 		}},
-		{"changes the arguments", "said b", 1, false, func(_ context.Context, e *braid.BeforeTool) error {
+		{"changes the arguments", "said b", 1, false, func(_ context.Context, e *hook.BeforeTool) error {
 			e.Args = json.RawMessage(`{"say":"b"}`)
 			return nil
 		}},
-		{"spoils the arguments", "no usable JSON", 0, true, func(_ context.Context, e *braid.BeforeTool) error {
+		{"spoils the arguments", "no usable JSON", 0, true, func(_ context.Context, e *hook.BeforeTool) error {
 			e.Args = json.RawMessage(`{"say":`)
 			return nil
 		}},
-		{"swaps the tool", "other a", 0, false, func(_ context.Context, e *braid.BeforeTool) error {
+		{"swaps the tool", "other a", 0, false, func(_ context.Context, e *hook.BeforeTool) error {
 			e.Tool = other
 			return nil
 		}},
-		{"fails", "it is closed", 0, true, func(context.Context, *braid.BeforeTool) error { return errors.New("it is closed") }},
-		{"panics", "a hook panicked", 0, true, func(context.Context, *braid.BeforeTool) error { panic("oh") }},
-		{"writes what is not writable", "said a", 1, false, func(_ context.Context, e *braid.BeforeTool) error {
+		{"fails", "it is closed", 0, true, func(context.Context, *hook.BeforeTool) error { return errors.New("it is closed") }},
+		{"panics", "a hook panicked", 0, true, func(context.Context, *hook.BeforeTool) error { panic("oh") }},
+		{"writes what is not writable", "said a", 1, false, func(_ context.Context, e *hook.BeforeTool) error {
 			e.Args = slices.Clone(e.Args)
 			return nil
 		}},
@@ -80,7 +80,7 @@ func TestAHookBeforeATool(t *testing.T) {
 			t.Parallel()
 			var ran, after atomic.Int64
 			got := oneCall(t, `{"say":"a"}`, echo(&ran), other, braid.On(c.hook),
-				braid.On(func(_ context.Context, e *braid.AfterTool) error {
+				braid.On(func(_ context.Context, e *hook.AfterTool) error {
 					after.Add(1)
 					if (e.Err != nil) != c.isError || e.Result.IsError != c.isError {
 						t.Errorf("after the tool the error is %v, the result %+v", e.Err, e.Result)
@@ -105,19 +105,19 @@ func TestAHookAfterATool(t *testing.T) {
 		ran              int64
 		hook             afterTool
 	}{
-		{"changes the result", "a", "secret gone", false, 1, func(_ context.Context, e *braid.AfterTool) error {
+		{"changes the result", "a", "secret gone", false, 1, func(_ context.Context, e *hook.AfterTool) error {
 			e.Result.Content = []event.Block{&event.Text{Text: "secret gone"}}
 			return nil
 		}},
-		{"puts another in place", "a", "new", false, 1, func(_ context.Context, e *braid.AfterTool) error {
+		{"puts another in place", "a", "new", false, 1, func(_ context.Context, e *hook.AfterTool) error {
 			e.Result = &event.ToolResult{Call: "wrong", Content: []event.Block{&event.Text{Text: "new"}}}
 			return nil
 		}},
-		{"takes the result away", "a", "done", false, 1, func(_ context.Context, e *braid.AfterTool) error {
+		{"takes the result away", "a", "done", false, 1, func(_ context.Context, e *hook.AfterTool) error {
 			e.Result = nil
 			return nil
 		}},
-		{"mends an error", "fail", "mended", false, 1, func(_ context.Context, e *braid.AfterTool) error {
+		{"mends an error", "fail", "mended", false, 1, func(_ context.Context, e *hook.AfterTool) error {
 			if e.Err == nil || !strings.Contains(e.Err.Error(), "it failed") {
 				return fmt.Errorf("the error is %w", e.Err)
 			}
@@ -125,23 +125,23 @@ func TestAHookAfterATool(t *testing.T) {
 			e.Result.Content = []event.Block{&event.Text{Text: "mended"}}
 			return nil
 		}},
-		{"makes what cannot be kept", "a", "cannot be kept", true, 1, func(_ context.Context, e *braid.AfterTool) error {
+		{"makes what cannot be kept", "a", "cannot be kept", true, 1, func(_ context.Context, e *hook.AfterTool) error {
 			e.Result.Structured = json.RawMessage(`{"a":`)
 			return nil
 		}},
-		{"retries", "a", "said a", false, 3, func(_ context.Context, e *braid.AfterTool) error {
+		{"retries", "a", "said a", false, 3, func(_ context.Context, e *hook.AfterTool) error {
 			e.Retry = e.Call.Attempt < 3
 			return nil
 		}},
-		{"retries without end", "a", "said a", false, 20, func(_ context.Context, e *braid.AfterTool) error {
+		{"retries without end", "a", "said a", false, 20, func(_ context.Context, e *hook.AfterTool) error {
 			e.Retry = true
 			return nil
 		}},
-		{"fails", "a", "no room. The tool itself had ended", true, 1, func(context.Context, *braid.AfterTool) error {
+		{"fails", "a", "no room. The tool itself had ended", true, 1, func(context.Context, *hook.AfterTool) error {
 			return errors.New("no room")
 		}},
-		{"panics", "a", "a hook panicked", true, 1, func(context.Context, *braid.AfterTool) error { panic("oh") }},
-		{"asks", "a", "cannot ask", true, 1, func(ctx context.Context, _ *braid.AfterTool) error {
+		{"panics", "a", "a hook panicked", true, 1, func(context.Context, *hook.AfterTool) error { panic("oh") }},
+		{"asks", "a", "cannot ask", true, 1, func(ctx context.Context, _ *hook.AfterTool) error {
 			_, err := braid.Ask[bool](ctx, "may it?")
 			return err
 		}},
@@ -167,9 +167,9 @@ func TestHooksAreCalledInOrder(t *testing.T) {
 	pair := func(name string, opts ...braid.HookOption) braid.Part {
 		return braid.Parts(
 			braid.On(func(context.Context, *hook.BeforeTools) error { say("tools>" + name)(); return nil }, opts...),
-			braid.On(func(context.Context, *braid.BeforeTool) error { say(">" + name)(); return nil }, opts...),
+			braid.On(func(context.Context, *hook.BeforeTool) error { say(">" + name)(); return nil }, opts...),
 			nil,
-			braid.On(func(context.Context, *braid.AfterTool) error { say("<" + name)(); return errors.New(name) }, opts...),
+			braid.On(func(context.Context, *hook.AfterTool) error { say("<" + name)(); return errors.New(name) }, opts...),
 			braid.On(func(context.Context, *hook.AfterTools) error { say("tools<" + name)(); return nil }, opts...),
 		)
 	}
@@ -235,7 +235,7 @@ func TestHooksAroundABatch(t *testing.T) {
 			"panic after", braid.On(func(context.Context, *hook.AfterTools) error { panic("oh") }),
 			2, event.RunFailed, event.WhyFailed, "said a|said b", 1,
 		},
-		{"end the turn in a hook of one", braid.On(func(ctx context.Context, _ *braid.BeforeTool) error {
+		{"end the turn in a hook of one", braid.On(func(ctx context.Context, _ *hook.BeforeTool) error {
 			tool.EndTurn(ctx)
 			return nil
 		}), 2, event.RunCompleted, event.WhyToolStop, "said a|said b", 1},
@@ -293,7 +293,7 @@ func TestAHookAsksAPerson(t *testing.T) {
 				return braid.New("a", model, echo(&ran), braid.Func("free", "Free.", func(context.Context, struct{}) (string, error) {
 					ran.Add(100)
 					return "free", nil
-				}), braid.On(func(ctx context.Context, e *braid.BeforeTool) error {
+				}), braid.On(func(ctx context.Context, e *hook.BeforeTool) error {
 					if e.Call.Name == "free" {
 						return nil
 					}
@@ -347,11 +347,11 @@ func TestHooksStandAroundAnAgentAsATool(t *testing.T) {
 		return chunks(says("ok"))
 	}}
 	agent := braid.New("a", parent, braid.AsTool(child, "Helps."),
-		braid.On(func(_ context.Context, e *braid.BeforeTool) error {
+		braid.On(func(_ context.Context, e *hook.BeforeTool) error {
 			e.Args = json.RawMessage(`{"input":"b"}`)
 			return nil
 		}),
-		braid.On(func(_ context.Context, e *braid.AfterTool) error {
+		braid.On(func(_ context.Context, e *hook.AfterTool) error {
 			after = event.TextOf(e.Result.Content)
 			e.Result.Content = append(e.Result.Content, &event.Text{Text: "!"})
 			return nil
@@ -397,7 +397,7 @@ func TestWhatAHookDecidedOutlivesACrash(t *testing.T) {
 						return "other " + in.Say, nil
 					}, func(tr *tool.Traits) { tr.Effect = c.effect })
 					model := answers(asksFor("tool", `{"say":"a"}`), says("ok"))
-					parts := []braid.Part{echo(&ran), braid.On(func(_ context.Context, e *braid.BeforeTool) error {
+					parts := []braid.Part{echo(&ran), braid.On(func(_ context.Context, e *hook.BeforeTool) error {
 						hooks.Add(1)
 						e.Args, e.Tool = json.RawMessage(`{"say":"b"}`), other
 						return nil
@@ -447,7 +447,7 @@ func TestHooksAndCancelling(t *testing.T) {
 						}
 						return "done", nil
 					}),
-					braid.On(func(ctx context.Context, _ *braid.BeforeTool) error {
+					braid.On(func(ctx context.Context, _ *hook.BeforeTool) error {
 						switch where {
 						case "before, stops":
 							cancel()
@@ -459,7 +459,7 @@ func TestHooksAndCancelling(t *testing.T) {
 						}
 						return nil
 					}),
-					braid.On(func(ctx context.Context, e *braid.AfterTool) error {
+					braid.On(func(ctx context.Context, e *hook.AfterTool) error {
 						alive = fmt.Sprint(ctx.Err(), " ", errors.Is(e.Err, event.ErrCancelled))
 						if where == "after, straggles" {
 							cancel()
@@ -527,8 +527,8 @@ func TestHooksAreAskedWhenAllThatEndedIsWritten(t *testing.T) {
 		}
 	}
 	agent := braid.New("a", answers(asksFor("tool", `{"say":"a"}`), says("ok")), echo(&ran),
-		braid.On(func(context.Context, *braid.BeforeTool) error { last(event.KindAssistantMessage); return nil }),
-		braid.On(func(context.Context, *braid.AfterTool) error { last(event.KindStepBegun); return nil }),
+		braid.On(func(context.Context, *hook.BeforeTool) error { last(event.KindAssistantMessage); return nil }),
+		braid.On(func(context.Context, *hook.AfterTool) error { last(event.KindStepBegun); return nil }),
 		braid.On(func(context.Context, *hook.AfterTools) error { last(event.KindStepEnded); return nil }))
 	if _, err := agent.Run(t.Context(), "go", braid.In(braid.Open(store, "c"))); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 )
 
 // On adds a hook: a function that the agent calls at one point of its loop. The type of the function's argument names the
-// point: a type of package [hook], [BeforeTool], [AfterTool], [EventSent] or [Made].
+// point: a type of package [hook] or [Made].
 //
 // Hooks of one point are called one after another. A lower [Order] comes first. Among equals, hooks before something are
 // called in the order in which they were added, and hooks after something in reverse. The first hook before something that
@@ -21,7 +21,7 @@ import (
 // Braid commits what has ended before it calls a hook. A driver that takes a run over goes by the log for what had begun,
 // and calls the hooks for what had not. So a hook may be called again for the same call, and must stop when its context is
 // cancelled. Hooks of different runs are called at the same time.
-func On[E hook.Event | BeforeTool | AfterTool | EventSent | Made](f func(ctx context.Context, e *E) error, opts ...HookOption) Part {
+func On[E hook.Event | Made](f func(ctx context.Context, e *E) error, opts ...HookOption) Part {
 	return partFunc(func(a *Agent) error {
 		if f == nil {
 			return &event.Error{Op: "agent " + a.set.name, Kind: event.ErrInvalid, Message: "a hook is nil", Hint: "leave it out"}
@@ -30,7 +30,7 @@ func On[E hook.Event | BeforeTool | AfterTool | EventSent | Made](f func(ctx con
 		for _, o := range opts {
 			o(&h)
 		}
-		p, ok := pointOf(new(E))
+		p, ok := hooks.PointOf(new(E))
 		if !ok {
 			a.made = hooks.Insert(a.made, h, false)
 			return nil
@@ -41,20 +41,6 @@ func On[E hook.Event | BeforeTool | AfterTool | EventSent | Made](f func(ctx con
 		a.set.hooks.Add(p, h)
 		return nil
 	})
-}
-
-// pointOf returns the point of a hook's argument. ok is false for [Made], which no run calls.
-func pointOf(e any) (p hooks.Point, ok bool) {
-	switch e.(type) {
-	case *BeforeTool:
-		return hooks.BeforeTool, true
-	case *AfterTool:
-		return hooks.AfterTool, true
-	case *EventSent:
-		return hooks.EventSent, true
-	default:
-		return hooks.PointOf(e)
-	}
 }
 
 // HookOption is an option of [On].

@@ -13,6 +13,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/model"
 )
@@ -188,7 +189,7 @@ func TestAHookMayForgiveARefusedAgent(t *testing.T) {
 	t.Parallel()
 	sub := braid.New("sub", answers(says("done")))
 	root := braid.New("root", answers(asksFor("sub", `{"input":"x"}`), says("without it, then")), braid.AsTool(sub, ""), braid.Limit(braid.Limits{Scopes: 1}),
-		braid.On(func(_ context.Context, e *braid.AfterTool) error { e.Result.IsError = false; return nil }))
+		braid.On(func(_ context.Context, e *hook.AfterTool) error { e.Result.IsError = false; return nil }))
 	if r, err := root.Run(t.Context(), "go"); err != nil || r.Text() != "without it, then" {
 		t.Errorf("got %q, %v", r.Text(), err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/grant"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/tool"
@@ -135,7 +136,7 @@ func TestWhatAPersonSaysToACall(t *testing.T) {
 			if err := conv.AnswerAs(t.Context(), "ann", q.Token, approval(c.answer)); err != nil {
 				t.Fatal(err)
 			}
-			agent := held(&ran, braid.On(func(ctx context.Context, _ *braid.AfterTool) error {
+			agent := held(&ran, braid.On(func(ctx context.Context, _ *hook.AfterTool) error {
 				a, by, ok := tool.ApprovalOf(ctx)
 				if c.ran == 1 && (!ok || by != "ann" || !a.Approved) || c.ran == 0 && ok {
 					t.Errorf("the call was approved as %+v by %q, %v", a, by, ok)
@@ -178,7 +179,7 @@ func TestAnApprovalIsBoundToTheArguments(t *testing.T) {
 			agent := braid.New("a", answers(asksFor("tool", `{}`), says("ok")),
 				braid.Func("tool", "Does it.", func(context.Context, map[string]any) (string, error) { ran.Add(1); return "did", nil }),
 				braid.Permit(braid.Permissions{Ask: []string{"*"}}),
-				braid.On(func(_ context.Context, e *braid.BeforeTool) error {
+				braid.On(func(_ context.Context, e *hook.BeforeTool) error {
 					e.Args = json.RawMessage(c.args(hooks.Add(1) - 1))
 					return nil
 				}))
@@ -207,7 +208,7 @@ func TestAnApprovalIsBoundToTheTool(t *testing.T) {
 	other := braid.Func("other", "Another one.", func(context.Context, map[string]any) (string, error) { others.Add(1); return "did", nil })
 	agent := braid.New("a", answers(asksFor("tool", `{"say":"a"}`), says("ok")), echo(&ran), other,
 		braid.Permit(braid.Permissions{Ask: []string{"*"}}),
-		braid.On(func(_ context.Context, e *braid.BeforeTool) error {
+		braid.On(func(_ context.Context, e *hook.BeforeTool) error {
 			if hooks.Add(1) > 1 {
 				e.Tool = other
 			}
@@ -436,7 +437,7 @@ func TestPermissionsHoldForWhatRuns(t *testing.T) {
 	t.Parallel()
 	var ran atomic.Int64
 	other := braid.Func("other", "Another one.", func(context.Context, map[string]any) (string, error) { ran.Add(1); return "did", nil })
-	swap := braid.On(func(_ context.Context, e *braid.BeforeTool) error {
+	swap := braid.On(func(_ context.Context, e *hook.BeforeTool) error {
 		if e.Call.Name == "tool" {
 			e.Tool = other
 		}
@@ -594,7 +595,7 @@ func TestAHookThatCancelsAndSets(t *testing.T) {
 	t.Parallel()
 	var ran atomic.Int64
 	model := answers(asksFor("tool", `{"say":"a"}`), says("ok"))
-	agent := braid.New("a", model, echo(&ran), braid.On(func(ctx context.Context, e *braid.BeforeTool) error {
+	agent := braid.New("a", model, echo(&ran), braid.On(func(ctx context.Context, e *hook.BeforeTool) error {
 		e.Cancel = "no"
 		tool.EndTurn(ctx)
 		return tool.State[any]("k").Set(ctx, 1)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/tool"
@@ -268,8 +269,8 @@ func TestHooksAndTheToolsPolicy(t *testing.T) {
 		tl := braid.Func("tool", "Fails.", func(context.Context, struct{}) (string, error) { return "", errors.New("no") }, tool.Pure(), exact(5))
 		conv := braid.NewConversation()
 		_, err := braid.New("a", answers(asksFor("tool", `{}`), says("ok")), tl,
-			braid.On(func(context.Context, *braid.BeforeTool) error { before.Add(1); return nil }),
-			braid.On(func(_ context.Context, e *braid.AfterTool) error {
+			braid.On(func(context.Context, *hook.BeforeTool) error { before.Add(1); return nil }),
+			braid.On(func(_ context.Context, e *hook.AfterTool) error {
 				if after.Add(1) == 3 {
 					e.Result = &event.ToolResult{Content: []event.Block{&event.Text{Text: "never mind"}}}
 				}

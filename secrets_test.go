@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/tool"
 	"pgregory.net/rapid"
@@ -85,7 +86,7 @@ func TestTheSecretsOfARunAreNowhere(t *testing.T) {
 					return "", &event.Error{Kind: event.ErrNotFound, Message: "there is no " + runToken, Hint: "not " + runToken, Err: errors.New("for " + runToken)}
 				}),
 				braid.Func("crash", "", func(context.Context, struct{}) (string, error) { panic(runToken) }),
-				braid.On(func(_ context.Context, e *braid.AfterTool) error {
+				braid.On(func(_ context.Context, e *hook.AfterTool) error {
 					mu.Lock()
 					defer mu.Unlock()
 					seenByHook += event.TextOf(e.Result.Content) + fmt.Sprint(e.Err)

@@ -2,6 +2,7 @@ package braid
 
 import (
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/hooks"
 )
 
@@ -16,7 +17,7 @@ type sender struct {
 	// watchers are the hooks over the stream.
 	watchers []hooks.Hook
 	// sent is what the watchers are called with.
-	sent *EventSent
+	sent *hook.EventSent
 	// live counts the live events of this drive.
 	live int64
 }

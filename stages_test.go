@@ -19,17 +19,17 @@ import (
 // Hooks after a call see what the guardrails have left, also of a call that another hook has refused.
 func TestHooksAfterARefusedCallSeeWhatGuardrailsLeave(t *testing.T) {
 	t.Parallel()
-	for name, refuse := range map[string]func(e *braid.BeforeTool) error{
-		"cancelled": func(e *braid.BeforeTool) error { e.Cancel = "card " + canary; return nil },
-		"failed":    func(*braid.BeforeTool) error { return errors.New("card " + canary) },
+	for name, refuse := range map[string]func(e *hook.BeforeTool) error{
+		"cancelled": func(e *hook.BeforeTool) error { e.Cancel = "card " + canary; return nil },
+		"failed":    func(*hook.BeforeTool) error { return errors.New("card " + canary) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			seen := 0
 			agent := braid.New("a", answers(asksFor("tool", `{}`), says("so")), braid.Guard("cards", noCards, braid.GuardResult),
 				braid.Func("tool", "", func(context.Context, nothing) (string, error) { return "fine", nil }),
-				braid.On(func(_ context.Context, e *braid.BeforeTool) error { return refuse(e) }),
-				braid.On(func(_ context.Context, e *braid.AfterTool) error {
+				braid.On(func(_ context.Context, e *hook.BeforeTool) error { return refuse(e) }),
+				braid.On(func(_ context.Context, e *hook.AfterTool) error {
 					seen++
 					birdsIn(t, "the result of the hook", e.Result)
 					birdsIn(t, "the error of the hook", e.Err.Error())
@@ -64,7 +64,7 @@ func TestStateOfARefusedCallHasNoSecrets(t *testing.T) {
 	conv := braid.NewConversation()
 	agent := braid.New("a", answers(asksFor("tool", `{}`), says("so")),
 		braid.Func("tool", "", func(context.Context, nothing) (string, error) { return "fine", nil }),
-		braid.On(func(ctx context.Context, e *braid.BeforeTool) error {
+		braid.On(func(ctx context.Context, e *hook.BeforeTool) error {
 			e.Cancel = "no"
 			return tool.State[any]("kept").Set(ctx, "it is "+runToken)
 		}))

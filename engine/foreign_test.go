@@ -206,14 +206,14 @@ var entries = map[string]func(m misdeed, ran *atomic.Int64) *braid.Agent{
 		return hooked(ran, braid.On(func(context.Context, *hook.BeforeTools) error { misbehave(m, ran); return bad(m) }))
 	},
 	"before tool": func(m misdeed, ran *atomic.Int64) *braid.Agent {
-		return hooked(ran, braid.On(func(_ context.Context, e *braid.BeforeTool) error {
+		return hooked(ran, braid.On(func(_ context.Context, e *hook.BeforeTool) error {
 			misbehave(m, ran)
 			e.Tool = (*braid.FuncTool)(nil)
 			return bad(m)
 		}))
 	},
 	"after tool": func(m misdeed, ran *atomic.Int64) *braid.Agent {
-		return hooked(ran, braid.On(func(_ context.Context, e *braid.AfterTool) error {
+		return hooked(ran, braid.On(func(_ context.Context, e *hook.AfterTool) error {
 			misbehave(m, ran)
 			e.Result.Content = m.blocks
 			return m.err

@@ -13,6 +13,6 @@ package hook
 
 // Event is one of the types of this package.
 type Event interface {
-	BeforeDrive | AfterDrive | BeforeRun | AfterRun | BeforeModel | AfterModel | BeforeTools | AfterTools |
-		MessageAdded | QuestionAsked | BeforeCompaction | AfterCompaction
+	BeforeDrive | AfterDrive | BeforeRun | AfterRun | BeforeModel | AfterModel | BeforeTools | BeforeTool | AfterTool | AfterTools |
+		MessageAdded | QuestionAsked | BeforeCompaction | AfterCompaction | EventSent
 }

@@ -111,7 +111,7 @@ func (t *telemetry) taken(ctx context.Context, e *hook.BeforeDrive) error {
 }
 
 // sent adds an event to the drive's spans.
-func (t *telemetry) sent(ctx context.Context, e *braid.EventSent) error {
+func (t *telemetry) sent(ctx context.Context, e *hook.EventSent) error {
 	if d, ok := ctx.Value(driveKey{t}).(*drive); ok {
 		d.event(e)
 	}

@@ -8,7 +8,6 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/fold"
@@ -78,7 +77,7 @@ func (d *drive) begin(ctx context.Context, e *hook.BeforeDrive) {
 }
 
 // event handles an event. It ignores deltas, which are most events.
-func (d *drive) event(sent *braid.EventSent) {
+func (d *drive) event(sent *hook.EventSent) {
 	e := &sent.Event
 	if e.Live() || e.Run != d.run {
 		return
@@ -204,7 +203,7 @@ func (d *drive) beginCompaction(in context.Context, open *openStep, e *event.Eve
 
 // beginTool begins the span of a tool call. A name that is not a tool of the agent is the model's
 // text and is on no span.
-func (d *drive) beginTool(open *openStep, e *event.Event, b *event.StepBegun, sent *braid.EventSent) context.Context {
+func (d *drive) beginTool(open *openStep, e *event.Event, b *event.StepBegun, sent *hook.EventSent) context.Context {
 	a := open.Thread.Own
 	s := &step{begun: e.Time, tool: unknownTool, args: b.Args}
 	if sent.Tool != nil {

@@ -299,7 +299,7 @@ func TestRunsThatEndOtherwise(t *testing.T) {
 			e := listen(t)
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			cancels := braid.On(func(_ context.Context, e *braid.EventSent) error {
+			cancels := braid.On(func(_ context.Context, e *hook.EventSent) error {
 				if b, ok := e.Event.Body.(*event.StepBegun); ok && b.Step == event.StepTool {
 					stop()
 				}

@@ -11,6 +11,7 @@ import (
 	"github.com/braidrun/braid/cmd/braid/internal/printer"
 	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 )
 
 // repl runs turns of a conversation, prints them, and asks the user the questions of tools.
@@ -36,7 +37,7 @@ func (t *repl) with(agent *braid.Agent) *repl {
 }
 
 // print is that hook. It cancels the run if the output failed.
-func (t *repl) print(_ context.Context, e *braid.EventSent) error {
+func (t *repl) print(_ context.Context, e *hook.EventSent) error {
 	if t.lost == nil {
 		if t.lost = t.show.Event(&e.Event); t.lost != nil && t.stop != nil {
 			t.stop()

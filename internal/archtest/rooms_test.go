@@ -201,7 +201,7 @@ var rooms = []room{
 	{dir: "internal/compact", own: []string{"event", "model", "internal/fold"}},
 	{dir: "grant"},
 	{dir: "trace", own: []string{"event", "internal/fold"}},
-	{dir: "hook", own: []string{"event", "model"}},
+	{dir: "hook", own: []string{"event", "model", "tool"}},
 	{dir: "internal/hooks", own: []string{"hook", "internal/foreign"}},
 	{dir: "internal/foreign", own: []string{"event"}},
 	{dir: "internal/argtype", own: []string{"event"}, from: []string{"github.com/google/jsonschema-go"}},

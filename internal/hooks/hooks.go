@@ -49,6 +49,12 @@ func PointOf(e any) (p Point, ok bool) {
 		return AfterModel, true
 	case *hook.BeforeTools:
 		return BeforeTools, true
+	case *hook.BeforeTool:
+		return BeforeTool, true
+	case *hook.AfterTool:
+		return AfterTool, true
+	case *hook.EventSent:
+		return EventSent, true
 	case *hook.AfterTools:
 		return AfterTools, true
 	case *hook.MessageAdded:
