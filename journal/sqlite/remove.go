@@ -38,7 +38,7 @@ func (s *Store) Tombstone(ctx context.Context, tenant, conversation, life string
 		return err
 	}
 	if conversation == "" || life == "" {
-		return noID(op, "a conversation and its life need an id")
+		return noID(op, "a conversation and its incarnation need an id")
 	}
 	if err := names(op, tenant, conversation, life); err != nil {
 		return err

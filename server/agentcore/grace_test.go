@@ -222,7 +222,7 @@ func TestRepeatedAnswers(t *testing.T) {
 	if got := s.calls.Load(); got != calls+1 {
 		t.Errorf("the model was called %d times more", got-calls)
 	}
-	const refused = "an answer is to no open interrupt"
+	const refused = "an answer does not belong to an open interrupt"
 	ask(id, "false", retryHeader, "answer").has(t, 400, refused)
 	ask(id, "true").has(t, 400, refused)
 	ask("other", "true", retryHeader, "answer").has(t, 400, refused)
