@@ -28,7 +28,7 @@ type tombstone struct{ tenant, conversation, incarnation string }
 
 // Tombstone implements [Catalog].
 func (m *Memory) Tombstone(ctx context.Context, tenant, id, incarnation string) error {
-	const op = "journal bury"
+	const op = "journal tombstone"
 	if err := alive(ctx, op); err != nil {
 		return err
 	}
