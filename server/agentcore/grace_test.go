@@ -253,9 +253,9 @@ func TestAnIDOfOthers(t *testing.T) {
 	}
 	s.say("use clock", retryHeader, "id", aUser, "eve").has(t, 404, "no such session")
 	for _, other := range []string{"hello", "use clock "} {
-		s.say(other, retryHeader, "id").has(t, 400, "came with another request before")
+		s.say(other, retryHeader, "id").has(t, 400, "was used for another request")
 	}
-	s.ask(http.MethodPost, "/invocations", `{"prompt": "use clock", "model": "test:scripted"}`, retryHeader, "id").has(t, 400, "came with another request before")
+	s.ask(http.MethodPost, "/invocations", `{"prompt": "use clock", "model": "test:scripted"}`, retryHeader, "id").has(t, 400, "was used for another request")
 	// A tenant that has the same session's name.
 	c := s.client(acme)
 	out, err := c.InvokeAgentRuntime(t.Context(), invocation("hello"))
