@@ -31,7 +31,7 @@ func (g *opening) settings(example string, known map[string]setting) error {
 			message += "."
 		}
 		return &event.Error{
-			Op: op, Kind: event.ErrInvalid, Message: "The settings of the model are wrong: " + message,
+			Op: op, Kind: event.ErrInvalid, Message: "the settings of the model are wrong: " + message,
 			Hint: "write them as " + g.provider.name + ":" + example,
 		}
 	}

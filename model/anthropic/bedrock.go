@@ -51,10 +51,10 @@ var regions = lazyre.New(`^[a-z]{2,4}(-[a-z]{2,10}){1,3}-[0-9]{1,2}$`)
 // nobody asks.
 func NewBedrock(name string, cfg aws.Config, opts ...Option) (*Model, error) {
 	if !names.MatchString(name) {
-		return nil, wrong("Amazon Bedrock has no model of such a name.", "name one as AWS does, such as "+BedrockDefault)
+		return nil, wrong("Amazon Bedrock has no model of such a name", "name one as AWS does, such as "+BedrockDefault)
 	}
 	if !regions.MatchString(cfg.Region) {
-		return nil, wrong("There is no AWS region for Amazon Bedrock.", "set AWS_REGION, or give the region, such as us-east-1")
+		return nil, wrong("there is no AWS region for Amazon Bedrock", "set AWS_REGION, or give the region, such as us-east-1")
 	}
 	c := &cloud{cfg: cfg, fixed: cfg.DisableClockSkewCorrection}
 	switch prefersKey := len(cfg.AuthSchemePreference) > 0 && cfg.AuthSchemePreference[0] == "httpBearerAuth"; {
@@ -64,7 +64,7 @@ func NewBedrock(name string, cfg aws.Config, opts ...Option) (*Model, error) {
 		c.cfg.Credentials, c.cfg.BearerAuthTokenProvider = signer{cfg.Credentials}, nil
 	default:
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrModelAuth, Message: "There are no credentials for Amazon Bedrock.",
+			Op: op, Kind: event.ErrModelAuth, Message: "there are no credentials for Amazon Bedrock",
 			Hint: "set " + BedrockKeyVariable + ", or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or sign in with the AWS CLI",
 		}
 	}
@@ -78,7 +78,7 @@ func NewBedrock(name string, cfg aws.Config, opts ...Option) (*Model, error) {
 		}
 	}
 	if m.version != "" {
-		return nil, wrong("Amazon Bedrock has one version of Anthropic's API.", "leave the version out")
+		return nil, wrong("Amazon Bedrock has one version of Anthropic's API", "leave the version out")
 	}
 	if m.cache == CacheAuto {
 		m.cache = CacheExplicit
@@ -166,6 +166,6 @@ func noCredentials(ctx context.Context, err error, hint string) error {
 		return err
 	}
 	return &event.Error{
-		Op: op, Kind: event.ErrModelAuth, Message: "AWS gives no credentials for Amazon Bedrock.", Hint: hint, Err: err,
+		Op: op, Kind: event.ErrModelAuth, Message: "AWS gives no credentials for Amazon Bedrock", Hint: hint, Err: err,
 	}
 }

@@ -71,7 +71,7 @@ func (m *Model) countBody(body []byte) ([]byte, error) {
 	}
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(body, &all); err != nil {
-		return nil, notSent(event.ErrInvalid, "The request cannot be read as JSON.", "look at the members that are added to it")
+		return nil, notSent(event.ErrInvalid, "the request cannot be read as JSON", "look at the members that are added to it")
 	}
 	if m.google != nil { // there the model is no part of the path
 		all["model"], _ = json.Marshal(m.name) //nolint:errchkjson // a string can always be written
@@ -127,7 +127,7 @@ func (m *Model) uncounted(err error) error {
 		return err
 	}
 	if notCounted.MatchString(e.Message) {
-		e.Kind, e.Message, e.Hint = event.ErrUnsupported, m.title()+" counts no tokens for the model.", "use Request.Tokens, which estimates"
+		e.Kind, e.Message, e.Hint = event.ErrUnsupported, m.title()+" counts no tokens for the model", "use Request.Tokens, which estimates"
 	}
 	return e
 }

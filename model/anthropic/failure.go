@@ -97,7 +97,7 @@ func (m *Model) failure(g *idle.Guard, err error) error {
 	if g.Stalled() {
 		return &event.Error{
 			Op: op, Kind: event.ErrStreamCut, Code: "stall", Err: err,
-			Message: m.title() + " sent nothing for " + g.After().String() + ".",
+			Message: m.title() + " sent nothing for " + g.After().String(),
 			Hint:    "try again; a longer time can be allowed where the model is made",
 		}
 	}
@@ -121,9 +121,9 @@ func (m *Model) failure(g *idle.Guard, err error) error {
 	}
 	switch {
 	case errors.Is(err, errUnreadable), errors.Is(err, errTooLong):
-		return broken(event.ErrStreamCut, m.title()+" sent something that cannot be read.", "try again")
+		return broken(event.ErrStreamCut, m.title()+" sent something that cannot be read", "try again")
 	case g.Begun():
-		return broken(event.ErrStreamCut, "The model's answer broke off.", "try again")
+		return broken(event.ErrStreamCut, "the model's answer broke off", "try again")
 	default:
 		next := "check the network, a proxy, and " + m.where()
 		switch {
@@ -151,7 +151,7 @@ func (m *Model) denied(r *provider.Refused) error {
 	case r.Status < http.StatusBadRequest:
 		return &event.Error{
 			Op: op, Kind: event.ErrModel, Code: "redirect", Err: r,
-			Message: m.title() + " was not reached: " + m.host() + " sends the request to another address, which Braid does not follow with a key.",
+			Message: m.title() + " was not reached: " + m.host() + " sends the request to another address, which Braid does not follow with a key",
 			Hint:    m.look(),
 		}
 	case m.aws != nil:
@@ -185,7 +185,7 @@ func (m *Model) notOurs(e *event.Error, r *provider.Refused) {
 		return // proxies say these rightly
 	default:
 	}
-	message := m.host() + " answered with status " + strconv.Itoa(r.Status) + " and " + form + ", not as " + m.title() + " does."
+	message := m.host() + " answered with status " + strconv.Itoa(r.Status) + " and " + form + ", not as " + m.title() + " does"
 	e.Code, e.Message, e.Hint = model.CodeForeign, provider.Tell(message, line), m.look()+", or at a proxy in between"
 }
 
@@ -194,7 +194,7 @@ func (m *Model) stranger(e *strangeError) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrModel, Code: model.CodeForeign, Err: e,
 		Message: provider.Tell(
-			"What answered at "+m.host()+" is not "+m.title()+": its answer is "+e.form()+", and no stream of events.", provider.Line(e.words, m.key),
+			"what answered at "+m.host()+" is not "+m.title()+": its answer is "+e.form()+", and no stream of events", provider.Line(e.words, m.key),
 		),
 		Hint: m.look(),
 	}
@@ -283,37 +283,37 @@ func (m *Model) refusal(a *apiError) error {
 	money = money || (a.kind == "invalid_request_error" && spent.MatchString(a.message))
 	switch {
 	case imageTooLarge.MatchString(a.message):
-		return tell(event.ErrTooLarge, "An image is too large for the model.", "make it smaller, or send it as JPEG")
+		return tell(event.ErrTooLarge, "an image is too large for the model", "make it smaller, or send it as JPEG")
 	case money:
 		e.RetryAfter = 0
 		return tell(
-			event.ErrModel, m.title()+" does not serve this account now.",
+			event.ErrModel, m.title()+" does not serve this account now",
 			"look at plan, credit and spend limits in the vendor's console",
 		)
 	case a.kind == "authentication_error" || (a.kind == "" && a.status == http.StatusUnauthorized):
-		return tell(event.ErrModelAuth, m.title()+" refused the "+m.credential()+".", m.whose())
+		return tell(event.ErrModelAuth, m.title()+" refused the "+m.credential(), m.whose())
 	case a.kind == "permission_error" || (a.kind == "" && a.status == http.StatusForbidden):
-		return tell(event.ErrModelAuth, m.title()+" does not allow this to the "+m.credential()+".", m.allowed())
+		return tell(event.ErrModelAuth, m.title()+" does not allow this to the "+m.credential(), m.allowed())
 	case a.kind == "not_found_error" && noFile.MatchString(a.message):
-		return tell(event.ErrInvalid, "There is no such file any more.", "upload it again, or give its bytes")
+		return tell(event.ErrInvalid, "there is no such file any more", "upload it again, or give its bytes")
 	case a.kind == "not_found_error" || (a.kind == "" && a.status == http.StatusNotFound):
-		return tell(event.ErrModelNotFound, m.title()+" has no model "+strconv.Quote(m.name)+m.inPlace()+".",
+		return tell(event.ErrModelNotFound, m.title()+" has no model "+strconv.Quote(m.name)+m.inPlace(),
 			m.listed())
 	case a.kind == "request_too_large" || a.status == http.StatusRequestEntityTooLarge:
-		return tell(event.ErrTooLarge, "The request is too large for "+m.title()+".", "send smaller or fewer files and images")
+		return tell(event.ErrTooLarge, "the request is too large for "+m.title(), "send smaller or fewer files and images")
 	case a.kind == "rate_limit_error" || a.status == http.StatusTooManyRequests:
-		return tell(event.ErrThrottled, m.title()+" is throttling.", "wait, or ask the vendor for higher limits")
+		return tell(event.ErrThrottled, m.title()+" is throttling", "wait, or ask the vendor for higher limits")
 	case a.kind == "overloaded_error" || a.status == statusOverloaded:
-		return tell(event.ErrOverloaded, m.title()+" is overloaded.", "try again later")
+		return tell(event.ErrOverloaded, m.title()+" is overloaded", "try again later")
 	case overflow.MatchString(a.message):
-		return tell(event.ErrContextOverflow, "The conversation does not fit the model's context.", "shorten it, or begin a new session")
+		return tell(event.ErrContextOverflow, "the conversation does not fit the model's context", "shorten it, or begin a new session")
 	case a.kind == "timeout_error" || a.kind == "api_error" || a.kind == "conflict_error" ||
 		a.status == http.StatusRequestTimeout || a.status == http.StatusConflict || a.status >= http.StatusInternalServerError:
-		return tell(event.ErrUnavailable, m.title()+" failed.", "try again; the vendor's status page may say more")
+		return tell(event.ErrUnavailable, m.title()+" failed", "try again; the vendor's status page may say more")
 	case a.kind == "invalid_request_error" || (a.status >= http.StatusBadRequest && a.status < http.StatusInternalServerError):
-		return tell(event.ErrInvalid, m.title()+" refused the request.", "the model, its options or the conversation do not fit each other")
+		return tell(event.ErrInvalid, m.title()+" refused the request", "the model, its options or the conversation do not fit each other")
 	default:
-		return tell(event.ErrModel, m.title()+" gave an error.", "")
+		return tell(event.ErrModel, m.title()+" gave an error", "")
 	}
 }
 

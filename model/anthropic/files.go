@@ -46,9 +46,9 @@ func isFile(address string) bool { return files.MatchString(address) }
 func foreignFile(address string) error {
 	vendor := files.FindStringSubmatch(address)
 	if vendor == nil || vendor[1] == "anthropic" {
-		return notSent(event.ErrInvalid, "The address of a file is not one that Anthropic gave.", "give the address that Upload returned")
+		return notSent(event.ErrInvalid, "the address of a file is not one that Anthropic gave", "give the address that Upload returned")
 	}
-	return notSent(event.ErrInvalid, "The file %q is kept by another vendor: %s.", "upload it to Anthropic, or give its bytes",
+	return notSent(event.ErrInvalid, "the file %q is kept by another vendor: %s", "upload it to Anthropic, or give its bytes",
 		provider.Line(address, secret.Secret{}), vendor[1])
 }
 
@@ -78,7 +78,7 @@ func (m *Model) Upload(ctx context.Context, f model.File) (string, error) {
 		return "", err
 	}
 	if f.Content == nil {
-		return "", notSent(event.ErrInvalid, "There is no content to upload.", "give the file's content")
+		return "", notSent(event.ErrInvalid, "there is no content to upload", "give the file's content")
 	}
 	g := idle.New(ctx, m.stall)
 	defer g.End()
@@ -104,7 +104,7 @@ func (m *Model) Upload(ctx context.Context, f model.File) (string, error) {
 	}
 	switch {
 	case errors.Is(err, errFileTooLarge):
-		return "", notSent(event.ErrTooLarge, "The file is larger than the %d MiB that Anthropic keeps.", "send a smaller one", largestFile>>20)
+		return "", notSent(event.ErrTooLarge, "the file is larger than the %d MiB that Anthropic keeps", "send a smaller one", largestFile>>20)
 	case err != nil:
 		return "", m.noStore(m.failure(g, err))
 	case !fileIDs.MatchString(kept.ID):
@@ -141,7 +141,7 @@ func (m *Model) Delete(ctx context.Context, address string) error {
 // noFiles is the error of a cloud, where there is no Files API.
 func (m *Model) noFiles() error {
 	if m.cloudy() {
-		return notSent(event.ErrUnsupported, "%s keeps no files for Claude.", "give the file's bytes in the message", m.title())
+		return notSent(event.ErrUnsupported, "%s keeps no files for Claude", "give the file's bytes in the message", m.title())
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (m *Model) noFiles() error {
 // means an unknown model elsewhere.
 func (m *Model) noStore(err error) error {
 	if e, ok := errors.AsType[*event.Error](err); ok && e.Kind == event.ErrModelNotFound {
-		e.Kind, e.Message = event.ErrUnsupported, m.host()+" has no Files API."
+		e.Kind, e.Message = event.ErrUnsupported, m.host()+" has no Files API"
 		e.Hint = m.look() + ", or give the file's bytes in the message"
 	}
 	return err
@@ -223,7 +223,7 @@ func writeFile(form *multipart.Writer, f model.File) error {
 // unread is the error of a file that cannot be read: it is the caller's, and not the network's.
 func unread(err error) error {
 	return &event.Error{
-		Op: op, Kind: event.ErrInvalid, Message: "The file to upload cannot be read.", Hint: "look at where its content comes from",
+		Op: op, Kind: event.ErrInvalid, Message: "the file to upload cannot be read", Hint: "look at where its content comes from",
 		Err: fmt.Errorf("read the file: %w", err),
 	}
 }

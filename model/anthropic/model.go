@@ -59,11 +59,11 @@ var names = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,255}$`)
 // ErrInvalid for a name or an option that cannot be, ErrModelAuth for no key.
 func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	if !names.MatchString(name) {
-		return nil, wrong("Anthropic has no model of such a name.", "name one as the vendor does, such as "+Default)
+		return nil, wrong("Anthropic has no model of such a name", "name one as the vendor does, such as "+Default)
 	}
 	if key.Empty() {
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrModelAuth, Message: "There is no key for Anthropic's API.",
+			Op: op, Kind: event.ErrModelAuth, Message: "there is no key for Anthropic's API",
 			Hint: "set " + KeyVariable + ", or give a key",
 		}
 	}

@@ -68,11 +68,11 @@ func (m *Model) refused(req *model.Request) error {
 	o := &req.Options
 	switch {
 	case o.Seed != nil:
-		return notSent(event.ErrUnsupported, "Claude takes no seed.", "leave it out")
+		return notSent(event.ErrUnsupported, "Claude takes no seed", "leave it out")
 	case o.Verbosity != "":
-		return notSent(event.ErrUnsupported, "Claude takes no verbosity.", "say in the instructions how long answers are to be")
+		return notSent(event.ErrUnsupported, "Claude takes no verbosity", "say in the instructions how long answers are to be")
 	case forces(req) && len(req.Tools) > 0 && !forcible(m.name):
-		return notSent(event.ErrUnsupported, "The model cannot be made to call a tool.",
+		return notSent(event.ErrUnsupported, "the model cannot be made to call a tool",
 			"leave the choice to it and say in the instructions when to call the tool; ToolSpec.Strict and an answer's schema hold its form")
 	}
 	return checkTools(req.Tools, o.ServerTools)
@@ -88,17 +88,17 @@ func (m *Model) appendSampling(b []byte, o *model.Options, thinks bool) ([]byte,
 	case o.Temperature == nil && o.TopP == nil:
 		return b, nil
 	case o.TopP != nil && !(*o.TopP > 0 && *o.TopP <= 1):
-		return nil, notSent(event.ErrInvalid, "top_p is not above 0 and at most 1.", "set it between, such as 0.9")
+		return nil, notSent(event.ErrInvalid, "top_p is not above 0 and at most 1", "set it between, such as 0.9")
 	case !m.knowsSampling():
 		hint := "leave it out, or ask for the version 2023-06-01 where the model is made, which the models up to 4.6 still have"
 		if m.cloudy() {
 			hint = "leave it out, or take an older model"
 		}
-		return nil, notSent(event.ErrUnsupported, m.title()+" takes no "+what+" any more.", hint)
+		return nil, notSent(event.ErrUnsupported, m.title()+" takes no "+what+" any more", hint)
 	case o.Temperature != nil && o.TopP != nil && generation(m.name) >= 401:
-		return nil, notSent(event.ErrUnsupported, "The model takes temperature or top_p, not both.", "leave one out")
+		return nil, notSent(event.ErrUnsupported, "the model takes temperature or top_p, not both", "leave one out")
 	case o.TopP != nil && *o.TopP < 0.95 && thinks:
-		return nil, notSent(event.ErrUnsupported, "A model that thinks takes no top_p below 0.95.", "leave it out, or answer without thinking")
+		return nil, notSent(event.ErrUnsupported, "a model that thinks takes no top_p below 0.95", "leave it out, or answer without thinking")
 	}
 	if o.Temperature != nil {
 		b = strconv.AppendFloat(append(b, `,"temperature":`...), *o.Temperature, 'g', -1, 64)
@@ -124,9 +124,9 @@ func (m *Model) appendTier(b []byte, tier string) ([]byte, error) {
 	case tier == "":
 		return b, nil
 	case m.platform() != onAPI:
-		return nil, notSent(event.ErrUnsupported, m.title()+" takes no service tier with Claude.", "leave it out")
+		return nil, notSent(event.ErrUnsupported, m.title()+" takes no service tier with Claude", "leave it out")
 	case tier != "auto" && tier != "standard_only":
-		return nil, notSent(event.ErrUnsupported, "Anthropic's API has no service tier %q.", "use auto or standard_only", tier)
+		return nil, notSent(event.ErrUnsupported, "Anthropic's API has no service tier %q", "use auto or standard_only", tier)
 	}
 	return append(b, `,"service_tier":"`+tier+`"`...), nil
 }
@@ -201,11 +201,11 @@ func appendChoice(b []byte, req *model.Request) ([]byte, error) {
 		return append(b, `,"tool_choice":{"type":"none"}`...), nil
 	case model.ToolsOne:
 		if !slices.ContainsFunc(req.Tools, func(t model.ToolSpec) bool { return t.Name == c.Tool }) {
-			return nil, notSent(event.ErrInvalid, "There is no tool %q to choose.", "name one of the agent's tools", c.Tool)
+			return nil, notSent(event.ErrInvalid, "there is no tool %q to choose", "name one of the agent's tools", c.Tool)
 		}
 		b = strictjson.AppendString(append(b, `,"tool_choice":{"type":"tool","name":`...), toolNames.Wire(c.Tool))
 	default:
-		return nil, notSent(event.ErrUnsupported, "There is no such choice of tools: %q.", "use one of the known ones", string(c.Mode))
+		return nil, notSent(event.ErrUnsupported, "there is no such choice of tools: %q", "use one of the known ones", string(c.Mode))
 	}
 	if c.Serial {
 		b = append(b, `,"disable_parallel_tool_use":true`...)

@@ -50,14 +50,14 @@ func NewVertex(
 ) (*Model, error) {
 	switch {
 	case !vertexModels.MatchString(name):
-		return nil, wrong("Vertex AI has no model of such a name.", "name one as Google does, such as claude-sonnet-5-5")
+		return nil, wrong("Vertex AI has no model of such a name", "name one as Google does, such as claude-sonnet-5-5")
 	case !vertexProjects.MatchString(project):
-		return nil, wrong("There is no Google Cloud project for Vertex AI.", "set "+VertexProjectVariable+", or give the project's id")
+		return nil, wrong("there is no Google Cloud project for Vertex AI", "set "+VertexProjectVariable+", or give the project's id")
 	case !vertexLocations.MatchString(location):
-		return nil, wrong("There is no location for Vertex AI.", "set "+VertexLocationVariable+" to one such as global, eu or us-east5")
+		return nil, wrong("there is no location for Vertex AI", "set "+VertexLocationVariable+" to one such as global, eu or us-east5")
 	case token == nil:
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrModelAuth, Message: "There are no credentials for Vertex AI.", Hint: signIn,
+			Op: op, Kind: event.ErrModelAuth, Message: "there are no credentials for Vertex AI", Hint: signIn,
 		}
 	}
 	m := &Model{
@@ -70,7 +70,7 @@ func NewVertex(
 		}
 	}
 	if m.version != "" {
-		return nil, wrong("Vertex AI has one version of Anthropic's API.", "leave the version out")
+		return nil, wrong("Vertex AI has one version of Anthropic's API", "leave the version out")
 	}
 	if m.cache == CacheAuto {
 		m.cache = CacheExplicit
@@ -114,7 +114,7 @@ func (v *vertex) authorize(ctx context.Context, r *http.Request) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return &event.Error{Op: op, Kind: event.ErrModelAuth, Message: "Google gives no access token for Vertex AI.", Hint: signIn, Err: err}
+	return &event.Error{Op: op, Kind: event.ErrModelAuth, Message: "Google gives no access token for Vertex AI", Hint: signIn, Err: err}
 }
 
 // role says what the credentials need.
@@ -187,32 +187,32 @@ func (m *Model) googles(g *googleError) error {
 	is := func(kind string, status int) bool { return g.kind == kind || g.kind == "" && g.status == status }
 	switch v := m.google; {
 	case overflow.MatchString(g.message):
-		return tell(event.ErrContextOverflow, "The conversation does not fit the model's context.", "shorten it, or begin a new session")
+		return tell(event.ErrContextOverflow, "the conversation does not fit the model's context", "shorten it, or begin a new session")
 	case g.status == http.StatusRequestEntityTooLarge || googleLarge.MatchString(g.message):
-		return tell(event.ErrTooLarge, "The request is too large for Vertex AI.", "send smaller or fewer files and images")
+		return tell(event.ErrTooLarge, "the request is too large for Vertex AI", "send smaller or fewer files and images")
 	case is("UNAUTHENTICATED", http.StatusUnauthorized):
-		return tell(event.ErrModelAuth, "Vertex AI refused the credentials.", signIn)
+		return tell(event.ErrModelAuth, "Vertex AI refused the credentials", signIn)
 	case apiDisabled.MatchString(g.message):
-		return tell(event.ErrModelAuth, "The Vertex AI API is not enabled in the project "+strconv.Quote(v.project)+".",
+		return tell(event.ErrModelAuth, "the Vertex AI API is not enabled in the project "+strconv.Quote(v.project),
 			"run gcloud services enable aiplatform.googleapis.com, or look at "+VertexProjectVariable)
 	case noGarden.MatchString(g.message):
-		return tell(event.ErrModelAuth, "The project "+strconv.Quote(v.project)+" may not use the model.", v.garden())
+		return tell(event.ErrModelAuth, "the project "+strconv.Quote(v.project)+" may not use the model", v.garden())
 	case is("PERMISSION_DENIED", http.StatusForbidden):
-		return tell(event.ErrModelAuth, "Vertex AI does not allow this to the credentials.", v.role())
+		return tell(event.ErrModelAuth, "Vertex AI does not allow this to the credentials", v.role())
 	case is("NOT_FOUND", http.StatusNotFound) || notServed.MatchString(g.message):
-		return tell(event.ErrModelNotFound, "Vertex AI has no model "+strconv.Quote(m.name)+v.place()+".", v.garden())
+		return tell(event.ErrModelNotFound, "Vertex AI has no model "+strconv.Quote(m.name)+v.place(), v.garden())
 	case is("RESOURCE_EXHAUSTED", http.StatusTooManyRequests):
-		return tell(event.ErrThrottled, "Vertex AI is throttling.",
+		return tell(event.ErrThrottled, "Vertex AI is throttling",
 			"wait, ask Google for a higher quota of the model, or set "+VertexLocationVariable+"=global, which has the most capacity")
 	case is("UNAVAILABLE", http.StatusServiceUnavailable), g.status == statusOverloaded:
-		return tell(event.ErrOverloaded, "Vertex AI is overloaded.", "try again later")
+		return tell(event.ErrOverloaded, "Vertex AI is overloaded", "try again later")
 	case g.status >= http.StatusInternalServerError, g.kind == "INTERNAL", g.kind == "DEADLINE_EXCEEDED", g.kind == "ABORTED", g.kind == "CANCELLED":
-		return tell(event.ErrUnavailable, "Vertex AI failed.", "try again; Google Cloud's status page may say more")
+		return tell(event.ErrUnavailable, "Vertex AI failed", "try again; Google Cloud's status page may say more")
 	default:
 		hint := "the model, its options or the conversation do not fit each other"
 		if strings.Contains(g.message, v.project) || strings.Contains(g.message, v.location) {
 			hint = "look at " + VertexProjectVariable + " and " + VertexLocationVariable
 		}
-		return tell(event.ErrInvalid, "Vertex AI refused the request.", hint)
+		return tell(event.ErrInvalid, "Vertex AI refused the request", hint)
 	}
 }

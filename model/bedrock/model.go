@@ -89,7 +89,7 @@ const (
 // credentials.
 func New(name string, cfg aws.Config, opts ...Option) (*Model, error) {
 	if len(name) > longest || !names.MatchString(name) {
-		return nil, wrong("Amazon Bedrock has no model of such an id.", "name one as AWS does, such as "+Default)
+		return nil, wrong("Amazon Bedrock has no model of such an id", "name one as AWS does, such as "+Default)
 	}
 	m := &Model{
 		name: name, plain: plainModel(name), family: familyOf(name), stall: DefaultStall, cache: CacheAuto, streaming: StreamAuto,
@@ -100,10 +100,10 @@ func New(name string, cfg aws.Config, opts ...Option) (*Model, error) {
 		}
 	}
 	if cfg.Region == "" {
-		return nil, wrong("Nobody says in which region Amazon Bedrock is to be asked.", "set "+RegionVariable+", or name a region")
+		return nil, wrong("nobody says in which region Amazon Bedrock is to be asked", "set "+RegionVariable+", or name a region")
 	}
 	if m.cache == CacheHour && m.family.cache != noCache && !m.family.hourCache {
-		return nil, notSent(event.ErrUnsupported, "The model %q caches nothing for an hour.", "use the cache that stays for five minutes", name)
+		return nil, notSent(event.ErrUnsupported, "the model %q caches nothing for an hour", "use the cache that stays for five minutes", name)
 	}
 	var err error
 	if m.caller, err = newCaller(&cfg, m.base, m.client); err != nil {

@@ -24,7 +24,7 @@ func BaseURL(address string) Option {
 			return nil
 		}
 		if !provider.Address(address) {
-			return wrong("The base URL of Amazon Bedrock is no address.", "write it as https://host, without a user")
+			return wrong("the base URL of Amazon Bedrock is no address", "write it as https://host, without a user")
 		}
 		m.base = strings.TrimSuffix(address, "/")
 		return nil
@@ -37,7 +37,7 @@ func BaseURL(address string) Option {
 func HTTPClient(c *http.Client) Option {
 	return func(m *Model) error {
 		if c == nil {
-			return wrong("There is no HTTP client.", "leave the option out, or give a client")
+			return wrong("there is no HTTP client", "leave the option out, or give a client")
 		}
 		m.client = c
 		return nil
@@ -53,7 +53,7 @@ const DefaultStall = 2 * time.Minute
 func Stall(d time.Duration) Option {
 	return func(m *Model) error {
 		if d < 0 {
-			return wrong("The time of a stall is negative.", "give a duration, or 0 to wait for ever")
+			return wrong("the time of a stall is negative", "give a duration, or 0 to wait for ever")
 		}
 		m.stall = d
 		return nil
@@ -65,7 +65,7 @@ func Stall(d time.Duration) Option {
 func As(id string) Option {
 	return func(m *Model) error {
 		if plainModel(id) == "" {
-			return wrong("There is no id of a model.", "write it as anthropic.claude-… or amazon.nova-…")
+			return wrong("there is no id of a model", "write it as anthropic.claude-… or amazon.nova-…")
 		}
 		m.family, m.plain = familyOf(id), plainModel(id)
 		return nil
@@ -92,7 +92,7 @@ func Answers(how Streaming) Option {
 			m.streaming = how
 			return nil
 		default:
-			return wrong("There is no such way of answering.", "use auto, stream or whole")
+			return wrong("there is no such way of answering", "use auto, stream or whole")
 		}
 	}
 }
@@ -122,7 +122,7 @@ func Cache(points CachePoints) Option {
 			m.cache = points
 			return nil
 		default:
-			return wrong("There are no such cache points.", "use auto, hour or off")
+			return wrong("there are no such cache points", "use auto, hour or off")
 		}
 	}
 }
@@ -161,14 +161,14 @@ const (
 func Guard(g Guardrail) Option {
 	return func(m *Model) error {
 		if g.ID == "" || g.Version == "" {
-			return wrong("A guardrail has an id and a version.", "give both; the version may be DRAFT")
+			return wrong("a guardrail has an id and a version", "give both; the version may be DRAFT")
 		}
 		switch g.Trace {
 		case "":
 			g.Trace = "enabled"
 		case "enabled", "enabled_full", "disabled":
 		default:
-			return wrong("There is no such trace of a guardrail.", "use enabled, enabled_full or disabled")
+			return wrong("there is no such trace of a guardrail", "use enabled, enabled_full or disabled")
 		}
 		if g.InputText == "" {
 			g.InputText = redactedInput
@@ -187,7 +187,7 @@ func Fields(object json.RawMessage) Option {
 	return func(m *Model) error {
 		members := map[string]json.RawMessage{}
 		if strictjson.Check(object, strictjson.DefaultDepth) != nil || json.Unmarshal(object, &members) != nil || members == nil {
-			return wrong("The model's own parameters are no JSON object.", `write them as {"top_k": 200}`)
+			return wrong("the model's own parameters are no JSON object", `write them as {"top_k": 200}`)
 		}
 		m.fields = members
 		return nil
@@ -200,12 +200,12 @@ func Metadata(pairs map[string]string) Option {
 	return func(m *Model) error {
 		const most = 16
 		if len(pairs) > most {
-			return wrong("There is too much metadata.", "Amazon Bedrock takes 16 pairs")
+			return wrong("there is too much metadata", "Amazon Bedrock takes 16 pairs")
 		}
 		if len(pairs) > 0 {
 			b, err := json.Marshal(pairs)
 			if err != nil {
-				return wrong("The metadata cannot be written.", "use plain text")
+				return wrong("the metadata cannot be written", "use plain text")
 			}
 			m.metadata = b
 		}
@@ -222,7 +222,7 @@ func Tier(name string) Option {
 			m.tier = name
 			return nil
 		default:
-			return wrong("There is no such tier of service.", "use priority, default, flex or reserved")
+			return wrong("there is no such tier of service", "use priority, default, flex or reserved")
 		}
 	}
 }
@@ -235,7 +235,7 @@ func Latency(name string) Option {
 			m.latency = name
 			return nil
 		default:
-			return wrong("There is no such latency.", "use standard or optimized")
+			return wrong("there is no such latency", "use standard or optimized")
 		}
 	}
 }

@@ -17,14 +17,14 @@ func (m *Model) unkept(req *model.Request) error {
 	const elsewhere = "leave it out, or take another provider"
 	switch {
 	case o.Seed != nil: // API_runtime_InferenceConfiguration has none
-		return notSent(event.ErrUnsupported, "Amazon Bedrock's Converse has no seed.", elsewhere)
+		return notSent(event.ErrUnsupported, "Amazon Bedrock's Converse has no seed", elsewhere)
 	case o.Verbosity != "":
-		return notSent(event.ErrUnsupported, "Amazon Bedrock's Converse has no verbosity.", elsewhere)
+		return notSent(event.ErrUnsupported, "Amazon Bedrock's Converse has no verbosity", elsewhere)
 	case o.Context.Any():
-		return notSent(event.ErrUnsupported, "Amazon Bedrock's Converse does not shorten conversations.",
+		return notSent(event.ErrUnsupported, "Amazon Bedrock's Converse does not shorten conversations",
 			"leave it out, or have Braid shorten them")
 	case o.TopP != nil && (*o.TopP <= 0 || *o.TopP > 1):
-		return notSent(event.ErrInvalid, "top_p is a share of probability.", "give a number above 0, at most 1")
+		return notSent(event.ErrInvalid, "top_p is a share of probability", "give a number above 0, at most 1")
 	}
 	if _, err := header(o); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (m *Model) unkept(req *model.Request) error {
 		return err
 	}
 	if t := o.ServiceTier; t != "" && !slices.Contains(tiers, t) && !slices.Contains(latencies, t) {
-		return notSent(event.ErrUnsupported, "Amazon Bedrock has no service tier %q.", "use priority, default, flex, reserved or optimized", t)
+		return notSent(event.ErrUnsupported, "Amazon Bedrock has no service tier %q", "use priority, default, flex, reserved or optimized", t)
 	}
 	if err := m.sampled(req); err != nil {
 		return err
@@ -52,14 +52,14 @@ func (m *Model) sampled(req *model.Request) error {
 	switch {
 	case f.noSampling:
 		// Claude from Opus 4.7 on: platform.claude.com/docs, the models' migration guides.
-		return notSent(event.ErrUnsupported, "The model %q takes no top_p.", "leave it out", m.name)
+		return notSent(event.ErrUnsupported, "the model %q takes no top_p", "leave it out", m.name)
 	case f.oneSampling && o.Temperature != nil:
-		return notSent(event.ErrUnsupported, "The model %q takes top_p or a temperature, and not both.", "leave one of them out", m.name)
+		return notSent(event.ErrUnsupported, "the model %q takes top_p or a temperature, and not both", "leave one of them out", m.name)
 	}
 	t, err := m.thought(req)
 	const least = 0.95 // docs: build-with-claude/extended-thinking, feature compatibility
 	if err == nil && f.claude && (t.budget > 0 || t.adaptive) && *o.TopP < least {
-		return notSent(event.ErrUnsupported, "The model %q takes a top_p from 0.95 on while it thinks.", "raise it, or ask for no thinking", m.name)
+		return notSent(event.ErrUnsupported, "the model %q takes a top_p from 0.95 on while it thinks", "raise it, or ask for no thinking", m.name)
 	}
 	return nil
 }
@@ -108,12 +108,12 @@ func (m *Model) served(req *model.Request) ([]byte, error) {
 		name := systemTools[t.Kind]
 		switch {
 		case name == "" || !slices.Contains(m.family.served, t.Kind):
-			return nil, notSent(event.ErrUnsupported, "The model %q has no server-side tool %q on Amazon Bedrock.",
+			return nil, notSent(event.ErrUnsupported, "the model %q has no server-side tool %q on Amazon Bedrock",
 				"leave it out, or take a model that has it, such as Nova 2", m.name, string(t.Kind))
 		case t.MaxUses != 0 || len(t.Domains) > 0 || len(t.Blocked) > 0:
-			return nil, notSent(event.ErrUnsupported, "Amazon Bedrock's own tools have no bounds: neither of uses nor of hosts.", "leave them out")
+			return nil, notSent(event.ErrUnsupported, "Amazon Bedrock's own tools have no bounds: neither of uses nor of hosts", "leave them out")
 		case slices.ContainsFunc(req.Options.ServerTools[:i], func(o model.ServerTool) bool { return o.Kind == t.Kind }):
-			return nil, notSent(event.ErrInvalid, "The server-side tool %q is there twice.", "name it once", string(t.Kind))
+			return nil, notSent(event.ErrInvalid, "the server-side tool %q is there twice", "name it once", string(t.Kind))
 		}
 		b = append(strictjson.AppendString(append(b, `{"systemTool":{"name":`...), name), `}},`...)
 	}
@@ -193,7 +193,7 @@ func (m *Model) thought(req *model.Request) (thought, error) {
 }
 
 func (m *Model) noEffort(e model.Effort, why string) error {
-	return notSent(event.ErrUnsupported, "The model %q does not have the effort %q on Amazon Bedrock: %s.",
+	return notSent(event.ErrUnsupported, "the model %q does not have the effort %q on Amazon Bedrock: %s",
 		"leave the effort out, or take another one",
 		m.name, string(e), why)
 }
@@ -232,7 +232,7 @@ func (m *Model) think(req *model.Request, without bool, set func(key, value stri
 		set("reasoningConfig", `{"type":"enabled","maxReasoningEffort":"`+t.effort+`"}`)
 		if t.effort == "high" {
 			if o.TopP != nil || o.Temperature != nil {
-				return 0, notSent(event.ErrUnsupported, "The model %q takes neither a temperature nor a top_p while it reasons with high effort.",
+				return 0, notSent(event.ErrUnsupported, "the model %q takes neither a temperature nor a top_p while it reasons with high effort",
 					"leave both out, or ask for less effort", m.name)
 			}
 			most = 0 // the two exclude each other
@@ -271,7 +271,7 @@ func (m *Model) thinkBudget(req *model.Request, t thought, without bool, set fun
 	case m.midTurnWithoutThinking(req.Messages, without):
 		return most, nil
 	case most > 0 && t.budget >= most:
-		return 0, notSent(event.ErrInvalid, "A budget of %d tokens for thinking leaves none of %d for the answer.",
+		return 0, notSent(event.ErrInvalid, "a budget of %d tokens for thinking leaves none of %d for the answer",
 			"allow more tokens for the answer: thinking counts as part of it", t.budget, most)
 	case most <= 0:
 		most = t.budget + answerTokens

@@ -21,7 +21,7 @@ var countedMembers = []string{"instructions", "model", "parallel_tool_calls", "i
 // [event.ErrUnsupported].
 func (m *Model) CountTokens(ctx context.Context, req *model.Request) (int64, error) {
 	if !m.vendors || m.azure || m.api != Responses {
-		return 0, notSent(event.ErrUnsupported, "%s counts no tokens here.",
+		return 0, notSent(event.ErrUnsupported, "%s counts no tokens here",
 			"use Request.Tokens, which estimates, or OpenAI's own address with Responses", m.title)
 	}
 	body, _, err := m.body(req)
@@ -30,7 +30,7 @@ func (m *Model) CountTokens(ctx context.Context, req *model.Request) (int64, err
 	}
 	members := map[string]json.RawMessage{}
 	if err := json.Unmarshal(body, &members); err != nil {
-		return 0, &event.Error{Op: m.op(), Kind: event.ErrInternal, Message: "The request cannot be read again.", Err: err}
+		return 0, &event.Error{Op: m.op(), Kind: event.ErrInternal, Message: "the request cannot be read again", Err: err}
 	}
 	for name := range members {
 		if !slices.Contains(countedMembers, name) {
@@ -38,7 +38,7 @@ func (m *Model) CountTokens(ctx context.Context, req *model.Request) (int64, err
 		}
 	}
 	if body, err = json.Marshal(members); err != nil {
-		return 0, &event.Error{Op: m.op(), Kind: event.ErrInternal, Message: "The request cannot be written again.", Err: err}
+		return 0, &event.Error{Op: m.op(), Kind: event.ErrInternal, Message: "the request cannot be written again", Err: err}
 	}
 	header, err := m.header(req.Options.Headers)
 	if err != nil {

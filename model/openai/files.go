@@ -57,10 +57,10 @@ func keptElsewhere(address string) bool {
 // notHere is the error of an address that another vendor gave.
 func (m *Model) notHere(address, what string) error {
 	if fileID(m.prefix, address) != "" {
-		return notSent(event.ErrUnsupported, "%s takes %s by its id in Responses alone.",
+		return notSent(event.ErrUnsupported, "%s takes %s by its id in Responses alone",
 			"give the file's bytes, or use api=responses", m.title, what)
 	}
-	return notSent(event.ErrInvalid, "The file %q is kept by another vendor than %s.", "upload it there, or give its bytes",
+	return notSent(event.ErrInvalid, "the file %q is kept by another vendor than %s", "upload it there, or give its bytes",
 		provider.Line(address, secret.Secret{}), m.title)
 }
 
@@ -84,11 +84,11 @@ func (m *Model) Upload(ctx context.Context, f model.File) (string, error) {
 	size := int64(-1)
 	switch c := f.Content.(type) {
 	case nil:
-		return "", notSent(event.ErrInvalid, "There is no content to upload.", "give the file's content")
+		return "", notSent(event.ErrInvalid, "there is no content to upload", "give the file's content")
 	case interface{ Len() int }:
 		size = int64(c.Len())
 	}
-	tooLarge := notSent(event.ErrTooLarge, "The file is larger than the %d MiB that %s keeps.", "send a smaller one", largestFile>>20, m.title)
+	tooLarge := notSent(event.ErrTooLarge, "the file is larger than the %d MiB that %s keeps", "send a smaller one", largestFile>>20, m.title)
 	if size > largestFile {
 		return "", tooLarge
 	}
@@ -124,7 +124,7 @@ func (m *Model) Upload(ctx context.Context, f model.File) (string, error) {
 		return "", tooLarge
 	case errors.Is(err, errFileRead):
 		return "", &event.Error{
-			Op: m.op(), Kind: event.ErrInvalid, Message: "The content of the file cannot be read.", Hint: "look at what gives it", Err: err,
+			Op: m.op(), Kind: event.ErrInvalid, Message: "the content of the file cannot be read", Hint: "look at what gives it", Err: err,
 		}
 	case err != nil:
 		return "", m.failure(g, err)
@@ -169,7 +169,7 @@ func (m *Model) Delete(ctx context.Context, address string) error {
 // noFiles is the error of a server that keeps no files.
 func (m *Model) noFiles() error {
 	if !m.vendors || m.version != "" {
-		return notSent(event.ErrUnsupported, "%s keeps no files.", "give the file's bytes in the message", m.title)
+		return notSent(event.ErrUnsupported, "%s keeps no files", "give the file's bytes in the message", m.title)
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ var names = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$`)
 // Other servers may go without one.
 func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	if !names.MatchString(name) {
-		return nil, wrong("There can be no model of such a name.", "name one as its server does, such as "+Default)
+		return nil, wrong("there can be no model of such a name", "name one as its server does, such as "+Default)
 	}
 	m := &Model{
 		name: name, prefix: "openai", title: "OpenAI's API", key: key, base: vendorsAddress, vendors: true, thinks: reasons(name),
@@ -94,7 +94,7 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	}
 	if m.vendors && m.key.Empty() {
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrModelAuth, Message: "There is no key for " + m.title + ".", Hint: "set " + m.keyFrom + ", or give a key",
+			Op: op, Kind: event.ErrModelAuth, Message: "there is no key for " + m.title, Hint: "set " + m.keyFrom + ", or give a key",
 		}
 	}
 	if m.api == "" {
