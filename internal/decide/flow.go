@@ -112,7 +112,9 @@ func (f Flow) check(list []kind.Opening) *event.Error {
 }
 
 func (f Flow) fault(what, hint string) *event.Error {
-	return &event.Error{Op: "flow", Kind: event.ErrInvalid, Message: fmt.Sprintf("the kind of the agent, %T, cannot go on: %s", f.Kind, what), Hint: hint}
+	return &event.Error{
+		Op: "flow", Kind: event.ErrInvalid, Message: fmt.Sprintf("the kind of the agent, %T, cannot go on: %s", f.Kind, what), Hint: hint,
+	}
 }
 
 // end is how the scope ends as the kind says.
