@@ -41,7 +41,7 @@ func openDemo(g *opening) (model.Model, error) {
 func unknownScript(name string) error {
 	e := &event.Error{Op: op, Kind: event.ErrModelNotFound, Message: "there is no such demo script", Hint: have()}
 	if shown := presentable(name); shown != "" {
-		e.Message = "there is no demo script \"" + shown + "\"."
+		e.Message = "there is no demo script \"" + shown + "\""
 	}
 	if s := nearest.Word(strings.ToLower(name), demo.Scripts()); s != "" {
 		e.Hint = "did you mean demo:" + s + "? " + e.Hint

@@ -72,7 +72,7 @@ func noEmbedding(ref string) error {
 		Hint: "name one as openai:" + openai.Default + ", gemini:NAME, bedrock:ID, ollama:NAME or VENDOR:NAME",
 	}
 	if shown := presentable(ref); shown != "" {
-		e.Message = "there is no model of embeddings \"" + shown + "\"."
+		e.Message = "there is no model of embeddings \"" + shown + "\""
 		for _, known := range pricing.Default().Embeddings() {
 			if _, name, _ := strings.Cut(known, ":"); name == ref {
 				e.Hint = "did you mean " + known + "? " + e.Hint

@@ -19,7 +19,7 @@ import (
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
-// apiError is what the API said, without the request, which holds the key.
+// apiError is an error of the API. It leaves out the request, which holds the key.
 type apiError struct {
 	status    int
 	kind      string
@@ -27,12 +27,12 @@ type apiError struct {
 	message   string
 	requestID string
 	after     time.Duration
-	// strange is set for a body that is not the API's: that of a proxy, or of another server.
+	// strange is set for a body that a proxy or another server wrote.
 	strange bool
 }
 
-// said reads an error as the API writes it (api/errors). Gateways write the error as a text,
-// or the message beside it; a proxy's page has neither.
+// said decodes an error of the API (api/errors). Some gateways write the error as a string,
+// or put the message beside it; a proxy's page has neither.
 func said(status int, header http.Header, body []byte) *apiError {
 	a := &apiError{
 		status: status, requestID: header.Get("Request-Id"), after: provider.RetryAfter(header, time.Now()),
@@ -65,7 +65,7 @@ func said(status int, header http.Header, body []byte) *apiError {
 	return a
 }
 
-// text is v if it is a text; "" otherwise.
+// text returns v if it is a string; "" otherwise.
 func text(v any) string {
 	s, _ := v.(string)
 	return s
@@ -86,7 +86,7 @@ func (e *apiError) Error() string {
 	return s
 }
 
-// failure makes an error of ours out of anything that ended a call.
+// failure returns the *event.Error for any error that ended a call.
 func (m *Model) failure(g *idle.Guard, err error) error {
 	if e, ok := errors.AsType[*event.Error](err); ok {
 		return e
@@ -136,14 +136,14 @@ func (m *Model) failure(g *idle.Guard, err error) error {
 	}
 }
 
-// denial maps what Bedrock said; what Claude said there stands in a chunk.
+// denial maps an error of Bedrock. Errors of Claude on Bedrock come inside a chunk.
 func (m *Model) denial(said *awserr.Said) error {
 	return said.Failure(awserr.Asked{
 		Op: op, Model: m.name, Region: m.aws.cfg.Region, Keyed: m.aws.cfg.BearerAuthTokenProvider != nil, Variable: BedrockKeyVariable,
 	})
 }
 
-// denied makes an error of ours out of an answer with another status than 2xx.
+// denied returns the *event.Error for a response whose status is not 2xx.
 func (m *Model) denied(r *provider.Refused) error {
 	var failure error
 	var strange bool
@@ -175,8 +175,8 @@ func (m *Model) denied(r *provider.Refused) error {
 	return failure
 }
 
-// notOurs says of an error that a proxy or another server gave it, where that may be the
-// cause.
+// notOurs rewrites an error that a proxy or another server may have caused, so that it says
+// so.
 func (m *Model) notOurs(e *event.Error, r *provider.Refused) {
 	form := (&strangeError{kind: contentType(r.Header)}).form()
 	line := provider.Line(words(contentType(r.Header), r.Body), m.key)
@@ -189,7 +189,7 @@ func (m *Model) notOurs(e *event.Error, r *provider.Refused) {
 	e.Code, e.Message, e.Hint = model.CodeForeign, provider.Tell(message, line), m.look()+", or at a proxy in between"
 }
 
-// stranger is the error for an answer with status 2xx that is not the API's.
+// stranger returns the error for a 2xx response that is not the API's.
 func (m *Model) stranger(e *strangeError) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrModel, Code: model.CodeForeign, Err: e,
@@ -200,7 +200,7 @@ func (m *Model) stranger(e *strangeError) error {
 	}
 }
 
-// title is what answers.
+// title names the service, for messages.
 func (m *Model) title() string {
 	switch {
 	case m.aws != nil:
@@ -212,7 +212,7 @@ func (m *Model) title() string {
 	}
 }
 
-// where is the variable that says where that is.
+// where names the variable that holds the address.
 func (m *Model) where() string {
 	if m.aws != nil {
 		return BedrockBaseVariable
@@ -220,7 +220,7 @@ func (m *Model) where() string {
 	return m.baseFrom
 }
 
-// look says what to look at where something else than the API answers.
+// look is the hint if something other than the API responds.
 func (m *Model) look() string {
 	if m.google != nil && m.base == "" {
 		return "look at " + m.where()
@@ -228,7 +228,7 @@ func (m *Model) look() string {
 	return "look at the base URL, " + m.where()
 }
 
-// place is the address, or the region, that is asked.
+// place returns the address or the region of the service.
 func (m *Model) place() string {
 	switch {
 	case m.base != "":
@@ -242,7 +242,7 @@ func (m *Model) place() string {
 	}
 }
 
-// host is the host that is asked.
+// host returns the host of the service.
 func (m *Model) host() string {
 	if u, err := url.Parse(m.address()); err == nil {
 		return u.Host
@@ -250,18 +250,19 @@ func (m *Model) host() string {
 	return m.place()
 }
 
-// overflow is how the API says that a conversation is too long; its page of
-// errors has no type of its own for it.
+// overflow matches the API's message for a conversation that is too long. The API
+// has no error type for it.
 var overflow = lazyre.New(`(?i)prompt is too long|exceeds? (the )?context (limit|window)|context window (is )?exceeded|` +
 	`input is too long|exceed context limit`)
 
-// spent tells a limit of money from one of requests: waiting does not help.
+// spent matches messages about spending limits. Unlike rate limits, they do not pass
+// by waiting.
 var spent = lazyre.New(`(?i)credit balance is too low|usage limits?\. you will regain|spend(ing)? limit|billing`)
 
-// noFile is how it says that a file is not there (build-with-claude/files).
+// noFile matches the message for a file that does not exist (build-with-claude/files).
 var noFile = lazyre.New(`(?i)file.{0,20} not found|not found.{0,5}: file_`)
 
-// imageTooLarge is how it says that of an image.
+// imageTooLarge matches the message for an image that is too large.
 var imageTooLarge = lazyre.New(`(?i)image exceeds|image dimensions exceed`)
 
 // refusesThinking reports whether the API refused a request for the thinking in it.
@@ -270,7 +271,7 @@ func refusesThinking(err error) bool {
 	return ok && r.Status == http.StatusBadRequest && bound.Refused(string(r.Body))
 }
 
-// refusal maps what the API said (api/errors).
+// refusal maps an error of the API (api/errors).
 func (m *Model) refusal(a *apiError) error {
 	e := &event.Error{Op: op, Code: a.kind, RetryAfter: a.after, Err: a}
 	words := provider.Line(a.message, m.key)
@@ -317,7 +318,7 @@ func (m *Model) refusal(a *apiError) error {
 	}
 }
 
-// credential is what says who asks.
+// credential names the kind of credential, for messages.
 func (m *Model) credential() string {
 	if m.google != nil {
 		return "credentials"
@@ -325,7 +326,7 @@ func (m *Model) credential() string {
 	return "key"
 }
 
-// whose says where the credential that is refused comes from.
+// whose is the hint for a refused credential: where it comes from.
 func (m *Model) whose() string {
 	if m.google != nil {
 		return signIn
@@ -333,7 +334,7 @@ func (m *Model) whose() string {
 	return "look at " + m.keyFrom
 }
 
-// allowed says what decides about what the credential may do.
+// allowed is the hint for missing permissions.
 func (m *Model) allowed() string {
 	if m.google != nil {
 		return m.google.role()
@@ -341,7 +342,7 @@ func (m *Model) allowed() string {
 	return "look at the key's workspace and what it may use"
 }
 
-// inPlace says where the cloud has no such model.
+// inPlace names the region or location that lacks the model.
 func (m *Model) inPlace() string {
 	if m.google != nil {
 		return m.google.place()
@@ -349,7 +350,7 @@ func (m *Model) inPlace() string {
 	return ""
 }
 
-// listed says where the models are listed.
+// listed is the hint for an unknown model: where the models are listed.
 func (m *Model) listed() string {
 	if m.google != nil {
 		return m.google.garden()
@@ -357,10 +358,10 @@ func (m *Model) listed() string {
 	return "look at the vendor's list of models, or at " + m.baseFrom
 }
 
-// statusOverloaded is the API's own.
+// statusOverloaded is the API's nonstandard status for overload.
 const statusOverloaded = 529
 
-// notSent is the error of a request that the API would refuse.
+// notSent returns the error for a request that the API would refuse. Nothing is sent.
 func notSent(kind event.ErrorKind, message, hint string, args ...any) *event.Error {
 	return provider.NotSent(op, kind, message, hint, args...)
 }

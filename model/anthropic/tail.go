@@ -11,7 +11,8 @@ import (
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
-// tail is what stands behind the messages, without the bracket that closes them.
+// tail returns the request's members after the messages, without the bracket that closes
+// the messages.
 func (m *Model) tail(req *model.Request, without bool) ([]byte, error) {
 	if err := m.refused(req); err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func (m *Model) tail(req *model.Request, without bool) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// refused says which settings of a request Claude does not have.
+// refused returns an error for settings that Claude does not have.
 func (m *Model) refused(req *model.Request) error {
 	o := &req.Options
 	switch {
@@ -78,7 +79,7 @@ func (m *Model) refused(req *model.Request) error {
 	return checkTools(req.Tools, o.ServerTools)
 }
 
-// appendSampling writes how tokens are drawn. thinks says that the model thinks first.
+// appendSampling writes temperature and top_p. thinks reports that thinking is on.
 func (m *Model) appendSampling(b []byte, o *model.Options, thinks bool) ([]byte, error) {
 	what := "temperature"
 	if o.Temperature == nil {
@@ -117,8 +118,8 @@ func (m *Model) knowsSampling() bool {
 	return old && generation(m.name) < 407
 }
 
-// appendTier writes which capacity answers (api/service-tiers). Amazon and Google have tiers of
-// their own, which stand elsewhere.
+// appendTier writes the service tier (api/service-tiers). The tiers of Amazon and Google are
+// not part of the body.
 func (m *Model) appendTier(b []byte, tier string) ([]byte, error) {
 	switch {
 	case tier == "":
@@ -131,9 +132,9 @@ func (m *Model) appendTier(b []byte, tier string) ([]byte, error) {
 	return append(b, `,"service_tier":"`+tier+`"`...), nil
 }
 
-// adaptive lets the model decide how much it thinks. The newer ones would not
-// show any of it without being asked; the older ones always do, and those on
-// Bedrock, and perhaps those on Vertex AI, do not know the question.
+// adaptive returns the member that lets the model decide how much it thinks. Newer
+// models show their thinking only if display asks for it. Older ones always show it,
+// and refuse display on Bedrock and perhaps on Vertex AI.
 func (m *Model) adaptive() string {
 	if g := generation(m.name); m.cloudy() && g > 0 && g < 407 {
 		return `{"type":"adaptive"}`
@@ -143,9 +144,9 @@ func (m *Model) adaptive() string {
 
 func budgetOf(n int) string { return `{"type":"enabled","budget_tokens":` + strconv.Itoa(n) + `}` }
 
-// midTurnWithoutThinking reports whether the model is in the middle of a turn
-// that it, or another, began without thinking. The models with a budget refuse
-// to begin with it there. without says that no thinking of the history is sent.
+// midTurnWithoutThinking reports whether the current turn began without thinking.
+// Models with a budget refuse to start thinking there. without reports that the
+// request leaves out the thinking of the history.
 func midTurnWithoutThinking(messages []event.Message, without bool) bool {
 	n := len(messages)
 	if n < 2 || !slices.ContainsFunc(messages[n-1].Content, isResult) {
@@ -167,8 +168,7 @@ func isResult(b event.Block) bool {
 	return ok
 }
 
-// appendStops writes the words that end an answer; blank ones are refused by
-// the API and mean nothing.
+// appendStops writes the stop sequences. It leaves out blank ones, which the API refuses.
 func appendStops(b []byte, words []string) []byte {
 	n := 0
 	for _, w := range words {
@@ -186,7 +186,7 @@ func appendStops(b []byte, words []string) []byte {
 	return b
 }
 
-// appendChoice writes what the model must do about tools.
+// appendChoice writes tool_choice.
 func appendChoice(b []byte, req *model.Request) ([]byte, error) {
 	c := &req.ToolChoice
 	if len(req.Tools)+len(req.Options.ServerTools) == 0 || (c.Mode == model.ToolsFree && !c.Serial) {

@@ -16,8 +16,8 @@ import (
 type Option func(*Model) error
 
 // BaseURL sends the calls to another address: a private endpoint, a gateway, or a
-// test. "" keeps that of the region. A key of Bedrock's goes to an address without
-// TLS only where it is given here.
+// test. "" keeps the region's address. A Bedrock API key is sent without TLS only
+// to an address that is set here.
 func BaseURL(address string) Option {
 	return func(m *Model) error {
 		if address == "" {
@@ -31,9 +31,8 @@ func BaseURL(address string) Option {
 	}
 }
 
-// HTTPClient sends the calls through c instead of the configuration's, or one of
-// the package's own. It should neither time out by itself, which ends long
-// answers, nor repeat calls.
+// HTTPClient sends the calls through c instead of the configuration's client. c
+// should not time out by itself, which would cut long answers, and not repeat calls.
 func HTTPClient(c *http.Client) Option {
 	return func(m *Model) error {
 		if c == nil {
@@ -44,12 +43,12 @@ func HTTPClient(c *http.Client) Option {
 	}
 }
 
-// DefaultStall is how long the API may send nothing before a call is given up.
+// DefaultStall is how long the API may send nothing before a call fails.
 const DefaultStall = 2 * time.Minute
 
-// Stall sets how long the API may send nothing at all, from the request on,
-// before the call fails with a kind that is repeated; 0 means for ever. An answer
-// that does not stream ([Whole]) is silent until it is there.
+// Stall sets how long the API may send nothing before the call fails with an error
+// that the loop retries; 0 means for ever. The time runs from the request on. An
+// answer that does not stream ([Whole]) is silent until it is complete.
 func Stall(d time.Duration) Option {
 	return func(m *Model) error {
 		if d < 0 {
@@ -60,8 +59,8 @@ func Stall(d time.Duration) Option {
 	}
 }
 
-// As says what a model is where its id does not tell: "amazon.nova-pro-v1:0" for
-// an inference profile of one's own, which has an ARN without the model's name.
+// As names the model behind an id that does not show it, such as
+// "amazon.nova-pro-v1:0" behind the ARN of your own inference profile.
 func As(id string) Option {
 	return func(m *Model) error {
 		if plainModel(id) == "" {
@@ -72,19 +71,19 @@ func As(id string) Option {
 	}
 }
 
-// Streaming says whether an answer comes in pieces.
+// Streaming selects whether an answer streams.
 type Streaming string
 
 const (
 	// StreamAuto streams wherever the model can, also with tools.
 	StreamAuto Streaming = "auto"
-	// Stream always does.
+	// Stream always streams.
 	Stream Streaming = "stream"
-	// Whole never does (Converse instead of ConverseStream): the answer comes at once.
+	// Whole never streams: it calls Converse instead of ConverseStream.
 	Whole Streaming = "whole"
 )
 
-// Answers sets how answers come; [StreamAuto] is the default.
+// Answers sets whether answers stream; [StreamAuto] is the default.
 func Answers(how Streaming) Option {
 	return func(m *Model) error {
 		switch how {
@@ -97,24 +96,24 @@ func Answers(how Streaming) Option {
 	}
 }
 
-// CachePoints says whether a request carries cache points
+// CachePoints selects the cache points of a request
 // (bedrock/latest/userguide/prompt-caching).
 type CachePoints string
 
 const (
-	// CacheAuto has points wherever the model is known to take them: behind the
-	// instructions, or else the tools; behind the newest message; and behind the
-	// two user messages before it. What is cached stays for five minutes.
+	// CacheAuto sets points if the model is known to take them: after the
+	// instructions, or else the tools; after the newest message; and after the two
+	// user messages before it. The cache lasts five minutes.
 	CacheAuto CachePoints = "auto"
-	// CacheHour is the same for an hour, which costs more to write and which only
-	// newer models of Claude's have.
+	// CacheHour is [CacheAuto] with a cache of one hour. Writing it costs more, and only
+	// newer Claude models have it.
 	CacheHour CachePoints = "hour"
-	// CacheOff caches nothing: for prompts that are never sent twice.
+	// CacheOff sets no points. Use it for prompts that are never sent twice.
 	CacheOff CachePoints = "off"
 )
 
-// Cache sets the cache points; [CacheAuto] is the default. There are never more
-// than four. Too short a prompt is not cached by the API, and costs nothing more.
+// Cache sets the cache points, at most four; [CacheAuto] is the default. The API does
+// not cache a prompt that is too short, and charges nothing more for it.
 func Cache(points CachePoints) Option {
 	return func(m *Model) error {
 		switch points {
@@ -127,37 +126,37 @@ func Cache(points CachePoints) Option {
 	}
 }
 
-// Guardrail names a guardrail that looks at what is asked and answered
-// (bedrock/latest/userguide/guardrails-use-converse-api), and says what becomes of
-// what it blocks. What it masks stands masked in the answer, and stays so.
+// Guardrail names a guardrail that checks prompts and answers
+// (bedrock/latest/userguide/guardrails-use-converse-api), and what replaces blocked
+// text. Text that the guardrail masks stays masked in the log.
 type Guardrail struct {
-	// ID and Version name it; both are needed.
+	// ID and Version name the guardrail. Both are required.
 	ID, Version string
-	// Trace is enabled (the default), enabled_full or disabled. Without one it is
-	// not known whether question or answer was blocked.
+	// Trace is enabled (the default), enabled_full or disabled. Without a trace, Braid
+	// cannot tell whether the prompt or the answer was blocked.
 	Trace string
-	// Async lets pieces of an answer through before it has looked at them. The
-	// answer may then be taken back.
+	// Async streams deltas before the guardrail has checked them. The answer may be
+	// redacted afterwards.
 	Async bool
-	// Latest shows it the newest question alone, and not the whole conversation.
+	// Latest has the guardrail check only the newest user message.
 	Latest bool
-	// KeepInput leaves a question that was blocked in the conversation. Otherwise
-	// InputText stands for it from then on, or "[User input redacted.]".
+	// KeepInput keeps blocked user messages in the conversation. Otherwise InputText
+	// replaces them, or "[User input redacted.]".
 	KeepInput bool
 	InputText string
-	// RedactOutput puts OutputText, or "[Assistant output redacted.]", in the place
-	// of an answer that was blocked. Otherwise what the guardrail says instead stays.
+	// RedactOutput replaces a blocked answer with OutputText, or with "[Assistant
+	// output redacted.]". Otherwise the guardrail's own message stays.
 	RedactOutput bool
 	OutputText   string
 }
 
-// What stands for what was blocked, where nobody says otherwise: Strands' words.
+// The default replacements of blocked text, in the words of Strands.
 const (
 	redactedInput  = "[User input redacted.]"
 	redactedOutput = "[Assistant output redacted.]"
 )
 
-// Guard has a guardrail look at every call.
+// Guard applies a guardrail to every call.
 func Guard(g Guardrail) Option {
 	return func(m *Model) error {
 		if g.ID == "" || g.Version == "" {
@@ -181,8 +180,8 @@ func Guard(g Guardrail) Option {
 	}
 }
 
-// Fields adds parameters of the model's own, a JSON object
-// (additionalModelRequestFields). They go before what Braid would say itself.
+// Fields adds the model's own parameters, a JSON object
+// (additionalModelRequestFields). They take precedence over what Braid sends.
 func Fields(object json.RawMessage) Option {
 	return func(m *Model) error {
 		members := map[string]json.RawMessage{}
@@ -194,8 +193,7 @@ func Fields(object json.RawMessage) Option {
 	}
 }
 
-// Metadata is written in the account's log of calls beside each one: 16 keys at
-// most.
+// Metadata adds up to 16 pairs to each call's record in the account's invocation log.
 func Metadata(pairs map[string]string) Option {
 	return func(m *Model) error {
 		const most = 16
@@ -213,8 +211,8 @@ func Metadata(pairs map[string]string) Option {
 	}
 }
 
-// Tier asks for a tier of service: priority, default, flex or reserved. Not every
-// model has each.
+// Tier selects a service tier: priority, default, flex or reserved. Not every model
+// has every tier.
 func Tier(name string) Option {
 	return func(m *Model) error {
 		switch {
@@ -227,7 +225,7 @@ func Tier(name string) Option {
 	}
 }
 
-// Latency asks for "optimized" latency, where the model has it, or "standard".
+// Latency selects "optimized" latency, if the model has it, or "standard".
 func Latency(name string) Option {
 	return func(m *Model) error {
 		switch {
@@ -240,7 +238,7 @@ func Latency(name string) Option {
 	}
 }
 
-// wrong is an error of whoever sets the model up.
+// wrong returns the error for a bad option or name.
 func wrong(message, hint string) error {
 	return &event.Error{Op: op, Kind: event.ErrInvalid, Message: message, Hint: hint}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
-// unkept says which of the settings of a call the model or the API does not have.
+// unkept returns an error for a setting that the model or the API lacks.
 func (m *Model) unkept(req *model.Request) error {
 	o := &req.Options
 	const elsewhere = "leave it out, or take another provider"
@@ -42,7 +42,7 @@ func (m *Model) unkept(req *model.Request) error {
 	return err
 }
 
-// sampled says how the model does not draw its tokens.
+// sampled returns an error for sampling settings that the model refuses.
 func (m *Model) sampled(req *model.Request) error {
 	o := &req.Options
 	if o.TopP == nil {
@@ -64,14 +64,13 @@ func (m *Model) sampled(req *model.Request) error {
 	return nil
 }
 
-// Words for how fast and at which price the API answers: of ServiceTier (API_runtime_ServiceTier)
-// and of PerformanceConfiguration (API_runtime_PerformanceConfiguration).
+// The words of API_runtime_ServiceTier and API_runtime_PerformanceConfiguration.
 var (
 	tiers     = []string{"priority", "default", "flex", "reserved"}
 	latencies = []string{"standard", "optimized"}
 )
 
-// speed gives the members for latency and tier; a request's own word goes before the model's.
+// speed returns the words for latency and tier. The request's take precedence over the model's.
 func (m *Model) speed(o *model.Options) (latency, tier string) {
 	l, t := m.latency, m.tier
 	switch {
@@ -89,18 +88,18 @@ func (m *Model) speed(o *model.Options) (latency, tier string) {
 	return latency, tier
 }
 
-// header gives the header fields that a developer adds.
+// header returns the header fields that the developer adds.
 func header(o *model.Options) (http.Header, error) {
 	return provider.Headers(op, o.Headers, "X-Amz-Date", "X-Amz-Content-Sha256")
 }
 
-// systemTools are the names of the tools that Amazon runs for its Nova, by kind
+// systemTools are the names of Nova's server-side tools, by kind
 // (nova2-userguide, web-grounding and the code interpreter; API_runtime_SystemTool).
 var systemTools = map[model.ServerToolKind]string{
 	model.WebSearch: "nova_grounding", model.CodeExecution: "nova_code_interpreter",
 }
 
-// served gives the server-side tools as the list of tools has them, each with a comma behind it.
+// served returns the server-side tools as members of the tool list, each with a trailing comma.
 func (m *Model) served(req *model.Request) ([]byte, error) {
 	var b []byte
 	for i := range req.Options.ServerTools {
@@ -123,9 +122,9 @@ func (m *Model) served(req *model.Request) ([]byte, error) {
 	return b, nil
 }
 
-// thought is how a request asks the model to think. Its zero value says nothing.
+// thought is a request's settings for thinking. The zero value sends none.
 type thought struct {
-	// budget is in tokens; shrinks says that a short answer makes it smaller.
+	// budget is in tokens. If shrinks is set, a smaller MaxTokens reduces it.
 	budget  int
 	shrinks bool
 	// adaptive lets the model decide, display shows what it thinks.
@@ -134,13 +133,13 @@ type thought struct {
 	effort, off string
 }
 
-// Budgets that stand for efforts, for models that know budgets alone. The largest of them and
-// an answer behind it fit the 32,000 tokens that the smallest of those models writes.
+// budgets maps efforts to token budgets, for models without efforts. The largest budget and an
+// answer after it fit the 32,000 tokens that the smallest of these models writes.
 var budgets = map[model.Effort]int{
 	model.EffortLow: 2048, model.EffortMedium: 8192, model.EffortHigh: 16_384, model.EffortMax: 23_552,
 }
 
-// thought finds it. Efforts are in the words of each family:
+// thought returns the settings for thinking of req. Each family has its own efforts:
 //
 //   - Claude up to 4.5 has budgets (bedrock/latest/userguide, claude-messages-extended-thinking).
 //   - Claude from 4.6 on has low, medium, high and max, and from 4.7 on xhigh
@@ -198,11 +197,11 @@ func (m *Model) noEffort(e model.Effort, why string) error {
 		m.name, string(e), why)
 }
 
-// never is the off of models that cannot be kept from thinking.
+// never is family.off for models whose thinking cannot be switched off.
 const never = "never"
 
-// think writes how the model thinks into the members of its own parameters, and returns the
-// bound of the answer, of which thinking is a part.
+// think sets the model's own parameters for thinking. It returns max_tokens, which includes
+// thinking.
 func (m *Model) think(req *model.Request, without bool, set func(key, value string)) (most int, err error) {
 	o := &req.Options
 	most = o.MaxTokens
@@ -241,8 +240,8 @@ func (m *Model) think(req *model.Request, without bool, set func(key, value stri
 	return most, nil
 }
 
-// thinkForced writes what is left where a tool must be called, which leaves no room for
-// thinking: Claude's effort, at most high without thinking (API_runtime_OutputConfig).
+// thinkForced sets Claude's effort for a forced tool call, which rules out thinking. Without
+// thinking, the effort is at most high (API_runtime_OutputConfig).
 func (m *Model) thinkForced(req *model.Request, t thought, set func(key, value string)) {
 	if t.effort != "" && m.family.thinks == claudeDecides {
 		if t.effort == "xhigh" || t.effort == string(model.EffortMax) {
@@ -252,15 +251,15 @@ func (m *Model) thinkForced(req *model.Request, t thought, set func(key, value s
 	}
 }
 
-// setEffort writes Claude's effort. Beside the form of an answer it has its place in Converse's
-// own outputConfig.
+// setEffort writes Claude's effort. If the answer has a schema, the effort goes into Converse's
+// own outputConfig with it.
 func (m *Model) setEffort(req *model.Request, effort string, set func(key, value string)) {
 	if effort != "" && req.Output == nil {
 		set("output_config", `{"effort":"`+effort+`"}`)
 	}
 }
 
-// thinkBudget writes a budget of tokens for thinking.
+// thinkBudget sets a token budget for thinking.
 func (m *Model) thinkBudget(req *model.Request, t thought, without bool, set func(key, value string)) (most int, err error) {
 	most = req.Options.MaxTokens
 	const least = 1024

@@ -12,13 +12,12 @@ import (
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
-// countedMembers are the members of a request that its count takes (openai-go v3.95,
+// countedMembers are the request members that the count takes (openai-go v3.95,
 // responses.InputTokenCountParams). The others do not change what the model reads.
 var countedMembers = []string{"instructions", "model", "parallel_tool_calls", "input", "text", "tool_choice", "tools", "reasoning", "truncation"}
 
-// CountTokens implements [model.Counter] with OpenAI's responses/input_tokens. Servers other
-// than OpenAI's own, and Chat Completions, have no count: the error is of kind
-// [event.ErrUnsupported].
+// CountTokens implements [model.Counter] with OpenAI's responses/input_tokens. Other servers
+// and Chat Completions have no count: the error is of kind [event.ErrUnsupported].
 func (m *Model) CountTokens(ctx context.Context, req *model.Request) (int64, error) {
 	if !m.vendors || m.azure || m.api != Responses {
 		return 0, notSent(event.ErrUnsupported, "%s counts no tokens here",
