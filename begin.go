@@ -37,10 +37,10 @@ func (d *driver) beginModel(s *fold.Scope, agent *driveAgent, why event.Why) boo
 		Instructions: agent.instructions, Messages: s.Transcript.Shared(), Tools: shown, Options: agent.asks(model),
 		Run: d.row.ID, Scope: s.ID, Cycle: cycle, Attempt: attempt,
 	}
-	forced := why == event.WhyAnswer || decide.Again(why) && s.Forced
+	forced := why == event.WhyAnswer || decide.Again(why) && s.Answer.Forced
 	askFor(d.answerOf(s), &w.request, model, &info, forced)
 	begun := &event.StepBegun{Step: event.StepModel, Why: why, Model: info.Name}
-	if !sameNames(names, s.Tools) {
+	if !sameNames(names, s.Tools.Names) {
 		begun.Tools = names
 		if names == nil {
 			begun.Tools = []string{} // none any more

@@ -66,11 +66,11 @@ func (d *driver) askBefore(s *fold.Scope, agent *driveAgent, calls []*fold.Call)
 		var refused *event.Error
 		if len(agent.hooks.At(hooks.BeforeTools)) > 0 && s.Untouched() {
 			at = d.thresholdOf(s)
-			if refused = askBatch(at, agent.hooks.At(hooks.BeforeTools), s.Batch); at.questions.waits() {
+			if refused = askBatch(at, agent.hooks.At(hooks.BeforeTools), s.Batch.Calls); at.questions.waits() {
 				return
 			}
 			if refused != nil {
-				calls = s.Batch
+				calls = s.Batch.Calls
 			}
 		}
 		for _, c := range calls {
