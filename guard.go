@@ -19,7 +19,7 @@ const (
 	// [hook.AfterRun].GoOn, and what an agent that is used as a tool is called with.
 	GuardInput GuardPlace = GuardPlace(guardrail.Input)
 	// GuardOutput is what an agent says: text, thinking, the arguments of tool calls, summaries, a result
-	// that becomes the answer ([ReturnDirect]), the words with which a hook answers instead of the model,
+	// that becomes the answer ([tool.ReturnDirect]), the words with which a hook answers instead of the model,
 	// and the message of a failure, because a provider may repeat the request in it.
 	GuardOutput GuardPlace = GuardPlace(guardrail.Output)
 	// GuardResult is what tools give: results, errors, progress, questions, the words with which a hook

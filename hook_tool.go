@@ -16,7 +16,7 @@ import (
 
 // BeforeTool is called before each attempt of one tool call, also of an agent that is
 // used as a tool, and also where the agent has no such tool. Its context is the call's,
-// so that [Ask], [GetState], [SetState] and [EndTurn] work in it as in a tool: where a hook
+// so that [Ask], [tool.State], [tool.State] and [tool.EndTurn] work in it as in a tool: where a hook
 // asks, the call waits as it does where a tool asks, and once there is an answer
 // the hooks are called again from the first, and find it. Hooks and tool count their
 // questions together. To end the turn after an agent has worked, say so in [AfterTool].

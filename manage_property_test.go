@@ -10,6 +10,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/decide/decidetest"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/tool"
 )
 
 // checkPlanned plans compactions on a log of random runs, cut at a random place, one after another,
@@ -62,7 +63,7 @@ func checkPlanned(log []*event.Event, seed uint64) error {
 		reach[s.ID] = max(reach[s.ID], p.To)
 		d := &driver{view: fold.New(log), cfg: runConfig{agent: &driveAgent{}}}
 		d.row.ID = log[len(log)-1].Run
-		d.writeCompaction(d.view.Run.Scope(s.ID), 1, "", 0, &p, TextOutput("in short").Content)
+		d.writeCompaction(d.view.Run.Scope(s.ID), 1, "", 0, &p, tool.Text("in short").Content)
 		log = append(log, d.pending.events...)
 		if err := checkShortened(traced, log, d.pending.events); err != nil {
 			return fmt.Errorf("after %+v: %w", p, err)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/braidrun/braid/tool"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
@@ -426,7 +427,7 @@ func checkFold(log []*event.Event, scratch func(n int) bool) error {
 		}
 		// Another run may be let in though this one never came to its end.
 		for _, body := range []event.Body{
-			&event.RunStarted{Agent: "root", Session: 1}, &event.UserMessage{Content: TextOutput("next").Content},
+			&event.RunStarted{Agent: "root", Session: 1}, &event.UserMessage{Content: tool.Text("next").Content},
 		} {
 			cold.Add(&event.Event{Header: event.Header{Seq: cold.Last + 1, Run: "next"}, Body: body})
 		}
@@ -510,7 +511,7 @@ func checkHidden(log []*event.Event, seed uint64) error {
 		if pick.IntN(2) == 0 {
 			c := &event.Compacted{From: min(a, b), To: max(a, b)}
 			if pick.IntN(4) > 0 {
-				c.Summary = TextOutput("in short").Content
+				c.Summary = tool.Text("in short").Content
 			}
 			e.Scope, e.Body = log[c.From-1].Scope, c
 			c.Cut = pick.IntN(4) == 0
@@ -530,7 +531,7 @@ func checkHidden(log []*event.Event, seed uint64) error {
 				}
 			}
 			if pick.IntN(2) == 0 {
-				r.Replacement = TextOutput("covered").Content
+				r.Replacement = tool.Text("covered").Content
 			}
 			e.Body = r
 			hide(log[a-1])

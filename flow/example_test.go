@@ -8,18 +8,19 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/flow"
+	"github.com/braidrun/braid/model"
 )
 
 // adds is a model that adds a word to what it is asked.
 type adds string
 
-func (a adds) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:adds", Simulated: true} }
+func (a adds) Info() model.Info { return model.Info{Name: "test:adds", Simulated: true} }
 
-func (a adds) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (a adds) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		text := req.Messages[len(req.Messages)-1].Text() + " " + string(a)
-		if yield(braid.Chunk{Kind: braid.ChunkText, Text: text}, nil) {
-			yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+		if yield(model.Chunk{Kind: model.ChunkText, Text: text}, nil) {
+			yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 		}
 	}
 }

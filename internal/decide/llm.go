@@ -152,7 +152,7 @@ func endOfTurn(s *fold.Scope, p *Policy) Command {
 	case event.StopMaxTokens:
 		return finish(event.WhyMaxTokens, event.StopMaxTokens, &event.Error{
 			Kind: event.ErrMaxTokens, Message: "the model's answer was cut at its token limit",
-			Hint: "raise ModelOptions.MaxTokens, or ask for less at once",
+			Hint: "raise Options.MaxTokens, or ask for less at once",
 		})
 	case "":
 		return finish(event.WhyNothing, event.StopEndTurn, nil)
