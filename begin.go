@@ -225,7 +225,7 @@ func (d *driver) beginAgent(w *toolWork, child *agentTool) {
 		Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: event.EffectIdempotent,
 	}))
 	d.writeState(&w.work)
-	w.call.endTurn = false // only a hook after the call may end the turn
+	w.call.did.endTurn = false // only a hook after the call may end the turn
 	if p.notice != nil {
 		d.add(s, w.step, w.attempt, p.notice)
 	}

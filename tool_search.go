@@ -134,7 +134,7 @@ func (w *work) foundBy(o *offer) []string {
 	if w.agent.search == nil {
 		return nil
 	}
-	if found := c.found; len(found) > 0 {
+	if found := c.did.found; len(found) > 0 {
 		return found
 	}
 	i := o.find(c.Name)
