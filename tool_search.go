@@ -117,13 +117,13 @@ func (a *driveAgent) shown(s *fold.Scope, own *thread, o *offer) []model.ToolSpe
 		}
 	}
 	if many {
-		for _, name := range s.Found[t.found:] {
+		for _, name := range s.Tools.Found[t.found:] {
 			if i := o.find(name); i >= 0 && !a.search.always(o, i) {
 				t.specs = append(t.specs, o.specs[i])
 			}
 		}
 	}
-	t.found = len(s.Found)
+	t.found = len(s.Tools.Found)
 	return slices.Clip(t.specs)
 }
 
@@ -134,11 +134,11 @@ func (w *work) foundBy(o *offer) []string {
 	if w.agent.search == nil {
 		return nil
 	}
-	if found := c.found; len(found) > 0 {
+	if found := c.did.found; len(found) > 0 {
 		return found
 	}
 	i := o.find(c.Name)
-	if i < 0 || !w.agent.search.on(o) || w.agent.search.always(o, i) || slices.Contains(w.scope.Found, c.Name) {
+	if i < 0 || !w.agent.search.on(o) || w.agent.search.always(o, i) || slices.Contains(w.scope.Tools.Found, c.Name) {
 		return nil
 	}
 	return []string{c.Name}
