@@ -143,7 +143,7 @@ func joinTexts(texts ...string) string {
 }
 
 // Options set what the agent asks of its model.
-func Options(o ModelOptions) Part {
+func Options(o model.Options) Part {
 	return partFunc(func(a *Agent) error { a.set.options = o; return nil })
 }
 
@@ -200,7 +200,7 @@ func checkToolName(name string) error {
 }
 
 // checkSchema refuses a tool whose schema is not a JSON schema of an object, or can never be checked.
-func checkSchema(spec ToolSpec) error {
+func checkSchema(spec model.ToolSpec) error {
 	bad := func(what string, cause error) error {
 		return &event.Error{
 			Op: "tool " + spec.Name, Kind: event.ErrInvalid, Message: "the schema of its arguments " + what,
@@ -222,7 +222,7 @@ func checkSchema(spec ToolSpec) error {
 // of its own, and its last message is the call's result. Nothing is nested: a crash
 // inside resumes inside.
 func AsTool(a *Agent, description string) Part {
-	t := &agentTool{agent: a, spec: ToolSpec{Description: description, Schema: agentToolSchema}}
+	t := &agentTool{agent: a, spec: model.ToolSpec{Description: description, Schema: agentToolSchema}}
 	if a != nil {
 		t.spec.Name = a.set.name
 	}
@@ -235,10 +235,10 @@ var agentToolSchema = json.RawMessage(
 
 type agentTool struct {
 	agent *Agent
-	spec  ToolSpec
+	spec  model.ToolSpec
 }
 
-func (t *agentTool) Spec() ToolSpec { return t.spec }
+func (t *agentTool) Spec() model.ToolSpec { return t.spec }
 
 // runs is the agent behind the tool as a driver sees it.
 func (t *agentTool) runs() *driveAgent { return t.agent.frozen }
@@ -247,8 +247,8 @@ func (t *agentTool) runs() *driveAgent { return t.agent.frozen }
 func (t *agentTool) Agent() *Agent { return t.agent }
 
 // Call is never reached: the loop opens a scope instead.
-func (t *agentTool) Call(context.Context, json.RawMessage) (Output, error) {
-	return Output{}, &event.Error{
+func (t *agentTool) Call(context.Context, json.RawMessage) (tool.Output, error) {
+	return tool.Output{}, &event.Error{
 		Op: "tool " + t.spec.Name, Kind: event.ErrUnsupported,
 		Message: "an agent is run by the loop and cannot be called by itself", Hint: "use its Run method",
 	}

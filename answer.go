@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/braidrun/braid/model"
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/braidrun/braid/event"
@@ -27,11 +28,11 @@ const OutputTool = output.ToolName
 // OutputSchema asks for an answer that is JSON of that schema; [OutputType] takes the schema
 // from a Go type. Each model of a [Fallback] is asked in the way that suits it:
 //
-//   - one whose provider can hold text to a schema ([ModelInfo].Output) is given it as
-//     [ModelRequest].Output;
+//   - one whose provider can hold text to a schema ([model.Info].Output) is given it as
+//     [model.Request].Output;
 //   - the others are given the tool [OutputTool], whose arguments are the answer, and are made to
 //     call it where they end their turn without;
-//   - those that cannot be made to call a tool are given it as a strict one ([ToolSpec].Strict), and their
+//   - those that cannot be made to call a tool are given it as a strict one ([model.ToolSpec].Strict), and their
 //     instructions ask for the call;
 //   - those that can be held to no schema at all find it in their instructions.
 //
@@ -108,18 +109,18 @@ func badAnswerSchema(op string, err error) error {
 }
 
 // wayOf finds how a model is asked for output. A provider is asked once what it takes.
-func wayOf(f *output.Form, m Model, info *ModelInfo) output.Way {
+func wayOf(f *output.Form, m Model, info *model.Info) output.Way {
 	way, found := f.Way(info)
 	if c := checkerOf(m); !found && c != nil {
-		_ = suits(f, c, info, ModelRequest{})
+		_ = suits(f, c, info, model.Request{})
 		way, _ = f.Way(info)
 	}
 	return way
 }
 
 // suits reports why a model cannot be asked req together with the output's form.
-func suits(f *output.Form, c ModelChecker, info *ModelInfo, req ModelRequest) error {
-	check := func(req *ModelRequest) error { return sound(c.Check(req)) }
+func suits(f *output.Form, c model.Checker, info *model.Info, req model.Request) error {
+	check := func(req *model.Request) error { return sound(c.Check(req)) }
 	if f == nil {
 		return check(&req)
 	}
@@ -127,7 +128,7 @@ func suits(f *output.Form, c ModelChecker, info *ModelInfo, req ModelRequest) er
 }
 
 // askFor adds to a request what a model is to know of the output's form. forced says that it has ended its turn without.
-func askFor(f *output.Form, req *ModelRequest, m Model, info *ModelInfo, forced bool) {
+func askFor(f *output.Form, req *model.Request, m Model, info *model.Info, forced bool) {
 	if f != nil {
 		f.Ask(req, wayOf(f, m, info), forced)
 	}
@@ -181,26 +182,26 @@ type answerTool struct {
 	form *output.Form
 }
 
-func (t answerTool) Spec() ToolSpec { return t.form.Tool }
+func (t answerTool) Spec() model.ToolSpec { return t.form.Tool }
 
 // Traits: nothing happens, so that a driver that takes the run over makes the call again.
-func (t answerTool) Traits() Traits { return Traits{Effect: event.EffectPure} }
+func (t answerTool) Traits() tool.Traits { return tool.Traits{Effect: event.EffectPure} }
 
-func (t answerTool) Call(ctx context.Context, args json.RawMessage) (Output, error) {
+func (t answerTool) Call(ctx context.Context, args json.RawMessage) (tool.Output, error) {
 	raw := bytes.TrimSpace(args)
 	if t.form.Wrapped {
 		var in map[string]json.RawMessage
 		if err := strictjson.Check(args, strictjson.DefaultDepth); err != nil {
-			return Output{}, &tool.ArgumentsError{Err: err}
+			return tool.Output{}, &tool.ArgumentsError{Err: err}
 		}
 		if err := json.Unmarshal(args, &in); err != nil || len(in[output.Key]) == 0 || len(in) != 1 {
-			return Output{}, &tool.ArgumentsError{Err: errors.New(`the answer belongs under the key "` + output.Key + `", and nothing beside it`)}
+			return tool.Output{}, &tool.ArgumentsError{Err: errors.New(`the answer belongs under the key "` + output.Key + `", and nothing beside it`)}
 		}
 		raw = in[output.Key]
 	}
 	if err := t.form.Check(raw, ctx.Done()); err != nil {
-		return Output{}, &tool.ArgumentsError{Err: errors.New("the answer " + err.Error() + "; call the tool again with the whole answer")}
+		return tool.Output{}, &tool.ArgumentsError{Err: errors.New("the answer " + err.Error() + "; call the tool again with the whole answer")}
 	}
-	EndTurn(ctx)
-	return Output{Content: []event.Block{&event.Text{Text: "The answer was taken."}}, Structured: slices.Clone(raw)}, nil
+	tool.EndTurn(ctx)
+	return tool.Output{Content: []event.Block{&event.Text{Text: "The answer was taken."}}, Structured: slices.Clone(raw)}, nil
 }

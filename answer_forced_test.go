@@ -12,6 +12,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // refusing is a model of a provider that refuses what it does not have, when it is checked and
@@ -28,12 +29,12 @@ type refusing struct {
 
 	calls   int
 	refused []string
-	last    braid.ModelRequest
+	last    model.Request
 }
 
-func (m *refusing) Info() braid.ModelInfo { return braid.ModelInfo{Name: m.name, Output: m.texts} }
+func (m *refusing) Info() model.Info { return model.Info{Name: m.name, Output: m.texts} }
 
-func (m *refusing) Check(req *braid.ModelRequest) error {
+func (m *refusing) Check(req *model.Request) error {
 	no := func(format string, args ...any) error {
 		return &event.Error{Op: "model " + m.name, Kind: event.ErrUnsupported, Message: fmt.Sprintf(format, args...)}
 	}
@@ -41,7 +42,7 @@ func (m *refusing) Check(req *braid.ModelRequest) error {
 		return m.recursive || !strings.Contains(string(schema), `"$ref"`) && !strings.Contains(string(schema), `"sights"`)
 	}
 	switch {
-	case !m.forces && (req.ToolChoice.Mode == braid.ToolsOne || req.ToolChoice.Mode == braid.ToolsAny):
+	case !m.forces && (req.ToolChoice.Mode == model.ToolsOne || req.ToolChoice.Mode == model.ToolsAny):
 		return no("a call cannot be forced")
 	case req.Output != nil && !m.texts, req.Output != nil && !fits(req.Output.Schema):
 		return no("its text cannot be held to the schema")
@@ -56,7 +57,7 @@ func (m *refusing) Check(req *braid.ModelRequest) error {
 	return nil
 }
 
-func (m *refusing) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+func (m *refusing) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 	m.calls++
 	m.last = *req
 	if m.fails != nil {
@@ -70,7 +71,7 @@ func (m *refusing) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[
 	if m.calls == 1 {
 		return chunks(says("It is one, and then two."))
 	}
-	if slices.ContainsFunc(req.Tools, func(t braid.ToolSpec) bool { return t.Name == braid.OutputTool }) {
+	if slices.ContainsFunc(req.Tools, func(t model.ToolSpec) bool { return t.Name == braid.OutputTool }) {
 		return chunks(answersWith(node))
 	}
 	return chunks(says(node))
@@ -83,12 +84,12 @@ func (m *refusing) String() string {
 // way is how the model was asked.
 func (m *refusing) way() string {
 	req := &m.last
-	i := slices.IndexFunc(req.Tools, func(t braid.ToolSpec) bool { return t.Name == braid.OutputTool })
+	i := slices.IndexFunc(req.Tools, func(t model.ToolSpec) bool { return t.Name == braid.OutputTool })
 	switch {
 	case req.Output != nil:
 		return "held"
 	case i >= 0 && req.Tools[i].Strict:
-		if !strings.Contains(req.Instructions, "calling the tool "+braid.OutputTool) || req.ToolChoice != (braid.ToolChoice{}) {
+		if !strings.Contains(req.Instructions, "calling the tool "+braid.OutputTool) || req.ToolChoice != (model.ToolChoice{}) {
 			return "strict, and nothing asks for it"
 		}
 		return "strict"

@@ -14,6 +14,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
+	"github.com/braidrun/braid/model"
 )
 
 // city is what answers are in these tests.
@@ -28,23 +29,23 @@ const kyoto = `{"name":"Kyōto","people":1463723,"sights":["Kinkaku-ji","Nijō"]
 // heard is a model that remembers what it was asked, and gives one answer after another.
 type heard struct {
 	output bool
-	check  func(*braid.ModelRequest) error
-	asked  []braid.ModelRequest
-	says   [][]braid.Chunk
+	check  func(*model.Request) error
+	asked  []model.Request
+	says   [][]model.Chunk
 }
 
-func (m *heard) Info() braid.ModelInfo {
-	return braid.ModelInfo{Name: "test:heard", Output: m.output}
+func (m *heard) Info() model.Info {
+	return model.Info{Name: "test:heard", Output: m.output}
 }
 
-func (m *heard) Check(req *braid.ModelRequest) error {
+func (m *heard) Check(req *model.Request) error {
 	if m.check == nil {
 		return nil
 	}
 	return m.check(req)
 }
 
-func (m *heard) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+func (m *heard) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 	m.asked = append(m.asked, *req)
 	return chunks(m.says[min(len(m.asked), len(m.says))-1])
 }
@@ -53,7 +54,7 @@ func (m *heard) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[bra
 func (m *heard) forced() string {
 	var list []string
 	for i := range m.asked {
-		if c := m.asked[i].ToolChoice; c.Mode == braid.ToolsOne {
+		if c := m.asked[i].ToolChoice; c.Mode == model.ToolsOne {
 			list = append(list, c.Tool)
 		} else {
 			list = append(list, "free"+string(c.Mode))
@@ -62,15 +63,15 @@ func (m *heard) forced() string {
 	return strings.Join(list, " ")
 }
 
-func answersWith(args string) []braid.Chunk { return asksFor(braid.OutputTool, args) }
+func answersWith(args string) []model.Chunk { return asksFor(braid.OutputTool, args) }
 
 // What a model says, and how the run goes on from it, for each way of asking.
 func TestAnAnswerInItsForm(t *testing.T) {
 	t.Parallel()
 	unsupported := &event.Error{Kind: event.ErrUnsupported, Message: "it cannot be made to call a tool"}
-	cannot := func(req *braid.ModelRequest) error {
-		strict := slices.ContainsFunc(req.Tools, func(t braid.ToolSpec) bool { return t.Strict })
-		if req.ToolChoice.Mode == braid.ToolsOne || req.Output != nil || strict {
+	cannot := func(req *model.Request) error {
+		strict := slices.ContainsFunc(req.Tools, func(t model.ToolSpec) bool { return t.Strict })
+		if req.ToolChoice.Mode == model.ToolsOne || req.Output != nil || strict {
 			return unsupported
 		}
 		return nil
@@ -79,8 +80,8 @@ func TestAnAnswerInItsForm(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		output bool
-		check  func(*braid.ModelRequest) error
-		says   [][]braid.Chunk
+		check  func(*model.Request) error
+		says   [][]model.Chunk
 		limits braid.Limits
 
 		forced string
@@ -90,74 +91,74 @@ func TestAnAnswerInItsForm(t *testing.T) {
 		// news is what the last request ends with.
 		news string
 	}{
-		{name: "the tool at once", says: [][]braid.Chunk{answersWith(kyoto)}, forced: "free", stop: event.StopToolUse, why: event.WhyToolStop},
+		{name: "the tool at once", says: [][]model.Chunk{answersWith(kyoto)}, forced: "free", stop: event.StopToolUse, why: event.WhyToolStop},
 		{
-			name: "words, then the tool", says: [][]braid.Chunk{says("It is Kyōto."), answersWith(kyoto)},
+			name: "words, then the tool", says: [][]model.Chunk{says("It is Kyōto."), answersWith(kyoto)},
 			forced: "free final_answer", stop: event.StopToolUse, why: event.WhyToolStop, news: "calling the tool final_answer",
 		},
-		{name: "words that have the form", says: [][]braid.Chunk{says("```json\n" + kyoto + "\n```")}, forced: "free", stop: event.StopEndTurn, why: event.WhyEndTurn},
+		{name: "words that have the form", says: [][]model.Chunk{says("```json\n" + kyoto + "\n```")}, forced: "free", stop: event.StopEndTurn, why: event.WhyEndTurn},
 		{
-			name: "the tool, and it is wrong", says: [][]braid.Chunk{answersWith(wrong), answersWith(`{"name":`), answersWith(kyoto)},
+			name: "the tool, and it is wrong", says: [][]model.Chunk{answersWith(wrong), answersWith(`{"name":`), answersWith(kyoto)},
 			forced: "free final_answer final_answer", stop: event.StopToolUse, why: event.WhyToolStop, news: "no usable JSON",
 		},
 		{
-			name: "it stays wrong", says: [][]braid.Chunk{answersWith(wrong)},
+			name: "it stays wrong", says: [][]model.Chunk{answersWith(wrong)},
 			forced: "free final_answer final_answer final_answer", stop: event.StopLimitAnswers, why: event.WhyLimit, fails: true, news: "people: type",
 		},
 		{
-			name: "it stays wrong, and may be so once", says: [][]braid.Chunk{says("It is Kyōto.")}, limits: braid.Limits{OutputRetries: 1},
+			name: "it stays wrong, and may be so once", says: [][]model.Chunk{says("It is Kyōto.")}, limits: braid.Limits{OutputRetries: 1},
 			forced: "free final_answer", stop: event.StopLimitAnswers, why: event.WhyLimit, fails: true, news: "calling the tool",
 		},
 		{
-			name: "words for ever", says: [][]braid.Chunk{says("It is Kyōto.")}, limits: braid.Limits{OutputRetries: -1, Cycles: 9},
+			name: "words for ever", says: [][]model.Chunk{says("It is Kyōto.")}, limits: braid.Limits{OutputRetries: -1, Cycles: 9},
 			forced: "free" + strings.Repeat(" final_answer", 8), stop: event.StopLimitCycles, why: event.WhyLimit, fails: true, news: "calling the tool",
 		},
-		{name: "held to it", output: true, says: [][]braid.Chunk{says(kyoto)}, forced: "free", stop: event.StopEndTurn, why: event.WhyEndTurn},
+		{name: "held to it", output: true, says: [][]model.Chunk{says(kyoto)}, forced: "free", stop: event.StopEndTurn, why: event.WhyEndTurn},
 		{
-			name: "held to it, and wrong", output: true, says: [][]braid.Chunk{says(wrong), says(kyoto)},
+			name: "held to it, and wrong", output: true, says: [][]model.Chunk{says(wrong), says(kyoto)},
 			forced: "free free", stop: event.StopEndTurn, why: event.WhyEndTurn, news: `people: type: many has type "string", want "integer"`,
 		},
 		{
-			name: "held to it, and wrong for ever", output: true, says: [][]braid.Chunk{says(wrong)},
+			name: "held to it, and wrong for ever", output: true, says: [][]model.Chunk{says(wrong)},
 			forced: "free free free free", stop: event.StopLimitAnswers, why: event.WhyLimit, fails: true, news: "as JSON alone",
 		},
 		{
-			name: "a provider that can neither hold nor be made to call", output: true, check: cannot, says: [][]braid.Chunk{says("Kyōto."), says(kyoto)},
+			name: "a provider that can neither hold nor be made to call", output: true, check: cannot, says: [][]model.Chunk{says("Kyōto."), says(kyoto)},
 			forced: "free free", stop: event.StopEndTurn, why: event.WhyEndTurn, news: "is no JSON",
 		},
 		{
 			name: "a provider that cannot hold this schema", output: true,
-			check: func(req *braid.ModelRequest) error {
+			check: func(req *model.Request) error {
 				if req.Output != nil {
 					return unsupported
 				}
 				return nil
 			},
-			says: [][]braid.Chunk{says("Kyōto."), answersWith(kyoto)}, forced: "free final_answer", stop: event.StopToolUse, why: event.WhyToolStop,
+			says: [][]model.Chunk{says("Kyōto."), answersWith(kyoto)}, forced: "free final_answer", stop: event.StopToolUse, why: event.WhyToolStop,
 		},
 		{
-			name: "cut off", says: [][]braid.Chunk{append(answersWith(kyoto)[:2], braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopMaxTokens})},
+			name: "cut off", says: [][]model.Chunk{append(answersWith(kyoto)[:2], model.Chunk{Kind: model.ChunkStop, Stop: event.StopMaxTokens})},
 			forced: "free", stop: event.StopMaxTokens, why: event.WhyMaxTokens, fails: true,
 		},
 		{
-			name: "refused", says: [][]braid.Chunk{{{Kind: braid.ChunkText, Text: "No."}, {Kind: braid.ChunkStop, Stop: event.StopRefusal}}},
+			name: "refused", says: [][]model.Chunk{{{Kind: model.ChunkText, Text: "No."}, {Kind: model.ChunkStop, Stop: event.StopRefusal}}},
 			forced: "free", stop: event.StopRefusal, why: event.WhyModelStop, fails: true,
 		},
 		{
-			name: "with another tool beside it", says: [][]braid.Chunk{asksFor("add", `{"a":1,"b":2}`, braid.OutputTool, kyoto)},
+			name: "with another tool beside it", says: [][]model.Chunk{asksFor("add", `{"a":1,"b":2}`, braid.OutputTool, kyoto)},
 			forced: "free", stop: event.StopToolUse, why: event.WhyToolStop,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			model := &heard{output: c.output, check: c.check, says: c.says}
-			agent := braid.New("guide", model, braid.OutputType[city](), braid.Limit(c.limits), braid.Func("add", "", add))
+			m := &heard{output: c.output, check: c.check, says: c.says}
+			agent := braid.New("guide", m, braid.OutputType[city](), braid.Limit(c.limits), braid.Func("add", "", add))
 			conv := braid.NewConversation()
 			r, err := agent.Run(t.Context(), "Where?", braid.In(conv))
 			if c.fails != (err != nil) || r.Stop != c.stop || r.Why != c.why || r.Status != event.RunCompleted {
 				t.Fatalf("%v; %s, %s because %s", err, r.Status, r.Stop, r.Why)
 			}
-			if got := model.forced(); got != c.forced {
+			if got := m.forced(); got != c.forced {
 				t.Errorf("asked %s, want %s", got, c.forced)
 			}
 			got, err := braid.OutputOf[city](r)
@@ -167,14 +168,14 @@ func TestAnAnswerInItsForm(t *testing.T) {
 			if c.fails && (!errors.Is(err, event.ErrInvalid) || r.Output != nil) {
 				t.Errorf("there is an answer: %s, %v", r.Output, err)
 			}
-			last := model.asked[len(model.asked)-1]
+			last := m.asked[len(m.asked)-1]
 			if !strings.Contains(lastSaid(last.Messages), c.news) {
 				t.Errorf("the last request ends with %q", lastSaid(last.Messages))
 			}
 			// The conversation goes on, and what a model is shown is valid.
-			model.says = [][]braid.Chunk{answersWith(kyoto)}
+			m.says = [][]model.Chunk{answersWith(kyoto)}
 			if c.output && c.check == nil {
-				model.says = [][]braid.Chunk{says(kyoto)}
+				m.says = [][]model.Chunk{says(kyoto)}
 			}
 			if _, err := agent.Run(t.Context(), "And now?", braid.In(conv), braid.NewSession()); err != nil {
 				t.Error(err)
@@ -182,9 +183,9 @@ func TestAnAnswerInItsForm(t *testing.T) {
 			if _, err := agent.Run(t.Context(), "And now?", braid.In(conv)); err != nil {
 				t.Error(err)
 			}
-			for i := range model.asked {
-				if err := braid.ValidMessages(model.asked[i].Messages); err != nil {
-					t.Errorf("request %d: %v: %s", i, err, brief(model.asked[i].Messages))
+			for i := range m.asked {
+				if err := braid.ValidMessages(m.asked[i].Messages); err != nil {
+					t.Errorf("request %d: %v: %s", i, err, brief(m.asked[i].Messages))
 				}
 			}
 		})
@@ -208,9 +209,9 @@ func lastSaid(messages []event.Message) string {
 // What the loop says itself is for the model: the log has it, and no client is shown it.
 func TestTheLoopAsksForTheFormInItsOwnName(t *testing.T) {
 	t.Parallel()
-	model := &heard{says: [][]braid.Chunk{says("It is Kyōto."), answersWith(`{}`), answersWith(kyoto)}}
+	m := &heard{says: [][]model.Chunk{says("It is Kyōto."), answersWith(`{}`), answersWith(kyoto)}}
 	conv := braid.NewConversation()
-	agent := braid.New("guide", model, braid.OutputType[city]())
+	agent := braid.New("guide", m, braid.OutputType[city]())
 	if _, err := agent.Run(t.Context(), "Where?", braid.In(conv)); err != nil {
 		t.Fatal(err)
 	}
@@ -235,8 +236,8 @@ func TestTheLoopAsksForTheFormInItsOwnName(t *testing.T) {
 // arguments.
 func TestAnswersOfAnyType(t *testing.T) {
 	t.Parallel()
-	agent := func(output bool, answer []braid.Chunk) *braid.Agent {
-		return braid.New("guide", &heard{output: output, says: [][]braid.Chunk{answer}})
+	agent := func(output bool, answer []model.Chunk) *braid.Agent {
+		return braid.New("guide", &heard{output: output, says: [][]model.Chunk{answer}})
 	}
 	try := func(name string, err error, got, want any) {
 		t.Helper()
@@ -245,7 +246,7 @@ func TestAnswersOfAnyType(t *testing.T) {
 		}
 	}
 	for _, output := range []bool{false, true} {
-		answer := func(raw string) []braid.Chunk {
+		answer := func(raw string) []model.Chunk {
 			if output {
 				return says(raw)
 			}
@@ -257,9 +258,9 @@ func TestAnswersOfAnyType(t *testing.T) {
 		try("a text", err, s, "so")
 		l, _, err := braid.RunAs[[]city](t.Context(), agent(output, answer(`[{"name":"Nara","people":1}]`)), "Which?")
 		try("a list", err, l, []city{{Name: "Nara", People: 1}})
-		m, _, err := braid.RunAs[map[string]bool](t.Context(), agent(output, []([]braid.Chunk){answersWith(`{"a":true}`), says(`{"a":true}`)}[map[bool]int{true: 1}[output]]), "Which?")
+		m, _, err := braid.RunAs[map[string]bool](t.Context(), agent(output, []([]model.Chunk){answersWith(`{"a":true}`), says(`{"a":true}`)}[map[bool]int{true: 1}[output]]), "Which?")
 		try("a map", err, m, map[string]bool{"a": true})
-		p, _, err := braid.RunAs[*city](t.Context(), agent(output, []([]braid.Chunk){answersWith(kyoto), says(kyoto)}[map[bool]int{true: 1}[output]]), "Which?")
+		p, _, err := braid.RunAs[*city](t.Context(), agent(output, []([]model.Chunk){answersWith(kyoto), says(kyoto)}[map[bool]int{true: 1}[output]]), "Which?")
 		if err != nil || p.Name != "Kyōto" {
 			t.Errorf("a pointer: %+v, %v", p, err)
 		}
@@ -273,14 +274,14 @@ func TestAnswersOfAnyType(t *testing.T) {
 	if _, _, err := braid.RunAs[chan int](t.Context(), agent(false, says("x")), "?"); !errors.Is(err, event.ErrInvalid) {
 		t.Errorf("a type without a schema: %v", err)
 	}
-	taken := braid.New("guide", &heard{says: [][]braid.Chunk{says("x")}}, braid.Func(braid.OutputTool, "", add))
+	taken := braid.New("guide", &heard{says: [][]model.Chunk{says("x")}}, braid.Func(braid.OutputTool, "", add))
 	if _, _, err := braid.RunAs[city](t.Context(), taken, "?"); !errors.Is(err, event.ErrInvalid) {
 		t.Errorf("a tool of that name: %v", err)
 	}
 	if err := taken.Use(braid.OutputType[city]()).Err(); !errors.Is(err, event.ErrInvalid) {
 		t.Errorf("a tool of that name: %v", err)
 	}
-	late := braid.New("guide", &heard{says: [][]braid.Chunk{says("x")}}, braid.OutputType[city]())
+	late := braid.New("guide", &heard{says: [][]model.Chunk{says("x")}}, braid.OutputType[city]())
 	if err := late.AddTools(braid.Func(braid.OutputTool, "", add)); !errors.Is(err, event.ErrInvalid) {
 		t.Errorf("a tool of that name that comes later: %v", err)
 	}
@@ -290,9 +291,9 @@ func TestAnswersOfAnyType(t *testing.T) {
 // person goes on with the type it is asked for in.
 func TestATypeForOneRun(t *testing.T) {
 	t.Parallel()
-	model := &heard{says: [][]braid.Chunk{asksFor("ask", `{}`), answersWith(kyoto)}}
+	m := &heard{says: [][]model.Chunk{asksFor("ask", `{}`), answersWith(kyoto)}}
 	conv := braid.NewConversation()
-	agent := braid.New("guide", model, braid.OutputSchema(json.RawMessage(`{"type":"array"}`)),
+	agent := braid.New("guide", m, braid.OutputSchema(json.RawMessage(`{"type":"array"}`)),
 		braid.Func("ask", "", func(ctx context.Context, _ struct{}) (string, error) { return braid.Ask[string](ctx, "Which?") }))
 	none, r, err := braid.RunAs[city](t.Context(), agent, "Where?", braid.In(conv))
 	if err != nil || r.Stop != event.StopQuestion || none.Name != "" {
@@ -315,16 +316,16 @@ func TestAnAgentAsAToolAnswersInItsForm(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string
-		says [][]braid.Chunk
+		says [][]model.Chunk
 		want string
 		bad  bool
 	}{
-		{"with the tool", [][]braid.Chunk{says("It is Kyōto."), answersWith(kyoto)}, kyoto, false},
-		{"in words", [][]braid.Chunk{says(kyoto)}, kyoto, false},
-		{"never", [][]braid.Chunk{says("It is Kyōto.")}, "Error", true},
+		{"with the tool", [][]model.Chunk{says("It is Kyōto."), answersWith(kyoto)}, kyoto, false},
+		{"in words", [][]model.Chunk{says(kyoto)}, kyoto, false},
+		{"never", [][]model.Chunk{says("It is Kyōto.")}, "Error", true},
 	} {
 		child := braid.New("child", &heard{says: c.says}, braid.OutputType[city]())
-		root := &heard{says: [][]braid.Chunk{asksFor("child", `{"input":"where?"}`), says("done")}}
+		root := &heard{says: [][]model.Chunk{asksFor("child", `{"input":"where?"}`), says("done")}}
 		if _, err := braid.New("root", root, braid.AsTool(child, "")).Run(t.Context(), "go"); err != nil {
 			t.Fatal(err)
 		}
@@ -346,28 +347,28 @@ func TestHooksAroundAnAnswer(t *testing.T) {
 			return nil
 		}),
 	} {
-		model := &heard{says: [][]braid.Chunk{answersWith(kyoto)}}
-		r, err := braid.New("guide", model, braid.OutputType[city](), part).Run(t.Context(), "Where?")
-		if len(model.asked) != 0 || !errors.Is(err, event.ErrInvalid) || r.Text() != "Not that." || r.Output != nil || r.Stop != event.StopEndTurn {
-			t.Errorf("%s: %q, %s, %v, after %d calls", name, r.Text(), r.Stop, err, len(model.asked))
+		m := &heard{says: [][]model.Chunk{answersWith(kyoto)}}
+		r, err := braid.New("guide", m, braid.OutputType[city](), part).Run(t.Context(), "Where?")
+		if len(m.asked) != 0 || !errors.Is(err, event.ErrInvalid) || r.Text() != "Not that." || r.Output != nil || r.Stop != event.StopEndTurn {
+			t.Errorf("%s: %q, %s, %v, after %d calls", name, r.Text(), r.Stop, err, len(m.asked))
 		}
 	}
-	model := &heard{says: [][]braid.Chunk{answersWith(`{"name":"Nara","people":1}`), answersWith(kyoto)}}
+	m := &heard{says: [][]model.Chunk{answersWith(`{"name":"Nara","people":1}`), answersWith(kyoto)}}
 	choosy := braid.On(func(_ context.Context, e *braid.AfterTool) error {
 		if strings.Contains(string(e.Result.Structured), "Nara") {
 			e.Result.IsError, e.Result.Content = true, []event.Block{&event.Text{Text: "Error: not Nara."}}
 		}
 		return nil
 	})
-	got, _, err := braid.RunAs[city](t.Context(), braid.New("guide", model, choosy), "Where?")
-	if err != nil || got.Name != "Kyōto" || model.forced() != "free final_answer" {
-		t.Errorf("%+v, %v, %s", got, err, model.forced())
+	got, _, err := braid.RunAs[city](t.Context(), braid.New("guide", m, choosy), "Where?")
+	if err != nil || got.Name != "Kyōto" || m.forced() != "free final_answer" {
+		t.Errorf("%+v, %v, %s", got, err, m.forced())
 	}
 	// A model that a hook puts in the place of another is asked in its own way.
-	other := &heard{output: true, says: [][]braid.Chunk{says(kyoto)}}
-	model = &heard{says: [][]braid.Chunk{says("?")}}
+	other := &heard{output: true, says: [][]model.Chunk{says(kyoto)}}
+	m = &heard{says: [][]model.Chunk{says("?")}}
 	swap := braid.On(func(_ context.Context, e *hook.BeforeModel) error { e.Model = other; return nil })
-	if _, _, err := braid.RunAs[city](t.Context(), braid.New("guide", model, swap), "Where?"); err != nil || len(model.asked) != 0 ||
+	if _, _, err := braid.RunAs[city](t.Context(), braid.New("guide", m, swap), "Where?"); err != nil || len(m.asked) != 0 ||
 		other.asked[0].Output == nil || len(other.asked[0].Tools) != 0 {
 		t.Errorf("%v: %+v", err, other.asked)
 	}
@@ -377,11 +378,11 @@ func TestHooksAroundAnAnswer(t *testing.T) {
 func TestAnAnswerAfterACrash(t *testing.T) {
 	t.Parallel()
 	run := func() (*braid.Agent, *heard) {
-		model := &heard{}
-		return braid.New("guide", model, braid.OutputType[city]()), model
+		m := &heard{}
+		return braid.New("guide", m, braid.OutputType[city]()), m
 	}
-	agent, model := run()
-	model.says = [][]braid.Chunk{says("It is Kyōto."), answersWith(`{}`), answersWith(kyoto)}
+	agent, m := run()
+	m.says = [][]model.Chunk{says("It is Kyōto."), answersWith(`{}`), answersWith(kyoto)}
 	conv := braid.PlanConversation()
 	if _, err := agent.Run(t.Context(), "Where?", braid.In(conv)); err != nil {
 		t.Fatal(err)
@@ -394,7 +395,7 @@ func TestAnAnswerAfterACrash(t *testing.T) {
 		log = append(log, e)
 	}
 	for cut := 2; cut < len(log); cut++ {
-		agent, model := run()
+		agent, m := run()
 		asked, answered := 0, 0
 		for _, e := range log[:cut] {
 			switch e.Body.(type) {
@@ -404,21 +405,21 @@ func TestAnAnswerAfterACrash(t *testing.T) {
 				asked++
 			}
 		}
-		model.says = [][]braid.Chunk{says("It is Kyōto."), answersWith(`{}`), answersWith(kyoto)}[answered:]
-		if len(model.says) == 0 {
-			model.says = [][]braid.Chunk{says("nobody should ask")}
+		m.says = [][]model.Chunk{says("It is Kyōto."), answersWith(`{}`), answersWith(kyoto)}[answered:]
+		if len(m.says) == 0 {
+			m.says = [][]model.Chunk{says("nobody should ask")}
 		}
 		torn, err := braid.CutLog(log[:cut], []string{"Where?"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		r, err := agent.Resume(t.Context(), torn)
-		if err != nil || string(r.Output) != kyoto || r.Stop != event.StopToolUse || len(model.asked) != 3-answered {
-			t.Errorf("cut behind event %d: %v, %s, %s, after %d calls", cut, err, r.Output, r.Stop, len(model.asked))
+		if err != nil || string(r.Output) != kyoto || r.Stop != event.StopToolUse || len(m.asked) != 3-answered {
+			t.Errorf("cut behind event %d: %v, %s, %s, after %d calls", cut, err, r.Output, r.Stop, len(m.asked))
 			continue
 		}
-		for i := range model.asked {
-			if want := answered+i > 0; want != (model.asked[i].ToolChoice.Mode == braid.ToolsOne) {
+		for i := range m.asked {
+			if want := answered+i > 0; want != (m.asked[i].ToolChoice.Mode == model.ToolsOne) {
 				t.Errorf("cut behind event %d: call %s is made to answer: %v", cut, strconv.Itoa(i), !want)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 func TestAnAnswerThatIsToBeJSON(t *testing.T) {
@@ -69,7 +70,7 @@ func TestAProviderIsGivenTheSchema(t *testing.T) {
 			req := m.asked[0]
 			if m.output != (req.Output != nil) || m.output != (len(req.Tools) == 0) || req.Instructions != "Count." ||
 				!m.output && (req.Tools[0].Name != braid.OutputTool || string(req.Tools[0].Schema) != string(schema)) ||
-				req.ToolChoice != (braid.ToolChoice{}) {
+				req.ToolChoice != (model.ToolChoice{}) {
 				t.Errorf("%s: %s is asked for %+v with %+v and told %q", c.name, m.name, req.Output, req.Tools, req.Instructions)
 			}
 		}

@@ -13,22 +13,23 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // inPieces is an answer of one text or one call that comes in small pieces.
-func inPieces(tool, text string, size int) []braid.Chunk {
-	kind := braid.ChunkText
-	var list []braid.Chunk
+func inPieces(tool, text string, size int) []model.Chunk {
+	kind := model.ChunkText
+	var list []model.Chunk
 	if tool != "" {
-		kind = braid.ChunkCallInput
-		list = append(list, braid.Chunk{Kind: braid.ChunkCall, ID: "c", Text: tool})
+		kind = model.ChunkCallInput
+		list = append(list, model.Chunk{Kind: model.ChunkCall, ID: "c", Text: tool})
 	}
 	for len(text) > 0 {
 		n := min(size, len(text))
-		list = append(list, braid.Chunk{Kind: kind, Text: text[:n]})
+		list = append(list, model.Chunk{Kind: kind, Text: text[:n]})
 		text = text[n:]
 	}
-	return append(list, braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn})
+	return append(list, model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn})
 }
 
 // The answer is shown as it comes in, however it was asked for, and last as a whole.
@@ -43,14 +44,14 @@ func TestAnAnswerIsShownAsItComesIn(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		output bool
-		says   [][]braid.Chunk
+		says   [][]model.Chunk
 		anew   bool
 	}{
-		{"held to it", true, [][]braid.Chunk{inPieces("", text, 4)}, false},
-		{"in a fence", false, [][]braid.Chunk{inPieces("", "```json\n"+text+"\n```", 4)}, false},
-		{"by the tool", false, [][]braid.Chunk{inPieces(braid.OutputTool, text, 4)}, false},
-		{"by the tool, after words", false, [][]braid.Chunk{inPieces("", "Let me see {it}.", 4), inPieces(braid.OutputTool, text, 4)}, false},
-		{"anew, because it was wrong", false, [][]braid.Chunk{inPieces(braid.OutputTool, `{"name":"Nara"}`, 6), inPieces(braid.OutputTool, text, 4)}, true},
+		{"held to it", true, [][]model.Chunk{inPieces("", text, 4)}, false},
+		{"in a fence", false, [][]model.Chunk{inPieces("", "```json\n"+text+"\n```", 4)}, false},
+		{"by the tool", false, [][]model.Chunk{inPieces(braid.OutputTool, text, 4)}, false},
+		{"by the tool, after words", false, [][]model.Chunk{inPieces("", "Let me see {it}.", 4), inPieces(braid.OutputTool, text, 4)}, false},
+		{"anew, because it was wrong", false, [][]model.Chunk{inPieces(braid.OutputTool, `{"name":"Nara"}`, 6), inPieces(braid.OutputTool, text, 4)}, true},
 	} {
 		var got []string
 		var r braid.Result
@@ -78,29 +79,29 @@ func TestAnAnswerIsShownAsItComesIn(t *testing.T) {
 func TestWhatIsShownIsOneAnswer(t *testing.T) {
 	t.Parallel()
 	const text = `{"name":"Kyoto","people":7}`
-	wrong := func(list []braid.Chunk, behind ...braid.Chunk) []braid.Chunk {
+	wrong := func(list []model.Chunk, behind ...model.Chunk) []model.Chunk {
 		return append(list[:len(list)-1:len(list)-1], behind...)
 	}
-	stop := braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}
-	below := braid.New("below", &heard{says: [][]braid.Chunk{inPieces("", `{"name":"Osaka","people":1}`, 3)}})
+	stop := model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}
+	below := braid.New("below", &heard{says: [][]model.Chunk{inPieces("", `{"name":"Osaka","people":1}`, 3)}})
 	for name, c := range map[string]struct {
-		says  [][]braid.Chunk
+		says  [][]model.Chunk
 		fails error
 		parts []braid.Part
 		want  string
 	}{
 		"an attempt that broke off": {
-			says:  [][]braid.Chunk{wrong(inPieces("", `{"name":"Nara","peop`, 3)), inPieces("", text, 3)},
+			says:  [][]model.Chunk{wrong(inPieces("", `{"name":"Nara","peop`, 3)), inPieces("", text, 3)},
 			fails: &event.Error{Kind: event.ErrOverloaded, Message: "busy"}, want: " Nar Nara  Kyo Kyoto",
 		},
 		"an answer that was taken back": {
-			says: [][]braid.Chunk{wrong(inPieces("", `{"name":"Nara","peop`, 3),
-				braid.Chunk{Kind: braid.ChunkRedactOutput}, braid.Chunk{Kind: braid.ChunkText, Text: text[:12]},
-				braid.Chunk{Kind: braid.ChunkText, Text: text[12:]}, stop), inPieces("", text, 3)},
+			says: [][]model.Chunk{wrong(inPieces("", `{"name":"Nara","peop`, 3),
+				model.Chunk{Kind: model.ChunkRedactOutput}, model.Chunk{Kind: model.ChunkText, Text: text[:12]},
+				model.Chunk{Kind: model.ChunkText, Text: text[12:]}, stop), inPieces("", text, 3)},
 			want: " Nar Nara Kyo Kyoto  Kyo Kyoto",
 		}, // what was said behind it is no JSON in the end, and is asked for again
 		"an agent used as a tool": {
-			says:  [][]braid.Chunk{asksFor("below", `{"input":"go"}`), inPieces("", text, 3)},
+			says:  [][]model.Chunk{asksFor("below", `{"input":"go"}`), inPieces("", text, 3)},
 			parts: []braid.Part{braid.AsTool(below, "")}, want: " Kyo Kyoto",
 		},
 	} {
@@ -108,22 +109,22 @@ func TestWhatIsShownIsOneAnswer(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				tries := 0
-				model := &script{next: func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+				m := &script{next: func(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
 					said := c.says[min(tries, len(c.says)-1)]
 					tries++
-					return func(yield func(braid.Chunk, error) bool) {
+					return func(yield func(model.Chunk, error) bool) {
 						for _, one := range said {
 							if !yield(one, nil) {
 								return
 							}
 						}
 						if c.fails != nil && tries == 1 {
-							yield(braid.Chunk{}, c.fails)
+							yield(model.Chunk{}, c.fails)
 						}
 					}
 				}}
 				var names []string
-				for v, err := range braid.StreamAs[city](t.Context(), braid.New("guide", model, c.parts...), "Where?") {
+				for v, err := range braid.StreamAs[city](t.Context(), braid.New("guide", m, c.parts...), "Where?") {
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -143,7 +144,7 @@ func TestWhatIsShownIsOneAnswer(t *testing.T) {
 func TestAListIsShownAsItComesIn(t *testing.T) {
 	t.Parallel()
 	var got [][]string
-	for v, err := range braid.StreamAs[[]string](t.Context(), braid.New("guide", &heard{says: [][]braid.Chunk{
+	for v, err := range braid.StreamAs[[]string](t.Context(), braid.New("guide", &heard{says: [][]model.Chunk{
 		inPieces(braid.OutputTool, `{"answer":["a","bc"]}`, 3),
 	}}), "Which?") {
 		if err != nil {
@@ -159,7 +160,7 @@ func TestAListIsShownAsItComesIn(t *testing.T) {
 // An answer that never gets its form, and a reader that has seen enough.
 func TestTheEndOfAnAnswerThatIsShown(t *testing.T) {
 	t.Parallel()
-	agent := braid.New("guide", &heard{says: [][]braid.Chunk{inPieces(braid.OutputTool, `{"name":"Nara"}`, 3)}})
+	agent := braid.New("guide", &heard{says: [][]model.Chunk{inPieces(braid.OutputTool, `{"name":"Nara"}`, 3)}})
 	var last error
 	for _, err := range braid.StreamAs[city](t.Context(), agent, "Where?") {
 		last = err
@@ -206,7 +207,7 @@ func TestALongAnswerIsNotShownForEachOfItsPieces(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown, last := 0, city{}
-	for v, err := range braid.StreamAs[city](t.Context(), braid.New("guide", &heard{output: true, says: [][]braid.Chunk{inPieces("", string(text), 4)}}), "Where?") {
+	for v, err := range braid.StreamAs[city](t.Context(), braid.New("guide", &heard{output: true, says: [][]model.Chunk{inPieces("", string(text), 4)}}), "Where?") {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/model"
 )
 
 // assembler puts a model's chunks together into the answer's blocks, and cuts
@@ -54,7 +55,7 @@ type assembler struct {
 // answers of the run.
 type building struct {
 	index     int
-	kind      ChunkKind
+	kind      model.ChunkKind
 	text      []byte
 	signature string
 	prefix    string
@@ -82,17 +83,17 @@ func (a *assembler) begin(now time.Time, l *Limits) {
 }
 
 // take adds a chunk. It gives the live body to send, or nil.
-func (a *assembler) take(c *Chunk, now func() time.Time) event.Body {
+func (a *assembler) take(c *model.Chunk, now func() time.Time) event.Body {
 	a.room -= len(c.Text) + len(c.ID)
 	switch c.Kind {
-	case ChunkText, ChunkThinking, ChunkCall, ChunkCallInput, ChunkBlock:
+	case model.ChunkText, model.ChunkThinking, model.ChunkCall, model.ChunkCallInput, model.ChunkBlock:
 		if a.first == 0 {
 			a.first = max(now().Sub(a.begun), 1)
 		}
 	}
 	switch c.Kind {
-	case ChunkText:
-		b := a.at(c.Index, ChunkText)
+	case model.ChunkText:
+		b := a.at(c.Index, model.ChunkText)
 		b.text = append(b.text, c.Text...)
 		if c.Text == "" {
 			return nil
@@ -100,8 +101,8 @@ func (a *assembler) take(c *Chunk, now func() time.Time) event.Body {
 		d := slot(&a.texts)
 		d.Text, d.Block = c.Text, c.Index
 		return d
-	case ChunkThinking:
-		b := a.at(c.Index, ChunkThinking)
+	case model.ChunkThinking:
+		b := a.at(c.Index, model.ChunkThinking)
 		b.text = append(b.text, c.Text...)
 		if c.Text == "" {
 			return nil
@@ -109,7 +110,7 @@ func (a *assembler) take(c *Chunk, now func() time.Time) event.Body {
 		d := slot(&a.thoughts)
 		d.Text, d.Block = c.Text, c.Index
 		return d
-	case ChunkSignature:
+	case model.ChunkSignature:
 		for i := range a.blocks {
 			if a.blocks[i].index == c.Index {
 				a.blocks[i].signature += c.Text
@@ -119,16 +120,16 @@ func (a *assembler) take(c *Chunk, now func() time.Time) event.Body {
 				return nil
 			}
 		}
-		b := a.at(c.Index, ChunkThinking)
+		b := a.at(c.Index, model.ChunkThinking)
 		b.signature, b.prefix = c.Text, c.ID
-	case ChunkCall:
-		b := a.at(c.Index, ChunkCall)
+	case model.ChunkCall:
+		b := a.at(c.Index, model.ChunkCall)
 		b.id, b.name = c.ID, c.Text
 		d := slot(&a.inputs)
 		d.Call, d.Tool, d.Block = b.id, b.name, c.Index
 		return d
-	case ChunkCallInput:
-		b := a.at(c.Index, ChunkCall)
+	case model.ChunkCallInput:
+		b := a.at(c.Index, model.ChunkCall)
 		if len(b.text)+len(c.Text) > a.argBytes && a.argBytes > 0 {
 			b.over += len(c.Text)
 		} else {
@@ -140,35 +141,35 @@ func (a *assembler) take(c *Chunk, now func() time.Time) event.Body {
 		d := slot(&a.inputs)
 		d.Call, d.Tool, d.JSON, d.Block = b.id, b.name, c.Text, c.Index
 		return d
-	case ChunkBlock:
+	case model.ChunkBlock:
 		if err := fitBlock(c.Block); err != nil {
 			a.fault = err
 			return nil
 		}
 		a.room -= bytesOf([]event.Block{c.Block})
-		a.at(c.Index, ChunkBlock).block = c.Block
-	case ChunkUsage:
+		a.at(c.Index, model.ChunkBlock).block = c.Block
+	case model.ChunkUsage:
 		if c.Usage != nil {
 			// Every model's usage enters here, and nowhere else.
 			a.usage, a.faults = c.Usage.Clip()
 			a.hasUsage = true
 		}
-	case ChunkStop:
+	case model.ChunkStop:
 		a.stop = c.Stop
 		if a.stop == "" {
 			a.stop = event.StopEndTurn
 		}
-	case ChunkResponse:
+	case model.ChunkResponse:
 		a.response, a.model = c.ID, c.Text
-	case ChunkThinkingDropped:
+	case model.ChunkThinkingDropped:
 		a.dropped, a.refused = max(c.Index, 0), c.Text != ""
-	case ChunkRedactInput:
+	case model.ChunkRedactInput:
 		a.taken = orRedacted(c.Text)
-	case ChunkRedactOutput:
+	case model.ChunkRedactOutput:
 		// Calls go too: what may not be said may not be done.
 		a.blocks = a.blocks[:0]
 		text := orRedacted(c.Text)
-		b := a.at(c.Index, ChunkText)
+		b := a.at(c.Index, model.ChunkText)
 		b.text = append(b.text, text...)
 		return &event.AnswerReplaced{Text: text, Block: c.Index}
 	}
@@ -192,7 +193,7 @@ func (a *assembler) used() event.Usage {
 
 // at finds the block with this index and kind, or begins it. A provider that
 // uses one index for two kinds gets two blocks.
-func (a *assembler) at(index int, kind ChunkKind) *building {
+func (a *assembler) at(index int, kind model.ChunkKind) *building {
 	for i := len(a.blocks) - 1; i >= 0; i-- {
 		if a.blocks[i].index == index && a.blocks[i].kind == kind {
 			return &a.blocks[i]
@@ -230,13 +231,13 @@ func (a *assembler) content(w *work) []event.Block {
 	for i := range a.blocks {
 		b := &a.blocks[i]
 		switch b.kind {
-		case ChunkText:
+		case model.ChunkText:
 			if t := validText(string(b.text)); t != "" {
 				blocks = append(blocks, &event.Text{Text: t, Signature: b.signature})
 			}
-		case ChunkThinking:
+		case model.ChunkThinking:
 			blocks = append(blocks, &event.Thinking{Text: validText(string(b.text)), Signature: b.signature, Prefix: b.prefix})
-		case ChunkCall:
+		case model.ChunkCall:
 			if !runsCalls(a.stop) {
 				blocks = append(blocks, &event.Text{Text: "[The call of " + strconv.Quote(b.name) +
 					" was cut off and not run: the answer ended with " + string(a.stop) + ".]"})

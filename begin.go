@@ -9,6 +9,7 @@ import (
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/guardrail"
 	"github.com/braidrun/braid/internal/hooks"
+	"github.com/braidrun/braid/model"
 )
 
 // beginModel begins the scope's next model call, or the next attempt of one that failed. It reports whether the scope
@@ -18,11 +19,11 @@ func (d *driver) beginModel(s *fold.Scope, agent *driveAgent, why event.Why) boo
 	if decide.Again(why) {
 		attempt = s.Model.Attempt + 1
 	}
-	model := agent.named(s.LastModel)
+	m := agent.named(s.LastModel)
 	if why == event.WhyFallback {
-		model = agent.named(s.Model.Fallback)
+		m = agent.named(s.Model.Fallback)
 	}
-	info := model.Info()
+	info := m.Info()
 	cycle := s.Cycle
 	if attempt == 1 {
 		cycle++
@@ -31,16 +32,16 @@ func (d *driver) beginModel(s *fold.Scope, agent *driveAgent, why event.Why) boo
 	offered := agent.current()
 	shown, names := d.allowed(s, agent.shown(s, d.thread(s), offered), offered.names)
 	shown, names = offered.told(info.Name, shown, names)
-	w := newModelWork(modelCall{model: model, info: info})
+	w := newModelWork(modelCall{model: m, info: info})
 	w.scope, w.agent, w.step, w.attempt, w.begun = s, agent, step, attempt, d.now
-	w.request = ModelRequest{
-		Instructions: agent.instructions, Messages: s.Transcript.Shared(), Tools: shown, Options: agent.asks(model),
+	w.request = model.Request{
+		Instructions: agent.instructions, Messages: s.Transcript.Shared(), Tools: shown, Options: agent.asks(m),
 		Run: d.row.ID, Scope: s.ID, Cycle: cycle, Attempt: attempt,
 	}
-	forced := why == event.WhyAnswer || decide.Again(why) && s.Forced
-	askFor(d.answerOf(s), &w.request, model, &info, forced)
+	forced := why == event.WhyAnswer || decide.Again(why) && s.Answer.Forced
+	askFor(d.answerOf(s), &w.request, m, &info, forced)
 	begun := &event.StepBegun{Step: event.StepModel, Why: why, Model: info.Name}
-	if !sameNames(names, s.Tools) {
+	if !sameNames(names, s.Tools.Names) {
 		begun.Tools = names
 		if names == nil {
 			begun.Tools = []string{} // none any more
@@ -224,7 +225,7 @@ func (d *driver) beginAgent(w *toolWork, child *agentTool) {
 		Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: event.EffectIdempotent,
 	}))
 	d.writeState(&w.work)
-	w.call.endTurn = false // only a hook after the call may end the turn
+	w.call.did.endTurn = false // only a hook after the call may end the turn
 	if p.notice != nil {
 		d.add(s, w.step, w.attempt, p.notice)
 	}

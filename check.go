@@ -5,10 +5,11 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/output"
+	"github.com/braidrun/braid/model"
 )
 
 // Err tells what is wrong with the agent's parts; nil means nothing. It also asks each
-// of the agent's models that is a [ModelChecker] whether it can be asked what the agent
+// of the agent's models that is a [model.Checker] whether it can be asked what the agent
 // asks, once for all that was added since it was asked last, so that tools may be added
 // one by one. It is safe for concurrent use.
 func (a *Agent) Err() error {
@@ -46,11 +47,11 @@ func (a *Agent) check(o *offer) error {
 		if err := a.set.left(m); err != nil {
 			return a.cannotAsk(info.Name, err)
 		}
-		left, err := o.suiting(clash, func(tools []ToolSpec) error {
+		left, err := o.suiting(clash, func(tools []model.ToolSpec) error {
 			if checker == nil {
 				return nil
 			}
-			return suits(a.set.answer, checker, &info, ModelRequest{Tools: tools, Options: a.set.asks(m), Instructions: a.set.instructions})
+			return suits(a.set.answer, checker, &info, model.Request{Tools: tools, Options: a.set.asks(m), Instructions: a.set.instructions})
 		})
 		if err != nil {
 			return a.cannotAsk(info.Name, err)
@@ -84,7 +85,7 @@ func (a *Agent) canAnswer(x *output.Form) error {
 				continue
 			}
 			tools, _ := o.told(info.Name, o.specs, nil)
-			req := ModelRequest{Tools: tools, Options: a.set.asks(m), Instructions: a.set.instructions}
+			req := model.Request{Tools: tools, Options: a.set.asks(m), Instructions: a.set.instructions}
 			// What is wrong without the answer is the agent's own fault, which every run tells.
 			if err := suits(x, c, &info, req); err != nil && a.Err() == nil {
 				return a.cannotAsk(info.Name, err)
@@ -114,9 +115,9 @@ func (a *Agent) cannotAsk(model string, err error) error {
 
 // checkerOf finds what can be asked of a model or of the one that it wraps; nil
 // for nothing.
-func checkerOf(m Model) ModelChecker {
+func checkerOf(m Model) model.Checker {
 	for m != nil {
-		if c, ok := m.(ModelChecker); ok {
+		if c, ok := m.(model.Checker); ok {
 			return c
 		}
 		w, ok := m.(interface{ Unwrap() Model })

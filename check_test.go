@@ -7,6 +7,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // checked is a model that says what it cannot be asked.
@@ -14,10 +15,10 @@ type checked struct {
 	listed
 
 	err  error
-	seen []*braid.ModelRequest
+	seen []*model.Request
 }
 
-func (m *checked) Check(req *braid.ModelRequest) error {
+func (m *checked) Check(req *model.Request) error {
 	m.seen = append(m.seen, req)
 	return m.err
 }
@@ -67,7 +68,7 @@ func (m *checked) but(err error) *checked {
 func TestACheckSeesWhatTheModelWillBeTold(t *testing.T) {
 	t.Parallel()
 	held, told := &checked{listed: listed{name: "held", output: true}}, &checked{listed: listed{name: "told"}}
-	agent := braid.New("desk", held, braid.Fallback([]event.ErrorKind{event.ErrThrottled}, told), braid.Options(braid.ModelOptions{MaxTokens: 7}),
+	agent := braid.New("desk", held, braid.Fallback([]event.ErrorKind{event.ErrThrottled}, told), braid.Options(model.Options{MaxTokens: 7}),
 		braid.OutputSchema([]byte(`{"type":"object"}`)), braid.Instructions("Be brief."))
 	for i := range 200 {
 		agent.Use(braid.Func("tool"+strings.Repeat("x", i%60)+string(rune('a'+i/60)), "", add))
@@ -82,10 +83,10 @@ func TestACheckSeesWhatTheModelWillBeTold(t *testing.T) {
 			t.Fatalf("%s was asked %d times", m.name, len(m.seen))
 		}
 		req := m.seen[0]
-		want := braid.ToolChoice{}
+		want := model.ToolChoice{}
 		tools := 200
 		if !m.output {
-			want, tools = braid.ToolChoice{Mode: braid.ToolsOne, Tool: braid.OutputTool}, 201
+			want, tools = model.ToolChoice{Mode: model.ToolsOne, Tool: braid.OutputTool}, 201
 		}
 		if len(req.Tools) != tools || req.Options.MaxTokens != 7 || len(req.Messages) != 0 || (req.Output != nil) != m.output ||
 			req.Instructions != "Be brief." || req.ToolChoice != want || (req.Tools[tools-1].Name == braid.OutputTool) == m.output {

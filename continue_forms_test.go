@@ -15,19 +15,21 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // flaky is a model that fails at one of its calls, once, and follows its steps otherwise.
 type flaky struct {
 	failAt int
-	steps  []func() []braid.Chunk
+	steps  []func() []model.Chunk
 	failed bool
 	seen   []string
 }
 
-func (*flaky) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:flaky"} }
+func (*flaky) Info() model.Info { return model.Info{Name: "test:flaky"} }
 
-func (m *flaky) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+func (m *flaky) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 	m.seen = append(m.seen, brief(req.Messages))
 	done := 0 // steps whose results the request holds
 	for _, msg := range req.Messages {
@@ -42,9 +44,9 @@ func (m *flaky) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[bra
 	return chunks(m.steps[min(done, len(m.steps)-1)]())
 }
 
-func steps(list ...[]braid.Chunk) (all []func() []braid.Chunk) {
+func steps(list ...[]model.Chunk) (all []func() []model.Chunk) {
 	for _, c := range list {
-		all = append(all, func() []braid.Chunk { return c })
+		all = append(all, func() []model.Chunk { return c })
 	}
 	return all
 }
@@ -76,7 +78,7 @@ func TestFailedRunsOfEveryFormAreContinued(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		steps [][]braid.Chunk
+		steps [][]model.Chunk
 		fail  int
 		parts func() []braid.Part
 		// later is the agent that goes on; nil means the same.
@@ -87,30 +89,30 @@ func TestFailedRunsOfEveryFormAreContinued(t *testing.T) {
 		text   string
 	}{
 		{
-			name: "two tools at once", steps: [][]braid.Chunk{asksFor("a", "{}", "b", "{}"), says("both")}, fail: 1,
+			name: "two tools at once", steps: [][]model.Chunk{asksFor("a", "{}", "b", "{}"), says("both")}, fail: 1,
 			parts: func() []braid.Part { return []braid.Part{count("a"), count("b")} },
 			want:  map[string]int{"a": 1, "b": 1}, text: "both",
 		},
 		{
-			name: "at its first call", steps: [][]braid.Chunk{says("hello")}, fail: 0,
+			name: "at its first call", steps: [][]model.Chunk{says("hello")}, fail: 0,
 			parts: func() []braid.Part { return nil }, want: map[string]int{}, text: "hello",
 		},
 		{
-			name: "a finished agent", steps: [][]braid.Chunk{asksFor("child", `{"input":"go"}`), says("so")}, fail: 1,
+			name: "a finished agent", steps: [][]model.Chunk{asksFor("child", `{"input":"go"}`), says("so")}, fail: 1,
 			parts: func() []braid.Part {
 				return []braid.Part{braid.AsTool(braid.New("child", answers(asksFor("below", "{}"), says("found")), count("below")), "")}
 			},
 			want: map[string]int{"below": 1}, text: "so",
 		},
 		{
-			name: "a structured answer", steps: [][]braid.Chunk{asksFor("a", "{}"), says(`{"n":7}`)}, fail: 1,
+			name: "a structured answer", steps: [][]model.Chunk{asksFor("a", "{}"), says(`{"n":7}`)}, fail: 1,
 			parts: func() []braid.Part {
 				return []braid.Part{count("a"), braid.OutputSchema(json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`))}
 			},
 			want: map[string]int{"a": 1}, output: `{"n":7}`, text: `{"n":7}`,
 		},
 		{
-			name: "by another version of the agent", steps: [][]braid.Chunk{asksFor("a", "{}"), asksFor("new", "{}"), says("so")}, fail: 1,
+			name: "by another version of the agent", steps: [][]model.Chunk{asksFor("a", "{}"), asksFor("new", "{}"), says("so")}, fail: 1,
 			parts: func() []braid.Part { return []braid.Part{count("a")} },
 			later: func(m braid.Model) *braid.Agent {
 				return braid.New("root", m, count("new"), braid.Instructions("Be brief."))
@@ -120,8 +122,8 @@ func TestFailedRunsOfEveryFormAreContinued(t *testing.T) {
 	} {
 		for name, store := range stores(t) {
 			clear(calls)
-			model := &flaky{failAt: c.fail, steps: steps(c.steps...)}
-			agent := braid.New("root", model, c.parts()...)
+			llm := &flaky{failAt: c.fail, steps: steps(c.steps...)}
+			agent := braid.New("root", llm, c.parts()...)
 			conv := braid.Open(store, "talk")
 			first, err := agent.Run(t.Context(), "go", braid.In(conv))
 			if !errors.Is(err, event.ErrModelAuth) {
@@ -132,7 +134,7 @@ func TestFailedRunsOfEveryFormAreContinued(t *testing.T) {
 				t.Errorf("%s, %s: %q can be continued: %v", c.name, name, run, err)
 			}
 			if c.later != nil {
-				agent = c.later(model)
+				agent = c.later(llm)
 			}
 			r, err := agent.Resume(t.Context(), conv)
 			if err != nil || r.Text() != c.text || string(r.Output) != c.output {
@@ -170,7 +172,7 @@ func TestAShortenedRunIsContinued(t *testing.T) {
 			if forgets {
 				parts = append(parts, braid.ForgetFailed())
 			}
-			agent := braid.New("reader", &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			agent := braid.New("reader", &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 				seen = append(seen, brief(req.Messages))
 				switch {
 				case reads == 8 && !failed:
@@ -217,7 +219,7 @@ func TestRunsThatALimitEndedAreContinued(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			reads := 0
-			model := &script{next: func(mctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			m := &script{next: func(mctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 				n := strings.Count(brief(req.Messages), "page")
 				if n == 2 && c.limits.Active > 0 && reads == 2 {
 					<-mctx.Done()
@@ -237,7 +239,7 @@ func TestRunsThatALimitEndedAreContinued(t *testing.T) {
 			})
 			store := &journal.Memory{}
 			conv := braid.Open(store, "talk")
-			first, _ := braid.New("a", model, read, braid.Limit(c.limits)).Run(ctx, "go", braid.In(conv))
+			first, _ := braid.New("a", m, read, braid.Limit(c.limits)).Run(ctx, "go", braid.In(conv))
 			got, err := braid.Open(store, "talk").Retryable(t.Context())
 			if err != nil || (got == first.Run) != c.want {
 				t.Errorf("%s: %q can be continued after %s: %v", name, got, first.Why, err)
@@ -246,7 +248,7 @@ func TestRunsThatALimitEndedAreContinued(t *testing.T) {
 				continue
 			}
 			reads += 10
-			r, err := braid.New("a", model, read).Resume(t.Context(), conv)
+			r, err := braid.New("a", m, read).Resume(t.Context(), conv)
 			if err != nil || r.Text() != "done" || reads != 14 {
 				t.Errorf("%s: %q after %d reads: %v", name, r.Text(), reads-10, err)
 			}
@@ -263,7 +265,7 @@ func TestACallInDoubtIsNotRepeatedByAContinuedRun(t *testing.T) {
 			store := &deadly{Memory: journal.NewMemory(journal.MemoryOptions{})}
 			pays, fails := 0, 1
 			var seen string
-			agent := braid.New("a", &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			agent := braid.New("a", &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 				seen = brief(req.Messages)
 				switch {
 				case !strings.Contains(seen, "In doubt"):
@@ -307,7 +309,7 @@ func TestAPoisonedRunIsContinued(t *testing.T) {
 			store := &deadly{Memory: journal.NewMemory(journal.MemoryOptions{})}
 			kills, reads := 0, 0
 			var seen string
-			agent := braid.New("a", &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			agent := braid.New("a", &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 				switch seen = brief(req.Messages); {
 				case strings.Contains(seen, "was cancelled"):
 					return chunks(says("it does not work"))
@@ -322,7 +324,7 @@ func TestAPoisonedRunIsContinued(t *testing.T) {
 				kills++
 				store.dead = true
 				return "", nil
-			}, braid.Pure()))
+			}, tool.Pure()))
 			if _, err := store.Admit(t.Context(), journal.Run{ID: "r", Conversation: "c", Agent: "a", Input: userSays("go")}); err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/sqlite"
+	"github.com/braidrun/braid/model"
 )
 
 const failedNote = "[The previous request failed before it was answered. Its messages and the results of its tools are kept above.]"
@@ -26,7 +27,7 @@ type reader struct {
 
 func newReader(pages, failAt, fails int, parts ...braid.Part) *reader {
 	r := &reader{fails: fails}
-	r.Agent = braid.New("reader", &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	r.Agent = braid.New("reader", &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 		r.seen = append(r.seen, brief(req.Messages))
 		n := strings.Count(brief(req.Messages), "page ")
 		switch {

@@ -15,6 +15,8 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 func TestARunWaitsInTheStoreForAnotherProcess(t *testing.T) {
@@ -27,7 +29,7 @@ func TestARunWaitsInTheStoreForAnotherProcess(t *testing.T) {
 				if err != nil {
 					return "", err
 				}
-				note, err := braid.Ask[*string](ctx, "Any note?", braid.AskName("note"))
+				note, err := braid.Ask[*string](ctx, "Any note?", tool.AskName("note"))
 				if err != nil {
 					return "", err
 				}
@@ -93,19 +95,19 @@ func TestARunPausesAgain(t *testing.T) {
 						if err != nil {
 							return "", err
 						}
-						heard = append(heard, answer+" by "+braid.AnsweredBy(ctx, i))
+						heard = append(heard, answer+" by "+tool.AnsweredBy(ctx, i))
 					}
 					done = append(done, name)
 					return strings.Join(heard, ", "), nil
 				})
 			}
-			model := answers(asksFor("twice", `{}`, "plain", `{}`), asksFor("left", `{}`, "right", `{}`), asksFor("late", `{}`), says("over"))
-			next := model.next
-			model.next = func(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			m := answers(asksFor("twice", `{}`, "plain", `{}`), asksFor("left", `{}`, "right", `{}`), asksFor("late", `{}`), says("over"))
+			next := m.next
+			m.next = func(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 				models++
 				return next(ctx, req)
 			}
-			return braid.New("desk", model, asks("twice", "first?", "second?"), asks("left", "left?"), asks("right", "right?"), asks("late", "late?"), asks("plain"))
+			return braid.New("desk", m, asks("twice", "first?", "second?"), asks("left", "left?"), asks("right", "right?"), asks("late", "late?"), asks("plain"))
 		}
 		r, err := agent().Run(t.Context(), "go", braid.In(braid.Open(store, "c")))
 		run, tokens := r.Run, map[string]bool{}
@@ -278,8 +280,8 @@ func TestParallelAgentsStreamAtTheSameTime(t *testing.T) {
 	var meet sync.WaitGroup
 	meet.Add(2)
 	worker := func(name string) *braid.Agent {
-		return braid.New(name, &script{next: func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-			return func(yield func(braid.Chunk, error) bool) {
+		return braid.New(name, &script{next: func(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
+			return func(yield func(model.Chunk, error) bool) {
 				for i, c := range says(name + " is done") {
 					if !yield(c, nil) {
 						return
@@ -324,7 +326,7 @@ func TestKeysOfTwoConversationsDiffer(t *testing.T) {
 	keys := map[string]bool{}
 	agent := braid.New("a", answers(asksFor("pay", `{}`), says("ok")),
 		braid.Func("pay", "Pays.", func(ctx context.Context, _ struct{}) (string, error) {
-			keys[braid.CallOf(ctx).Key()] = true
+			keys[tool.CallOf(ctx).Key()] = true
 			return "paid", nil
 		}))
 	for range 3 {

@@ -11,7 +11,7 @@ import (
 
 // priceOf gives what a call that used u cost, in 1e-9 US dollars; false where there is no
 // price. fault names a price that cannot be.
-func priceOf(info *ModelInfo, u event.Usage) (nano int64, known bool, fault string) {
+func priceOf(info *model.Info, u event.Usage) (nano int64, known bool, fault string) {
 	if info.Cost == nil {
 		return 0, false, ""
 	}
@@ -39,7 +39,7 @@ type charge struct {
 // cutCharge is the charge for a call that was cut: what the provider reported before, or an
 // estimate of the prompt, and at least as many output tokens as have come. A simulated model
 // costs what it reports: no provider has counted anything.
-func cutCharge(info *ModelInfo, heard event.Usage, prompt, output int64) charge {
+func cutCharge(info *model.Info, heard event.Usage, prompt, output int64) charge {
 	c := charge{usage: heard}
 	if !info.Simulated {
 		if heard.Prompt() == 0 {
@@ -111,7 +111,7 @@ func (d *driver) lostCharge(s *fold.Scope, name string, left event.Usage) charge
 	a := d.agentIn(s)
 	info := a.named(name).Info()
 	if info.Name != name && a.hooks != nil {
-		info = ModelInfo{Name: name} // one that a hook asked
+		info = model.Info{Name: name} // one that a hook asked
 	}
 	return cutCharge(&info, left, a.projected(s), 0)
 }
@@ -126,7 +126,7 @@ func (d *driver) lostSummary(s *fold.Scope, left event.Usage) charge {
 	}
 	info := m.summary.Model.Info()
 	if info.Name != name {
-		info = ModelInfo{Name: name}
+		info = model.Info{Name: name}
 	}
 	return cutCharge(&info, left, a.projected(s), 0)
 }

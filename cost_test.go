@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/braidrun/braid/model"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/braidrun/braid"
@@ -30,8 +31,8 @@ type priced struct {
 // goTokens is the estimate of a prompt that is "go".
 const goTokens = 5
 
-func (p *priced) Info() braid.ModelInfo {
-	return braid.ModelInfo{Name: p.name, Simulated: p.simulated, Cost: func(u event.Usage) (int64, bool) {
+func (p *priced) Info() model.Info {
+	return model.Info{Name: p.name, Simulated: p.simulated, Cost: func(u event.Usage) (int64, bool) {
 		if p.nano != nil {
 			return *p.nano, true
 		}
@@ -39,25 +40,25 @@ func (p *priced) Info() braid.ModelInfo {
 	}}
 }
 
-func breaks(list []braid.Chunk, err error) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func breaks(list []model.Chunk, err error) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		for _, c := range list {
 			if !yield(c, nil) {
 				return
 			}
 		}
-		yield(braid.Chunk{}, err)
+		yield(model.Chunk{}, err)
 	}
 }
 
 // What a run cost, by how its first model call ends; the second one uses 15 tokens.
 func TestWhatARunCosts(t *testing.T) {
 	t.Parallel()
-	text := []braid.Chunk{{Kind: braid.ChunkText, Text: "half"}}
-	usage := []braid.Chunk{{Kind: braid.ChunkUsage, Usage: &event.Usage{Input: 7, Total: 7}}}
+	text := []model.Chunk{{Kind: model.ChunkText, Text: "half"}}
+	usage := []model.Chunk{{Kind: model.ChunkUsage, Usage: &event.Usage{Input: 7, Total: 7}}}
 	for _, c := range []struct {
 		name      string
-		chunks    []braid.Chunk
+		chunks    []model.Chunk
 		err       error
 		unknown   bool
 		simulated bool
@@ -79,20 +80,20 @@ func TestWhatARunCosts(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			model := &priced{name: "p:m", unknown: c.unknown, simulated: c.simulated}
-			model.script = &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			m := &priced{name: "p:m", unknown: c.unknown, simulated: c.simulated}
+			m.script = &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 				if req.Attempt == 1 {
 					return breaks(c.chunks, c.err)
 				}
-				return chunks(append([]braid.Chunk{{Kind: braid.ChunkResponse, ID: "r", Text: "m-2026-11-20"}}, says("hi")...))
+				return chunks(append([]model.Chunk{{Kind: model.ChunkResponse, ID: "r", Text: "m-2026-11-20"}}, says("hi")...))
 			}}
 			kinds := []event.ErrorKind{
 				event.ErrThrottled, event.ErrModelAuth, event.ErrContextOverflow, event.ErrUnavailable, event.ErrStreamCut, event.ErrOverloaded,
 				event.ErrModel,
 			}
-			second := &priced{script: model.script, name: "p:n", unknown: c.unknown, simulated: c.simulated}
+			second := &priced{script: m.script, name: "p:n", unknown: c.unknown, simulated: c.simulated}
 			conv := braid.NewConversation()
-			r, err := braid.New("a", model, braid.Fallback(kinds, second)).Run(t.Context(), "go", braid.In(conv))
+			r, err := braid.New("a", m, braid.Fallback(kinds, second)).Run(t.Context(), "go", braid.In(conv))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -206,10 +207,10 @@ func TestACutCallCostsItsKnownInput(t *testing.T) {
 	for _, deaf := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			release := make(chan struct{})
-			model := &priced{name: "p:m", script: &script{next: func(ctx context.Context, _ *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-				return func(yield func(braid.Chunk, error) bool) {
-					if !yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: &event.Usage{Input: 900_000, Output: 1}}, nil) ||
-						!yield(braid.Chunk{Kind: braid.ChunkText, Text: "half of an answer"}, nil) {
+			m := &priced{name: "p:m", script: &script{next: func(ctx context.Context, _ *model.Request) iter.Seq2[model.Chunk, error] {
+				return func(yield func(model.Chunk, error) bool) {
+					if !yield(model.Chunk{Kind: model.ChunkUsage, Usage: &event.Usage{Input: 900_000, Output: 1}}, nil) ||
+						!yield(model.Chunk{Kind: model.ChunkText, Text: "half of an answer"}, nil) {
 						return
 					}
 					if deaf {
@@ -217,13 +218,13 @@ func TestACutCallCostsItsKnownInput(t *testing.T) {
 						return
 					}
 					<-ctx.Done()
-					yield(braid.Chunk{}, ctx.Err())
+					yield(model.Chunk{}, ctx.Err())
 				}
 			}}}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			conv := braid.NewConversation()
-			r, _ := braid.New("a", model).Run(ctx, "go", braid.In(conv))
+			r, _ := braid.New("a", m).Run(ctx, "go", braid.In(conv))
 			if r.Usage.Input != 900_000 || r.CostNanoUSD == nil || *r.CostNanoUSD < 3*900_000 || *r.CostNanoUSD > 3*900_010 || !r.Estimated {
 				t.Errorf("deaf %v: it used %+v and cost %v", deaf, r.Usage, r.CostNanoUSD)
 			}
@@ -320,12 +321,12 @@ func TestImpossibleCosts(t *testing.T) {
 // that users write, whatever the provider calls it.
 func TestCostByModel(t *testing.T) {
 	t.Parallel()
-	own := func(name string, list []braid.Chunk) []braid.Chunk {
-		return append([]braid.Chunk{{Kind: braid.ChunkResponse, Text: name}}, list...)
+	own := func(name string, list []model.Chunk) []model.Chunk {
+		return append([]model.Chunk{{Kind: model.ChunkResponse, Text: name}}, list...)
 	}
-	ends := func(model braid.Model, parts ...braid.Part) *event.RunEnded {
+	ends := func(m braid.Model, parts ...braid.Part) *event.RunEnded {
 		conv := braid.NewConversation()
-		if _, err := braid.New("root", model, parts...).Run(t.Context(), "go", braid.In(conv)); err != nil {
+		if _, err := braid.New("root", m, parts...).Run(t.Context(), "go", braid.In(conv)); err != nil {
 			t.Fatal(err)
 		}
 		var end *event.RunEnded
@@ -353,7 +354,7 @@ func TestCostByModel(t *testing.T) {
 		t.Errorf("in all (-want +got):\n%s", diff)
 	}
 
-	silent := []braid.Chunk{{Kind: braid.ChunkText, Text: "hi"}, {Kind: braid.ChunkStop, Stop: event.StopEndTurn}}
+	silent := []model.Chunk{{Kind: model.ChunkText, Text: "hi"}, {Kind: model.ChunkStop, Stop: event.StopEndTurn}}
 	end = ends(&priced{name: "p:m", script: answers(silent)})
 	if end.CostNanoUSD != nil || end.Models[0].CostNanoUSD != nil {
 		t.Errorf("an answer without usage cost %v, %s", *end.CostNanoUSD, raw(end.Models))

@@ -9,6 +9,8 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/race"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // gauge measures a run from inside, ten times.
@@ -58,7 +60,7 @@ func TestTenThousandCycles(t *testing.T) { //nolint:paralleltest // it measures 
 		t.Run(c.name, func(t *testing.T) {
 			g := &gauge{at: make([]sample, 0, cycles/every+1)}
 			answer, last := asksFor(c.calls...), says("done")
-			model := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			llm := &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 				if req.Cycle%every == 0 {
 					g.take()
 				}
@@ -67,8 +69,8 @@ func TestTenThousandCycles(t *testing.T) { //nolint:paralleltest // it measures 
 				}
 				return chunks(answer)
 			}}
-			agent := braid.New("worker", model, append(c.parts,
-				braid.Func("add", "Adds two numbers.", add, braid.Pure()), braid.Limit(braid.Limits{Cycles: -1, Repeats: -1}))...)
+			agent := braid.New("worker", llm, append(c.parts,
+				braid.Func("add", "Adds two numbers.", add, tool.Pure()), braid.Limit(braid.Limits{Cycles: -1, Repeats: -1}))...)
 			if c.deep {
 				agent = braid.New("boss", answers(asksFor("worker", `{"input":"work"}`), says("done")), braid.AsTool(agent, "Works."))
 			}

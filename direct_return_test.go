@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/braidrun/braid/tool"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/braidrun/braid"
@@ -17,14 +18,14 @@ func TestAToolThatReturnsDirectly(t *testing.T) {
 	t.Parallel()
 	returning := func(name string, out any, err error) braid.Part {
 		return braid.Func(name, "", func(ctx context.Context, _ nothing) (any, error) {
-			braid.ReturnDirect(ctx)
+			tool.ReturnDirect(ctx)
 			return out, err
 		})
 	}
 	plain := braid.Func("plain", "", func(context.Context, nothing) (string, error) { return "plain", nil })
 	byHook := braid.On(func(ctx context.Context, e *braid.AfterTool) error {
 		if e.Call.Name == "plain" {
-			braid.ReturnDirect(ctx)
+			tool.ReturnDirect(ctx)
 		}
 		return nil
 	})
@@ -46,7 +47,7 @@ func TestAToolThatReturnsDirectly(t *testing.T) {
 		{
 			"JSON",
 			[]string{"t", "{}"},
-			[]braid.Part{returning("t", braid.Output{Structured: json.RawMessage(`{"n":1}`)}, nil)},
+			[]braid.Part{returning("t", tool.Output{Structured: json.RawMessage(`{"n":1}`)}, nil)},
 			`{"n":1}`,
 			event.WhyReturned,
 			[]string{"user: go", "assistant: t{}", `user: ={"n":1}`, `assistant: {"n":1}`},
@@ -116,7 +117,7 @@ func TestAToolOfAnAgentBelowReturnsDirectly(t *testing.T) {
 	t.Parallel()
 	below := answers(asksFor("t", "{}"))
 	helper := braid.New("helper", below, braid.Func("t", "", func(ctx context.Context, _ nothing) (string, error) {
-		braid.ReturnDirect(ctx)
+		tool.ReturnDirect(ctx)
 		return "found it", nil
 	}))
 	conv := braid.NewConversation()
@@ -138,7 +139,7 @@ func TestALargeResultReturnsWhole(t *testing.T) {
 	conv := braid.NewConversation()
 	agent := braid.New("a", answers(asksFor("t", "{}")), braid.Offload(braid.Offloading{Over: 1000, Preview: 300}),
 		braid.Func("t", "", func(ctx context.Context, _ nothing) (string, error) {
-			braid.ReturnDirect(ctx)
+			tool.ReturnDirect(ctx)
 			return long, nil
 		}))
 	r, err := agent.Run(t.Context(), "go", braid.In(conv))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/braidrun/braid/tool"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/braidrun/braid"
@@ -45,7 +46,7 @@ func messages(t *testing.T, conv *braid.Conversation) (lines []string) {
 func TestADirectCallIsRecorded(t *testing.T) {
 	t.Parallel()
 	model := answers(says("five, I see"))
-	agent := braid.New("clerk", model, braid.Func("add", "Adds.", add, braid.Pure()),
+	agent := braid.New("clerk", model, braid.Func("add", "Adds.", add, tool.Pure()),
 		braid.OutputSchema(json.RawMessage(`{"type":"object"}`)))
 	conv := braid.NewConversation()
 	var r braid.Result
@@ -106,8 +107,8 @@ func TestDirectCallsThatFail(t *testing.T) {
 			braid.Func("add", "Adds.", add),
 			braid.Func("fail", "Fails.", func(context.Context, nothing) (string, error) { return "", broken }),
 			braid.Func("panic", "Panics.", func(context.Context, nothing) (string, error) { panic("no") }),
-			braid.Func("mild", "Says that it failed.", func(context.Context, nothing) (braid.Output, error) {
-				return braid.Output{Content: text("try another"), IsError: true}, nil
+			braid.Func("mild", "Says that it failed.", func(context.Context, nothing) (tool.Output, error) {
+				return tool.Output{Content: text("try another"), IsError: true}, nil
 			}))...)
 	}
 	deny := braid.On(func(_ context.Context, e *braid.BeforeTool) error { e.Cancel = "not you"; return nil })
@@ -191,11 +192,11 @@ func TestADirectCallSetsState(t *testing.T) {
 	t.Parallel()
 	conv := braid.NewConversation()
 	agent := braid.New("clerk", answers(says("hi")), braid.Func("count", "Counts.", func(ctx context.Context, _ nothing) (int, error) {
-		n, _, err := braid.GetState[int](ctx, "n")
+		n, _, err := tool.State[int]("n").Get(ctx)
 		if err != nil {
 			return 0, err
 		}
-		return n + 1, braid.SetState(ctx, "n", n+1)
+		return n + 1, tool.State[any]("n").Set(ctx, n+1)
 	}))
 	for want := 1; want <= 2; want++ {
 		got, err := agent.Call(t.Context(), "count", nil, braid.In(conv))

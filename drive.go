@@ -10,6 +10,7 @@ import (
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/tool"
 )
 
 // driver drives one run. In each round it asks next of each scope, writes in one commit what has ended and what begins,
@@ -154,8 +155,8 @@ func (d *driver) repeatable(s *fold.Scope, c *fold.Call) bool {
 		if runs != "" {
 			name = runs
 		}
-		tool := d.offer(s, d.agentIn(s)).tool(name)
-		return tool != nil && TraitsOf(tool).Reconcile != nil
+		tl := d.offer(s, d.agentIn(s)).tool(name)
+		return tl != nil && tool.TraitsOf(tl).Reconcile != nil
 	default:
 		return false
 	}

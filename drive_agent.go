@@ -7,6 +7,7 @@ import (
 	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/internal/output"
+	"github.com/braidrun/braid/model"
 )
 
 // driveAgent is what a driver needs of an agent. [Agent] fills it; a driver gets a copy and changes nothing of it. Only its
@@ -23,7 +24,7 @@ type driveAgent struct {
 	// bounds are those of limits that a decision looks at.
 	bounds  decide.Limits
 	retry   Retry
-	options ModelOptions
+	options model.Options
 	// sequential says that the calls of one answer run one after another.
 	sequential bool
 	// fallbacks are called if a model failed with one of fallbackOn.

@@ -16,6 +16,8 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // The stages around a tool call, as the columns of the tables below.
@@ -45,15 +47,15 @@ type callEnd struct {
 }
 
 func callEnds() []callEnd {
-	setting := func(ctx context.Context) error { return braid.SetState(ctx, "kept", 1) }
-	twice := braid.RetryTool(braid.Retry{Attempts: 2, Base: 1, Exact: true})
-	tool := func(do func(ctx context.Context) (string, error), opts ...braid.ToolOption) braid.Part {
+	setting := func(ctx context.Context) error { return tool.State[any]("kept").Set(ctx, 1) }
+	twice := tool.Retries(braid.Retry{Attempts: 2, Base: 1, Exact: true})
+	tl := func(do func(ctx context.Context) (string, error), opts ...tool.Option) braid.Part {
 		return braid.Func("tool", "", func(ctx context.Context, _ nothing) (string, error) {
 			if err := setting(ctx); err != nil {
 				return "", err
 			}
 			return do(ctx)
-		}, append(opts, twice, braid.Pure())...)
+		}, append(opts, twice, tool.Pure())...)
 	}
 	before := func(do func(ctx context.Context, e *braid.BeforeTool) error) braid.Part {
 		return braid.On(func(ctx context.Context, e *braid.BeforeTool) error {
@@ -64,7 +66,7 @@ func callEnds() []callEnd {
 		})
 	}
 	returns := func(text string) braid.Part {
-		return tool(func(context.Context) (string, error) { return text, nil })
+		return tl(func(context.Context) (string, error) { return text, nil })
 	}
 	one := []string{"tool", "{}"}
 	child := []string{"child", `{"input":"go"}`}
@@ -77,22 +79,22 @@ func callEnds() []callEnd {
 		{
 			name: "the tool fails", calls: one,
 			parts: func(text string) []braid.Part {
-				return []braid.Part{tool(func(context.Context) (string, error) { return "", errors.New(text) })}
+				return []braid.Part{tl(func(context.Context) (string, error) { return "", errors.New(text) })}
 			},
 			passes: []string{stBefore, stPermit, stGuard, stAfter, stRetry, stFit, stLoad, stState},
 		},
 		{
 			name: "the tool panics", calls: one,
 			parts: func(text string) []braid.Part {
-				return []braid.Part{tool(func(context.Context) (string, error) { panic(text) })}
+				return []braid.Part{tl(func(context.Context) (string, error) { panic(text) })}
 			},
 			passes: []string{stBefore, stPermit, stAfter, stState}, // its words are in no result
 		},
 		{
 			name: "the tool's result becomes the answer", calls: one,
 			parts: func(text string) []braid.Part {
-				return []braid.Part{tool(func(ctx context.Context) (string, error) {
-					braid.ReturnDirect(ctx)
+				return []braid.Part{tl(func(ctx context.Context) (string, error) {
+					tool.ReturnDirect(ctx)
 					return text, nil
 				})}
 			},
@@ -172,7 +174,7 @@ func callEnds() []callEnd {
 		{
 			name: "an agent fails", calls: child,
 			parts: func(text string) []braid.Part {
-				sick := &script{next: func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+				sick := &script{next: func(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
 					return failing(errors.New(text))
 				}}
 				return []braid.Part{braid.AsTool(braid.New("child", sick), "")}
@@ -190,7 +192,7 @@ func callEnds() []callEnd {
 		{
 			name: "the run is cancelled and the tool heeds it", calls: one, stops: true,
 			parts: func(text string) []braid.Part {
-				return []braid.Part{tool(func(ctx context.Context) (string, error) {
+				return []braid.Part{tl(func(ctx context.Context) (string, error) {
 					<-ctx.Done()
 					return text, nil
 				})}
@@ -200,7 +202,7 @@ func callEnds() []callEnd {
 		{
 			name: "the run is cancelled and the tool does not stop", calls: one, stops: true,
 			parts: func(text string) []braid.Part {
-				return []braid.Part{tool(func(ctx context.Context) (string, error) {
+				return []braid.Part{tl(func(ctx context.Context) (string, error) {
 					<-ctx.Done()
 					time.Sleep(time.Hour)
 					return text, nil
@@ -211,10 +213,10 @@ func callEnds() []callEnd {
 		{
 			name: "the tool's time is over and it does not stop", calls: one,
 			parts: func(text string) []braid.Part {
-				return []braid.Part{tool(func(context.Context) (string, error) {
+				return []braid.Part{tl(func(context.Context) (string, error) {
 					time.Sleep(time.Hour)
 					return text, nil
-				}, braid.Timeout(time.Minute))}
+				}, tool.Timeout(time.Minute))}
 			},
 			passes: []string{stBefore, stPermit},
 		},
@@ -336,13 +338,13 @@ func TestEveryWayOfATextPassesGuardrails(t *testing.T) {
 	words := func() []event.Block { return []event.Block{&event.Text{Text: card}} }
 	plain := func() *script { return answers(says("so"), says("so"), says("so")) }
 	sub := func(parts ...braid.Part) braid.Part {
-		return braid.AsTool(braid.New("child", &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		return braid.AsTool(braid.New("child", &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 			return chunks(says("child heard: " + lastSaid(req.Messages)))
 		}}, parts...), "")
 	}
 	for _, c := range []answerEnd{
 		{name: "a result that returns directly", place: braid.GuardOutput, want: "card [card]", model: answers(asksFor("t", "{}")), parts: []braid.Part{
-			braid.Func("t", "", func(ctx context.Context, _ nothing) (string, error) { braid.ReturnDirect(ctx); return card, nil }),
+			braid.Func("t", "", func(ctx context.Context, _ nothing) (string, error) { tool.ReturnDirect(ctx); return card, nil }),
 		}},
 		{name: "BeforeRun cancels", place: braid.GuardOutput, want: "card [card]", parts: []braid.Part{
 			braid.On(func(_ context.Context, e *hook.BeforeRun) error { e.Cancel = card; return nil }),

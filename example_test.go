@@ -11,6 +11,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model/demo"
+	"github.com/braidrun/braid/tool"
 )
 
 // The example of seed 2: two model calls and one tool between them. The model
@@ -76,7 +77,7 @@ func ExampleAsk() {
 		if !yes {
 			return "declined", nil
 		}
-		return "paid back, key " + braid.CallOf(ctx).Key(), nil
+		return "paid back, key " + tool.CallOf(ctx).Key(), nil
 	})
 	script := demo.Replies("refund",
 		[]demo.Piece{demo.Call("refund", `{"order":"A-7"}`)},

@@ -13,27 +13,28 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 )
 
 // listed is a model of a list: it fails with its errors, one a call, and then answers.
 type listed struct {
 	name   string
 	fails  []error
-	answer []braid.Chunk
+	answer []model.Chunk
 	price  int64 // of a token in nano-dollars; negative for unknown
 	output bool
-	asked  []*braid.ModelRequest
+	asked  []*model.Request
 }
 
-func (m *listed) Info() braid.ModelInfo {
-	info := braid.ModelInfo{Name: m.name, Output: m.output}
+func (m *listed) Info() model.Info {
+	info := model.Info{Name: m.name, Output: m.output}
 	if m.price >= 0 {
 		info.Cost = func(u event.Usage) (int64, bool) { return u.Total * m.price, true }
 	}
 	return info
 }
 
-func (m *listed) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+func (m *listed) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 	own := *req
 	m.asked = append(m.asked, &own)
 	if n := len(m.asked); n <= len(m.fails) {
@@ -163,11 +164,11 @@ func TestARunStaysWithItsFallback(t *testing.T) {
 // What watchers are told: the model that is asked next, and that nothing is waited for.
 func TestAFallbackIsToldInTheEvents(t *testing.T) {
 	t.Parallel()
-	half := append(says("half an ans")[:1], braid.Chunk{})
-	a := &script{next: func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-		return func(yield func(braid.Chunk, error) bool) {
+	half := append(says("half an ans")[:1], model.Chunk{})
+	a := &script{next: func(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
+		return func(yield func(model.Chunk, error) bool) {
 			if yield(half[0], nil) {
-				yield(braid.Chunk{}, fault(event.ErrOverloaded))
+				yield(model.Chunk{}, fault(event.ErrOverloaded))
 			}
 		}
 	}}
@@ -288,7 +289,7 @@ func TestASimulatedFallbackMarksTheRun(t *testing.T) {
 
 type simulated struct{ braid.Model }
 
-func (simulated) Info() braid.ModelInfo { return braid.ModelInfo{Name: "s", Simulated: true} }
+func (simulated) Info() model.Info { return model.Info{Name: "s", Simulated: true} }
 
 // Each agent of a team has a list of its own, and each call of one begins at its head.
 func TestAgentsUsedAsToolsFallBackByThemselves(t *testing.T) {

@@ -11,24 +11,26 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // panicText is what panics say: it may stand in no event.
 const panicText = "CANARY-4111"
 
 // odd is a tool that is not made with Func.
-type odd struct{ call func() (braid.Output, error) }
+type odd struct{ call func() (tool.Output, error) }
 
-func (odd) Spec() braid.ToolSpec {
-	return braid.ToolSpec{Name: "odd", Description: "Odd.", Schema: json.RawMessage(`{"type":"object"}`)}
+func (odd) Spec() model.ToolSpec {
+	return model.ToolSpec{Name: "odd", Description: "Odd.", Schema: json.RawMessage(`{"type":"object"}`)}
 }
-func (o odd) Call(context.Context, json.RawMessage) (braid.Output, error) { return o.call() }
-func (odd) Traits() braid.Traits                                          { return braid.Traits{Effect: event.EffectPure} }
+func (o odd) Call(context.Context, json.RawMessage) (tool.Output, error) { return o.call() }
+func (odd) Traits() tool.Traits                                          { return tool.Traits{Effect: event.EffectPure} }
 
 // nameless is a model whose Info panics.
 type nameless struct{ *script }
 
-func (nameless) Info() braid.ModelInfo { panic(panicText) }
+func (nameless) Info() model.Info { panic(panicText) }
 
 // A nil pointer where a value belongs is refused before anything runs.
 func TestNilValuesAreRefused(t *testing.T) {
@@ -53,7 +55,7 @@ func TestNilValuesAreRefused(t *testing.T) {
 		"model":           braid.New("a", (*script)(nil)),
 		"tool":            braid.New("a", answers(says("hello")), braid.Tools((*odd)(nil))),
 		"function":        braid.New("a", answers(says("hello")), braid.Tools((*braid.FuncTool)(nil))),
-		"adjusted":        braid.New("a", answers(says("hello")), braid.Tools(braid.Adjust((*odd)(nil)))),
+		"adjusted":        braid.New("a", answers(says("hello")), braid.Tools(tool.Adjust((*odd)(nil)))),
 		"fallback":        braid.New("a", answers(says("hello")), braid.Fallback([]event.ErrorKind{event.ErrModel}, (*script)(nil))),
 		"agent":           braid.New("a", answers(says("hello")), braid.AsTool(nil, "")),
 		"a tool's spec":   braid.New("a", answers(says("hello")), braid.Tools(mute{})),
@@ -79,13 +81,13 @@ func TestNilValuesAreRefused(t *testing.T) {
 // mute is a tool that cannot say what it is.
 type mute struct{ odd }
 
-func (mute) Spec() braid.ToolSpec { panic(panicText) }
+func (mute) Spec() model.ToolSpec { panic(panicText) }
 
 // What panicked can be found in the program itself, by the cause.
 func TestThePanicIsTheCause(t *testing.T) {
 	t.Parallel()
-	model := &script{next: func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] { panic(panicText) }}
-	_, err := braid.New("a", model).Run(t.Context(), "go")
+	m := &script{next: func(context.Context, *model.Request) iter.Seq2[model.Chunk, error] { panic(panicText) }}
+	_, err := braid.New("a", m).Run(t.Context(), "go")
 	cause, ok := errors.AsType[*event.PanicError](err)
 	if !ok || cause.Value != panicText || !strings.Contains(string(cause.Stack), "foreign_test.go") || strings.Contains(err.Error(), panicText) {
 		t.Errorf("%v, caused by %+v", err, cause)
@@ -97,7 +99,7 @@ func TestAModelsPlainErrorIsTheCause(t *testing.T) {
 	t.Parallel()
 	secret := errors.New("dial tcp 10.0.0.7: key sk-123")
 	conv := braid.NewConversation()
-	_, err := braid.New("a", &script{next: func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	_, err := braid.New("a", &script{next: func(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
 		return failing(secret)
 	}}).Run(t.Context(), "go", braid.In(conv))
 	if !errors.Is(err, secret) || !errors.Is(err, event.ErrModel) {
@@ -137,8 +139,8 @@ func TestErrorsThatCannotBeRead(t *testing.T) {
 		"wraps such":   &event.Error{Kind: event.ErrInvalid, Message: "calling", Err: unreadable{}},
 	} {
 		fn := func(context.Context, struct{}) (string, error) { return "", bad }
-		for kind, tool := range map[string]braid.Tool{
-			"tool":     odd{func() (braid.Output, error) { return braid.Output{}, bad }},
+		for kind, tl := range map[string]braid.Tool{
+			"tool":     odd{func() (tool.Output, error) { return tool.Output{}, bad }},
 			"function": braid.Func("odd", "Odd.", fn),
 			"stream": braid.StreamFunc("odd", "Odd.", func(context.Context, struct{}) iter.Seq2[string, error] {
 				return func(yield func(string, error) bool) { yield("", bad) }
@@ -147,7 +149,7 @@ func TestErrorsThatCannotBeRead(t *testing.T) {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				t.Parallel()
 				var shown string
-				model := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+				m := &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 					if req.Cycle == 1 {
 						return chunks(asksFor("odd", `{}`))
 					}
@@ -156,7 +158,7 @@ func TestErrorsThatCannotBeRead(t *testing.T) {
 					}
 					return chunks(says("done"))
 				}}
-				r, err := braid.New("a", model, braid.Tools(tool)).Run(t.Context(), "go")
+				r, err := braid.New("a", m, braid.Tools(tl)).Run(t.Context(), "go")
 				if err != nil || r.Text() != "done" || !strings.HasPrefix(shown, "Error: the error") || strings.Contains(shown, panicText) {
 					t.Errorf("%v, and the model was shown %q", err, shown)
 				}

@@ -11,18 +11,19 @@ import (
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/sched"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 )
 
 // This file ends runs that nobody can drive: the code that drives one panics, or has ended the process
 // again and again. They end as failed, written by a driver that calls nothing but Braid's own code.
 
 // noModel stands for a model in an agent that drives nothing. What it costs is still known.
-type noModel struct{ info ModelInfo }
+type noModel struct{ info model.Info }
 
-func (m noModel) Info() ModelInfo { return m.info }
+func (m noModel) Info() model.Info { return m.info }
 
-func (noModel) Stream(context.Context, *ModelRequest) iter.Seq2[Chunk, error] {
-	return func(yield func(Chunk, error) bool) { yield(Chunk{}, errNoModel) }
+func (noModel) Stream(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) { yield(model.Chunk{}, errNoModel) }
 }
 
 var errNoModel = &event.Error{Kind: event.ErrUnsupported, Message: "there is no model"}
@@ -31,7 +32,7 @@ var errNoModel = &event.Error{Kind: event.ErrUnsupported, Message: "there is no 
 func (a *driveAgent) stand(name string) *driveAgent {
 	limits := a.limits
 	limits.Active = 0
-	own := &driveAgent{name: name, model: noModel{ModelInfo{Name: "none"}}, limits: limits, retry: defaultRetry, forgets: a.forgets}
+	own := &driveAgent{name: name, model: noModel{model.Info{Name: "none"}}, limits: limits, retry: defaultRetry, forgets: a.forgets}
 	for _, m := range a.models() {
 		own.stands(m)
 	}
@@ -48,7 +49,7 @@ func (a *driveAgent) stand(name string) *driveAgent {
 
 // stands adds what stands for a model that can say what it is.
 func (a *driveAgent) stands(m Model) {
-	var info ModelInfo
+	var info model.Info
 	if <-apart("model", "the model", func() error { info = m.Info(); return nil }) == nil {
 		a.fallbacks = append(a.fallbacks, noModel{info})
 	}

@@ -19,7 +19,7 @@ const (
 	// [hook.AfterRun].GoOn, and what an agent that is used as a tool is called with.
 	GuardInput GuardPlace = GuardPlace(guardrail.Input)
 	// GuardOutput is what an agent says: text, thinking, the arguments of tool calls, summaries, a result
-	// that becomes the answer ([ReturnDirect]), the words with which a hook answers instead of the model,
+	// that becomes the answer ([tool.ReturnDirect]), the words with which a hook answers instead of the model,
 	// and the message of a failure, because a provider may repeat the request in it.
 	GuardOutput GuardPlace = GuardPlace(guardrail.Output)
 	// GuardResult is what tools give: results, errors, progress, questions, the words with which a hook
@@ -280,7 +280,7 @@ func (d *driver) guardResult(w *work) {
 		r.Content = fold.RedactedContent
 	}
 	c.mu.Lock()
-	c.guardedBy = addNames(c.guardedBy, f.By())
+	c.guard.by = addNames(c.guard.by, f.By())
 	c.mu.Unlock()
 }
 
@@ -298,5 +298,5 @@ func addNames(list, names []string) []string {
 func (c *runningCall) guardrails() []guardrail.Rule {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.guards
+	return c.guard.rules
 }

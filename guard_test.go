@@ -15,6 +15,8 @@ import (
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/sqlite"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // canary is what nobody may find anywhere afterwards.
@@ -53,21 +55,21 @@ func TestWhatAGuardrailTakesOutIsNowhere(t *testing.T) {
 				store = s
 				defer s.Close()
 			}
-			said := []braid.Chunk{{Kind: braid.ChunkThinking, Text: "They have " + canary, Index: 0}, {Kind: braid.ChunkText, Text: "You said 4111-", Index: 1}, {Kind: braid.ChunkText, Text: "1111-1111-1111.", Index: 1}}
+			said := []model.Chunk{{Kind: model.ChunkThinking, Text: "They have " + canary, Index: 0}, {Kind: model.ChunkText, Text: "You said 4111-", Index: 1}, {Kind: model.ChunkText, Text: "1111-1111-1111.", Index: 1}}
 			calls := asksFor("look", `{"card":"`+canary+`","n":[1,"`+canary+`"]}`)
 			for i := range calls {
 				calls[i].Index = 2
 			}
 			child := braid.New("child", answers(says("The child says "+canary)))
-			model := &heard{says: [][]braid.Chunk{
+			m := &heard{says: [][]model.Chunk{
 				append(said, calls...), asksFor("child", `{"input":"what of `+canary+`?"}`), asksFor("fail", `{}`), says("It is " + canary + ", as you said."),
 			}}
 			hidden := ""
-			agent := braid.New("clerk", model, braid.Guard("cards", noCards), braid.AsTool(child, ""),
+			agent := braid.New("clerk", m, braid.Guard("cards", noCards), braid.AsTool(child, ""),
 				braid.Func("look", "", func(ctx context.Context, in map[string]any) (map[string]any, error) {
 					hidden, _ = in["card"].(string)
-					braid.Progress(ctx, "looking for "+canary)
-					braid.ProgressData(ctx, map[string]string{"card": canary})
+					tool.Progress(ctx, "looking for "+canary)
+					tool.ProgressData(ctx, map[string]string{"card": canary})
 					return map[string]any{"found": canary, "all": []string{canary}}, nil
 				}),
 				braid.Func("fail", "", func(context.Context, struct{}) (string, error) {
@@ -91,8 +93,8 @@ func TestWhatAGuardrailTakesOutIsNowhere(t *testing.T) {
 			if hidden != "[card]" || r.Text() != "It is [card], as you said." || seen < 20 {
 				t.Errorf("the tool was given %q, the answer is %q, after %d events", hidden, r.Text(), seen)
 			}
-			for i := range model.asked {
-				birdsIn(t, "what the model is asked", model.asked[i].Messages)
+			for i := range m.asked {
+				birdsIn(t, "what the model is asked", m.asked[i].Messages)
 			}
 			// The same request is still known to be the same.
 			again := braid.Result{}
@@ -154,10 +156,10 @@ func TestWhatAProviderTakesBackIsErased(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	takes := append([]braid.Chunk{{Kind: braid.ChunkRedactInput, Text: "(hidden)"}}, says("No.")...)
+	takes := append([]model.Chunk{{Kind: model.ChunkRedactInput, Text: "(hidden)"}}, says("No.")...)
 	takes[len(takes)-1].Stop = event.StopGuardrail
-	model := &heard{says: [][]braid.Chunk{takes, says("fine")}}
-	agent := braid.New("clerk", model)
+	m := &heard{says: [][]model.Chunk{takes, says("fine")}}
+	agent := braid.New("clerk", m)
 	conv := braid.Open(store, "talk")
 	r, err := agent.Run(t.Context(), "My card is "+canary, braid.In(conv))
 	if err != nil || r.Stop != event.StopGuardrail {
@@ -166,8 +168,8 @@ func TestWhatAProviderTakesBackIsErased(t *testing.T) {
 	if _, err := agent.Run(t.Context(), "And now?", braid.In(conv)); err != nil {
 		t.Fatal(err)
 	}
-	birdsIn(t, "what the model is asked", model.asked[1].Messages)
-	if got := brief(model.asked[1].Messages); got != "user:(hidden) assistant:No. user:And now?" {
+	birdsIn(t, "what the model is asked", m.asked[1].Messages)
+	if got := brief(m.asked[1].Messages); got != "user:(hidden) assistant:No. user:And now?" {
 		t.Errorf("the model sees %s", got)
 	}
 	for e, err := range conv.Events(t.Context(), 0) {
@@ -199,23 +201,23 @@ func TestAGuardrailThatFails(t *testing.T) {
 	panics := func(context.Context, string) (string, error) { panic("no") }
 	for name, check := range map[string]func(context.Context, string) (string, error){"an error": fails, "a panic": panics} {
 		for _, place := range []braid.GuardPlace{braid.GuardInput, braid.GuardOutput, braid.GuardResult} {
-			model := &heard{says: [][]braid.Chunk{asksFor("look", `{"card":"`+canary+`"}`), says("so")}}
+			m := &heard{says: [][]model.Chunk{asksFor("look", `{"card":"`+canary+`"}`), says("so")}}
 			conv := braid.NewConversation()
-			agent := braid.New("clerk", model, braid.Guard("cards", check, place), braid.Func("look", "",
+			agent := braid.New("clerk", m, braid.Guard("cards", check, place), braid.Func("look", "",
 				func(context.Context, map[string]any) (string, error) { return canary, nil }))
 			r, err := agent.Run(t.Context(), "My card is "+canary, braid.In(conv))
 			switch place {
 			case braid.GuardInput:
-				if err == nil || r.Status != event.RunFailed || len(model.asked) != 0 {
-					t.Errorf("%s at input: %v, %s, after %d calls", name, err, r.Status, len(model.asked))
+				if err == nil || r.Status != event.RunFailed || len(m.asked) != 0 {
+					t.Errorf("%s at input: %v, %s, after %d calls", name, err, r.Status, len(m.asked))
 				}
 			case braid.GuardOutput:
 				if err == nil || r.Status != event.RunFailed || len(r.Partial) != 0 {
 					t.Errorf("%s at output: %v, %s, %v", name, err, r.Status, r.Partial)
 				}
 			default:
-				if err != nil || !lastResults(&model.asked[1])[0].IsError || strings.Contains(lastSaid(model.asked[1].Messages), canary) {
-					t.Errorf("%s at results: %v, %s", name, err, lastSaid(model.asked[1].Messages))
+				if err != nil || !lastResults(&m.asked[1])[0].IsError || strings.Contains(lastSaid(m.asked[1].Messages), canary) {
+					t.Errorf("%s at results: %v, %s", name, err, lastSaid(m.asked[1].Messages))
 				}
 			}
 			for e, err := range conv.Events(t.Context(), 0) {
@@ -276,7 +278,7 @@ func TestGuardrailsSeeEveryFormOfAResult(t *testing.T) {
 	t.Parallel()
 	escaped := strings.ReplaceAll(canary, "-", `\u002d`)
 	address := "https://files.example/" + canary
-	for name, out := range map[string]braid.Output{
+	for name, out := range map[string]tool.Output{
 		"escapes":                {Structured: json.RawMessage(`{"card":"` + escaped + `"}`)},
 		"escapes in a name":      {Structured: json.RawMessage(`{"` + escaped + `":1}`)},
 		"escapes, also as text":  {Structured: json.RawMessage(`["` + escaped + `"]`), Content: []event.Block{&event.Text{Text: `["` + escaped + `"]`}}},
@@ -287,14 +289,14 @@ func TestGuardrailsSeeEveryFormOfAResult(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conv, model := braid.NewConversation(), answers(asksFor("odd", `{}`), says("done"))
+			conv, m := braid.NewConversation(), answers(asksFor("odd", `{}`), says("done"))
 			var sent []event.Message
-			next := model.next
-			model.next = func(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			next := m.next
+			m.next = func(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 				sent = append(sent, req.Messages...)
 				return next(ctx, req)
 			}
-			agent := braid.New("a", model, braid.Guard("cards", noCards), braid.Tools(odd{func() (braid.Output, error) { return out, nil }}))
+			agent := braid.New("a", m, braid.Guard("cards", noCards), braid.Tools(odd{func() (tool.Output, error) { return out, nil }}))
 			if _, err := agent.Run(t.Context(), "go", braid.In(conv)); err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal/sqlite"
+	"github.com/braidrun/braid/model"
 )
 
 // A guardrail that takes the answer back: watchers are told, and nothing of it is kept,
@@ -22,13 +23,13 @@ func TestAnAnswerThatIsTakenBack(t *testing.T) {
 		{"", "", "[redacted]"},
 		{"[blocked]", " Ask for something else.", "[blocked] Ask for something else."},
 	} {
-		list := append([]braid.Chunk{{Kind: braid.ChunkThinking, Index: 0, Text: "a secret thought"}, {Kind: braid.ChunkText, Index: 1, Text: "the secret"}},
+		list := append([]model.Chunk{{Kind: model.ChunkThinking, Index: 0, Text: "a secret thought"}, {Kind: model.ChunkText, Index: 1, Text: "the secret"}},
 			asksFor("add", `{"a":1,"b":2}`)[:2]...)
-		list = append(list, braid.Chunk{Kind: braid.ChunkRedactOutput, Index: 1, Text: c.text})
+		list = append(list, model.Chunk{Kind: model.ChunkRedactOutput, Index: 1, Text: c.text})
 		if c.after != "" {
-			list = append(list, braid.Chunk{Kind: braid.ChunkText, Index: 1, Text: c.after})
+			list = append(list, model.Chunk{Kind: model.ChunkText, Index: 1, Text: c.after})
 		}
-		list = append(list, braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopGuardrail})
+		list = append(list, model.Chunk{Kind: model.ChunkStop, Stop: event.StopGuardrail})
 		called := false
 		agent := braid.New("root", answers(list), braid.Func("add", "", func(context.Context, addIn) (int, error) { called = true; return 0, nil }))
 		shown := ""
@@ -61,20 +62,20 @@ func TestAnAnswerThatIsTakenBack(t *testing.T) {
 // at the second. Nobody is shown it again, in this run, in the next one, or from the log.
 func TestAQuestionThatIsTakenBack(t *testing.T) {
 	t.Parallel()
-	takes := braid.Chunk{Kind: braid.ChunkRedactInput, Text: "(hidden)"}
+	takes := model.Chunk{Kind: model.ChunkRedactInput, Text: "(hidden)"}
 	var seen []string
-	remember := func(list ...[]braid.Chunk) *script {
-		return &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	remember := func(list ...[]model.Chunk) *script {
+		return &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 			seen = append(seen, brief(req.Messages))
 			if len(seen) == 2 {
-				return breaks([]braid.Chunk{takes}, fault(event.ErrOverloaded))
+				return breaks([]model.Chunk{takes}, fault(event.ErrOverloaded))
 			}
 			return chunks(list[min(len(seen), len(list))-1])
 		}}
 	}
-	model := remember(append([]braid.Chunk{takes}, asksFor("add", `{"a":1,"b":2}`)...), nil, says("so"), says("again"))
+	m := remember(append([]model.Chunk{takes}, asksFor("add", `{"a":1,"b":2}`)...), nil, says("so"), says("again"))
 	conv := braid.NewConversation()
-	agent := braid.New("root", model, braid.Func("add", "", add), braid.Retries(braid.Retry{Base: 1, Max: 1, Exact: true}))
+	agent := braid.New("root", m, braid.Func("add", "", add), braid.Retries(braid.Retry{Base: 1, Max: 1, Exact: true}))
 	held := []event.Block{&event.Text{Text: "my "}, &event.Text{Text: "secret"}}
 	for _, input := range []any{held, "next"} {
 		if _, err := agent.Run(t.Context(), input, braid.In(conv)); err != nil {
@@ -122,9 +123,9 @@ func TestAQuestionOfAnAgentThatIsTakenBack(t *testing.T) {
 	t.Parallel()
 	var seen string
 	calls := 0
-	child := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	child := &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 		if calls++; calls == 1 {
-			return breaks([]braid.Chunk{{Kind: braid.ChunkRedactInput}}, fault(event.ErrOverloaded))
+			return breaks([]model.Chunk{{Kind: model.ChunkRedactInput}}, fault(event.ErrOverloaded))
 		}
 		seen = brief(req.Messages)
 		return chunks(says("fine"))
@@ -148,34 +149,34 @@ func TestAQuestionOfAnAgentThatIsTakenBack(t *testing.T) {
 // store, and the user's question stays.
 func TestAResultThatIsTakenBack(t *testing.T) {
 	t.Parallel()
-	takes := []braid.Chunk{
-		{Kind: braid.ChunkRedactInput, Text: "(hidden)"},
-		{Kind: braid.ChunkText, Text: "I cannot."},
-		{Kind: braid.ChunkStop, Stop: event.StopGuardrail},
+	takes := []model.Chunk{
+		{Kind: model.ChunkRedactInput, Text: "(hidden)"},
+		{Kind: model.ChunkText, Text: "I cannot."},
+		{Kind: model.ChunkStop, Stop: event.StopGuardrail},
 	}
 	look := braid.Func("look", "", func(context.Context, nothing) (string, error) { return "card " + canary, nil })
 	for _, c := range []struct {
 		name  string
 		agent func(m braid.Model) *braid.Agent
-		says  [][]braid.Chunk
+		says  [][]model.Chunk
 		// seen is what the model is shown in the run after it.
 		seen string
 	}{
 		{
 			"one result", func(m braid.Model) *braid.Agent { return braid.New("root", m, look) },
-			[][]braid.Chunk{asksFor("look", "{}"), takes, says("fine")},
+			[][]model.Chunk{asksFor("look", "{}"), takes, says("fine")},
 			"user:What is it? assistant:[c0] user:(c0 (hidden)) assistant:I cannot. user:And now?",
 		},
 		{
 			"two results", func(m braid.Model) *braid.Agent { return braid.New("root", m, look) },
-			[][]braid.Chunk{asksFor("look", "{}", "look", "{}"), takes, says("fine")},
+			[][]model.Chunk{asksFor("look", "{}", "look", "{}"), takes, says("fine")},
 			"user:What is it? assistant:[c0][c1] user:(c0 (hidden))(c1 (hidden)) assistant:I cannot. user:And now?",
 		},
 		{
 			"the second round", func(m braid.Model) *braid.Agent {
 				return braid.New("root", m, look, braid.Func("ok", "", func(context.Context, nothing) (string, error) { return "fine", nil }))
 			},
-			[][]braid.Chunk{asksFor("ok", "{}"), asksFor("look", "{}"), takes, says("fine")},
+			[][]model.Chunk{asksFor("ok", "{}"), asksFor("look", "{}"), takes, says("fine")},
 			"user:What is it? assistant:[c0] user:(c0 fine) assistant:[c0] user:(c0 (hidden)) assistant:I cannot. user:And now?",
 		},
 		{
@@ -183,7 +184,7 @@ func TestAResultThatIsTakenBack(t *testing.T) {
 				child := braid.New("child", answers(asksFor("look", "{}"), takes), look)
 				return braid.New("root", m, braid.AsTool(child, ""))
 			},
-			[][]braid.Chunk{asksFor("child", `{"input":"look"}`), says("so"), says("fine")},
+			[][]model.Chunk{asksFor("child", `{"input":"look"}`), says("so"), says("fine")},
 			"user:What is it? assistant:[c0] user:(c0 I cannot.) assistant:so user:And now?",
 		},
 		{
@@ -191,7 +192,7 @@ func TestAResultThatIsTakenBack(t *testing.T) {
 				long := braid.Func("look", "", func(context.Context, nothing) (string, error) { return strings.Repeat("card "+canary+" ", 1000), nil })
 				return braid.New("root", m, long, braid.Offload(braid.Offloading{Over: 1000, Preview: 300}))
 			},
-			[][]braid.Chunk{asksFor("look", "{}"), takes, says("fine")},
+			[][]model.Chunk{asksFor("look", "{}"), takes, says("fine")},
 			"user:What is it? assistant:[c0] user:(c0 (hidden)) assistant:I cannot. user:And now?",
 		},
 	} {
@@ -203,16 +204,16 @@ func TestAResultThatIsTakenBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer store.Close()
-			model := &heard{says: c.says}
+			llm := &heard{says: c.says}
 			conv := braid.Open(store, "talk")
-			if _, err := c.agent(model).Run(t.Context(), "What is it?", braid.In(conv)); err != nil {
+			if _, err := c.agent(llm).Run(t.Context(), "What is it?", braid.In(conv)); err != nil {
 				t.Fatal(err)
 			}
 			// The next run is one of another process.
-			if _, err := c.agent(model).Run(t.Context(), "And now?", braid.In(braid.Open(store, "talk"))); err != nil {
+			if _, err := c.agent(llm).Run(t.Context(), "And now?", braid.In(braid.Open(store, "talk"))); err != nil {
 				t.Fatal(err)
 			}
-			if got := brief(model.asked[len(model.asked)-1].Messages); got != c.seen {
+			if got := brief(llm.asked[len(llm.asked)-1].Messages); got != c.seen {
 				t.Errorf("the model sees\n%s\nwant\n%s", got, c.seen)
 			}
 			for e, err := range conv.Events(t.Context(), 0) {
@@ -243,13 +244,13 @@ func TestAResultThatIsTakenBack(t *testing.T) {
 func TestResultsAndAMessageThatAreTakenBack(t *testing.T) {
 	t.Parallel()
 	conv := braid.NewConversation()
-	model := &heard{says: [][]braid.Chunk{
+	m := &heard{says: [][]model.Chunk{
 		asksFor("look", "{}"),
-		{{Kind: braid.ChunkRedactInput, Text: "(hidden)"}, {Kind: braid.ChunkText, Text: "No."}, {Kind: braid.ChunkStop, Stop: event.StopGuardrail}},
+		{{Kind: model.ChunkRedactInput, Text: "(hidden)"}, {Kind: model.ChunkText, Text: "No."}, {Kind: model.ChunkStop, Stop: event.StopGuardrail}},
 		says("fine"),
 	}}
 	var agent *braid.Agent
-	agent = braid.New("root", model, braid.Func("look", "", func(ctx context.Context, _ nothing) (string, error) {
+	agent = braid.New("root", m, braid.Func("look", "", func(ctx context.Context, _ nothing) (string, error) {
 		_, err := agent.Send(ctx, conv, "also this", braid.During(braid.Steer))
 		return "seen", err
 	}))
@@ -259,7 +260,7 @@ func TestResultsAndAMessageThatAreTakenBack(t *testing.T) {
 		}
 	}
 	want := "user:What is it? assistant:[c0] user:(c0 (hidden))(hidden) assistant:No. user:And now?"
-	if got := brief(model.asked[2].Messages); got != want {
+	if got := brief(m.asked[2].Messages); got != want {
 		t.Errorf("the model sees\n%s\nwant\n%s", got, want)
 	}
 }

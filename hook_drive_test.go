@@ -12,6 +12,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 )
 
 type place struct{}
@@ -99,8 +100,8 @@ func TestValuesOfHooksReachModelsAndTools(t *testing.T) {
 	var got []string
 	note := func(ctx context.Context, who string) { got = append(got, who+" "+words(ctx)) }
 	tool := braid.Func("look", "", func(ctx context.Context, _ struct{}) (string, error) { note(ctx, "tool"); return "seen", nil })
-	model := func(name string) *script {
-		return &script{next: func(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	m := func(name string) *script {
+		return &script{next: func(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 			note(ctx, name)
 			switch {
 			case req.Cycle > 1:
@@ -112,8 +113,8 @@ func TestValuesOfHooksReachModelsAndTools(t *testing.T) {
 			}
 		}}
 	}
-	sub := braid.New("sub", model("sub"), tool)
-	agent := braid.New("a", model("root"), braid.AsTool(sub, ""),
+	sub := braid.New("sub", m("sub"), tool)
+	agent := braid.New("a", m("root"), braid.AsTool(sub, ""),
 		braid.On(func(ctx context.Context, e *hook.BeforeDrive) error { e.Context = here(ctx, "drive"); return nil }),
 		braid.On(func(ctx context.Context, e *hook.BeforeDrive) error { e.Context = here(ctx, "again"); return nil }),
 		onSent(func(e *braid.EventSent) error {

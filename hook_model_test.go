@@ -14,6 +14,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
+	"github.com/braidrun/braid/model"
 )
 
 // named is a model of another name.
@@ -22,7 +23,7 @@ type named struct {
 	name string
 }
 
-func (n named) Info() braid.ModelInfo { return braid.ModelInfo{Name: n.name} }
+func (n named) Info() model.Info { return model.Info{Name: n.name} }
 
 func text(s string) []event.Block { return []event.Block{&event.Text{Text: s}} }
 
@@ -38,7 +39,7 @@ func TestHooksAroundAModelCall(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		part  braid.Part
-		model func(req *braid.ModelRequest) iter.Seq2[braid.Chunk, error]
+		model func(req *model.Request) iter.Seq2[model.Chunk, error]
 		// want is the answer, or with failed the error's words.
 		want   string
 		failed bool
@@ -52,7 +53,7 @@ func TestHooksAroundAModelCall(t *testing.T) {
 			return nil
 		}), nil, "other", false, 1, 15},
 		{"another request", before(func(e *hook.BeforeModel) error {
-			e.Request = &braid.ModelRequest{Messages: []event.Message{{Role: event.RoleUser, Content: text("new")}}}
+			e.Request = &model.Request{Messages: []event.Message{{Role: event.RoleUser, Content: text("new")}}}
 			return nil
 		}), nil, "new", false, 1, 15},
 		{"fail before", before(func(*hook.BeforeModel) error { return errors.New("closed") }), nil, "closed", true, 0, 0},
@@ -76,7 +77,7 @@ func TestHooksAroundAModelCall(t *testing.T) {
 		{"retry without end", after(func(e *hook.AfterModel) error { e.Retry = true; return nil }), nil, "go", false, 20, 300},
 		{
 			"retry a failure", after(func(e *hook.AfterModel) error { e.Retry = e.Err != nil; return nil }),
-			func(req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			func(req *model.Request) iter.Seq2[model.Chunk, error] {
 				if req.Attempt == 1 {
 					return failing(&event.Error{Kind: event.ErrInvalid, Message: "bad"})
 				}
@@ -89,7 +90,7 @@ func TestHooksAroundAModelCall(t *testing.T) {
 			}
 			e.Message = &event.AssistantMessage{Content: text("later"), Stop: event.StopEndTurn}
 			return nil
-		}), func(*braid.ModelRequest) iter.Seq2[braid.Chunk, error] { return failing(throttled) }, "later", false, 1, 0},
+		}), func(*model.Request) iter.Seq2[model.Chunk, error] { return failing(throttled) }, "later", false, 1, 0},
 		{"after a cancel", braid.Parts(
 			before(func(e *hook.BeforeModel) error { e.Cancel = "no"; return nil }),
 			after(func(e *hook.AfterModel) error {
@@ -105,14 +106,14 @@ func TestHooksAroundAModelCall(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				model := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+				m := &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 					if c.model != nil {
 						return c.model(req)
 					}
 					return chunks(says(event.TextOf(req.Messages[0].Content)))
 				}}
 				conv := braid.NewConversation()
-				result, err := braid.New("a", model, c.part, braid.Retries(braid.Retry{Attempts: 1})).Run(t.Context(), "go", braid.In(conv))
+				result, err := braid.New("a", m, c.part, braid.Retries(braid.Retry{Attempts: 1})).Run(t.Context(), "go", braid.In(conv))
 				if c.failed {
 					if err == nil || !strings.Contains(err.Error(), c.want) || result.Status != event.RunFailed {
 						t.Errorf("failed with %v, want %q", err, c.want)
@@ -120,8 +121,8 @@ func TestHooksAroundAModelCall(t *testing.T) {
 				} else if err != nil || result.Text() != c.want || result.Status != event.RunCompleted {
 					t.Errorf("got %q, %v, want %q", result.Text(), err, c.want)
 				}
-				if model.calls.Load() != c.calls || result.Usage.Total != c.tokens {
-					t.Errorf("%d calls and %d tokens, want %d and %d", model.calls.Load(), result.Usage.Total, c.calls, c.tokens)
+				if m.calls.Load() != c.calls || result.Usage.Total != c.tokens {
+					t.Errorf("%d calls and %d tokens, want %d and %d", m.calls.Load(), result.Usage.Total, c.calls, c.tokens)
 				}
 				messages, err := conv.Messages(t.Context())
 				if err != nil {
@@ -179,17 +180,17 @@ func TestHooksAfterACancelledModelCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		alive := "not called"
-		model := &script{next: func(ctx context.Context, _ *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		m := &script{next: func(ctx context.Context, _ *model.Request) iter.Seq2[model.Chunk, error] {
 			cancel()
 			<-ctx.Done()
 			return failing(ctx.Err())
 		}}
-		result, err := braid.New("a", model, braid.On(func(ctx context.Context, e *hook.AfterModel) error {
+		result, err := braid.New("a", m, braid.On(func(ctx context.Context, e *hook.AfterModel) error {
 			alive = fmt.Sprint(ctx.Err(), " ", errors.Is(e.Err, context.Canceled))
 			e.Retry = true
 			return nil
 		})).Run(ctx, "go")
-		if result == nil || result.Status != event.RunCancelled || alive != "<nil> true" || model.calls.Load() != 1 {
+		if result == nil || result.Status != event.RunCancelled || alive != "<nil> true" || m.calls.Load() != 1 {
 			t.Errorf("%+v, %v, %s", result, err, alive)
 		}
 	})

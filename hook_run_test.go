@@ -15,11 +15,12 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 )
 
 // repeats is a model that says what it heard last.
 func repeats() *script {
-	return &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	return &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 		return chunks(says(req.Messages[len(req.Messages)-1].Text()))
 	}}
 }
@@ -245,8 +246,8 @@ func TestHooksAfterACancelledRun(t *testing.T) {
 // narrow is a model that is shown few tokens.
 type narrow struct{ *script }
 
-func (narrow) Info() braid.ModelInfo {
-	return braid.ModelInfo{Name: "test:narrow", ContextWindow: 1000}
+func (narrow) Info() model.Info {
+	return model.Info{Name: "test:narrow", ContextWindow: 1000}
 }
 
 // Whatever is cancelled, the hooks after it are called, each once, and with a context that lives.
@@ -276,7 +277,7 @@ func TestEveryHookAfterWhatIsCancelled(t *testing.T) {
 					told = append(told, what)
 					return nil
 				}
-				model := narrow{&script{next: func(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+				m := narrow{&script{next: func(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 					summary := isSummary(req)
 					switch {
 					case summary && c.where == "a summary", !summary && c.where == "a model call":
@@ -289,10 +290,10 @@ func TestEveryHookAfterWhatIsCancelled(t *testing.T) {
 				}}}
 				conv := braid.NewConversation()
 				if c.where == "a summary" {
-					full := &recorder{answer: func(int, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] { return chunks(counted("yes", 900)) }}
+					full := &recorder{answer: func(int, *model.Request) iter.Seq2[model.Chunk, error] { return chunks(counted("yes", 900)) }}
 					conv = chat(t, braid.New("a", full), 3)
 				}
-				agent := braid.New("a", model, braid.Manage(braid.Management{By: braid.Summarize{Recent: 1}}),
+				agent := braid.New("a", m, braid.Manage(braid.Management{By: braid.Summarize{Recent: 1}}),
 					braid.Func("wait", "Waits.", func(ctx context.Context, _ struct{}) (string, error) { return "", stops(ctx) }),
 					braid.On(func(ctx context.Context, _ *braid.BeforeTool) error {
 						if c.where == "a hook before a tool" {
@@ -359,7 +360,7 @@ func TestAHookCannotLetAFailedRunGoOn(t *testing.T) {
 		status event.RunStatus
 		why    event.Why
 	}{
-		{"failed", &script{next: func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		{"failed", &script{next: func(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
 			return failing(&event.Error{Kind: event.ErrInvalid, Message: "bad"})
 		}}, nil, event.RunFailed, event.WhyFailed},
 		{"limit", answers(asksFor("add", `{"a":1,"b":2}`)), braid.Limit(braid.Limits{Cycles: 1}), event.RunCompleted, event.WhyLimit},

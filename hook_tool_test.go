@@ -17,6 +17,8 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 func echo(calls *atomic.Int64) *braid.FuncTool {
@@ -234,7 +236,7 @@ func TestHooksAroundABatch(t *testing.T) {
 			2, event.RunFailed, event.WhyFailed, "said a|said b", 1,
 		},
 		{"end the turn in a hook of one", braid.On(func(ctx context.Context, _ *braid.BeforeTool) error {
-			braid.EndTurn(ctx)
+			tool.EndTurn(ctx)
 			return nil
 		}), 2, event.RunCompleted, event.WhyToolStop, "said a|said b", 1},
 	} {
@@ -298,7 +300,7 @@ func TestAHookAsksAPerson(t *testing.T) {
 					hooks.Add(1)
 					yes, err := braid.Ask[*bool](ctx, "may it?")
 					if err == nil && (yes == nil || !*yes) {
-						e.Cancel = "refused by " + braid.AnsweredBy(ctx, 0)
+						e.Cancel = "refused by " + tool.AnsweredBy(ctx, 0)
 					}
 					return err
 				})), model
@@ -332,12 +334,12 @@ func TestAHookAsksAPerson(t *testing.T) {
 func TestHooksStandAroundAnAgentAsATool(t *testing.T) {
 	t.Parallel()
 	var heard, after string
-	child := braid.New("child", &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	child := braid.New("child", &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 		heard = event.TextOf(req.Messages[0].Content)
 		return chunks(says("child says"))
 	}})
 	got := ""
-	parent := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	parent := &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 		if req.Cycle == 1 {
 			return chunks(asksFor("child", `{"input":"a"}`))
 		}
@@ -393,7 +395,7 @@ func TestWhatAHookDecidedOutlivesACrash(t *testing.T) {
 							return "", ctx.Err()
 						}
 						return "other " + in.Say, nil
-					}, func(tr *braid.Traits) { tr.Effect = c.effect })
+					}, func(tr *tool.Traits) { tr.Effect = c.effect })
 					model := answers(asksFor("tool", `{"say":"a"}`), says("ok"))
 					parts := []braid.Part{echo(&ran), braid.On(func(_ context.Context, e *braid.BeforeTool) error {
 						hooks.Add(1)

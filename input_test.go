@@ -9,13 +9,14 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
+	"github.com/braidrun/braid/model"
 )
 
 // What Run takes of a history that other frameworks wrote, and what it refuses and where.
 func TestWhatAnInputMayHold(t *testing.T) {
 	t.Parallel()
 	user := func(b ...event.Block) event.Message { return event.Message{Role: event.RoleUser, Content: b} }
-	model := func(b ...event.Block) event.Message { return event.Message{Role: event.RoleAssistant, Content: b} }
+	llm := func(b ...event.Block) event.Message { return event.Message{Role: event.RoleAssistant, Content: b} }
 	text := func(s string) event.Block { return &event.Text{Text: s} }
 	call := &event.ToolCall{ID: "c", Name: "add", Args: raw(struct{}{})}
 	for _, c := range []struct {
@@ -26,16 +27,16 @@ func TestWhatAnInputMayHold(t *testing.T) {
 	}{
 		{"a blank block beside words", []event.Block{text(" \n"), text("hi")}, "user:hi", ""},
 		{"a blank block alone", []event.Block{text(" ")}, "", "empty"},
-		{"an empty answer", []event.Message{user(text("a")), model(), user(text("b"))}, "user:ab", ""},
-		{"a blank answer", []event.Message{user(text("a")), model(text("")), user(text("b"))}, "user:ab", ""},
-		{"an empty message of the user", []event.Message{user(text("a")), model(text("x")), user(text(""))}, "", "message 2 is empty"},
+		{"an empty answer", []event.Message{user(text("a")), llm(), user(text("b"))}, "user:ab", ""},
+		{"a blank answer", []event.Message{user(text("a")), llm(text("")), user(text("b"))}, "user:ab", ""},
+		{"an empty message of the user", []event.Message{user(text("a")), llm(text("x")), user(text(""))}, "", "message 2 is empty"},
 		{"a call of the user", []event.Block{call}, "", `message 0 is the user's and calls the tool "add"`},
-		{"a call of the user in a history", []event.Message{user(text("a"), call), model(text("x")), user(text("b"))}, "", "message 0"},
+		{"a call of the user in a history", []event.Message{user(text("a"), call), llm(text("x")), user(text("b"))}, "", "message 0"},
 		{"a result without a call", []event.Block{&event.ToolResult{Call: "c", Name: "add"}}, "", "message 0 has a result"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			m := &heard{says: [][]braid.Chunk{says("so")}}
+			m := &heard{says: [][]model.Chunk{says("so")}}
 			_, err := braid.New("root", m).Run(t.Context(), c.input)
 			switch {
 			case c.refused != "":
@@ -74,8 +75,8 @@ func TestHooksCannotBreakAHistory(t *testing.T) {
 // Where an agent that is used as a tool was cut, its words and the error stand apart for whoever joins them.
 func TestTheCutAnswerOfAnAgentStandsApart(t *testing.T) {
 	t.Parallel()
-	cut := append(says("so far")[:1:1], braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopMaxTokens})
-	m := &heard{says: [][]braid.Chunk{asksFor("child", `{"input":"go"}`), says("so")}}
+	cut := append(says("so far")[:1:1], model.Chunk{Kind: model.ChunkStop, Stop: event.StopMaxTokens})
+	m := &heard{says: [][]model.Chunk{asksFor("child", `{"input":"go"}`), says("so")}}
 	if _, err := braid.New("root", m, braid.AsTool(braid.New("child", answers(cut)), "")).Run(t.Context(), "go"); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/tool"
 )
 
 // sleeper is an agent whose one tool takes d, or ends with its context.
@@ -25,7 +26,7 @@ func sleeper(d time.Duration) *braid.Agent {
 			case <-ctx.Done():
 				return "", ctx.Err()
 			}
-		}, braid.Pure()))
+		}, tool.Pure()))
 }
 
 func TestALongRunKeepsItsLease(t *testing.T) {
@@ -198,7 +199,7 @@ func TestARenewedLeaseCountsFromTheAsking(t *testing.T) {
 				<-ctx.Done()
 				ended = time.Since(begun)
 				return "", ctx.Err()
-			}, braid.Pure()))
+			}, tool.Pure()))
 		_, err := agent.Run(t.Context(), "sleep", braid.In(braid.Open(store, "c")))
 		if most := term/3 + term; !errors.Is(err, event.ErrLeaseLost) || ended == 0 || ended > most {
 			t.Errorf("the tool was stopped after %v, and the lease ran out after %v: %v", ended, most, err)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/tool"
 )
 
@@ -80,8 +81,8 @@ func (o *offer) giveWay(agent, name string) bool {
 
 // suiting finds the optional tools that a model cannot be told of, so that suits, which checks a request with the tools that
 // it is given, finds nothing wrong with the others. The error is of what is not optional.
-func (o *offer) suiting(clash string, suits func(tools []ToolSpec) error) (left []setAside, err error) {
-	var own, optional []ToolSpec
+func (o *offer) suiting(clash string, suits func(tools []model.ToolSpec) error) (left []setAside, err error) {
+	var own, optional []model.ToolSpec
 	for i, t := range o.tools {
 		_, ok := t.(OptionalTool)
 		switch {
@@ -97,7 +98,7 @@ func (o *offer) suiting(clash string, suits func(tools []ToolSpec) error) (left 
 	}
 	all := o.specs
 	if len(left) > 0 {
-		all = slices.DeleteFunc(slices.Clone(all), func(t ToolSpec) bool { return t.Name == clash })
+		all = slices.DeleteFunc(slices.Clone(all), func(t model.ToolSpec) bool { return t.Name == clash })
 	}
 	if err = suits(all); err == nil || len(optional) == 0 {
 		return left, err
@@ -107,7 +108,7 @@ func (o *offer) suiting(clash string, suits func(tools []ToolSpec) error) (left 
 	}
 	unfit := misfits(optional, suits)
 	for _, l := range unfit {
-		all = slices.DeleteFunc(slices.Clone(all), func(t ToolSpec) bool { return t.Name == l.name })
+		all = slices.DeleteFunc(slices.Clone(all), func(t model.ToolSpec) bool { return t.Name == l.name })
 	}
 	if len(unfit) == 0 {
 		return nil, err
@@ -116,7 +117,7 @@ func (o *offer) suiting(clash string, suits func(tools []ToolSpec) error) (left 
 }
 
 // misfits finds the tools that are refused one by one.
-func misfits(tools []ToolSpec, suits func([]ToolSpec) error) []setAside {
+func misfits(tools []model.ToolSpec, suits func([]model.ToolSpec) error) []setAside {
 	err := suits(tools)
 	switch {
 	case err == nil || event.KindOf(err) != event.ErrInvalid: // a model without tools is no fault of theirs
@@ -145,15 +146,15 @@ func (o *offer) leaveFor(model string, left []setAside) error {
 }
 
 // told takes out of what an agent shows what its model is not told of.
-func (o *offer) told(model string, specs []ToolSpec, names []string) ([]ToolSpec, []string) {
+func (o *offer) told(m string, specs []model.ToolSpec, names []string) ([]model.ToolSpec, []string) {
 	narrow := o.narrow.Load()
-	if narrow == nil || len((*narrow)[model]) == 0 {
+	if narrow == nil || len((*narrow)[m]) == 0 {
 		return specs, names
 	}
 	without := func(name string) bool {
-		return slices.ContainsFunc((*narrow)[model], func(l setAside) bool { return l.name == name })
+		return slices.ContainsFunc((*narrow)[m], func(l setAside) bool { return l.name == name })
 	}
-	specs = slices.DeleteFunc(slices.Clone(specs), func(t ToolSpec) bool { return without(t.Name) })
+	specs = slices.DeleteFunc(slices.Clone(specs), func(t model.ToolSpec) bool { return without(t.Name) })
 	return specs, slices.DeleteFunc(slices.Clone(names), without)
 }
 
@@ -202,11 +203,11 @@ func shortText(s string, most int) string {
 const utf8Max = 4
 
 // untold is told for a request that a hook has made another model's. The tool that takes the answer stays.
-func (o *offer) untold(r *ModelRequest, model string) {
-	specs, _ := o.told(model, r.Tools, nil)
-	if len(specs) < len(r.Tools) && slices.ContainsFunc(r.Tools, func(t ToolSpec) bool { return t.Name == OutputTool }) {
-		specs = slices.DeleteFunc(slices.Clone(r.Tools), func(t ToolSpec) bool {
-			return t.Name != OutputTool && !slices.ContainsFunc(specs, func(s ToolSpec) bool { return s.Name == t.Name })
+func (o *offer) untold(r *model.Request, m string) {
+	specs, _ := o.told(m, r.Tools, nil)
+	if len(specs) < len(r.Tools) && slices.ContainsFunc(r.Tools, func(t model.ToolSpec) bool { return t.Name == OutputTool }) {
+		specs = slices.DeleteFunc(slices.Clone(r.Tools), func(t model.ToolSpec) bool {
+			return t.Name != OutputTool && !slices.ContainsFunc(specs, func(s model.ToolSpec) bool { return s.Name == t.Name })
 		})
 	}
 	r.Tools = specs

@@ -11,6 +11,8 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // guest is a tool of somebody else's server.
@@ -19,16 +21,16 @@ type guest struct {
 	left         *[]string
 }
 
-func (g guest) Spec() braid.ToolSpec {
+func (g guest) Spec() model.ToolSpec {
 	schema := g.schema
 	if schema == "" {
 		schema = `{"type":"object"}`
 	}
-	return braid.ToolSpec{Name: g.name, Description: "does " + g.name, Schema: json.RawMessage(schema)}
+	return model.ToolSpec{Name: g.name, Description: "does " + g.name, Schema: json.RawMessage(schema)}
 }
 
-func (g guest) Call(context.Context, json.RawMessage) (braid.Output, error) {
-	return braid.TextOutput(g.name), nil
+func (g guest) Call(context.Context, json.RawMessage) (tool.Output, error) {
+	return tool.Text(g.name), nil
 }
 
 func (guest) Server() string { return "inn" }
@@ -43,11 +45,11 @@ func ours(name string) braid.Tool { return saysName(name) }
 // bare is a tool of the program's own with a schema of its own.
 type bare struct{ name, schema string }
 
-func (b bare) Spec() braid.ToolSpec {
-	return braid.ToolSpec{Name: b.name, Schema: json.RawMessage(b.schema)}
+func (b bare) Spec() model.ToolSpec {
+	return model.ToolSpec{Name: b.name, Schema: json.RawMessage(b.schema)}
 }
 
-func (bare) Call(context.Context, json.RawMessage) (braid.Output, error) { return braid.Output{}, nil }
+func (bare) Call(context.Context, json.RawMessage) (tool.Output, error) { return tool.Output{}, nil }
 
 // choosy is a model that fails, and refuses tools beforehand.
 type choosy struct {
@@ -56,19 +58,19 @@ type choosy struct {
 	err error
 }
 
-func (m *choosy) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+func (m *choosy) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 	if m.err == nil {
 		return m.heard.Stream(ctx, req)
 	}
-	return func(yield func(braid.Chunk, error) bool) { yield(braid.Chunk{}, m.err) }
+	return func(yield func(model.Chunk, error) bool) { yield(model.Chunk{}, m.err) }
 }
 
 // What an agent does with tools that it, or a model of it, cannot have: those of others are left out and told, for the
 // model alone where it is one model's fault, and the program's own are an error.
 func TestToolsThatAreLeftOut(t *testing.T) {
 	t.Parallel()
-	refuses := func(kind event.ErrorKind, names ...string) func(*braid.ModelRequest) error {
-		return func(req *braid.ModelRequest) error {
+	refuses := func(kind event.ErrorKind, names ...string) func(*model.Request) error {
+		return func(req *model.Request) error {
 			for _, tool := range req.Tools {
 				if slices.Contains(names, tool.Name) {
 					return &event.Error{Kind: kind, Message: "the tool " + tool.Name + " cannot be told"}
@@ -84,7 +86,7 @@ func TestToolsThatAreLeftOut(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		tools func(g func(name, schema string) braid.Tool) []braid.Tool
-		check func(*braid.ModelRequest) error
+		check func(*model.Request) error
 		parts []braid.Part
 		shown string // the model is shown these
 		left  string // part of what is told, for each tool that is left out
@@ -170,14 +172,14 @@ func TestToolsThatAreLeftOut(t *testing.T) {
 			t.Parallel()
 			var left []string
 			tools := c.tools(func(name, schema string) braid.Tool { return guest{name, schema, &left} })
-			model := &heard{check: c.check, says: [][]braid.Chunk{says("{}")}}
+			m := &heard{check: c.check, says: [][]model.Chunk{says("{}")}}
 			if c.parts != nil {
-				model.says = [][]braid.Chunk{answersWith(`{}`)}
+				m.says = [][]model.Chunk{answersWith(`{}`)}
 			}
 			parts := append([]braid.Part{braid.Tools(tools...), braid.Announce(func() []event.ToolServer {
 				return []event.ToolServer{{Name: "inn", Status: "connected"}, {Name: "other", Status: "connected"}}
 			})}, c.parts...)
-			agent := braid.New("host", model, parts...)
+			agent := braid.New("host", m, parts...)
 			err := agent.Err()
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) {
@@ -193,7 +195,7 @@ func TestToolsThatAreLeftOut(t *testing.T) {
 				t.Fatal(err)
 			}
 			var shown []string
-			for _, tool := range model.asked[0].Tools {
+			for _, tool := range m.asked[0].Tools {
 				shown = append(shown, tool.Name)
 			}
 			if got := strings.Join(shown, " "); got != c.shown {
@@ -226,15 +228,15 @@ func TestToolsThatAreLeftOut(t *testing.T) {
 func TestToolsOfOneModelOnly(t *testing.T) {
 	t.Parallel()
 	var left []string
-	refuses := func(req *braid.ModelRequest) error {
-		if i := slices.IndexFunc(req.Tools, func(t braid.ToolSpec) bool { return strings.Contains(string(t.Schema), "odd") }); i >= 0 {
+	refuses := func(req *model.Request) error {
+		if i := slices.IndexFunc(req.Tools, func(t model.ToolSpec) bool { return strings.Contains(string(t.Schema), "odd") }); i >= 0 {
 			return &event.Error{Kind: event.ErrInvalid, Message: "not " + req.Tools[i].Name}
 		}
 		return nil
 	}
-	picky := &choosy{heard: heard{check: refuses, says: [][]braid.Chunk{says("one")}}}
+	picky := &choosy{heard: heard{check: refuses, says: [][]model.Chunk{says("one")}}}
 	var others []string
-	other := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	other := &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 		for _, tool := range req.Tools {
 			others = append(others, tool.Name)
 		}

@@ -14,13 +14,14 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 )
 
 // dear is a model that costs a micro-dollar a token.
 type dear struct{ *script }
 
-func (d dear) Info() braid.ModelInfo {
-	return braid.ModelInfo{Name: "test:dear", Cost: func(u event.Usage) (int64, bool) { return u.Total * 1000, true }}
+func (d dear) Info() model.Info {
+	return model.Info{Name: "test:dear", Cost: func(u event.Usage) (int64, bool) { return u.Total * 1000, true }}
 }
 
 // worker asks for its one tool without end; each call uses 20 tokens in and 5 out.
@@ -296,17 +297,17 @@ func TestALimitInMoney(t *testing.T) {
 	}
 
 	synctest.Test(t, func(t *testing.T) {
-		model := dear{&script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		m := dear{&script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 			if req.Cycle == 2 && req.Attempt < 3 {
 				return chunks(says("cut")[:1])
 			}
 			return chunks(asksFor("add", `{"a":1,"b":2}`))
 		}}}
-		agent := braid.New("a", model, braid.Func("add", "Adds.", add), braid.Limit(braid.Limits{CostNanoUSD: 100_000}))
+		agent := braid.New("a", m, braid.Func("add", "Adds.", add), braid.Limit(braid.Limits{CostNanoUSD: 100_000}))
 		r, err := agent.Run(t.Context(), "go")
 		// 25,000 for the first call, and an estimate for the second, which was cut.
-		if !errors.Is(err, event.ErrLimit) || r.Stop != event.StopLimitCost || model.calls.Load() != 2 || r.CostNanoUSD == nil || !r.Estimated {
-			t.Errorf("got %s after %d calls, %v", r.Stop, model.calls.Load(), err)
+		if !errors.Is(err, event.ErrLimit) || r.Stop != event.StopLimitCost || m.calls.Load() != 2 || r.CostNanoUSD == nil || !r.Estimated {
+			t.Errorf("got %s after %d calls, %v", r.Stop, m.calls.Load(), err)
 		}
 	})
 }

@@ -12,18 +12,20 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // The table of docs/guide/limits-and-errors.md: what stands beside the result.
 func TestHowARunEnds(t *testing.T) {
 	t.Parallel()
 	calls := asksFor("add", `{"a":1,"b":2}`)
-	stop := func(reason event.StopReason) []braid.Chunk {
-		return []braid.Chunk{{Kind: braid.ChunkText, Text: "part"}, {Kind: braid.ChunkStop, Stop: reason}}
+	stop := func(reason event.StopReason) []model.Chunk {
+		return []model.Chunk{{Kind: model.ChunkText, Text: "part"}, {Kind: model.ChunkStop, Stop: reason}}
 	}
 	for _, c := range []struct {
 		name    string
-		answers [][]braid.Chunk
+		answers [][]model.Chunk
 		limits  braid.Limits
 		stop    event.StopReason
 		why     event.Why
@@ -31,16 +33,16 @@ func TestHowARunEnds(t *testing.T) {
 		text    string
 		tools   int
 	}{
-		{"end of turn", [][]braid.Chunk{says("hi")}, braid.Limits{}, event.StopEndTurn, event.WhyEndTurn, nil, "hi", 0},
-		{"stop word", [][]braid.Chunk{stop(event.StopSequence)}, braid.Limits{}, event.StopSequence, event.WhyEndTurn, nil, "part", 0},
-		{"max tokens", [][]braid.Chunk{stop(event.StopMaxTokens)}, braid.Limits{}, event.StopMaxTokens, event.WhyMaxTokens, event.ErrMaxTokens, "part", 0},
-		{"refusal", [][]braid.Chunk{stop(event.StopRefusal)}, braid.Limits{}, event.StopRefusal, event.WhyModelStop, nil, "part", 0},
-		{"a provider's own word", [][]braid.Chunk{stop("model_says_so")}, braid.Limits{}, "model_says_so", event.WhyModelStop, nil, "part", 0},
-		{"pause", [][]braid.Chunk{stop(event.StopPause), says("done")}, braid.Limits{}, event.StopEndTurn, event.WhyEndTurn, nil, "done", 0},
-		{"cycles", [][]braid.Chunk{calls}, braid.Limits{Cycles: 3}, event.StopLimitCycles, event.WhyLimit, event.ErrLimit, "", 3},
-		{"tool calls", [][]braid.Chunk{calls}, braid.Limits{ToolCalls: 2}, event.StopLimitToolCalls, event.WhyLimit, event.ErrLimit, "", 2},
-		{"tokens", [][]braid.Chunk{calls}, braid.Limits{TotalTokens: 30}, event.StopLimitTotalTokens, event.WhyLimit, event.ErrLimit, "", 2},
-		{"no answer at all", [][]braid.Chunk{stop(event.StopEndTurn)[1:]}, braid.Limits{}, event.StopEndTurn, event.WhyEndTurn, nil, "", 0},
+		{"end of turn", [][]model.Chunk{says("hi")}, braid.Limits{}, event.StopEndTurn, event.WhyEndTurn, nil, "hi", 0},
+		{"stop word", [][]model.Chunk{stop(event.StopSequence)}, braid.Limits{}, event.StopSequence, event.WhyEndTurn, nil, "part", 0},
+		{"max tokens", [][]model.Chunk{stop(event.StopMaxTokens)}, braid.Limits{}, event.StopMaxTokens, event.WhyMaxTokens, event.ErrMaxTokens, "part", 0},
+		{"refusal", [][]model.Chunk{stop(event.StopRefusal)}, braid.Limits{}, event.StopRefusal, event.WhyModelStop, nil, "part", 0},
+		{"a provider's own word", [][]model.Chunk{stop("model_says_so")}, braid.Limits{}, "model_says_so", event.WhyModelStop, nil, "part", 0},
+		{"pause", [][]model.Chunk{stop(event.StopPause), says("done")}, braid.Limits{}, event.StopEndTurn, event.WhyEndTurn, nil, "done", 0},
+		{"cycles", [][]model.Chunk{calls}, braid.Limits{Cycles: 3}, event.StopLimitCycles, event.WhyLimit, event.ErrLimit, "", 3},
+		{"tool calls", [][]model.Chunk{calls}, braid.Limits{ToolCalls: 2}, event.StopLimitToolCalls, event.WhyLimit, event.ErrLimit, "", 2},
+		{"tokens", [][]model.Chunk{calls}, braid.Limits{TotalTokens: 30}, event.StopLimitTotalTokens, event.WhyLimit, event.ErrLimit, "", 2},
+		{"no answer at all", [][]model.Chunk{stop(event.StopEndTurn)[1:]}, braid.Limits{}, event.StopEndTurn, event.WhyEndTurn, nil, "", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -85,24 +87,24 @@ func TestModelFailures(t *testing.T) {
 	cut = cut[:len(cut)-1]
 	for _, c := range []struct {
 		name  string
-		model func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error]
+		model func(context.Context, *model.Request) iter.Seq2[model.Chunk, error]
 		kind  event.ErrorKind
 		calls int64
 	}{
-		{"no terminal signal", func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] { return chunks(cut) }, event.ErrStreamCut, 6},
-		{"plain error", func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		{"no terminal signal", func(context.Context, *model.Request) iter.Seq2[model.Chunk, error] { return chunks(cut) }, event.ErrStreamCut, 6},
+		{"plain error", func(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
 			return failing(errors.New("bad gateway"))
 		}, event.ErrModel, 1},
-		{"authentication", func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		{"authentication", func(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
 			return failing(&event.Error{Kind: event.ErrModelAuth, Message: "no"})
 		}, event.ErrModelAuth, 1},
-		{"panic", func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-			return func(func(braid.Chunk, error) bool) { panic("boom") }
+		{"panic", func(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
+			return func(func(model.Chunk, error) bool) { panic("boom") }
 		}, event.ErrInternal, 1},
-		{"context overflow", func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		{"context overflow", func(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
 			return failing(&event.Error{Kind: event.ErrContextOverflow, Message: "too long"})
 		}, event.ErrContextOverflow, 1},
-		{"overloaded, then good", func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		{"overloaded, then good", func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 			if req.Attempt < 3 {
 				return failing(&event.Error{Kind: event.ErrOverloaded, Message: "busy", RetryAfter: time.Minute})
 			}
@@ -112,12 +114,12 @@ func TestModelFailures(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				model := &script{next: c.model}
+				m := &script{next: c.model}
 				conv := braid.NewConversation()
 				begun := time.Now()
-				result, err := braid.New("a", model).Run(t.Context(), "go", braid.In(conv))
-				if event.KindOf(err) != c.kind || model.calls.Load() != c.calls {
-					t.Errorf("got %v after %d calls, want %q after %d", err, model.calls.Load(), c.kind, c.calls)
+				result, err := braid.New("a", m).Run(t.Context(), "go", braid.In(conv))
+				if event.KindOf(err) != c.kind || m.calls.Load() != c.calls {
+					t.Errorf("got %v after %d calls, want %q after %d", err, m.calls.Load(), c.kind, c.calls)
 				}
 				if c.kind == event.ErrStreamCut && event.TextOf(result.Partial) != "only a part" {
 					t.Errorf("the partial answer is %s", raw(result.Partial))
@@ -133,17 +135,17 @@ func TestModelFailures(t *testing.T) {
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		model := &script{next: func(ctx context.Context, _ *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-			return func(yield func(braid.Chunk, error) bool) {
-				if yield(braid.Chunk{Kind: braid.ChunkText, Text: "so far"}, nil) {
+		m := &script{next: func(ctx context.Context, _ *model.Request) iter.Seq2[model.Chunk, error] {
+			return func(yield func(model.Chunk, error) bool) {
+				if yield(model.Chunk{Kind: model.ChunkText, Text: "so far"}, nil) {
 					<-ctx.Done()
-					yield(braid.Chunk{}, ctx.Err())
+					yield(model.Chunk{}, ctx.Err())
 				}
 			}
 		}}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		result, err := braid.New("a", model).Run(ctx, "go")
+		result, err := braid.New("a", m).Run(ctx, "go")
 		if !errors.Is(err, event.ErrTimeout) || !errors.Is(err, context.DeadlineExceeded) || result.Stop != event.StopTimeout || event.TextOf(result.Partial) != "so far" {
 			t.Errorf("got %v, %s, %s", err, result.Stop, raw(result.Partial))
 		}
@@ -240,10 +242,10 @@ func TestWrongParts(t *testing.T) {
 
 type rawTool struct{ schema string }
 
-func (r rawTool) Spec() braid.ToolSpec { return braid.ToolSpec{Name: "raw", Schema: []byte(r.schema)} }
+func (r rawTool) Spec() model.ToolSpec { return model.ToolSpec{Name: "raw", Schema: []byte(r.schema)} }
 
-func (rawTool) Call(context.Context, json.RawMessage) (braid.Output, error) {
-	return braid.Output{}, nil
+func (rawTool) Call(context.Context, json.RawMessage) (tool.Output, error) {
+	return tool.Output{}, nil
 }
 
 func TestOneRunAtATime(t *testing.T) {
@@ -269,11 +271,11 @@ func TestANewSessionForgetsAndTheLogDoesNot(t *testing.T) {
 	t.Parallel()
 	conv := braid.NewConversation()
 	seen := 0
-	model := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	m := &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 		seen = len(req.Messages)
 		return chunks(says("ok"))
 	}}
-	agent := braid.New("a", model)
+	agent := braid.New("a", m)
 	for i, want := range []int{1, 3, 1, 3} {
 		opts := []braid.RunOption{braid.In(conv)}
 		if i == 2 {
@@ -298,15 +300,15 @@ func TestANewSessionForgetsAndTheLogDoesNot(t *testing.T) {
 func TestAFailedRunLeavesOnlyANoteOfItsEffects(t *testing.T) {
 	t.Parallel()
 	conv := braid.NewConversation()
-	model := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	m := &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 		if req.Cycle == 1 {
 			return chunks(asksFor("pay", `{}`, "look", `{}`))
 		}
 		return failing(&event.Error{Kind: event.ErrModelAuth, Message: "the key has expired"})
 	}}
 	pay := braid.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil })
-	look := braid.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return "seen", nil }, braid.Pure())
-	if _, err := braid.New("a", model, pay, look, braid.ForgetFailed()).Run(t.Context(), "pay the bill", braid.In(conv)); !errors.Is(err, event.ErrModelAuth) {
+	look := braid.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return "seen", nil }, tool.Pure())
+	if _, err := braid.New("a", m, pay, look, braid.ForgetFailed()).Run(t.Context(), "pay the bill", braid.In(conv)); !errors.Is(err, event.ErrModelAuth) {
 		t.Fatal(err)
 	}
 	if _, err := braid.New("b", answers(says("ok"))).Run(t.Context(), "what now?", braid.In(conv)); err != nil {
@@ -325,21 +327,21 @@ func TestAFailedRunLeavesOnlyANoteOfItsEffects(t *testing.T) {
 func TestAnAnswerWithoutEndIsCut(t *testing.T) {
 	t.Parallel()
 	piece := strings.Repeat("x", 1<<10)
-	for name, next := range map[string]func(i int) braid.Chunk{
-		"text":      func(int) braid.Chunk { return braid.Chunk{Kind: braid.ChunkText, Text: piece} },
-		"thinking":  func(int) braid.Chunk { return braid.Chunk{Kind: braid.ChunkThinking, Text: piece} },
-		"signature": func(int) braid.Chunk { return braid.Chunk{Kind: braid.ChunkSignature, Text: piece} },
-		"arguments": func(int) braid.Chunk { return braid.Chunk{Kind: braid.ChunkCallInput, Text: piece} },
-		"calls":     func(i int) braid.Chunk { return braid.Chunk{Kind: braid.ChunkCall, Index: i, ID: "c", Text: "f"} },
-		"blocks": func(i int) braid.Chunk {
-			return braid.Chunk{Kind: braid.ChunkBlock, Index: i, Block: &event.Image{MIME: "image/png", Data: []byte(piece)}}
+	for name, next := range map[string]func(i int) model.Chunk{
+		"text":      func(int) model.Chunk { return model.Chunk{Kind: model.ChunkText, Text: piece} },
+		"thinking":  func(int) model.Chunk { return model.Chunk{Kind: model.ChunkThinking, Text: piece} },
+		"signature": func(int) model.Chunk { return model.Chunk{Kind: model.ChunkSignature, Text: piece} },
+		"arguments": func(int) model.Chunk { return model.Chunk{Kind: model.ChunkCallInput, Text: piece} },
+		"calls":     func(i int) model.Chunk { return model.Chunk{Kind: model.ChunkCall, Index: i, ID: "c", Text: "f"} },
+		"blocks": func(i int) model.Chunk {
+			return model.Chunk{Kind: model.ChunkBlock, Index: i, Block: &event.Image{MIME: "image/png", Data: []byte(piece)}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			given := 0
-			m := &script{next: func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-				return func(yield func(braid.Chunk, error) bool) {
+			m := &script{next: func(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
+				return func(yield func(model.Chunk, error) bool) {
 					for given < 10_000 && yield(next(given), nil) {
 						given++
 					}

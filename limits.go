@@ -41,7 +41,7 @@ type Limits struct {
 	// Repeats bounds how often the scope's model may make the same tool call and get the
 	// same result, with nothing new between; default 5. RepeatNote is how often until the
 	// model is told so; default 3. Tools that are there to be asked again and again do not
-	// count ([Polling]).
+	// count ([tool.Polling]).
 	Repeats    int
 	RepeatNote int
 	// Parallel bounds the tools that run at once; default 64.

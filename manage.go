@@ -7,6 +7,7 @@ import (
 	"github.com/braidrun/braid/internal/compact"
 	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/model"
 )
 
 // Manage says how the agent keeps what its model is shown within the model's context. The
@@ -45,7 +46,7 @@ type Management struct {
 	// next call; 0 means 0.7. A negative one means never before a provider has refused.
 	At float64
 	// Context is the size of the model's context in tokens; 0 means what the model says of
-	// itself ([ModelInfo].ContextWindow), and 200,000 where it says nothing.
+	// itself ([model.Info].ContextWindow), and 200,000 where it says nothing.
 	Context int
 	// Tries is how often less is shown to a model that refuses the same call as too long;
 	// 0 means 3, a negative one never.
@@ -75,7 +76,7 @@ type Summarize struct {
 	// Instructions are what the model is told about summaries; empty means Braid's own.
 	Instructions string
 	// Options are asked of the model; the zero value leaves everything to the provider.
-	Options ModelOptions
+	Options model.Options
 }
 
 // SlidingWindow shows at most so many of the newest messages; 40 is usual. Where there are
@@ -174,7 +175,7 @@ type summaryCall struct {
 	Ratio        float64
 	Recent       int
 	Instructions string
-	Options      ModelOptions
+	Options      model.Options
 }
 
 func (s Summarize) filled() *summaryCall {

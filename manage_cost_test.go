@@ -7,19 +7,21 @@ import (
 	"testing"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // A manager that has nothing to leave out costs next to nothing. One that leaves something out folds
 // the log for the first time alone.
 func TestWhatManagingCosts(t *testing.T) { //nolint:paralleltest // it counts allocations
 	cost := func(cycles int, parts ...braid.Part) float64 {
-		model := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		llm := &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 			if req.Cycle == cycles {
 				return chunks(says("done"))
 			}
 			return chunks(asksFor("add", `{"a":3,"b":`+strconv.Itoa(req.Cycle)+`}`))
 		}}
-		a := braid.New("a", model, append(parts, braid.Func("add", "Adds.", add, braid.Pure()))...)
+		a := braid.New("a", llm, append(parts, braid.Func("add", "Adds.", add, tool.Pure()))...)
 		return testing.AllocsPerRun(5, func() {
 			if _, err := a.Run(t.Context(), "go"); err != nil {
 				t.Fatal(err)

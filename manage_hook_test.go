@@ -11,6 +11,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
+	"github.com/braidrun/braid/model"
 )
 
 func TestHooksAroundCompaction(t *testing.T) {
@@ -75,10 +76,10 @@ func TestHooksAroundCompaction(t *testing.T) {
 				}
 				return 10
 			}
-			model := summariser(1000, tokens)
-			plain := model.answer
+			m := summariser(1000, tokens)
+			plain := m.answer
 			sums, asked := 0, 0
-			model.answer = func(n int, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			m.answer = func(n int, req *model.Request) iter.Seq2[model.Chunk, error] {
 				if isSummary(req) {
 					sums++
 					if c.name == "other instructions" && !strings.HasSuffix(req.Instructions, "In German.") {
@@ -93,9 +94,9 @@ func TestHooksAroundCompaction(t *testing.T) {
 			if by == nil {
 				by = braid.Summarize{Recent: 1}
 			}
-			talk := braid.New("a", model, braid.Manage(braid.Management{By: braid.KeepAll{}}))
+			talk := braid.New("a", m, braid.Manage(braid.Management{By: braid.KeepAll{}}))
 			conv := chat(t, talk, 6)
-			a := braid.New("a", model, braid.Manage(braid.Management{By: by}), c.hook)
+			a := braid.New("a", m, braid.Manage(braid.Management{By: by}), c.hook)
 			result, err := a.Run(t.Context(), "the last", braid.In(conv))
 			if sums != c.sums {
 				t.Errorf("a summary was asked for %d times", sums)
@@ -116,7 +117,7 @@ func TestHooksAroundCompaction(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := model.seen[len(model.seen)-1].Messages[0].Text(); !strings.HasPrefix(got, c.first) {
+			if got := m.seen[len(m.seen)-1].Messages[0].Text(); !strings.HasPrefix(got, c.first) {
 				t.Errorf("the model is shown %q, want %q", got, c.first)
 			}
 		})
@@ -133,14 +134,14 @@ func TestHooksAfterACompactionThatCameToNothing(t *testing.T) {
 			return nil
 		})
 	}
-	model := &recorder{info: braid.ModelInfo{ContextWindow: 1000}}
-	model.answer = func(_ int, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	m := &recorder{info: model.Info{ContextWindow: 1000}}
+	m.answer = func(_ int, req *model.Request) iter.Seq2[model.Chunk, error] {
 		if isSummary(req) {
 			return failing(&event.Error{Kind: event.ErrModelAuth, Message: "no key"})
 		}
 		return chunks(counted("yes", 900))
 	}
-	a := braid.New("a", model, braid.Manage(braid.Management{By: braid.Summarize{Recent: 1}}), note("one"), note("two"))
+	a := braid.New("a", m, braid.Manage(braid.Management{By: braid.Summarize{Recent: 1}}), note("one"), note("two"))
 	chat(t, a, 2)
 	if got := strings.Join(told, ", "); got != "two  model_auth: no key, one  model_auth: no key" && !strings.Contains(got, "no key, one") {
 		t.Errorf("told: %s", got)

@@ -11,6 +11,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/tool"
 )
 
 // Offload keeps large results of tools out of what the model is shown: it sees the beginning and
@@ -34,7 +35,7 @@ func Offload(o Offloading) Part {
 		most := max(made.Over, 1000)
 		made.reader = Func("read_result", "Reads a part of a tool's result that was too long to be shown whole. "+
 			"With find it lists where a text occurs in it, with what stands around it.",
-			func(ctx context.Context, in readArgs) (string, error) { return readResult(ctx, in, most) }, Pure())
+			func(ctx context.Context, in readArgs) (string, error) { return readResult(ctx, in, most) }, tool.Pure())
 		a.set.offload = made
 		return made.reader.attach(a)
 	})

@@ -12,50 +12,52 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // A result of 1 MB adds no more than 4 KB to each later call, whatever it is made of.
 func TestALargeResultIsOffloaded(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
-	for name, gives := range map[string]func() braid.Output{
-		"letters":  func() braid.Output { return braid.TextOutput(strings.Repeat("word ", size/5)) },
-		"quotes":   func() braid.Output { return braid.TextOutput(strings.Repeat(`"\`, size/2)) },
-		"controls": func() braid.Output { return braid.TextOutput(strings.Repeat("\x01<&>", size/4)) },
-		"kanji":    func() braid.Output { return braid.TextOutput(strings.Repeat("漢字", size/6)) },
-		"structured": func() braid.Output {
-			return braid.Output{Structured: raw(map[string]string{"a": strings.Repeat("b", size)})}
+	for name, gives := range map[string]func() tool.Output{
+		"letters":  func() tool.Output { return tool.Text(strings.Repeat("word ", size/5)) },
+		"quotes":   func() tool.Output { return tool.Text(strings.Repeat(`"\`, size/2)) },
+		"controls": func() tool.Output { return tool.Text(strings.Repeat("\x01<&>", size/4)) },
+		"kanji":    func() tool.Output { return tool.Text(strings.Repeat("漢字", size/6)) },
+		"structured": func() tool.Output {
+			return tool.Output{Structured: raw(map[string]string{"a": strings.Repeat("b", size)})}
 		},
-		"beside text": func() braid.Output {
-			o := braid.TextOutput("see beside")
+		"beside text": func() tool.Output {
+			o := tool.Text("see beside")
 			o.Structured = raw(map[string]string{"a": strings.Repeat("b", size)})
 			return o
 		},
-		"many blocks": func() (o braid.Output) {
+		"many blocks": func() (o tool.Output) {
 			for range 100 {
 				o.Content = append(o.Content, &event.Text{Text: strings.Repeat("x", size/100)})
 			}
 			return o
 		},
-		"a document": func() braid.Output {
-			return braid.Output{Content: []event.Block{&event.Document{Name: "a.txt", Text: strings.Repeat("line\n", size/5)}}}
+		"a document": func() tool.Output {
+			return tool.Output{Content: []event.Block{&event.Document{Name: "a.txt", Text: strings.Repeat("line\n", size/5)}}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			want := gives()
-			dump := braid.Func("dump", "Gives much.", func(context.Context, struct{}) (braid.Output, error) { return want, nil })
-			model := &recorder{answer: func(n int, _ *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			dump := braid.Func("dump", "Gives much.", func(context.Context, struct{}) (tool.Output, error) { return want, nil })
+			m := &recorder{answer: func(n int, _ *model.Request) iter.Seq2[model.Chunk, error] {
 				if n == 0 {
 					return chunks(asksFor("dump", "{}"))
 				}
 				return chunks(says("fine"))
 			}}
-			a := braid.New("a", model, dump, braid.Offload(braid.Offloading{}))
+			a := braid.New("a", m, dump, braid.Offload(braid.Offloading{}))
 			conv := chat(t, a, 3)
-			for i, req := range model.seen[1:] {
+			for i, req := range m.seen[1:] {
 				// As the request's JSON has it, with the letters that some encoders escape.
-				if n := len(raw(req.Messages)) - len(raw(model.seen[0].Messages)); n > 4096+200*i {
+				if n := len(raw(req.Messages)) - len(raw(m.seen[0].Messages)); n > 4096+200*i {
 					t.Errorf("call %d has %d bytes more than the first", i+2, n)
 				}
 				if err := braid.ValidMessages(req.Messages); err != nil {
@@ -90,8 +92,8 @@ func TestAnOffloadedResultIsReadBack(t *testing.T) {
 	whole := sb.String()
 	var got strings.Builder
 	var found string
-	model := &recorder{}
-	model.answer = func(n int, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	m := &recorder{}
+	m.answer = func(n int, req *model.Request) iter.Seq2[model.Chunk, error] {
 		if n == 0 {
 			return chunks(asksFor("dump", "{}"))
 		}
@@ -119,7 +121,7 @@ func TestAnOffloadedResultIsReadBack(t *testing.T) {
 		return chunks(asksFor("read_result", fmt.Sprintf(`{"result":%d,"offset":%d}`, seq, to)))
 	}
 	dump := braid.Func("dump", "Gives much.", func(context.Context, struct{}) (string, error) { return whole, nil })
-	if _, err := braid.New("a", model, dump, braid.Offload(braid.Offloading{})).Run(t.Context(), "go"); err != nil {
+	if _, err := braid.New("a", m, dump, braid.Offload(braid.Offloading{})).Run(t.Context(), "go"); err != nil {
 		t.Fatal(err)
 	}
 	if got.String() != whole {
@@ -131,7 +133,7 @@ func TestAnOffloadedResultIsReadBack(t *testing.T) {
 }
 
 // resultNumber finds the number of the first result that was off-loaded.
-func resultNumber(req *braid.ModelRequest) (seq int) {
+func resultNumber(req *model.Request) (seq int) {
 	for _, m := range req.Messages {
 		for _, b := range m.Content {
 			if r, ok := b.(*event.ToolResult); ok && seq == 0 {
@@ -147,14 +149,14 @@ func TestWhatMayNotBeReadBack(t *testing.T) {
 	t.Parallel()
 	ask := func(conv *braid.Conversation, seq int64, opts ...braid.RunOption) string {
 		text := ""
-		model := &recorder{answer: func(n int, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		m := &recorder{answer: func(n int, req *model.Request) iter.Seq2[model.Chunk, error] {
 			if n == 0 {
 				return chunks(asksFor("read_result", fmt.Sprintf(`{"result":%d}`, seq)))
 			}
 			text = event.TextOf(lastResults(req)[0].Content)
 			return chunks(says("done"))
 		}}
-		a := braid.New("a", model, braid.Offload(braid.Offloading{}))
+		a := braid.New("a", m, braid.Offload(braid.Offloading{}))
 		if _, err := a.Run(t.Context(), "read it", append(opts, braid.In(conv))...); err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/decide/decidetest"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/tool"
 )
 
 // checkPlanned plans compactions on a log of random runs, cut at a random place, one after another,
@@ -62,7 +63,7 @@ func checkPlanned(log []*event.Event, seed uint64) error {
 		reach[s.ID] = max(reach[s.ID], p.To)
 		d := &driver{view: fold.New(log), cfg: runConfig{agent: &driveAgent{}}}
 		d.row.ID = log[len(log)-1].Run
-		d.writeCompaction(d.view.Run.Scope(s.ID), 1, "", 0, &p, TextOutput("in short").Content)
+		d.writeCompaction(d.view.Run.Scope(s.ID), 1, "", 0, &p, tool.Text("in short").Content)
 		log = append(log, d.pending.events...)
 		if err := checkShortened(traced, log, d.pending.events); err != nil {
 			return fmt.Errorf("after %+v: %w", p, err)
@@ -88,7 +89,7 @@ func checkPlanned(log []*event.Event, seed uint64) error {
 				return fmt.Errorf("after %+v the result of %s, which no model has seen, is not shown:\n%s", p, r.Call, shown)
 			}
 		}
-		for _, c := range event.CallsOf(was.Asking) {
+		for _, c := range event.CallsOf(was.Batch.Asking) {
 			if after.CallByID(c.ID) == nil {
 				return fmt.Errorf("after %+v the open call %s is gone", p, c.ID)
 			}
@@ -130,7 +131,7 @@ func gives(msgs []event.Message, r *event.ToolResult) bool {
 func checkShortened(v *fold.Conversation, log, news []*event.Event) error {
 	for _, e := range news {
 		s := v.Run.Scope(e.Scope)
-		mayNot := s.Closed != nil || s.Batch != nil || s.Pieces != nil // where no driver compacts
+		mayNot := s.Closed != nil || s.Batch.Calls != nil || s.Answer.Pieces != nil // where no driver compacts
 		if b, ok := e.Body.(*event.Compacted); ok && !b.Cut {
 			mayNot = mayNot || !v.Hidden.Covers(&fold.Range{Scope: e.Scope, From: b.From, To: b.To}) // two summaries stay
 		}

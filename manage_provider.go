@@ -92,7 +92,7 @@ func (p *providerManaged) of(m Model) model.ContextManagement {
 	if checker := checkerOf(m); checker != nil {
 		from := max(int(p.at*float64(or(p.size, or(info.ContextWindow, defaultContext)))), 1)
 		for _, one := range []model.ContextManagement{{Compact: from}, {ClearResults: from}, {Truncate: true}} {
-			if sound(checker.Check(&ModelRequest{Options: ModelOptions{Context: one}})) == nil {
+			if sound(checker.Check(&model.Request{Options: model.Options{Context: one}})) == nil {
 				c = one
 				break
 			}
@@ -106,7 +106,7 @@ func (p *providerManaged) of(m Model) model.ContextManagement {
 }
 
 // asks gives the options with which the agent asks a model.
-func (a *driveAgent) asks(m Model) ModelOptions {
+func (a *driveAgent) asks(m Model) model.Options {
 	o := a.options
 	if a.manage != nil && a.manage.provider != nil {
 		o.Context = a.manage.provider.of(m)

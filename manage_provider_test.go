@@ -18,14 +18,14 @@ type managing struct {
 	has   model.ContextManagement
 	asked []model.ContextManagement
 	seen  [][]event.Message
-	says  func(n int) ([]braid.Chunk, error)
+	says  func(n int) ([]model.Chunk, error)
 }
 
-func (m *managing) Info() braid.ModelInfo {
-	return braid.ModelInfo{Name: m.name, ContextWindow: 1000}
+func (m *managing) Info() model.Info {
+	return model.Info{Name: m.name, ContextWindow: 1000}
 }
 
-func (m *managing) Check(req *braid.ModelRequest) error {
+func (m *managing) Check(req *model.Request) error {
 	c := req.Options.Context
 	if c.Compact > 0 && m.has.Compact == 0 || c.ClearResults > 0 && m.has.ClearResults == 0 || c.Truncate && !m.has.Truncate {
 		return &event.Error{Kind: event.ErrUnsupported, Message: "the provider does not do that", Hint: "leave it out"}
@@ -33,7 +33,7 @@ func (m *managing) Check(req *braid.ModelRequest) error {
 	return nil
 }
 
-func (m *managing) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+func (m *managing) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 	if err := m.Check(req); err != nil {
 		return failing(err)
 	}
@@ -73,7 +73,7 @@ func TestAProviderManagesTheConversation(t *testing.T) {
 		"exactly what it has not": {braid.Management{By: braid.ProviderManaged{Compact: 100}}, model.ContextManagement{Truncate: true}, model.ContextManagement{}, true},
 	} {
 		first, second := &managing{name: "first", has: c.has}, &managing{name: "second", has: all}
-		agent := braid.New("a", first, braid.Manage(c.how), braid.Options(braid.ModelOptions{MaxTokens: 9}))
+		agent := braid.New("a", first, braid.Manage(c.how), braid.Options(model.Options{MaxTokens: 9}))
 		_, err := agent.Run(t.Context(), "go")
 		if c.bad {
 			if !errors.Is(agent.Err(), event.ErrUnsupported) || !errors.Is(err, event.ErrUnsupported) || len(first.asked) > 0 {
@@ -85,7 +85,7 @@ func TestAProviderManagesTheConversation(t *testing.T) {
 			t.Errorf("%s: asked %+v, %v", name, first.asked, err)
 		}
 		// Each model of a list is asked for what it has.
-		first.says = func(int) ([]braid.Chunk, error) { return nil, fault(event.ErrThrottled) }
+		first.says = func(int) ([]model.Chunk, error) { return nil, fault(event.ErrThrottled) }
 		agent.Use(braid.Fallback([]event.ErrorKind{event.ErrThrottled}, second))
 		if _, err := agent.Run(t.Context(), "go"); err != nil || len(second.asked) != 1 || !second.asked[0].Any() {
 			t.Errorf("%s: the second is asked %+v, %v", name, second.asked, err)
@@ -111,7 +111,7 @@ func TestWhereAProviderManagesBadly(t *testing.T) {
 	} {
 		m := &managing{name: "first", has: model.ContextManagement{Truncate: true}}
 		refused := false
-		m.says = func(n int) ([]braid.Chunk, error) {
+		m.says = func(n int) ([]model.Chunk, error) {
 			last := m.seen[len(m.seen)-1]
 			switch {
 			case strings.Contains(last[0].Text(), "[user]") || len(last) == 1 && n > 9:
@@ -146,18 +146,18 @@ func TestAProvidersSummary(t *testing.T) {
 	t.Parallel()
 	block := &event.UnknownBlock{Name: "test.compaction", Raw: []byte(`{"kind":"test.compaction","content":"in short"}`)}
 	m := &managing{name: "first", has: model.ContextManagement{Compact: 1}}
-	m.says = func(n int) ([]braid.Chunk, error) {
+	m.says = func(n int) ([]model.Chunk, error) {
 		list := says("yes")
 		list[1].Usage = &event.Usage{Input: 600, Output: 5}
 		if n == 3 {
 			// The call in which the provider sums up counts, too.
 			list[1].Usage = &event.Usage{Input: 5000, Output: 5}
-			list = append([]braid.Chunk{{Kind: braid.ChunkBlock, Index: 7, Block: block}}, list...)
+			list = append([]model.Chunk{{Kind: model.ChunkBlock, Index: 7, Block: block}}, list...)
 		}
 		return list, nil
 	}
 	// Here Braid manages, too, and sees no reason to.
-	agent := braid.New("a", m, braid.Options(braid.ModelOptions{Context: model.ContextManagement{Compact: 500}}), braid.Manage(braid.Management{At: 0.9, Context: 3000}))
+	agent := braid.New("a", m, braid.Options(model.Options{Context: model.ContextManagement{Compact: 500}}), braid.Manage(braid.Management{At: 0.9, Context: 3000}))
 	conv := braid.NewConversation()
 	for turn := range 5 {
 		input := "go"

@@ -14,6 +14,8 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // A run that is cancelled while a summary is asked for ends at once, or after the grace period where the model does
@@ -33,23 +35,23 @@ func TestCancelledOverASummary(t *testing.T) {
 				release := make(chan struct{})
 				defer close(release)
 				var hang atomic.Bool
-				model := &script{}
-				model.next = func(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+				m := &script{}
+				m.next = func(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 					if !isSummary(req) {
 						return chunks(counted("yes", 900))
 					}
 					if !hang.Load() {
 						return chunks(says("in short"))
 					}
-					return func(yield func(braid.Chunk, error) bool) {
+					return func(yield func(model.Chunk, error) bool) {
 						<-ctx.Done()
 						if c.deaf {
 							<-release
 						}
-						yield(braid.Chunk{}, ctx.Err())
+						yield(model.Chunk{}, ctx.Err())
 					}
 				}
-				a := braid.New("a", model, braid.Manage(braid.Management{Context: 1000, By: braid.Summarize{Recent: 1}}))
+				a := braid.New("a", m, braid.Manage(braid.Management{Context: 1000, By: braid.Summarize{Recent: 1}}))
 				conv := chat(t, a, 1)
 				hang.Store(true)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -110,8 +112,8 @@ func TestACrashAroundACompaction(t *testing.T) {
 	const cycles = 6
 	play := func(store journal.Store, begin func(*braid.Agent, *braid.Conversation) (*braid.Result, error)) (*braid.Result, string, int, error) {
 		sums := 0
-		model := &recorder{info: braid.ModelInfo{ContextWindow: 1000}}
-		model.answer = func(_ int, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		m := &recorder{info: model.Info{ContextWindow: 1000}}
+		m.answer = func(_ int, req *model.Request) iter.Seq2[model.Chunk, error] {
 			switch {
 			case isSummary(req):
 				sums++
@@ -123,15 +125,15 @@ func TestACrashAroundACompaction(t *testing.T) {
 			}
 			return chunks(says("done"))
 		}
-		a := braid.New("a", model, braid.Func("add", "Adds.", add, braid.Pure()),
+		a := braid.New("a", m, braid.Func("add", "Adds.", add, tool.Pure()),
 			braid.Manage(braid.Management{By: braid.Summarize{Recent: 2}}))
 		conv := braid.Open(store, "c")
 		result, err := begin(a, conv)
 		last := ""
-		if n := len(model.seen); n > 0 {
-			last = brief(model.seen[n-1].Messages)
+		if n := len(m.seen); n > 0 {
+			last = brief(m.seen[n-1].Messages)
 		}
-		for _, req := range model.seen {
+		for _, req := range m.seen {
 			if err := braid.ValidMessages(req.Messages); err != nil {
 				t.Error(err)
 			}
@@ -196,12 +198,12 @@ func TestACrashAroundACompaction(t *testing.T) {
 // What is pinned stays, and what was compacted before is not counted again: one compaction a limit.
 func TestPinnedMessagesStay(t *testing.T) {
 	t.Parallel()
-	model := &recorder{answer: func(int, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] { return chunks(says("answer")) }}
-	a := braid.New("a", model, braid.Manage(braid.Management{By: braid.SlidingWindow(6), Pin: func(m event.Message) bool {
+	llm := &recorder{answer: func(int, *model.Request) iter.Seq2[model.Chunk, error] { return chunks(says("answer")) }}
+	a := braid.New("a", llm, braid.Manage(braid.Management{By: braid.SlidingWindow(6), Pin: func(m event.Message) bool {
 		return strings.Contains(m.Text(), "question 2")
 	}}))
 	conv := chat(t, a, 12)
-	for i, req := range model.seen[1:] {
+	for i, req := range llm.seen[1:] {
 		if got := brief(req.Messages); strings.Count(got, "question 2") != 1 || len(req.Messages) > 7 {
 			t.Errorf("call %d has %s", i+2, got)
 		}
@@ -214,8 +216,8 @@ func TestPinnedMessagesStay(t *testing.T) {
 // The provider's count of before a compaction says nothing about what is shown after it.
 func TestAfterACompactionTheCountBeginsAnew(t *testing.T) {
 	t.Parallel()
-	model := &recorder{info: braid.ModelInfo{ContextWindow: 1000}}
-	model.answer = func(n int, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	m := &recorder{info: model.Info{ContextWindow: 1000}}
+	m.answer = func(n int, req *model.Request) iter.Seq2[model.Chunk, error] {
 		switch {
 		case isSummary(req):
 			return chunks(says("in short"))
@@ -226,14 +228,14 @@ func TestAfterACompactionTheCountBeginsAnew(t *testing.T) {
 	}
 	// The call after the compaction fails and is asked again in the next run, without an answer between.
 	fail := false
-	plain := model.answer
-	model.answer = func(n int, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	plain := m.answer
+	m.answer = func(n int, req *model.Request) iter.Seq2[model.Chunk, error] {
 		if fail && !isSummary(req) {
 			return failing(&event.Error{Kind: event.ErrModelAuth, Message: "no"})
 		}
 		return plain(n, req)
 	}
-	a := braid.New("a", model, braid.Manage(braid.Management{By: braid.Summarize{Recent: 1}}))
+	a := braid.New("a", m, braid.Manage(braid.Management{By: braid.Summarize{Recent: 1}}))
 	conv := chat(t, a, 4)
 	fail = true
 	if _, err := a.Run(t.Context(), "go", braid.In(conv)); err == nil {
@@ -257,7 +259,7 @@ func TestOneAgentDoesNotReadWhatAnotherWasGiven(t *testing.T) {
 	child := braid.New("child", answers(asksFor("dump", "{}"), says("ok")), dump, braid.Offload(braid.Offloading{}))
 	var got []string
 	boss := &recorder{}
-	boss.answer = func(n int, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	boss.answer = func(n int, req *model.Request) iter.Seq2[model.Chunk, error] {
 		switch {
 		case n == 0:
 			return chunks(asksFor("child", `{"input":"go"}`))

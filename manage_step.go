@@ -9,6 +9,7 @@ import (
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/guardrail"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 )
 
 // summing is a model call for a summary.
@@ -100,9 +101,9 @@ func (d *driver) readTail() (tail journal.Tail, err error) {
 
 // beginSummary begins the model call that a summary is asked of.
 func (d *driver) beginSummary(s *fold.Scope, agent *driveAgent, cycle int, p *compact.Omission, m *management, told string) {
-	model := m.summary.Model
-	if model == nil {
-		model = agent.named(s.LastModel)
+	llm := m.summary.Model
+	if llm == nil {
+		llm = agent.named(s.LastModel)
 	}
 	step := fold.StepName(s.ID, 'c', cycle, 0)
 	if p.Why == event.WhyOverflow {
@@ -112,13 +113,13 @@ func (d *driver) beginSummary(s *fold.Scope, agent *driveAgent, cycle int, p *co
 	if s.Compaction().Step == step {
 		attempt, tries = s.Compaction().Attempt+1, s.Compaction().Tries+1
 	}
-	w := newModelWork(modelCall{model: model, info: model.Info(), sum: &summing{Omission: *p}})
+	w := newModelWork(modelCall{model: llm, info: llm.Info(), sum: &summing{Omission: *p}})
 	w.scope, w.agent, w.step, w.attempt, w.begun = s, agent, step, attempt, d.now
 	size, refused := or(m.context, or(w.info.ContextWindow, defaultContext)), 0
 	if err := s.Compaction().Err; tries > 1 && err != nil && err.Kind == event.ErrContextOverflow {
 		refused = s.Compaction().Tries
 	}
-	w.request = ModelRequest{
+	w.request = model.Request{
 		Instructions: told, Messages: compact.Request(p.Gone, size/2, refused), Options: m.summary.Options,
 		Run: d.row.ID, Scope: s.ID, Cycle: cycle, Attempt: attempt,
 	}

@@ -13,18 +13,19 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 )
 
 // recorder is a model that keeps what it was asked: the nth request, from 0, is answered by
 // answer, and a request without tools and with the summary's instructions by sum.
 type recorder struct {
 	name   string
-	info   braid.ModelInfo
-	seen   []*braid.ModelRequest
-	answer func(n int, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error]
+	info   model.Info
+	seen   []*model.Request
+	answer func(n int, req *model.Request) iter.Seq2[model.Chunk, error]
 }
 
-func (m *recorder) Info() braid.ModelInfo {
+func (m *recorder) Info() model.Info {
 	i := m.info
 	if i.Name = m.name; i.Name == "" {
 		i.Name = "test:recorder"
@@ -32,14 +33,14 @@ func (m *recorder) Info() braid.ModelInfo {
 	return i
 }
 
-func (m *recorder) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+func (m *recorder) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 	kept := *req
 	m.seen = append(m.seen, &kept)
 	return m.answer(len(m.seen)-1, req)
 }
 
 // counted is an answer of plain text for which so many tokens were read.
-func counted(text string, input int64) []braid.Chunk {
+func counted(text string, input int64) []model.Chunk {
 	list := says(text)
 	list[1].Usage = &event.Usage{Input: input, Output: 10, Total: input + 10}
 	return list
@@ -104,10 +105,10 @@ func TestASlidingWindowShowsTheNewestMessages(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(int(c.window), " of ", c.turns), func(t *testing.T) {
 			t.Parallel()
-			model := &recorder{answer: func(int, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] { return chunks(says("answer")) }}
-			a := braid.New("a", model, braid.Manage(braid.Management{By: c.window}))
+			llm := &recorder{answer: func(int, *model.Request) iter.Seq2[model.Chunk, error] { return chunks(says("answer")) }}
+			a := braid.New("a", llm, braid.Manage(braid.Management{By: c.window}))
 			conv := chat(t, a, c.turns)
-			for i, req := range model.seen {
+			for i, req := range llm.seen {
 				if len(req.Messages) > c.most || req.Messages[0].Role != event.RoleUser {
 					t.Errorf("call %d has %d messages: %s", i+1, len(req.Messages), brief(req.Messages))
 				}
@@ -115,7 +116,7 @@ func TestASlidingWindowShowsTheNewestMessages(t *testing.T) {
 					t.Errorf("call %d ends with %q", i+1, text)
 				}
 			}
-			if got := brief(model.seen[c.turns-1].Messages); c.last != "" && got != c.last {
+			if got := brief(llm.seen[c.turns-1].Messages); c.last != "" && got != c.last {
 				t.Errorf("the last call has %s, want %s", got, c.last)
 			}
 			log := logOfConversation(t, conv)
@@ -177,21 +178,21 @@ func copied(t *testing.T, log []*event.Event, id string) journal.Store {
 func TestAWindowKeepsTheTaskAndNeverSplitsACall(t *testing.T) {
 	t.Parallel()
 	const cycles = 30
-	model := &recorder{answer: func(n int, _ *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	m := &recorder{answer: func(n int, _ *model.Request) iter.Seq2[model.Chunk, error] {
 		if n < cycles {
 			return chunks(asksFor("add", `{"a":1,"b":2}`, "add", `{"a":2,"b":2}`))
 		}
 		return chunks(says("done"))
 	}}
 	for _, window := range []braid.SlidingWindow{0, 5, 12} {
-		model.seen = nil
-		a := braid.New("a", model, braid.Func("add", "Adds.", add), braid.Manage(braid.Management{By: window}),
+		m.seen = nil
+		a := braid.New("a", m, braid.Func("add", "Adds.", add), braid.Manage(braid.Management{By: window}),
 			braid.Limit(braid.Limits{Repeats: -1, RepeatNote: -1}))
 		result, err := a.Run(t.Context(), "the task")
 		if err != nil || result.Text() != "done" {
 			t.Fatal(result, err)
 		}
-		for i, req := range model.seen {
+		for i, req := range m.seen {
 			if err := braid.ValidMessages(req.Messages); err != nil {
 				t.Errorf("window %d, call %d: %v", window, i+1, err)
 			}
@@ -207,8 +208,8 @@ func TestAWindowKeepsTheTaskAndNeverSplitsACall(t *testing.T) {
 
 // summariser answers questions, and sums up where it is asked to.
 func summariser(window int, tokens func(n int) int64) *recorder {
-	m := &recorder{info: braid.ModelInfo{ContextWindow: window, Cost: func(u event.Usage) (int64, bool) { return u.Total, true }}}
-	m.answer = func(n int, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	m := &recorder{info: model.Info{ContextWindow: window, Cost: func(u event.Usage) (int64, bool) { return u.Total, true }}}
+	m.answer = func(n int, req *model.Request) iter.Seq2[model.Chunk, error] {
 		if isSummary(req) {
 			return chunks(counted("They talked about numbers.", 500))
 		}
@@ -218,7 +219,7 @@ func summariser(window int, tokens func(n int) int64) *recorder {
 }
 
 // isSummary tells a request for a summary from the agent's own.
-func isSummary(req *braid.ModelRequest) bool {
+func isSummary(req *model.Request) bool {
 	return strings.Contains(req.Instructions, "memory of an assistant")
 }
 
@@ -305,8 +306,8 @@ func TestAnOverflowShowsLessAndAsksAgain(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			refuse := -1
-			model := &recorder{}
-			model.answer = func(_ int, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			m := &recorder{}
+			m.answer = func(_ int, req *model.Request) iter.Seq2[model.Chunk, error] {
 				switch {
 				case isSummary(req):
 					return chunks(says("in short"))
@@ -316,9 +317,9 @@ func TestAnOverflowShowsLessAndAsksAgain(t *testing.T) {
 				}
 				return chunks(says(long))
 			}
-			a := braid.New("a", model, c.parts...)
+			a := braid.New("a", m, c.parts...)
 			conv := chat(t, a, 20)
-			refuse, model.seen = c.refuses, nil
+			refuse, m.seen = c.refuses, nil
 			result, err := a.Run(t.Context(), "the last question", braid.In(conv))
 			if result.Stop != c.stop && c.stop != "" || c.stop == "" && err != nil {
 				t.Fatalf("it ends with %s: %v", result.Stop, err)
@@ -329,11 +330,11 @@ func TestAnOverflowShowsLessAndAsksAgain(t *testing.T) {
 					t.Errorf("the error is %v", err)
 				}
 			}
-			if len(model.seen) != c.calls {
-				t.Errorf("%d model calls, want %d", len(model.seen), c.calls)
+			if len(m.seen) != c.calls {
+				t.Errorf("%d model calls, want %d", len(m.seen), c.calls)
 			}
 			size := 0
-			for i, req := range model.seen {
+			for i, req := range m.seen {
 				if isSummary(req) {
 					continue
 				}
@@ -376,7 +377,7 @@ func TestWhatNeverFitsSaysSo(t *testing.T) {
 	huge := strings.Repeat("x", 100_000)
 	tooLong := func(most int) *recorder {
 		m := &recorder{}
-		m.answer = func(n int, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		m.answer = func(n int, req *model.Request) iter.Seq2[model.Chunk, error] {
 			switch {
 			case len(raw(req.Messages)) > most:
 				return failing(overflow)
@@ -393,22 +394,22 @@ func TestWhatNeverFitsSaysSo(t *testing.T) {
 	for _, by := range []braid.Strategy{nil, braid.SlidingWindow(0), braid.SlidingWindow(40), braid.Summarize{}} {
 		manage := braid.Manage(braid.Management{By: by})
 		// One message longer than the context.
-		model := tooLong(50_000)
-		result, err := braid.New("a", model, manage).Run(t.Context(), huge)
-		if result.Stop != event.StopContextOverflow || !strings.Contains(fmt.Sprint(err), "nothing of the conversation can be left out any more") || len(model.seen) != 1 {
-			t.Errorf("%T: one long message ends with %s after %d calls: %v", by, result.Stop, len(model.seen), err)
+		llm := tooLong(50_000)
+		result, err := braid.New("a", llm, manage).Run(t.Context(), huge)
+		if result.Stop != event.StopContextOverflow || !strings.Contains(fmt.Sprint(err), "nothing of the conversation can be left out any more") || len(llm.seen) != 1 {
+			t.Errorf("%T: one long message ends with %s after %d calls: %v", by, result.Stop, len(llm.seen), err)
 		}
 		// Only the results of tools.
-		model = tooLong(50_000)
-		result, err = braid.New("a", model, manage, dump).Run(t.Context(), "go")
-		if err != nil || result.Text() != "fine" || len(model.seen) != 3 {
-			t.Errorf("%T: a long result ends with %s after %d calls: %v", by, result.Stop, len(model.seen), err)
-		} else if text := brief(model.seen[2].Messages); len(text) > 1000 || !strings.Contains(text, "99600 characters are left out here") {
+		llm = tooLong(50_000)
+		result, err = braid.New("a", llm, manage, dump).Run(t.Context(), "go")
+		if err != nil || result.Text() != "fine" || len(llm.seen) != 3 {
+			t.Errorf("%T: a long result ends with %s after %d calls: %v", by, result.Stop, len(llm.seen), err)
+		} else if text := brief(llm.seen[2].Messages); len(text) > 1000 || !strings.Contains(text, "99600 characters are left out here") {
 			t.Errorf("%T: it is shown as %s", by, text)
 		}
 		// Not even that.
-		model = tooLong(100)
-		result, err = braid.New("a", model, manage, dump).Run(t.Context(), "go")
+		llm = tooLong(100)
+		result, err = braid.New("a", llm, manage, dump).Run(t.Context(), "go")
 		if err == nil || result.Stop != event.StopContextOverflow || result.Status != event.RunFailed {
 			t.Errorf("%T: what never fits ends with %s: %v", by, result.Stop, err)
 		}
@@ -451,8 +452,8 @@ func TestASummaryThatFails(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var sums []string
 				asked := 0
-				model := &recorder{info: braid.ModelInfo{ContextWindow: 1000}}
-				model.answer = func(_ int, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+				m := &recorder{info: model.Info{ContextWindow: 1000}}
+				m.answer = func(_ int, req *model.Request) iter.Seq2[model.Chunk, error] {
 					if isSummary(req) {
 						sums = append(sums, req.Messages[0].Text())
 						if err := c.fails[len(sums)-1]; err != nil {
@@ -469,7 +470,7 @@ func TestASummaryThatFails(t *testing.T) {
 					}
 					return chunks(counted(strings.Repeat("yes ", 100), tokens))
 				}
-				a := braid.New("a", model, braid.Manage(braid.Management{By: braid.Summarize{Recent: 1}}), braid.Retries(braid.Retry{Exact: true}))
+				a := braid.New("a", m, braid.Manage(braid.Management{By: braid.Summarize{Recent: 1}}), braid.Retries(braid.Retry{Exact: true}))
 				conv := chat(t, a, 5)
 				begun := time.Now()
 				result, err := a.Run(t.Context(), "go", braid.In(conv))

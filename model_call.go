@@ -8,6 +8,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/guardrail"
 	"github.com/braidrun/braid/internal/hooks"
+	"github.com/braidrun/braid/model"
 )
 
 // A model call runs beside the driver where other steps run, too: its pieces are reports. Where nothing else runs, its
@@ -53,7 +54,7 @@ func (d *driver) callAlone(w *work) {
 // stopsPromptly reports whether a model call ends as soon as the run is to stop: its model promises that, and no hook or
 // guardrail after it can be slow.
 func (d *driver) stopsPromptly(w *work) bool {
-	return !d.cfg.hooked && Cancellable(w.model) && !guardrail.HasChecks(d.guardsOf(w.agent, guardrail.Output))
+	return !d.cfg.hooked && model.IsCancellable(w.model) && !guardrail.HasChecks(d.guardsOf(w.agent, guardrail.Output))
 }
 
 // callModel calls a model and the hooks after it.
@@ -187,7 +188,7 @@ func (d *driver) abandonModelCall(w *work) {
 }
 
 // take takes in a piece of a model's answer. It reports whether the model is to go on.
-func (w *work) take(a *assembler, c *Chunk, send func(event.Body) bool) bool {
+func (w *work) take(a *assembler, c *model.Chunk, send func(event.Body) bool) bool {
 	if !w.gate.enter() {
 		return false
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 )
 
 // deafModel says something, ignores its context until it is released, and then gives its answer
@@ -29,10 +30,10 @@ type deafModel struct {
 
 func newDeafModel() *deafModel {
 	m := &deafModel{release: make(chan struct{}), back: make(chan struct{})}
-	m.script = &script{next: func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-		return func(yield func(braid.Chunk, error) bool) {
+	m.script = &script{next: func(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
+		return func(yield func(model.Chunk, error) bool) {
 			defer close(m.back)
-			if !yield(braid.Chunk{Kind: braid.ChunkText, Text: "I am "}, nil) {
+			if !yield(model.Chunk{Kind: model.ChunkText, Text: "I am "}, nil) {
 				<-m.release // it does not even mind that nobody reads
 				return
 			}
@@ -308,10 +309,10 @@ func TestBodiesOfAStreamLeaveAnyWay(t *testing.T) {
 // A model that ends its goroutine has failed, and holds nobody up.
 func TestAModelThatEndsItsGoroutine(t *testing.T) {
 	t.Parallel()
-	model := &script{next: func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-		return func(func(braid.Chunk, error) bool) { runtime.Goexit() }
+	m := &script{next: func(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
+		return func(func(model.Chunk, error) bool) { runtime.Goexit() }
 	}}
-	r, err := braid.New("a", model).Run(t.Context(), "go")
+	r, err := braid.New("a", m).Run(t.Context(), "go")
 	if err == nil || !strings.Contains(err.Error(), "ended the goroutine") || r.Status != event.RunFailed {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -319,11 +320,11 @@ func TestAModelThatEndsItsGoroutine(t *testing.T) {
 
 // What can be stopped costs a goroutine a run, however long its answers are.
 func TestACancellableRunPaysOnce(t *testing.T) { //nolint:paralleltest // it counts allocations
-	long := make([]braid.Chunk, 0, 502)
+	long := make([]model.Chunk, 0, 502)
 	for range 500 {
-		long = append(long, braid.Chunk{Kind: braid.ChunkText, Text: "word "})
+		long = append(long, model.Chunk{Kind: model.ChunkText, Text: "word "})
 	}
-	long = append(long, braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn})
+	long = append(long, model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn})
 	agent := braid.New("a", answers(long))
 	ctx := t.Context()
 	run := func(ctx context.Context) float64 {
@@ -350,7 +351,7 @@ func (p *promising) Cancellable() braid.Model { return p }
 
 type wrapped struct{ *promising }
 
-func (w *wrapped) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+func (w *wrapped) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 	return w.promising.Stream(ctx, req)
 }
 
@@ -385,9 +386,9 @@ func TestWhereAModelIsCalled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			at := ""
-			s := &script{next: func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			s := &script{next: func(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
 				at = goroutine()
-				return func(yield func(braid.Chunk, error) bool) {
+				return func(yield func(model.Chunk, error) bool) {
 					for _, c := range says("hello") {
 						if !yield(c, nil) {
 							return
@@ -395,11 +396,11 @@ func TestWhereAModelIsCalled(t *testing.T) {
 					}
 				}
 			}}
-			model := c.model(s)
-			if got := braid.Cancellable(model); got != (c.own || c.parts != nil) {
+			m := c.model(s)
+			if got := model.IsCancellable(m); got != (c.own || c.parts != nil) {
 				t.Errorf("promised: %t", got)
 			}
-			_, err := braid.New("a", model, c.parts...).Run(t.Context(), "go")
+			_, err := braid.New("a", m, c.parts...).Run(t.Context(), "go")
 			if err != nil || (at == goroutine()) != c.own {
 				t.Errorf("called on %s, the run's is %s; %v", at, goroutine(), err)
 			}
@@ -412,16 +413,16 @@ func TestAPromisingModelIsStopped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := journal.NewMemory(journal.MemoryOptions{})
-		model := &promising{&script{next: func(ctx context.Context, _ *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-			return func(yield func(braid.Chunk, error) bool) {
+		m := &promising{&script{next: func(ctx context.Context, _ *model.Request) iter.Seq2[model.Chunk, error] {
+			return func(yield func(model.Chunk, error) bool) {
 				<-ctx.Done()
-				yield(braid.Chunk{}, ctx.Err())
+				yield(model.Chunk{}, ctx.Err())
 			}
 		}}}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		begin := time.Now()
-		result, _ := braid.New("a", model).Run(ctx, "go", braid.In(braid.Open(store, "c")))
+		result, _ := braid.New("a", m).Run(ctx, "go", braid.In(braid.Open(store, "c")))
 		if took := time.Since(begin); took != time.Second || result.Stop != event.StopTimeout || result.Metrics.Stragglers != 0 {
 			t.Errorf("after %v: %+v", took, result)
 		}

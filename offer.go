@@ -7,6 +7,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // offer is the set of an agent's tools at one instant. It never changes: a model call is
@@ -14,7 +15,7 @@ import (
 // whatever is registered or removed meanwhile. An agent that changes gets another offer.
 type offer struct {
 	tools []Tool
-	specs []ToolSpec
+	specs []model.ToolSpec
 	// names are those of specs, shared with the log.
 	names []string
 	// index finds a tool by name where there are too many to look through.
@@ -78,7 +79,7 @@ func (o *offer) draft() *offer {
 }
 
 // add puts a tool whose schema is known to be good into a draft.
-func (o *offer) add(agent string, t Tool, spec ToolSpec) error {
+func (o *offer) add(agent string, t Tool, spec model.ToolSpec) error {
 	if err := checkToolName(spec.Name); err != nil {
 		return err
 	}
@@ -90,7 +91,7 @@ func (o *offer) add(agent string, t Tool, spec ToolSpec) error {
 			return twoCalled(agent, spec.Name)
 		}
 	}
-	traits := TraitsOf(t)
+	traits := tool.TraitsOf(t)
 	if err := checkRetry(spec.Name, &traits); err != nil {
 		return err
 	}
@@ -130,7 +131,7 @@ func (o *offer) done() {
 	}
 	for i, t := range o.tools {
 		o.tokens += model.ToolTokens(&o.specs[i])
-		if TraitsOf(t).Polling {
+		if tool.TraitsOf(t).Polling {
 			o.polling = append(o.polling, o.names[i])
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // offeredTo records the names of the tools that each call of a model is offered.
@@ -22,7 +24,7 @@ type offeredTo struct {
 	names [][]string
 }
 
-func (m *offeredTo) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+func (m *offeredTo) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 	var names []string
 	for i := range req.Tools {
 		names = append(names, req.Tools[i].Name)
@@ -36,7 +38,7 @@ func (m *offeredTo) Stream(ctx context.Context, req *braid.ModelRequest) iter.Se
 type nothing struct{}
 
 func saysName(name string) *braid.FuncTool {
-	return braid.Func(name, "Says its name.", func(context.Context, nothing) (string, error) { return name, nil }, braid.Pure())
+	return braid.Func(name, "Says its name.", func(context.Context, nothing) (string, error) { return name, nil }, tool.Pure())
 }
 
 // allResults are the texts of the results that a conversation's model sees.
@@ -137,8 +139,8 @@ func TestManyToolsComeAndGo(t *testing.T) {
 // picky refuses tools that are called "never".
 type picky struct{ braid.Model }
 
-func (picky) Check(req *braid.ModelRequest) error {
-	if slices.ContainsFunc(req.Tools, func(s braid.ToolSpec) bool { return s.Name == "never" }) {
+func (picky) Check(req *model.Request) error {
+	if slices.ContainsFunc(req.Tools, func(s model.ToolSpec) bool { return s.Name == "never" }) {
 		return &event.Error{Kind: event.ErrUnsupported, Message: "never"}
 	}
 	return nil

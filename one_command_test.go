@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/braidrun/braid/tool"
 	"pgregory.net/rapid"
 
 	"github.com/braidrun/braid/event"
@@ -54,20 +55,20 @@ func drawTight(t *rapid.T) *tightPlan {
 	}
 }
 
-func (p *tightPlan) Info() ModelInfo {
-	return ModelInfo{Name: "tight", Simulated: true, ContextWindow: p.context}
+func (p *tightPlan) Info() model.Info {
+	return model.Info{Name: "tight", Simulated: true, ContextWindow: p.context}
 }
 
 // Stream answers by the request alone, so that a driver after a crash meets the same model.
-func (p *tightPlan) Stream(_ context.Context, req *ModelRequest) iter.Seq2[Chunk, error] {
-	return func(yield func(Chunk, error) bool) {
+func (p *tightPlan) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		size := model.MessagesTokens(req.Messages)
 		if req.Instructions == compact.Instructions {
 			if p.sumFails == event.ErrInvalid || p.sumFails != "" && req.Attempt == 1 {
-				yield(Chunk{}, &event.Error{Kind: p.sumFails, Message: "no summary"})
+				yield(model.Chunk{}, &event.Error{Kind: p.sumFails, Message: "no summary"})
 				return
 			}
-			for _, c := range []Chunk{{Kind: ChunkText, Text: "in short"}, {Kind: ChunkStop, Stop: event.StopEndTurn}} {
+			for _, c := range []model.Chunk{{Kind: model.ChunkText, Text: "in short"}, {Kind: model.ChunkStop, Stop: event.StopEndTurn}} {
 				if !yield(c, nil) {
 					return
 				}
@@ -75,22 +76,22 @@ func (p *tightPlan) Stream(_ context.Context, req *ModelRequest) iter.Seq2[Chunk
 			return
 		}
 		if size > p.capacity {
-			yield(Chunk{}, &event.Error{Kind: event.ErrContextOverflow, Message: "too long"})
+			yield(model.Chunk{}, &event.Error{Kind: event.ErrContextOverflow, Message: "too long"})
 			return
 		}
-		last := Chunk{Kind: ChunkStop, Stop: event.StopEndTurn}
-		chunks := []Chunk{{Kind: ChunkText, Text: "done"}}
+		last := model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}
+		chunks := []model.Chunk{{Kind: model.ChunkText, Text: "done"}}
 		if tools := len(req.Tools); req.Cycle < p.cycles && tools > 0 {
 			name := req.Tools[req.Cycle%tools].Name
 			args := `{}`
 			if name == "sub" {
 				args = `{"input":"help"}`
 			}
-			chunks = []Chunk{{Kind: ChunkCall, ID: fmt.Sprint("c", req.Cycle), Text: name}, {Kind: ChunkCallInput, Text: args}}
+			chunks = []model.Chunk{{Kind: model.ChunkCall, ID: fmt.Sprint("c", req.Cycle), Text: name}, {Kind: model.ChunkCallInput, Text: args}}
 			last.Stop = event.StopToolUse
 		}
 		if p.counts {
-			chunks = append(chunks, Chunk{Kind: ChunkUsage, Usage: &event.Usage{Input: size, Output: 1, Total: size + 1}})
+			chunks = append(chunks, model.Chunk{Kind: model.ChunkUsage, Usage: &event.Usage{Input: size, Output: 1, Total: size + 1}})
 		}
 		for _, c := range append(chunks, last) {
 			if !yield(c, nil) {
@@ -108,7 +109,7 @@ func (p *tightPlan) agent() *Agent {
 	parts := func() []Part {
 		list := []Part{
 			Manage(m), Retries(Retry{Attempts: 3, Base: 1, Max: 1}), Limit(Limits{Cycles: 8}),
-			Func("read", "Reads.", func(context.Context, none) (string, error) { return strings.Repeat("word ", p.result), nil }, Pure()),
+			Func("read", "Reads.", func(context.Context, none) (string, error) { return strings.Repeat("word ", p.result), nil }, tool.Pure()),
 		}
 		if p.cancels {
 			list = append(list, On(func(_ context.Context, e *hook.BeforeCompaction) error { e.Cancel = true; return nil }))

@@ -12,6 +12,8 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // How a run ends, and what it had done by then: every outcome meets every
@@ -180,24 +182,24 @@ func (c *cell) limits() braid.Limits {
 }
 
 // answer is the model: it asks for the situation's calls, and then comes to the outcome.
-func (c *cell) answer(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+func (c *cell) answer(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 	if len(c.calls) > 0 && req.Cycle == 1 {
 		if c.outcome == cancelled && c.stopped != nil {
 			time.AfterFunc(time.Hour, c.stop)
 		}
 		return chunks(asksFor(c.calls...))
 	}
-	part := []braid.Chunk{
-		{Kind: braid.ChunkUsage, Usage: &event.Usage{Input: 5, Output: 2, Total: 7}},
-		{Kind: braid.ChunkText, Text: "part"},
+	part := []model.Chunk{
+		{Kind: model.ChunkUsage, Usage: &event.Usage{Input: 5, Output: 2, Total: 7}},
+		{Kind: model.ChunkText, Text: "part"},
 	}
 	switch c.outcome {
 	case limited:
-		return chunks(append(part, braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopPause}))
+		return chunks(append(part, model.Chunk{Kind: model.ChunkStop, Stop: event.StopPause}))
 	case completed:
 		return chunks(says("done"))
 	}
-	return func(yield func(braid.Chunk, error) bool) {
+	return func(yield func(model.Chunk, error) bool) {
 		for _, one := range part {
 			if !yield(one, nil) {
 				return
@@ -211,12 +213,12 @@ func (c *cell) answer(ctx context.Context, req *braid.ModelRequest) iter.Seq2[br
 			<-ctx.Done()
 			err = ctx.Err()
 		}
-		yield(braid.Chunk{}, err)
+		yield(model.Chunk{}, err)
 	}
 }
 
 func (c *cell) tools() []braid.Part {
-	tool := func(name string, do func(context.Context) (any, error), opts ...braid.ToolOption) braid.Part {
+	tl := func(name string, do func(context.Context) (any, error), opts ...tool.Option) braid.Part {
 		return braid.Func(name, "", func(ctx context.Context, _ struct{}) (any, error) { return do(ctx) }, opts...)
 	}
 	hang := func(context.Context) (any, error) {
@@ -228,29 +230,29 @@ func (c *cell) tools() []braid.Part {
 		return nil, ctx.Err()
 	}
 	remember := func(ctx context.Context) (any, error) {
-		return "noted", errors.Join(braid.SetState(ctx, "name", 1), braid.SetState(ctx, "user:name", 2),
-			braid.DeleteState(ctx, "gone"), braid.SetState(ctx, "temp:name", 3))
+		return "noted", errors.Join(tool.State[any]("name").Set(ctx, 1), tool.State[any]("user:name").Set(ctx, 2),
+			tool.State[any]("gone").Delete(ctx), tool.State[any]("temp:name").Set(ctx, 3))
 	}
 	return []braid.Part{
-		tool("pay", func(context.Context) (any, error) { return "paid", nil }),
-		tool("break", func(context.Context) (any, error) { return nil, errors.New("broken") }),
-		tool("look", func(context.Context) (any, error) { return "seen", nil }, braid.Pure()),
-		tool("deaf", hang, braid.Timeout(time.Minute)),
-		tool("deaf_for_ever", hang, braid.Timeout(24*time.Hour)),
-		tool("slow", func(context.Context) (any, error) {
+		tl("pay", func(context.Context) (any, error) { return "paid", nil }),
+		tl("break", func(context.Context) (any, error) { return nil, errors.New("broken") }),
+		tl("look", func(context.Context) (any, error) { return "seen", nil }, tool.Pure()),
+		tl("deaf", hang, tool.Timeout(time.Minute)),
+		tl("deaf_for_ever", hang, tool.Timeout(24*time.Hour)),
+		tl("slow", func(context.Context) (any, error) {
 			time.Sleep(time.Minute)
 			return "slept", nil
 		}),
-		tool("slow_for_ever", wait, braid.Timeout(24*time.Hour)),
-		tool("risky", wait),
-		tool("ask", func(ctx context.Context) (any, error) { return braid.Ask[bool](ctx, "May I?") }),
-		tool("remember", remember, braid.Pure()),
-		tool("remember_and_hang", func(ctx context.Context) (any, error) {
+		tl("slow_for_ever", wait, tool.Timeout(24*time.Hour)),
+		tl("risky", wait),
+		tl("ask", func(ctx context.Context) (any, error) { return braid.Ask[bool](ctx, "May I?") }),
+		tl("remember", remember, tool.Pure()),
+		tl("remember_and_hang", func(ctx context.Context) (any, error) {
 			if _, err := remember(ctx); err != nil {
 				return nil, err
 			}
 			return wait(ctx)
-		}, braid.Pure(), braid.Timeout(24*time.Hour)),
+		}, tool.Pure(), tool.Timeout(24*time.Hour)),
 	}
 }
 
@@ -350,7 +352,7 @@ func (c *cell) next() {
 		c.Errorf("the handle knows %s (%v), the log says %s (%v)", brief(before), err, brief(cold), coldErr)
 	}
 	seen := ""
-	agent := braid.New("desk", &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	agent := braid.New("desk", &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 		seen = c.brief(req.Messages)
 		return chunks(says("hello"))
 	}})

@@ -4,13 +4,14 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/model"
 )
 
 // visible is what the tools of a request look like without those that the model may not call at all.
 type visible struct {
 	// of is the list that was looked through last, specs and names what is left of it.
-	of    []ToolSpec
-	specs []ToolSpec
+	of    []model.ToolSpec
+	specs []model.ToolSpec
 	names []string
 }
 
@@ -22,7 +23,7 @@ func (a *driveAgent) denies(tool string) bool {
 // allowed leaves tools out of what a scope's model is shown that are denied there, by the agent's own
 // policies or by those above it: a model that sees a tool calls it. What the model asks for all the same is
 // refused as ever. A list is looked through once.
-func (d *driver) allowed(s *fold.Scope, specs []ToolSpec, names []string) ([]ToolSpec, []string) {
+func (d *driver) allowed(s *fold.Scope, specs []model.ToolSpec, names []string) ([]model.ToolSpec, []string) {
 	if !d.cfg.policed || len(specs) == 0 {
 		return specs, names
 	}
@@ -40,8 +41,8 @@ func (d *driver) allowed(s *fold.Scope, specs []ToolSpec, names []string) ([]Too
 	if slices.ContainsFunc(names, hidden) {
 		v.names = slices.DeleteFunc(slices.Clone(names), hidden)
 	}
-	if slices.ContainsFunc(specs, func(t ToolSpec) bool { return hidden(t.Name) }) {
-		v.specs = slices.DeleteFunc(slices.Clone(specs), func(t ToolSpec) bool { return hidden(t.Name) })
+	if slices.ContainsFunc(specs, func(t model.ToolSpec) bool { return hidden(t.Name) }) {
+		v.specs = slices.DeleteFunc(slices.Clone(specs), func(t model.ToolSpec) bool { return hidden(t.Name) })
 	}
 	return v.specs, v.names
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/grant"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // approval is an answer as a person's program writes it.
@@ -134,7 +136,7 @@ func TestWhatAPersonSaysToACall(t *testing.T) {
 				t.Fatal(err)
 			}
 			agent := held(&ran, braid.On(func(ctx context.Context, _ *braid.AfterTool) error {
-				a, by, ok := braid.ApprovalOf(ctx)
+				a, by, ok := tool.ApprovalOf(ctx)
 				if c.ran == 1 && (!ok || by != "ann" || !a.Approved) || c.ran == 0 && ok {
 					t.Errorf("the call was approved as %+v by %q, %v", a, by, ok)
 				}
@@ -228,13 +230,13 @@ func TestAnApprovalIsBoundToTheTool(t *testing.T) {
 // calling is an agent that calls its tool once in each run, with the arguments that the
 // person's message names.
 func calling(ran *atomic.Int64, p braid.Permissions) *braid.Agent {
-	model := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	m := &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 		if req.Cycle > 1 {
 			return chunks(says("ok"))
 		}
 		return chunks(asksFor("tool", req.Messages[len(req.Messages)-1].Text()))
 	}}
-	return braid.New("a", model, echo(ran), braid.Permit(p))
+	return braid.New("a", m, echo(ran), braid.Permit(p))
 }
 
 func TestHowLongAnApprovalLasts(t *testing.T) {
@@ -401,15 +403,15 @@ func TestPermissionsHoldForTheAgentsBelow(t *testing.T) {
 		}
 		var ran atomic.Int64
 		shown := ""
-		model := answers(asksFor("tool", `{"say":"a"}`), says("child says"))
-		next := model.next
-		model.next = func(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		m := answers(asksFor("tool", `{"say":"a"}`), says("child says"))
+		next := m.next
+		m.next = func(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 			if req.Cycle == 2 {
 				shown = event.TextOf(lastResults(req)[0].Content)
 			}
 			return next(ctx, req)
 		}
-		child := braid.New("child", model, echo(&ran), permit(c.below))
+		child := braid.New("child", m, echo(&ran), permit(c.below))
 		agent := braid.New("a", answers(asksFor("child", `{"input":"x"}`), says("ok")), braid.AsTool(child, "Helps."), permit(c.above))
 		r, err := agent.Run(t.Context(), "go")
 		if err != nil {
@@ -507,8 +509,8 @@ func TestAToolAsksBesideThePolicy(t *testing.T) {
 	agent := braid.New("a", answers(asksFor("tool", `{}`), says("ok")),
 		braid.Func("tool", "Asks.", func(ctx context.Context, _ struct{}) (string, error) {
 			size, err := braid.Ask[string](ctx, "which size?")
-			_, by, ok := braid.ApprovalOf(ctx)
-			return fmt.Sprint(size, " for ", braid.AnsweredBy(ctx, 0), ", allowed by ", by, ok, braid.AnsweredBy(ctx, 1)), err
+			_, by, ok := tool.ApprovalOf(ctx)
+			return fmt.Sprint(size, " for ", tool.AnsweredBy(ctx, 0), ", allowed by ", by, ok, tool.AnsweredBy(ctx, 1)), err
 		}), braid.Permit(braid.Permissions{Ask: []string{"*"}}))
 	r, err := agent.Run(t.Context(), "go")
 	for i, a := range []braid.Answer{{Value: true, By: "ann"}, {Value: "XL", By: "bob"}} {
@@ -577,8 +579,8 @@ func TestPermissionsOutliveACrash(t *testing.T) {
 func TestToolsCannotGrant(t *testing.T) {
 	t.Parallel()
 	for _, set := range []func(context.Context) error{
-		func(ctx context.Context) error { return braid.SetState(ctx, "braid.grant:x", true) },
-		func(ctx context.Context) error { return braid.DeleteState(ctx, "braid.grant:x") },
+		func(ctx context.Context) error { return tool.State[any]("braid.grant:x").Set(ctx, true) },
+		func(ctx context.Context) error { return tool.State[any]("braid.grant:x").Delete(ctx) },
 	} {
 		got := oneCall(t, `{}`, braid.Func("tool", "Sets.", func(ctx context.Context, _ struct{}) (string, error) { return "set", set(ctx) }))
 		if text := event.TextOf(got.Content); !got.IsError || !strings.Contains(text, "are taken") {
@@ -594,8 +596,8 @@ func TestAHookThatCancelsAndSets(t *testing.T) {
 	model := answers(asksFor("tool", `{"say":"a"}`), says("ok"))
 	agent := braid.New("a", model, echo(&ran), braid.On(func(ctx context.Context, e *braid.BeforeTool) error {
 		e.Cancel = "no"
-		braid.EndTurn(ctx)
-		return braid.SetState(ctx, "k", 1)
+		tool.EndTurn(ctx)
+		return tool.State[any]("k").Set(ctx, 1)
 	}))
 	r, err := agent.Run(t.Context(), "go")
 	if err != nil || r.Why != event.WhyToolStop || model.calls.Load() != 1 || ran.Load() != 0 {

@@ -15,6 +15,8 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // deadly is a store whose process dies when it is told to: a driver that has taken a run is never heard of again.
@@ -78,7 +80,7 @@ func TestARunThatKillsItsProcess(t *testing.T) {
 						store.dead = true
 					}
 				}
-				model := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+				m := &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 					if c.model {
 						die()
 					}
@@ -87,13 +89,13 @@ func TestARunThatKillsItsProcess(t *testing.T) {
 					}
 					return chunks(asksFor("deadly", `{}`))
 				}}
-				tool := braid.Func("deadly", "", func(context.Context, struct{}) (string, error) {
+				tl := braid.Func("deadly", "", func(context.Context, struct{}) (string, error) {
 					if !c.model {
 						die()
 					}
 					return "lived", nil
-				}, func(tr *braid.Traits) { tr.Effect = c.effect })
-				agent := braid.New("a", model, tool, braid.Limit(braid.Limits{LostDrivers: c.limit}))
+				}, func(tr *tool.Traits) { tr.Effect = c.effect })
+				agent := braid.New("a", m, tl, braid.Limit(braid.Limits{LostDrivers: c.limit}))
 				if _, err := store.Admit(t.Context(), journal.Run{ID: "r", Conversation: "c", Agent: "a", Input: userSays("go")}); err != nil {
 					t.Fatal(err)
 				}
@@ -170,13 +172,13 @@ func TestARunThatIsNoPoison(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			store := &deadly{Memory: journal.NewMemory(journal.MemoryOptions{})}
 			died := map[int]bool{}
-			model := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			m := &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 				if req.Cycle > 8 {
 					return chunks(says("done"))
 				}
 				return chunks(asksFor("deadly", fmt.Sprintf(`{"n":%d}`, req.Cycle)))
 			}}
-			tool := braid.Func("deadly", "", func(_ context.Context, in struct {
+			tl := braid.Func("deadly", "", func(_ context.Context, in struct {
 				N int `json:"n"`
 			},
 			) (int, error) {
@@ -184,8 +186,8 @@ func TestARunThatIsNoPoison(t *testing.T) {
 					died[in.N], store.dead = true, true
 				}
 				return in.N, nil
-			}, braid.Pure())
-			agent := braid.New("a", model, tool)
+			}, tool.Pure())
+			agent := braid.New("a", m, tl)
 			if _, err := store.Admit(t.Context(), journal.Run{ID: "r", Conversation: "c", Agent: "a", Input: userSays("go")}); err != nil {
 				t.Fatal(err)
 			}
@@ -208,7 +210,7 @@ func TestARunThatIsNoPoison(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			store := journal.NewMemory(journal.MemoryOptions{})
-			agent := braid.New("a", &script{next: func(ctx context.Context, _ *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			agent := braid.New("a", &script{next: func(ctx context.Context, _ *model.Request) iter.Seq2[model.Chunk, error] {
 				<-ctx.Done()
 				return failing(ctx.Err())
 			}})
@@ -233,7 +235,7 @@ func TestARunThatIsNoPoison(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			store := &away{Memory: journal.NewMemory(journal.MemoryOptions{})}
 			calls := 0
-			agent := braid.New("a", &script{next: func(ctx context.Context, _ *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			agent := braid.New("a", &script{next: func(ctx context.Context, _ *model.Request) iter.Seq2[model.Chunk, error] {
 				if calls++; calls > 5 {
 					return chunks(says("done"))
 				}
@@ -313,23 +315,23 @@ func TestAHarmlessCallBesideADeadlyOne(t *testing.T) {
 				store := &mortal{Memory: journal.NewMemory(journal.MemoryOptions{})}
 				deaths := 0
 				var harmless atomic.Int64
-				model := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+				m := &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 					args := fmt.Sprintf(`{"n":%d}`, req.Cycle)
 					return chunks(asksFor("quick", args, "slow", args, "deadly", args))
 				}}
-				tool := func(name string, effect event.Effect, do func()) braid.Part {
+				tl := func(name string, effect event.Effect, do func()) braid.Part {
 					return braid.Func(name, "", func(context.Context, struct {
 						N int `json:"n"`
 					},
 					) (string, error) {
 						do()
 						return name, nil
-					}, func(tr *braid.Traits) { tr.Effect = effect })
+					}, func(tr *tool.Traits) { tr.Effect = effect })
 				}
-				agent := braid.New("a", model, braid.Limit(braid.Limits{Cycles: 6}),
-					tool("quick", event.EffectPure, func() { harmless.Add(1) }),
-					tool("slow", event.EffectPure, func() { time.Sleep(time.Second); harmless.Add(1) }),
-					tool("deadly", c.effect, func() {
+				agent := braid.New("a", m, braid.Limit(braid.Limits{Cycles: 6}),
+					tl("quick", event.EffectPure, func() { harmless.Add(1) }),
+					tl("slow", event.EffectPure, func() { time.Sleep(time.Second); harmless.Add(1) }),
+					tl("deadly", c.effect, func() {
 						time.Sleep(2 * time.Second) // the others are over, and written down
 						deaths++
 						store.dead.Store(true)

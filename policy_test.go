@@ -14,6 +14,8 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // desk is an agent whose runs do what their input says, and the news that each of
@@ -27,7 +29,7 @@ type desk struct {
 
 func newDesk() *desk {
 	d := &desk{}
-	d.Agent = braid.New("desk", &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	d.Agent = braid.New("desk", &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 		last := req.Messages[len(req.Messages)-1]
 		d.mu.Lock()
 		d.news = append(d.news, req.Run+" user:"+shown(last))
@@ -53,7 +55,7 @@ func newDesk() *desk {
 			case <-ctx.Done():
 				return "", ctx.Err()
 			}
-		}, braid.Pure()),
+		}, tool.Pure()),
 		braid.Func("ask", "", func(ctx context.Context, _ struct{}) (bool, error) { return braid.Ask[bool](ctx, "May I?") }),
 		braid.ForgetFailed())
 	return d

@@ -10,6 +10,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 )
 
 // playedProgram is a foreign program that calls a tool and answers. It goes on from what the log has, as a program does
@@ -94,7 +95,7 @@ func logOf(t *testing.T, c *Conversation) (lines []string) {
 func TestAProgramWorksInThePlaceOfAnAgent(t *testing.T) {
 	t.Parallel()
 	program := &playedProgram{effect: event.EffectUnsafe}
-	agent := New("a", noModel{ModelInfo{Name: "none"}})
+	agent := New("a", noModel{model.Info{Name: "none"}})
 	conv := NewConversation()
 	var live []string
 	for e, err := range agent.Stream(t.Context(), "go", In(conv), worksIn(program)) {
@@ -126,7 +127,7 @@ func TestAProgramGoesOnAfterACrash(t *testing.T) {
 			t.Run(fmt.Sprint(effect, " after event ", after), func(t *testing.T) {
 				t.Parallel()
 				store := &journal.Memory{}
-				agent, program := New("a", noModel{ModelInfo{Name: "none"}}), &playedProgram{effect: effect, committed: make(chan struct{}, 100)}
+				agent, program := New("a", noModel{model.Info{Name: "none"}}), &playedProgram{effect: effect, committed: make(chan struct{}, 100)}
 				dying := &dyingStore{Memory: store, after: int64(after), committed: program.committed}
 				if _, err := agent.Run(t.Context(), "go", In(Open(dying, "c")), worksIn(program)); err == nil {
 					t.Fatal("the driver did not die")
@@ -151,7 +152,7 @@ func TestAProgramGoesOnAfterACrash(t *testing.T) {
 
 func TestAProgramThatReportsWhatDoesNotFollowFails(t *testing.T) {
 	t.Parallel()
-	r, err := New("a", noModel{ModelInfo{Name: "none"}}).Run(t.Context(), "go", worksIn(&playedProgram{odd: true}))
+	r, err := New("a", noModel{model.Info{Name: "none"}}).Run(t.Context(), "go", worksIn(&playedProgram{odd: true}))
 	if err == nil || r.Status != event.RunFailed {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/braidrun/braid/tool"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
@@ -426,7 +427,7 @@ func checkFold(log []*event.Event, scratch func(n int) bool) error {
 		}
 		// Another run may be let in though this one never came to its end.
 		for _, body := range []event.Body{
-			&event.RunStarted{Agent: "root", Session: 1}, &event.UserMessage{Content: TextOutput("next").Content},
+			&event.RunStarted{Agent: "root", Session: 1}, &event.UserMessage{Content: tool.Text("next").Content},
 		} {
 			cold.Add(&event.Event{Header: event.Header{Seq: cold.Last + 1, Run: "next"}, Body: body})
 		}
@@ -510,7 +511,7 @@ func checkHidden(log []*event.Event, seed uint64) error {
 		if pick.IntN(2) == 0 {
 			c := &event.Compacted{From: min(a, b), To: max(a, b)}
 			if pick.IntN(4) > 0 {
-				c.Summary = TextOutput("in short").Content
+				c.Summary = tool.Text("in short").Content
 			}
 			e.Scope, e.Body = log[c.From-1].Scope, c
 			c.Cut = pick.IntN(4) == 0
@@ -530,7 +531,7 @@ func checkHidden(log []*event.Event, seed uint64) error {
 				}
 			}
 			if pick.IntN(2) == 0 {
-				r.Replacement = TextOutput("covered").Content
+				r.Replacement = tool.Text("covered").Content
 			}
 			e.Body = r
 			hide(log[a-1])
@@ -585,7 +586,7 @@ func countTalk(v *fold.Conversation) int {
 	if v.Open() {
 		root := v.Run.Scopes[0]
 		messages = root.Transcript.Messages
-		n = len(event.CallsOf(root.Asking))
+		n = len(event.CallsOf(root.Batch.Asking))
 	}
 	for _, m := range messages {
 		n += len(m.Calls())
@@ -635,15 +636,16 @@ func dump(v *fold.Conversation) string {
 	}
 	for _, s := range r.Scopes {
 		line("scope %q agent %s depth %d closed %v cycle %d fresh %q stop %q settled %d end %v calls %d %d spent %+v %s", s.ID, s.Agent,
-			s.Depth, asJSON(s.Closed), s.Cycle, s.Fresh, s.Stop, s.Settled, s.EndTurn, s.ModelCalls, s.ToolCalls, s.Spent, s.Refused)
+			s.Depth, asJSON(s.Closed), s.Cycle, s.Fresh, s.Answer.Stop, s.Batch.Settled, s.Batch.EndTurn,
+			s.Totals.ModelCalls, s.Totals.ToolCalls, s.Totals.Spent, s.Totals.Refused)
 		line("  talk %s", fingerprint(s.Transcript.Messages))
 		line("  model %d %s.%d %d %s %s %v %s %s newest %d %v %s", s.Model.State, s.Model.Step, s.Model.Attempt, s.Model.Tries, s.Model.Name, asJSON(s.Model.Err),
 			s.Model.RetryAt.UnixNano(), s.Model.Fallback, s.LastModel, s.Newest.Seq, s.Newest.Whole, fingerprint([]event.Message{{Content: s.Newest.Content}}))
 		if s.Opener != nil {
 			line("  opened by %s of %q", s.Opener.Step, s.Parent.ID)
 		}
-		line("  asking %s", fingerprint([]event.Message{{Content: s.Asking}}))
-		for _, c := range s.Batch {
+		line("  asking %s", fingerprint([]event.Message{{Content: s.Batch.Asking}}))
+		for _, c := range s.Batch.Calls {
 			line("  call %s %s %d %s state %d attempt %d effect %q asks %d child %v result %s", c.ID, c.Name, c.Index, c.Step,
 				c.State, c.Attempt, c.Effect, len(c.Extra().Questions), c.Child != nil, asJSON(c.Result))
 		}

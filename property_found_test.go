@@ -11,6 +11,8 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // What playing generated runs, and reading the loop for them, has found. Each
@@ -192,12 +194,12 @@ func TestPiecesOfALostAnswerAreForgotten(t *testing.T) {
 	v := fold.New(nil)
 	for i, e := range []event.Event{
 		{Body: &event.RunStarted{Session: 1}},
-		{Body: &event.UserMessage{Content: TextOutput("hi").Content}},
+		{Body: &event.UserMessage{Content: tool.Text("hi").Content}},
 		{Header: event.Header{Cycle: 1, Step: "m1", Attempt: 1}, Body: &event.StepBegun{Step: event.StepModel}},
-		{Header: event.Header{Cycle: 1, Step: "m1", Attempt: 1}, Body: &event.AssistantMessage{Piece: true, Content: TextOutput("lost").Content}},
+		{Header: event.Header{Cycle: 1, Step: "m1", Attempt: 1}, Body: &event.AssistantMessage{Piece: true, Content: tool.Text("lost").Content}},
 		{Header: event.Header{Cycle: 1, Step: "m1", Attempt: 1}, Body: &event.StepEnded{Step: event.StepModel, Outcome: event.OutcomeLost}},
 		{Header: event.Header{Cycle: 1, Step: "m1", Attempt: 2}, Body: &event.StepBegun{Step: event.StepModel}},
-		{Header: event.Header{Cycle: 1, Step: "m1", Attempt: 2}, Body: &event.AssistantMessage{Content: TextOutput("found").Content}},
+		{Header: event.Header{Cycle: 1, Step: "m1", Attempt: 2}, Body: &event.AssistantMessage{Content: tool.Text("found").Content}},
 	} {
 		e.Seq, e.Run = int64(i+1), "run"
 		v.Add(&e)
@@ -213,9 +215,9 @@ func TestAHistoryIsNotHeldAgainstTheToolLimit(t *testing.T) {
 	conv := planConversation()
 	agent := New("root", &planModel{plan: &agentPlan{name: "root"}}, Limit(Limits{ToolCalls: 1}))
 	result, err := agent.Run(inWorld(t.Context(), conv), []event.Message{
-		{Role: event.RoleUser, Content: TextOutput("what time is it?").Content},
+		{Role: event.RoleUser, Content: tool.Text("what time is it?").Content},
 		{Role: event.RoleAssistant, Content: []event.Block{&event.ToolCall{ID: "a", Name: "clock", Args: emptyObject}}},
-		{Role: event.RoleUser, Content: []event.Block{&event.ToolResult{Call: "a", Content: TextOutput("noon").Content}}},
+		{Role: event.RoleUser, Content: []event.Block{&event.ToolResult{Call: "a", Content: tool.Text("noon").Content}}},
 	}, In(conv))
 	if err != nil || result.Stop != event.StopEndTurn {
 		t.Errorf("it ended with %s, %v", result.Stop, err)
@@ -227,13 +229,13 @@ func TestAHistoryIsNotHeldAgainstTheToolLimit(t *testing.T) {
 func TestNobodyToAskIsADoubt(t *testing.T) {
 	t.Parallel()
 	for name, tools := range map[string][]Part{
-		"without its question": {Func("recon", "", planTool, func(tr *Traits) { tr.Effect = event.EffectReconcilable })},
+		"without its question": {Func("recon", "", planTool, func(tr *tool.Traits) { tr.Effect = event.EffectReconcilable })},
 		"gone":                 {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			first := planConversation()
-			agent := New("root", callsOnce("recon"), Func("recon", "", planTool, Reconcile(planReconcile)))
+			agent := New("root", callsOnce("recon"), Func("recon", "", planTool, tool.Reconcile(planReconcile)))
 			if _, err := agent.Run(inWorld(t.Context(), first), "go", In(first)); err != nil {
 				t.Fatal(err)
 			}
@@ -262,7 +264,7 @@ type cancelling struct {
 	cancel context.CancelFunc
 }
 
-func (m *cancelling) Info() ModelInfo {
+func (m *cancelling) Info() model.Info {
 	if m.cancel != nil {
 		m.cancel()
 	}
@@ -301,7 +303,7 @@ func TestGraceIsGivenWhateverEndsMeanwhile(t *testing.T) {
 			agent := New("root", callsOnce("quick", "slow"),
 				Func("quick", "", func(ctx context.Context, _ struct{}) (string, error) {
 					<-begun
-					Progress(ctx, "stop")
+					tool.Progress(ctx, "stop")
 					cancel()
 					return "fine", nil
 				}),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/braidrun/braid/model"
 	"pgregory.net/rapid"
 
 	"github.com/braidrun/braid/event"
@@ -278,7 +279,7 @@ func drawCall(t *rapid.T, i int, cancels bool) callPlan {
 }
 
 // text is the plan's chunks for one call of a model.
-func (a *agentPlan) answer(req *ModelRequest, seen string) ([]Chunk, error) {
+func (a *agentPlan) answer(req *model.Request, seen string) ([]model.Chunk, error) {
 	if req.Cycle > len(a.turns) {
 		return a.ending(seen)
 	}
@@ -286,39 +287,39 @@ func (a *agentPlan) answer(req *ModelRequest, seen string) ([]Chunk, error) {
 	if req.Attempt <= turn.fails {
 		return turn.fail()
 	}
-	list := []Chunk{{Kind: ChunkResponse, ID: "answer", Text: "the provider's own name"}}
+	list := []model.Chunk{{Kind: model.ChunkResponse, ID: "answer", Text: "the provider's own name"}}
 	switch {
 	case turn.guard == 1 && req.Cycle == 1:
-		list = append(list, Chunk{Kind: ChunkRedactInput, Text: guarded(req)})
+		list = append(list, model.Chunk{Kind: model.ChunkRedactInput, Text: guarded(req)})
 	case turn.guard == 2:
-		list = append(list, Chunk{Kind: ChunkText, Index: 9, Text: "a secret"}, Chunk{Kind: ChunkCall, Index: 10, ID: "no", Text: "unsafe"},
-			Chunk{Kind: ChunkRedactOutput, Index: 9, Text: "a cover"})
+		list = append(list, model.Chunk{Kind: model.ChunkText, Index: 9, Text: "a secret"}, model.Chunk{Kind: model.ChunkCall, Index: 10, ID: "no", Text: "unsafe"},
+			model.Chunk{Kind: model.ChunkRedactOutput, Index: 9, Text: "a cover"})
 	}
 	if turn.thinking {
-		list = append(list, Chunk{Kind: ChunkThinking, Index: 0, Text: "hm"}, Chunk{Kind: ChunkSignature, Index: 0, Text: "sig"})
+		list = append(list, model.Chunk{Kind: model.ChunkThinking, Index: 0, Text: "hm"}, model.Chunk{Kind: model.ChunkSignature, Index: 0, Text: "sig"})
 	}
 	if turn.text || turn.paused {
-		list = append(list, Chunk{Kind: ChunkText, Index: 1, Text: fmt.Sprintf("cycle %d of ", req.Cycle)},
-			Chunk{Kind: ChunkText, Index: 1, Text: a.name})
+		list = append(list, model.Chunk{Kind: model.ChunkText, Index: 1, Text: fmt.Sprintf("cycle %d of ", req.Cycle)},
+			model.Chunk{Kind: model.ChunkText, Index: 1, Text: a.name})
 	}
 	for i, c := range turn.calls {
 		half := len(c.args) / 2
-		list = append(list, Chunk{Kind: ChunkCall, Index: i + 2, ID: c.id, Text: c.tool},
-			Chunk{Kind: ChunkCallInput, Index: i + 2, Text: c.args[:half]},
-			Chunk{Kind: ChunkCallInput, Index: i + 2, Text: c.args[half:]})
+		list = append(list, model.Chunk{Kind: model.ChunkCall, Index: i + 2, ID: c.id, Text: c.tool},
+			model.Chunk{Kind: model.ChunkCallInput, Index: i + 2, Text: c.args[:half]},
+			model.Chunk{Kind: model.ChunkCallInput, Index: i + 2, Text: c.args[half:]})
 	}
 	stop := event.StopToolUse
 	if turn.paused {
 		stop = event.StopPause
 	}
 	return append(list,
-		Chunk{Kind: ChunkUsage, Usage: &event.Usage{Input: int64(10 * req.Cycle), Output: 5, CacheRead: 3}},
-		Chunk{Kind: ChunkStop, Stop: stop}), nil
+		model.Chunk{Kind: model.ChunkUsage, Usage: &event.Usage{Input: int64(10 * req.Cycle), Output: 5, CacheRead: 3}},
+		model.Chunk{Kind: model.ChunkStop, Stop: stop}), nil
 }
 
 // guarded is what a guardrail puts in place of a person's message: the same, however
 // often it is asked.
-func guarded(req *ModelRequest) string {
+func guarded(req *model.Request) string {
 	text := ""
 	for _, b := range req.Messages[len(req.Messages)-1].Content {
 		if t, ok := b.(*event.Text); ok {
@@ -328,9 +329,9 @@ func guarded(req *ModelRequest) string {
 	return "guarded: " + strings.TrimPrefix(text, "guarded: ")
 }
 
-func (turn *turnPlan) fail() ([]Chunk, error) {
-	part := []Chunk{
-		{Kind: ChunkText, Text: "half an ans"}, {Kind: ChunkUsage, Usage: &event.Usage{Input: 2, Output: 1}},
+func (turn *turnPlan) fail() ([]model.Chunk, error) {
+	part := []model.Chunk{
+		{Kind: model.ChunkText, Text: "half an ans"}, {Kind: model.ChunkUsage, Usage: &event.Usage{Input: 2, Output: 1}},
 	}
 	switch turn.failure {
 	case 0:
@@ -344,14 +345,14 @@ func (turn *turnPlan) fail() ([]Chunk, error) {
 
 // ending is a model's last answer. Its text names all that the model was shown,
 // so that two runs that end with the same text saw the same.
-func (a *agentPlan) ending(seen string) ([]Chunk, error) {
-	usage := Chunk{Kind: ChunkUsage, Usage: &event.Usage{Input: 7, Output: 4, Total: 11}}
-	text := Chunk{Kind: ChunkText, Text: a.name + " saw " + seen}
+func (a *agentPlan) ending(seen string) ([]model.Chunk, error) {
+	usage := model.Chunk{Kind: model.ChunkUsage, Usage: &event.Usage{Input: 7, Output: 4, Total: 11}}
+	text := model.Chunk{Kind: model.ChunkText, Text: a.name + " saw " + seen}
 	stop := event.StopEndTurn
 	switch a.last {
 	case lastText:
 	case lastEmpty:
-		return []Chunk{usage, {Kind: ChunkStop, Stop: stop}}, nil
+		return []model.Chunk{usage, {Kind: model.ChunkStop, Stop: stop}}, nil
 	case lastMaxTokens:
 		stop = event.StopMaxTokens
 	case lastRefusal:
@@ -361,19 +362,19 @@ func (a *agentPlan) ending(seen string) ([]Chunk, error) {
 	case lastSequence:
 		stop = event.StopSequence
 	case lastFatal:
-		return []Chunk{text, usage}, &event.Error{Kind: event.ErrModel, Message: "the model broke"}
+		return []model.Chunk{text, usage}, &event.Error{Kind: event.ErrModel, Message: "the model broke"}
 	case lastPanic:
 		panic("a model that panics")
 	case lastCutCall:
-		return []Chunk{
+		return []model.Chunk{
 			text,
-			{Kind: ChunkCall, Index: 1, ID: "cut", Text: "pure"},
-			{Kind: ChunkCallInput, Index: 1, Text: `{"do`},
+			{Kind: model.ChunkCall, Index: 1, ID: "cut", Text: "pure"},
+			{Kind: model.ChunkCallInput, Index: 1, Text: `{"do`},
 			usage,
-			{Kind: ChunkStop, Stop: event.StopMaxTokens},
+			{Kind: model.ChunkStop, Stop: event.StopMaxTokens},
 		}, nil
 	}
-	return []Chunk{text, usage, {Kind: ChunkStop, Stop: stop}}, nil
+	return []model.Chunk{text, usage, {Kind: model.ChunkStop, Stop: stop}}, nil
 }
 
 // GoString is how rapid shows a plan that failed.

@@ -16,6 +16,8 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // A world is what stands outside Braid while a plan is played: it writes down
@@ -81,7 +83,7 @@ func (w *world) verdict(end bool) []string {
 }
 
 // wanted is what the first request of a scope must say.
-func (w *world) wanted(req *ModelRequest) string {
+func (w *world) wanted(req *model.Request) string {
 	if req.Scope != "" {
 		return "task "
 	}
@@ -101,8 +103,8 @@ type planModel struct {
 	nth int
 }
 
-func (m *planModel) Info() ModelInfo {
-	info := ModelInfo{Name: "plan:root", Simulated: true}
+func (m *planModel) Info() model.Info {
+	info := model.Info{Name: "plan:root", Simulated: true}
 	if m.plan != nil {
 		info.Setups = m.plan.setups
 		info.Name = fmt.Sprint("plan:", m.plan.name, strings.Repeat("+", m.nth))
@@ -111,7 +113,7 @@ func (m *planModel) Info() ModelInfo {
 	return info
 }
 
-func (m *planModel) Stream(ctx context.Context, req *ModelRequest) iter.Seq2[Chunk, error] {
+func (m *planModel) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 	w := worldOf(ctx)
 	if err := validMessages(req.Messages); err != nil {
 		w.fault("the model was shown what no provider takes, scope %q, cycle %d: %v\n%s", req.Scope, req.Cycle, err, show(req.Messages))
@@ -130,11 +132,11 @@ func (m *planModel) Stream(ctx context.Context, req *ModelRequest) iter.Seq2[Chu
 	w.models[req.Run+"/"+fold.StepName(req.Scope, 'm', req.Cycle, 0)]++
 	w.seen = append(w.seen, seenRequest{req.Scope, req.Messages, prints})
 	w.mu.Unlock()
-	return func(yield func(Chunk, error) bool) {
+	return func(yield func(model.Chunk, error) bool) {
 		list, err := m.plan.answer(req, prints)
 		for i := range list {
 			if ctx.Err() != nil {
-				yield(Chunk{}, ctx.Err())
+				yield(model.Chunk{}, ctx.Err())
 				return
 			}
 			if !yield(list[i], nil) {
@@ -142,7 +144,7 @@ func (m *planModel) Stream(ctx context.Context, req *ModelRequest) iter.Seq2[Chu
 			}
 		}
 		if err != nil {
-			yield(Chunk{}, err)
+			yield(model.Chunk{}, err)
 		}
 	}
 }
@@ -153,8 +155,8 @@ func (r *runPlan) agent() *Agent {
 	for i := len(r.agents) - 1; i >= 0; i-- {
 		p := r.agents[i]
 		a := New(p.name, &planModel{plan: p}, Limit(p.limits), Retries(Retry{Base: 1, Max: 1, Exact: true}),
-			Func("pure", "", planTool, Pure()), Func("idem", "", planTool, Idempotent()), Func("unsafe", "", planTool),
-			Func("recon", "", planTool, Reconcile(planReconcile)))
+			Func("pure", "", planTool, tool.Pure()), Func("idem", "", planTool, tool.Idempotent()), Func("unsafe", "", planTool),
+			Func("recon", "", planTool, tool.Reconcile(planReconcile)))
 		if p.told > 0 {
 			a.Use(Instructions("Be brief."), MoreInstructions(strings.Repeat("また", p.told)))
 		}
@@ -195,8 +197,8 @@ func (r *runPlan) deaf() bool {
 
 var errPlanned = errors.New("this tool fails")
 
-func planTool(ctx context.Context, in toolIn) (Output, error) {
-	c, w := CallOf(ctx), worldOf(ctx)
+func planTool(ctx context.Context, in toolIn) (tool.Output, error) {
+	c, w := tool.CallOf(ctx), worldOf(ctx)
 	w.mu.Lock()
 	w.entries[c.Key()]++
 	w.mu.Unlock()
@@ -210,7 +212,7 @@ func planTool(ctx context.Context, in toolIn) (Output, error) {
 	if in.Do == "ask" {
 		answers, err := askAll(ctx, in)
 		if err != nil {
-			return Output{}, err
+			return tool.Output{}, err
 		}
 		text += answers
 	}
@@ -218,54 +220,54 @@ func planTool(ctx context.Context, in toolIn) (Output, error) {
 	w.effects[c.Key()]++
 	w.mu.Unlock()
 	if in.End {
-		EndTurn(ctx)
+		tool.EndTurn(ctx)
 	}
 	switch in.Do {
 	case "error":
-		return Output{}, errPlanned
+		return tool.Output{}, errPlanned
 	case "panic":
 		panic("this tool panics")
 	case "state":
 		return planState(ctx, c, in.Key)
 	case "structured":
-		return Output{Structured: mustJSON(map[string]any{"step": c.Step})}, nil
+		return tool.Output{Structured: mustJSON(map[string]any{"step": c.Step})}, nil
 	case "empty":
-		return Output{}, nil
+		return tool.Output{}, nil
 	case "iserror":
-		return Output{Content: TextOutput("not like this " + c.Step).Content, IsError: true}, nil
+		return tool.Output{Content: tool.Text("not like this " + c.Step).Content, IsError: true}, nil
 	case "hold":
 		if w.holding {
-			Progress(ctx, "holding")
+			tool.Progress(ctx, "holding")
 			w.cancelRun()
 			<-ctx.Done()
-			return Output{}, ctx.Err()
+			return tool.Output{}, ctx.Err()
 		}
 	case "deaf":
 		if w.holding {
 			w.cancelRun()
 			<-w.release
-			_ = SetState(ctx, "late", c.Step)
-			Progress(ctx, "late")
+			_ = tool.State[any]("late").Set(ctx, c.Step)
+			tool.Progress(ctx, "late")
 		}
 	}
-	return TextOutput(text), nil
+	return tool.Text(text), nil
 }
 
 // planReconcile asks the outside: the world knows what another one, that
 // stopped, had told it.
-func planReconcile(ctx context.Context, raw json.RawMessage) (Output, bool, error) {
-	c, w := CallOf(ctx), worldOf(ctx)
+func planReconcile(ctx context.Context, raw json.RawMessage) (tool.Output, bool, error) {
+	c, w := tool.CallOf(ctx), worldOf(ctx)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.reconciled[c.Key()]++
 	if !w.known[c.Key()] {
-		return Output{}, false, nil
+		return tool.Output{}, false, nil
 	}
 	var in toolIn
 	if err := json.Unmarshal(raw, &in); err != nil {
-		return Output{}, false, err
+		return tool.Output{}, false, err
 	}
-	return TextOutput("did " + in.Do + " " + c.Step), true, nil
+	return tool.Text("did " + in.Do + " " + c.Step), true, nil
 }
 
 // begun reports whether a log says that an attempt has begun. A straggler may ask
@@ -318,34 +320,34 @@ func askAll(ctx context.Context, in toolIn) (string, error) {
 			first = err
 		}
 	}
-	return text + " " + AnsweredBy(ctx, 0), first
+	return text + " " + tool.AnsweredBy(ctx, 0), first
 }
 
-func planState(ctx context.Context, c *Call, key string) (Output, error) {
+func planState(ctx context.Context, c *Call, key string) (tool.Output, error) {
 	remove := strings.HasPrefix(key, "-")
 	key = strings.TrimPrefix(key, "-")
 	if key == "own" {
 		key = "own:" + c.Step
 	}
-	if err := SetState(ctx, key, c.Step); err != nil {
-		return Output{}, err
+	if err := tool.State[any](key).Set(ctx, c.Step); err != nil {
+		return tool.Output{}, err
 	}
-	got, ok, err := GetState[string](ctx, key)
+	got, ok, err := tool.State[string](key).Get(ctx)
 	if strings.HasPrefix(key, StateTemp) {
 		got = c.Step // another call may have set it meanwhile
 	}
 	if err != nil || !ok || got != c.Step {
-		return Output{}, fmt.Errorf("the call does not see what it has set: %q %v %v", got, ok, err)
+		return tool.Output{}, fmt.Errorf("the call does not see what it has set: %q %v %v", got, ok, err)
 	}
 	if remove {
-		if err := DeleteState(ctx, key); err != nil {
-			return Output{}, err
+		if err := tool.State[any](key).Delete(ctx); err != nil {
+			return tool.Output{}, err
 		}
-		if _, ok, _ := GetState[string](ctx, key); ok {
-			return Output{}, errors.New("the call sees what it has removed")
+		if _, ok, _ := tool.State[string](key).Get(ctx); ok {
+			return tool.Output{}, errors.New("the call sees what it has removed")
 		}
 	}
-	return TextOutput("set " + c.Step), nil
+	return tool.Text("set " + c.Step), nil
 }
 
 // answerTo gives the answer that the plan has for a question, whoever asks.

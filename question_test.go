@@ -16,6 +16,8 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // asksBefore is an agent one of whose hooks asks before a model call or a batch of tools. It
@@ -23,15 +25,15 @@ import (
 func asksBefore(where string, ran *atomic.Int64) (*braid.Agent, *script) {
 	model := answers(asksFor("tool", `{"say":"a"}`, "tool", `{"say":"b"}`), says("ok"))
 	ask := func(ctx context.Context) (cancel string, err error) {
-		first, err := braid.Ask[string](ctx, "go on?", braid.AskName("first"))
+		first, err := braid.Ask[string](ctx, "go on?", tool.AskName("first"))
 		if err != nil {
 			return "", err
 		}
-		second, err := braid.Ask[*bool](ctx, "sure?", braid.AskName("second"))
+		second, err := braid.Ask[*bool](ctx, "sure?", tool.AskName("second"))
 		if err != nil || first == "yes" && (second == nil || *second) {
 			return "", err
 		}
-		return "refused by " + braid.AnsweredBy(ctx, 0) + " and " + braid.AnsweredBy(ctx, 1) + braid.AnsweredBy(ctx, 2), nil
+		return "refused by " + tool.AnsweredBy(ctx, 0) + " and " + tool.AnsweredBy(ctx, 1) + tool.AnsweredBy(ctx, 2), nil
 	}
 	asks := braid.On(func(ctx context.Context, e *hook.BeforeTools) (err error) {
 		e.Cancel, err = ask(ctx)
@@ -124,17 +126,17 @@ func TestAHookAsksBeforeItsStep(t *testing.T) {
 func TestAnAnswerHoldsForEachAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		model := answers(says("ok"))
+		m := answers(says("ok"))
 		var tries atomic.Int64
-		next := model.next
-		model.next = func(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		next := m.next
+		m.next = func(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 			if tries.Add(1) < 3 {
 				return failing(&event.Error{Kind: event.ErrOverloaded, Message: "busy"})
 			}
 			return next(ctx, req)
 		}
 		var hooks atomic.Int64
-		agent := braid.New("a", model, braid.On(func(ctx context.Context, _ *hook.BeforeModel) error {
+		agent := braid.New("a", m, braid.On(func(ctx context.Context, _ *hook.BeforeModel) error {
 			hooks.Add(1)
 			_, err := braid.Ask[bool](ctx, "May it cost money?")
 			return err
@@ -222,7 +224,7 @@ func TestAskingInTheWrongPlace(t *testing.T) {
 	if result, err := agent.Run(t.Context(), "go"); err != nil || result.Text() != "ok" {
 		t.Error(result, err)
 	}
-	if braid.AnsweredBy(t.Context(), 0) != "" {
+	if tool.AnsweredBy(t.Context(), 0) != "" {
 		t.Error("somebody has answered nothing")
 	}
 }
@@ -294,7 +296,7 @@ func TestAnswersAreHeldAgainstTheQuestion(t *testing.T) {
 
 // approving is asking for an approval.
 func approving[T any](ctx context.Context) (any, error) {
-	v, err := braid.Ask[T](ctx, "what?", braid.AskFor(event.AskApproval))
+	v, err := braid.Ask[T](ctx, "what?", tool.AskFor(event.AskApproval))
 	if err != nil {
 		return nil, err
 	}
@@ -334,7 +336,7 @@ func TestAQuestionWithoutAUsableSchema(t *testing.T) {
 func TestNamesOfQuestionsThatAreTaken(t *testing.T) {
 	t.Parallel()
 	got := oneCall(t, `{}`, braid.Func("tool", "Asks.", func(ctx context.Context, _ struct{}) (bool, error) {
-		return braid.Ask[bool](ctx, "what?", braid.AskName("braid.permission"))
+		return braid.Ask[bool](ctx, "what?", tool.AskName("braid.permission"))
 	}))
 	if text := event.TextOf(got.Content); !got.IsError || !strings.Contains(text, "taken") {
 		t.Errorf("got %q", text)

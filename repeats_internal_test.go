@@ -7,16 +7,18 @@ import (
 	"testing"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // stuck is a model that makes the same call for ever.
 type stuck struct{}
 
-func (stuck) Info() ModelInfo { return ModelInfo{Name: "test:stuck"} }
+func (stuck) Info() model.Info { return model.Info{Name: "test:stuck"} }
 
-func (stuck) Stream(context.Context, *ModelRequest) iter.Seq2[Chunk, error] {
-	return func(yield func(Chunk, error) bool) {
-		for _, c := range []Chunk{{Kind: ChunkCall, ID: "c", Text: "look"}, {Kind: ChunkCallInput, Text: `{}`}, {Kind: ChunkStop, Stop: event.StopToolUse}} {
+func (stuck) Stream(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
+		for _, c := range []model.Chunk{{Kind: model.ChunkCall, ID: "c", Text: "look"}, {Kind: model.ChunkCallInput, Text: `{}`}, {Kind: model.ChunkStop, Stop: event.StopToolUse}} {
 			if !yield(c, nil) {
 				return
 			}
@@ -27,15 +29,15 @@ func (stuck) Stream(context.Context, *ModelRequest) iter.Seq2[Chunk, error] {
 // looker is a tool that always says the same.
 type looker struct{}
 
-func (looker) Spec() ToolSpec {
-	return ToolSpec{Name: "look", Schema: json.RawMessage(`{"type":"object"}`)}
+func (looker) Spec() model.ToolSpec {
+	return model.ToolSpec{Name: "look", Schema: json.RawMessage(`{"type":"object"}`)}
 }
 
-func (looker) Call(context.Context, json.RawMessage) (Output, error) {
-	return TextOutput("nothing"), nil
+func (looker) Call(context.Context, json.RawMessage) (tool.Output, error) {
+	return tool.Text("nothing"), nil
 }
 
-func (looker) Traits() Traits { return Traits{Effect: event.EffectPure} }
+func (looker) Traits() tool.Traits { return tool.Traits{Effect: event.EffectPure} }
 
 // Wherever a driver dies, the next one counts on, and notes once.
 func TestALoopIsCountedOn(t *testing.T) {

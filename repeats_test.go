@@ -11,6 +11,8 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // When calls that bring nothing new are noted, and when they end the run.
@@ -23,7 +25,7 @@ func TestAModelThatMakesNoHeadway(t *testing.T) {
 		asks func(cycle int) []string
 		// gives is what the tool "look" says in its nth call; "same" where it is nil.
 		gives  func(n int64) string
-		opts   []braid.ToolOption
+		opts   []tool.Option
 		limits braid.Limits
 		// note is the cycle whose request has the first note, 0 for none; tools is how many
 		// calls were made of at most 24.
@@ -35,7 +37,7 @@ func TestAModelThatMakesNoHeadway(t *testing.T) {
 		{"no end", same, nil, nil, braid.Limits{Repeats: -1}, 4, 12, event.StopEndTurn},
 		{"no note", same, nil, nil, braid.Limits{RepeatNote: -1}, 0, 5, event.StopLimitRepeats},
 		{"neither", same, nil, nil, braid.Limits{RepeatNote: -1, Repeats: -1}, 0, 12, event.StopEndTurn},
-		{"a polling tool", same, nil, []braid.ToolOption{braid.Polling()}, braid.Limits{}, 0, 12, event.StopEndTurn},
+		{"a polling tool", same, nil, []tool.Option{tool.Polling()}, braid.Limits{}, 0, 12, event.StopEndTurn},
 		{"other arguments", func(n int) []string { return []string{"look", fmt.Sprintf(`{"at":"%d"}`, n)} }, nil, nil, braid.Limits{}, 0, 12, event.StopEndTurn},
 		{"other results", same, func(n int64) string { return fmt.Sprint(n) }, nil, braid.Limits{}, 0, 12, event.StopEndTurn},
 		{"two in turn", func(n int) []string { return []string{"look", fmt.Sprintf(`{"at":"%d"}`, n%2)} }, nil, nil, braid.Limits{}, 7, 10, event.StopLimitRepeats},
@@ -71,7 +73,7 @@ func TestAModelThatMakesNoHeadway(t *testing.T) {
 				return "same", nil
 			}, c.opts...)
 			note, notes := 0, 0
-			model := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			m := &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 				if text := req.Messages[len(req.Messages)-1].Text(); strings.Contains(text, "with the same arguments") {
 					notes++
 					if note == 0 {
@@ -84,7 +86,7 @@ func TestAModelThatMakesNoHeadway(t *testing.T) {
 				return chunks(asksFor(c.asks(req.Cycle)...))
 			}}
 			conv := braid.NewConversation()
-			result, err := braid.New("a", model, look, braid.Limit(c.limits)).Run(t.Context(), "go", braid.In(conv))
+			result, err := braid.New("a", m, look, braid.Limit(c.limits)).Run(t.Context(), "go", braid.In(conv))
 			if result.Stop != c.stop || note != c.note || notes > 1 || result.Metrics.ToolCalls != c.tools {
 				t.Errorf("%s after %d calls, noted %d times, first in cycle %d", result.Stop, result.Metrics.ToolCalls, notes, note)
 			}
@@ -104,7 +106,7 @@ func TestAMessageEndsALoop(t *testing.T) {
 	t.Parallel()
 	conv := braid.NewConversation()
 	var agent *braid.Agent
-	agent = braid.New("a", &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	agent = braid.New("a", &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 		switch req.Cycle {
 		case 4:
 			if _, err := agent.Send(context.Background(), conv, "look again", braid.During(braid.Steer)); err != nil {
@@ -126,7 +128,7 @@ func TestTheNoteStandsInTheLog(t *testing.T) {
 	t.Parallel()
 	conv := braid.NewConversation()
 	model := answers(asksFor("add", `{"a":1,"b":2}`))
-	if _, err := braid.New("a", model, braid.Func("add", "Adds.", add, braid.Pure())).Run(t.Context(), "go", braid.In(conv)); !errors.Is(err, event.ErrLimit) {
+	if _, err := braid.New("a", model, braid.Func("add", "Adds.", add, tool.Pure())).Run(t.Context(), "go", braid.In(conv)); !errors.Is(err, event.ErrLimit) {
 		t.Fatal(err)
 	}
 	var kinds []string

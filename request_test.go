@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/braidrun/braid/tool"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/braidrun/braid"
@@ -22,18 +23,18 @@ import (
 func TestWhatAModelIsAsked(t *testing.T) {
 	t.Parallel()
 	warmth := 0.5
-	options := braid.ModelOptions{MaxTokens: 100, Temperature: &warmth, StopWords: []string{"END"}, Thinking: 50}
+	options := model.Options{MaxTokens: 100, Temperature: &warmth, StopWords: []string{"END"}, Thinking: 50}
 	tool := braid.Func("add", "Adds two numbers.", add)
 	type asked struct {
 		Instructions string
-		Tools        []braid.ToolSpec
-		Options      braid.ModelOptions
+		Tools        []model.ToolSpec
+		Options      model.Options
 		Run, Scope   string
 		Cycle, Try   int
 		Last         string
 	}
 	var got []asked
-	model := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	m := &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 		last := req.Messages[len(req.Messages)-1].Content
 		text := event.TextOf(last)
 		for _, r := range lastResults(req) {
@@ -45,12 +46,12 @@ func TestWhatAModelIsAsked(t *testing.T) {
 		}
 		return chunks(says("8"))
 	}}
-	agent := braid.New("calc", model, braid.Instructions("You add."), braid.Options(options), tool)
+	agent := braid.New("calc", m, braid.Instructions("You add."), braid.Options(options), tool)
 	result, err := agent.Run(t.Context(), "3 + 5")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := asked{"You add.", []braid.ToolSpec{tool.Spec()}, options, result.Run, "", 1, 1, "3 + 5"}
+	want := asked{"You add.", []model.ToolSpec{tool.Spec()}, options, result.Run, "", 1, 1, "3 + 5"}
 	next := want
 	next.Cycle, next.Last = 2, "8"
 	if d := cmp.Diff([]asked{want, next}, got); d != "" {
@@ -114,7 +115,7 @@ func TestProgressIsText(t *testing.T) {
 	t.Parallel()
 	agent := braid.New("a", answers(asksFor("work", `{}`), says("done")),
 		braid.Func("work", "", func(ctx context.Context, _ struct{}) (string, error) {
-			braid.Progress(ctx, "half\xff")
+			tool.Progress(ctx, "half\xff")
 			return "", nil
 		}))
 	var told []string
@@ -150,9 +151,9 @@ func TestStateAndQuestionsTakeJSONThatALogCanKeep(t *testing.T) {
 		var state, asked error
 		agent := braid.New("a", answers(asksFor("keep", `{}`), says("done")),
 			braid.Func("keep", "", func(ctx context.Context, _ struct{}) (string, error) {
-				state = braid.SetState(ctx, c.key, c.value)
+				state = tool.State[any](c.key).Set(ctx, c.value)
 				if c.key == "k" {
-					_, asked = braid.Ask[bool](ctx, "May I?", braid.AskPayload(c.value))
+					_, asked = braid.Ask[bool](ctx, "May I?", tool.AskPayload(c.value))
 				}
 				return "", nil
 			}))
@@ -172,13 +173,13 @@ func TestStateAndQuestionsTakeJSONThatALogCanKeep(t *testing.T) {
 // What an agent sets for its model is passed as it is, and agents that are used as tools have their own.
 func TestOptionsAreTheAgentsOwn(t *testing.T) {
 	t.Parallel()
-	options := func(name string) braid.ModelOptions {
-		return braid.ModelOptions{
+	options := func(name string) model.Options {
+		return model.Options{
 			Effort: model.EffortHigh, Extra: map[string]json.RawMessage{name: json.RawMessage(`1`)}, Headers: map[string]string{"X-Agent": name},
 			ServerTools: []model.ServerTool{{Kind: model.WebSearch, Domains: []string{name + ".example"}}},
 		}
 	}
-	below, above := &heard{says: [][]braid.Chunk{says("done")}}, &heard{says: [][]braid.Chunk{asksFor("below", `{"input":"go"}`), says("done")}}
+	below, above := &heard{says: [][]model.Chunk{says("done")}}, &heard{says: [][]model.Chunk{asksFor("below", `{"input":"go"}`), says("done")}}
 	child := braid.New("below", below, braid.Options(options("below")))
 	if _, err := braid.New("above", above, braid.Options(options("above")), braid.AsTool(child, "")).Run(t.Context(), "go"); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,8 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // notes are what tools that run at once leave, in the order in which they do.
@@ -36,8 +38,8 @@ func (n *notes) String() string {
 }
 
 // exact is a policy without jitter.
-func exact(attempts int) braid.ToolOption {
-	return braid.RetryTool(braid.Retry{Attempts: attempts, Base: time.Second, Max: 4 * time.Second, Exact: true})
+func exact(attempts int) tool.Option {
+	return tool.Retries(braid.Retry{Attempts: attempts, Base: time.Second, Max: 4 * time.Second, Exact: true})
 }
 
 // What a tool's own policy repeats, how often and when.
@@ -48,7 +50,7 @@ func TestAToolIsTriedAgain(t *testing.T) {
 		// fail gives the error of an attempt; nil is a success.
 		fail     func(attempt int) error
 		attempts int
-		opts     []braid.ToolOption
+		opts     []tool.Option
 		ran      int64
 		took     time.Duration
 		want     string
@@ -64,7 +66,7 @@ func TestAToolIsTriedAgain(t *testing.T) {
 		{"a bare kind", func(int) error { return fmt.Errorf("asking: %w", event.ErrNotFound) }, 3, nil, 1, 0, "Error: asking: not_found"},
 		{"wrong arguments", nil, 3, nil, 0, 0, "Error: invalid arguments"},
 		{"a panic", func(int) error { panic("boom") }, 3, nil, 1, 0, "Error: the tool panicked"},
-		{"its own time-out", func(n int) error { return unless(n == 2, context.DeadlineExceeded) }, 3, []braid.ToolOption{braid.Timeout(time.Hour)}, 2, time.Hour + time.Second, "done"},
+		{"its own time-out", func(n int) error { return unless(n == 2, context.DeadlineExceeded) }, 3, []tool.Option{tool.Timeout(time.Hour)}, 2, time.Hour + time.Second, "done"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -74,13 +76,13 @@ func TestAToolIsTriedAgain(t *testing.T) {
 				if c.fail == nil {
 					args = `{"say":7}`
 				}
-				tool := braid.Func("tool", "Does it.", func(ctx context.Context, _ struct {
+				tl := braid.Func("tool", "Does it.", func(ctx context.Context, _ struct {
 					Say string `json:"say"`
 				},
 				) (string, error) {
 					ran.Add(1)
-					call := braid.CallOf(ctx)
-					if err := braid.SetState(ctx, fmt.Sprint("attempt", call.Attempt), true); err != nil {
+					call := tool.CallOf(ctx)
+					if err := tool.State[any](fmt.Sprint("attempt", call.Attempt)).Set(ctx, true); err != nil {
 						return "", err
 					}
 					err := c.fail(call.Attempt)
@@ -89,10 +91,10 @@ func TestAToolIsTriedAgain(t *testing.T) {
 						return "", ctx.Err()
 					}
 					return "done", err
-				}, append(c.opts, braid.Idempotent(), exact(c.attempts))...)
+				}, append(c.opts, tool.Idempotent(), exact(c.attempts))...)
 				begun := time.Now()
 				conv := braid.NewConversation()
-				result, err := braid.New("a", answers(asksFor("tool", args), says("ok")), tool).Run(t.Context(), "go", braid.In(conv))
+				result, err := braid.New("a", answers(asksFor("tool", args), says("ok")), tl).Run(t.Context(), "go", braid.In(conv))
 				if err != nil || result.Text() != "ok" {
 					t.Fatalf("%v: %+v", err, result)
 				}
@@ -125,21 +127,21 @@ func TestAToolThatMayNotBeRepeatedHasNoPolicy(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string
-		opts []braid.ToolOption
+		opts []tool.Option
 		bad  bool
 	}{
 		{"unsafe", nil, true},
-		{"unsafe, one attempt", []braid.ToolOption{exact(1)}, false},
-		{"pure", []braid.ToolOption{exact(3), braid.Pure()}, false},
-		{"idempotent", []braid.ToolOption{exact(3), braid.Idempotent()}, false},
-		{"reconcilable", []braid.ToolOption{exact(3), braid.Reconcile(func(context.Context, json.RawMessage) (braid.Output, bool, error) {
-			return braid.Output{}, false, nil
+		{"unsafe, one attempt", []tool.Option{exact(1)}, false},
+		{"pure", []tool.Option{exact(3), tool.Pure()}, false},
+		{"idempotent", []tool.Option{exact(3), tool.Idempotent()}, false},
+		{"reconcilable", []tool.Option{exact(3), tool.Reconcile(func(context.Context, json.RawMessage) (tool.Output, bool, error) {
+			return tool.Output{}, false, nil
 		})}, false},
-		{"reconcilable, by nobody", []braid.ToolOption{exact(3), braid.Reconcile(nil)}, true},
+		{"reconcilable, by nobody", []tool.Option{exact(3), tool.Reconcile(nil)}, true},
 	} {
 		opts := c.opts
 		if opts == nil {
-			opts = []braid.ToolOption{exact(3)}
+			opts = []tool.Option{exact(3)}
 		}
 		err := braid.New("a", answers(says("x")), braid.Func("pay", "Pays.", add, opts...)).Err()
 		if e, _ := errors.AsType[*event.Error](err); (err != nil) != c.bad || c.bad && (e.Kind != event.ErrInvalid || e.Hint == "") {
@@ -167,24 +169,24 @@ func TestTheOutsideIsAskedBeforeACallIsRepeated(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var ran, asked atomic.Int64
-				tool := braid.Func("tool", "Pays.", func(context.Context, struct{}) (string, error) {
+				tl := braid.Func("tool", "Pays.", func(context.Context, struct{}) (string, error) {
 					if ran.Add(1) == 1 {
 						return "", errors.New("the line broke")
 					}
 					return "paid", nil
-				}, exact(3), braid.Reconcile(func(context.Context, json.RawMessage) (braid.Output, bool, error) {
+				}, exact(3), tool.Reconcile(func(context.Context, json.RawMessage) (tool.Output, bool, error) {
 					switch err := c.know[min(int(asked.Add(1)), len(c.know))-1]; {
 					case err == nil:
-						return braid.TextOutput("paid before"), true, nil
+						return tool.Text("paid before"), true, nil
 					case errors.Is(err, errUnknown):
-						return braid.Output{}, false, nil
+						return tool.Output{}, false, nil
 					default:
-						return braid.Output{}, false, err
+						return tool.Output{}, false, err
 					}
 				}))
 				begun := time.Now()
 				conv := braid.NewConversation()
-				if _, err := braid.New("a", answers(asksFor("tool", `{}`), says("ok")), tool).Run(t.Context(), "go", braid.In(conv)); err != nil {
+				if _, err := braid.New("a", answers(asksFor("tool", `{}`), says("ok")), tl).Run(t.Context(), "go", braid.In(conv)); err != nil {
 					t.Fatal(err)
 				}
 				if got := resultOf(t, conv, "tool"); !strings.HasPrefix(got, c.want) || ran.Load() != c.ran || time.Since(begun) != c.took {
@@ -206,12 +208,12 @@ func TestAWaitForATool(t *testing.T) {
 		var order notes
 		agent := braid.New("desk", answers(asksFor("far", `{}`, "near", `{}`), says("done")),
 			braid.Func("far", "Is far away.", func(ctx context.Context, _ struct{}) (string, error) {
-				order.add(fmt.Sprint("far ", braid.CallOf(ctx).Attempt))
-				if braid.CallOf(ctx).Attempt == 1 {
+				order.add(fmt.Sprint("far ", tool.CallOf(ctx).Attempt))
+				if tool.CallOf(ctx).Attempt == 1 {
 					return "", &event.Error{Kind: event.ErrUnavailable, Message: "closed", RetryAfter: time.Hour}
 				}
 				return "open", nil
-			}, braid.Pure(), exact(2)),
+			}, tool.Pure(), exact(2)),
 			braid.Func("near", "Is near.", func(context.Context, struct{}) (string, error) {
 				time.Sleep(time.Minute)
 				order.add("near")
@@ -247,7 +249,7 @@ func TestCancellingAWaitForATool(t *testing.T) {
 		conv := braid.NewConversation()
 		agent := braid.New("a", answers(asksFor("tool", `{}`), says("never")),
 			braid.Func("tool", "Fails.", func(context.Context, struct{}) (string, error) { return "", errors.New("no") },
-				braid.Pure(), braid.RetryTool(braid.Retry{Attempts: 2, Base: time.Minute, Max: time.Minute, Exact: true})))
+				tool.Pure(), tool.Retries(braid.Retry{Attempts: 2, Base: time.Minute, Max: time.Minute, Exact: true})))
 		begun := time.Now()
 		if _, err := agent.Run(ctx, "go", braid.In(conv)); !errors.Is(err, event.ErrTimeout) || time.Since(begun) != 10*time.Second {
 			t.Errorf("it ended after %v with %v", time.Since(begun), err)
@@ -263,9 +265,9 @@ func TestHooksAndTheToolsPolicy(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var before, after atomic.Int64
-		tool := braid.Func("tool", "Fails.", func(context.Context, struct{}) (string, error) { return "", errors.New("no") }, braid.Pure(), exact(5))
+		tl := braid.Func("tool", "Fails.", func(context.Context, struct{}) (string, error) { return "", errors.New("no") }, tool.Pure(), exact(5))
 		conv := braid.NewConversation()
-		_, err := braid.New("a", answers(asksFor("tool", `{}`), says("ok")), tool,
+		_, err := braid.New("a", answers(asksFor("tool", `{}`), says("ok")), tl,
 			braid.On(func(context.Context, *braid.BeforeTool) error { before.Add(1); return nil }),
 			braid.On(func(_ context.Context, e *braid.AfterTool) error {
 				if after.Add(1) == 3 {
@@ -316,7 +318,7 @@ func TestAToolsOwnBound(t *testing.T) {
 					case <-ctx.Done():
 						return "", ctx.Err()
 					}
-				}, braid.Parallel(c.bound), braid.Timeout(61*time.Second))
+				}, tool.Parallel(c.bound), tool.Timeout(61*time.Second))
 				other := braid.Func("other", "Is another one.", func(context.Context, struct{}) (string, error) {
 					time.Sleep(time.Minute)
 					otherEnded = time.Since(begun)
@@ -348,29 +350,29 @@ func TestAToolsOwnBound(t *testing.T) {
 }
 
 // foreign is a tool that is made elsewhere.
-type foreign struct{ traits braid.Traits }
+type foreign struct{ traits tool.Traits }
 
-func (*foreign) Spec() braid.ToolSpec {
-	return braid.ToolSpec{Name: "foreign", Schema: json.RawMessage(`{"type":"object"}`)}
+func (*foreign) Spec() model.ToolSpec {
+	return model.ToolSpec{Name: "foreign", Schema: json.RawMessage(`{"type":"object"}`)}
 }
 
-func (*foreign) Call(context.Context, json.RawMessage) (braid.Output, error) {
-	return braid.TextOutput("from elsewhere"), nil
+func (*foreign) Call(context.Context, json.RawMessage) (tool.Output, error) {
+	return tool.Text("from elsewhere"), nil
 }
 
-func (f *foreign) Traits() braid.Traits { return f.traits }
+func (f *foreign) Traits() tool.Traits { return f.traits }
 
 // Adjust changes what is named and nothing else, of any tool, and not the tool itself.
 func TestAdjust(t *testing.T) {
 	t.Parallel()
-	for _, tool := range []braid.Tool{
-		&foreign{braid.Traits{Effect: event.EffectIdempotent, Timeout: time.Minute}},
-		braid.Func("foreign", "", func(context.Context, struct{}) (string, error) { return "from elsewhere", nil }, braid.Idempotent(), braid.Timeout(time.Minute)),
+	for _, tl := range []braid.Tool{
+		&foreign{tool.Traits{Effect: event.EffectIdempotent, Timeout: time.Minute}},
+		braid.Func("foreign", "", func(context.Context, struct{}) (string, error) { return "from elsewhere", nil }, tool.Idempotent(), tool.Timeout(time.Minute)),
 	} {
-		adjusted := braid.Adjust(tool, braid.Parallel(2), exact(3))
-		got, was := braid.TraitsOf(adjusted), braid.TraitsOf(tool)
+		adjusted := tool.Adjust(tl, tool.Parallel(2), exact(3))
+		got, was := tool.TraitsOf(adjusted), tool.TraitsOf(tl)
 		if got.Effect != event.EffectIdempotent || got.Timeout != time.Minute || got.Parallel != 2 || got.Retry.Attempts != 3 || was.Parallel != 0 {
-			t.Errorf("%T became %+v from %+v", tool, got, was)
+			t.Errorf("%T became %+v from %+v", tl, got, was)
 		}
 		agent := braid.New("a", answers(asksFor("foreign", `{}`), says("ok")), braid.Tools(adjusted))
 		result, err := agent.Run(t.Context(), "go")
@@ -378,7 +380,7 @@ func TestAdjust(t *testing.T) {
 			t.Errorf("%v: %+v", err, result)
 		}
 	}
-	if err := braid.New("a", answers(says("ok")), braid.Tools(braid.Adjust(nil))).Err(); !errors.Is(err, event.ErrInvalid) {
+	if err := braid.New("a", answers(says("ok")), braid.Tools(tool.Adjust(nil))).Err(); !errors.Is(err, event.ErrInvalid) {
 		t.Errorf("nothing, adjusted: %v", err)
 	}
 }
@@ -388,15 +390,15 @@ func TestWhoWaitsForItsToolHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var ended notes
-		nap := func(name string, d time.Duration, opts ...braid.ToolOption) braid.Part {
+		nap := func(name string, d time.Duration, opts ...tool.Option) braid.Part {
 			return braid.Func(name, "", func(ctx context.Context, _ struct{}) (string, error) {
 				time.Sleep(d)
-				ended.add(braid.CallOf(ctx).ID)
+				ended.add(tool.CallOf(ctx).ID)
 				return "ok", nil
 			}, opts...)
 		}
 		model := answers(asksFor("slow", `{}`, "slow", `{}`, "quick", `{}`, "quick", `{}`), says("done"))
-		agent := braid.New("a", model, nap("slow", time.Minute, braid.Parallel(1)), nap("quick", 20*time.Second), braid.Limit(braid.Limits{Parallel: 2}))
+		agent := braid.New("a", model, nap("slow", time.Minute, tool.Parallel(1)), nap("quick", 20*time.Second), braid.Limit(braid.Limits{Parallel: 2}))
 		if _, err := agent.Run(t.Context(), "go"); err != nil || ended.String() != "c2, c3, c0, c1" {
 			t.Errorf("%v: they ended in the order %v", err, &ended)
 		}

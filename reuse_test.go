@@ -13,6 +13,8 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // What a reader keeps of a run stays as it was, whatever runs after it: also of runs
@@ -72,7 +74,7 @@ func TestAStragglerFindsNoOtherRun(t *testing.T) {
 		release := []chan struct{}{make(chan struct{}), make(chan struct{})}
 		deaf := braid.Func("deaf", "Ignores its context.", func(ctx context.Context, in struct{ N int }) (string, error) {
 			<-release[in.N]
-			braid.Progress(ctx, "still here")
+			tool.Progress(ctx, "still here")
 			return "late", nil
 		})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -102,15 +104,15 @@ func TestAStragglerFindsNoOtherRun(t *testing.T) {
 // A model that keeps a request, which it must not, does not see another run's in it.
 func TestAKeptRequestIsNoOtherRuns(t *testing.T) {
 	t.Parallel()
-	kept := map[*braid.ModelRequest]bool{}
-	model := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	kept := map[*model.Request]bool{}
+	m := &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 		if kept[req] {
 			t.Error("a run's request stands where an earlier run's stood")
 		}
 		kept[req] = true
 		return chunks(says("ok"))
 	}}
-	agent := braid.New("a", model)
+	agent := braid.New("a", m)
 	for range 50 {
 		for _, err := range agent.Stream(context.Background(), "go") {
 			if err != nil {

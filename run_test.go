@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 	"go.uber.org/goleak"
 
 	"github.com/braidrun/braid"
@@ -68,7 +70,7 @@ func TestBreakingOutOfAStreamCancelsTheRun(t *testing.T) {
 	stopped := make(chan struct{})
 	agent := braid.New("slow", answers(asksFor("wait", `{}`), says("never")),
 		braid.Func("wait", "Waits.", func(ctx context.Context, _ struct{}) (string, error) {
-			braid.Progress(ctx, "waiting")
+			tool.Progress(ctx, "waiting")
 			<-ctx.Done()
 			close(stopped)
 			return "", ctx.Err()
@@ -103,7 +105,7 @@ func TestAskParksTheRunAndTheAnswerResumesIt(t *testing.T) {
 			if !ok {
 				return "declined", nil
 			}
-			return "paid " + braid.AnsweredBy(ctx, 0), nil
+			return "paid " + tool.AnsweredBy(ctx, 0), nil
 		}))
 	result, err := agent.Run(t.Context(), "refund me", braid.In(conv))
 	if err != nil {
@@ -135,17 +137,17 @@ func TestAskParksTheRunAndTheAnswerResumesIt(t *testing.T) {
 func TestAThrottledModelIsTriedSixTimes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		model := &script{next: func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		m := &script{next: func(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
 			return failing(&event.Error{Kind: event.ErrThrottled, Message: "slow down"})
 		}}
-		agent := braid.New("a", model, braid.Retries(braid.Retry{Exact: true}))
+		agent := braid.New("a", m, braid.Retries(braid.Retry{Exact: true}))
 		begun := time.Now()
 		_, err := agent.Run(t.Context(), "hi")
 		if !errors.Is(err, event.ErrThrottled) {
 			t.Errorf("got %v", err)
 		}
-		if got, want := time.Since(begun), (4+8+16+32+64)*time.Second; got != want || model.calls.Load() != 6 {
-			t.Errorf("%d calls in %v, want 6 in %v", model.calls.Load(), got, want)
+		if got, want := time.Since(begun), (4+8+16+32+64)*time.Second; got != want || m.calls.Load() != 6 {
+			t.Errorf("%d calls in %v, want 6 in %v", m.calls.Load(), got, want)
 		}
 	})
 }

@@ -54,7 +54,7 @@ type ownRunner struct {
 func (r *ownRunner) start(w *work, to reporter) {
 	switch {
 	case w.call != nil:
-		w.call.arrivals, w.call.quit = to.to, to.quit
+		w.call.news.arrivals, w.call.news.quit = to.to, to.quit
 		if r.d.exec.running == 1 {
 			r.do(w, to)
 		} else {

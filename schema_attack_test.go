@@ -11,17 +11,19 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/race"
 	"github.com/braidrun/braid/internal/schemacheck/hostile"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // plainTool is a tool with a schema of its own.
 type plainTool struct{ schema string }
 
-func (t plainTool) Spec() braid.ToolSpec {
-	return braid.ToolSpec{Name: "odd", Schema: json.RawMessage(t.schema)}
+func (t plainTool) Spec() model.ToolSpec {
+	return model.ToolSpec{Name: "odd", Schema: json.RawMessage(t.schema)}
 }
 
-func (plainTool) Call(context.Context, json.RawMessage) (braid.Output, error) {
-	return braid.TextOutput("called"), nil
+func (plainTool) Call(context.Context, json.RawMessage) (tool.Output, error) {
+	return tool.Text("called"), nil
 }
 
 // A schema that no check could finish is refused where an agent is made, and an answer to a question

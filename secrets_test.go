@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 	"pgregory.net/rapid"
 
 	"github.com/braidrun/braid"
@@ -40,9 +42,9 @@ func tokenIn(t *testing.T, where string, v any) {
 }
 
 // pieces cuts a text in that many pieces of an answer.
-func pieces(kind braid.ChunkKind, index int, text string, n int) (list []braid.Chunk) {
+func pieces(kind model.ChunkKind, index int, text string, n int) (list []model.Chunk) {
 	for i := range n {
-		list = append(list, braid.Chunk{Kind: kind, Index: index, Text: text[len(text)*i/n : len(text)*(i+1)/n]})
+		list = append(list, model.Chunk{Kind: kind, Index: index, Text: text[len(text)*i/n : len(text)*(i+1)/n]})
 	}
 	return list
 }
@@ -54,27 +56,27 @@ func TestTheSecretsOfARunAreNowhere(t *testing.T) {
 		t.Run(fmt.Sprint(cuts, " pieces"), func(t *testing.T) {
 			t.Parallel()
 			store := journal.NewMemory(journal.MemoryOptions{})
-			first := pieces(braid.ChunkThinking, 0, "They have "+runToken, cuts)
-			first = append(first, pieces(braid.ChunkText, 1, "It is "+runToken+", in hex "+hex.EncodeToString([]byte(runToken))+".", cuts)...)
-			first = append(first, braid.Chunk{Kind: braid.ChunkCall, Index: 2, ID: "c0", Text: "look"})
-			first = append(first, pieces(braid.ChunkCallInput, 2, `{"q":"ghp_Q7n2vTz9\/LmX4wK8"}`, cuts)...)
-			first = append(first, braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopToolUse})
+			first := pieces(model.ChunkThinking, 0, "They have "+runToken, cuts)
+			first = append(first, pieces(model.ChunkText, 1, "It is "+runToken+", in hex "+hex.EncodeToString([]byte(runToken))+".", cuts)...)
+			first = append(first, model.Chunk{Kind: model.ChunkCall, Index: 2, ID: "c0", Text: "look"})
+			first = append(first, pieces(model.ChunkCallInput, 2, `{"q":"ghp_Q7n2vTz9\/LmX4wK8"}`, cuts)...)
+			first = append(first, model.Chunk{Kind: model.ChunkStop, Stop: event.StopToolUse})
 			child := braid.New("child", answers(says("The child says "+runToken)))
-			model := &heard{says: [][]braid.Chunk{
+			m := &heard{says: [][]model.Chunk{
 				first, asksFor("child", `{"input":"what of `+runToken+`?"}`, "fail", `{}`, "crash", `{}`), says("It was " + runToken + "!"),
 			}}
 			given, seenByHook := secret.Secret{}, ""
 			var mu sync.Mutex // two calls end at once
-			agent := braid.New("clerk", model, braid.AsTool(child, ""),
+			agent := braid.New("clerk", m, braid.AsTool(child, ""),
 				braid.Func("look", "", func(ctx context.Context, in map[string]any) (map[string]any, error) {
-					given = braid.SecretOf(ctx, "github")
-					braid.Progress(ctx, "looking for "+runToken[:6])
-					braid.Progress(ctx, runToken[6:]+" is it")
+					given = tool.SecretOf(ctx, "github")
+					tool.Progress(ctx, "looking for "+runToken[:6])
+					tool.Progress(ctx, runToken[6:]+" is it")
 					for _, c := range "again " + runToken + "." {
-						braid.Progress(ctx, string(c))
+						tool.Progress(ctx, string(c))
 					}
-					braid.ProgressData(ctx, map[string]string{"card": runToken})
-					if err := braid.SetState(ctx, "kept", "it is "+runToken); err != nil {
+					tool.ProgressData(ctx, map[string]string{"card": runToken})
+					if err := tool.State[any]("kept").Set(ctx, "it is "+runToken); err != nil {
 						return nil, err
 					}
 					return map[string]any{"found": runToken, "all": []any{"x" + base64.StdEncoding.EncodeToString([]byte("a:"+runToken))}, "in": in}, nil
@@ -122,8 +124,8 @@ func TestTheSecretsOfARunAreNowhere(t *testing.T) {
 				t.Errorf("the answer is %q", r.Text())
 			}
 			tokenIn(t, "the result", r)
-			for i := range model.asked {
-				tokenIn(t, "what the model is asked", model.asked[i].Messages)
+			for i := range m.asked {
+				tokenIn(t, "what the model is asked", m.asked[i].Messages)
 			}
 			tokenIn(t, "what hooks see", seenByHook)
 			events, err := store.Read(t.Context(), "talk", 0, 0)
@@ -143,15 +145,15 @@ func TestTheSecretsOfARunAreNowhere(t *testing.T) {
 // A block that another one interrupts shows nothing more of itself: put together its pieces hold no token.
 func TestSecretsInInterruptedBlocks(t *testing.T) {
 	t.Parallel()
-	model := answers([]braid.Chunk{
-		{Kind: braid.ChunkText, Index: 0, Text: "a " + runToken[:7]},
-		{Kind: braid.ChunkText, Index: 1, Text: "b"},
-		{Kind: braid.ChunkText, Index: 0, Text: runToken[7:]},
-		{Kind: braid.ChunkStop, Stop: event.StopEndTurn},
+	m := answers([]model.Chunk{
+		{Kind: model.ChunkText, Index: 0, Text: "a " + runToken[:7]},
+		{Kind: model.ChunkText, Index: 1, Text: "b"},
+		{Kind: model.ChunkText, Index: 0, Text: runToken[7:]},
+		{Kind: model.ChunkStop, Stop: event.StopEndTurn},
 	})
 	live, blocks := "", 0
 	var r braid.Result
-	for e, err := range braid.New("a", model).Stream(t.Context(), "go", braid.Into(&r), braid.WithSecrets(map[string]secret.Secret{"t": secret.New(runToken)})) {
+	for e, err := range braid.New("a", m).Stream(t.Context(), "go", braid.Into(&r), braid.WithSecrets(map[string]secret.Secret{"t": secret.New(runToken)})) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,22 +175,22 @@ func TestSecretsCutIntoBlocks(t *testing.T) {
 			runToken, hex.EncodeToString([]byte(runToken)), base64.RawStdEncoding.EncodeToString([]byte(runToken)), "ghp_Q7n2vTz9%2FLmX4wK8",
 			`ghp_Q7n2vTz9\u002fLmX4wK8`, strings.ToUpper(runToken), strings.ToLower(runToken),
 		}).Draw(rt, "said")
-		var list []braid.Chunk
-		index, kind := 0, rapid.SampledFrom([]braid.ChunkKind{braid.ChunkText, braid.ChunkThinking}).Draw(rt, "first")
+		var list []model.Chunk
+		index, kind := 0, rapid.SampledFrom([]model.ChunkKind{model.ChunkText, model.ChunkThinking}).Draw(rt, "first")
 		for rest := "it is " + said; rest != ""; {
 			n := rapid.IntRange(1, min(len(rest), 12)).Draw(rt, "piece")
-			list, rest = append(list, braid.Chunk{Kind: kind, Index: index, Text: rest[:n]}), rest[n:]
+			list, rest = append(list, model.Chunk{Kind: kind, Index: index, Text: rest[:n]}), rest[n:]
 			switch rapid.IntRange(0, 4).Draw(rt, "then") {
 			case 0:
 				index++
 			case 1:
-				index, kind = index+1, braid.ChunkText+braid.ChunkThinking-kind
+				index, kind = index+1, model.ChunkText+model.ChunkThinking-kind
 			case 2:
-				list = append(list, braid.Chunk{Kind: braid.ChunkThinking + braid.ChunkText - kind, Index: index + 1, Text: "hm"})
+				list = append(list, model.Chunk{Kind: model.ChunkThinking + model.ChunkText - kind, Index: index + 1, Text: "hm"})
 				index += 2
 			}
 		}
-		list = append(list, braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn})
+		list = append(list, model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn})
 		var r braid.Result
 		shown := map[string]string{}
 		for e, err := range braid.New("a", answers(list)).Stream(t.Context(), "go", braid.Into(&r), braid.WithSecrets(map[string]secret.Secret{"t": secret.New(runToken)})) {
@@ -228,8 +230,8 @@ func TestSecretsCutIntoBlocks(t *testing.T) {
 // What a model says of a conversation when it sums it up passes the mask and the guardrails, too.
 func TestSecretsAndCardsInSummaries(t *testing.T) {
 	t.Parallel()
-	model := &recorder{info: braid.ModelInfo{ContextWindow: 1000}}
-	model.answer = func(_ int, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	m := &recorder{info: model.Info{ContextWindow: 1000}}
+	m.answer = func(_ int, req *model.Request) iter.Seq2[model.Chunk, error] {
 		if isSummary(req) {
 			return chunks(says("They have " + runToken + " and " + canary))
 		}
@@ -237,7 +239,7 @@ func TestSecretsAndCardsInSummaries(t *testing.T) {
 		list[1].Usage = &event.Usage{Input: 900, Output: 1, Total: 901}
 		return chunks(list)
 	}
-	agent := braid.New("a", model, braid.Manage(braid.Management{Context: 1000, By: braid.Summarize{Recent: 1}}), braid.Guard("cards", noCards))
+	agent := braid.New("a", m, braid.Manage(braid.Management{Context: 1000, By: braid.Summarize{Recent: 1}}), braid.Guard("cards", noCards))
 	conv := braid.NewConversation()
 	for range 4 {
 		if _, err := agent.Run(t.Context(), "go on", braid.In(conv), braid.WithSecrets(map[string]secret.Secret{"t": secret.New(runToken)})); err != nil {
@@ -260,7 +262,7 @@ func TestSecretsAndCardsInSummaries(t *testing.T) {
 // A run without secrets costs what it cost before: a piece of its answer allocates nothing for the mask. A secret that
 // is too short to be hidden costs the same.
 func TestSecretsCostNothingWithoutAny(t *testing.T) { //nolint:paralleltest // it counts allocations
-	list := append(pieces(braid.ChunkText, 0, strings.Repeat("word ", 2000), 2000), braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn})
+	list := append(pieces(model.ChunkText, 0, strings.Repeat("word ", 2000), 2000), model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn})
 	agent := braid.New("a", answers(list))
 	count := func(opts ...braid.RunOption) float64 {
 		return testing.AllocsPerRun(5, func() {

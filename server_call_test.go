@@ -11,6 +11,8 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // searching is a model whose provider searches: each answer is a list of words. "call" and "result" are
@@ -21,7 +23,7 @@ type searching struct {
 	n     int
 }
 
-func (m *searching) Info() ModelInfo { return ModelInfo{Name: "test:searching", ContextWindow: 1000} }
+func (m *searching) Info() model.Info { return model.Info{Name: "test:searching", ContextWindow: 1000} }
 
 func vendorBlock(kind, member, id string) *event.UnknownBlock {
 	return &event.UnknownBlock{
@@ -30,25 +32,25 @@ func vendorBlock(kind, member, id string) *event.UnknownBlock {
 	}
 }
 
-func (m *searching) Stream(_ context.Context, req *ModelRequest) iter.Seq2[Chunk, error] {
+func (m *searching) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 	m.asked = append(m.asked, req.Messages)
 	says := m.says[min(len(m.asked), len(m.says))-1]
-	return func(yield func(Chunk, error) bool) {
+	return func(yield func(model.Chunk, error) bool) {
 		if err := pairedSearches(req.Messages); err != nil {
-			yield(Chunk{}, &event.Error{Kind: event.ErrInvalid, Message: err.Error()})
+			yield(model.Chunk{}, &event.Error{Kind: event.ErrInvalid, Message: err.Error()})
 			return
 		}
 		stop := event.StopEndTurn
 		for i, word := range strings.Fields(says) {
-			c := Chunk{Kind: ChunkText, Index: i, Text: word}
+			c := model.Chunk{Kind: model.ChunkText, Index: i, Text: word}
 			switch word {
 			case "call":
 				m.n++
-				c = Chunk{Kind: ChunkBlock, Index: i, Block: vendorBlock("server_tool_use", "id", "s"+itoa(m.n))}
+				c = model.Chunk{Kind: model.ChunkBlock, Index: i, Block: vendorBlock("server_tool_use", "id", "s"+itoa(m.n))}
 			case "result":
-				c = Chunk{Kind: ChunkBlock, Index: i, Block: vendorBlock("web_search_tool_result", "tool_use_id", "s"+itoa(m.n))}
+				c = model.Chunk{Kind: model.ChunkBlock, Index: i, Block: vendorBlock("web_search_tool_result", "tool_use_id", "s"+itoa(m.n))}
 			case "tool":
-				c = Chunk{Kind: ChunkCall, Index: i, ID: "t" + itoa(len(m.asked)), Text: "look"}
+				c = model.Chunk{Kind: model.ChunkCall, Index: i, ID: "t" + itoa(len(m.asked)), Text: "look"}
 			case "pause_turn", "max_tokens", "refusal":
 				stop = event.StopReason(word)
 				continue
@@ -57,7 +59,7 @@ func (m *searching) Stream(_ context.Context, req *ModelRequest) iter.Seq2[Chunk
 				return
 			}
 		}
-		yield(Chunk{Kind: ChunkStop, Stop: stop}, nil)
+		yield(model.Chunk{Kind: model.ChunkStop, Stop: stop}, nil)
 	}
 }
 
@@ -87,7 +89,7 @@ func pairedSearches(msgs []event.Message) error {
 }
 
 func (m *searching) agent(parts ...Part) *Agent {
-	return New("a", m, append(parts, Func("look", "", func(context.Context, struct{}) (string, error) { return "seen", nil }, Pure()))...)
+	return New("a", m, append(parts, Func("look", "", func(context.Context, struct{}) (string, error) { return "seen", nil }, tool.Pure()))...)
 }
 
 // A turn that the provider has paused goes on with the answer so far and nothing else, until the provider

@@ -11,7 +11,7 @@ import (
 
 // setUp puts into a request under which setups its messages were answered, and records the one
 // that it holds if that is another. It is called before the call's own event.
-func (d *driver) setUp(s *fold.Scope, cycle int, req *ModelRequest) {
+func (d *driver) setUp(s *fold.Scope, cycle int, req *model.Request) {
 	now, last := &model.Setup{Instructions: req.Instructions, Tools: req.Tools}, s.Transcript.Setups.Last()
 	if last == nil || !fold.SameSetup(last, now) {
 		var b *event.Setup
@@ -40,7 +40,7 @@ func (d *driver) recordable(s *model.Setup) bool {
 		n += len(text)
 		return n <= fold.MaxSetup && utf8.ValidString(text) && d.cfg.mask.Hide(text) == text
 	}
-	return clean(s.Instructions) && !slices.ContainsFunc(s.Tools, func(t ToolSpec) bool {
+	return clean(s.Instructions) && !slices.ContainsFunc(s.Tools, func(t model.ToolSpec) bool {
 		return !clean(t.Name) || !clean(t.Description) || !clean(string(t.Schema))
 	})
 }
@@ -49,15 +49,15 @@ func (d *driver) recordable(s *model.Setup) bool {
 type asIs struct {
 	instructions string
 	messages     []event.Message
-	tools        []ToolSpec
+	tools        []model.ToolSpec
 }
 
-func requestAsIs(r *ModelRequest) asIs { return asIs{r.Instructions, r.Messages, r.Tools} }
+func requestAsIs(r *model.Request) asIs { return asIs{r.Instructions, r.Messages, r.Tools} }
 
 // kept reports whether a request still is what it was. What a hook shows to a model stands in no log.
-func (a asIs) kept(r *ModelRequest) bool {
+func (a asIs) kept(r *model.Request) bool {
 	return a.instructions == r.Instructions &&
-		slices.EqualFunc(a.tools, r.Tools, func(a, b ToolSpec) bool { return fold.SameSpec(&a, &b) }) &&
+		slices.EqualFunc(a.tools, r.Tools, func(a, b model.ToolSpec) bool { return fold.SameSpec(&a, &b) }) &&
 		slices.EqualFunc(a.messages, r.Messages, func(a, b event.Message) bool {
 			return a.Role == b.Role && slices.Equal(a.Content, b.Content)
 		})

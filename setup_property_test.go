@@ -17,11 +17,12 @@ import (
 	"github.com/braidrun/braid/journal/sqlite"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/tool"
 )
 
 // checkSetups holds the setups of a request against the request itself, and against those that
 // another driver would find in the log.
-func checkSetups(req *ModelRequest, log []*event.Event, takes bool) error {
+func checkSetups(req *model.Request, log []*event.Event, takes bool) error {
 	if !takes {
 		if req.Setups != nil {
 			return errors.New("the model takes no setups and is sent some")
@@ -88,17 +89,17 @@ type setupWorld struct {
 
 func (w *setupWorld) one(n int) bool { return w.IntN(n) == 0 }
 
-func (w *setupWorld) Info() ModelInfo {
-	return ModelInfo{Name: "test:setups", Setups: true, ContextWindow: 4000}
+func (w *setupWorld) Info() model.Info {
+	return model.Info{Name: "test:setups", Setups: true, ContextWindow: 4000}
 }
 
-func (w *setupWorld) Stream(_ context.Context, req *ModelRequest) iter.Seq2[Chunk, error] {
-	return func(yield func(Chunk, error) bool) {
+func (w *setupWorld) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		if req.Cycle == 0 || len(req.Messages) == 0 {
 			w.faults = append(w.faults, errors.New("a call that is none"))
 		}
 		if len(req.Tools) == 0 && strings.Contains(req.Instructions, "summar") {
-			_ = yield(Chunk{Kind: ChunkText, Text: "in short"}, nil) && yield(Chunk{Kind: ChunkStop, Stop: event.StopEndTurn}, nil)
+			_ = yield(model.Chunk{Kind: model.ChunkText, Text: "in short"}, nil) && yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 			return
 		}
 		if !w.masked {
@@ -116,35 +117,35 @@ func (w *setupWorld) Stream(_ context.Context, req *ModelRequest) iter.Seq2[Chun
 		text := "answer " + itoa(w.n) + " " + strings.Repeat("x", w.IntN(900))
 		switch w.IntN(12) {
 		case 0:
-			yield(Chunk{}, &event.Error{Kind: event.ErrModel, Message: "broken"})
+			yield(model.Chunk{}, &event.Error{Kind: event.ErrModel, Message: "broken"})
 			return
 		case 1:
-			yield(Chunk{}, &event.Error{Kind: event.ErrOverloaded, Message: "busy"})
+			yield(model.Chunk{}, &event.Error{Kind: event.ErrOverloaded, Message: "busy"})
 			return
 		case 2:
-			yield(Chunk{}, &event.Error{Kind: event.ErrContextOverflow, Message: "too long"})
+			yield(model.Chunk{}, &event.Error{Kind: event.ErrContextOverflow, Message: "too long"})
 			return
 		}
 		if !w.masked {
 			w.under[text] = model.Setup{Instructions: req.Instructions, Tools: req.Tools}
 		}
-		list := []Chunk{{Kind: ChunkText, Text: text}}
+		list := []model.Chunk{{Kind: model.ChunkText, Text: text}}
 		stop := event.StopEndTurn
 		switch w.IntN(8) {
 		case 0:
 			stop = event.StopPause
 		case 1, 2:
 			if w.hasTool(req, FindTool) {
-				list = append(list, Chunk{Kind: ChunkCall, Index: 1, ID: "c" + itoa(w.n), Text: FindTool},
-					Chunk{Kind: ChunkCallInput, Index: 1, Text: `{"query":"tool` + itoa(w.IntN(6)) + `"}`})
+				list = append(list, model.Chunk{Kind: model.ChunkCall, Index: 1, ID: "c" + itoa(w.n), Text: FindTool},
+					model.Chunk{Kind: model.ChunkCallInput, Index: 1, Text: `{"query":"tool` + itoa(w.IntN(6)) + `"}`})
 				stop = event.StopToolUse
 			}
 		case 3, 4:
-			list = append(list, Chunk{Kind: ChunkCall, Index: 1, ID: "c" + itoa(w.n), Text: "tool" + itoa(w.IntN(6))},
-				Chunk{Kind: ChunkCallInput, Index: 1, Text: `{}`})
+			list = append(list, model.Chunk{Kind: model.ChunkCall, Index: 1, ID: "c" + itoa(w.n), Text: "tool" + itoa(w.IntN(6))},
+				model.Chunk{Kind: model.ChunkCallInput, Index: 1, Text: `{}`})
 			stop = event.StopToolUse
 		}
-		for _, c := range append(list, Chunk{Kind: ChunkStop, Stop: stop}) {
+		for _, c := range append(list, model.Chunk{Kind: model.ChunkStop, Stop: stop}) {
 			if !yield(c, nil) {
 				return
 			}
@@ -152,8 +153,8 @@ func (w *setupWorld) Stream(_ context.Context, req *ModelRequest) iter.Seq2[Chun
 	}
 }
 
-func (w *setupWorld) hasTool(req *ModelRequest, name string) bool {
-	return slices.ContainsFunc(req.Tools, func(t ToolSpec) bool { return t.Name == name })
+func (w *setupWorld) hasTool(req *model.Request, name string) bool {
+	return slices.ContainsFunc(req.Tools, func(t model.ToolSpec) bool { return t.Name == name })
 }
 
 func (w *setupWorld) log() []*event.Event {
@@ -166,7 +167,7 @@ func (w *setupWorld) log() []*event.Event {
 
 // truth holds what the setups say of each answer against what it was really given under. It is
 // not told of an answer behind which the setups began anew.
-func (w *setupWorld) truth(req *ModelRequest) error {
+func (w *setupWorld) truth(req *model.Request) error {
 	setups := req.Setups
 	if setups == nil {
 		setups = []model.Setup{{Instructions: req.Instructions, Tools: req.Tools}}
@@ -232,7 +233,7 @@ func (w *setupWorld) agent() (a *Agent) {
 	a = New("root", w, Instructions(text), Retries(Retry{Base: 1, Max: 1, Exact: true}))
 	for i := range 6 {
 		if i < 3 || !w.one(3) {
-			a.Use(Func("tool"+itoa(i), "Does a thing.", func(context.Context, struct{}) (string, error) { return "done", nil }, Pure()))
+			a.Use(Func("tool"+itoa(i), "Does a thing.", func(context.Context, struct{}) (string, error) { return "done", nil }, tool.Pure()))
 		}
 	}
 	if w.one(2) {

@@ -18,8 +18,8 @@ import (
 func TestARecordOfASetup(t *testing.T) {
 	t.Parallel()
 	text := rapid.StringOf(rapid.RuneFrom([]rune("abまた明🌱")))
-	tools := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) ToolSpec {
-		s := ToolSpec{
+	tools := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) model.ToolSpec {
+		s := model.ToolSpec{
 			Name: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "name"), Description: text.Draw(t, "description"), Strict: rapid.Bool().Draw(t, "strict"),
 		}
 		if rapid.Bool().Draw(t, "schema") {
@@ -55,15 +55,15 @@ func TestARecordOfASetup(t *testing.T) {
 // told is a model that takes setups, or not, and answers.
 type told struct {
 	takes bool
-	asked []ModelRequest
+	asked []model.Request
 }
 
-func (m *told) Info() ModelInfo { return ModelInfo{Name: "test:told", Setups: m.takes} }
+func (m *told) Info() model.Info { return model.Info{Name: "test:told", Setups: m.takes} }
 
-func (m *told) Stream(_ context.Context, req *ModelRequest) iter.Seq2[Chunk, error] {
+func (m *told) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 	m.asked = append(m.asked, *req)
-	return func(yield func(Chunk, error) bool) {
-		_ = yield(Chunk{Kind: ChunkText, Text: "yes"}, nil) && yield(Chunk{Kind: ChunkStop, Stop: event.StopEndTurn}, nil)
+	return func(yield func(model.Chunk, error) bool) {
+		_ = yield(model.Chunk{Kind: model.ChunkText, Text: "yes"}, nil) && yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/tool"
 )
 
 // Hooks after a call see what the guardrails have left, also of a call that another hook has refused.
@@ -65,7 +66,7 @@ func TestStateOfARefusedCallHasNoSecrets(t *testing.T) {
 		braid.Func("tool", "", func(context.Context, nothing) (string, error) { return "fine", nil }),
 		braid.On(func(ctx context.Context, e *braid.BeforeTool) error {
 			e.Cancel = "no"
-			return braid.SetState(ctx, "kept", "it is "+runToken)
+			return tool.State[any]("kept").Set(ctx, "it is "+runToken)
 		}))
 	if _, err := agent.Run(t.Context(), "go", braid.In(conv), braid.WithSecrets(map[string]secret.Secret{"t": secret.New(runToken)})); err != nil {
 		t.Fatal(err)
@@ -94,7 +95,7 @@ func TestACallThatIsCutOffKeepsNoState(t *testing.T) {
 					return "", ctx.Err()
 				}
 				return "fine", nil
-			}, braid.Idempotent()))
+			}, tool.Idempotent()))
 		}
 		ctx, stop := context.WithCancelCause(t.Context())
 		first := made(func() { stop(&event.Error{Kind: event.ErrUnavailable, Message: "the process ends"}) })

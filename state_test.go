@@ -14,6 +14,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/tool"
 )
 
 const (
@@ -119,7 +120,7 @@ func TestStateOfARunSurvivesARestart(t *testing.T) {
 	store := &tailed{}
 	ask := braid.Func("ask", "", func(ctx context.Context, _ struct{}) (string, error) {
 		phase, _, _ := ofRun.Get(ctx)
-		given, ok, _ := braid.GetState[string](ctx, braid.StateTemp+"who")
+		given, ok, _ := tool.State[string](braid.StateTemp + "who").Get(ctx)
 		yes, err := braid.Ask[bool](ctx, "Go on?")
 		return fmt.Sprint(phase, given, ok, yes), err
 	})
@@ -156,7 +157,7 @@ func TestStateOfARunSurvivesARestart(t *testing.T) {
 func TestStateOfARunIsNotTheNextOnes(t *testing.T) {
 	t.Parallel()
 	look := braid.Func("look", "", func(ctx context.Context, _ struct{}) (string, error) {
-		who, ok, err := braid.GetState[string](ctx, braid.StateTemp+"who")
+		who, ok, err := tool.State[string](braid.StateTemp + "who").Get(ctx)
 		return fmt.Sprintf("%q %v", who, ok), err
 	})
 	conv := braid.NewConversation()
@@ -234,7 +235,7 @@ func TestSnapshots(t *testing.T) {
 	ctx := t.Context()
 	conv := braid.NewConversation()
 	set := braid.Func("set", "", func(ctx context.Context, _ struct{}) (string, error) {
-		return "kept", errors.Join(total.Set(ctx, 7), ofRun.Set(ctx, "x"), braid.SetState(ctx, "app:shared", 1))
+		return "kept", errors.Join(total.Set(ctx, 7), ofRun.Set(ctx, "x"), tool.State[any]("app:shared").Set(ctx, 1))
 	})
 	if _, err := braid.New("a", answers(asksFor("set", `{}`), says("done")), set).Run(ctx, "go", braid.In(conv)); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/model"
 )
 
 // work is what the driver hands to a runner: a step that has begun in the log, or the work of a foreign program on a scope.
@@ -59,9 +60,9 @@ type modelCall struct {
 	// model is the one of the agent's models that is called.
 	model Model
 	// info is what the model says of itself.
-	info ModelInfo
+	info model.Info
 	// request is what the model is asked.
-	request ModelRequest
+	request model.Request
 	// answer is how the call ends.
 	answer modelEnd
 	// sum is what a call for a summary is about; nil for a call that answers.

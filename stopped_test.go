@@ -8,6 +8,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 )
 
 // A prompt that the user stopped before anything was answered is marked for the next run's model, which
@@ -42,7 +43,7 @@ func TestAStoppedPromptIsMarked(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			var seen string
-			agent := braid.New("root", &script{next: func(mctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			agent := braid.New("root", &script{next: func(mctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 				switch seen = brief(req.Messages); {
 				case ctx.Err() != nil:
 					return chunks(says("noon"))

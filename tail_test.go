@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/braidrun/braid/model"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
@@ -322,7 +323,7 @@ func (w *logWriter) compare() {
 // request plays a run and gives what its model was shown.
 func (w *logWriter) request(s journal.Store) func(context.Context) ([]event.Message, error) {
 	return func(ctx context.Context) (seen []event.Message, err error) {
-		agent := braid.New("desk", &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		agent := braid.New("desk", &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 			seen = req.Messages
 			return chunks(says("done"))
 		}})
@@ -409,7 +410,7 @@ func TestALongConversationOpens(t *testing.T) {
 			counted := &counting{Store: store}
 			conv := braid.Open(counted, w.conv)
 			seen := 0
-			agent := braid.New("desk", &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			agent := braid.New("desk", &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 				seen = len(req.Messages)
 				if text := req.Messages[0].Text(); !strings.HasPrefix(text, c.shown) {
 					t.Errorf("the model is shown %q first", text)

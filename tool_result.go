@@ -16,7 +16,7 @@ import (
 // toolEnd is how a tool call ended, on its way through the stages after it.
 type toolEnd struct {
 	// out is what the tool returned.
-	out Output
+	out tool.Output
 	// err is the error that the tool returned.
 	err error
 	// took is how long the tool ran.

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 	"github.com/braidrun/braid/tool/search"
 )
 
@@ -40,7 +42,7 @@ func SearchTools(s ToolSearch) Part {
 		return Func(FindTool,
 			"You have more tools than are listed. This one finds them by what they are for; those that it finds you can call from then on. "+
 				"Look here before you say that something cannot be done.",
-			a.set.findTools, Pure()).attach(a)
+			a.set.findTools, tool.Pure()).attach(a)
 	})
 }
 
@@ -58,7 +60,7 @@ type findIn struct {
 }
 
 // findTools is the tool.
-func (a *driveAgent) findTools(ctx context.Context, in findIn) (Output, error) {
+func (a *driveAgent) findTools(ctx context.Context, in findIn) (tool.Output, error) {
 	o := a.current()
 	index := a.search.index.Load()
 	if index == nil || index.offer != o {
@@ -67,7 +69,7 @@ func (a *driveAgent) findTools(ctx context.Context, in findIn) (Output, error) {
 	}
 	found := index.Find(in.Query, a.search.Results, func(i int) bool { return a.search.always(o, i) || a.denies(o.names[i]) })
 	if len(found) == 0 {
-		return TextOutput("No tool fits. Try other words for what it is to do."), nil
+		return tool.Text("No tool fits. Try other words for what it is to do."), nil
 	}
 	var sb strings.Builder
 	sb.WriteString("You can call these now:")
@@ -79,7 +81,7 @@ func (a *driveAgent) findTools(ctx context.Context, in findIn) (Output, error) {
 	if c := runningCallOf(ctx); c != nil {
 		c.setFound(names)
 	}
-	return TextOutput(sb.String()), nil
+	return tool.Text(sb.String()), nil
 }
 
 // on reports whether there are so many tools that a model looks for them.
@@ -94,13 +96,13 @@ func (t *toolSearch) always(o *offer, i int) bool {
 // long as the offer stays the same.
 type shownTools struct {
 	offer *offer
-	specs []ToolSpec
+	specs []model.ToolSpec
 	// found counts the scope's found tools that have been looked at.
 	found int
 }
 
 // shown gives the tools that the scope's model is shown.
-func (a *driveAgent) shown(s *fold.Scope, own *thread, o *offer) []ToolSpec {
+func (a *driveAgent) shown(s *fold.Scope, own *thread, o *offer) []model.ToolSpec {
 	if a.search == nil {
 		return o.specs
 	}
@@ -115,13 +117,13 @@ func (a *driveAgent) shown(s *fold.Scope, own *thread, o *offer) []ToolSpec {
 		}
 	}
 	if many {
-		for _, name := range s.Found[t.found:] {
+		for _, name := range s.Tools.Found[t.found:] {
 			if i := o.find(name); i >= 0 && !a.search.always(o, i) {
 				t.specs = append(t.specs, o.specs[i])
 			}
 		}
 	}
-	t.found = len(s.Found)
+	t.found = len(s.Tools.Found)
 	return slices.Clip(t.specs)
 }
 
@@ -132,11 +134,11 @@ func (w *work) foundBy(o *offer) []string {
 	if w.agent.search == nil {
 		return nil
 	}
-	if found := c.found; len(found) > 0 {
+	if found := c.did.found; len(found) > 0 {
 		return found
 	}
 	i := o.find(c.Name)
-	if i < 0 || !w.agent.search.on(o) || w.agent.search.always(o, i) || slices.Contains(w.scope.Found, c.Name) {
+	if i < 0 || !w.agent.search.on(o) || w.agent.search.always(o, i) || slices.Contains(w.scope.Tools.Found, c.Name) {
 		return nil
 	}
 	return []string{c.Name}

@@ -12,20 +12,22 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // catalogued is one of many tools, as an MCP server lists them.
 type catalogued struct{ name, about string }
 
-func (l *catalogued) Spec() braid.ToolSpec {
-	return braid.ToolSpec{Name: l.name, Description: l.about + ". It asks the service and gives what that answers.", Schema: json.RawMessage(
+func (l *catalogued) Spec() model.ToolSpec {
+	return model.ToolSpec{Name: l.name, Description: l.about + ". It asks the service and gives what that answers.", Schema: json.RawMessage(
 		`{"type":"object","properties":{"region":{"type":"string","description":"where the service runs, such as eu-west-1"},` +
 			`"filter":{"type":"string","description":"what to leave out of the answer"},"limit":{"type":"integer","description":"how many to give at most"}},` +
 			`"required":["region"]}`)}
 }
 
-func (l *catalogued) Call(context.Context, json.RawMessage) (braid.Output, error) {
-	return braid.TextOutput("from " + l.name), nil
+func (l *catalogued) Call(context.Context, json.RawMessage) (tool.Output, error) {
+	return tool.Text("from " + l.name), nil
 }
 
 // manyTools are 200, of which one is about each subject and verb.
@@ -42,14 +44,14 @@ func manyTools() []braid.Tool {
 	return list
 }
 
-func specBytes(specs []braid.ToolSpec) (n int) {
+func specBytes(specs []model.ToolSpec) (n int) {
 	for i := range specs {
 		n += len(specs[i].Name) + len(specs[i].Description) + len(specs[i].Schema)
 	}
 	return n
 }
 
-func specNames(specs []braid.ToolSpec) string {
+func specNames(specs []model.ToolSpec) string {
 	var names []string
 	for i := range specs {
 		names = append(names, specs[i].Name)
@@ -64,19 +66,19 @@ func TestAModelFindsItsTools(t *testing.T) {
 	store := journal.NewMemory(journal.MemoryOptions{})
 	naive := 0
 	for _, tool := range manyTools() {
-		naive += specBytes([]braid.ToolSpec{tool.Spec()})
+		naive += specBytes([]model.ToolSpec{tool.Spec()})
 	}
-	var seen [][]braid.ToolSpec
-	run := func(turns ...[]braid.Chunk) *braid.Result {
+	var seen [][]model.ToolSpec
+	run := func(turns ...[]model.Chunk) *braid.Result {
 		t.Helper()
-		model := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		m := &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 			seen = append(seen, req.Tools)
 			if n := specBytes(req.Tools); 10*n > naive {
 				t.Errorf("the tools are %d bytes of %d", n, naive)
 			}
 			return chunks(turns[min(req.Cycle, len(turns))-1])
 		}}
-		agent := braid.New("a", model, braid.Tools(manyTools()...), braid.SearchTools(braid.ToolSearch{Always: []string{"audit_role"}, Results: 3}))
+		agent := braid.New("a", m, braid.Tools(manyTools()...), braid.SearchTools(braid.ToolSearch{Always: []string{"audit_role"}, Results: 3}))
 		result, err := agent.Run(t.Context(), "go", braid.In(braid.Open(store, "c")))
 		if err != nil {
 			t.Fatal(err)
@@ -98,7 +100,7 @@ func TestAModelFindsItsTools(t *testing.T) {
 		}
 	}
 	for i := 1; i < len(seen); i++ {
-		if !slices.EqualFunc(seen[i-1], seen[i][:len(seen[i-1])], func(a, b braid.ToolSpec) bool { return a.Name == b.Name }) {
+		if !slices.EqualFunc(seen[i-1], seen[i][:len(seen[i-1])], func(a, b model.ToolSpec) bool { return a.Name == b.Name }) {
 			t.Errorf("what call %d is shown does not begin with what the one before was", i+1)
 		}
 	}
@@ -123,7 +125,7 @@ func TestAModelFindsItsTools(t *testing.T) {
 	}
 	// A new session begins anew.
 	seen = nil
-	agent := braid.New("a", &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	agent := braid.New("a", &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 		seen = append(seen, req.Tools)
 		return chunks(says("hi"))
 	}}, braid.Tools(manyTools()...), braid.SearchTools(braid.ToolSearch{}))
@@ -136,7 +138,7 @@ func TestAModelFindsItsTools(t *testing.T) {
 func TestFewToolsNeedNotBeFound(t *testing.T) {
 	t.Parallel()
 	var seen []string
-	agent := braid.New("a", &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	agent := braid.New("a", &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 		seen = append(seen, specNames(req.Tools))
 		return chunks(says("hi"))
 	}}, braid.SearchTools(braid.ToolSearch{Above: 2}), braid.Tools(manyTools()[:2]...))
@@ -210,12 +212,12 @@ func TestFoundToolsAreInTheLog(t *testing.T) {
 func TestWhatAToolSearchDoesByItself(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]int{20: 20, 21: 1, 200: 1} {
-		var seen [][]braid.ToolSpec
+		var seen [][]model.ToolSpec
 		tools, naive := manyTools()[:n], 0
 		for _, tool := range tools {
-			naive += specBytes([]braid.ToolSpec{tool.Spec()})
+			naive += specBytes([]model.ToolSpec{tool.Spec()})
 		}
-		agent := braid.New("a", &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		agent := braid.New("a", &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 			seen = append(seen, req.Tools)
 			if req.Cycle == 1 {
 				return chunks(asksFor(braid.FindTool, `{"query":"an invoice or a bucket"}`))

@@ -14,13 +14,15 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // oneCall runs one tool call and gives the result that the model was shown.
 func oneCall(t *testing.T, args string, parts ...braid.Part) *event.ToolResult {
 	t.Helper()
 	var got *event.ToolResult
-	model := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	m := &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 		if req.Cycle == 1 {
 			return chunks(asksFor("tool", args))
 		}
@@ -29,7 +31,7 @@ func oneCall(t *testing.T, args string, parts ...braid.Part) *event.ToolResult {
 		}
 		return chunks(says("ok"))
 	}}
-	result, err := braid.New("a", model, parts...).Run(t.Context(), "go")
+	result, err := braid.New("a", m, parts...).Run(t.Context(), "go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,11 +128,11 @@ func TestAToolThatNeverReturnsIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
-		opts  []braid.ToolOption
+		opts  []tool.Option
 		parts []braid.Part
 		want  time.Duration
 	}{
-		{"by its own time-out", []braid.ToolOption{braid.Timeout(time.Minute)}, nil, time.Minute + 2*time.Second},
+		{"by its own time-out", []tool.Option{tool.Timeout(time.Minute)}, nil, time.Minute + 2*time.Second},
 		{"by the limit", nil, []braid.Part{braid.Limit(braid.Limits{ToolTime: time.Hour})}, time.Hour},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -138,12 +140,12 @@ func TestAToolThatNeverReturnsIsLeftBehind(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				release := make(chan struct{})
 				defer close(release)
-				tool := braid.Func("tool", "Hangs.", func(context.Context, struct{}) (string, error) {
+				tl := braid.Func("tool", "Hangs.", func(context.Context, struct{}) (string, error) {
 					<-release
 					return "late", nil
 				}, c.opts...)
 				begun := time.Now()
-				got := oneCall(t, `{}`, append(c.parts, braid.Part(tool))...)
+				got := oneCall(t, `{}`, append(c.parts, braid.Part(tl))...)
 				if text := event.TextOf(got.Content); !strings.Contains(text, `"tool" did not return in time and was left behind`) {
 					t.Errorf("got %q", text)
 				}
@@ -158,11 +160,11 @@ func TestAToolThatNeverReturnsIsLeftBehind(t *testing.T) {
 func TestATimeoutEndsTheToolsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		tool := braid.Func("tool", "Waits.", func(ctx context.Context, _ struct{}) (string, error) {
+		tl := braid.Func("tool", "Waits.", func(ctx context.Context, _ struct{}) (string, error) {
 			<-ctx.Done()
 			return "", ctx.Err()
-		}, braid.Timeout(time.Minute))
-		if text := event.TextOf(oneCall(t, `{}`, tool).Content); text != "Error: the tool did not finish within 1m0s." {
+		}, tool.Timeout(time.Minute))
+		if text := event.TextOf(oneCall(t, `{}`, tl).Content); text != "Error: the tool did not finish within 1m0s." {
 			t.Errorf("got %q", text)
 		}
 	})
@@ -177,8 +179,8 @@ func TestCancellingLeavesAStragglerBehindAndNamesIt(t *testing.T) {
 		agent := braid.New("a", answers(asksFor("deaf", `{}`, "good", `{}`), says("never")),
 			braid.Func("deaf", "Ignores its context.", func(ctx context.Context, _ struct{}) (string, error) {
 				<-release
-				_ = braid.SetState(ctx, "late", true)
-				braid.Progress(ctx, "still here")
+				_ = tool.State[any]("late").Set(ctx, true)
+				tool.Progress(ctx, "still here")
 				late.Store(true)
 				return "late", nil
 			}),
@@ -230,7 +232,7 @@ func TestResultsStandInRequestOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
-		model := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		m := &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 			if req.Cycle == 1 {
 				return chunks(asksFor("sleep", `{"s":3}`, "sleep", `{"s":1}`, "sleep", `{"s":2}`))
 			}
@@ -256,7 +258,7 @@ func TestResultsStandInRequestOrder(t *testing.T) {
 		} {
 			got = nil
 			begun := time.Now()
-			if _, err := braid.New("a", model, c.parts...).Run(t.Context(), "go"); err != nil {
+			if _, err := braid.New("a", m, c.parts...).Run(t.Context(), "go"); err != nil {
 				t.Fatal(err)
 			}
 			if fmt.Sprint(got) != "[c0 3 c1 1 c2 2]" {
@@ -278,7 +280,7 @@ func TestTheToolsContext(t *testing.T) {
 	keys := map[string]bool{}
 	agent := braid.New("a", answers(asksFor("look", `{}`), asksFor("look", `{}`), says("ok")),
 		braid.Func("look", "Looks around.", func(ctx context.Context, _ struct{}) (string, error) {
-			c := braid.CallOf(ctx)
+			c := tool.CallOf(ctx)
 			if c == nil || c.ID != "c0" || c.Name != "look" || c.Agent != "a" || c.Attempt != 1 {
 				return "", fmt.Errorf("the call is %+v", c)
 			}
@@ -289,14 +291,14 @@ func TestTheToolsContext(t *testing.T) {
 			if ctx.Value(valueKey{}) != "from the caller" {
 				return "", errors.New("the caller's value is missing")
 			}
-			n, _, err := braid.GetState[int](ctx, "n")
+			n, _, err := tool.State[int]("n").Get(ctx)
 			if err != nil {
 				return "", err
 			}
-			if err := braid.SetState(ctx, "n", n+1); err != nil {
+			if err := tool.State[any]("n").Set(ctx, n+1); err != nil {
 				return "", err
 			}
-			return "ok", braid.SetState(ctx, braid.StateTemp+"seen", true)
+			return "ok", tool.State[any](braid.StateTemp+"seen").Set(ctx, true)
 		}))
 	result, err := agent.Run(ctx, "go", braid.In(conv))
 	if err != nil || result.Metrics.ToolErrors > 0 {
@@ -317,7 +319,7 @@ func TestEndTurnStopsAfterTheBatch(t *testing.T) {
 	model := answers(asksFor("add", `{"a":1,"b":2}`, "stop", `{}`), says("never"))
 	result, err := braid.New("a", model, braid.Func("add", "Adds.", add),
 		braid.Func("stop", "Stops.", func(ctx context.Context, _ struct{}) (string, error) {
-			braid.EndTurn(ctx)
+			tool.EndTurn(ctx)
 			return "stopped", nil
 		})).Run(t.Context(), "go")
 	if err != nil || result.Stop != event.StopToolUse || result.Why != event.WhyToolStop || model.calls.Load() != 1 {
@@ -334,9 +336,9 @@ func TestWhatAToolLeavesRunningChangesNothing(t *testing.T) {
 		braid.Func("tool", "Leaves something running.", func(ctx context.Context, _ struct{}) (string, error) {
 			go func() {
 				<-release
-				braid.EndTurn(ctx)
-				braid.Progress(ctx, "late")
-				_ = braid.SetState(ctx, "late", true)
+				tool.EndTurn(ctx)
+				tool.Progress(ctx, "late")
+				_ = tool.State[any]("late").Set(ctx, true)
 				_, err := braid.Ask[bool](ctx, "late?")
 				done <- err
 			}()

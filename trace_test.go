@@ -12,6 +12,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/trace"
 )
 
@@ -41,7 +42,7 @@ func spans(s *trace.Span, depth int) string {
 // troubled is an agent with a sub-agent, a model that fails once, and tools that fail.
 func troubled() *braid.Agent {
 	n := 0
-	model := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	m := &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 		switch n++; {
 		case n == 1:
 			return failing(&event.Error{Kind: event.ErrOverloaded, Message: "later"})
@@ -53,7 +54,7 @@ func troubled() *braid.Agent {
 	}}
 	fail := braid.Func("fail", "", func(context.Context, struct{}) (string, error) { return "", errors.New("no") })
 	sub := braid.New("sub", answers(asksFor("add", `{"a":1,"b":2}`), says("3")), braid.Func("add", "", add))
-	return braid.New("root", model, braid.AsTool(sub, ""), fail, braid.Sequential(),
+	return braid.New("root", m, braid.AsTool(sub, ""), fail, braid.Sequential(),
 		braid.Retries(braid.Retry{Base: time.Nanosecond, Max: time.Nanosecond}))
 }
 

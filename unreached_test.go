@@ -18,16 +18,16 @@ type stumbling struct {
 	calls int
 }
 
-func (*stumbling) Info() braid.ModelInfo { return braid.ModelInfo{Name: "m"} }
+func (*stumbling) Info() model.Info { return model.Info{Name: "m"} }
 
-func (f *stumbling) Stream(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (f *stumbling) Stream(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		f.calls++
 		if f.calls <= len(f.codes) {
-			yield(braid.Chunk{}, &event.Error{Op: "model m", Kind: event.ErrUnavailable, Code: f.codes[f.calls-1], Message: "not there"})
+			yield(model.Chunk{}, &event.Error{Op: "model m", Kind: event.ErrUnavailable, Code: f.codes[f.calls-1], Message: "not there"})
 			return
 		}
-		_ = yield(braid.Chunk{Kind: braid.ChunkText, Text: "Hello."}, nil) && yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+		_ = yield(model.Chunk{Kind: model.ChunkText, Text: "Hello."}, nil) && yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 )
 
 // metering counts the calls of a model.
@@ -18,7 +19,7 @@ type metering struct {
 	calls map[string]int
 }
 
-func (c metering) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+func (c metering) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 	kind := c.Info().Name
 	if isSummary(req) {
 		kind = "summary"
@@ -57,7 +58,7 @@ func TestWorkModels(t *testing.T) {
 
 	clear(calls)
 	sub := braid.New("sub", calledAs{name: "test:sub", Model: answers(says("done"))})
-	main := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	main := &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 		if req.Cycle == 1 {
 			return chunks(asksFor("sub", `{"input":"work"}`))
 		}
@@ -69,7 +70,7 @@ func TestWorkModels(t *testing.T) {
 	}
 
 	clear(calls)
-	none := calledAs{name: "test:none", Model: &script{next: func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	none := calledAs{name: "test:none", Model: &script{next: func(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
 		return failing(&event.Error{Kind: event.ErrQuota, Message: "nothing is left", RetryAfter: 3600e9})
 	}}}
 	if r := drive(braid.New("c", none), &journal.Memory{}, 1); r.Status != event.RunFailed || calls["test:none"] != 1 {
@@ -84,7 +85,7 @@ type calledAs struct {
 	name string
 }
 
-func (n calledAs) Info() braid.ModelInfo {
+func (n calledAs) Info() model.Info {
 	info := n.Model.Info()
 	info.Name = n.name
 	return info

@@ -16,6 +16,8 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // A message that comes while the model gives its last answer is answered in the same run.
@@ -26,7 +28,7 @@ func TestAMessageDuringTheLastAnswer(t *testing.T) {
 		conv := braid.Open(store, "c")
 		var agent *braid.Agent
 		var seen []string
-		agent = braid.New("desk", &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		agent = braid.New("desk", &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 			seen = append(seen, shown(req.Messages[len(req.Messages)-1]))
 			if req.Cycle == 1 {
 				for _, text := range []string{"one", "two", "three"} {
@@ -67,12 +69,12 @@ func TestAMessageThatItsRunNeverRead(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		limits braid.Limits
-		do     func(cancel context.CancelFunc) iter.Seq2[braid.Chunk, error]
+		do     func(cancel context.CancelFunc) iter.Seq2[model.Chunk, error]
 		err    error
 	}{
-		{name: "a limit", limits: braid.Limits{Cycles: 1}, do: func(context.CancelFunc) iter.Seq2[braid.Chunk, error] { return chunks(says("a")) }},
-		{name: "a failure", do: func(context.CancelFunc) iter.Seq2[braid.Chunk, error] { return failing(stop) }, err: stop.Kind},
-		{name: "a cancel", do: func(cancel context.CancelFunc) iter.Seq2[braid.Chunk, error] {
+		{name: "a limit", limits: braid.Limits{Cycles: 1}, do: func(context.CancelFunc) iter.Seq2[model.Chunk, error] { return chunks(says("a")) }},
+		{name: "a failure", do: func(context.CancelFunc) iter.Seq2[model.Chunk, error] { return failing(stop) }, err: stop.Kind},
+		{name: "a cancel", do: func(cancel context.CancelFunc) iter.Seq2[model.Chunk, error] {
 			cancel()
 			return failing(context.Canceled)
 		}, err: event.ErrCancelled},
@@ -85,7 +87,7 @@ func TestAMessageThatItsRunNeverRead(t *testing.T) {
 			defer cancel()
 			var agent *braid.Agent
 			var seen []string
-			agent = braid.New("desk", &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			agent = braid.New("desk", &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 				seen = append(seen, shown(req.Messages[len(req.Messages)-1]))
 				if len(seen) > 1 {
 					return chunks(says("done"))
@@ -217,7 +219,7 @@ func TestALongWaitForTheModel(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, store := t.Context(), &journal.Memory{}
 				m := &script{}
-				m.next = func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+				m.next = func(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
 					if m.calls.Load() == 1 {
 						return failing(&event.Error{Kind: event.ErrThrottled, Message: "slow down", RetryAfter: time.Hour})
 					}
@@ -275,7 +277,7 @@ func handed(t *testing.T, take func(drain chan struct{}, cancel context.CancelCa
 		}
 	}
 	agent := braid.New("desk", answers(asksFor("pure", `{}`, "unsafe", `{}`), says("done")),
-		braid.Func("pure", "", nap(0), braid.Pure()), braid.Func("unsafe", "", nap(1)))
+		braid.Func("pure", "", nap(0), tool.Pure()), braid.Func("unsafe", "", nap(1)))
 	sent, err := agent.Send(ctx, braid.Open(store, "c"), "go")
 	if err != nil {
 		t.Fatal(err)
@@ -382,8 +384,8 @@ func TestNobodyKnowsWhatBecameOfACall(t *testing.T) {
 			braid.Func("pay", "", func(ctx context.Context, _ struct{}) (string, error) {
 				<-ctx.Done()
 				return "", ctx.Err()
-			}, braid.Reconcile(func(context.Context, json.RawMessage) (braid.Output, bool, error) {
-				return braid.Output{}, false, errors.New("the bank does not answer")
+			}, tool.Reconcile(func(context.Context, json.RawMessage) (tool.Output, bool, error) {
+				return tool.Output{}, false, errors.New("the bank does not answer")
 			})))
 		sent, err := agent.Send(ctx, braid.Open(store, "c"), "go")
 		if err != nil {
@@ -447,7 +449,7 @@ func TestADoubtInsideACancelledRun(t *testing.T) {
 			}))
 		var seen string
 		m := &script{}
-		m.next = func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		m.next = func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 			if m.calls.Load() == 1 {
 				return chunks(asksFor("helper", `{"input":"pay"}`))
 			}

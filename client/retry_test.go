@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/braidrun/braid/model"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/client"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/wire/native"
@@ -24,10 +24,10 @@ type stumbler struct {
 	fails *atomic.Int32
 }
 
-func (m stumbler) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+func (m stumbler) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 	if len(req.Messages) > 1 && m.fails.Add(-1) >= 0 {
-		return func(yield func(braid.Chunk, error) bool) {
-			yield(braid.Chunk{}, &event.Error{Kind: event.ErrModelAuth, Message: "the key is wrong"})
+		return func(yield func(model.Chunk, error) bool) {
+			yield(model.Chunk{}, &event.Error{Kind: event.ErrModelAuth, Message: "the key is wrong"})
 		}
 	}
 	return m.counter.Stream(ctx, req)

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/braidrun/braid"
@@ -31,34 +33,34 @@ import (
 // counter counts aloud, after it has used the tool that it was told to use.
 type counter struct{}
 
-func (counter) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:counter", Simulated: true} }
+func (counter) Info() model.Info { return model.Info{Name: "test:counter", Simulated: true} }
 
-func (counter) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (counter) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		last := req.Messages[len(req.Messages)-1]
 		if tool, ok := strings.CutPrefix(last.Text(), "use "); ok {
-			_ = yield(braid.Chunk{Kind: braid.ChunkText, Text: "Let me see. "}, nil) &&
-				yield(braid.Chunk{Kind: braid.ChunkCall, ID: "call-" + req.Run, Text: tool}, nil) &&
-				yield(braid.Chunk{Kind: braid.ChunkCallInput, Text: "{}"}, nil) &&
-				yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopToolUse}, nil)
+			_ = yield(model.Chunk{Kind: model.ChunkText, Text: "Let me see. "}, nil) &&
+				yield(model.Chunk{Kind: model.ChunkCall, ID: "call-" + req.Run, Text: tool}, nil) &&
+				yield(model.Chunk{Kind: model.ChunkCallInput, Text: "{}"}, nil) &&
+				yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopToolUse}, nil)
 			return
 		}
 		if last.Text() == "fail" {
-			yield(braid.Chunk{}, &event.Error{Kind: event.ErrModelAuth, Message: "the key is wrong"})
+			yield(model.Chunk{}, &event.Error{Kind: event.ErrModelAuth, Message: "the key is wrong"})
 			return
 		}
 		for i := 0; i < 40 || last.Text() == "for ever"; i++ {
-			if !yield(braid.Chunk{Kind: braid.ChunkText, Text: strconv.Itoa(i) + "つ "}, nil) {
+			if !yield(model.Chunk{Kind: model.ChunkText, Text: strconv.Itoa(i) + "つ "}, nil) {
 				return
 			}
 			select {
 			case <-ctx.Done():
-				yield(braid.Chunk{}, ctx.Err())
+				yield(model.Chunk{}, ctx.Err())
 				return
 			case <-time.After(200 * time.Microsecond):
 			}
 		}
-		yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+		yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 	}
 }
 
@@ -71,7 +73,7 @@ func siteOf(t *testing.T, model braid.Model) *httptest.Server {
 		Journal: &journal.Memory{}, Rows: &service.MemoryRows{},
 		Agent: func(context.Context, service.AgentRequest) (*braid.Agent, error) {
 			return braid.New("counter", model,
-				braid.Func("clock", "", func(context.Context, struct{}) (string, error) { return "noon", nil }, braid.Pure()),
+				braid.Func("clock", "", func(context.Context, struct{}) (string, error) { return "noon", nil }, tool.Pure()),
 				braid.Func("ask", "", func(ctx context.Context, _ struct{}) (string, error) { return braid.Ask[string](ctx, "Who?") }),
 			), nil
 		},

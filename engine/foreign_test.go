@@ -20,6 +20,8 @@ import (
 	"github.com/braidrun/braid/grant"
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // panicText is what panics say: it may stand in no event.
@@ -106,32 +108,32 @@ func misdeeds() []misdeed {
 }
 
 // odd is a tool that is not made with Func.
-type odd struct{ call func() (braid.Output, error) }
+type odd struct{ call func() (tool.Output, error) }
 
-func (odd) Spec() braid.ToolSpec {
-	return braid.ToolSpec{Name: "odd", Description: "Odd.", Schema: json.RawMessage(`{"type":"object"}`)}
+func (odd) Spec() model.ToolSpec {
+	return model.ToolSpec{Name: "odd", Description: "Odd.", Schema: json.RawMessage(`{"type":"object"}`)}
 }
-func (o odd) Call(context.Context, json.RawMessage) (braid.Output, error) { return o.call() }
-func (odd) Traits() braid.Traits                                          { return braid.Traits{Effect: event.EffectPure} }
+func (o odd) Call(context.Context, json.RawMessage) (tool.Output, error) { return o.call() }
+func (odd) Traits() tool.Traits                                          { return tool.Traits{Effect: event.EffectPure} }
 
 // entries are the ways by which foreign values come into a run. Each makes an agent whose one entry does it.
 var entries = map[string]func(m misdeed, ran *atomic.Int64) *braid.Agent{
 	"tool": func(m misdeed, ran *atomic.Int64) *braid.Agent {
-		return braid.New("a", answers(asksFor("odd", `{}`), says("done")), braid.Tools(odd{func() (braid.Output, error) {
+		return braid.New("a", answers(asksFor("odd", `{}`), says("done")), braid.Tools(odd{func() (tool.Output, error) {
 			ran.Add(1)
 			if m.do != nil {
 				m.do()
 			}
-			return braid.Output{Content: m.blocks}, m.err
+			return tool.Output{Content: m.blocks}, m.err
 		}}))
 	},
 	"two tools at once": func(m misdeed, ran *atomic.Int64) *braid.Agent {
-		return braid.New("a", answers(asksFor("odd", `{}`, "odd", `{}`), says("done")), braid.Tools(odd{func() (braid.Output, error) {
+		return braid.New("a", answers(asksFor("odd", `{}`, "odd", `{}`), says("done")), braid.Tools(odd{func() (tool.Output, error) {
 			ran.Add(1)
 			if m.do != nil {
 				m.do()
 			}
-			return braid.Output{Content: m.blocks}, m.err
+			return tool.Output{Content: m.blocks}, m.err
 		}}))
 	},
 	"function": func(m misdeed, ran *atomic.Int64) *braid.Agent {
@@ -142,7 +144,7 @@ var entries = map[string]func(m misdeed, ran *atomic.Int64) *braid.Agent{
 					m.do()
 				}
 				return m.blocks, m.err
-			}, braid.Pure()))
+			}, tool.Pure()))
 	},
 	"streaming tool": func(m misdeed, ran *atomic.Int64) *braid.Agent {
 		return braid.New("a", answers(asksFor("odd", `{}`), says("done")),
@@ -154,15 +156,15 @@ var entries = map[string]func(m misdeed, ran *atomic.Int64) *braid.Agent{
 					}
 					yield(m.blocks, m.err)
 				}
-			}, braid.Pure()))
+			}, tool.Pure()))
 	},
 	"sub-agent's tool": func(m misdeed, ran *atomic.Int64) *braid.Agent {
-		child := braid.New("child", answers(asksFor("odd", `{}`), says("done")), braid.Tools(odd{func() (braid.Output, error) {
+		child := braid.New("child", answers(asksFor("odd", `{}`), says("done")), braid.Tools(odd{func() (tool.Output, error) {
 			ran.Add(1)
 			if m.do != nil {
 				m.do()
 			}
-			return braid.Output{Content: m.blocks}, m.err
+			return tool.Output{Content: m.blocks}, m.err
 		}}))
 		return braid.New("a", answers(asksFor("child", `{"input":"go"}`), says("done")), braid.AsTool(child, ""))
 	},
@@ -236,7 +238,7 @@ var entries = map[string]func(m misdeed, ran *atomic.Int64) *braid.Agent{
 		return hooked(ran, braid.Permit(braid.Permissions{Ask: []string{"odd"}, Grants: badGrants{m, ran}}))
 	},
 	"model's name": func(m misdeed, ran *atomic.Int64) *braid.Agent {
-		a := &script{next: func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] { return chunks(says("hello")) }}
+		a := &script{next: func(context.Context, *model.Request) iter.Seq2[model.Chunk, error] { return chunks(says("hello")) }}
 		return braid.New("a", &nameless{script: a, after: 3, m: m, ran: ran})
 	},
 }
@@ -267,21 +269,21 @@ func guardThat(m misdeed, ran *atomic.Int64, place braid.GuardPlace) braid.Part 
 }
 
 func badModel(m misdeed, ran *atomic.Int64) braid.Model {
-	return &script{next: func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-		return func(yield func(braid.Chunk, error) bool) {
+	return &script{next: func(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
+		return func(yield func(model.Chunk, error) bool) {
 			ran.Add(1)
-			if !yield(braid.Chunk{Kind: braid.ChunkText, Text: "so far"}, nil) {
+			if !yield(model.Chunk{Kind: model.ChunkText, Text: "so far"}, nil) {
 				return
 			}
 			if m.do != nil {
 				m.do()
 			}
 			for i, b := range m.blocks {
-				if !yield(braid.Chunk{Kind: braid.ChunkBlock, Index: i + 1, Block: b}, nil) {
+				if !yield(model.Chunk{Kind: model.ChunkBlock, Index: i + 1, Block: b}, nil) {
 					return
 				}
 			}
-			yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, m.err)
+			yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, m.err)
 		}
 	}}
 }
@@ -289,7 +291,7 @@ func badModel(m misdeed, ran *atomic.Int64) braid.Model {
 // hooked is an agent that calls a tool once.
 func hooked(_ *atomic.Int64, part braid.Part) *braid.Agent {
 	return braid.New("a", answers(asksFor("odd", `{}`), says("done")),
-		braid.Tools(odd{func() (braid.Output, error) { return braid.TextOutput("result"), nil }}), part)
+		braid.Tools(odd{func() (tool.Output, error) { return tool.Text("result"), nil }}), part)
 }
 
 // badGrants keep no permission.
@@ -314,7 +316,7 @@ type nameless struct {
 	ran   *atomic.Int64
 }
 
-func (n *nameless) Info() braid.ModelInfo {
+func (n *nameless) Info() model.Info {
 	if n.calls.Add(1) > n.after {
 		misbehave(n.m, n.ran)
 	}
@@ -323,23 +325,23 @@ func (n *nameless) Info() braid.ModelInfo {
 
 // script is a model that answers as told, by cycle.
 type script struct {
-	next func(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error]
+	next func(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error]
 }
 
-func (s *script) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:script"} }
+func (s *script) Info() model.Info { return model.Info{Name: "test:script"} }
 
-func (s *script) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+func (s *script) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 	return s.next(ctx, req)
 }
 
-func answers(list ...[]braid.Chunk) *script {
-	return &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+func answers(list ...[]model.Chunk) *script {
+	return &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 		return chunks(list[min(req.Cycle, len(list))-1])
 	}}
 }
 
-func chunks(list []braid.Chunk) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func chunks(list []model.Chunk) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		for _, c := range list {
 			if !yield(c, nil) {
 				return
@@ -348,19 +350,19 @@ func chunks(list []braid.Chunk) iter.Seq2[braid.Chunk, error] {
 	}
 }
 
-func says(text string) []braid.Chunk {
-	return []braid.Chunk{{Kind: braid.ChunkText, Text: text}, {Kind: braid.ChunkStop, Stop: event.StopEndTurn}}
+func says(text string) []model.Chunk {
+	return []model.Chunk{{Kind: model.ChunkText, Text: text}, {Kind: model.ChunkStop, Stop: event.StopEndTurn}}
 }
 
 // asksFor is an answer with tool calls: name, arguments, name, arguments.
-func asksFor(pairs ...string) []braid.Chunk {
-	var list []braid.Chunk
+func asksFor(pairs ...string) []model.Chunk {
+	var list []model.Chunk
 	for i := 0; i < len(pairs); i += 2 {
 		list = append(list,
-			braid.Chunk{Kind: braid.ChunkCall, Index: i, ID: fmt.Sprintf("c%d", i/2), Text: pairs[i]},
-			braid.Chunk{Kind: braid.ChunkCallInput, Index: i, Text: pairs[i+1]})
+			model.Chunk{Kind: model.ChunkCall, Index: i, ID: fmt.Sprintf("c%d", i/2), Text: pairs[i]},
+			model.Chunk{Kind: model.ChunkCallInput, Index: i, Text: pairs[i+1]})
 	}
-	return append(list, braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopToolUse})
+	return append(list, model.Chunk{Kind: model.ChunkStop, Stop: event.StopToolUse})
 }
 
 // Whatever foreign code gives or does is an error of its call or its run: never the end of the process, and

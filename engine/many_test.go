@@ -13,6 +13,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/engine"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 )
 
 // Five thousand runs of one tenant can wait for their model at once where the bounds allow it.
@@ -22,7 +23,7 @@ func TestFiveThousandRunsWaitForTheirModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var waiting, ended atomic.Int64
 		release := make(chan struct{})
-		agent := braid.New("a", &script{next: func(ctx context.Context, _ *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		agent := braid.New("a", &script{next: func(ctx context.Context, _ *model.Request) iter.Seq2[model.Chunk, error] {
 			waiting.Add(1)
 			select {
 			case <-release:

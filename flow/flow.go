@@ -5,7 +5,7 @@
 // Each of its agents works in a scope of its own in the run's log, so limits, questions, hooks and permissions hold inside it,
 // and a run that was cut off goes on where it stood.
 //
-// [Sequence] is one kind. Write others with [braid.NewFlow]:
+// [Sequence] is one kind. Write others and make agents of them with [braid.NewFlow]:
 //
 //	agent := braid.NewFlow("talk", turns{until: "agreed"}, buyer, seller)
 package flow

@@ -11,6 +11,8 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // echo is a model that answers with its name around the newest words, by the request alone: a driver after a crash meets the same
@@ -21,22 +23,22 @@ type echo struct {
 	fail event.ErrorKind
 }
 
-func (m *echo) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:" + m.name} }
+func (m *echo) Info() model.Info { return model.Info{Name: "test:" + m.name} }
 
-func (m *echo) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (m *echo) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		last := req.Messages[len(req.Messages)-1]
-		chunks := []braid.Chunk{
-			{Kind: braid.ChunkText, Text: m.name + "(" + last.Text() + wordsOf(last) + ")"}, {Kind: braid.ChunkStop, Stop: event.StopEndTurn},
+		chunks := []model.Chunk{
+			{Kind: model.ChunkText, Text: m.name + "(" + last.Text() + wordsOf(last) + ")"}, {Kind: model.ChunkStop, Stop: event.StopEndTurn},
 		}
 		if m.tool != "" && len(req.Messages) == 1 {
-			chunks = []braid.Chunk{
-				{Kind: braid.ChunkCall, ID: "c1", Text: m.tool}, {Kind: braid.ChunkCallInput, Text: `{"input":"` + last.Text() + `"}`},
-				{Kind: braid.ChunkStop, Stop: event.StopToolUse},
+			chunks = []model.Chunk{
+				{Kind: model.ChunkCall, ID: "c1", Text: m.tool}, {Kind: model.ChunkCallInput, Text: `{"input":"` + last.Text() + `"}`},
+				{Kind: model.ChunkStop, Stop: event.StopToolUse},
 			}
 		}
 		if m.fail != "" {
-			yield(braid.Chunk{}, &event.Error{Kind: m.fail, Message: "no"})
+			yield(model.Chunk{}, &event.Error{Kind: m.fail, Message: "no"})
 			return
 		}
 		for _, c := range chunks {
@@ -69,7 +71,7 @@ func agent(name string) *braid.Agent { return braid.New(name, &echo{name: name})
 func report() *braid.Agent {
 	again := agent("d")
 	return Sequence("report",
-		braid.New("a", &echo{name: "a", tool: "look"}, braid.Func("look", "Looks.", look, braid.Pure())), agent("b"),
+		braid.New("a", &echo{name: "a", tool: "look"}, braid.Func("look", "Looks.", look, tool.Pure())), agent("b"),
 		Sequence("inner", again, agent("c"), again))
 }
 

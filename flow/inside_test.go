@@ -8,6 +8,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/tool"
 )
 
 // An agent of a flow asks before its tools as its own permissions, and those of the flow, say.
@@ -18,8 +19,8 @@ func TestPermissionsInsideAFlow(t *testing.T) {
 		"of the flow":  {flow: braid.Permissions{Ask: []string{"look"}}},
 	} {
 		ran := 0
-		tool := braid.Func("look", "Looks.", func(_ context.Context, in input) (string, error) { ran++; return look(t.Context(), in) }, braid.Pure())
-		s := Sequence("s", agent("a"), braid.New("b", &echo{name: "b", tool: "look"}, tool, braid.Permit(c.part))).Use(braid.Permit(c.flow))
+		tl := braid.Func("look", "Looks.", func(_ context.Context, in input) (string, error) { ran++; return look(t.Context(), in) }, tool.Pure())
+		s := Sequence("s", agent("a"), braid.New("b", &echo{name: "b", tool: "look"}, tl, braid.Permit(c.part))).Use(braid.Permit(c.flow))
 		conv := braid.NewConversation()
 		r, err := s.Run(t.Context(), "go", braid.In(conv))
 		if err != nil || r.Status != event.RunWaiting || len(r.Questions) != 1 || r.Questions[0].Scope != "f2" || ran != 0 {

@@ -17,6 +17,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal/postgres"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/demo"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/serve"
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) { os.Exit(databases.Main(m)) }
 // guide is an agent that answers what it is told.
 func guide(t *testing.T) *braid.Agent {
 	t.Helper()
-	return braid.New("guide", demo.Answer("guide", func(*braid.ModelRequest) demo.Rule {
+	return braid.New("guide", demo.Answer("guide", func(*model.Request) demo.Rule {
 		return demo.Rule{Reply: []demo.Piece{demo.Say("Turn left.")}}
 	}))
 }
@@ -175,10 +176,10 @@ func TestTenants(t *testing.T) {
 // A factory makes the agents that tenants describe, and what they refer to is checked against what it has.
 func TestAgentsOfTenants(t *testing.T) {
 	t.Parallel()
-	model := demo.Answer("clerk", func(r *braid.ModelRequest) demo.Rule {
+	m := demo.Answer("clerk", func(r *model.Request) demo.Rule {
 		return demo.Rule{Reply: []demo.Piece{demo.Say(fmt.Sprintf("I was told %q and have %d tools.", r.Instructions, len(r.Tools)))}}
 	})
-	f, err := agents.New(t.Context(), agents.Options{Model: model, Tools: []braid.Tool{demotool.Clock(), demotool.Calculator()}})
+	f, err := agents.New(t.Context(), agents.Options{Model: m, Tools: []braid.Tool{demotool.Clock(), demotool.Calculator()}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/database"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/tool"
 )
 
 // Where the key is revoked, or its tenant made inactive, what it has opened ends at that moment: not
@@ -61,7 +62,7 @@ func cutAtOnce(t *testing.T, end func(ctx context.Context, d *directory.Director
 				case <-ctx.Done():
 				}
 				return "over", nil
-			}, braid.Pure())), nil
+			}, tool.Pure())), nil
 		},
 	})
 	must(err)

@@ -10,23 +10,25 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/tool"
 )
 
 // eager asks for its tool without end. A call uses 20 tokens in and 5 out, at a micro-dollar each.
 type eager struct{ calls *atomic.Int64 }
 
-func (eager) Info() braid.ModelInfo {
-	return braid.ModelInfo{Name: "test:eager", Cost: func(u event.Usage) (int64, bool) { return u.Total * 1000, true }}
+func (eager) Info() model.Info {
+	return model.Info{Name: "test:eager", Cost: func(u event.Usage) (int64, bool) { return u.Total * 1000, true }}
 }
 
-func (m eager) Stream(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+func (m eager) Stream(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
 	m.calls.Add(1)
-	return func(yield func(braid.Chunk, error) bool) {
-		_ = yield(braid.Chunk{Kind: braid.ChunkCall, ID: "c", Text: "clock"}, nil) &&
-			yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: &event.Usage{Input: 20, Output: 5, Total: 25}}, nil) &&
-			yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopToolUse}, nil)
+	return func(yield func(model.Chunk, error) bool) {
+		_ = yield(model.Chunk{Kind: model.ChunkCall, ID: "c", Text: "clock"}, nil) &&
+			yield(model.Chunk{Kind: model.ChunkUsage, Usage: &event.Usage{Input: 20, Output: 5, Total: 25}}, nil) &&
+			yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopToolUse}, nil)
 	}
 }
 
@@ -43,7 +45,7 @@ func TestLimitsOverHTTP(t *testing.T) {
 				model = parrot{} // which has no price
 			}
 			return braid.New("assistant", model, braid.Limit(r.Limits),
-				braid.Func("clock", "", func(context.Context, struct{}) (string, error) { return "noon", nil }, braid.Pure())), nil
+				braid.Func("clock", "", func(context.Context, struct{}) (string, error) { return "noon", nil }, tool.Pure())), nil
 		}
 	})
 	end := func(conv, limits string) (stop string, cycles int64) {

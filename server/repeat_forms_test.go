@@ -17,6 +17,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
@@ -89,12 +90,12 @@ type many struct {
 	gate   <-chan struct{}
 }
 
-func (many) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:many", Simulated: true} }
+func (many) Info() model.Info { return model.Info{Name: "test:many", Simulated: true} }
 
-func (m many) Stream(ctx context.Context, _ *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (m many) Stream(ctx context.Context, _ *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		for range m.pieces {
-			if !yield(braid.Chunk{Kind: braid.ChunkText, Text: "piece "}, nil) {
+			if !yield(model.Chunk{Kind: model.ChunkText, Text: "piece "}, nil) {
 				return
 			}
 		}
@@ -102,11 +103,11 @@ func (m many) Stream(ctx context.Context, _ *braid.ModelRequest) iter.Seq2[braid
 		select {
 		case <-m.gate:
 		case <-ctx.Done():
-			yield(braid.Chunk{}, ctx.Err())
+			yield(model.Chunk{}, ctx.Err())
 			return
 		}
-		_ = yield(braid.Chunk{Kind: braid.ChunkText, Text: "end"}, nil) &&
-			yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+		_ = yield(model.Chunk{Kind: model.ChunkText, Text: "end"}, nil) &&
+			yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/service"
 )
@@ -16,20 +17,20 @@ import (
 // breaks is a model that uses a clock and then fails as often as it is told.
 type breaks struct{ fails *atomic.Int32 }
 
-func (breaks) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:parrot", Simulated: true} }
+func (breaks) Info() model.Info { return model.Info{Name: "test:parrot", Simulated: true} }
 
-func (b breaks) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (b breaks) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		last := req.Messages[len(req.Messages)-1]
 		_, told := last.Content[0].(*event.ToolResult)
 		switch {
 		case !told && len(req.Messages) == 1:
-			_ = yield(braid.Chunk{Kind: braid.ChunkCall, ID: "c1", Text: "clock"}, nil) &&
-				yield(braid.Chunk{Kind: braid.ChunkCallInput, Text: "{}"}, nil) && yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopToolUse}, nil)
+			_ = yield(model.Chunk{Kind: model.ChunkCall, ID: "c1", Text: "clock"}, nil) &&
+				yield(model.Chunk{Kind: model.ChunkCallInput, Text: "{}"}, nil) && yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopToolUse}, nil)
 		case b.fails.Add(-1) >= 0:
-			yield(braid.Chunk{}, &event.Error{Kind: event.ErrModelAuth, Message: "the key is wrong"})
+			yield(model.Chunk{}, &event.Error{Kind: event.ErrModelAuth, Message: "the key is wrong"})
 		default:
-			_ = yield(braid.Chunk{Kind: braid.ChunkText, Text: "it is noon"}, nil) && yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+			_ = yield(model.Chunk{Kind: model.ChunkText, Text: "it is noon"}, nil) && yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 		}
 	}
 }

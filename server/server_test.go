@@ -21,9 +21,11 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/loopback"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/tool"
 )
 
 const token = "test-token-5f0c"
@@ -31,10 +33,10 @@ const token = "test-token-5f0c"
 // parrot says what it was told, word by word, and does what it is told.
 type parrot struct{ gate <-chan struct{} }
 
-func (parrot) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:parrot", Simulated: true} }
+func (parrot) Info() model.Info { return model.Info{Name: "test:parrot", Simulated: true} }
 
-func (p parrot) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (p parrot) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		last := req.Messages[len(req.Messages)-1]
 		text := "you said " + last.Text()
 		for _, b := range last.Content {
@@ -42,15 +44,15 @@ func (p parrot) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[b
 				text = "it is " + event.TextOf(r.Content)
 			}
 		}
-		usage := braid.Chunk{Kind: braid.ChunkUsage, Usage: &event.Usage{Input: 7, Output: 3, Total: 10}}
+		usage := model.Chunk{Kind: model.ChunkUsage, Usage: &event.Usage{Input: 7, Output: 3, Total: 10}}
 		if name, ok := strings.CutPrefix(last.Text(), "use "); ok {
-			_ = yield(braid.Chunk{Kind: braid.ChunkCall, ID: "call-" + req.Run, Text: name}, nil) &&
-				yield(braid.Chunk{Kind: braid.ChunkCallInput, Text: "{}"}, nil) && yield(usage, nil) &&
-				yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopToolUse}, nil)
+			_ = yield(model.Chunk{Kind: model.ChunkCall, ID: "call-" + req.Run, Text: name}, nil) &&
+				yield(model.Chunk{Kind: model.ChunkCallInput, Text: "{}"}, nil) && yield(usage, nil) &&
+				yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopToolUse}, nil)
 			return
 		}
 		if strings.Contains(text, "break") {
-			yield(braid.Chunk{}, &event.Error{Kind: event.ErrModelAuth, Message: "the key is wrong"})
+			yield(model.Chunk{}, &event.Error{Kind: event.ErrModelAuth, Message: "the key is wrong"})
 			return
 		}
 		for i, word := range strings.SplitAfter(text, " ") {
@@ -58,15 +60,15 @@ func (p parrot) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[b
 				select {
 				case <-p.gate:
 				case <-ctx.Done():
-					yield(braid.Chunk{}, ctx.Err())
+					yield(model.Chunk{}, ctx.Err())
 					return
 				}
 			}
-			if !yield(braid.Chunk{Kind: braid.ChunkText, Text: word}, nil) {
+			if !yield(model.Chunk{Kind: model.ChunkText, Text: word}, nil) {
 				return
 			}
 		}
-		_ = yield(usage, nil) && yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+		_ = yield(usage, nil) && yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 	}
 }
 
@@ -93,7 +95,7 @@ func open(t *testing.T, change func(*service.Options, *server.Options)) *site {
 				return nil, &event.Error{Kind: event.ErrModelNotFound, Message: "there is no model " + r.Model, Hint: "GET /v1/models lists them"}
 			}
 			return braid.New("assistant", parrot{s.gate}, braid.Limit(r.Limits),
-				braid.Func("clock", "", func(context.Context, struct{}) (string, error) { return "noon", nil }, braid.Pure()),
+				braid.Func("clock", "", func(context.Context, struct{}) (string, error) { return "noon", nil }, tool.Pure()),
 				braid.Func("wait", "", func(ctx context.Context, _ struct{}) (string, error) {
 					select {
 					case <-s.gate:
@@ -101,7 +103,7 @@ func open(t *testing.T, change func(*service.Options, *server.Options)) *site {
 					case <-ctx.Done():
 						return "", ctx.Err()
 					}
-				}, braid.Pure()),
+				}, tool.Pure()),
 				braid.Func("ask", "", func(ctx context.Context, _ struct{}) (bool, error) { return braid.Ask[bool](ctx, "May I?") }),
 			), nil
 		},
@@ -400,10 +402,10 @@ func TestNothingInsideIsShown(t *testing.T) {
 // fails is a model that fails with an error.
 type fails struct{ err error }
 
-func (fails) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:fails", Simulated: true} }
+func (fails) Info() model.Info { return model.Info{Name: "test:fails", Simulated: true} }
 
-func (f fails) Stream(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) { yield(braid.Chunk{}, f.err) }
+func (f fails) Stream(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) { yield(model.Chunk{}, f.err) }
 }
 
 func TestErrorsBeforeAndInAStream(t *testing.T) {

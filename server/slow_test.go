@@ -15,6 +15,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/loopback"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/service"
 )
@@ -27,17 +28,17 @@ type flood struct {
 
 const floodChunks = 300
 
-func (flood) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:flood", Simulated: true} }
+func (flood) Info() model.Info { return model.Info{Name: "test:flood", Simulated: true} }
 
-func (f flood) Stream(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (f flood) Stream(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		for range floodChunks {
-			if !yield(braid.Chunk{Kind: braid.ChunkText, Text: f.chunk}, nil) {
+			if !yield(model.Chunk{Kind: model.ChunkText, Text: f.chunk}, nil) {
 				return
 			}
 			<-f.read
 		}
-		yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+		yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/service/directory"
 )
@@ -192,10 +193,10 @@ func (s *Service) agentOf(ctx context.Context, x *ExecutionContext, row *journal
 // goneModel replaces a model that was there when the run was accepted. It fails each call with err.
 type goneModel struct{ err error }
 
-func (goneModel) Info() braid.ModelInfo { return braid.ModelInfo{Name: "gone"} }
+func (goneModel) Info() model.Info { return model.Info{Name: "gone"} }
 
-func (m goneModel) Stream(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) { yield(braid.Chunk{}, m.err) }
+func (m goneModel) Stream(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) { yield(model.Chunk{}, m.err) }
 }
 
 // tokenBox holds the tokens of open runs.

@@ -11,16 +11,18 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/tool"
 )
 
 // script is a model that says what a function makes of what it was told last.
-type script func(ctx context.Context, told string, yield func(braid.Chunk, error) bool)
+type script func(ctx context.Context, told string, yield func(model.Chunk, error) bool)
 
-func (script) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:script"} }
+func (script) Info() model.Info { return model.Info{Name: "test:script"} }
 
-func (s script) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) { s(ctx, req.Messages[len(req.Messages)-1].Text(), yield) }
+func (s script) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) { s(ctx, req.Messages[len(req.Messages)-1].Text(), yield) }
 }
 
 // Each way in which a run may fail says what it is and nothing from inside, keeps what was used, and
@@ -43,29 +45,29 @@ func TestRunsThatFail(t *testing.T) {
 		t.Run(c.told, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				model := script(func(ctx context.Context, told string, yield func(braid.Chunk, error) bool) {
+				m := script(func(ctx context.Context, told string, yield func(model.Chunk, error) bool) {
 					if strings.Contains(told, "hello") {
-						_ = yield(braid.Chunk{Kind: braid.ChunkText, Text: "hello"}, nil) && yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+						_ = yield(model.Chunk{Kind: model.ChunkText, Text: "hello"}, nil) && yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 						return
 					}
-					if !yield(braid.Chunk{Kind: braid.ChunkText, Text: "Let me see. "}, nil) || !yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: &spent}, nil) {
+					if !yield(model.Chunk{Kind: model.ChunkText, Text: "Let me see. "}, nil) || !yield(model.Chunk{Kind: model.ChunkUsage, Usage: &spent}, nil) {
 						return
 					}
 					switch told {
 					case "fail":
-						yield(braid.Chunk{}, &event.Error{Kind: event.ErrModel, Message: "the provider says no", Err: secret})
+						yield(model.Chunk{}, &event.Error{Kind: event.ErrModel, Message: "the provider says no", Err: secret})
 					case "be refused":
-						yield(braid.Chunk{}, &event.Error{Kind: event.ErrModelAuth, Message: "the key was refused", Err: secret})
+						yield(model.Chunk{}, &event.Error{Kind: event.ErrModelAuth, Message: "the key was refused", Err: secret})
 					case "crash":
 						panic(secret)
 					case "take long":
 						<-ctx.Done()
-						yield(braid.Chunk{}, ctx.Err())
+						yield(model.Chunk{}, ctx.Err())
 					}
 				})
 				h := open(t, func(o *service.Options) {
 					o.Agent = func(_ context.Context, r service.AgentRequest) (*braid.Agent, error) {
-						return braid.New("assistant", model, braid.Limit(r.Limits), braid.Retries(braid.Retry{Attempts: 1})), nil
+						return braid.New("assistant", m, braid.Limit(r.Limits), braid.Retries(braid.Retry{Attempts: 1})), nil
 					}
 				})
 				conv := h.conversation(t)
@@ -147,26 +149,26 @@ func TestTheRunTimeWhereNothingWasSaid(t *testing.T) {
 						return ctx.Err()
 					}
 				}
-				model := script(func(ctx context.Context, told string, yield func(braid.Chunk, error) bool) {
+				m := script(func(ctx context.Context, told string, yield func(model.Chunk, error) bool) {
 					if told != "go" {
-						_ = yield(braid.Chunk{Kind: braid.ChunkText, Text: "done"}, nil) && yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+						_ = yield(model.Chunk{Kind: model.ChunkText, Text: "done"}, nil) && yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 						return
 					}
 					if err := works(ctx, 100*time.Second); err != nil {
-						yield(braid.Chunk{}, err)
+						yield(model.Chunk{}, err)
 						return
 					}
-					_ = yield(braid.Chunk{Kind: braid.ChunkCall, ID: "c", Text: "work"}, nil) && yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopToolUse}, nil)
+					_ = yield(model.Chunk{Kind: model.ChunkCall, ID: "c", Text: "work"}, nil) && yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopToolUse}, nil)
 				})
-				tool := braid.Func("work", "", func(ctx context.Context, _ struct{}) (string, error) {
+				tl := braid.Func("work", "", func(ctx context.Context, _ struct{}) (string, error) {
 					if _, err := braid.Ask[bool](ctx, "May I?"); err != nil {
 						return "", err
 					}
 					return "worked", works(ctx, c.takes)
-				}, braid.Timeout(2*time.Hour))
+				}, tool.Timeout(2*time.Hour))
 				h := open(t, func(o *service.Options) {
 					o.Agent = func(_ context.Context, r service.AgentRequest) (*braid.Agent, error) {
-						return braid.New("assistant", model, tool, braid.Limit(r.Limits)), nil
+						return braid.New("assistant", m, tl, braid.Limit(r.Limits)), nil
 					}
 				})
 				conv := h.conversation(t)

@@ -11,6 +11,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/service"
 )
 
@@ -250,10 +251,10 @@ func TestTheLogsKeepNothingThatIsRedacted(t *testing.T) {
 // hushed is a model behind a guardrail that takes back what the person said.
 type hushed struct{ parrot }
 
-func (hushed) Stream(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
-		_ = yield(braid.Chunk{Kind: braid.ChunkRedactInput, Text: "(hidden)"}, nil) &&
-			yield(braid.Chunk{Kind: braid.ChunkText, Text: "no"}, nil) &&
-			yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopGuardrail}, nil)
+func (hushed) Stream(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
+		_ = yield(model.Chunk{Kind: model.ChunkRedactInput, Text: "(hidden)"}, nil) &&
+			yield(model.Chunk{Kind: model.ChunkText, Text: "no"}, nil) &&
+			yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopGuardrail}, nil)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/pricing"
 	"github.com/braidrun/braid/service/directory"
 )
@@ -107,8 +108,8 @@ type metered struct {
 
 // Stream implements [braid.Model]. It fails with [event.ErrQuota] before the call if the tenant has
 // no budget for it or no room to store its output.
-func (m *metered) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (m *metered) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		c := call{info: m.Info(), prompt: req.Tokens()}
 		settle := func() {}
 		err := m.service.full(ctx, m.tenant)
@@ -116,7 +117,7 @@ func (m *metered) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2
 			settle, err = m.reserve(ctx, &c, req)
 		}
 		if err != nil {
-			yield(braid.Chunk{}, err)
+			yield(model.Chunk{}, err)
 			return
 		}
 		defer settle()
@@ -131,7 +132,7 @@ func (m *metered) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2
 
 // reserve reserves the most that the call may use. If the database fails the call is made all the
 // same: the run cannot commit either, so it gets no further than this call.
-func (m *metered) reserve(ctx context.Context, c *call, req *braid.ModelRequest) (settle func(), err error) {
+func (m *metered) reserve(ctx context.Context, c *call, req *model.Request) (settle func(), err error) {
 	s, now := m.service, time.Now()
 	of, most, bounded, err := s.daily(ctx, m.tenant, now)
 	if err != nil || !bounded {
@@ -198,7 +199,7 @@ func (s *Service) renewing(ctx context.Context, of directory.SpendOf, id string)
 
 // call is the state of a model call.
 type call struct {
-	info braid.ModelInfo
+	info model.Info
 	// prompt is the estimated number of its input tokens.
 	prompt int64
 	// used is the usage that the model has reported.
@@ -212,17 +213,17 @@ type call struct {
 }
 
 // observe counts a piece of the output.
-func (c *call) observe(chunk *braid.Chunk, err error) {
+func (c *call) observe(chunk *model.Chunk, err error) {
 	if err != nil {
 		c.err = err
 		return
 	}
 	switch chunk.Kind {
-	case braid.ChunkUsage:
+	case model.ChunkUsage:
 		if chunk.Usage != nil {
 			c.used, _ = chunk.Usage.Clip()
 		}
-	case braid.ChunkStop:
+	case model.ChunkStop:
 		c.whole = true
 	default:
 		c.bytes += int64(len(chunk.Text))

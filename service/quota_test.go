@@ -11,6 +11,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/pricing"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
@@ -21,19 +22,19 @@ type biller struct {
 	text  string
 	usage event.Usage
 	err   error
-	info  braid.ModelInfo
+	info  model.Info
 	// tool is called in the first answer.
 	tool string
 }
 
-func (b biller) Info() braid.ModelInfo {
+func (b biller) Info() model.Info {
 	b.info.Name = "test:biller"
 	return b.info
 }
 
-func (b biller) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
-		if b.text != "" && !yield(braid.Chunk{Kind: braid.ChunkText, Text: b.text}, nil) {
+func (b biller) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
+		if b.text != "" && !yield(model.Chunk{Kind: model.ChunkText, Text: b.text}, nil) {
 			return
 		}
 		stop := event.StopEndTurn
@@ -43,19 +44,19 @@ func (b biller) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[bra
 		}
 		if b.tool != "" && len(req.Messages) == 1 {
 			stop = event.StopToolUse
-			if !yield(braid.Chunk{Kind: braid.ChunkCall, Index: 1, ID: "c1", Text: b.tool}, nil) ||
-				!yield(braid.Chunk{Kind: braid.ChunkCallInput, Index: 1, Text: args}, nil) {
+			if !yield(model.Chunk{Kind: model.ChunkCall, Index: 1, ID: "c1", Text: b.tool}, nil) ||
+				!yield(model.Chunk{Kind: model.ChunkCallInput, Index: 1, Text: args}, nil) {
 				return
 			}
 		}
-		if b.usage != (event.Usage{}) && !yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: &b.usage}, nil) {
+		if b.usage != (event.Usage{}) && !yield(model.Chunk{Kind: model.ChunkUsage, Usage: &b.usage}, nil) {
 			return
 		}
 		if b.err != nil {
-			yield(braid.Chunk{}, b.err)
+			yield(model.Chunk{}, b.err)
 			return
 		}
-		yield(braid.Chunk{Kind: braid.ChunkStop, Stop: stop}, nil)
+		yield(model.Chunk{Kind: model.ChunkStop, Stop: stop}, nil)
 	}
 }
 
@@ -65,7 +66,7 @@ func billed(t *testing.T, b biller, parts ...braid.Part) (*house, *directory.Dir
 	d := people(t)
 	return tenants(t, d, func(o *service.Options) {
 		o.Agent = func(context.Context, service.AgentRequest) (*braid.Agent, error) {
-			return braid.New("assistant", b, append(parts, braid.Retries(braid.Retry{Attempts: 3}), braid.Options(braid.ModelOptions{MaxTokens: 100}))...), nil
+			return braid.New("assistant", b, append(parts, braid.Retries(braid.Retry{Attempts: 3}), braid.Options(model.Options{MaxTokens: 100}))...), nil
 		}
 	}), d
 }
@@ -92,7 +93,7 @@ func (h *house) use(t *testing.T) directory.Use {
 // What a call counts for the day, however it ends.
 func TestWhatACallCounts(t *testing.T) {
 	t.Parallel()
-	priced := braid.ModelInfo{Cost: func(u event.Usage) (int64, bool) { return u.Total * 1000, true }}
+	priced := model.Info{Cost: func(u event.Usage) (int64, bool) { return u.Total * 1000, true }}
 	hundred, words := event.Usage{Input: 60, Output: 40, Total: 100}, strings.Repeat("word ", 80)
 	for name, c := range map[string]struct {
 		model biller
@@ -107,8 +108,8 @@ func TestWhatACallCounts(t *testing.T) {
 		"cut before anything":            {model: biller{err: &event.Error{Kind: event.ErrTimeout}, info: priced}, least: 1, most: 20},
 		"cut after some words":           {model: biller{text: words, err: event.ErrInternal, info: priced}, least: 101, most: 120},
 		"refused by the provider":        {model: biller{err: &event.Error{Kind: event.ErrModelAuth}, info: priced}},
-		"less than nothing":              {model: biller{text: "hi", usage: event.Usage{Input: -60, Output: -40}, info: braid.ModelInfo{Simulated: true}}},
-		"simulated, and reports nothing": {model: biller{text: words, info: braid.ModelInfo{Simulated: true}}},
+		"less than nothing":              {model: biller{text: "hi", usage: event.Usage{Input: -60, Output: -40}, info: model.Info{Simulated: true}}},
+		"simulated, and reports nothing": {model: biller{text: words, info: model.Info{Simulated: true}}},
 		"with a tool":                    {model: biller{usage: hundred, tool: "clock"}, parts: []braid.Part{braid.Func("clock", "", func(context.Context, struct{}) (string, error) { return "noon", nil })}, least: 200, most: 200},
 		"with an agent below it":         {model: biller{usage: hundred, tool: "sub"}, parts: []braid.Part{braid.AsTool(braid.New("sub", biller{usage: hundred}), "Works.")}, least: 300, most: 300},
 	} {
@@ -196,7 +197,7 @@ func TestTitlesCount(t *testing.T) {
 				h := tenants(t, d, func(o *service.Options) {
 					o.Agent = func(context.Context, service.AgentRequest) (*braid.Agent, error) {
 						return braid.New("assistant", biller{text: "hi", usage: event.Usage{Input: 50, Output: 60, Total: 110}},
-							braid.Options(braid.ModelOptions{MaxTokens: 100})), nil
+							braid.Options(model.Options{MaxTokens: 100})), nil
 					}
 					o.OpenModel = func(context.Context, string, *service.OwnModel) (braid.Model, error) {
 						return biller{text: "A fine title", usage: event.Usage{Input: 30, Output: 5, Total: 35}}, nil

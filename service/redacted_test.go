@@ -10,25 +10,27 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/live"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/tool"
 )
 
 // guarded is a model whose provider lets nobody speak of secrets, and which calls a tool
 // often before that is found out.
 type guarded struct{ cycles int }
 
-func (guarded) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:parrot"} }
+func (guarded) Info() model.Info { return model.Info{Name: "test:parrot"} }
 
-func (g guarded) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (g guarded) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		if req.Cycle < g.cycles {
-			_ = yield(braid.Chunk{Kind: braid.ChunkCall, ID: "c", Text: "look"}, nil) && yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopToolUse}, nil)
+			_ = yield(model.Chunk{Kind: model.ChunkCall, ID: "c", Text: "look"}, nil) && yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopToolUse}, nil)
 			return
 		}
-		_ = yield(braid.Chunk{Kind: braid.ChunkText, Text: "the secret is"}, nil) &&
-			yield(braid.Chunk{Kind: braid.ChunkRedactInput, Text: "(hidden)"}, nil) &&
-			yield(braid.Chunk{Kind: braid.ChunkRedactOutput, Text: "(no)"}, nil) &&
-			yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopGuardrail}, nil)
+		_ = yield(model.Chunk{Kind: model.ChunkText, Text: "the secret is"}, nil) &&
+			yield(model.Chunk{Kind: model.ChunkRedactInput, Text: "(hidden)"}, nil) &&
+			yield(model.Chunk{Kind: model.ChunkRedactOutput, Text: "(no)"}, nil) &&
+			yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopGuardrail}, nil)
 	}
 }
 
@@ -51,7 +53,7 @@ func TestNoViewShowsWhatIsRedacted(t *testing.T) {
 						}
 						return "no", nil
 					}
-					return braid.New("assistant", guarded{cycles}, braid.Func("look", "", look, braid.Polling())), nil
+					return braid.New("assistant", guarded{cycles}, braid.Func("look", "", look, tool.Polling())), nil
 				}
 			})
 			conv := h.conversation(t)

@@ -23,7 +23,7 @@ type RunRequest struct {
 	Attachments []event.Block
 	// Executor is a label for logs and usage. It is never an identity.
 	Executor string
-	// Tokens are for the run's tools ([braid.SecretOf]). They are kept in memory for the run only,
+	// Tokens are for the run's tools ([tool.SecretOf]). They are kept in memory for the run only,
 	// and are hidden where a tool or a model repeats them. Tokens of a message that joins an open
 	// run are ignored.
 	Tokens map[string]secret.Secret

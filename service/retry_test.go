@@ -14,6 +14,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
 )
@@ -31,10 +32,10 @@ type pages struct {
 	hold chan struct{}
 }
 
-func (*pages) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:pages"} }
+func (*pages) Info() model.Info { return model.Info{Name: "test:pages"} }
 
-func (p *pages) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (p *pages) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		text := ""
@@ -51,15 +52,15 @@ func (p *pages) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[bra
 		n := strings.Count(text, "(page ")
 		switch {
 		case !strings.Contains(text, "read") || strings.HasSuffix(last.Text(), "hello"):
-			_ = yield(braid.Chunk{Kind: braid.ChunkText, Text: "hello"}, nil) && yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+			_ = yield(model.Chunk{Kind: model.ChunkText, Text: "hello"}, nil) && yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 		case n == 2 && p.fails > 0:
 			p.fails--
-			yield(braid.Chunk{}, &event.Error{Kind: event.ErrModelAuth, Message: "the key has expired"})
+			yield(model.Chunk{}, &event.Error{Kind: event.ErrModelAuth, Message: "the key has expired"})
 		case n < 3:
-			_ = yield(braid.Chunk{Kind: braid.ChunkCall, ID: fmt.Sprint("c", n), Text: "page"}, nil) &&
-				yield(braid.Chunk{Kind: braid.ChunkCallInput, Text: "{}"}, nil) && yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopToolUse}, nil)
+			_ = yield(model.Chunk{Kind: model.ChunkCall, ID: fmt.Sprint("c", n), Text: "page"}, nil) &&
+				yield(model.Chunk{Kind: model.ChunkCallInput, Text: "{}"}, nil) && yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopToolUse}, nil)
 		default:
-			_ = yield(braid.Chunk{Kind: braid.ChunkText, Text: "read"}, nil) && yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+			_ = yield(model.Chunk{Kind: model.ChunkText, Text: "read"}, nil) && yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 		}
 	}
 }

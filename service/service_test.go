@@ -16,17 +16,19 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/tool"
 )
 
 // parrot is a model that says what it was told, and does what it is told.
 type parrot struct{ requests chan<- []event.Message }
 
-func (parrot) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:parrot"} }
+func (parrot) Info() model.Info { return model.Info{Name: "test:parrot"} }
 
-func (p parrot) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (p parrot) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		last := req.Messages[len(req.Messages)-1]
 		text := last.Text()
 		if p.requests != nil {
@@ -38,13 +40,13 @@ func (p parrot) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[bra
 			}
 		}
 		if name, ok := strings.CutPrefix(text, "use "); ok {
-			_ = yield(braid.Chunk{Kind: braid.ChunkCall, ID: "c1", Text: name}, nil) &&
-				yield(braid.Chunk{Kind: braid.ChunkCallInput, Text: "{}"}, nil) &&
-				yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopToolUse}, nil)
+			_ = yield(model.Chunk{Kind: model.ChunkCall, ID: "c1", Text: name}, nil) &&
+				yield(model.Chunk{Kind: model.ChunkCallInput, Text: "{}"}, nil) &&
+				yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopToolUse}, nil)
 			return
 		}
-		_ = yield(braid.Chunk{Kind: braid.ChunkText, Text: "you said " + text}, nil) &&
-			yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+		_ = yield(model.Chunk{Kind: model.ChunkText, Text: "you said " + text}, nil) &&
+			yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 	}
 }
 
@@ -82,7 +84,7 @@ func open(t *testing.T, change func(*service.Options)) *house {
 					case <-ctx.Done():
 						return "", ctx.Err()
 					}
-				}, braid.Pure()),
+				}, tool.Pure()),
 				braid.Func("ask", "", func(ctx context.Context, _ struct{}) (bool, error) { return braid.Ask[bool](ctx, "May I?") }),
 			), nil
 		},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/service/directory"
@@ -27,7 +26,7 @@ func settingsOf(policy *directory.Policy, s *directory.Settings, own *OwnModel) 
 
 // ModelOptions returns the options of the agent's model calls: its settings, and the server's
 // options where it has none.
-func (o *AgentOptions) ModelOptions(servers braid.ModelOptions) braid.ModelOptions {
+func (o *AgentOptions) ModelOptions(servers model.Options) model.Options {
 	s, all := &o.Settings, servers
 	if s.Effort != "" {
 		all.Effort = model.Effort(s.Effort)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/service"
@@ -62,7 +61,7 @@ func TestSettingsOfAgents(t *testing.T) {
 	}
 	// Settings go over the server's own, which stay where they say nothing.
 	seed := int64(7)
-	servers := braid.ModelOptions{MaxTokens: 9, Effort: "none", Seed: &seed, ServiceTier: "flex", ServerTools: []model.ServerTool{{Kind: model.RemoteMCP}}}
+	servers := model.Options{MaxTokens: 9, Effort: "none", Seed: &seed, ServiceTier: "flex", ServerTools: []model.ServerTool{{Kind: model.RemoteMCP}}}
 	want := servers
 	want.Effort, want.ShowThinking, want.ServiceTier = "max", true, "auto"
 	want.ServerTools = []model.ServerTool{{Kind: model.WebSearch, MaxUses: 2, Blocked: []string{"x.example"}}}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/service"
 )
 
@@ -20,10 +21,10 @@ type mute struct {
 	seen string
 }
 
-func (*mute) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:mute"} }
+func (*mute) Info() model.Info { return model.Info{Name: "test:mute"} }
 
-func (m *mute) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (m *mute) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		var text strings.Builder
 		for _, one := range req.Messages {
 			text.WriteString(string(one.Role) + ":" + one.Text() + " ")
@@ -34,10 +35,10 @@ func (m *mute) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[br
 		last := req.Messages[len(req.Messages)-1].Content
 		if b, ok := last[len(last)-1].(*event.Text); ok && strings.HasPrefix(b.Text, "book") {
 			<-ctx.Done()
-			yield(braid.Chunk{}, ctx.Err())
+			yield(model.Chunk{}, ctx.Err())
 			return
 		}
-		_ = yield(braid.Chunk{Kind: braid.ChunkText, Text: "noon"}, nil) && yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+		_ = yield(model.Chunk{Kind: model.ChunkText, Text: "noon"}, nil) && yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/braidrun/braid/model"
 	"github.com/rivo/uniseg"
 
 	"github.com/braidrun/braid"
@@ -23,30 +24,30 @@ type namer struct {
 	title string
 	takes time.Duration
 	err   error
-	info  braid.ModelInfo
+	info  model.Info
 	asked *[]string
 	// spends is what is used before err.
 	spends event.Usage
 }
 
-func (n namer) Info() braid.ModelInfo { return n.info }
+func (n namer) Info() model.Info { return n.info }
 
-func (n namer) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (n namer) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		*n.asked = append(*n.asked, req.Messages[len(req.Messages)-1].Text())
 		select {
 		case <-time.After(n.takes):
 		case <-ctx.Done():
-			yield(braid.Chunk{}, ctx.Err())
+			yield(model.Chunk{}, ctx.Err())
 			return
 		}
 		if n.err != nil {
-			_ = (n.spends == event.Usage{} || yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: &n.spends}, nil)) && yield(braid.Chunk{}, n.err)
+			_ = (n.spends == event.Usage{} || yield(model.Chunk{Kind: model.ChunkUsage, Usage: &n.spends}, nil)) && yield(model.Chunk{}, n.err)
 			return
 		}
-		_ = yield(braid.Chunk{Kind: braid.ChunkText, Text: n.title}, nil) &&
-			yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: &event.Usage{Input: 30, Output: 5, Total: 35}}, nil) &&
-			yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+		_ = yield(model.Chunk{Kind: model.ChunkText, Text: n.title}, nil) &&
+			yield(model.Chunk{Kind: model.ChunkUsage, Usage: &event.Usage{Input: 30, Output: 5, Total: 35}}, nil) &&
+			yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 	}
 }
 
@@ -199,7 +200,7 @@ func TestNoModelGivesATitle(t *testing.T) {
 	failed := &event.Error{Kind: event.ErrModelAuth, Message: "no"}
 	for name, n := range map[string]namer{
 		"it fails": {err: failed}, "it says nothing": {title: " \n*\"\n"}, "it never answers": {takes: time.Hour},
-		"it is a script": {title: "A title", info: braid.ModelInfo{Name: "demo:tour", Simulated: true}},
+		"it is a script": {title: "A title", info: model.Info{Name: "demo:tour", Simulated: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -315,7 +316,7 @@ func TestTitlesPassGuardrails(t *testing.T) {
 			addModel(t, d, directory.Model{ID: "small", Provider: "demo", Name: "tour", Aliases: []string{"haiku"}})
 			h := tenants(t, d, func(o *service.Options) {
 				o.OpenModel = func(context.Context, string, *service.OwnModel) (braid.Model, error) {
-					return namer{title: "Card 4111 of Ann", info: braid.ModelInfo{Name: "test:light"}, asked: &asked}, nil
+					return namer{title: "Card 4111 of Ann", info: model.Info{Name: "test:light"}, asked: &asked}, nil
 				}
 				agent := o.Agent
 				o.Agent = func(ctx context.Context, r service.AgentRequest) (*braid.Agent, error) {

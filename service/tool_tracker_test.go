@@ -17,7 +17,9 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/tool"
 )
 
 // fickle is a model whose answers depend on what it is asked and on a seed: words, calls of
@@ -31,12 +33,12 @@ type fickle struct {
 	asked *atomic.Int64
 }
 
-func (m *fickle) Info() braid.ModelInfo {
-	return braid.ModelInfo{Name: m.name, Cost: func(u event.Usage) (int64, bool) { return u.Total * 3, m.seed%5 != 0 }}
+func (m *fickle) Info() model.Info {
+	return model.Info{Name: m.name, Cost: func(u event.Usage) (int64, bool) { return u.Total * 3, m.seed%5 != 0 }}
 }
 
-func (m *fickle) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (m *fickle) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		h := fnv.New64a()
 		fmt.Fprint(h, m.seed, m.name, req.Scope, req.Cycle)
 		r := rand.New(rand.NewPCG(h.Sum64(), m.seed))
@@ -45,33 +47,33 @@ func (m *fickle) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[
 		fails := m.asked.Add(1)%4 == 1 && r.IntN(3) == 0
 		time.Sleep(time.Duration(r.IntN(50)) * time.Millisecond)
 		if ctx.Err() != nil {
-			yield(braid.Chunk{}, ctx.Err())
+			yield(model.Chunk{}, ctx.Err())
 			return
 		}
-		if r.IntN(2) == 0 && !yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: &usage}, nil) {
+		if r.IntN(2) == 0 && !yield(model.Chunk{Kind: model.ChunkUsage, Usage: &usage}, nil) {
 			return
 		}
-		if !yield(braid.Chunk{Kind: braid.ChunkText, Text: "well"}, nil) {
+		if !yield(model.Chunk{Kind: model.ChunkText, Text: "well"}, nil) {
 			return
 		}
 		if fails {
-			yield(braid.Chunk{}, &event.Error{Kind: event.ErrStreamCut, Message: "cut"})
+			yield(model.Chunk{}, &event.Error{Kind: event.ErrStreamCut, Message: "cut"})
 			return
 		}
 		stop := event.StopEndTurn
 		if n := r.IntN(4); n > 0 && req.Cycle < 4 && len(m.calls) > 0 {
 			stop = event.StopToolUse
 			for i := range n {
-				if !yield(braid.Chunk{Kind: braid.ChunkCall, Index: i + 1, ID: fmt.Sprint("c", i), Text: m.calls[r.IntN(len(m.calls))]}, nil) ||
-					!yield(braid.Chunk{Kind: braid.ChunkCallInput, Index: i + 1, Text: `{"input":"go"}`}, nil) {
+				if !yield(model.Chunk{Kind: model.ChunkCall, Index: i + 1, ID: fmt.Sprint("c", i), Text: m.calls[r.IntN(len(m.calls))]}, nil) ||
+					!yield(model.Chunk{Kind: model.ChunkCallInput, Index: i + 1, Text: `{"input":"go"}`}, nil) {
 					return
 				}
 			}
 		}
-		if !yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: &usage}, nil) {
+		if !yield(model.Chunk{Kind: model.ChunkUsage, Usage: &usage}, nil) {
 			return
 		}
-		yield(braid.Chunk{Kind: braid.ChunkStop, Stop: stop}, nil)
+		yield(model.Chunk{Kind: model.ChunkStop, Stop: stop}, nil)
 	}
 }
 
@@ -83,7 +85,7 @@ func crew(seed uint64) *braid.Agent {
 	look := braid.Func("look", "Looks.", func(ctx context.Context, _ in) (string, error) {
 		time.Sleep(time.Duration(seed%7) * time.Millisecond)
 		return "seen", ctx.Err()
-	}, braid.Pure())
+	}, tool.Pure())
 	spoil := braid.Func("spoil", "Fails.", func(context.Context, in) (string, error) { return "", errors.New("no") })
 	asked := new(atomic.Int64)
 	model := func(name string, calls ...string) braid.Model { return &fickle{name, seed, calls, asked} }

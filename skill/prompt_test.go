@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/braidrun/braid/model"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/braidrun/braid"
@@ -86,11 +87,11 @@ func TestWhatTheModelIsTold(t *testing.T) {
 	t.Parallel()
 	s := must(t, tree(t, map[string]string{"pdf/SKILL.md": written("pdf", "Reads PDFs.", "Turn every page.")}))
 	var asked string
-	model := demo.Answer("asked", func(r *braid.ModelRequest) demo.Rule {
+	m := demo.Answer("asked", func(r *model.Request) demo.Rule {
 		asked = r.Instructions
 		return demo.Rule{Reply: []demo.Piece{demo.Say("Yes.")}}
 	})
-	if _, err := braid.New("reader", model, braid.Instructions("You read."), s.Part()).Run(t.Context(), "Hello."); err != nil {
+	if _, err := braid.New("reader", m, braid.Instructions("You read."), s.Part()).Run(t.Context(), "Hello."); err != nil {
 		t.Fatal(err)
 	}
 	if asked != s.Prompt("You read.") || !strings.Contains(asked, "- pdf: Reads PDFs.") || strings.Contains(asked, "Turn every page.") {

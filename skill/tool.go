@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/tool"
 )
 
 // ToolName is the tool that loads a skill.
@@ -23,7 +24,7 @@ func (s *Set) Tools() []braid.Tool {
 	}
 	return []braid.Tool{braid.Func(
 		ToolName, "Loads a skill, which says how to go about a certain kind of task, or a file that the skill refers to.",
-		func(_ context.Context, in request) (string, error) { return s.load(in) }, braid.Pure(),
+		func(_ context.Context, in request) (string, error) { return s.load(in) }, tool.Pure(),
 	)}
 }
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/tool"
 )
 
 // used calls the tool as a model does.
@@ -39,7 +39,7 @@ func TestASkillIsLoadedOnDemand(t *testing.T) {
 		"pdf/scripts/run.py": "print()", "pdf/.git/config": "", "pdf/a/b/c/d/e/f.md": "", "word/SKILL.md": written("word", "x", "Only this."),
 	})
 	s := must(t, dir)
-	if effect := braid.TraitsOf(s.Tools()[0]).Effect; effect != event.EffectPure {
+	if effect := tool.TraitsOf(s.Tools()[0]).Effect; effect != event.EffectPure {
 		t.Errorf("the tool is %s", effect)
 	}
 	want := "# PDF\n\nSee references/forms.md.\n\nFiles of this skill, which the tool skill reads:\n- references/forms.md\n- scripts/run.py\n- and more\n"

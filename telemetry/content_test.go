@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/braidrun/braid"
@@ -37,15 +39,15 @@ func everything(t *testing.T, e *ear) string {
 // arguments, results, errors, questions, the names of tools, and a sub-agent.
 func chatty(hooks braid.Part) *braid.Agent {
 	sub := braid.New("sub", &script{name: "demo:sub", answers: []any{says(canary)}}, braid.Instructions(canary))
-	model := &script{name: "demo:x", answers: []any{
+	m := &script{name: "demo:x", answers: []any{
 		&event.Error{Kind: event.ErrOverloaded, Message: canary, Hint: canary},
-		append([]braid.Chunk{{Kind: braid.ChunkThinking, Index: 9, Text: canary}},
+		append([]model.Chunk{{Kind: model.ChunkThinking, Index: 9, Text: canary}},
 			calls("say", `{"city":"`+canary+`"}`, "fail", `{}`, "panics", `{}`, canary, `{}`, "say", canary, "sub", `{"input":"`+canary+`"}`)...),
 		says(canary),
 	}}
-	return braid.New("root", model, hooks, braid.AsTool(sub, canary), braid.Instructions(canary),
+	return braid.New("root", m, hooks, braid.AsTool(sub, canary), braid.Instructions(canary),
 		braid.Func("say", canary, func(ctx context.Context, in city) (string, error) {
-			braid.Progress(ctx, canary)
+			tool.Progress(ctx, canary)
 			return in.City, nil
 		}),
 		braid.Func("fail", "", func(context.Context, struct{}) (string, error) { return "", errors.New(canary) }),
@@ -109,8 +111,8 @@ func TestContentWhereItIsWanted(t *testing.T) {
 func TestWhatIsTakenBackIsOnNoSpan(t *testing.T) {
 	t.Parallel()
 	hidden := "they said " + canary
-	guarded := append([]braid.Chunk{
-		{Kind: braid.ChunkText, Text: canary}, {Kind: braid.ChunkRedactInput, Text: "[input hidden]"}, {Kind: braid.ChunkRedactOutput, Text: "[hidden]"},
+	guarded := append([]model.Chunk{
+		{Kind: model.ChunkText, Text: canary}, {Kind: model.ChunkRedactInput, Text: "[input hidden]"}, {Kind: model.ChunkRedactOutput, Text: "[hidden]"},
 	}, says("")[2:]...)
 	for name, parts := range map[string][]braid.Part{
 		"by the provider": {},
@@ -128,11 +130,11 @@ func TestWhatIsTakenBackIsOnNoSpan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := listen(t)
-			model := &script{name: "demo:x", answers: []any{guarded}}
+			m := &script{name: "demo:x", answers: []any{guarded}}
 			if len(parts) > 0 {
-				model.answers = []any{says(hidden)}
+				m.answers = []any{says(hidden)}
 			}
-			if _, err := braid.New("root", model, append(parts, e.hooks(t, true))...).Run(t.Context(), hidden); err != nil {
+			if _, err := braid.New("root", m, append(parts, e.hooks(t, true))...).Run(t.Context(), hidden); err != nil {
 				t.Fatal(err)
 			}
 			all := everything(t, e)

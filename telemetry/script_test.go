@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/braidrun/braid/model"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -31,19 +32,19 @@ type script struct {
 	n       atomic.Int64
 }
 
-func (s *script) Info() braid.ModelInfo {
-	return braid.ModelInfo{Name: s.name, Cost: func(event.Usage) (int64, bool) { return 2_000_000, true }}
+func (s *script) Info() model.Info {
+	return model.Info{Name: s.name, Cost: func(event.Usage) (int64, bool) { return 2_000_000, true }}
 }
 
-func (s *script) Stream(ctx context.Context, _ *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (s *script) Stream(ctx context.Context, _ *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		if s.asked != nil {
 			*s.asked = append(*s.asked, ctx)
 		}
 		switch a := s.answers[min(int(s.n.Add(1)), len(s.answers))-1].(type) {
 		case error:
-			yield(braid.Chunk{}, a)
-		case []braid.Chunk:
+			yield(model.Chunk{}, a)
+		case []model.Chunk:
 			for _, c := range a {
 				if !yield(c, nil) {
 					return
@@ -55,23 +56,23 @@ func (s *script) Stream(ctx context.Context, _ *braid.ModelRequest) iter.Seq2[br
 
 var used = event.Usage{Input: 10, Output: 5, CacheRead: 3, CacheWrite: 2, Total: 20}
 
-func says(text string) []braid.Chunk {
-	return []braid.Chunk{
-		{Kind: braid.ChunkResponse, ID: "msg_1", Text: "m-2026"},
-		{Kind: braid.ChunkText, Text: text},
-		{Kind: braid.ChunkUsage, Usage: &used},
-		{Kind: braid.ChunkStop, Stop: event.StopEndTurn},
+func says(text string) []model.Chunk {
+	return []model.Chunk{
+		{Kind: model.ChunkResponse, ID: "msg_1", Text: "m-2026"},
+		{Kind: model.ChunkText, Text: text},
+		{Kind: model.ChunkUsage, Usage: &used},
+		{Kind: model.ChunkStop, Stop: event.StopEndTurn},
 	}
 }
 
-func calls(pairs ...string) []braid.Chunk {
-	var list []braid.Chunk
+func calls(pairs ...string) []model.Chunk {
+	var list []model.Chunk
 	for i := 0; i < len(pairs); i += 2 {
 		list = append(list,
-			braid.Chunk{Kind: braid.ChunkCall, Index: i, ID: fmt.Sprintf("c%d", i/2), Text: pairs[i]},
-			braid.Chunk{Kind: braid.ChunkCallInput, Index: i, Text: pairs[i+1]})
+			model.Chunk{Kind: model.ChunkCall, Index: i, ID: fmt.Sprintf("c%d", i/2), Text: pairs[i]},
+			model.Chunk{Kind: model.ChunkCallInput, Index: i, Text: pairs[i+1]})
 	}
-	return append(list, braid.Chunk{Kind: braid.ChunkUsage, Usage: &used}, braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopToolUse})
+	return append(list, model.Chunk{Kind: model.ChunkUsage, Usage: &used}, model.Chunk{Kind: model.ChunkStop, Stop: event.StopToolUse})
 }
 
 // ear hears what is told.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/braidrun/braid/bench/floor"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // answer is what the scripted model says in one call, for both sides. All
@@ -102,31 +102,31 @@ func byHandChunks(script []answer) [][]floor.Chunk {
 	return out
 }
 
-func braidChunks(script []answer) [][]braid.Chunk {
-	out := make([][]braid.Chunk, len(script))
+func braidChunks(script []answer) [][]model.Chunk {
+	out := make([][]model.Chunk, len(script))
 	for i := range script {
 		a := &script[i]
 		for _, p := range a.pieces {
-			out[i] = append(out[i], braid.Chunk{Kind: braid.ChunkText, Text: p})
+			out[i] = append(out[i], model.Chunk{Kind: model.ChunkText, Text: p})
 		}
 		for j, c := range a.calls {
 			if a.whole {
-				out[i] = append(out[i], braid.Chunk{
-					Kind: braid.ChunkBlock, Index: j,
+				out[i] = append(out[i], model.Chunk{
+					Kind: model.ChunkBlock, Index: j,
 					Block: &event.ToolCall{ID: c.id, Name: c.tool, Args: []byte(c.args)},
 				})
 				continue
 			}
 			out[i] = append(
 				out[i],
-				braid.Chunk{Kind: braid.ChunkCall, Index: j, ID: c.id, Text: c.tool},
-				braid.Chunk{Kind: braid.ChunkCallInput, Index: j, Text: c.args},
+				model.Chunk{Kind: model.ChunkCall, Index: j, ID: c.id, Text: c.tool},
+				model.Chunk{Kind: model.ChunkCallInput, Index: j, Text: c.args},
 			)
 		}
 		out[i] = append(
 			out[i],
-			braid.Chunk{Kind: braid.ChunkUsage, Usage: &event.Usage{Input: 100, Output: 10, Total: 110}},
-			braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopReason(a.stop)},
+			model.Chunk{Kind: model.ChunkUsage, Usage: &event.Usage{Input: 100, Output: 10, Total: 110}},
+			model.Chunk{Kind: model.ChunkStop, Stop: event.StopReason(a.stop)},
 		)
 	}
 	return out

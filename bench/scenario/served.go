@@ -14,6 +14,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/sqlite"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/service"
@@ -166,26 +167,26 @@ func (s *Served) pieces(ctx context.Context, yield func(string) bool) error {
 // generator is a model that only has pieces to give.
 type generator struct{ served *Served }
 
-func (generator) Info() braid.ModelInfo {
-	return braid.ModelInfo{Name: "bench:generator", Simulated: true}
+func (generator) Info() model.Info {
+	return model.Info{Name: "bench:generator", Simulated: true}
 }
 
-// Cancellable implements [braid.CancellableModel], as the models of all vendors do.
+// Cancellable implements [model.Cancellable], as the models of all vendors do.
 func (g generator) Cancellable() braid.Model { return g }
 
-func (g generator) Stream(ctx context.Context, _ *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (g generator) Stream(ctx context.Context, _ *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		more := true
 		err := g.served.pieces(ctx, func(text string) bool {
-			more = yield(braid.Chunk{Kind: braid.ChunkText, Text: text}, nil)
+			more = yield(model.Chunk{Kind: model.ChunkText, Text: text}, nil)
 			return more
 		})
 		switch {
 		case err != nil:
-			yield(braid.Chunk{}, err)
+			yield(model.Chunk{}, err)
 		case more:
-			_ = yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: &event.Usage{Input: 100, Output: int64(g.served.Deltas)}}, nil) &&
-				yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+			_ = yield(model.Chunk{Kind: model.ChunkUsage, Usage: &event.Usage{Input: 100, Output: int64(g.served.Deltas)}}, nil) &&
+				yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 		}
 	}
 }

@@ -7,29 +7,30 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 )
 
 // scripted is the cheapest model that there can be: its chunks are made
 // beforehand, and the first call of a run gets the first answer.
 type scripted struct {
-	answers [][]braid.Chunk
+	answers [][]model.Chunk
 	// called, where it is set, is told of each call before it is answered.
 	called func(cycle, messages int)
 }
 
 // Info implements [braid.Model].
-func (m *scripted) Info() braid.ModelInfo { return braid.ModelInfo{Name: "bench:scripted"} }
+func (m *scripted) Info() model.Info { return model.Info{Name: "bench:scripted"} }
 
-// Cancellable implements [braid.CancellableModel], as the models of all vendors do.
+// Cancellable implements [model.Cancellable], as the models of all vendors do.
 func (m *scripted) Cancellable() braid.Model { return m }
 
 // Stream implements [braid.Model].
-func (m *scripted) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+func (m *scripted) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 	if m.called != nil {
 		m.called(req.Cycle, len(req.Messages))
 	}
 	chunks := m.answers[min(req.Cycle, len(m.answers))-1]
-	return func(yield func(braid.Chunk, error) bool) {
+	return func(yield func(model.Chunk, error) bool) {
 		for i := range chunks {
 			if !yield(chunks[i], nil) {
 				return

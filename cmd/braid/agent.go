@@ -13,6 +13,7 @@ import (
 	"github.com/braidrun/braid/cmd/braid/internal/printer"
 	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/models"
 	"github.com/braidrun/braid/service/agents"
 	"github.com/braidrun/braid/skill"
@@ -128,7 +129,7 @@ func (p *process) openModel(s *conf.Settings, ref string) (braid.Model, error) {
 
 // toolsFor lists the tools of the option. "auto" is all tools for a demo model, because its scripts use
 // them, and none for a real one.
-func toolsFor(option string, info braid.ModelInfo) []string {
+func toolsFor(option string, info model.Info) []string {
 	switch {
 	case option == "none", option == "auto" && !info.Simulated:
 		return nil
@@ -203,7 +204,7 @@ func (p *process) saySimulated(s *conf.Settings, c *agentSetup) error {
 }
 
 // modelWords describes a model for users.
-func modelWords(info braid.ModelInfo) string {
+func modelWords(info model.Info) string {
 	name := term.CleanLine(info.Name)
 	if info.Replay {
 		name += ", a replay: its words were recorded"

@@ -13,6 +13,7 @@ import (
 	"github.com/braidrun/braid/cmd/braid/internal/printer"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/grant"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/models"
 	"github.com/braidrun/braid/service/agents"
 	"github.com/braidrun/braid/service/directory"
@@ -28,7 +29,7 @@ type agentFactory struct {
 	sealed func()
 	mcp    *mcptool.Servers
 	tells  *observer
-	info   braid.ModelInfo
+	info   model.Info
 	// others are the fallback models of the server's own model.
 	others []braid.Model
 	// shared is set if other servers use the same database.

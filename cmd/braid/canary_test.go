@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
@@ -38,40 +40,40 @@ const canary = "4111-1111-1111-1111"
 // pieces, thinking, arguments, and the words of an error.
 type talkative struct{}
 
-func (talkative) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:talkative"} }
+func (talkative) Info() model.Info { return model.Info{Name: "test:talkative"} }
 
-func (talkative) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (talkative) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		last, results := req.Messages[len(req.Messages)-1], 0
 		for _, b := range last.Content {
 			if _, ok := b.(*event.ToolResult); ok {
 				results++
 			}
 		}
-		var list []braid.Chunk
+		var list []model.Chunk
 		switch said := last.Text(); {
 		case strings.Contains(said, "fail"):
-			list = []braid.Chunk{{Kind: braid.ChunkText, Text: "Your card " + canary}}
+			list = []model.Chunk{{Kind: model.ChunkText, Text: "Your card " + canary}}
 			for _, c := range list {
 				if !yield(c, nil) {
 					return
 				}
 			}
-			yield(braid.Chunk{}, &event.Error{Kind: event.ErrModel, Message: "the provider knows nothing of " + canary, Hint: "not " + canary})
+			yield(model.Chunk{}, &event.Error{Kind: event.ErrModel, Message: "the provider knows nothing of " + canary, Hint: "not " + canary})
 			return
 		case results > 0 || req.Tools == nil:
-			list = []braid.Chunk{{Kind: braid.ChunkText, Text: said + " The card is 4111-1111"}, {Kind: braid.ChunkText, Text: "-1111-1111."}, {Kind: braid.ChunkStop, Stop: event.StopEndTurn}}
+			list = []model.Chunk{{Kind: model.ChunkText, Text: said + " The card is 4111-1111"}, {Kind: model.ChunkText, Text: "-1111-1111."}, {Kind: model.ChunkStop, Stop: event.StopEndTurn}}
 		default:
-			list = []braid.Chunk{
-				{Kind: braid.ChunkThinking, Text: "They have " + canary},
-				{Kind: braid.ChunkText, Index: 1, Text: "I look for " + canary},
-				{Kind: braid.ChunkCall, Index: 2, ID: "c1", Text: "look"},
-				{Kind: braid.ChunkCallInput, Index: 2, Text: `{"card":"` + canary + `"}`},
-				{Kind: braid.ChunkCall, Index: 3, ID: "c2", Text: "broken"},
-				{Kind: braid.ChunkCallInput, Index: 3, Text: `{"card":"` + canary + `"}`},
-				{Kind: braid.ChunkCall, Index: 4, ID: "c3", Text: "child"},
-				{Kind: braid.ChunkCallInput, Index: 4, Text: `{"input":"what of ` + canary + `?"}`},
-				{Kind: braid.ChunkStop, Stop: event.StopToolUse},
+			list = []model.Chunk{
+				{Kind: model.ChunkThinking, Text: "They have " + canary},
+				{Kind: model.ChunkText, Index: 1, Text: "I look for " + canary},
+				{Kind: model.ChunkCall, Index: 2, ID: "c1", Text: "look"},
+				{Kind: model.ChunkCallInput, Index: 2, Text: `{"card":"` + canary + `"}`},
+				{Kind: model.ChunkCall, Index: 3, ID: "c2", Text: "broken"},
+				{Kind: model.ChunkCallInput, Index: 3, Text: `{"card":"` + canary + `"}`},
+				{Kind: model.ChunkCall, Index: 4, ID: "c3", Text: "child"},
+				{Kind: model.ChunkCallInput, Index: 4, Text: `{"input":"what of ` + canary + `?"}`},
+				{Kind: model.ChunkStop, Stop: event.StopToolUse},
 			}
 		}
 		for _, c := range list {
@@ -95,7 +97,7 @@ func guardedAgent(model braid.Model, part braid.Part) *braid.Agent {
 	return braid.New(printer.AgentName, model, part, braid.Guard("cards", noCards), braid.AsTool(braid.New("child", talkative{}), ""),
 		braid.Retries(braid.Retry{Attempts: 2, Base: time.Millisecond, Exact: true}), braid.Offload(braid.Offloading{Over: 2000}),
 		braid.Func("look", "", func(ctx context.Context, in cardIn) (map[string]any, error) {
-			braid.Progress(ctx, "looking for "+canary)
+			tool.Progress(ctx, "looking for "+canary)
 			return map[string]any{"found": canary, "all": strings.Repeat(canary+" ", 500), "in": in.Card}, nil
 		}),
 		braid.Func("broken", "", func(context.Context, cardIn) (string, error) {

@@ -13,8 +13,10 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/demo"
 	"github.com/braidrun/braid/models"
+	"github.com/braidrun/braid/tool"
 )
 
 // report is what braid doctor --json writes.
@@ -326,12 +328,12 @@ func TestDoctorFindsFaults(t *testing.T) {
 // silentTool says nothing about itself.
 type silentTool struct{ schema string }
 
-func (s silentTool) Spec() braid.ToolSpec {
-	return braid.ToolSpec{Name: "silent", Schema: json.RawMessage(s.schema)}
+func (s silentTool) Spec() model.ToolSpec {
+	return model.ToolSpec{Name: "silent", Schema: json.RawMessage(s.schema)}
 }
 
-func (silentTool) Call(context.Context, json.RawMessage) (braid.Output, error) {
-	return braid.Output{}, nil
+func (silentTool) Call(context.Context, json.RawMessage) (tool.Output, error) {
+	return tool.Output{}, nil
 }
 
 func TestDoctorLooksAtTools(t *testing.T) {
@@ -351,7 +353,7 @@ func TestDoctorLooksAtTools(t *testing.T) {
 func TestDoctorTriesTheEngine(t *testing.T) {
 	t.Parallel()
 	say := func(words string) braid.Model {
-		return demo.Answer("words", func(*braid.ModelRequest) demo.Rule {
+		return demo.Answer("words", func(*model.Request) demo.Rule {
 			return demo.Rule{Reply: []demo.Piece{{Text: words}}}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/demo"
 	"github.com/braidrun/braid/service"
 )
@@ -46,7 +47,7 @@ func TestServeKeepsRunsWithinTheOperatorsLimits(t *testing.T) {
 	t.Parallel()
 	p, _, _ := testProcess(t, nil)
 	p.openRef = func(string) (braid.Model, error) {
-		return demo.Answer("asked", func(*braid.ModelRequest) demo.Rule { return demo.Rule{Reply: []demo.Piece{demo.Say("Yes.")}} }), nil
+		return demo.Answer("asked", func(*model.Request) demo.Rule { return demo.Rule{Reply: []demo.Piece{demo.Say("Yes.")}} }), nil
 	}
 	a, err := p.openAgents(t.Context(), &conf.Config{Settings: conf.Settings{
 		ModelSettings: conf.ModelSettings{Model: "demo"}, AgentSettings: conf.AgentSettings{Tools: "none"}, Bounds: conf.Bounds{Budget: braid.Budget{Cycles: 1}},

@@ -13,6 +13,7 @@ import (
 	"github.com/braidrun/braid/cmd/braid/internal/printer"
 	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/demo"
 )
 
@@ -121,7 +122,7 @@ type counting struct {
 	calls int
 }
 
-func (c *counting) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+func (c *counting) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 	c.calls++
 	return c.Model.Stream(ctx, req)
 }
@@ -148,7 +149,7 @@ func TestChatResets(t *testing.T) {
 	p, out, _ := testProcess(t, nil, "chat", "-q")
 	p.Stdin = strings.NewReader("one\ntwo\n/reset\nthree\n")
 	p.openRef = func(string) (braid.Model, error) {
-		return demo.Answer("count", func(req *braid.ModelRequest) demo.Rule {
+		return demo.Answer("count", func(req *model.Request) demo.Rule {
 			return demo.Rule{Reply: []demo.Piece{demo.Say(fmt.Sprintf("%d messages", len(req.Messages)))}}
 		}), nil
 	}

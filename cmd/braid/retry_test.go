@@ -14,6 +14,7 @@ import (
 	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/service"
@@ -49,15 +50,15 @@ func TestRetryInAChat(t *testing.T) {
 // unready is a model that has no key at first.
 type unready struct{ fails *atomic.Int32 }
 
-func (unready) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:unready"} }
+func (unready) Info() model.Info { return model.Info{Name: "test:unready"} }
 
-func (m unready) Stream(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (m unready) Stream(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		if m.fails.Add(-1) >= 0 {
-			yield(braid.Chunk{}, &event.Error{Kind: event.ErrModelAuth, Message: "the key was refused"})
+			yield(model.Chunk{}, &event.Error{Kind: event.ErrModelAuth, Message: "the key was refused"})
 			return
 		}
-		_ = yield(braid.Chunk{Kind: braid.ChunkText, Text: "Hello Ann."}, nil) && yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+		_ = yield(model.Chunk{Kind: model.ChunkText, Text: "Hello Ann."}, nil) && yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/braidrun/braid/cmd/braid/internal/printer"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/schemacheck/hostile"
+	"github.com/braidrun/braid/model"
 )
 
 const cityForm = `{"type":"object","properties":{"city":{"type":"string"},"people":{"type":"integer"}},"required":["city","people"]}`
@@ -75,16 +76,16 @@ func TestAnAnswerInAForm(t *testing.T) {
 // showing is a model that tells how many tools it is shown.
 type showing struct{}
 
-func (showing) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:shown"} }
+func (showing) Info() model.Info { return model.Info{Name: "test:shown"} }
 
-func (showing) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (showing) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		var names []string
 		for i := range req.Tools {
 			names = append(names, req.Tools[i].Name)
 		}
-		_ = yield(braid.Chunk{Kind: braid.ChunkText, Text: strconv.Itoa(len(names)) + " " + strings.Join(names, " ")}, nil) &&
-			yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+		_ = yield(model.Chunk{Kind: model.ChunkText, Text: strconv.Itoa(len(names)) + " " + strings.Join(names, " ")}, nil) &&
+			yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 	}
 }
 
@@ -152,16 +153,16 @@ type caller struct {
 	done *bool
 }
 
-func (caller) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:caller"} }
+func (caller) Info() model.Info { return model.Info{Name: "test:caller"} }
 
-func (c caller) Stream(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (c caller) Stream(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		if !*c.done {
 			*c.done = true
-			_ = yield(braid.Chunk{Kind: braid.ChunkCall, ID: "c1", Text: c.tool}, nil) && yield(braid.Chunk{Kind: braid.ChunkCallInput, Text: "{}"}, nil) &&
-				yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopToolUse}, nil)
+			_ = yield(model.Chunk{Kind: model.ChunkCall, ID: "c1", Text: c.tool}, nil) && yield(model.Chunk{Kind: model.ChunkCallInput, Text: "{}"}, nil) &&
+				yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopToolUse}, nil)
 			return
 		}
-		_ = yield(braid.Chunk{Kind: braid.ChunkText, Text: "Done."}, nil) && yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+		_ = yield(model.Chunk{Kind: model.ChunkText, Text: "Done."}, nil) && yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 	}
 }

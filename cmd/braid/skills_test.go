@@ -10,6 +10,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/demo"
 	"github.com/braidrun/braid/service"
 )
@@ -56,7 +57,7 @@ func TestServeWithSkills(t *testing.T) {
 	var asked string
 	p, _, _ := testProcess(t, nil)
 	p.openRef = func(string) (braid.Model, error) {
-		return demo.Answer("asked", func(r *braid.ModelRequest) demo.Rule {
+		return demo.Answer("asked", func(r *model.Request) demo.Rule {
 			asked = r.Instructions
 			return demo.Rule{Reply: []demo.Piece{demo.Say("Yes.")}}
 		}), nil

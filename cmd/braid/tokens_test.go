@@ -18,6 +18,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
@@ -51,14 +53,14 @@ var tokenTraces = []string{
 // gossip is a model that calls every tool and then repeats the token in all forms, in pieces.
 type gossip struct{ size int }
 
-func (gossip) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:gossip"} }
+func (gossip) Info() model.Info { return model.Info{Name: "test:gossip"} }
 
-func (g gossip) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
-		say := func(kind braid.ChunkKind, index int, text string) bool {
+func (g gossip) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
+		say := func(kind model.ChunkKind, index int, text string) bool {
 			for text != "" {
 				n := min(g.size, len(text))
-				if !yield(braid.Chunk{Kind: kind, Index: index, Text: text[:n]}, nil) {
+				if !yield(model.Chunk{Kind: kind, Index: index, Text: text[:n]}, nil) {
 					return false
 				}
 				text = text[n:]
@@ -67,21 +69,21 @@ func (g gossip) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[bra
 		}
 		all := strings.Join(tokenForms(), " and ")
 		if len(req.Tools) > 0 && req.Cycle == 1 {
-			_ = say(braid.ChunkThinking, 0, "They gave me "+all) && say(braid.ChunkText, 1, "I shall use "+all+".")
+			_ = say(model.ChunkThinking, 0, "They gave me "+all) && say(model.ChunkText, 1, "I shall use "+all+".")
 			for i, tool := range req.Tools {
-				if !yield(braid.Chunk{Kind: braid.ChunkCall, Index: 2 + i, ID: fmt.Sprint("c", i), Text: tool.Name}, nil) ||
-					!say(braid.ChunkCallInput, 2+i, `{"q":"`+runToken+`"}`) {
+				if !yield(model.Chunk{Kind: model.ChunkCall, Index: 2 + i, ID: fmt.Sprint("c", i), Text: tool.Name}, nil) ||
+					!say(model.ChunkCallInput, 2+i, `{"q":"`+runToken+`"}`) {
 					return
 				}
 			}
-			yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopToolUse}, nil)
+			yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopToolUse}, nil)
 			return
 		}
 		if strings.Contains(req.Messages[len(req.Messages)-1].Text(), "fail") {
-			yield(braid.Chunk{}, &event.Error{Kind: event.ErrModel, Message: "not with " + runToken, Err: fmt.Errorf("400: %s", runToken)})
+			yield(model.Chunk{}, &event.Error{Kind: event.ErrModel, Message: "not with " + runToken, Err: fmt.Errorf("400: %s", runToken)})
 			return
 		}
-		_ = say(braid.ChunkText, 0, "It was "+all+".") && yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+		_ = say(model.ChunkText, 0, "It was "+all+".") && yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 	}
 }
 
@@ -123,9 +125,9 @@ func TestNothingOfATokenIsLeft(t *testing.T) {
 			agent := braid.New(printer.AgentName, gossip{size}, part, braid.Retries(braid.Retry{Attempts: 1}), braid.Offload(braid.Offloading{Over: 2000}),
 				braid.AsTool(braid.New("child", gossip{size}), ""),
 				braid.Func("look", "", func(ctx context.Context, in map[string]string) (map[string]any, error) {
-					given <- braid.SecretOf(ctx, "github").Reveal()
+					given <- tool.SecretOf(ctx, "github").Reveal()
 					look("what a tool is called with", in["q"])
-					braid.Progress(ctx, "with "+all)
+					tool.Progress(ctx, "with "+all)
 					return map[string]any{"all": strings.Repeat(all+" ", 200), runToken: 1}, nil
 				}),
 				braid.Func("broken", "", func(context.Context, map[string]string) (string, error) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
 	"github.com/braidrun/braid/model/cassette"
@@ -53,9 +54,9 @@ func run(ctx context.Context, out io.Writer) error {
 // record asks a server that speaks Anthropic's wire.
 func record(ctx context.Context) (tape []byte, said string, err error) {
 	server := anthropictest.Start(
-		anthropictest.Stream([]braid.Chunk{
-			{Kind: braid.ChunkCall, ID: "toolu_1", Text: "add"},
-			{Kind: braid.ChunkCallInput, Text: `{"a":3,"b":5}`},
+		anthropictest.Stream([]model.Chunk{
+			{Kind: model.ChunkCall, ID: "toolu_1", Text: "add"},
+			{Kind: model.ChunkCallInput, Text: `{"a":3,"b":5}`},
 		}, "tool_use", event.Usage{Input: 40, Output: 20}),
 		anthropictest.Text("3 + 5 ", "= 8."),
 	)

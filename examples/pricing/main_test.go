@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/braidrun/braid/model"
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
@@ -77,14 +78,14 @@ func TestTheSameOnNova(t *testing.T) {
 	t.Cleanup(aws.Close)
 	usage := event.Usage{Input: 40, Output: 20, Total: 60}
 	for _, turn := range turns {
-		chunks := []braid.Chunk{{Kind: braid.ChunkText, Text: "<thinking>What comes next?</thinking> "}, {Kind: braid.ChunkText, Text: turn.says}}
+		chunks := []model.Chunk{{Kind: model.ChunkText, Text: "<thinking>What comes next?</thinking> "}, {Kind: model.ChunkText, Text: turn.says}}
 		stop := "end_turn"
 		for i, c := range turn.calls {
 			stop = "tool_use"
 			chunks = append(
 				chunks,
-				braid.Chunk{Kind: braid.ChunkCall, Index: i + 1, ID: "tooluse_" + turn.says[:3] + string(rune('a'+i)), Text: c[0]},
-				braid.Chunk{Kind: braid.ChunkCallInput, Index: i + 1, Text: c[1]},
+				model.Chunk{Kind: model.ChunkCall, Index: i + 1, ID: "tooluse_" + turn.says[:3] + string(rune('a'+i)), Text: c[0]},
+				model.Chunk{Kind: model.ChunkCallInput, Index: i + 1, Text: c[1]},
 			)
 		}
 		aws.Add(bedrocktest.Stream(chunks, stop, usage))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
 	"github.com/braidrun/braid/model/bedrock/bedrocktest"
@@ -18,6 +19,7 @@ import (
 	"github.com/braidrun/braid/model/openai"
 	"github.com/braidrun/braid/model/openai/openaitest"
 	"github.com/braidrun/braid/models"
+	"github.com/braidrun/braid/tool"
 )
 
 // opened opens a model in an environment.
@@ -133,12 +135,12 @@ func TestASchemaThatCannotBeSaid(t *testing.T) {
 // elsewhere is a tool whose schema stands on another machine.
 type elsewhere struct{}
 
-func (elsewhere) Spec() braid.ToolSpec {
-	return braid.ToolSpec{
+func (elsewhere) Spec() model.ToolSpec {
+	return model.ToolSpec{
 		Name: "look", Description: "Looks.", Schema: []byte(`{"type":"object","properties":{"a":{"$ref":"https://example.com/s.json"}}}`),
 	}
 }
 
-func (elsewhere) Call(context.Context, json.RawMessage) (braid.Output, error) {
-	return braid.Output{}, nil
+func (elsewhere) Call(context.Context, json.RawMessage) (tool.Output, error) {
+	return tool.Output{}, nil
 }

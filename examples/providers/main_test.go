@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/braidrun/braid/model"
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
@@ -66,18 +67,18 @@ func TestRunPrintsEachProvider(t *testing.T) {
 // thinking with its signature, and the id of a call.
 var thoughtful = []answer{
 	{
-		chunks: []braid.Chunk{
-			{Kind: braid.ChunkThinking, Text: "A sum. "},
-			{Kind: braid.ChunkThinking, Text: "I have a tool."},
-			{Kind: braid.ChunkSignature, Text: "c2lnbmVk"},
-			{Kind: braid.ChunkText, Index: 1, Text: "I add."},
-			{Kind: braid.ChunkCall, Index: 2, ID: "call_1", Text: "add"},
-			{Kind: braid.ChunkCallInput, Index: 2, Text: `{"a":3,"b":5}`},
+		chunks: []model.Chunk{
+			{Kind: model.ChunkThinking, Text: "A sum. "},
+			{Kind: model.ChunkThinking, Text: "I have a tool."},
+			{Kind: model.ChunkSignature, Text: "c2lnbmVk"},
+			{Kind: model.ChunkText, Index: 1, Text: "I add."},
+			{Kind: model.ChunkCall, Index: 2, ID: "call_1", Text: "add"},
+			{Kind: model.ChunkCallInput, Index: 2, Text: `{"a":3,"b":5}`},
 		},
 		stop: event.StopToolUse, usage: event.Usage{Input: 40, Output: 20, Total: 60},
 	},
 	{
-		chunks: []braid.Chunk{{Kind: braid.ChunkText, Text: "It is 8."}},
+		chunks: []model.Chunk{{Kind: model.ChunkText, Text: "It is 8."}},
 		stop:   event.StopEndTurn, usage: event.Usage{Input: 75, Output: 9, Total: 84},
 	},
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
 	"github.com/braidrun/braid/model/bedrock"
@@ -120,11 +121,11 @@ func simulated(script []answer) (braid.Model, error) {
 }
 
 // pieces are an answer's chunks as the demo model writes them: block by block.
-func pieces(chunks []braid.Chunk) []demo.Piece {
+func pieces(chunks []model.Chunk) []demo.Piece {
 	var out []demo.Piece
 	at := map[int]int{}
 	for _, c := range chunks {
-		if c.Kind == braid.ChunkSignature {
+		if c.Kind == model.ChunkSignature {
 			continue // it signs nothing
 		}
 		i, begun := at[c.Index]
@@ -134,13 +135,13 @@ func pieces(chunks []braid.Chunk) []demo.Piece {
 			out = append(out, demo.Piece{})
 		}
 		switch c.Kind {
-		case braid.ChunkText:
+		case model.ChunkText:
 			out[i].Text += c.Text
-		case braid.ChunkThinking:
+		case model.ChunkThinking:
 			out[i].Thinking += c.Text
-		case braid.ChunkCall:
+		case model.ChunkCall:
 			out[i].Call = c.Text
-		case braid.ChunkCallInput:
+		case model.ChunkCallInput:
 			out[i].Args = append(out[i].Args, c.Text...)
 		default:
 			out[i].Block = &event.Text{Text: c.Text}

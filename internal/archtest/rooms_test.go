@@ -67,9 +67,9 @@ var rooms = []room{
 		dir: "", own: []string{"flow/kind", "grant", "hook", "trace", "internal/fold", "internal/decide", "internal/output", "internal/compact", "internal/guardrail", "internal/hooks", "internal/foreign", "event", "journal", "model", "secret", "tool", "tool/search", "internal/argtype", "internal/userdata"}, from: []string{"github.com/google/jsonschema-go"},
 		tests: []string{"model/demo", "models", "event/eventtest", "internal/fold/foldtest", "internal/decide/decidetest", "journal/journaltest", "journal/sqlite"},
 	},
-	{dir: "flow", own: []string{"", "event", "flow/kind"}, tests: []string{"internal/decide", "internal/decide/decidetest", "internal/fold", "journal"}},
+	{dir: "flow", own: []string{"", "event", "flow/kind"}, tests: []string{"internal/decide", "internal/decide/decidetest", "internal/fold", "journal", "model", "tool"}},
 	{dir: "flow/kind", own: []string{"event"}},
-	{dir: "engine", own: []string{"", "event", "journal"}, tests: []string{"grant", "hook", "engine/enginetest", "model/demo", "journal/journaltest"}},
+	{dir: "engine", own: []string{"", "event", "journal"}, tests: []string{"grant", "hook", "engine/enginetest", "model/demo", "journal/journaltest", "model", "tool"}},
 	{dir: "engine/enginetest", own: []string{"", "event", "journal", "engine", "model/demo"}, from: testLibraries},
 	{
 		dir: "engine/temporal", own: []string{"", "event", "journal", "engine"}, tests: []string{"engine/enginetest", "model/demo"},
@@ -83,14 +83,14 @@ var rooms = []room{
 	},
 	{dir: "model", own: []string{"event"}, tests: []string{"event/eventtest"}},
 	{dir: "model/demo", own: []string{"model", "event"}, from: []string{"go.yaml.in/yaml"}, tests: []string{"", "model/modeltest"}},
-	{dir: "model/cassette", own: []string{"model", "event", "secret"}, tests: []string{"", "journal", "model/demo", "model/modeltest"}},
+	{dir: "model/cassette", own: []string{"model", "event", "secret"}, tests: []string{"", "journal", "model/demo", "model/modeltest", "tool"}},
 	{
 		dir: "model/modeltest", own: []string{"model", "event"}, from: testLibraries,
 		tests: []string{"test/wires", "model/internal/media"},
 	},
 	{
 		dir: "model/*", own: []string{"model", "event", "secret", "model/internal/*"},
-		tests: []string{"", "hook", "model/modeltest", "model/cassette", "test/wires"},
+		tests: []string{"", "hook", "model/modeltest", "model/cassette", "test/wires", "tool"},
 		from: []string{
 			"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go",
 			"go.yaml.in/yaml", // the tests' recordings are written in it
@@ -122,22 +122,22 @@ var rooms = []room{
 	{dir: "internal/vendor", own: []string{"event", "model", "secret"}},
 	{dir: "tool", own: []string{"event", "secret", "internal/argtype", "internal/userdata"}},
 	{dir: "tool/search"},
-	{dir: "tool/demotool", own: []string{"", "event"}, tests: []string{"model/demo"}},
+	{dir: "tool/demotool", own: []string{"", "event", "tool"}, tests: []string{"model/demo"}},
 	{
-		dir: "tool/mcptool", own: []string{"", "event", "netguard", "secret"}, tests: []string{"grant", "model/demo"},
+		dir: "tool/mcptool", own: []string{"", "event", "netguard", "secret", "model", "tool"}, tests: []string{"grant", "model/demo"},
 		from: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "go.opentelemetry.io/otel"},
 	},
 	{dir: "tool/openapitool", own: []string{"", "event", "netguard"}, from: []string{"github.com/getkin/kin-openapi"}},
 	{dir: "tool/workspacetool", own: []string{"", "event", "workspace"}},
-	{dir: "skill", own: []string{"", "event"}, from: []string{"go.yaml.in/yaml"}, tests: []string{"model/demo"}},
+	{dir: "skill", own: []string{"", "event", "tool"}, from: []string{"go.yaml.in/yaml"}, tests: []string{"model/demo", "model"}},
 	{
 		dir: "telemetry", own: []string{"", "hook", "event", "internal/fold"}, from: []string{"go.opentelemetry.io/otel"},
-		tests: []string{"journal", "trace", "go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"},
+		tests: []string{"journal", "trace", "go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf", "model", "tool"},
 	},
 	{
 		dir: "telemetry/otlp", own: []string{"", "event", "telemetry"},
 		from:  []string{"go.opentelemetry.io/otel", "github.com/cenkalti/backoff"},
-		tests: []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"},
+		tests: []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf", "model"},
 	},
 	{dir: "claude", own: []string{"", "event"}},
 	{dir: "netguard", from: []string{"code.dny.dev/ssrf"}},
@@ -176,7 +176,7 @@ var rooms = []room{
 			"", "event", "journal", "journal/*", "engine", "secret", "console",
 			"service", "service/agents", "service/database", "service/directory", "server", "server/*",
 		},
-		tests: []string{"model/demo", "models", "wire/agentcore", "tool/demotool", "service/database/databasetest"},
+		tests: []string{"model/demo", "models", "wire/agentcore", "tool/demotool", "service/database/databasetest", "model"},
 	},
 	{dir: "wire", own: []string{"event", "wire/story"}},
 	{dir: "wire/story", own: []string{"event", "internal/fold"}, tests: []string{"wire/wiretest", "event/eventtest"}},
@@ -184,13 +184,13 @@ var rooms = []room{
 	{dir: "wire/*", own: []string{"event", "wire", "wire/story"}, tests: []string{"wire/wiretest", "event/eventtest"}},
 	{
 		dir: "server", own: []string{"", "event", "journal", "live", "pricing", "secret", "service", "service/directory", "wire", "wire/*", "console"},
-		tests: []string{"hook", "service/database", "live/livetest", "journal/sqlite", "model/demo", "models", "client", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "github.com/prometheus/common"},
+		tests: []string{"hook", "service/database", "live/livetest", "journal/sqlite", "model/demo", "models", "client", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "github.com/prometheus/common", "model", "tool"},
 		from:  []string{"golang.org/x/sys", "github.com/google/jsonschema-go", "github.com/coreos/go-oidc", "github.com/coder/websocket"},
 	},
 	{dir: "console"},
 	{
 		dir: "client", own: []string{"event", "secret", "wire/*"},
-		tests: []string{"wire/wiretest", "", "journal", "service", "service/database", "service/directory", "server"},
+		tests: []string{"wire/wiretest", "", "journal", "service", "service/database", "service/directory", "server", "model", "tool"},
 	},
 	{
 		dir: "internal/decide", own: []string{"event", "flow/kind", "internal/fold", "internal/output"},

@@ -25,13 +25,13 @@ type Flow struct {
 //  4. What the kind says. It finishes when no child is open any more.
 func (f Flow) Next(s *fold.Scope, p *Policy, now time.Time) Command {
 	switch {
-	case s.Batch != nil:
+	case s.Batch.Calls != nil:
 		return nextCalls(s, p, now)
-	case s.Direct && s.Fresh == event.WhyToolResults:
+	case s.Batch.Direct && s.Fresh == event.WhyToolResults:
 		return finish(event.WhyDirectCall, event.StopEndTurn, nil)
 	}
-	if s.Hooked && s.Fresh == "" {
-		return finish(event.WhyEndTurn, s.Stop, nil) // a hook has answered
+	if s.Answer.Hooked && s.Fresh == "" {
+		return finish(event.WhyEndTurn, s.Answer.Stop, nil) // a hook has answered
 	}
 	view, open := f.view(s, now)
 	cmd, err := f.ask(view)
@@ -112,7 +112,9 @@ func (f Flow) check(list []kind.Opening) *event.Error {
 }
 
 func (f Flow) fault(what, hint string) *event.Error {
-	return &event.Error{Op: "flow", Kind: event.ErrInvalid, Message: fmt.Sprintf("the kind of the agent, %T, cannot go on: %s", f.Kind, what), Hint: hint}
+	return &event.Error{
+		Op: "flow", Kind: event.ErrInvalid, Message: fmt.Sprintf("the kind of the agent, %T, cannot go on: %s", f.Kind, what), Hint: hint,
+	}
 }
 
 // end is how the scope ends as the kind says.

@@ -24,7 +24,7 @@ func stuck(s *fold.Scope, p *Policy, cmd Command) Command {
 			Kind: event.ErrLimit,
 			Message: "the model called " + strconv.Quote(o.Tool) + " with the same arguments " + strconv.Itoa(o.Times) +
 				" times, and each time it gave the same",
-			Hint: "the conversation stays usable; raise Limits.Repeats, or give the tool braid.Polling where asking again is right",
+			Hint: "the conversation stays usable; raise Limits.Repeats, or give the tool tool.Polling where asking again is right",
 		})
 	}
 	if o := worst(s.Repeats, p, l.RepeatNote); o != nil && !s.Repeats.Told {

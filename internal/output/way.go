@@ -96,7 +96,9 @@ func holds(check func(*model.Request) error, info *model.Info, req model.Request
 	if info.Output && check(&text) == nil {
 		return true
 	}
-	req.Tools = append(slices.Clip(req.Tools), model.ToolSpec{Name: ToolName, Description: "Takes your final answer.", Schema: plainSchema, Strict: true})
+	req.Tools = append(slices.Clip(req.Tools), model.ToolSpec{
+		Name: ToolName, Description: "Takes your final answer.", Schema: plainSchema, Strict: true,
+	})
 	return check(&req) == nil
 }
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/braidrun/braid/model"
 	"pgregory.net/rapid"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/race"
 	"github.com/braidrun/braid/model/anthropic"
@@ -35,16 +35,16 @@ func TestNoHistoryIsRefused(t *testing.T) {
 		}
 		return m
 	}
-	spec := func(name, says string) braid.ToolSpec {
-		return braid.ToolSpec{Name: name, Description: says, Schema: []byte(`{"type":"object","properties":{}}`)}
+	spec := func(name, says string) model.ToolSpec {
+		return model.ToolSpec{Name: name, Description: says, Schema: []byte(`{"type":"object","properties":{}}`)}
 	}
 	names := []string{"claude-sonnet-5-5", "claude-opus-5-5"}
 	instructions := []string{"", "Be brief.", "Today is Monday."}
-	tools := [][]braid.ToolSpec{{spec("a", "")}, {spec("a", "new")}, {spec("a", ""), spec("b", "")}, {spec("b", ""), spec("a", "")}}
+	tools := [][]model.ToolSpec{{spec("a", "")}, {spec("a", "new")}, {spec("a", ""), spec("b", "")}, {spec("b", ""), spec("a", "")}}
 	before := 0 // requests
 	rapid.Check(t, func(t *rapid.T) {
 		models := map[string]*anthropic.Model{}
-		req := &braid.ModelRequest{Tools: tools[0], Messages: []event.Message{said("Go.")}}
+		req := &model.Request{Tools: tools[0], Messages: []event.Message{said("Go.")}}
 		name := names[0]
 		branches := [][]event.Message{}
 		grown := true // nothing has changed but the end

@@ -11,6 +11,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
 )
@@ -18,10 +19,10 @@ import (
 // unstamped is a model as Braid asked it before it stamped thinking.
 type unstamped struct{ braid.Model }
 
-func (m unstamped) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (m unstamped) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		for c, err := range m.Model.Stream(ctx, req) {
-			if c.Kind == braid.ChunkSignature {
+			if c.Kind == model.ChunkSignature {
 				c.ID = ""
 			}
 			if r, ok := c.Block.(*event.RedactedThinking); ok {
@@ -131,8 +132,8 @@ func TestOtherRefusalsStand(t *testing.T) {
 func TestRefusedThinkingOfAnOlderModel(t *testing.T) {
 	t.Parallel()
 	const older = "claude-sonnet-4-6"
-	chunks := []braid.Chunk{
-		{Kind: braid.ChunkThinking, Text: "Hm."}, {Kind: braid.ChunkSignature, Text: "c2ln"}, {Kind: braid.ChunkText, Index: 1, Text: "Hello."},
+	chunks := []model.Chunk{
+		{Kind: model.ChunkThinking, Text: "Hm."}, {Kind: model.ChunkSignature, Text: "c2ln"}, {Kind: model.ChunkText, Index: 1, Text: "Hello."},
 	}
 	m, _ := open(t, older, nil, anthropictest.Stream(chunks, "end_turn", event.Usage{}))
 	conv := braid.NewConversation()

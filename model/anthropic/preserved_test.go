@@ -12,6 +12,7 @@ import (
 	"github.com/braidrun/braid/model/anthropic"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
 	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/tool"
 )
 
 // thinks thinks, calls the tools that it is told to call, thinks again and answers.
@@ -61,11 +62,11 @@ type echoIn struct {
 }
 
 func echo(name string) braid.Part {
-	return braid.Func(name, "Says it again.", func(_ context.Context, in echoIn) (string, error) { return in.Text, nil }, braid.Pure())
+	return braid.Func(name, "Says it again.", func(_ context.Context, in echoIn) (string, error) { return in.Text, nil }, tool.Pure())
 }
 
 func loud(name string, size int) braid.Part {
-	return braid.Func(name, "Says much.", func(context.Context, echoIn) (string, error) { return strings.Repeat("so ", size), nil }, braid.Pure())
+	return braid.Func(name, "Says much.", func(context.Context, echoIn) (string, error) { return strings.Repeat("so ", size), nil }, tool.Pure())
 }
 
 // thoughtsIn counts the thinking blocks in a request.

@@ -74,7 +74,7 @@ func TestASearchGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	agent := braid.New("helper", m, braid.Options(braid.ModelOptions{ServerTools: []model.ServerTool{{Kind: model.WebSearch}}}))
+	agent := braid.New("helper", m, braid.Options(model.Options{ServerTools: []model.ServerTool{{Kind: model.WebSearch}}}))
 	talk := braid.NewConversation()
 	for _, ask := range []string{"Is it so?", "Sure?"} {
 		if _, err := agent.Run(t.Context(), ask, braid.In(talk)); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
 	"github.com/braidrun/braid/model/modeltest"
+	"github.com/braidrun/braid/tool"
 )
 
 // What tools give back that is more than text reaches the provider in a form that it takes, also
@@ -27,21 +28,21 @@ func TestResultsOfEveryKindInARun(t *testing.T) {
 	m, server := open(t, sonnet, nil, calling("draw", "scan", "measure", "smudge"), anthropictest.Text("I see."), calling("answer"),
 		anthropictest.Text("Bye."))
 	type none struct{}
-	tool := func(name string, out any) braid.Part {
+	tl := func(name string, out any) braid.Part {
 		return braid.Func(name, "Gives "+name+".", func(ctx context.Context, _ none) (any, error) {
 			if name == "answer" {
-				braid.ReturnDirect(ctx)
+				tool.ReturnDirect(ctx)
 			}
 			return out, nil
 		})
 	}
 	picture := &event.Image{MIME: "image/png", Data: modeltest.Pixel()}
 	agent := braid.New("a", m,
-		tool("draw", picture),
-		tool("scan", []event.Block{&event.Text{Text: "The contract:"}, &event.Document{Name: "contract.txt", MIME: "text/plain", Text: "We agree."}}),
-		tool("measure", map[string]int{"width": 3}),
-		tool("smudge", braid.Output{Content: []event.Block{&event.Text{Text: "The pen is dry."}, picture}, IsError: true}),
-		tool("answer", "Forty-two."))
+		tl("draw", picture),
+		tl("scan", []event.Block{&event.Text{Text: "The contract:"}, &event.Document{Name: "contract.txt", MIME: "text/plain", Text: "We agree."}}),
+		tl("measure", map[string]int{"width": 3}),
+		tl("smudge", tool.Output{Content: []event.Block{&event.Text{Text: "The pen is dry."}, picture}, IsError: true}),
+		tl("answer", "Forty-two."))
 	conv := braid.NewConversation()
 	if got, err := agent.Call(t.Context(), "draw", nil, braid.In(conv)); err != nil || got.Content[0] != event.Block(picture) {
 		t.Fatalf("%v, %+v", err, got)

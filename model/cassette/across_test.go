@@ -12,6 +12,7 @@ import (
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/cassette"
 	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/tool"
 )
 
 // A known secret in other forms, or begun in one block and ended in another, is in no recording, whether a model or a tool says it.
@@ -36,8 +37,8 @@ func TestSecretsInFormsAndHalves(t *testing.T) {
 		}, nil
 	})
 	agent := func(m model.Model) *braid.Agent {
-		return braid.New("a", m, braid.Func("halves", "", func(context.Context, map[string]string) (braid.Output, error) {
-			return braid.Output{Content: []event.Block{&event.Text{Text: "one " + key[:11]}, &event.Text{Text: key[11:]}, &event.Text{Text: forms}}}, nil
+		return braid.New("a", m, braid.Func("halves", "", func(context.Context, map[string]string) (tool.Output, error) {
+			return tool.Output{Content: []event.Block{&event.Text{Text: "one " + key[:11]}, &event.Text{Text: key[11:]}, &event.Text{Text: forms}}}, nil
 		}))
 	}
 	rec := cassette.Record(inner, &tape, cassette.Secrets(secret.New(key)))

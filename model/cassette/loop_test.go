@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/braidrun/braid/tool"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -175,7 +176,7 @@ func (w *world) agent(outer, inner model.Model) *braid.Agent {
 	add := braid.Func("add", "Adds.", func(_ context.Context, f fields) (int, error) { return f.A + f.B, nil })
 	fail := braid.Func("fail", "Fails.", func(context.Context, fields) (int, error) { return 0, errors.New("it broke") })
 	slow := braid.Func("slow", "Takes its time.", func(ctx context.Context, f fields) (string, error) {
-		braid.Progress(ctx, "half")
+		tool.Progress(ctx, "half")
 		time.Sleep(5 * time.Millisecond)
 		return f.X, nil
 	})

@@ -37,7 +37,7 @@ func TestTheVendorsToolsGoBack(t *testing.T) {
 	m, server := open(t, flash, nil,
 		geminitest.Stream(searched, "STOP", event.Usage{Input: 1, Output: 1}), geminitest.Text("3."), geminitest.Text("Bye."), geminitest.Text("Bye."))
 	add := braid.Func("add", "Adds.", func(context.Context, struct{}) (int, error) { return 3, nil })
-	tools := braid.Options(braid.ModelOptions{ServerTools: []model.ServerTool{{Kind: model.WebSearch}, {Kind: model.CodeExecution}}})
+	tools := braid.Options(model.Options{ServerTools: []model.ServerTool{{Kind: model.WebSearch}, {Kind: model.CodeExecution}}})
 	conv := braid.NewConversation()
 	result, err := braid.New("a", m, add, tools).Run(t.Context(), "Go.", braid.In(conv))
 	if err != nil || result.Text() != "3." || result.Usage.WebSearches != 2 {
@@ -388,7 +388,7 @@ func TestFilesThatTakeLong(t *testing.T) {
 // the end of its messages: the vendor caches prompts by their beginning.
 func TestPromptsKeepTheirBeginning(t *testing.T) {
 	t.Parallel()
-	for _, opts := range []braid.ModelOptions{
+	for _, opts := range []model.Options{
 		{}, {Effort: model.EffortHigh, ShowThinking: true, ServerTools: []model.ServerTool{{Kind: model.WebSearch}, {Kind: model.CodeExecution}}},
 	} {
 		var answers []geminitest.Answer

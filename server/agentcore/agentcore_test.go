@@ -16,9 +16,11 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/loopback"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server/agentcore"
 	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/tool"
 )
 
 const (
@@ -41,11 +43,11 @@ type scripted struct {
 	calls *atomic.Int64
 }
 
-func (scripted) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:scripted"} }
+func (scripted) Info() model.Info { return model.Info{Name: "test:scripted"} }
 
-func (m scripted) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+func (m scripted) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 	m.calls.Add(1)
-	return func(yield func(braid.Chunk, error) bool) {
+	return func(yield func(model.Chunk, error) bool) {
 		last := req.Messages[len(req.Messages)-1]
 		text := "you said " + last.Text()
 		now, _ := last.Content[len(last.Content)-1].(*event.Text) // a turn that was cancelled stands before it
@@ -55,24 +57,24 @@ func (m scripted) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2
 				text = "it is " + event.TextOf(r.Content)
 			}
 		}
-		usage := braid.Chunk{Kind: braid.ChunkUsage, Usage: &event.Usage{Input: 7, Output: 3, Total: 10}}
+		usage := model.Chunk{Kind: model.ChunkUsage, Usage: &event.Usage{Input: 7, Output: 3, Total: 10}}
 		if names, ok := strings.CutPrefix(last.Text(), "use "); ok {
 			for i, name := range strings.Fields(names) {
 				name, args, given := strings.Cut(name, "=")
 				if !given {
 					args = "{}"
 				}
-				if !yield(braid.Chunk{Kind: braid.ChunkCall, Index: i, ID: "call-" + name, Text: name}, nil) ||
-					!yield(braid.Chunk{Kind: braid.ChunkCallInput, Index: i, Text: args}, nil) {
+				if !yield(model.Chunk{Kind: model.ChunkCall, Index: i, ID: "call-" + name, Text: name}, nil) ||
+					!yield(model.Chunk{Kind: model.ChunkCallInput, Index: i, Text: args}, nil) {
 					return
 				}
 			}
-			_ = yield(usage, nil) && yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopToolUse}, nil)
+			_ = yield(usage, nil) && yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopToolUse}, nil)
 			return
 		}
 		block := 0
 		if strings.Contains(text, "think") {
-			if block = 1; !yield(braid.Chunk{Kind: braid.ChunkThinking, Text: "まず"}, nil) {
+			if block = 1; !yield(model.Chunk{Kind: model.ChunkThinking, Text: "まず"}, nil) {
 				return
 			}
 		}
@@ -86,21 +88,21 @@ func (m scripted) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2
 		for i, word := range words {
 			switch {
 			case strings.Contains(text, "break") && i > 1:
-				yield(braid.Chunk{}, &event.Error{Kind: event.ErrModel, Message: "Read timed out", Code: "ReadTimeoutError"})
+				yield(model.Chunk{}, &event.Error{Kind: event.ErrModel, Message: "Read timed out", Code: "ReadTimeoutError"})
 				return
 			case slowly && i > 0:
 				select {
 				case <-m.gate:
 				case <-ctx.Done():
-					yield(braid.Chunk{}, ctx.Err())
+					yield(model.Chunk{}, ctx.Err())
 					return
 				}
 			}
-			if !yield(braid.Chunk{Kind: braid.ChunkText, Index: block, Text: word}, nil) {
+			if !yield(model.Chunk{Kind: model.ChunkText, Index: block, Text: word}, nil) {
 				return
 			}
 		}
-		_ = yield(usage, nil) && yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+		_ = yield(usage, nil) && yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 	}
 }
 
@@ -172,8 +174,8 @@ var keys = map[string]agentcore.Key{
 
 func (s *site) tools() braid.Part {
 	return braid.Tools(
-		braid.Func("clock", "", func(context.Context, struct{}) (string, error) { return "noon", nil }, braid.Pure()),
-		braid.Func("weather", "", func(context.Context, struct{}) (string, error) { return "晴れ", nil }, braid.Pure()),
+		braid.Func("clock", "", func(context.Context, struct{}) (string, error) { return "noon", nil }, tool.Pure()),
+		braid.Func("weather", "", func(context.Context, struct{}) (string, error) { return "晴れ", nil }, tool.Pure()),
 		braid.Func("wait", "", func(ctx context.Context, _ struct{}) (string, error) {
 			select {
 			case <-s.gate:
@@ -181,7 +183,7 @@ func (s *site) tools() braid.Part {
 			case <-ctx.Done():
 				return "", ctx.Err()
 			}
-		}, braid.Pure()),
+		}, tool.Pure()),
 		braid.Func("ask", "", func(ctx context.Context, _ struct{}) (bool, error) { return braid.Ask[bool](ctx, "May I?") }),
 	)
 }

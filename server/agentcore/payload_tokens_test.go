@@ -8,24 +8,25 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/server/agentcore"
 	"github.com/braidrun/braid/service"
 	wire "github.com/braidrun/braid/wire/agentcore"
 )
 
 // cuts is a model that says what it is given, a chunk for each.
-type cuts []braid.Chunk
+type cuts []model.Chunk
 
-func (cuts) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:cuts"} }
+func (cuts) Info() model.Info { return model.Info{Name: "test:cuts"} }
 
-func (c cuts) Stream(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (c cuts) Stream(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		for i := range c {
 			if !yield(c[i], nil) {
 				return
 			}
 		}
-		yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+		yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 	}
 }
 
@@ -33,7 +34,7 @@ func (c cuts) Stream(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk
 func TestTokensThatAreCutIntoBlocks(t *testing.T) {
 	t.Parallel()
 	const token = "ghp_0123456789abcdef"
-	text, thinking := braid.ChunkText, braid.ChunkThinking
+	text, thinking := model.ChunkText, model.ChunkThinking
 	for _, c := range []struct {
 		name string
 		says cuts

@@ -18,6 +18,7 @@ import (
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server/agentcore"
 	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/tool"
 )
 
 // However work ends that nobody waits for, nothing of it keeps the machine busy afterwards: an
@@ -50,7 +51,7 @@ func TestIdleOnceWorkIsOver(t *testing.T) {
 		"a tool is left behind":      {prompt: "use odd", end: stop, tool: func(context.Context) error { time.Sleep(time.Hour); return nil }},
 		"there is no such tool":      {prompt: "use nothing"},
 		"a tool's time is over":      {prompt: "use odd", tool: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }},
-		"a tool ends the whole turn": {prompt: "use odd", tool: func(ctx context.Context) error { braid.EndTurn(ctx); return nil }},
+		"a tool ends the whole turn": {prompt: "use odd", tool: func(ctx context.Context) error { tool.EndTurn(ctx); return nil }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -58,7 +59,7 @@ func TestIdleOnceWorkIsOver(t *testing.T) {
 				s := &site{t: t, gate: make(chan struct{})}
 				odd := func(ctx context.Context, _ struct{}) (string, error) { return "", c.tool(ctx) }
 				agent := braid.New("guide", scripted{s.gate, &s.calls}, s.tools(), braid.Retries(braid.Retry{Attempts: 1}),
-					braid.Func("odd", "", odd, braid.Timeout(30*time.Minute)))
+					braid.Func("odd", "", odd, tool.Timeout(30*time.Minute)))
 				var err error
 				if s.handler, err = agentcore.ForAgent(t.Context(), agent, agentcore.Options{Token: secret.New(token), Runtime: arn}); err != nil {
 					t.Fatal(err)
@@ -120,7 +121,7 @@ func TestThePingWaitsForNobody(t *testing.T) {
 				for !enough.Load() { //nolint:revive // a tool that computes, and looks at no context
 				}
 				return "done", nil
-			}, braid.Pure())), nil
+			}, tool.Pure())), nil
 		}
 	})
 	prefer := func(i int) []string {

@@ -13,6 +13,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/loopback"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/server/agentcore"
 	"github.com/braidrun/braid/service"
 	wire "github.com/braidrun/braid/wire/agentcore"
@@ -21,23 +22,23 @@ import (
 // flood is a model that says much: so many pieces, or without end.
 type flood struct{ pieces int }
 
-func (flood) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:flood"} }
+func (flood) Info() model.Info { return model.Info{Name: "test:flood"} }
 
-func (m flood) Stream(ctx context.Context, _ *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (m flood) Stream(ctx context.Context, _ *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		for i := 0; m.pieces == 0 || i < m.pieces; i++ {
 			if ctx.Err() != nil {
-				yield(braid.Chunk{}, ctx.Err())
+				yield(model.Chunk{}, ctx.Err())
 				return
 			}
 			if m.pieces == 0 && i > 50_000 {
 				time.Sleep(time.Millisecond) // more would only fill the memory
 			}
-			if !yield(braid.Chunk{Kind: braid.ChunkText, Text: "piece 長 " + strings.Repeat("x", 100)}, nil) {
+			if !yield(model.Chunk{Kind: model.ChunkText, Text: "piece 長 " + strings.Repeat("x", 100)}, nil) {
 				return
 			}
 		}
-		yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+		yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 	"go.uber.org/goleak"
 
 	"github.com/braidrun/braid"
@@ -31,11 +33,11 @@ const token = "test-token-5f0c"
 // scripted is a model that does what it is told: "use NAME=ARGS …" calls tools, and everything else is said again.
 type scripted struct{ calls *atomic.Int64 }
 
-func (scripted) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:scripted"} }
+func (scripted) Info() model.Info { return model.Info{Name: "test:scripted"} }
 
-func (m scripted) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+func (m scripted) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 	n := m.calls.Add(1)
-	return func(yield func(braid.Chunk, error) bool) {
+	return func(yield func(model.Chunk, error) bool) {
 		last := req.Messages[len(req.Messages)-1]
 		text, stop := "you said "+last.Text(), event.StopEndTurn
 		switch now := last.Content[len(last.Content)-1].(type) { // a turn that was cancelled stands before it
@@ -44,28 +46,28 @@ func (m scripted) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2
 		case *event.Text:
 			text = "you said " + now.Text
 		}
-		var chunks []braid.Chunk
-		say := func(c braid.Chunk) { chunks = append(chunks, c) }
+		var chunks []model.Chunk
+		say := func(c model.Chunk) { chunks = append(chunks, c) }
 		switch names, use := strings.CutPrefix(last.Text(), "use "); {
 		case use:
 			stop = event.StopToolUse
-			say(braid.Chunk{Kind: braid.ChunkThinking, Text: "まず"})
-			say(braid.Chunk{Kind: braid.ChunkText, Index: 1, Text: "I look."})
+			say(model.Chunk{Kind: model.ChunkThinking, Text: "まず"})
+			say(model.Chunk{Kind: model.ChunkText, Index: 1, Text: "I look."})
 			for i, name := range strings.Fields(names) {
 				name, args, given := strings.Cut(name, "=")
 				if !given {
 					args = "{}"
 				}
-				say(braid.Chunk{Kind: braid.ChunkCall, Index: i + 2, ID: "call-" + name, Text: name})
-				say(braid.Chunk{Kind: braid.ChunkCallInput, Index: i + 2, Text: args})
+				say(model.Chunk{Kind: model.ChunkCall, Index: i + 2, ID: "call-" + name, Text: name})
+				say(model.Chunk{Kind: model.ChunkCallInput, Index: i + 2, Text: args})
 			}
 		case strings.Contains(text, "wait"):
 			<-ctx.Done()
-			yield(braid.Chunk{}, ctx.Err())
+			yield(model.Chunk{}, ctx.Err())
 			return
 		default:
 			for word := range strings.SplitAfterSeq(text, " ") {
-				say(braid.Chunk{Kind: braid.ChunkText, Text: word})
+				say(model.Chunk{Kind: model.ChunkText, Text: word})
 			}
 			if strings.Contains(text, "break") || strings.Contains(text, "flaky") && n == 1 {
 				for _, c := range chunks {
@@ -77,12 +79,12 @@ func (m scripted) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2
 				if strings.Contains(text, "flaky") {
 					kind = event.ErrOverloaded
 				}
-				yield(braid.Chunk{}, &event.Error{Kind: kind, Message: "the provider gave up", Hint: "try again"})
+				yield(model.Chunk{}, &event.Error{Kind: kind, Message: "the provider gave up", Hint: "try again"})
 				return
 			}
 		}
-		say(braid.Chunk{Kind: braid.ChunkUsage, Usage: &event.Usage{Input: 7, Output: 3, Total: 10}})
-		say(braid.Chunk{Kind: braid.ChunkStop, Stop: stop})
+		say(model.Chunk{Kind: model.ChunkUsage, Usage: &event.Usage{Input: 7, Output: 3, Total: 10}})
+		say(model.Chunk{Kind: model.ChunkStop, Stop: stop})
 		for _, c := range chunks {
 			if !yield(c, nil) {
 				return
@@ -124,14 +126,14 @@ func open(t *testing.T) *site {
 	helper := braid.New("helper", scripted{&s.calls})
 	agent := braid.New("guide", scripted{&s.calls},
 		braid.Retries(braid.Retry{Attempts: 2, Base: time.Millisecond}), braid.AsTool(helper, "helps"), braid.Tools(
-			braid.Func("clock", "", func(context.Context, struct{}) (string, error) { return "noon", nil }, braid.Pure()),
+			braid.Func("clock", "", func(context.Context, struct{}) (string, error) { return "noon", nil }, tool.Pure()),
 			braid.Func("ask", "", func(ctx context.Context, _ struct{}) (bool, error) { return braid.Ask[bool](ctx, "May I?") }),
 			braid.Func("name", "", func(ctx context.Context, _ struct{}) (string, error) { return braid.Ask[string](ctx, "Who?") }),
 			braid.Func("keep", "", func(ctx context.Context, _ struct{}) (string, error) {
-				return "kept", braid.SetState(ctx, "a/b", []int{1})
+				return "kept", tool.State[any]("a/b").Set(ctx, []int{1})
 			}),
 			braid.Func("drop", "", func(ctx context.Context, _ struct{}) (string, error) {
-				return "dropped", braid.DeleteState(ctx, "a/b")
+				return "dropped", tool.State[any]("a/b").Delete(ctx)
 			}),
 		))
 	var err error

@@ -14,6 +14,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/grant"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/skill"
 )
@@ -186,7 +187,7 @@ func (a *Factory) fallback(model braid.Model) []braid.Part {
 
 // elsewhere removes the options that the operator set for the server's own model only: another
 // model may belong to another vendor or be on another bill.
-func elsewhere(o braid.ModelOptions) braid.ModelOptions {
+func elsewhere(o model.Options) model.Options {
 	o.ServiceTier, o.ServerTools, o.Extra, o.Headers = "", nil, nil, nil
 	return o
 }

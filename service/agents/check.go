@@ -9,6 +9,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/models"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/service"
@@ -54,7 +55,7 @@ func (a *Factory) checkSettings(m *directory.Model) error {
 		return nil //nolint:nilerr // as above
 	}
 	o := service.AgentOptions{Settings: m.Settings}
-	if err := braid.New(DefaultName, opened, braid.Options(o.ModelOptions(braid.ModelOptions{}))).Err(); errors.Is(err, event.ErrUnsupported) {
+	if err := braid.New(DefaultName, opened, braid.Options(o.ModelOptions(model.Options{}))).Err(); errors.Is(err, event.ErrUnsupported) {
 		return err
 	}
 	return nil

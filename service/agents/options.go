@@ -4,6 +4,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/grant"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/models"
 	"github.com/braidrun/braid/skill"
 	"github.com/braidrun/braid/tool/mcptool"
@@ -33,7 +34,7 @@ type Options struct {
 	Models Models
 	// ModelOptions are sent with each call. Options for one vendor or one bill are sent to Model
 	// only.
-	ModelOptions braid.ModelOptions
+	ModelOptions model.Options
 	// Retry says how often a model call is repeated: see [braid.Retries].
 	Retry braid.Retry
 

@@ -20,8 +20,8 @@ type plainModel struct{ braid.Model }
 var variableName = lazyre.New(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b|\bbase=`)
 
 // Stream implements [braid.Model].
-func (m plainModel) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (m plainModel) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		for chunk, err := range m.Model.Stream(ctx, req) {
 			if !yield(chunk, plainError(err)) {
 				return
@@ -33,9 +33,9 @@ func (m plainModel) Stream(ctx context.Context, req *braid.ModelRequest) iter.Se
 // Unwrap returns the wrapped model.
 func (m plainModel) Unwrap() braid.Model { return m.Model }
 
-// Cancellable implements [braid.CancellableModel] if the wrapped model does.
+// Cancellable implements [model.Cancellable] if the wrapped model does.
 func (m plainModel) Cancellable() braid.Model {
-	if braid.Cancellable(m.Model) {
+	if model.IsCancellable(m.Model) {
 		return m
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/braidrun/braid/model"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -118,13 +119,13 @@ func clean(t *testing.T, variables map[string]string) {
 
 type echo struct{}
 
-func (echo) Info() braid.ModelInfo { return braid.ModelInfo{Name: "demo:echo"} }
+func (echo) Info() model.Info { return model.Info{Name: "demo:echo"} }
 
-func (echo) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
-		_ = yield(braid.Chunk{Kind: braid.ChunkText, Text: req.Messages[0].Text()}, nil) &&
-			yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: &event.Usage{Input: 1, Output: 1}}, nil) &&
-			yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+func (echo) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
+		_ = yield(model.Chunk{Kind: model.ChunkText, Text: req.Messages[0].Text()}, nil) &&
+			yield(model.Chunk{Kind: model.ChunkUsage, Usage: &event.Usage{Input: 1, Output: 1}}, nil) &&
+			yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 	}
 }
 

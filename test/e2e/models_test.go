@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	agents "github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/sigv4"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
 	"github.com/braidrun/braid/model/bedrock/bedrocktest"
 	"github.com/braidrun/braid/model/gemini/geminitest"
@@ -41,7 +41,7 @@ func lastLine(t *testing.T, out string) outcome {
 
 // says is an answer of a text with a usage.
 func says(words string, u event.Usage) anthropictest.Answer {
-	return anthropictest.Stream([]agents.Chunk{{Kind: agents.ChunkText, Text: words}}, "end_turn", u)
+	return anthropictest.Stream([]model.Chunk{{Kind: model.ChunkText, Text: words}}, "end_turn", u)
 }
 
 // The first provider is too busy, the second answers; the cost is that of its price.
@@ -216,8 +216,8 @@ func TestCostsOfTheCommand(t *testing.T) {
 // minute has, the next one waits, and stops waiting when its time is over.
 func TestLimitsOfTheCommand(t *testing.T) {
 	t.Parallel()
-	call := anthropictest.Stream([]agents.Chunk{
-		{Kind: agents.ChunkCall, ID: "toolu_1", Text: "calculator"}, {Kind: agents.ChunkCallInput, Text: `{"expression":"6*7"}`},
+	call := anthropictest.Stream([]model.Chunk{
+		{Kind: model.ChunkCall, ID: "toolu_1", Text: "calculator"}, {Kind: model.ChunkCallInput, Text: `{"expression":"6*7"}`},
 	}, "tool_use", event.Usage{Input: 5000, Output: 10})
 	claude := anthropictest.Start(call, anthropictest.Text("42"), call, anthropictest.Text("42"))
 	t.Cleanup(claude.Close)

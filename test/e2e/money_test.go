@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	agents "github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
 	"github.com/braidrun/braid/model/openai/openaitest"
 	"github.com/braidrun/braid/pricing"
@@ -38,7 +38,7 @@ func TestMoneyOfAServer(t *testing.T) {
 	if err := os.WriteFile(prices, []byte(table), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	half := []agents.Chunk{{Kind: agents.ChunkText, Text: "Half of an answer."}}
+	half := []model.Chunk{{Kind: model.ChunkText, Text: "Half of an answer."}}
 	prompt := strings.Repeat("Seventeen grey herons stood in the shallow water. ", 200) // about 2,000 tokens
 	for name, c := range map[string]struct {
 		model string

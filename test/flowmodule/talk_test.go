@@ -9,6 +9,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 )
 
 // bidder is a model that adds its letter, and agrees when enough was said.
@@ -17,16 +18,16 @@ type bidder struct {
 	enough int
 }
 
-func (b bidder) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:" + b.letter, Simulated: true} }
+func (b bidder) Info() model.Info { return model.Info{Name: "test:" + b.letter, Simulated: true} }
 
-func (b bidder) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (b bidder) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		text := req.Messages[len(req.Messages)-1].Text() + b.letter
 		if len(text) >= b.enough {
 			text += " agreed"
 		}
-		if yield(braid.Chunk{Kind: braid.ChunkText, Text: text}, nil) {
-			yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+		if yield(model.Chunk{Kind: model.ChunkText, Text: text}, nil) {
+			yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 		}
 	}
 }

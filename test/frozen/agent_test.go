@@ -14,7 +14,9 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/demo"
+	"github.com/braidrun/braid/tool"
 )
 
 // The agent of the frozen runs. Its names stand in journals that nobody can change:
@@ -80,12 +82,12 @@ func (o *outside) agent(name string, without ...string) *braid.Agent {
 }
 
 func (o *outside) tools(without []string) (parts []braid.Part) {
-	tool := func(name string, act func(context.Context) (string, error), opts ...braid.ToolOption) {
+	tl := func(name string, act func(context.Context) (string, error), opts ...tool.Option) {
 		if slices.Contains(without, name) {
 			return
 		}
 		parts = append(parts, braid.Func(name, "Does what its name says.", func(ctx context.Context, args arguments) (string, error) {
-			c := braid.CallOf(ctx)
+			c := tool.CallOf(ctx)
 			if o.writing && args.Hold != "" {
 				return "", o.hold(ctx, c.Run)
 			}
@@ -100,25 +102,25 @@ func (o *outside) tools(without []string) (parts []braid.Part) {
 		}, opts...))
 	}
 	done := func(context.Context) (string, error) { return "done", nil }
-	tool("look", done, braid.Pure())
-	tool("file", done, braid.Idempotent())
-	tool("book", done, braid.Reconcile(func(ctx context.Context, raw json.RawMessage) (braid.Output, bool, error) {
+	tl("look", done, tool.Pure())
+	tl("file", done, tool.Idempotent())
+	tl("book", done, tool.Reconcile(func(ctx context.Context, raw json.RawMessage) (tool.Output, bool, error) {
 		var args arguments
 		if err := json.Unmarshal(raw, &args); err != nil {
-			return braid.Output{}, false, err
+			return tool.Output{}, false, err
 		}
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		o.asked[braid.CallOf(ctx).Run]++
-		return braid.TextOutput("done before"), args.Hold == after, nil
+		o.asked[tool.CallOf(ctx).Run]++
+		return tool.Text("done before"), args.Hold == after, nil
 	}))
-	tool("pay", done)
-	tool("permit", func(ctx context.Context) (string, error) {
+	tl("pay", done)
+	tl("permit", func(ctx context.Context) (string, error) {
 		return braid.Ask[string](ctx, "May I?")
 	})
-	tool("remember", func(ctx context.Context) (string, error) {
+	tl("remember", func(ctx context.Context) (string, error) {
 		for _, key := range []string{"own", braid.StateUser + "shared"} {
-			if err := braid.SetState(ctx, key, "kept"); err != nil {
+			if err := tool.State[any](key).Set(ctx, "kept"); err != nil {
 				return "", err
 			}
 		}
@@ -134,7 +136,7 @@ func (o *outside) tools(without []string) (parts []braid.Part) {
 // itself: "think!" is held, "busy" is throttled for a while, "fail" fails, "nothing" asks for nothing.
 var planPattern = regexp.MustCompile(`\bdo (\S+)`)
 
-func wordsOf(req *braid.ModelRequest) []string {
+func wordsOf(req *model.Request) []string {
 	plan := ""
 	for _, m := range req.Messages {
 		if m.Role != event.RoleUser {
@@ -151,7 +153,7 @@ func wordsOf(req *braid.ModelRequest) []string {
 	return strings.Split(cycles[req.Cycle-1], ",")
 }
 
-func answer(req *braid.ModelRequest) demo.Rule {
+func answer(req *model.Request) demo.Rule {
 	var reply []demo.Piece
 	for _, word := range wordsOf(req) {
 		name, args := word, arguments{}
@@ -180,19 +182,19 @@ func answer(req *braid.ModelRequest) demo.Rule {
 }
 
 // model plays the plan.
-type model struct {
+type scripted struct {
 	*demo.Model
 
 	outside *outside
 }
 
-func (o *outside) model(name string) *model {
-	return &model{Model: demo.Answer(name, answer), outside: o}
+func (o *outside) model(name string) *scripted {
+	return &scripted{Model: demo.Answer(name, answer), outside: o}
 }
 
 // Stream implements [braid.Model].
-func (m *model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (m *scripted) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		o := m.outside
 		o.mu.Lock()
 		o.shown[req.Run] = req.Messages
@@ -209,7 +211,7 @@ func (m *model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[b
 				err = &event.Error{Kind: event.ErrModelAuth, Message: "who are you?"}
 			}
 			if err != nil {
-				yield(braid.Chunk{}, err)
+				yield(model.Chunk{}, err)
 				return
 			}
 		}

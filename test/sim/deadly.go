@@ -29,9 +29,9 @@ func deadly() *scenario {
 		}},
 		make: solo(func() []braid.Tool {
 			return append(kit(),
-				&tool{name: "burn", class: event.EffectUnsafe, kills: 1},
-				&tool{name: "stumble", class: event.EffectIdempotent, kills: lostDrivers - 1},
-				&tool{name: "fatal", class: event.EffectIdempotent, kills: always})
+				&simTool{name: "burn", class: event.EffectUnsafe, kills: 1},
+				&simTool{name: "stumble", class: event.EffectIdempotent, kills: lostDrivers - 1},
+				&simTool{name: "fatal", class: event.EffectIdempotent, kills: always})
 		}),
 		clients: func(w *world) {
 			w.viewer("eve")
@@ -74,7 +74,7 @@ func (c *client) retry() bool {
 }
 
 // dies ends the process of a call that is to die now, before or after its effect. It is true for one that has died.
-func (t *tool) dies(ctx context.Context, c *toolCall, after bool) bool {
+func (t *simTool) dies(ctx context.Context, c *toolCall, after bool) bool {
 	if t.kills == 0 || c.proc.w.deaths(c.key, after, t.kills) {
 		return false
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // modelCall is one call of a model as its provider has seen it.
@@ -78,7 +80,7 @@ type want struct {
 
 // model follows a script: what it says depends on the cycle alone, so that any
 // driver gets the same.
-type model struct {
+type simModel struct {
 	agent  string
 	script []reply
 	// nth is its place in the agent's list of models.
@@ -86,26 +88,26 @@ type model struct {
 }
 
 // Info implements [braid.Model].
-func (m *model) Info() braid.ModelInfo {
-	return braid.ModelInfo{Name: "sim:" + m.agent + strings.Repeat("+", m.nth), Simulated: true, Cost: priceOf}
+func (m *simModel) Info() model.Info {
+	return model.Info{Name: "sim:" + m.agent + strings.Repeat("+", m.nth), Simulated: true, Cost: priceOf}
 }
 
 // priceOf is what every model of a simulation costs.
 func priceOf(u event.Usage) (nanoUSD int64, known bool) { return 3 * u.Total, true }
 
 // Stream implements [braid.Model].
-func (m *model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
-		if err := m.stream(ctx, req, func(c braid.Chunk) bool { return yield(c, nil) }); err != nil &&
+func (m *simModel) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
+		if err := m.stream(ctx, req, func(c model.Chunk) bool { return yield(c, nil) }); err != nil &&
 			!errors.Is(err, errLeft) {
-			yield(braid.Chunk{}, err)
+			yield(model.Chunk{}, err)
 		}
 	}
 }
 
 var errLeft = errors.New("the driver does not listen any more")
 
-func (m *model) stream(ctx context.Context, req *braid.ModelRequest, yield func(braid.Chunk) bool) error {
+func (m *simModel) stream(ctx context.Context, req *model.Request, yield func(model.Chunk) bool) error {
 	p := processOf(ctx)
 	w := p.w
 	c := m.begin(p, req)
@@ -154,7 +156,7 @@ func (m *model) stream(ctx context.Context, req *braid.ModelRequest, yield func(
 		w.mu.Lock()
 		c.said += piece
 		w.mu.Unlock()
-		if !yield(braid.Chunk{Kind: braid.ChunkText, Text: piece}) {
+		if !yield(model.Chunk{Kind: model.ChunkText, Text: piece}) {
 			return m.end(c, errLeft)
 		}
 	}
@@ -162,8 +164,8 @@ func (m *model) stream(ctx context.Context, req *braid.ModelRequest, yield func(
 	for i, t := range say.calls {
 		stop = event.StopToolUse
 		id := fmt.Sprintf("c%d.%d", req.Cycle, i)
-		if !yield(braid.Chunk{Kind: braid.ChunkCall, Index: i + 1, ID: id, Text: t.tool}) ||
-			!yield(braid.Chunk{Kind: braid.ChunkCallInput, Index: i + 1, Text: t.args}) {
+		if !yield(model.Chunk{Kind: model.ChunkCall, Index: i + 1, ID: id, Text: t.tool}) ||
+			!yield(model.Chunk{Kind: model.ChunkCallInput, Index: i + 1, Text: t.args}) {
 			return m.end(c, errLeft)
 		}
 	}
@@ -174,13 +176,13 @@ func (m *model) stream(ctx context.Context, req *braid.ModelRequest, yield func(
 	w.mu.Lock()
 	c.usage, c.whole = usage, true
 	w.mu.Unlock()
-	if !yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: usage}) || !yield(braid.Chunk{Kind: braid.ChunkStop, Stop: stop}) {
+	if !yield(model.Chunk{Kind: model.ChunkUsage, Usage: usage}) || !yield(model.Chunk{Kind: model.ChunkStop, Stop: stop}) {
 		return m.end(c, errLeft)
 	}
 	return m.end(c, nil)
 }
 
-func (m *model) begin(p *process, req *braid.ModelRequest) *modelCall {
+func (m *simModel) begin(p *process, req *model.Request) *modelCall {
 	c := &modelCall{
 		proc: p, agent: m.agent, model: m.Info().Name, run: req.Run, scope: req.Scope, cycle: req.Cycle, attempt: req.Attempt,
 		step: stepName(req.Scope, req.Cycle), results: map[string]string{},
@@ -212,7 +214,7 @@ func stepName(scope string, cycle int) string {
 	return name
 }
 
-func (m *model) end(c *modelCall, err error) error {
+func (m *simModel) end(c *modelCall, err error) error {
 	w := c.proc.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -223,7 +225,7 @@ func (m *model) end(c *modelCall, err error) error {
 }
 
 // tool does something to the world, as its class says.
-type tool struct {
+type simTool struct {
 	name  string
 	class event.Effect
 	// ask is a question before the effect; takes is how long the effect takes.
@@ -234,20 +236,20 @@ type tool struct {
 }
 
 // Spec implements [braid.Tool].
-func (t *tool) Spec() braid.ToolSpec {
-	return braid.ToolSpec{Name: t.name, Description: t.name, Schema: json.RawMessage(`{"type":"object"}`)}
+func (t *simTool) Spec() model.ToolSpec {
+	return model.ToolSpec{Name: t.name, Description: t.name, Schema: json.RawMessage(`{"type":"object"}`)}
 }
 
 // Traits says what repeating the tool would do.
-func (t *tool) Traits() braid.Traits {
-	tr := braid.Traits{Effect: t.class}
+func (t *simTool) Traits() tool.Traits {
+	tr := tool.Traits{Effect: t.class}
 	if t.class == event.EffectReconcilable {
 		tr.Reconcile = t.reconcile
 	}
 	return tr
 }
 
-func (t *tool) pass(ctx context.Context, s Seam, c *toolCall, do func()) error {
+func (t *simTool) pass(ctx context.Context, s Seam, c *toolCall, do func()) error {
 	_, err := call(c.proc, s, who(ctx)+" "+c.step, func() (struct{}, error) {
 		if do != nil && ctx.Err() == nil {
 			do()
@@ -262,17 +264,17 @@ func (t *tool) pass(ctx context.Context, s Seam, c *toolCall, do func()) error {
 }
 
 // Call implements [braid.Tool].
-func (t *tool) Call(ctx context.Context, _ json.RawMessage) (braid.Output, error) {
+func (t *simTool) Call(ctx context.Context, _ json.RawMessage) (tool.Output, error) {
 	c := t.entry(ctx)
 	w := c.proc.w
 	if err := t.pass(ctx, ToolBegin, c, func() { w.enters(c.proc, c) }); err != nil {
-		return braid.Output{}, err
+		return tool.Output{}, err
 	}
 	if t.ask != "" {
 		c.asks = true
 		said, err := braid.Ask[string](ctx, t.ask)
 		if err != nil {
-			return braid.Output{}, err
+			return tool.Output{}, err
 		}
 		w.mu.Lock()
 		c.answered = true
@@ -283,26 +285,26 @@ func (t *tool) Call(ctx context.Context, _ json.RawMessage) (braid.Output, error
 		select {
 		case <-time.After(t.takes):
 		case <-ctx.Done():
-			return braid.Output{}, ctx.Err()
+			return tool.Output{}, ctx.Err()
 		}
 	}
 	if t.dies(ctx, c, false) {
-		return braid.Output{}, gone(ToolEffect)
+		return tool.Output{}, gone(ToolEffect)
 	}
 	if err := t.pass(ctx, ToolEffect, c, func() { w.affects(c.proc, c) }); err != nil {
-		return braid.Output{}, err
+		return tool.Output{}, err
 	}
 	if t.dies(ctx, c, true) {
-		return braid.Output{}, gone(ToolEffect)
+		return tool.Output{}, gone(ToolEffect)
 	}
 	if err := t.pass(ctx, ToolEnd, c, func() { w.leaves(c) }); err != nil {
-		return braid.Output{}, err
+		return tool.Output{}, err
 	}
-	return braid.TextOutput(t.name + " did it"), nil
+	return tool.Text(t.name + " did it"), nil
 }
 
 // reconcile asks the outside what became of a call.
-func (t *tool) reconcile(ctx context.Context, _ json.RawMessage) (braid.Output, bool, error) {
+func (t *simTool) reconcile(ctx context.Context, _ json.RawMessage) (tool.Output, bool, error) {
 	c := t.entry(ctx)
 	w := c.proc.w
 	c.reconciled = true
@@ -311,13 +313,13 @@ func (t *tool) reconcile(ctx context.Context, _ json.RawMessage) (braid.Output, 
 		w.enters(c.proc, c)
 		known = w.happened(c.key)
 	}); err != nil {
-		return braid.Output{}, false, err
+		return tool.Output{}, false, err
 	}
-	return braid.TextOutput(t.name + " had done it"), known, nil
+	return tool.Text(t.name + " had done it"), known, nil
 }
 
-func (t *tool) entry(ctx context.Context) *toolCall {
-	c := braid.CallOf(ctx)
+func (t *simTool) entry(ctx context.Context) *toolCall {
+	c := tool.CallOf(ctx)
 	return &toolCall{
 		proc: processOf(ctx), run: c.Run, step: c.Step, id: c.ID, key: c.Key(), tool: t.name, class: t.class, attempt: c.Attempt,
 	}

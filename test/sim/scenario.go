@@ -69,7 +69,7 @@ func names() []string {
 // solo makes one agent with tools.
 func solo(kit func() []braid.Tool) func(*scenario) *braid.Agent {
 	return func(s *scenario) *braid.Agent {
-		m := &model{agent: s.root, script: s.scripts[s.root]}
+		m := &simModel{agent: s.root, script: s.scripts[s.root]}
 		a := braid.New(s.root, m, braid.Retries(braid.Retry{Exact: true, Base: time.Second, Attempts: 8}))
 		if kit != nil {
 			a.Use(braid.Tools(kit()...))
@@ -98,11 +98,11 @@ func text() *scenario {
 // kit has a tool of each class.
 func kit() []braid.Tool {
 	return []braid.Tool{
-		&tool{name: "look", class: event.EffectPure},
-		&tool{name: "put", class: event.EffectIdempotent},
-		&tool{name: "order", class: event.EffectReconcilable},
-		&tool{name: "pay", class: event.EffectUnsafe},
-		&tool{name: "build", class: event.EffectUnsafe, takes: 4 * time.Second},
+		&simTool{name: "look", class: event.EffectPure},
+		&simTool{name: "put", class: event.EffectIdempotent},
+		&simTool{name: "order", class: event.EffectReconcilable},
+		&simTool{name: "pay", class: event.EffectUnsafe},
+		&simTool{name: "build", class: event.EffectUnsafe, takes: 4 * time.Second},
 	}
 }
 
@@ -134,8 +134,8 @@ func waits() *scenario {
 			{text: "thank you"},
 		}},
 		make: solo(func() []braid.Tool {
-			return append(kit(), &tool{name: "ask", class: event.EffectUnsafe, ask: "may I?"},
-				&tool{name: "beg", class: event.EffectIdempotent, ask: "please?"})
+			return append(kit(), &simTool{name: "ask", class: event.EffectUnsafe, ask: "may I?"},
+				&simTool{name: "beg", class: event.EffectIdempotent, ask: "please?"})
 		}),
 		clients: func(w *world) {
 			w.viewer("eve")
@@ -166,7 +166,7 @@ func cancels() *scenario {
 			{text: "thank you", slow: 2 * time.Second},
 		}},
 		make: solo(func() []braid.Tool {
-			return append(kit(), &tool{name: "ask", class: event.EffectUnsafe, ask: "may I?"})
+			return append(kit(), &simTool{name: "ask", class: event.EffectUnsafe, ask: "may I?"})
 		}),
 		clients: func(w *world) {
 			w.viewer("eve")
@@ -210,7 +210,7 @@ func steers() *scenario {
 			{text: "thank you"},
 		}},
 		make: solo(func() []braid.Tool {
-			return append(kit(), &tool{name: "ask", class: event.EffectIdempotent, ask: "may I?"})
+			return append(kit(), &simTool{name: "ask", class: event.EffectIdempotent, ask: "may I?"})
 		}),
 		clients: func(w *world) {
 			w.viewer("eve")
@@ -272,9 +272,9 @@ func nested() *scenario {
 		},
 		make: func(s *scenario) *braid.Agent {
 			retry := braid.Retries(braid.Retry{Exact: true, Base: time.Second, Attempts: 8})
-			of := func(name string) *model { return &model{agent: name, script: s.scripts[name]} }
+			of := func(name string) *simModel { return &simModel{agent: name, script: s.scripts[name]} }
 			hand := braid.New("hand", of("hand"), retry,
-				braid.Tools(append(kit(), &tool{name: "ask", class: event.EffectUnsafe, ask: "may I?"})...))
+				braid.Tools(append(kit(), &simTool{name: "ask", class: event.EffectUnsafe, ask: "may I?"})...))
 			lead := braid.New("lead", of("lead"), retry, braid.Tools(kit()...), braid.AsTool(hand, "does it"))
 			return braid.New("boss", of("boss"), retry, braid.Tools(kit()...), braid.AsTool(lead, "sees to it"))
 		},
@@ -302,11 +302,11 @@ func flows() *scenario {
 		},
 		make: func(s *scenario) *braid.Agent {
 			of := func(name string, more ...braid.Tool) *braid.Agent {
-				return braid.New(name, &model{agent: name, script: s.scripts[name]},
+				return braid.New(name, &simModel{agent: name, script: s.scripts[name]},
 					braid.Retries(braid.Retry{Exact: true, Base: time.Second, Attempts: 8}), braid.Tools(append(kit(), more...)...))
 			}
 			clerk := of("clerk")
-			hand := of("hand", &tool{name: "ask", class: event.EffectUnsafe, ask: "may I?"})
+			hand := of("hand", &simTool{name: "ask", class: event.EffectUnsafe, ask: "may I?"})
 			return flow.Sequence("report", clerk, flow.Sequence("inner", hand, clerk))
 		},
 		clients: func(w *world) {
@@ -409,7 +409,7 @@ func summed() *scenario {
 		},
 		make: func(s *scenario) *braid.Agent {
 			of := func(name string) *braid.Agent {
-				return braid.New(name, &model{agent: name, script: s.scripts[name]},
+				return braid.New(name, &simModel{agent: name, script: s.scripts[name]},
 					braid.Retries(braid.Retry{Exact: true, Base: time.Second, Attempts: 8}), braid.Tools(kit()...),
 					braid.Manage(braid.Management{Context: 100, By: braid.Summarize{Recent: -1, Instructions: summing}}))
 			}
@@ -462,7 +462,7 @@ func falls() *scenario {
 		make: func(s *scenario) *braid.Agent {
 			var more []braid.Model
 			for n := range 2 {
-				more = append(more, &model{agent: s.root, script: s.scripts[s.root], nth: n + 1})
+				more = append(more, &simModel{agent: s.root, script: s.scripts[s.root], nth: n + 1})
 			}
 			kinds := []event.ErrorKind{event.ErrThrottled, event.ErrContextOverflow}
 			return solo(kit)(s).Use(braid.Fallback(kinds, more...))
@@ -490,8 +490,8 @@ func late() *scenario {
 		}},
 		make: func(s *scenario) *braid.Agent {
 			return solo(func() []braid.Tool {
-				return append(kit(), &tool{name: "linger", class: event.EffectUnsafe, takes: 4 * time.Second},
-					&tool{name: "nap", class: event.EffectPure, takes: 2500 * time.Millisecond})
+				return append(kit(), &simTool{name: "linger", class: event.EffectUnsafe, takes: 4 * time.Second},
+					&simTool{name: "nap", class: event.EffectPure, takes: 2500 * time.Millisecond})
 			})(s).Use(braid.Limit(braid.Limits{ToolTime: 3 * time.Second}))
 		},
 		clients: func(w *world) {
@@ -511,7 +511,7 @@ func drains() *scenario {
 			{text: "done", slow: 3 * time.Second},
 		}},
 		make: solo(func() []braid.Tool {
-			return append(kit(), &tool{name: "ask", class: event.EffectUnsafe, ask: "may I?"})
+			return append(kit(), &simTool{name: "ask", class: event.EffectUnsafe, ask: "may I?"})
 		}),
 		clients: func(w *world) {
 			w.viewer("eve")
@@ -545,7 +545,7 @@ func mixed() *scenario {
 			{text: "done"},
 		}},
 		make: solo(func() []braid.Tool {
-			return append(kit(), &tool{name: "ask", class: event.EffectIdempotent, ask: "may I?"})
+			return append(kit(), &simTool{name: "ask", class: event.EffectIdempotent, ask: "may I?"})
 		}),
 		clients: func(w *world) {
 			w.viewer("eve")

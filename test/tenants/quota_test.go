@@ -21,6 +21,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/postgres"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/pricing"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server"
@@ -94,7 +95,7 @@ func openShop(t *testing.T, logs journal.Journal, rows service.Rows, db *databas
 	svc, err := service.New(service.Options{
 		Journal: logs, Rows: rows, Directory: s.people, Shared: db.Shared(), LockWait: 50 * time.Millisecond, Observe: metrics.Observe,
 		Agent: func(_ context.Context, r service.AgentRequest) (*braid.Agent, error) {
-			return braid.New("helper", spender{s}, braid.Limit(r.Limits), braid.Options(braid.ModelOptions{MaxTokens: 100})), nil
+			return braid.New("helper", spender{s}, braid.Limit(r.Limits), braid.Options(model.Options{MaxTokens: 100})), nil
 		},
 		Engine: engine.Options{Share: func(tenant string) engine.Share {
 			running, queued := s.people.RunQuota(tenant)
@@ -147,12 +148,12 @@ func (s *shop) settle(id string) {
 // spender is a model that says how many tokens it has used.
 type spender struct{ shop *shop }
 
-func (spender) Info() braid.ModelInfo {
-	return braid.ModelInfo{Name: "test:spender", Simulated: true, Cost: func(u event.Usage) (int64, bool) { return u.Total * 1e6, true }}
+func (spender) Info() model.Info {
+	return model.Info{Name: "test:spender", Simulated: true, Cost: func(u event.Usage) (int64, bool) { return u.Total * 1e6, true }}
 }
 
-func (m spender) Stream(ctx context.Context, r *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (m spender) Stream(ctx context.Context, r *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		select {
 		case m.shop.begun <- struct{}{}:
 		default:
@@ -161,13 +162,13 @@ func (m spender) Stream(ctx context.Context, r *braid.ModelRequest) iter.Seq2[br
 			select {
 			case <-m.shop.gate:
 			case <-ctx.Done():
-				yield(braid.Chunk{}, ctx.Err())
+				yield(model.Chunk{}, ctx.Err())
 				return
 			}
 		}
-		_ = yield(braid.Chunk{Kind: braid.ChunkText, Text: "Done."}, nil) &&
-			yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: &event.Usage{Input: r.Tokens(), Output: 100, Total: r.Tokens() + 100}}, nil) &&
-			yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+		_ = yield(model.Chunk{Kind: model.ChunkText, Text: "Done."}, nil) &&
+			yield(model.Chunk{Kind: model.ChunkUsage, Usage: &event.Usage{Input: r.Tokens(), Output: 100, Total: r.Tokens() + 100}}, nil) &&
+			yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 	}
 }
 

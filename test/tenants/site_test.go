@@ -19,6 +19,7 @@ import (
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/postgres"
 	"github.com/braidrun/braid/journal/sqlite"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/secret/keyset"
 	"github.com/braidrun/braid/server"
@@ -26,6 +27,7 @@ import (
 	"github.com/braidrun/braid/service/database"
 	"github.com/braidrun/braid/service/database/databasetest"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/tool"
 )
 
 // site is the server that many tenants share.
@@ -162,8 +164,8 @@ func (s *site) agent(_ context.Context, r service.AgentRequest) (*braid.Agent, e
 	}
 	tenant := r.Tenant
 	look := braid.Func("look", "Looks.", func(ctx context.Context, _ struct{}) (string, error) {
-		return "tool" + mark(tenant) + " of " + braid.CallOf(ctx).Conversation, nil
-	}, braid.Polling())
+		return "tool" + mark(tenant) + " of " + tool.CallOf(ctx).Conversation, nil
+	}, tool.Polling())
 	return braid.New("helper", &parrot{name: r.Own.Name, key: r.Own.Key.Reveal(), tenant: tenant},
 		braid.Instructions(r.SystemPrompt), braid.Tools(look)), nil
 }
@@ -171,21 +173,21 @@ func (s *site) agent(_ context.Context, r service.AgentRequest) (*braid.Agent, e
 // parrot is a model that says all that it is told, after it has looked once.
 type parrot struct{ name, key, tenant string }
 
-func (p *parrot) Info() braid.ModelInfo {
-	return braid.ModelInfo{Name: "demo:" + p.name, Simulated: true}
+func (p *parrot) Info() model.Info {
+	return model.Info{Name: "demo:" + p.name, Simulated: true}
 }
 
-func (p *parrot) Stream(_ context.Context, r *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (p *parrot) Stream(_ context.Context, r *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		last := r.Messages[len(r.Messages)-1]
 		var n int
 		_, _ = fmt.Sscanf(p.tenant, "tenant-%d", &n) // 0 is found by whoever looks at the sums
-		usage := braid.Chunk{Kind: braid.ChunkUsage, Usage: &event.Usage{Input: inputTokens(n), Output: 1}}
+		usage := model.Chunk{Kind: model.ChunkUsage, Usage: &event.Usage{Input: inputTokens(n), Output: 1}}
 		looked := slices.ContainsFunc(last.Content, func(b event.Block) bool { _, ok := b.(*event.ToolResult); return ok })
 		if !looked {
-			_ = yield(braid.Chunk{Kind: braid.ChunkCall, ID: "call-" + r.Run, Text: "look"}, nil) &&
-				yield(braid.Chunk{Kind: braid.ChunkCallInput, Text: "{}"}, nil) &&
-				yield(usage, nil) && yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopToolUse}, nil)
+			_ = yield(model.Chunk{Kind: model.ChunkCall, ID: "call-" + r.Run, Text: "look"}, nil) &&
+				yield(model.Chunk{Kind: model.ChunkCallInput, Text: "{}"}, nil) &&
+				yield(usage, nil) && yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopToolUse}, nil)
 			return
 		}
 		// All that was said in the conversation is said again, and what was found.
@@ -203,11 +205,11 @@ func (p *parrot) Stream(_ context.Context, r *braid.ModelRequest) iter.Seq2[brai
 			}
 		}
 		for _, text := range said {
-			if !yield(braid.Chunk{Kind: braid.ChunkText, Text: text + "\n"}, nil) {
+			if !yield(model.Chunk{Kind: model.ChunkText, Text: text + "\n"}, nil) {
 				return
 			}
 		}
-		_ = yield(usage, nil) && yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+		_ = yield(usage, nil) && yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 	}
 }
 

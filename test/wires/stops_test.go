@@ -14,6 +14,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
 )
 
@@ -86,17 +87,17 @@ func TestEveryStopReasonIsTried(t *testing.T) {
 // works, and its history is one that the vendor takes.
 func TestStopReasonsAndTheNextTurn(t *testing.T) {
 	t.Parallel()
-	text := braid.Chunk{Kind: braid.ChunkText, Text: "So far."}
-	call := []braid.Chunk{{Kind: braid.ChunkCall, Index: 1, ID: "call_x", Text: "look"}, {Kind: braid.ChunkCallInput, Index: 1, Text: `{}`}}
+	text := model.Chunk{Kind: model.ChunkText, Text: "So far."}
+	call := []model.Chunk{{Kind: model.ChunkCall, Index: 1, ID: "call_x", Text: "look"}, {Kind: model.ChunkCallInput, Index: 1, Text: `{}`}}
 	cut := slices.Clone(call)
 	cut[1].Text = `{"a":[1,`
-	plain := map[string][]braid.Chunk{
-		"a text": {text}, "nothing": nil, "blanks": {{Kind: braid.ChunkText, Text: " \n"}},
-		"a call": append([]braid.Chunk{text}, call...), "a call that is cut": append([]braid.Chunk{text}, cut...),
+	plain := map[string][]model.Chunk{
+		"a text": {text}, "nothing": nil, "blanks": {{Kind: model.ChunkText, Text: " \n"}},
+		"a call": append([]model.Chunk{text}, call...), "a call that is cut": append([]model.Chunk{text}, cut...),
 	}
 	// A pause stands behind a tool that the vendor runs itself.
-	served := braid.Chunk{Kind: braid.ChunkBlock, Block: &event.UnknownBlock{Raw: []byte(`{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}`)}}
-	paused := map[string][]braid.Chunk{"a search": {served}, "a text and a search": {text, {Kind: braid.ChunkBlock, Index: 1, Block: served.Block}}}
+	served := model.Chunk{Kind: model.ChunkBlock, Block: &event.UnknownBlock{Raw: []byte(`{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}`)}}
+	paused := map[string][]model.Chunk{"a search": {served}, "a text and a search": {text, {Kind: model.ChunkBlock, Index: 1, Block: served.Block}}}
 	for _, v := range vendors {
 		for _, c := range modelStops {
 			if _, says := v.stops[c.stop]; !says {
@@ -116,9 +117,9 @@ func TestStopReasonsAndTheNextTurn(t *testing.T) {
 				}
 				t.Run(v.name+", "+string(c.stop)+", "+shape, func(t *testing.T) {
 					t.Parallel()
-					model, server := v.start(t, said{chunks, c.stop}, words("Then this."), words("And this."))
+					m, server := v.start(t, said{chunks, c.stop}, words("Then this."), words("And this."))
 					conv := braid.NewConversation()
-					agent := braid.New("guide", model, quick, braid.Func("look", "Looks.", look))
+					agent := braid.New("guide", m, quick, braid.Func("look", "Looks.", look))
 					r, err := agent.Run(t.Context(), "Go.", braid.In(conv))
 					want, why, fails := c.want, c.why, c.err
 					if calling && c.stop != event.StopMaxTokens && r.Metrics.ToolCalls == 1 {
@@ -145,7 +146,7 @@ type priced struct{ braid.Model }
 
 func (p priced) Unwrap() braid.Model { return p.Model }
 
-func (p priced) Info() braid.ModelInfo {
+func (p priced) Info() model.Info {
 	i := p.Model.Info()
 	i.Cost = func(u event.Usage) (int64, bool) { return u.Total * 1000, true }
 	return i

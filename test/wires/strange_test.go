@@ -5,6 +5,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // Ids that come twice, a tool that was not offered, and arguments that are no object: the loop
@@ -25,7 +26,7 @@ func TestStrangeCallsOnEachWire(t *testing.T) {
 				t.Parallel()
 				s := calls(list...)
 				for i := range s.chunks {
-					if s.chunks[i].Kind == braid.ChunkCall {
+					if s.chunks[i].Kind == model.ChunkCall {
 						s.chunks[i].ID = "call_same"
 					}
 				}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/braidrun/braid/model"
 	"go.uber.org/goleak"
 
 	"github.com/braidrun/braid"
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // said is what a vendor's model says to one request.
 type said struct {
-	chunks []braid.Chunk
+	chunks []model.Chunk
 	// stop is our word; a word that is not ours is the vendor's own.
 	stop event.StopReason
 }
@@ -34,7 +35,7 @@ type said struct {
 var counted = event.Usage{Input: 10, Output: 5, Total: 15}
 
 func words(text string) said {
-	return said{[]braid.Chunk{{Kind: braid.ChunkText, Text: text}}, event.StopEndTurn}
+	return said{[]model.Chunk{{Kind: model.ChunkText, Text: text}}, event.StopEndTurn}
 }
 
 // calls is an answer that calls tools: name and arguments follow one another.
@@ -42,8 +43,8 @@ func calls(list ...string) said {
 	s := said{stop: event.StopToolUse}
 	for i := 0; i < len(list); i += 2 {
 		s.chunks = append(s.chunks,
-			braid.Chunk{Kind: braid.ChunkCall, Index: i / 2, ID: "call_" + string(rune('a'+i/2)), Text: list[i]},
-			braid.Chunk{Kind: braid.ChunkCallInput, Index: i / 2, Text: list[i+1]})
+			model.Chunk{Kind: model.ChunkCall, Index: i / 2, ID: "call_" + string(rune('a'+i/2)), Text: list[i]},
+			model.Chunk{Kind: model.ChunkCallInput, Index: i / 2, Text: list[i+1]})
 	}
 	return s
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/tool"
 )
 
 type calculation struct {
@@ -22,7 +23,7 @@ type calculation struct {
 // large) is an error that says so to the model. It is pure.
 func Calculator() braid.Tool {
 	return braid.Func("calculator", "Works out an arithmetic expression exactly. Knows + - * / ^, parentheses and decimals.",
-		func(_ context.Context, in calculation) (string, error) { return calculate(in.Expression) }, braid.Pure())
+		func(_ context.Context, in calculation) (string, error) { return calculate(in.Expression) }, tool.Pure())
 }
 
 const (

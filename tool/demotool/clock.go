@@ -7,6 +7,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/tool"
 )
 
 type moment struct {
@@ -27,7 +28,7 @@ func ClockAt(now func() time.Time) braid.Tool {
 		now = time.Now
 	}
 	return braid.Func("clock", "Tells the current date and time.",
-		func(_ context.Context, in moment) (string, error) { return tell(now(), in.Zone) }, braid.Idempotent())
+		func(_ context.Context, in moment) (string, error) { return tell(now(), in.Zone) }, tool.Idempotent())
 }
 
 const maxZone = 64

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/tool"
 )
 
 func TestClock(t *testing.T) {
@@ -45,9 +45,9 @@ func TestEffectsAreDeclared(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := map[string]event.Effect{}
-	for _, tool := range append(files, Calculator(), Clock(), ClockAt(nil)) {
-		spec := tool.Spec()
-		got[spec.Name] = braid.TraitsOf(tool).Effect
+	for _, tl := range append(files, Calculator(), Clock(), ClockAt(nil)) {
+		spec := tl.Spec()
+		got[spec.Name] = tool.TraitsOf(tl).Effect
 		if spec.Description == "" || !json.Valid(spec.Schema) || !strings.Contains(string(spec.Schema), `"object"`) {
 			t.Errorf("%s: description %q, schema %s", spec.Name, spec.Description, spec.Schema)
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/tool"
 )
 
 // Bounds of the scratch folder.
@@ -80,12 +81,12 @@ type nothing struct{}
 func (f *folder) tools() []braid.Tool {
 	return []braid.Tool{
 		braid.Func("write_file", "Writes a text file to the scratch folder, or replaces it.",
-			func(ctx context.Context, in fileContent) (string, error) { return f.write(ctx, in.Name, in.Content) }, braid.Idempotent()),
+			func(ctx context.Context, in fileContent) (string, error) { return f.write(ctx, in.Name, in.Content) }, tool.Idempotent()),
 		braid.Func("read_file", "Reads a text file of the scratch folder.",
-			func(ctx context.Context, in fileName) (string, error) { return f.read(ctx, in.Name) }, braid.Idempotent()),
+			func(ctx context.Context, in fileName) (string, error) { return f.read(ctx, in.Name) }, tool.Idempotent()),
 		braid.Func("list_files", "Lists the files of the scratch folder.",
-			func(ctx context.Context, _ nothing) (string, error) { return f.list(ctx) }, braid.Idempotent()),
-		braid.Func("delete_file", "Deletes a file of the scratch folder, after asking the person.", f.remove, braid.Reconcile(f.removed)),
+			func(ctx context.Context, _ nothing) (string, error) { return f.list(ctx) }, tool.Idempotent()),
+		braid.Func("delete_file", "Deletes a file of the scratch folder, after asking the person.", f.remove, tool.Reconcile(f.removed)),
 	}
 }
 
@@ -260,7 +261,7 @@ func deleted(name string) string { return name + " is deleted." }
 
 // removed tells what became of a deletion that was in flight when its driver
 // died: a file that is gone was deleted, one that is there was not.
-func (f *folder) removed(ctx context.Context, args json.RawMessage) (out braid.Output, known bool, err error) {
+func (f *folder) removed(ctx context.Context, args json.RawMessage) (out tool.Output, known bool, err error) {
 	var in fileName
 	if json.Unmarshal(args, &in) != nil || checkName(in.Name) != nil {
 		return out, false, nil //nolint:nilerr // such a call did nothing, and says itself what is wrong
@@ -270,7 +271,7 @@ func (f *folder) removed(ctx context.Context, args json.RawMessage) (out braid.O
 		return err
 	})
 	if event.KindOf(err) == event.ErrNotFound {
-		return braid.TextOutput(deleted(in.Name)), true, nil
+		return tool.Text(deleted(in.Name)), true, nil
 	}
 	return out, false, err
 }

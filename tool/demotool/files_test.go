@@ -13,6 +13,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/tool"
 )
 
 // box is a scratch folder with its tools by name.
@@ -241,7 +242,7 @@ func TestADeletionInFlightIsLookedUp(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	b.put("there", "x")
-	reconcile := braid.TraitsOf(b.tools["delete_file"]).Reconcile
+	reconcile := tool.TraitsOf(b.tools["delete_file"]).Reconcile
 	for args, want := range map[string]bool{`{"name":"there"}`: false, `{"name":"gone"}`: true, `{"name":"../x"}`: false, `[`: false} {
 		out, known, err := reconcile(context.Background(), json.RawMessage(args))
 		if err != nil || known != want || known && event.TextOf(out.Content) != "gone is deleted." {

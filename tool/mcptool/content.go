@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/tool"
 )
 
 // wireResult is a result as servers write it (specification 2026-07-28, tools;
@@ -68,15 +68,15 @@ const maxBlocks = 1000
 //	structuredContent      Output.Structured, as the server wrote it
 //
 // Text over limit bytes and blocks over maxBlocks are cut, and the result says so.
-func output(raw json.RawMessage, limit int) (braid.Output, error) {
+func output(raw json.RawMessage, limit int) (tool.Output, error) {
 	var w wireResult
 	if err := json.Unmarshal(raw, &w); err != nil {
-		return braid.Output{}, err
+		return tool.Output{}, err
 	}
 	if w.Type == "input_required" {
-		return braid.Output{}, errInput
+		return tool.Output{}, errInput
 	}
-	out := braid.Output{IsError: w.IsError}
+	out := tool.Output{IsError: w.IsError}
 	left := limit
 	rest := len(w.Content) - maxBlocks
 	if rest > 0 {

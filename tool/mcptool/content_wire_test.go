@@ -7,10 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/tool/mcptool"
 )
@@ -82,8 +83,8 @@ func TestEveryWayGivesTheSame(t *testing.T) {
 			if st.Protocol != w.protocol {
 				t.Errorf("the protocol is %s, want %s", st.Protocol, w.protocol)
 			}
-			spec := tool(t, s, "echo").Spec()
-			want := braid.ToolSpec{
+			spec := toolOf(t, s, "echo").Spec()
+			want := model.ToolSpec{
 				Name: "echo", Description: "does echo",
 				// As the server wrote it: in its order, with all digits.
 				Schema: []byte(`{"type":"object","properties":{"zebra":{"type":"string"},"ape":{"type":"number","maximum":9007199254740993}}}`),
@@ -91,14 +92,14 @@ func TestEveryWayGivesTheSame(t *testing.T) {
 			if d := cmp.Diff(want, spec); d != "" {
 				t.Error(d)
 			}
-			for name, want := range map[string]braid.Output{
-				"echo":  braid.TextOutput(`{"zebra":"x","ape":9007199254740993}`),
+			for name, want := range map[string]tool.Output{
+				"echo":  tool.Text(`{"zebra":"x","ape":9007199254740993}`),
 				"image": {Content: []event.Block{&event.Text{Text: "look"}, &event.Image{MIME: "image/png", Data: onePixel}}},
 				"audio": {Content: []event.Block{&event.Media{Media: "audio", MIME: "audio/wav", URL: "data:audio/wav;base64,cmlmZg=="}}},
 				"file":  {Content: []event.Block{&event.Document{Name: "notes.md", MIME: "text/markdown", Text: "# notes"}}},
 				"blob":  {Content: []event.Block{&event.Document{Name: "b.pdf", MIME: "application/pdf", Data: []byte("%PDF")}}},
 				"photo": {Content: []event.Block{&event.Image{MIME: "image/png", Data: onePixel}}},
-				"link":  braid.TextOutput("[resource demo://doc · doc · text/plain · a document]"),
+				"link":  tool.Text("[resource demo://doc · doc · text/plain · a document]"),
 				"empty": {},
 				"fail":  {IsError: true, Content: []event.Block{&event.Text{Text: "no such city"}}},
 				"numbers": {
@@ -106,7 +107,7 @@ func TestEveryWayGivesTheSame(t *testing.T) {
 				},
 				"structured": {Structured: []byte(`{"ok":true}`)},
 				"refuse":     {IsError: true, Content: []event.Block{&event.Text{Text: "Error: zebra is missing"}}},
-				"long": braid.TextOutput(long[:1998] +
+				"long": tool.Text(long[:1998] +
 					"\n[cut: this text is 3000 bytes long, of which the first 2000 are shown]"),
 			} {
 				got, err := call(t, s, name, `{"zebra":"x","ape":9007199254740993}`)
@@ -125,7 +126,7 @@ func TestEveryWayGivesTheSame(t *testing.T) {
 func TestOddResults(t *testing.T) {
 	t.Parallel()
 	s := connect(t, patient(), program(t, "odd"))
-	for name, want := range map[string]braid.Output{
+	for name, want := range map[string]tool.Output{
 		"unknown": {Content: []event.Block{&event.Text{Text: `{"type":"hologram","beam":[1,2]}`}, &event.Text{Text: "and text"}}},
 		"wrong": {Content: []event.Block{
 			&event.Text{Text: `{"type":"image","data":"!!"}`}, &event.Text{Text: `{"type":"text","text":5}`},

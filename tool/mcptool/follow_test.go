@@ -10,6 +10,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/tool/mcptool"
 )
 
@@ -20,9 +21,9 @@ type asking struct {
 	offered [][]string
 }
 
-func (*asking) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:asking"} }
+func (*asking) Info() model.Info { return model.Info{Name: "test:asking"} }
 
-func (m *asking) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+func (m *asking) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	names := make([]string, len(req.Tools))
@@ -30,13 +31,13 @@ func (m *asking) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[br
 		names[i] = req.Tools[i].Name
 	}
 	m.offered = append(m.offered, names)
-	return func(yield func(braid.Chunk, error) bool) {
+	return func(yield func(model.Chunk, error) bool) {
 		if req.Cycle > len(m.calls) {
-			_ = yield(braid.Chunk{Kind: braid.ChunkText, Text: "done"}, nil) && yield(braid.Chunk{Kind: braid.ChunkStop}, nil)
+			_ = yield(model.Chunk{Kind: model.ChunkText, Text: "done"}, nil) && yield(model.Chunk{Kind: model.ChunkStop}, nil)
 			return
 		}
-		_ = yield(braid.Chunk{Kind: braid.ChunkCall, ID: "c", Text: m.calls[req.Cycle-1]}, nil) &&
-			yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopToolUse}, nil)
+		_ = yield(model.Chunk{Kind: model.ChunkCall, ID: "c", Text: m.calls[req.Cycle-1]}, nil) &&
+			yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopToolUse}, nil)
 	}
 }
 
@@ -121,9 +122,9 @@ type choosy struct {
 	refuses []string
 }
 
-func (*choosy) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:choosy"} }
+func (*choosy) Info() model.Info { return model.Info{Name: "test:choosy"} }
 
-func (m *choosy) Check(req *braid.ModelRequest) error {
+func (m *choosy) Check(req *model.Request) error {
 	for i := range req.Tools {
 		if slices.Contains(m.refuses, req.Tools[i].Name) {
 			return &event.Error{Kind: event.ErrInvalid, Message: "the tool " + req.Tools[i].Name + " cannot be told"}

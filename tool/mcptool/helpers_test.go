@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/braidrun/braid/tool"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/tool/mcptool"
@@ -58,7 +58,7 @@ func inside(t *testing.T, name string, s *mcp.Server) mcptool.Config {
 	}}
 }
 
-func tool(t *testing.T, s *mcptool.Servers, name string) *mcptool.Tool {
+func toolOf(t *testing.T, s *mcptool.Servers, name string) *mcptool.Tool {
 	t.Helper()
 	for _, one := range s.Tools() {
 		if one, ok := one.(*mcptool.Tool); ok && one.Spec().Name == name {
@@ -77,9 +77,9 @@ func names(s *mcptool.Servers) []string {
 	return list
 }
 
-func call(t *testing.T, s *mcptool.Servers, name, args string) (braid.Output, error) {
+func call(t *testing.T, s *mcptool.Servers, name, args string) (tool.Output, error) {
 	t.Helper()
-	return tool(t, s, name).Call(t.Context(), json.RawMessage(args))
+	return toolOf(t, s, name).Call(t.Context(), json.RawMessage(args))
 }
 
 // text calls a tool that must succeed and gives its text.

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/tool"
 )
 
 // secretsOf are the values that a server was given to keep: whatever it says, they are not
@@ -29,7 +29,7 @@ func secretsOf(c *Config) *secret.Mask {
 func (s *server) hide(text string) string { return s.secrets.Hide(text) }
 
 // hideIn takes them out of a result's texts. What a file holds is passed on as it is.
-func (s *server) hideIn(out *braid.Output) {
+func (s *server) hideIn(out *tool.Output) {
 	if s.secrets == nil {
 		return
 	}

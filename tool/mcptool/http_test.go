@@ -73,7 +73,7 @@ func TestAServerThatIsStartedAgainBetweenCalls(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t, handler(t, offering("first", "who"), o))
 			s := connect(t, patient(), at(h))
-			who := tool(t, s, "who")
+			who := toolOf(t, s, "who")
 			for _, next := range []string{"second", "third"} {
 				h.move(handler(t, offering(next, "who", "more"), o))
 				h.CloseClientConnections()
@@ -150,7 +150,7 @@ func TestAServerThatIsAwayForAMoment(t *testing.T) {
 		options := patient()
 		options.Transport = way
 		s := connect(t, options, at(h))
-		who := tool(t, s, "who")
+		who := toolOf(t, s, "who")
 		way.closed.Store(2)
 		out, err := who.Call(t.Context(), nil)
 		if err != nil || event.TextOf(out.Content) != "first who" {

@@ -253,7 +253,7 @@ func TestACallHasItsTime(t *testing.T) {
 func slowly(ctx context.Context, t *testing.T, s *mcptool.Servers) <-chan error {
 	t.Helper()
 	ended := make(chan error, 1)
-	one := tool(t, s, "slow")
+	one := toolOf(t, s, "slow")
 	go func() {
 		_, err := one.Call(ctx, nil)
 		ended <- err
@@ -289,7 +289,7 @@ func TestAServerThatDoesNotRead(t *testing.T) {
 	o := patient()
 	o.Grace = 50 * time.Millisecond
 	s := connect(t, o, program(t, "deaf"))
-	one := tool(t, s, "call")
+	one := toolOf(t, s, "call")
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 3)
 	big := []byte(`{"a":"` + strings.Repeat("x", 1<<20) + `"}`)
@@ -368,7 +368,7 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 		for _, w := range ways() {
 			s := connect(t, patient(), w.config(t))
 			ended := slowly(t.Context(), t, s)
-			one := tool(t, s, "slow")
+			one := toolOf(t, s, "slow")
 			_ = s.Close()
 			select {
 			case err := <-ended:
@@ -432,7 +432,7 @@ func TestKilledAgainAndAgain(t *testing.T) {
 	o := patient()
 	o.Restarts = 1000
 	s := connect(t, o, program(t, "sdk"))
-	echo, pid := tool(t, s, "echo"), tool(t, s, "pid")
+	echo, pid := toolOf(t, s, "echo"), toolOf(t, s, "pid")
 	ctx, stop := context.WithCancel(t.Context())
 	var wait sync.WaitGroup
 	var answered, doubted atomic.Int64

@@ -31,7 +31,7 @@ func TestAServerThatChangesAnApprovedTool(t *testing.T) {
 	changed := func(words string) {
 		t.Helper()
 		describe(words)
-		eventually(t, "the list has "+words, func() bool { return tool(t, s, "say").Spec().Description == words })
+		eventually(t, "the list has "+words, func() bool { return toolOf(t, s, "say").Spec().Description == words })
 	}
 	grants := &grant.Memory{}
 	agent := func() *braid.Agent {

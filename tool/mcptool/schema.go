@@ -10,6 +10,8 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/internal/schemacheck"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // emptySchema is for a tool that says nothing about its arguments.
@@ -98,17 +100,17 @@ func accepted(schema json.RawMessage) bool {
 // wanted is a tool that an agent does not leave out.
 type wanted struct{ schema json.RawMessage }
 
-func (t wanted) Spec() braid.ToolSpec { return braid.ToolSpec{Name: "tool", Schema: t.schema} }
+func (t wanted) Spec() model.ToolSpec { return model.ToolSpec{Name: "tool", Schema: t.schema} }
 
-func (wanted) Call(context.Context, json.RawMessage) (braid.Output, error) {
-	return braid.Output{}, nil
+func (wanted) Call(context.Context, json.RawMessage) (tool.Output, error) {
+	return tool.Output{}, nil
 }
 
 // noModel lets an agent be made that never runs.
 type noModel struct{}
 
-func (noModel) Info() braid.ModelInfo { return braid.ModelInfo{Name: "none"} }
+func (noModel) Info() model.Info { return model.Info{Name: "none"} }
 
-func (noModel) Stream(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(func(braid.Chunk, error) bool) {}
+func (noModel) Stream(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(func(model.Chunk, error) bool) {}
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/braidrun/braid/tool"
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -224,18 +225,18 @@ func TestHintsAreAdvice(t *testing.T) {
 		"read": {event.EffectPure, mcptool.Hints{ReadOnly: true, OpenWorld: true}, "Read it"},
 		"put":  {event.EffectIdempotent, mcptool.Hints{Idempotent: true, Destructive: true, OpenWorld: true}, "Put it"},
 	} {
-		one := tool(t, s, name)
-		if e := braid.TraitsOf(one).Effect; e != event.EffectUnsafe {
+		one := toolOf(t, s, name)
+		if e := tool.TraitsOf(one).Effect; e != event.EffectUnsafe {
 			t.Errorf("%s of a server that nobody trusts is %s", name, e)
 		}
 		if one.Hints() != want.hints || one.Title() != want.title {
 			t.Errorf("%s: %+v %q", name, one.Hints(), one.Title())
 		}
-		if e := braid.TraitsOf(tool(t, trusted, name)).Effect; e != want.effect {
+		if e := tool.TraitsOf(toolOf(t, trusted, name)).Effect; e != want.effect {
 			t.Errorf("%s of a trusted server is %s, want %s", name, e, want.effect)
 		}
 	}
-	if a, b := tool(t, s, "read").Digest(), tool(t, trusted, "read").Digest(); a != b || len(a) != 64 || a == tool(t, s, "put").Digest() {
+	if a, b := toolOf(t, s, "read").Digest(), toolOf(t, trusted, "read").Digest(); a != b || len(a) != 64 || a == toolOf(t, s, "put").Digest() {
 		t.Errorf("the digests are %s and %s", a, b)
 	}
 }
@@ -379,7 +380,7 @@ func TestAnswersDoNotCross(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
 			s := connect(t, patient(), w.config(t))
-			echo := tool(t, s, "echo")
+			echo := toolOf(t, s, "echo")
 			var wait sync.WaitGroup
 			for i := range 64 {
 				wait.Go(func() {

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/braidrun/braid"
@@ -26,8 +28,8 @@ type Tool struct {
 	name   string
 	title  string
 	hints  Hints
-	spec   braid.ToolSpec
-	traits braid.Traits
+	spec   model.ToolSpec
+	traits tool.Traits
 }
 
 var _ braid.OptionalTool = (*Tool)(nil)
@@ -48,8 +50,8 @@ func newTool(s *server, w wireTool, schema json.RawMessage) *Tool {
 	t := &Tool{
 		from: s, server: s.config.Name, name: w.Name, title: w.Title,
 		hints:  Hints{Destructive: true, OpenWorld: true},
-		spec:   braid.ToolSpec{Name: legal(w.Name), Description: w.Description, Schema: schema},
-		traits: braid.Traits{Effect: event.EffectUnsafe, Timeout: s.options.CallTimeout},
+		spec:   model.ToolSpec{Name: legal(w.Name), Description: w.Description, Schema: schema},
+		traits: tool.Traits{Effect: event.EffectUnsafe, Timeout: s.options.CallTimeout},
 	}
 	if h := w.Hints; h != nil {
 		t.hints.ReadOnly, t.hints.Idempotent = h.ReadOnlyHint, h.IdempotentHint
@@ -83,10 +85,10 @@ func (t *Tool) named(name string) *Tool {
 
 // Spec implements [braid.Tool]: the name for the model, the server's own
 // description, and the server's schema.
-func (t *Tool) Spec() braid.ToolSpec { return t.spec }
+func (t *Tool) Spec() model.ToolSpec { return t.spec }
 
 // Traits tells the loop about the tool's effect and time-out.
-func (t *Tool) Traits() braid.Traits { return t.traits }
+func (t *Tool) Traits() tool.Traits { return t.traits }
 
 // LeftOut implements [braid.OptionalTool]: [Servers.Status] tells it from then on, until the server lists its tools again.
 func (t *Tool) LeftOut(model string, why error) {
@@ -124,11 +126,11 @@ var pauses = []time.Duration{200 * time.Millisecond, 600 * time.Millisecond}
 // have reached the server, because it was started again meanwhile or
 // is not there, is tried again; one that may have reached it is not, unless the
 // tool may be repeated.
-func (t *Tool) Call(ctx context.Context, args json.RawMessage) (out braid.Output, err error) {
+func (t *Tool) Call(ctx context.Context, args json.RawMessage) (out tool.Output, err error) {
 	if t.from == nil {
-		return braid.Output{}, fault(t.server, event.ErrGone, "is closed", "connect to it again", nil)
+		return tool.Output{}, fault(t.server, event.ErrGone, "is closed", "connect to it again", nil)
 	}
-	if braid.CallOf(ctx) == nil && t.traits.Timeout > 0 {
+	if tool.CallOf(ctx) == nil && t.traits.Timeout > 0 {
 		// Nobody else looks at the time.
 		outer := ctx
 		bounded, cancel := context.WithTimeout(ctx, t.traits.Timeout)
@@ -158,13 +160,13 @@ func (t *Tool) Call(ctx context.Context, args json.RawMessage) (out braid.Output
 		case <-pause.C:
 		case <-ctx.Done():
 			pause.Stop()
-			return braid.Output{}, ctx.Err()
+			return tool.Output{}, ctx.Err()
 		}
 	}
 }
 
 // try calls once. again says that the call may be repeated.
-func (t *Tool) try(ctx context.Context, args json.RawMessage) (out braid.Output, again bool, err error) {
+func (t *Tool) try(ctx context.Context, args json.RawMessage) (out tool.Output, again bool, err error) {
 	s := t.from
 	one, err := s.session(ctx)
 	if err != nil {
@@ -172,7 +174,7 @@ func (t *Tool) try(ctx context.Context, args json.RawMessage) (out braid.Output,
 		return out, refused, err
 	}
 	params := &mcp.CallToolParams{Name: t.name, Arguments: args, Meta: traceOf(ctx)}
-	if braid.CallOf(ctx) != nil {
+	if tool.CallOf(ctx) != nil {
 		stop := t.watch(ctx, one, params)
 		defer stop()
 	}
@@ -207,7 +209,7 @@ func (t *Tool) try(ctx context.Context, args json.RawMessage) (out braid.Output,
 	if words != "" && !forgotten && ctx.Err() == nil && f.failure() == nil {
 		// The server's own words: the model may mend its call.
 		left := s.options.TextBytes
-		out = braid.TextOutput("Error: " + shorten(s.hide(words), &left))
+		out = tool.Text("Error: " + shorten(s.hide(words), &left))
 		out.IsError = true
 		return out, false, nil
 	}
@@ -260,7 +262,7 @@ func (t *Tool) watch(ctx context.Context, one *session, params *mcp.CallToolPara
 		for {
 			select {
 			case text := <-news:
-				braid.Progress(ctx, text)
+				tool.Progress(ctx, text)
 			case <-done:
 				return
 			}

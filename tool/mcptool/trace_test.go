@@ -16,7 +16,7 @@ func TestAServerIsToldTheTrace(t *testing.T) {
 		got = r.Params.Meta
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "seen"}}}, nil, nil
 	})
-	one := tool(t, connect(t, patient(), inside(t, "s", s)), "look")
+	one := toolOf(t, connect(t, patient(), inside(t, "s", s)), "look")
 	state, err := trace.ParseTraceState("vendor=1")
 	if err != nil {
 		t.Fatal(err)

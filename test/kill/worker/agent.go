@@ -9,9 +9,11 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/demo"
 	"github.com/braidrun/braid/test/instrument/failpoint"
 	"github.com/braidrun/braid/test/kill/ledger"
+	"github.com/braidrun/braid/tool"
 )
 
 // AgentName is the root agent's; HelperName the one that it has as a tool.
@@ -47,7 +49,7 @@ const (
 // newAgent makes the agent. Its model reads in the message what to do; see [planOf]. What it
 // is shown of a long conversation is a summary; what its helper is shown, the newest messages.
 func newAgent(world *ledger.Client, lie Lie) *braid.Agent {
-	memory := &model{Model: demo.Answer("memory", sumUp), world: world, lie: lie, kind: event.StepCompaction}
+	memory := &scriptedModel{Model: demo.Answer("memory", sumUp), world: world, lie: lie, kind: event.StepCompaction}
 	clerk := newModel("clerk", world, lie)
 	clerk.most = refused
 	helper := braid.New(HelperName, newModel("helper", world, lie), tools(world, lie)...).
@@ -60,35 +62,35 @@ func newAgent(world *ledger.Client, lie Lie) *braid.Agent {
 }
 
 // sumUp is what the model says that sums a conversation up: only that it did, and when.
-func sumUp(req *braid.ModelRequest) demo.Rule {
+func sumUp(req *model.Request) demo.Rule {
 	return demo.Rule{Reply: []demo.Piece{demo.Say(fmt.Sprintf("Much was said {%s.%s.%d}.", req.Run, req.Scope, req.Cycle))}}
 }
 
 type nothing struct{}
 
 func tools(world *ledger.Client, lie Lie) []braid.Part {
-	tool := func(name string, opts ...braid.ToolOption) braid.Part {
+	tl := func(name string, opts ...tool.Option) braid.Part {
 		return braid.Func(name, "Does what its name says.", func(ctx context.Context, _ nothing) (string, error) {
 			return act(ctx, world, lie, "")
 		}, opts...)
 	}
-	pay := tool("pay")
+	pay := tl("pay")
 	if lie == LiePure {
-		pay = tool("pay", braid.Pure())
+		pay = tl("pay", tool.Pure())
 	}
 	return []braid.Part{
-		tool("look", braid.Pure()),
-		tool("wait", braid.Pure()),
+		tl("look", tool.Pure()),
+		tl("wait", tool.Pure()),
 		braid.Func("dump", "Gives very much.", func(ctx context.Context, _ nothing) (string, error) {
 			_, err := act(ctx, world, lie, "")
 			return strings.Repeat("x", Dump), err
-		}, braid.Pure()),
-		tool("file", braid.Idempotent()),
-		tool("book", braid.Reconcile(func(ctx context.Context, _ json.RawMessage) (braid.Output, bool, error) {
+		}, tool.Pure()),
+		tl("file", tool.Idempotent()),
+		tl("book", tool.Reconcile(func(ctx context.Context, _ json.RawMessage) (tool.Output, bool, error) {
 			e := entryOf(ctx, ledger.Reconcile)
 			reply, err := world.Enter(ctx, e)
 			known := reply.Known && lie != LieBlind
-			return braid.TextOutput("done " + e.Key), known, err
+			return tool.Text("done " + e.Key), known, err
 		})),
 		pay,
 		braid.Func("permit", "Asks, then acts.", func(ctx context.Context, _ nothing) (string, error) {
@@ -117,7 +119,7 @@ func act(ctx context.Context, world *ledger.Client, lie Lie, answer string) (str
 }
 
 func entryOf(ctx context.Context, op ledger.Op) ledger.Entry {
-	c := braid.CallOf(ctx)
+	c := tool.CallOf(ctx)
 	return ledger.Entry{
 		Op: op, Conversation: c.Conversation, Run: c.Run, Scope: c.Scope, Step: c.Step, Attempt: c.Attempt,
 		Call: c.ID, Key: c.Key(), Tool: c.Name, Class: Tools[c.Name],
@@ -156,7 +158,7 @@ func planOf(messages []event.Message) [][]string {
 
 // answer is what the model says: the calls of its cycle in the plan, or that
 // there is nothing more to do.
-func answer(req *braid.ModelRequest) demo.Rule {
+func answer(req *model.Request) demo.Rule {
 	plan := planOf(req.Messages)
 	if req.Cycle > len(plan) {
 		return demo.Rule{Reply: []demo.Piece{demo.Say("That is all that there was to do, and it is done.")}}

@@ -14,8 +14,10 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/sqlite"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/demo"
 	"github.com/braidrun/braid/test/kill/ledger"
+	"github.com/braidrun/braid/tool"
 )
 
 // This file is an agent whose tools end their process, and whose model fails for good now and then. Each call has a name
@@ -49,18 +51,18 @@ type deadlyArgs struct {
 func newDeadlyAgent(world *ledger.Client) *braid.Agent {
 	m := &deadlyModel{newModel("clerk", world, ""), world}
 	m.Model = demo.Answer("clerk", deadlyAnswer)
-	tool := func(name string, opts ...braid.ToolOption) braid.Part {
+	tl := func(name string, opts ...tool.Option) braid.Part {
 		return braid.Func(name, "Does what its name says.", func(ctx context.Context, in deadlyArgs) (string, error) {
 			return actOrDie(ctx, world, &in)
 		}, opts...)
 	}
-	return braid.New(AgentName, m, tool("look", braid.Pure()), tool("file", braid.Idempotent()), tool("pay"),
-		tool("book", braid.Reconcile(func(ctx context.Context, _ json.RawMessage) (braid.Output, bool, error) {
+	return braid.New(AgentName, m, tl("look", tool.Pure()), tl("file", tool.Idempotent()), tl("pay"),
+		tl("book", tool.Reconcile(func(ctx context.Context, _ json.RawMessage) (tool.Output, bool, error) {
 			e := entryOf(ctx, ledger.Reconcile)
 			reply, err := world.Enter(ctx, e)
-			return braid.TextOutput("done " + e.Key), reply.Known, err
+			return tool.Text("done " + e.Key), reply.Known, err
 		})),
-		tool(FallName, braid.Idempotent()), tool(BurnName))
+		tl(FallName, tool.Idempotent()), tl(BurnName))
 }
 
 // actOrDie acts, and ends the process before or after that as often as it is to.
@@ -139,7 +141,7 @@ func textOf(blocks []event.Block) string {
 }
 
 // deadlyAnswer says what comes next in the plan, whatever run it is that asks.
-func deadlyAnswer(req *braid.ModelRequest) demo.Rule {
+func deadlyAnswer(req *model.Request) demo.Rule {
 	plan, mark, done := place(req.Messages)
 	if done >= len(plan) {
 		return demo.Rule{Reply: []demo.Piece{demo.Say("That is all that there was to do, and it is done.")}}
@@ -167,19 +169,19 @@ func deadlyAnswer(req *braid.ModelRequest) demo.Rule {
 
 // deadlyModel fails where the plan says so.
 type deadlyModel struct {
-	*model
+	*scriptedModel
 
 	world *ledger.Client
 }
 
 // Stream implements [braid.Model].
-func (m *deadlyModel) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (m *deadlyModel) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		if err := m.fail(ctx, req); err != nil {
-			yield(braid.Chunk{}, err)
+			yield(model.Chunk{}, err)
 			return
 		}
-		for chunk, err := range m.model.Stream(ctx, req) {
+		for chunk, err := range m.scriptedModel.Stream(ctx, req) {
 			if !yield(chunk, err) {
 				return
 			}
@@ -187,7 +189,7 @@ func (m *deadlyModel) Stream(ctx context.Context, req *braid.ModelRequest) iter.
 	}
 }
 
-func (m *deadlyModel) fail(ctx context.Context, req *braid.ModelRequest) error {
+func (m *deadlyModel) fail(ctx context.Context, req *model.Request) error {
 	plan, mark, done := place(req.Messages)
 	if done >= len(plan) {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/demo"
 	"github.com/braidrun/braid/test/instrument/failpoint"
 	"github.com/braidrun/braid/test/kill/ledger"
@@ -16,7 +16,7 @@ import (
 
 // model is a scripted model behind which the ledger stands as its provider: it
 // writes down what was shown, and what was billed.
-type model struct {
+type scriptedModel struct {
 	*demo.Model
 
 	world *ledger.Client
@@ -26,13 +26,13 @@ type model struct {
 	most int
 }
 
-func newModel(name string, world *ledger.Client, lie Lie) *model {
-	return &model{Model: demo.Answer(name, answer), world: world, lie: lie, kind: event.StepModel}
+func newModel(name string, world *ledger.Client, lie Lie) *scriptedModel {
+	return &scriptedModel{Model: demo.Answer(name, answer), world: world, lie: lie, kind: event.StepModel}
 }
 
 // Stream implements [braid.Model].
-func (m *model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (m *scriptedModel) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		e := ledger.Entry{
 			Op: ledger.Shown, Run: req.Run, Scope: req.Scope, Cycle: req.Cycle, Attempt: req.Attempt,
 			Kind: m.kind, Doubts: doubtsIn(req.Messages),
@@ -41,28 +41,28 @@ func (m *model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[b
 			e.Marks, e.Sums, e.Broken = namesIn(req.Messages, MarksOf), namesIn(req.Messages, sumsOf), wrongWith(req.Messages)
 		}
 		if _, err := m.world.Enter(ctx, e); err != nil {
-			yield(braid.Chunk{}, err)
+			yield(model.Chunk{}, err)
 			return
 		}
 		e.Doubts, e.Marks, e.Sums, e.Broken = nil, nil, nil, ""
 		if m.most > 0 && len(req.Messages) > m.most {
-			yield(braid.Chunk{}, &event.Error{Kind: event.ErrContextOverflow, Message: "That is too much."})
+			yield(model.Chunk{}, &event.Error{Kind: event.ErrContextOverflow, Message: "That is too much."})
 			return
 		}
 		for chunk, err := range m.Model.Stream(ctx, req) {
 			switch chunk.Kind {
-			case braid.ChunkText:
+			case model.ChunkText:
 				failpoint.Hit("worker/streams")
-			case braid.ChunkUsage:
+			case model.ChunkUsage:
 				e.Usage = *chunk.Usage
 				if m.lie == LieBill {
 					continue
 				}
-			case braid.ChunkStop:
+			case model.ChunkStop:
 				// The provider has said its last word, and sends the bill.
 				e.Op = ledger.Billed
 				if _, failed := m.world.Enter(ctx, e); failed != nil {
-					yield(braid.Chunk{}, failed)
+					yield(model.Chunk{}, failed)
 					return
 				}
 				failpoint.Hit("worker/billed")

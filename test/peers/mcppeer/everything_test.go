@@ -17,6 +17,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model/demo"
+	"github.com/braidrun/braid/tool"
 	"github.com/braidrun/braid/tool/mcptool"
 )
 
@@ -107,7 +108,7 @@ func TestServerEverything(t *testing.T) {
 			if p := s.Prompt(""); !strings.Contains(p, `<mcp_server_instructions server="everything">`) {
 				t.Errorf("the prompt is %q", p)
 			}
-			call := func(name, args string) braid.Output {
+			call := func(name, args string) tool.Output {
 				t.Helper()
 				for _, one := range s.Tools() {
 					if one.Spec().Name == name {
@@ -119,9 +120,9 @@ func TestServerEverything(t *testing.T) {
 					}
 				}
 				t.Errorf("there is no tool %s", name)
-				return braid.Output{}
+				return tool.Output{}
 			}
-			kinds := func(out braid.Output) string {
+			kinds := func(out tool.Output) string {
 				var list []string
 				for _, b := range out.Content {
 					list = append(list, string(b.BlockKind()))

@@ -17,6 +17,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/bedrock"
 	"github.com/braidrun/braid/model/bedrock/bedrocktest"
 )
@@ -36,20 +37,20 @@ type side struct {
 	output string
 }
 
-func text(s string) []braid.Chunk { return []braid.Chunk{{Kind: braid.ChunkText, Text: s}} }
+func text(s string) []model.Chunk { return []model.Chunk{{Kind: model.ChunkText, Text: s}} }
 
 // calls are tool calls of one answer: name, arguments, name, arguments.
-func calls(pairs ...string) []braid.Chunk {
-	var list []braid.Chunk
+func calls(pairs ...string) []model.Chunk {
+	var list []model.Chunk
 	for i := 0; i < len(pairs); i += 2 {
-		list = append(list, braid.Chunk{Kind: braid.ChunkCall, Index: i / 2, ID: fmt.Sprintf("call-%d", i/2), Text: pairs[i]},
-			braid.Chunk{Kind: braid.ChunkCallInput, Index: i / 2, Text: pairs[i+1]})
+		list = append(list, model.Chunk{Kind: model.ChunkCall, Index: i / 2, ID: fmt.Sprintf("call-%d", i/2), Text: pairs[i]},
+			model.Chunk{Kind: model.ChunkCallInput, Index: i / 2, Text: pairs[i+1]})
 	}
 	return list
 }
 
 type turn struct {
-	chunks []braid.Chunk
+	chunks []model.Chunk
 	stop   string
 }
 
@@ -84,7 +85,7 @@ var scenarios = []struct {
 	{"structured output", []turn{{calls("%answer", `{"city":"Lisbon"}`), "tool_use"}, {text("never asked for"), "end_turn"}}, []string{"D6"}},
 }
 
-func shift(chunks []braid.Chunk) []braid.Chunk {
+func shift(chunks []model.Chunk) []model.Chunk {
 	for i := range chunks {
 		chunks[i].Index++
 	}
@@ -98,7 +99,7 @@ func answers(turns []turn, answerTool string) []bedrocktest.Answer {
 	for n, t := range turns {
 		chunks := slices.Clone(t.chunks)
 		for i := range chunks {
-			if chunks[i].Kind == braid.ChunkCall {
+			if chunks[i].Kind == model.ChunkCall {
 				chunks[i].ID = fmt.Sprintf("%s-of-turn-%d", chunks[i].ID, n+1)
 			}
 			if chunks[i].Text == "%answer" {

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/lazyre"
@@ -20,8 +19,8 @@ import (
 
 // ModelOptions returns the settings of model calls. It fails if a server tool's token is not in the
 // environment.
-func (sys *System) ModelOptions(s *Settings) (braid.ModelOptions, error) {
-	o := braid.ModelOptions{
+func (sys *System) ModelOptions(s *Settings) (model.Options, error) {
+	o := model.Options{
 		MaxTokens: s.MaxTokens, Temperature: s.Temperature, TopP: s.TopP, Seed: s.Seed, Thinking: s.ThinkingBudget, Effort: s.Effort,
 		ShowThinking: s.ShowThinking != nil && *s.ShowThinking, Verbosity: s.Verbosity, ServiceTier: s.ServiceTier,
 		Extra: s.Extra, Headers: s.Headers,

@@ -71,7 +71,6 @@ var flagNames = strings.NewReplacer(
 	"Limits.AllCycles", "--max-cycles", "Limits.AllToolCalls", "--max-tool-calls", "Limits.InputTokens", "--max-input-tokens",
 	"Limits.OutputTokens", "--max-output-tokens", "Limits.CostNanoUSD", "--max-cost",
 	"Limits.Cycles", "--max-cycles", "Limits.ToolCalls", "--max-tool-calls", "Limits.TotalTokens", "--max-total-tokens",
-	"ModelOptions.MaxTokens", "--max-tokens",
 	"Options.MaxTokens", "--max-tokens", "Options.Temperature", "--temperature", "Options.TopP", "--top-p", "Options.Seed", "--seed",
 	"Options.Effort", "--effort", "Options.Thinking", "--thinking-budget", "Options.Verbosity", "--verbosity",
 	"Options.ServiceTier", "--service-tier", "Options.ServerTools", "--server-tool", "Options.Extra", "--model-extra",
