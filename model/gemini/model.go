@@ -61,7 +61,7 @@ var names = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}$`)
 // for no key.
 func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	if !names.MatchString(name) || strings.Contains(name, "..") {
-		return nil, wrong("Google has no model of such a name.", "name one as the vendor does, such as "+Default)
+		return nil, wrong("Google has no model of such a name", "name one as the vendor does, such as "+Default)
 	}
 	m := &Model{
 		name: name, provider: "gemini", generation: generation(name), key: key, stall: DefaultStall, client: &http.Client{},
@@ -74,15 +74,15 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	}
 	if key.Empty() && m.token == nil {
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrModelAuth, Message: "There is no key for the Gemini API.",
+			Op: op, Kind: event.ErrModelAuth, Message: "there is no key for the Gemini API",
 			Hint: "set " + KeyVariable + ", or give a key",
 		}
 	}
 	switch {
 	case m.level != "" && m.generation < levels:
-		return nil, wrong("This model does not think by a level.", "leave the level out, or take Gemini 3 or later")
+		return nil, wrong("this model does not think by a level", "leave the level out, or take Gemini 3 or later")
 	case m.level == LevelMinimal && !m.minimal():
-		return nil, wrong("This model does not have the level MINIMAL.", "use LOW, MEDIUM or HIGH")
+		return nil, wrong("this model does not have the level MINIMAL", "use LOW, MEDIUM or HIGH")
 	}
 	if m.token != nil && m.keyFrom == KeyVariable {
 		m.keyFrom = "the credentials of Google Cloud"
@@ -119,7 +119,7 @@ func (m *Model) Info() model.Info {
 // Check implements [model.Checker].
 func (m *Model) Check(req *model.Request) error {
 	if req == nil {
-		return notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a request")
+		return notSent(event.ErrInvalid, "there is nothing to ask the model", "give it a request")
 	}
 	if _, err := m.appendHead(nil, req); err != nil {
 		return err

@@ -22,7 +22,7 @@ func BaseURL(address string) Option {
 			return nil
 		}
 		if !provider.Address(address) {
-			return wrong("The base URL of the Gemini API is no address.", "write it as https://host, without a user, and without /v1beta")
+			return wrong("the base URL of the Gemini API is no address", "write it as https://host, without a user, and without /v1beta")
 		}
 		m.base = address
 		return nil
@@ -45,7 +45,7 @@ func Sources(key, base string) Option {
 func HTTPClient(c *http.Client) Option {
 	return func(m *Model) error {
 		if c == nil {
-			return wrong("There is no HTTP client.", "leave the option out, or give a client")
+			return wrong("there is no HTTP client", "leave the option out, or give a client")
 		}
 		m.client = &http.Client{Transport: c.Transport, Jar: c.Jar}
 		return nil
@@ -61,7 +61,7 @@ const DefaultStall = 5 * time.Minute
 func Stall(d time.Duration) Option {
 	return func(m *Model) error {
 		if d < 0 {
-			return wrong("The time of a stall is negative.", "give a duration, or 0 to wait for ever")
+			return wrong("the time of a stall is negative", "give a duration, or 0 to wait for ever")
 		}
 		m.stall = d
 		return nil
@@ -88,7 +88,7 @@ func ThinkingLevel(level Level) Option {
 			m.level = level
 			return nil
 		default:
-			return wrong("There is no such level of thinking.", "use MINIMAL, LOW, MEDIUM or HIGH")
+			return wrong("there is no such level of thinking", "use MINIMAL, LOW, MEDIUM or HIGH")
 		}
 	}
 }
@@ -115,7 +115,7 @@ func Safety(settings ...SafetySetting) Option {
 	return func(m *Model) error {
 		for _, s := range settings {
 			if s.Category == "" || s.Threshold == "" {
-				return wrong("A safety setting names no category or no threshold.", "give both, such as HARM_CATEGORY_HARASSMENT and BLOCK_ONLY_HIGH")
+				return wrong("a safety setting names no category or no threshold", "give both, such as HARM_CATEGORY_HARASSMENT and BLOCK_ONLY_HIGH")
 			}
 		}
 		m.safety = append(m.safety, settings...)
@@ -132,7 +132,7 @@ var cacheNames = lazyre.New(`^(projects/[^/\s]+/locations/[^/\s]+/)?cachedConten
 func CachedContent(name string) Option {
 	return func(m *Model) error {
 		if !cacheNames.MatchString(name) {
-			return wrong("There is no cached content of such a name.", "name it as the vendor does: cachedContents/…")
+			return wrong("there is no cached content of such a name", "name it as the vendor does: cachedContents/…")
 		}
 		m.cached = name
 		return nil
@@ -157,7 +157,7 @@ func Vertex(project, location string, token TokenSource) Option {
 	return func(m *Model) error {
 		express := project == "" && location == "" && token == nil
 		if !express && (!projects.MatchString(project) || !locations.MatchString(location)) {
-			return wrong("Vertex AI has no such project or location.", `name both, such as "my-project" and "global"`)
+			return wrong("Vertex AI has no such project or location", `name both, such as "my-project" and "global"`)
 		}
 		m.vertex, m.project, m.location, m.token = true, project, location, token
 		return nil
@@ -170,7 +170,7 @@ var vendors = lazyre.New(`^[a-z][a-z0-9]{0,31}$`)
 func Named(provider string) Option {
 	return func(m *Model) error {
 		if !vendors.MatchString(provider) {
-			return wrong("There is no provider of such a name.", "use small letters and digits")
+			return wrong("there is no provider of such a name", "use small letters and digits")
 		}
 		m.provider = provider
 		return nil
