@@ -33,7 +33,8 @@ func (s *Store) Remove(ctx context.Context, tenant, conversation string) error {
 }
 
 const (
-	// Whoever admits a conversation's first run at the same time waits for this row, or this waits for him.
+	// A concurrent admission of the conversation's first run waits for this row, or the other
+	// way round.
 	insertGrave      = `INSERT INTO conversation (id, tenant, newest) VALUES ($1, $2, 0) ON CONFLICT (id) DO NOTHING`
 	insertTombstone  = `INSERT INTO buried (tenant, conversation, life, at) VALUES ($1, $2, $3, store_clock()) ON CONFLICT DO NOTHING`
 	forgetTombstones = `DELETE FROM buried WHERE tenant = $1 AND at < (SELECT store_clock()) - $2`
@@ -70,8 +71,7 @@ func (s *Store) Tombstone(ctx context.Context, tenant, conversation, incarnation
 	return err
 }
 
-// remove begins by locking the conversation, and gives the statements that remove it where no run of it
-// is open.
+// remove locks the conversation, and returns the statements that remove it if it has no open run.
 func (x *tx) remove(op, tenant, conversation string, locks ...question) ([]question, error) {
 	var key int64
 	var turns, over int
@@ -90,7 +90,7 @@ func (x *tx) remove(op, tenant, conversation string, locks ...question) ([]quest
 		}
 	}
 	return []question{
-		// What was used is money: it stays, and with it how the runs ended.
+		// Usage rows are money: they stay, with the final status of their runs.
 		do(`UPDATE usage_logs u SET run_status = (SELECT r.status FROM run r WHERE r.id = u.run)
 			WHERE u.tenant = $1 AND u.conversation = $2 AND u.run_status IS NULL`, tenant, conversation),
 		do(`DELETE FROM message_logs WHERE conversation = $1`, key),
