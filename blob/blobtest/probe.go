@@ -100,9 +100,15 @@ func (p *probe) lacks(tenant string, ref blob.Ref) {
 // gone wants the bytes not to be there.
 func (p *probe) gone(tenant string, data []byte) {
 	p.Helper()
-	_, err := p.Store.Stat(p.ctx, tenant, digestOf(data))
+	p.goneOf(tenant, digestOf(data))
+}
+
+// goneOf is gone where the digest is known.
+func (p *probe) goneOf(tenant string, d blob.Digest) {
+	p.Helper()
+	_, err := p.Store.Stat(p.ctx, tenant, d)
 	p.refused("Stat of bytes that are not there", err, event.ErrNotFound)
-	_, err = p.Store.Get(p.ctx, tenant, digestOf(data), 0, -1)
+	_, err = p.Store.Get(p.ctx, tenant, d, 0, -1)
 	p.refused("Get of bytes that are not there", err, event.ErrNotFound)
 }
 

@@ -98,11 +98,11 @@ const (
 	takeTurn = `UPDATE conversation c SET turns = turns + 1, newest = nextval('run_key'),
 			bytes = bytes + CASE WHEN turns = 0 THEN $5::bigint ELSE $6 END, counted = counted
 		WHERE id = $1 AND (turns = ended OR NOT $2::boolean) AND $4::bigint IN (0, turns)
-			AND NOT EXISTS (` + whereBuried + ` b.tenant = c.tenant AND b.conversation = c.id AND b.life = $3)
+			AND NOT EXISTS (` + whereTombstone + ` b.tenant = c.tenant AND b.conversation = c.id AND b.life = $3)
 		RETURNING ` + placeColumns
 
-	whereBuried  = `SELECT 1 FROM buried b WHERE`
-	selectBuried = whereBuried + ` b.tenant = $1 AND b.conversation = $2 AND b.life = $3`
+	whereTombstone  = `SELECT 1 FROM buried b WHERE`
+	selectTombstone = whereTombstone + ` b.tenant = $1 AND b.conversation = $2 AND b.life = $3`
 
 	insertConversation = `INSERT INTO conversation AS c (id, tenant, turns, newest, bytes) VALUES ($1, $2, 1, nextval('run_key'), $3)
 		ON CONFLICT (id) DO NOTHING RETURNING ` + placeColumns
@@ -141,9 +141,9 @@ func (s *Store) admit(ctx context.Context, a *admission, then func(*tx, *runRow,
 				return err
 			}
 			if !taken {
-				// It may have been buried while this waited for it.
-				var buried bool
-				questions := []question{a.buried(&buried)}
+				// It may have been removed while this transaction waited for it.
+				var removed bool
+				questions := []question{a.hasTombstone(&removed)}
 				if a.run.Follows == 0 {
 					insert := ask(insertConversation, []any{a.run.Conversation, a.run.Tenant, len(a.first)}, &taken, p.into()...)
 					questions = []question{insert, questions[0]}
@@ -151,8 +151,8 @@ func (s *Store) admit(ctx context.Context, a *admission, then func(*tx, *runRow,
 				if err := x.more(questions...); err != nil {
 					return err
 				}
-				if buried {
-					return wasBuried(a.op)
+				if removed {
+					return isRemoved(a.op)
 				}
 			}
 			if !taken { // somebody else may have made it just now
@@ -186,12 +186,12 @@ func (s *Store) admit(ctx context.Context, a *admission, then func(*tx, *runRow,
 
 var errUnsettled = errors.New("a run came and went while it was admitted")
 
-// buried asks whether the conversation that the run is for was buried.
-func (a *admission) buried(there *bool) question {
-	return ask(selectBuried, []any{a.run.Tenant, a.run.Conversation, a.run.Incarnation}, there)
+// hasTombstone asks whether the run's conversation has a tombstone.
+func (a *admission) hasTombstone(there *bool) question {
+	return ask(selectTombstone, []any{a.run.Tenant, a.run.Conversation, a.run.Incarnation}, there)
 }
 
-func wasBuried(op string) error { return notFound(op, "there is no such conversation any more") }
+func isRemoved(op string) error { return notFound(op, "there is no such conversation any more") }
 
 // newRow is the row of a run that takes the place's newest turn.
 func newRow(a *admission, p *place) runRow {
@@ -213,7 +213,7 @@ func newRow(a *admission, p *place) runRow {
 // would have had a turn for it.
 func (s *Store) known(ctx context.Context, a *admission, taken bool) (row runRow, known bool, err error) {
 	r := &a.run
-	var byID, byKey, talk, some, elsewhere, conversation, buried bool
+	var byID, byKey, talk, some, elsewhere, conversation, removed bool
 	var other runRow
 	var turns, ended int
 	err = s.look(ctx, a.op, ofTenant(r.Tenant),
@@ -221,7 +221,7 @@ func (s *Store) known(ctx context.Context, a *admission, taken bool) (row runRow
 		ask(selectRunByKey, []any{r.Conversation, r.Key}, &byKey, other.into()...),
 		ask(`SELECT turns, ended FROM conversation WHERE id = $1`, []any{r.Conversation}, &talk, &turns, &ended),
 		ask(selectHolders, []any{r.ID, r.Conversation}, &some, &elsewhere, &conversation),
-		a.buried(&buried),
+		a.hasTombstone(&removed),
 	)
 	if !byID {
 		row = other
@@ -229,8 +229,8 @@ func (s *Store) known(ctx context.Context, a *admission, taken bool) (row runRow
 	switch {
 	case err != nil:
 		return runRow{}, false, err
-	case buried:
-		return runRow{}, true, wasBuried(a.op)
+	case removed:
+		return runRow{}, true, isRemoved(a.op)
 	case (byID || byKey) && !a.asksFor(&row):
 		return runRow{}, true, &event.Error{
 			Op: a.op, Kind: event.ErrConflict,

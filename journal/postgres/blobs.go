@@ -106,11 +106,11 @@ func (x *tx) finishBlob(op, tenant string, ref blob.Ref, key int64, stored blob.
 	return x.commit(doLink(tenant, ref, key))
 }
 
-// beginRef begins a change of a reference, refuses one of a conversation that is buried, and looks for the blob.
+// beginRef begins a change of a reference, refuses one of a conversation with a tombstone, and looks for the blob.
 func (x *tx) beginRef(op, tenant string, ref blob.Ref, digest blob.Digest, key, size *int64) (there bool, err error) {
 	var over bool
 	err = x.begin(beginWrite, do(lockBlobs, tenant),
-		ask(selectBuried, []any{tenant, ref.Conversation, ref.Incarnation}, &over),
+		ask(selectTombstone, []any{tenant, ref.Conversation, ref.Incarnation}, &over),
 		ask(selectBlob, []any{tenant, digest[:]}, &there, key, size))
 	if err == nil && over && ref.Incarnation != "" {
 		err = blob.Gone(op)

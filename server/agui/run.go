@@ -158,7 +158,7 @@ func (t *turn) resume(ctx context.Context, conv *service.Conversation, answers [
 func (t *turn) answered(ctx context.Context, given map[string]*answer) (to int64, err error) {
 	to = stream.ToTheEnd
 	unknown := &event.Error{
-		Kind: event.ErrConflict, Message: "an answer is to no open interrupt", Hint: "each interrupt is good for one answer",
+		Kind: event.ErrConflict, Message: "an answer does not belong to an open interrupt", Hint: "answer each interrupt once",
 	}
 	all, err := stream.FindAnswers(ctx, t.Log, 0, given, func(e *event.Event, b *event.Answered, a *answer) error {
 		if b.By != t.who.User || a.Status != "cancelled" && !strictjson.Same(b.Value, a.Payload) {
