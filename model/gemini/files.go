@@ -47,10 +47,10 @@ type wireFile struct {
 
 var fileNames = lazyre.New(`^files/[a-z0-9][a-z0-9-]{0,62}$`)
 
-// Upload implements [model.FileStore] (api/files): it sends the file in pieces, waits until
-// the API can use it, which for film takes minutes, and returns the file's own address. The
-// API keeps a file for 48 hours. Vertex AI has no such store: it reads files from Cloud
-// Storage, by addresses that begin with gs:.
+// Upload implements [model.FileStore] (api/files). It sends the file in pieces, waits until
+// the API can use it, and returns the file's address. The wait takes minutes for film. The
+// API stores a file for 48 hours. Vertex AI has no such store: the error is of kind
+// [event.ErrUnsupported]. It reads files from Cloud Storage, by addresses that begin with gs:.
 func (m *Model) Upload(ctx context.Context, f model.File) (string, error) {
 	if m.vertex {
 		return "", m.noFiles()
@@ -76,7 +76,7 @@ func (m *Model) Upload(ctx context.Context, f model.File) (string, error) {
 	return m.ready(ctx, file)
 }
 
-// noFiles is the error of a store that is not there.
+// noFiles returns the error for Vertex AI, which stores no files.
 func (m *Model) noFiles() error {
 	return notSent(event.ErrUnsupported, "Vertex AI keeps no files",
 		"put the file into Cloud Storage, and name it by an address that begins with gs:")
@@ -151,7 +151,7 @@ func (m *Model) sendPieces(ctx context.Context, to string, content io.Reader) (*
 	}
 }
 
-// ready waits until the API can use a file and returns the file's address.
+// ready waits until the API can use a file, and returns the file's address.
 func (m *Model) ready(ctx context.Context, f *wireFile) (string, error) {
 	address := f.URI
 	if !provider.Address(address) || !fileNames.MatchString(f.Name) || fileIn(address) != f.Name {
