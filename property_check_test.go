@@ -11,9 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/braidrun/braid/tool"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/braidrun/braid/tool"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/decide"

@@ -12,9 +12,10 @@ import (
 	"sync"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/tool"
-	"pgregory.net/rapid"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"

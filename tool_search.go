@@ -146,8 +146,9 @@ func (w *work) foundBy(o *offer) []string {
 
 // toolIndex finds the tools of an offer by words.
 type toolIndex struct {
-	offer *offer
 	*search.Index
+
+	offer *offer
 }
 
 // newToolIndex reads what a tool's description says of it: its name counts most, and what its arguments say least.
@@ -168,7 +169,7 @@ func newToolIndex(o *offer) *toolIndex {
 		}
 		docs[i] = search.Document{Name: spec.Name, Texts: parts}
 	}
-	return &toolIndex{o, search.New(docs)}
+	return &toolIndex{Index: search.New(docs), offer: o}
 }
 
 // firstSentence is enough of a description to choose by.

@@ -118,7 +118,7 @@ func (l *Local) Start(ctx context.Context) error {
 		return err
 	}
 	l.phase = started
-	l.life.base, l.life.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	l.life.base, l.life.end = context.WithCancelCause(context.WithoutCancel(ctx)) //nolint:fatcontext // an engine starts once
 	l.life.own, l.life.rest = context.WithCancel(l.life.base)
 	l.life.work.Go(l.runTimers)
 	l.life.work.Go(func() { l.runSweeps(took) })

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/braidrun/braid/blob"
 	"github.com/braidrun/braid/event"
@@ -162,12 +163,7 @@ func (p *probe) names(what string, q blob.Query, want ...string) {
 			p.Fatalf("%s: %q is %v in the list, and %v: %v", what, e.Ref.Name, e.Blob, b, err)
 		}
 	}
-	if len(got) != len(want) {
+	if !slices.Equal(got, want) {
 		p.Fatalf("%s: %q, want %q", what, got, want)
-	}
-	for i := range got {
-		if got[i] != want[i] {
-			p.Fatalf("%s: %q, want %q", what, got, want)
-		}
 	}
 }

@@ -38,13 +38,13 @@ func (f Flow) Next(s *fold.Scope, p *Policy, now time.Time) Command {
 	switch {
 	case err != nil:
 	case cmd.Finish && open:
-		return wait(event.WhyWaiting)
+		return wait()
 	case cmd.Finish:
 		return f.end(&cmd)
 	case len(cmd.Open) > 0:
 		if stop, over := limited(s, p, event.WhyInput); over {
 			if open {
-				return wait(event.WhyWaiting)
+				return wait()
 			}
 			return stop
 		}
@@ -54,12 +54,12 @@ func (f Flow) Next(s *fold.Scope, p *Policy, now time.Time) Command {
 	case now.Before(cmd.Until):
 		return Command{Do: Wait, Why: event.WhyWaiting, Until: cmd.Until}
 	case open:
-		return wait(event.WhyWaiting)
+		return wait()
 	default:
 		err = f.fault("it waits, and nothing is left to wait for", "open an agent, or finish")
 	}
 	if open {
-		return wait(event.WhyWaiting)
+		return wait()
 	}
 	return finish(event.WhyFailed, event.StopError, err)
 }

@@ -61,7 +61,7 @@ func nextAttempt(s *fold.Scope, p *Policy, now time.Time) (Command, bool) {
 	switch m := &s.Model; m.State {
 	case fold.ModelBegun:
 		if p.runs(m.Step) {
-			return wait(event.WhyWaiting), true
+			return wait(), true
 		}
 		return CallModel(s, p, event.WhyTakenOver), true
 	case fold.ModelLost:
@@ -89,7 +89,7 @@ func nextCalls(s *fold.Scope, p *Policy, now time.Time) Command {
 		return Command{Do: Tools, Calls: s.Batch.Calls}
 	}
 	var tools, agents []*fold.Call
-	until := wait(event.WhyWaiting)
+	until := wait()
 	for _, c := range s.Batch.Calls {
 		switch c.State {
 		case fold.CallEnded:
@@ -161,7 +161,7 @@ func endOfTurn(s *fold.Scope, p *Policy) Command {
 			_, problem := p.Output.Given(s, p.Stop)
 			switch {
 			case output.Stopped(problem):
-				return wait(event.WhyWaiting) // the run is about to be cancelled
+				return wait() // the run is about to be cancelled
 			case output.Uncheckable(problem):
 				return finish(event.WhyFailed, event.StopError, output.Missing(problem))
 			case problem != nil:

@@ -42,12 +42,13 @@ func (b blobs) Sweep(ctx context.Context) error {
 	const op = "blob sweep"
 	for {
 		var tenants []string
-		err := cmp.Or(alive(ctx, op), b.s.look(ctx, op, ofTenant(""), list(selectLooseTenants, []any{uploadTime, tenantsAtOnce}, func(rows pgx.Rows) error {
+		add := func(rows pgx.Rows) error {
 			var tenant string
 			err := rows.Scan(&tenant)
 			tenants = append(tenants, tenant)
 			return err
-		})))
+		}
+		err := cmp.Or(alive(ctx, op), b.s.look(ctx, op, ofTenant(""), list(selectLooseTenants, []any{uploadTime, tenantsAtOnce}, add)))
 		if err != nil {
 			return err
 		}

@@ -85,7 +85,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	pg.UseIndexes(config.ConnConfig)
-	config.MaxConns = int32(pg.Connections(config, o.URL, o.Connections, defaultConnections)) //nolint:gosec // it is bounded
+	config.MaxConns = int32(pg.Connections(config, o.URL, o.Connections, defaultConnections))
 	config.MinConns = 0
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, pg.KeepDurable)

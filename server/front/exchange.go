@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"time"
 
@@ -49,7 +50,7 @@ func (x *Exchange) Serve(serve func() error, refuse func(error)) {
 	defer func() {
 		if v := recover(); v != nil {
 			if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-				panic(v)
+				panic(v) //nolint:forbidigo // net/http's own way to cut an answer off
 			}
 			x.Options.Log.LogAttrs(x.R.Context(), slog.LevelError, "a request panicked",
 				append(x.About(), slog.String("panic", fmt.Sprint(v)), slog.String("stack", string(debug.Stack())))...)
@@ -111,7 +112,7 @@ func (x *Exchange) Interrupted(ctx context.Context, err error) {
 // writes the error in its own form. If an answer has begun, only cutting it off is left.
 func (x *Exchange) Refuse(err error, status int, code string) {
 	if x.Status != 0 {
-		panic(http.ErrAbortHandler)
+		panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's own way to cut an answer off
 	}
 	x.Count(err, status, code)
 	if status >= http.StatusInternalServerError {
@@ -162,9 +163,9 @@ func (x *Exchange) About() []slog.Attr {
 
 // About returns names and values for a line of the log, without those that have no value.
 func About(pairs ...string) (list []slog.Attr) {
-	for i := 0; i < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			list = append(list, slog.String(pairs[i], pairs[i+1]))
+	for pair := range slices.Chunk(pairs, 2) {
+		if len(pair) == 2 && pair[1] != "" {
+			list = append(list, slog.String(pair[0], pair[1]))
 		}
 	}
 	return list

@@ -95,7 +95,8 @@ var bugs = []edit{
 	{
 		".", `if err := d.lease.commit(b, d.cfg.work.stalled); err != nil {` + "\n\t\treturn err\n\t}\n\tfor",
 		`if planted.Is("send before commit") { for _, e := range d.pending.events { d.send(*e) } }; ` +
-			`if err := d.lease.commit(b, d.cfg.work.stalled); err != nil {` + "\n\t\treturn err\n\t}; " + `failpoint.Hit("drive/committed")` + "\n\tfor",
+			`if err := d.lease.commit(b, d.cfg.work.stalled); err != nil {` + "\n\t\treturn err\n\t}; " +
+			`failpoint.Hit("drive/committed")` + "\n\tfor",
 	},
 	{
 		".", `d.addAt(s, cycle, step, attempt, b)`,
@@ -108,7 +109,10 @@ var bugs = []edit{
 			`for m := root.Transcript.Messages; len(m) > 0 && !prompt(m[len(m)-1]); root.Transcript.Messages = m { ` +
 			`m = m[:len(m)-1] }; root.Cycle = 0 }`,
 	},
-	{".", `case d.exec.running > 0:` + "\n\t\treturn", `case d.exec.running > 0 && !planted.Is("handed back in the middle of a step"):` + "\n\t\treturn"},
+	{
+		".", `case d.exec.running > 0:` + "\n\t\treturn",
+		`case d.exec.running > 0 && !planted.Is("handed back in the middle of a step"):` + "\n\t\treturn",
+	},
 	{
 		".", `end.out, end.err = c.tool.Call(c, c.Args)`,
 		`failpoint.Hit("tool/begun"); if planted.Is("tool run twice") { _, _ = c.tool.Call(c, c.Args) }; end.out, end.err = c.tool.Call(c, c.Args)`,

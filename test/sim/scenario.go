@@ -42,8 +42,8 @@ func (s *scenario) crashAfter(w *world, generation int) int64 {
 
 // scenarios holds all scenarios by name.
 var scenarios = index(
-	text(), tools(), waits(), cancels(), steers(), policies(), nested(), flows(), compacted(), summed(), loop(), retries(), falls(), late(), drains(), mixed(),
-	deadly(),
+	text(), tools(), waits(), cancels(), steers(), policies(), nested(), flows(), compacted(), summed(),
+	loop(), retries(), falls(), late(), drains(), mixed(), deadly(),
 )
 
 func index(list ...*scenario) map[string]*scenario {

@@ -12,7 +12,7 @@ import (
 // Wire is the AgentCore wire with the settings of the current Python program.
 var Wire = wire.Wire{
 	Name: "agentcore", ContentType: "text/event-stream; charset=utf-8",
-	Open: func(s wire.Start) wire.Encoder { return &Encoder{} },
+	Open: func(wire.Start) wire.Encoder { return &Encoder{} },
 }
 
 // Encoder encodes the story of a run as the frames that AgentCore's Python program sends for a

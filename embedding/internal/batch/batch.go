@@ -46,7 +46,7 @@ func Check(op string, req *embedding.Request) error {
 	return nil
 }
 
-// Split splits texts into calls. Each has at most most texts, and at most the given bytes unless a
+// Split splits texts into calls. Each has no more than most texts, and at most the given bytes unless a
 // single text is larger.
 func Split(texts []string, most, bytes int) [][]string {
 	var calls [][]string
