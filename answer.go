@@ -8,8 +8,9 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/braidrun/braid/model"
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/braidrun/braid/model"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/argtype"
@@ -195,7 +196,8 @@ func (t answerTool) Call(ctx context.Context, args json.RawMessage) (tool.Output
 			return tool.Output{}, &tool.ArgumentsError{Err: err}
 		}
 		if err := json.Unmarshal(args, &in); err != nil || len(in[output.Key]) == 0 || len(in) != 1 {
-			return tool.Output{}, &tool.ArgumentsError{Err: errors.New(`the answer belongs under the key "` + output.Key + `", and nothing beside it`)}
+			misplaced := errors.New(`the answer belongs under the key "` + output.Key + `", and nothing beside it`)
+			return tool.Output{}, &tool.ArgumentsError{Err: misplaced}
 		}
 		raw = in[output.Key]
 	}

@@ -38,10 +38,10 @@ func (d *driver) beginModel(s *fold.Scope, agent *driveAgent, why event.Why) boo
 		Instructions: agent.instructions, Messages: s.Transcript.Shared(), Tools: shown, Options: agent.asks(m),
 		Run: d.row.ID, Scope: s.ID, Cycle: cycle, Attempt: attempt,
 	}
-	forced := why == event.WhyAnswer || decide.Again(why) && s.Forced
+	forced := why == event.WhyAnswer || decide.Again(why) && s.Answer.Forced
 	askFor(d.answerOf(s), &w.request, m, &info, forced)
 	begun := &event.StepBegun{Step: event.StepModel, Why: why, Model: info.Name}
-	if !sameNames(names, s.Tools) {
+	if !sameNames(names, s.Tools.Names) {
 		begun.Tools = names
 		if names == nil {
 			begun.Tools = []string{} // none any more
@@ -225,7 +225,7 @@ func (d *driver) beginAgent(w *toolWork, child *agentTool) {
 		Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: event.EffectIdempotent,
 	}))
 	d.writeState(&w.work)
-	w.call.endTurn = false // only a hook after the call may end the turn
+	w.call.did.endTurn = false // only a hook after the call may end the turn
 	if p.notice != nil {
 		d.add(s, w.step, w.attempt, p.notice)
 	}

@@ -10,8 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/braidrun/braid/model"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/braidrun/braid/model"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"

@@ -39,7 +39,7 @@ func (g *gauge) take() {
 // TestTenThousandCycles holds that a run of any length costs the same per cycle:
 // the stack does not grow at all, and the heap by what the log itself holds. It
 // measures the whole process, so it does not run beside other tests. Under the race detector
-// a thousand cycles are a run; make test has the ten thousand without it.
+// a thousand cycles are a run; make test-long has the ten thousand without it.
 func TestTenThousandCycles(t *testing.T) { //nolint:paralleltest // it measures the process
 	cycles := 10_000
 	if race.On {

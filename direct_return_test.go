@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/braidrun/braid/hook"
-	"github.com/braidrun/braid/tool"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
+	"github.com/braidrun/braid/tool"
 )
 
 func TestAToolThatReturnsDirectly(t *testing.T) {

@@ -98,7 +98,7 @@ func (d *driver) endCompaction(s *fold.Scope, cycle int, step string, attempt in
 
 // endOpenSteps ends all steps of a scope that are still open, because the scope ends.
 func (d *driver) endOpenSteps(s *fold.Scope) {
-	for _, c := range slices.Clone(s.Batch) {
+	for _, c := range slices.Clone(s.Batch.Calls) {
 		if c.State != fold.CallEnded {
 			d.endOpenCall(s, c)
 		}
@@ -166,7 +166,7 @@ func (d *driver) endLostSteps(s *fold.Scope) {
 			outcome: event.OutcomeLost, charge: d.lostSummary(s, event.Usage{}),
 		})
 	}
-	for _, c := range slices.Clone(s.Batch) {
+	for _, c := range slices.Clone(s.Batch.Calls) {
 		if c.State == fold.CallBegun && c.Child == nil && !d.repeatable(s, c) {
 			d.endCallInWords(s, c, c.Attempt, event.OutcomeInDoubt,
 				"In doubt: the program stopped while this tool was running. It may or may not have taken effect. "+

@@ -23,6 +23,10 @@ func ExampleManage() {
 		showResult(agent.Run(ctx, input, braid.In(conv)))
 	}
 	// Output:
+	// 1 Yes.
+	// 3 Yes.
+	// 3 Yes.
+	// 3 Yes.
 }
 
 // Offload keeps large results out of the model's context. The model sees their beginning, and can read on.

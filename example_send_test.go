@@ -117,4 +117,10 @@ func ExampleConversation_Events() {
 	outline(tree.Root(), "")
 	// Output:
 	// It rains.
+	// run guide
+	// - cycle
+	// - - model demo:example
+	// - - tool weather
+	// - cycle
+	// - - model demo:example
 }

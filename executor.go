@@ -12,7 +12,7 @@ import (
 type executor struct {
 	// running counts the steps that have begun and have not ended, also those that are not started yet.
 	running int
-	// todo holds the steps that begin with the pending commit.
+	// The steps in todo begin with the pending commit.
 	todo []*work
 	// queue holds the steps for which there was no place, in the order in which they came.
 	queue []*work

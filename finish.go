@@ -14,7 +14,7 @@ import (
 // finish ends a scope: every call that is still open gets a result in the same
 // commit, a child gives its parent the result, and the root ends the run.
 func (d *driver) finish(s *fold.Scope, cmd decide.Command) {
-	open := s.Batch != nil
+	open := s.Batch.Calls != nil
 	d.endOpenSteps(s)
 	if open {
 		d.tellBatch(s, d.agentIn(s))
@@ -59,7 +59,7 @@ func (d *driver) finish(s *fold.Scope, cmd decide.Command) {
 // the error is that of one that could not.
 func (d *driver) closingWords(s *fold.Scope, cmd *decide.Command) error {
 	if len(cmd.Output) > 0 {
-		if s.Fresh == "" && len(s.Words) > 0 {
+		if s.Fresh == "" && len(s.Answer.Words) > 0 {
 			return nil // the log has it, and ends before the scope did
 		}
 		passed, by, err := d.filterBlocks(d.guardsOf(d.agentIn(s), guardrail.Output), slices.Clone(cmd.Output))
@@ -72,7 +72,7 @@ func (d *driver) closingWords(s *fold.Scope, cmd *decide.Command) error {
 	text := ""
 	switch cmd.Why {
 	case event.WhyReturned:
-		r := s.Answer
+		r := s.Batch.Answer
 		if text = event.TextOf(r.Content); text == "" {
 			text = string(r.Structured)
 		}

@@ -280,7 +280,7 @@ func (d *driver) guardResult(w *work) {
 		r.Content = fold.RedactedContent
 	}
 	c.mu.Lock()
-	c.guardedBy = addNames(c.guardedBy, f.By())
+	c.guard.by = addNames(c.guard.by, f.By())
 	c.mu.Unlock()
 }
 
@@ -298,5 +298,5 @@ func addNames(list, names []string) []string {
 func (c *runningCall) guardrails() []guardrail.Rule {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.guards
+	return c.guard.rules
 }

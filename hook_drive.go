@@ -17,7 +17,10 @@ func (d *driver) tellTaken() {
 		return
 	}
 	run := d.view.Run
-	e := hook.BeforeDrive{Agent: d.cfg.agent.name, Model: d.cfg.agent.modelName(), Conversation: d.row.Conversation, Run: d.row.ID, Trace: d.row.Metadata[hook.TraceLabel]}
+	e := hook.BeforeDrive{
+		Agent: d.cfg.agent.name, Model: d.cfg.agent.modelName(), Conversation: d.row.Conversation, Run: d.row.ID,
+		Trace: d.row.Metadata[hook.TraceLabel],
+	}
 	if e.Resumed = run != nil && run.ID == d.row.ID; e.Resumed && run.Labels[hook.TraceLabel] != "" {
 		e.Trace = run.Labels[hook.TraceLabel]
 	}

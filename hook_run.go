@@ -157,7 +157,8 @@ func (d *driver) newsOf(e *event.Event) ([]hooks.Hook, any) {
 		return h.At(hooks.MessageAdded), &hook.MessageAdded{Scope: e.Scope, Message: event.Message{Role: event.RoleAssistant, Content: b.Content}}
 	case *event.StepEnded:
 		if b.Result != nil {
-			return h.At(hooks.MessageAdded), &hook.MessageAdded{Scope: e.Scope, Message: event.Message{Role: event.RoleUser, Content: []event.Block{b.Result}}}
+			result := event.Message{Role: event.RoleUser, Content: []event.Block{b.Result}}
+			return h.At(hooks.MessageAdded), &hook.MessageAdded{Scope: e.Scope, Message: result}
 		}
 	case *event.Asked:
 		return h.At(hooks.QuestionAsked), &hook.QuestionAsked{Question: event.Question{Asked: *b, Step: e.Step, Scope: e.Scope}}

@@ -21,11 +21,11 @@ func (d *driver) askBefore(s *fold.Scope, agent *driveAgent, calls []*fold.Call)
 		var refused *event.Error
 		if len(agent.hooks.At(hooks.BeforeTools)) > 0 && s.Untouched() {
 			at = d.thresholdOf(s)
-			if refused = askBatch(at, agent.hooks.At(hooks.BeforeTools), s.Batch); at.questions.waits() {
+			if refused = askBatch(at, agent.hooks.At(hooks.BeforeTools), s.Batch.Calls); at.questions.waits() {
 				return
 			}
 			if refused != nil {
-				calls = s.Batch
+				calls = s.Batch.Calls
 			}
 		}
 		for _, c := range calls {
@@ -122,17 +122,17 @@ func (d *driver) callFor(own *runningCall, s *fold.Scope, c *fold.Call, attempt 
 	if agent == nil {
 		agent = d.cfg.agent
 	}
-	own.guards = d.guardsOf(agent, guardrail.Result)
+	own.guard.rules = d.guardsOf(agent, guardrail.Result)
 	own.secrets = d.cfg.secrets
 	own.questions.of = own
 	for _, q := range c.Extra().Questions {
 		if q.Name == PermissionQuestion {
-			own.permits = append(own.permits, q)
+			own.consent.permits = append(own.consent.permits, q)
 		} else {
 			own.questions.answered = append(own.questions.answered, q)
 		}
 	}
-	own.questions.others = len(own.permits)
+	own.questions.others = len(own.consent.permits)
 }
 
 // callAfterHooks is the stage of the hooks after a call. What they make of the result is fitted and guarded again.

@@ -21,19 +21,19 @@ type inbox struct {
 }
 
 // notified reports whether somebody says that there is mail.
-func (b *inbox) notified() (any bool) {
+func (b *inbox) notified() (yes bool) {
 	// One channel at a time: looking at an empty one costs next to nothing.
 	select {
 	case <-b.engine:
-		any = true
+		yes = true
 	default:
 	}
 	select {
 	case <-b.wake:
-		any = true
+		yes = true
 	default:
 	}
-	return any
+	return yes
 }
 
 // readInbox takes in what others have left for the run since the last round. It asks the store only where somebody says

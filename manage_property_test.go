@@ -89,7 +89,7 @@ func checkPlanned(log []*event.Event, seed uint64) error {
 				return fmt.Errorf("after %+v the result of %s, which no model has seen, is not shown:\n%s", p, r.Call, shown)
 			}
 		}
-		for _, c := range event.CallsOf(was.Asking) {
+		for _, c := range event.CallsOf(was.Batch.Asking) {
 			if after.CallByID(c.ID) == nil {
 				return fmt.Errorf("after %+v the open call %s is gone", p, c.ID)
 			}
@@ -131,7 +131,7 @@ func gives(msgs []event.Message, r *event.ToolResult) bool {
 func checkShortened(v *fold.Conversation, log, news []*event.Event) error {
 	for _, e := range news {
 		s := v.Run.Scope(e.Scope)
-		mayNot := s.Closed != nil || s.Batch != nil || s.Pieces != nil // where no driver compacts
+		mayNot := s.Closed != nil || s.Batch.Calls != nil || s.Answer.Pieces != nil // where no driver compacts
 		if b, ok := e.Body.(*event.Compacted); ok && !b.Cut {
 			mayNot = mayNot || !v.Hidden.Covers(&fold.Range{Scope: e.Scope, From: b.From, To: b.To}) // two summaries stay
 		}

@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/braidrun/braid/tool"
 	"pgregory.net/rapid"
+
+	"github.com/braidrun/braid/tool"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"

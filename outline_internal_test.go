@@ -46,7 +46,7 @@ func compareOutline(r *fold.Run, o *fold.Outline[struct{}, struct{}]) error {
 		if s.Compaction().State == fold.ModelBegun {
 			begun[s.Compaction().Step] = true
 		}
-		for _, call := range s.Batch {
+		for _, call := range s.Batch.Calls {
 			if call.State != fold.CallEnded && call.Attempt > 0 {
 				begun[call.Step] = true
 			}

@@ -213,7 +213,7 @@ func (d *driver) permit(w *toolWork) {
 	if _, ofTheLoop := c.tool.(answerTool); ofTheLoop {
 		return // the model's answer in another form: nothing is done
 	}
-	permits := c.permits
+	permits := c.consent.permits
 	if !d.cfg.policed && len(permits) == 0 {
 		return
 	}
@@ -272,10 +272,10 @@ func (p *callDecision) heed(c *runningCall, q *fold.Ask, need grant.Grant, askin
 			why += ": " + validText(a.Reason)
 		}
 		p.refuse(event.ErrPermission, why)
-		c.endTurn = c.endTurn || a.Stop
+		c.did.endTurn = c.did.endTurn || a.Stop
 		return
 	}
-	c.approval, c.approvedBy = &a, q.By
+	c.consent.approval, c.consent.by = &a, q.By
 	if a.Args != nil {
 		if err := strictjson.Check(a.Args, strictjson.DefaultDepth); err != nil {
 			p.refuse(event.ErrInvalid, "the arguments that a person gave are no usable JSON")

@@ -57,7 +57,7 @@ func (d *driver) driveProgram(s *fold.Scope, agent *driveAgent, cmd decide.Comma
 	}
 	w := &work{scope: s, agent: agent, step: programStep(s), attempt: 1, begun: d.now}
 	w.program = &programWork{why: cmd.Why, messages: s.Transcript.Shared()}
-	for _, c := range s.Batch {
+	for _, c := range s.Batch.Calls {
 		if c.State != fold.CallEnded {
 			w.program.open = append(w.program.open, c.ToolCall)
 		}
@@ -93,7 +93,7 @@ func (d *driver) programWork(s *fold.Scope) *work {
 func (d *driver) takeProgram(w *work, r *programReport) bool {
 	s := w.scope
 	switch {
-	case r.model != "" && s.Batch == nil && !d.modelOpen(s):
+	case r.model != "" && s.Batch.Calls == nil && !d.modelOpen(s):
 		d.beginProgramModel(w, r.model)
 	case r.message != nil && d.modelOpen(s):
 		d.ran(s, s.Model.Step)
@@ -131,7 +131,7 @@ func (d *driver) runsHere(s *fold.Scope, step string) bool {
 
 // openCall returns the call of this id that is not made just now and has no result; nil for none.
 func (d *driver) openCall(s *fold.Scope, id string) *fold.Call {
-	for _, c := range s.Batch {
+	for _, c := range s.Batch.Calls {
 		if c.ID == id && c.State != fold.CallEnded && !d.runsHere(s, c.Step) {
 			return c
 		}
@@ -141,7 +141,7 @@ func (d *driver) openCall(s *fold.Scope, id string) *fold.Call {
 
 // begunCall returns the call of this id that is made just now; nil for none.
 func (d *driver) begunCall(s *fold.Scope, id string) *fold.Call {
-	for _, c := range s.Batch {
+	for _, c := range s.Batch.Calls {
 		if c.ID == id && c.State == fold.CallBegun && d.runsHere(s, c.Step) {
 			return c
 		}
@@ -198,7 +198,7 @@ func (d *driver) settleProgram(w *work) {
 	case d.ctx.Err() != nil: // the run is to stop, or is interrupted: its open steps end, or stay begun
 	case w.program.err != nil:
 		d.broke(w.program.err)
-	case s.Batch != nil || s.Fresh != "" || d.modelOpen(s):
+	case s.Batch.Calls != nil || s.Fresh != "" || d.modelOpen(s):
 		d.broke(&event.Error{Op: "program", Kind: event.ErrModel, Message: "the program ended without an answer"})
 	}
 }

@@ -11,9 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/braidrun/braid/tool"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/braidrun/braid/tool"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/decide"
@@ -586,7 +587,7 @@ func countTalk(v *fold.Conversation) int {
 	if v.Open() {
 		root := v.Run.Scopes[0]
 		messages = root.Transcript.Messages
-		n = len(event.CallsOf(root.Asking))
+		n = len(event.CallsOf(root.Batch.Asking))
 	}
 	for _, m := range messages {
 		n += len(m.Calls())
@@ -636,15 +637,16 @@ func dump(v *fold.Conversation) string {
 	}
 	for _, s := range r.Scopes {
 		line("scope %q agent %s depth %d closed %v cycle %d fresh %q stop %q settled %d end %v calls %d %d spent %+v %s", s.ID, s.Agent,
-			s.Depth, asJSON(s.Closed), s.Cycle, s.Fresh, s.Stop, s.Settled, s.EndTurn, s.ModelCalls, s.ToolCalls, s.Spent, s.Refused)
+			s.Depth, asJSON(s.Closed), s.Cycle, s.Fresh, s.Answer.Stop, s.Batch.Settled, s.Batch.EndTurn,
+			s.Totals.ModelCalls, s.Totals.ToolCalls, s.Totals.Spent, s.Totals.Refused)
 		line("  talk %s", fingerprint(s.Transcript.Messages))
 		line("  model %d %s.%d %d %s %s %v %s %s newest %d %v %s", s.Model.State, s.Model.Step, s.Model.Attempt, s.Model.Tries, s.Model.Name, asJSON(s.Model.Err),
 			s.Model.RetryAt.UnixNano(), s.Model.Fallback, s.LastModel, s.Newest.Seq, s.Newest.Whole, fingerprint([]event.Message{{Content: s.Newest.Content}}))
 		if s.Opener != nil {
 			line("  opened by %s of %q", s.Opener.Step, s.Parent.ID)
 		}
-		line("  asking %s", fingerprint([]event.Message{{Content: s.Asking}}))
-		for _, c := range s.Batch {
+		line("  asking %s", fingerprint([]event.Message{{Content: s.Batch.Asking}}))
+		for _, c := range s.Batch.Calls {
 			line("  call %s %s %d %s state %d attempt %d effect %q asks %d child %v result %s", c.ID, c.Name, c.Index, c.Step,
 				c.State, c.Attempt, c.Effect, len(c.Extra().Questions), c.Child != nil, asJSON(c.Result))
 		}

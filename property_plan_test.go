@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/braidrun/braid/model"
 	"pgregory.net/rapid"
+
+	"github.com/braidrun/braid/model"
 
 	"github.com/braidrun/braid/event"
 )

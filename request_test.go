@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/braidrun/braid/tool"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/braidrun/braid/tool"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"

@@ -9,9 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/tool"
-	"go.uber.org/goleak"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"

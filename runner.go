@@ -21,13 +21,11 @@ type reporter struct {
 	quit <-chan struct{}
 }
 
-// report waits until the driver takes the report. It reports false where the driver has gone.
-func (r reporter) report(a arrival) bool {
+// report waits until the driver takes the report, or has gone.
+func (r reporter) report(a arrival) {
 	select {
 	case r.to <- a:
-		return true
 	case <-r.quit:
-		return false
 	}
 }
 
@@ -54,7 +52,7 @@ type ownRunner struct {
 func (r *ownRunner) start(w *work, to reporter) {
 	switch {
 	case w.call != nil:
-		w.call.arrivals, w.call.quit = to.to, to.quit
+		w.call.news.arrivals, w.call.news.quit = to.to, to.quit
 		if r.d.exec.running == 1 {
 			r.do(w, to)
 		} else {

@@ -22,36 +22,56 @@ type runningCall struct {
 	questions asker
 	// reading is set for the tool that reads off-loaded results.
 	reading *reading
-	// arrivals takes the call's progress, until quit is closed.
-	arrivals chan<- arrival
-	quit     <-chan struct{}
+	news    callNews
 	// secrets are the run's.
 	secrets map[string]secret.Secret
-	// permits are the answers to what policies have asked about the call.
-	permits []*fold.Ask
 	// reconcile says that the outside is to be asked first what became of an earlier attempt.
 	reconcile bool
 
 	// mu guards what follows. After the call has ended the driver reads it without.
 	mu sync.Mutex
 	// closed says that the call has ended: nothing changes any more.
-	closed bool
+	closed  bool
+	consent callConsent
+	guard   callGuard
+	did     callEffects
+}
+
+// callNews is where a call's progress goes.
+type callNews struct {
+	// arrivals takes the progress, until quit is closed.
+	arrivals chan<- arrival
+	quit     <-chan struct{}
+}
+
+// callConsent says who lets a call run.
+type callConsent struct {
+	// permits are the answers to what policies have asked about the call. mu does not guard them.
+	permits []*fold.Ask
+	// approval is the answer that lets the call run.
+	approval *event.Approval
+	// by is who gave approval.
+	by string
+}
+
+// callGuard is what guardrails look at in a call, and what they did.
+type callGuard struct {
+	// rules look at the result.
+	rules []guardrail.Rule
+	// by names the guardrails that have taken something out of the result.
+	by []string
+	// progress is the end of the call's last news, while the run has secrets.
+	progress string
+}
+
+// callEffects is what a call changes beside its result.
+type callEffects struct {
 	// writes are the values that the call has set; nil deletes.
 	writes map[string]json.RawMessage
 	// updates are the changes among writes that depend on the value before them.
 	updates []stateUpdate
-	// guards look at the result.
-	guards []guardrail.Rule
-	// guardedBy names the guardrails that have taken something out of the result.
-	guardedBy []string
-	// approval is the answer that lets the call run.
-	approval *event.Approval
-	// approvedBy is who gave approval.
-	approvedBy string
 	// found are the tools that the call has found; see [SearchTools].
 	found []string
-	// progress is the end of the call's last news, while the run has secrets.
-	progress string
 	// endTurn says that the loop stops after this batch.
 	endTurn bool
 	// returns says that the result is to be the agent's answer.
@@ -78,9 +98,9 @@ func (c *runningCall) AnsweredBy(index int) string { return c.questions.Answered
 // Progress implements [tool.Host].
 func (c *runningCall) Progress(b *event.ToolProgress) {
 	c.mu.Lock()
-	closed, guards := c.closed, c.guards
+	closed, guards := c.closed, c.guard.rules
 	c.mu.Unlock()
-	if closed || c.arrivals == nil { // a hook stands where nobody takes news
+	if closed || c.news.arrivals == nil { // a hook stands where nobody takes news
 		return
 	}
 	if len(guards) > 0 {
@@ -91,8 +111,8 @@ func (c *runningCall) Progress(b *event.ToolProgress) {
 		}
 	}
 	select {
-	case c.arrivals <- arrival{call: c, live: b}:
-	case <-c.quit:
+	case c.news.arrivals <- arrival{call: c, live: b}:
+	case <-c.news.quit:
 	case <-c.Done():
 	}
 }
@@ -100,14 +120,14 @@ func (c *runningCall) Progress(b *event.ToolProgress) {
 // EndTurn implements [tool.Host].
 func (c *runningCall) EndTurn() {
 	c.mu.Lock()
-	c.endTurn = c.endTurn || !c.closed
+	c.did.endTurn = c.did.endTurn || !c.closed
 	c.mu.Unlock()
 }
 
 // ReturnDirect implements [tool.Host].
 func (c *runningCall) ReturnDirect() {
 	c.mu.Lock()
-	c.returns = c.returns || !c.closed
+	c.did.returns = c.did.returns || !c.closed
 	c.mu.Unlock()
 }
 
@@ -115,10 +135,10 @@ func (c *runningCall) ReturnDirect() {
 func (c *runningCall) Approval() (a event.Approval, by string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.approval == nil {
+	if c.consent.approval == nil {
 		return a, "", false
 	}
-	return *c.approval, c.approvedBy, true
+	return *c.consent.approval, c.consent.by, true
 }
 
 // Secret implements [tool.Host].
@@ -129,7 +149,7 @@ func (c *runningCall) setFound(names []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.closed {
-		c.found = names
+		c.did.found = names
 	}
 }
 

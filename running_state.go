@@ -16,7 +16,7 @@ import (
 // State implements [tool.Host].
 func (c *runningCall) State(key string) (json.RawMessage, bool) {
 	c.mu.Lock()
-	v, ok := c.writes[key]
+	v, ok := c.did.writes[key]
 	c.mu.Unlock()
 	if ok {
 		return v, v != nil
@@ -35,11 +35,11 @@ func (c *runningCall) SetState(key string, v json.RawMessage) {
 	if c.closed {
 		return
 	}
-	if c.writes == nil {
-		c.writes = make(map[string]json.RawMessage)
+	if c.did.writes == nil {
+		c.did.writes = make(map[string]json.RawMessage)
 	}
-	c.writes[key] = v
-	c.updates = slices.DeleteFunc(c.updates, func(u stateUpdate) bool { return u.key == key })
+	c.did.writes[key] = v
+	c.did.updates = slices.DeleteFunc(c.did.updates, func(u stateUpdate) bool { return u.key == key })
 }
 
 // stateUpdate is a change that was made to what was there then.
@@ -55,7 +55,7 @@ func (c *runningCall) UpdateState(key string, change func(json.RawMessage) (json
 		return c.box.UpdateTemp(key, change)
 	}
 	c.mu.Lock()
-	own, mine := c.writes[key]
+	own, mine := c.did.writes[key]
 	c.mu.Unlock()
 	old := own
 	if !mine {
@@ -70,24 +70,24 @@ func (c *runningCall) UpdateState(key string, change func(json.RawMessage) (json
 	if c.closed {
 		return nil
 	}
-	if c.writes == nil {
-		c.writes = make(map[string]json.RawMessage)
+	if c.did.writes == nil {
+		c.did.writes = make(map[string]json.RawMessage)
 	}
 	if !mine || c.updating(key) {
-		c.updates = append(c.updates, stateUpdate{key, old, change})
+		c.did.updates = append(c.did.updates, stateUpdate{key, old, change})
 	}
-	c.writes[key] = value
+	c.did.writes[key] = value
 	return nil
 }
 
 // updating reports whether the call's value was made by updates alone. The caller holds mu.
 func (c *runningCall) updating(key string) bool {
-	return slices.ContainsFunc(c.updates, func(u stateUpdate) bool { return u.key == key })
+	return slices.ContainsFunc(c.did.updates, func(u stateUpdate) bool { return u.key == key })
 }
 
 // rebase makes the changes of an ended call to what is there now.
 func (c *runningCall) rebase() (err error) {
-	if len(c.updates) == 0 {
+	if len(c.did.updates) == 0 {
 		return nil
 	}
 	defer func() {
@@ -96,8 +96,8 @@ func (c *runningCall) rebase() (err error) {
 		}
 	}()
 	now, same := make(map[string]json.RawMessage), make(map[string]bool)
-	for i := range c.updates {
-		u := &c.updates[i]
+	for i := range c.did.updates {
+		u := &c.did.updates[i]
 		value, known := now[u.key]
 		if !known {
 			if same[u.key] {
@@ -112,7 +112,7 @@ func (c *runningCall) rebase() (err error) {
 			return err
 		}
 	}
-	maps.Copy(c.writes, now)
+	maps.Copy(c.did.writes, now)
 	return nil
 }
 
@@ -134,11 +134,11 @@ func errStateChanged(err error) error {
 // maskedWrites is what the call has written to the state, without secrets.
 func (c *runningCall) maskedWrites(m *secret.Mask) map[string]json.RawMessage {
 	if m == nil {
-		return c.writes
+		return c.did.writes
 	}
 	f := guardrail.New(c, []guardrail.Rule{{Name: "secrets", Mask: m}})
-	for key, value := range c.writes {
-		c.writes[key] = f.JSON(value)
+	for key, value := range c.did.writes {
+		c.did.writes[key] = f.JSON(value)
 	}
-	return c.writes
+	return c.did.writes
 }

@@ -64,7 +64,7 @@ func (c *runningCall) goesOn(guards []guardrail.Rule, text string) string {
 	}
 	for i := range guards {
 		if m := guards[i].Mask; m != nil {
-			text, c.progress = m.Behind(c.progress, text)
+			text, c.guard.progress = m.Behind(c.guard.progress, text)
 		}
 	}
 	return text

@@ -12,15 +12,15 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/braidrun/braid/hook"
-	"github.com/braidrun/braid/model"
-	"github.com/braidrun/braid/tool"
 	"pgregory.net/rapid"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/tool"
 )
 
 const runToken = "ghp_Q7n2vTz9/LmX4wK8"

@@ -99,11 +99,11 @@ func (d *driver) settleCall(w *work) {
 		return
 	}
 	if _, answers := c.tool.(answerTool); answers && end.made.IsError {
-		c.endTurn, c.returns = false, false // a hook did not let it pass
+		c.did.endTurn, c.did.returns = false, false // a hook did not let it pass
 	}
 	e := callEnd{
 		outcome: cmp.Or(end.outcome, event.OutcomeDone), result: end.made, shown: end.shown, err: end.failure, took: end.took,
-		endTurn: c.endTurn, returnDirect: c.returns, guardedBy: c.guardedBy,
+		endTurn: c.did.endTurn, returnDirect: c.did.returns, guardedBy: c.guard.by,
 	}
 	if c.tool != nil {
 		e.found = w.foundBy(d.offer(w.scope, w.agent))
@@ -115,7 +115,7 @@ func (d *driver) settleCall(w *work) {
 // call's result is an error and nothing that it set is kept.
 func (d *driver) keepState(w *work) bool {
 	if bad := w.call.rebase(); bad != nil {
-		w.call.writes = nil
+		w.call.did.writes = nil
 		w.end.made, w.end.err = nil, errStateChanged(bad)
 		d.fitResult(w)
 		d.guardResult(w)
@@ -131,7 +131,7 @@ func (d *driver) writeState(w *work) {
 		return
 	}
 	d.add(w.scope, w.step, w.attempt, changed)
-	w.call.writes, w.call.updates = nil, nil
+	w.call.did.writes, w.call.did.updates = nil, nil
 }
 
 // settleModel writes the end of a model call: its message, or its failure with the time and the model of the next

@@ -106,7 +106,7 @@ func (d *driver) passAfter(w *work) bool {
 // endRefused ends a begun call that never ran, with why as its error. State that hooks before it have set is kept.
 func (d *driver) endRefused(w *toolWork, why *event.Error) {
 	why.Op = "tool " + w.call.Name
-	w.call.tool, w.call.returns = nil, false
+	w.call.tool, w.call.did.returns = nil, false
 	w.end.skip = skipRefused
 	w.end.made, w.end.failure = errorResult(w.call.ID, w.call.Name, "Error: "+why.Message), why
 	d.endUnrun(&w.work)

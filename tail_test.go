@@ -10,9 +10,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/braidrun/braid/model"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/braidrun/braid/model"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"

@@ -117,13 +117,13 @@ func (a *driveAgent) shown(s *fold.Scope, own *thread, o *offer) []model.ToolSpe
 		}
 	}
 	if many {
-		for _, name := range s.Found[t.found:] {
+		for _, name := range s.Tools.Found[t.found:] {
 			if i := o.find(name); i >= 0 && !a.search.always(o, i) {
 				t.specs = append(t.specs, o.specs[i])
 			}
 		}
 	}
-	t.found = len(s.Found)
+	t.found = len(s.Tools.Found)
 	return slices.Clip(t.specs)
 }
 
@@ -134,11 +134,11 @@ func (w *work) foundBy(o *offer) []string {
 	if w.agent.search == nil {
 		return nil
 	}
-	if found := c.found; len(found) > 0 {
+	if found := c.did.found; len(found) > 0 {
 		return found
 	}
 	i := o.find(c.Name)
-	if i < 0 || !w.agent.search.on(o) || w.agent.search.always(o, i) || slices.Contains(w.scope.Found, c.Name) {
+	if i < 0 || !w.agent.search.on(o) || w.agent.search.always(o, i) || slices.Contains(w.scope.Tools.Found, c.Name) {
 		return nil
 	}
 	return []string{c.Name}
@@ -146,8 +146,9 @@ func (w *work) foundBy(o *offer) []string {
 
 // toolIndex finds the tools of an offer by words.
 type toolIndex struct {
-	offer *offer
 	*search.Index
+
+	offer *offer
 }
 
 // newToolIndex reads what a tool's description says of it: its name counts most, and what its arguments say least.
@@ -168,7 +169,7 @@ func newToolIndex(o *offer) *toolIndex {
 		}
 		docs[i] = search.Document{Name: spec.Name, Texts: parts}
 	}
-	return &toolIndex{o, search.New(docs)}
+	return &toolIndex{Index: search.New(docs), offer: o}
 }
 
 // firstSentence is enough of a description to choose by.

@@ -201,13 +201,8 @@ func TestInterrupted(t *testing.T) {
 // TestWhole goes from flags to output with one quick row.
 func TestWhole(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "profiles")
 	var out, errOut bytes.Buffer
-	args := []string{"--short", "--json", "--only", "a", "--profile", dir}
-	if testing.Short() {
-		args = args[:4]
-	}
-	if code := run(t.Context(), args, &out, &errOut, true); code != exitOK {
+	if code := run(t.Context(), []string{"--short", "--json", "--only", "a"}, &out, &errOut, true); code != exitOK {
 		t.Fatalf("exit code %d: %s", code, errOut.String())
 	}
 	if !strings.Contains(errOut.String(), "pass 3 of 3: a, 500 streamed deltas") {
@@ -227,8 +222,15 @@ func TestWhole(t *testing.T) {
 	if diff := cmp.Diff([]string{"a: 500 streamed deltas", "a: allocations a delta"}, works); diff != "" {
 		t.Error(diff)
 	}
-	if testing.Short() {
-		return
+}
+
+// TestProfile writes the profiles of a row, after runs of a few milliseconds.
+func TestProfile(t *testing.T) {
+	t.Parallel()
+	dir, p := t.TempDir(), fake()
+	p.ID = "a"
+	if err := profile(t.Context(), dir, &p, 1, 10*time.Millisecond); err != nil {
+		t.Fatal(err)
 	}
 	for _, name := range []string{"a.cpu.pprof", "a.allocs.pprof", "a.allocs-before.pprof"} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {

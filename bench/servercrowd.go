@@ -48,7 +48,7 @@ func timeCrowd(ctx context.Context, opt *options, rep *report, pl plan, at *home
 			continue
 		}
 		side := c.side
-		err := crowd(ctx, rep, side, crowdSizes(opt.short), pl.Server, at, begin, show)
+		err := crowdTurns().crowd(ctx, rep, side, crowdSizes(opt.short), pl.Server, at, begin, show)
 		if skipped(err) {
 			rep.skip(crowdRow, side, err)
 		} else if err != nil {
@@ -58,8 +58,13 @@ func timeCrowd(ctx context.Context, opt *options, rep *report, pl plan, at *home
 	return nil
 }
 
-func crowd(ctx context.Context, rep *report, side string, sizes [2]int, passes int, at *homes, begin beginSide, show *progress) (err error) {
-	row := serverRow{ID: crowdRow, Streams: 16, Rounds: 40, Deltas: 1}
+// crowdTurns are the turns that are measured.
+func crowdTurns() *serverRow { return &serverRow{ID: crowdRow, Streams: 16, Rounds: 40, Deltas: 1} }
+
+// crowd measures a row's turns where there are so many conversations, few and many.
+func (row *serverRow) crowd(
+	ctx context.Context, rep *report, side string, sizes [2]int, passes int, at *homes, begin beginSide, show *progress,
+) (err error) {
 	var places [2]*home
 	for i, size := range sizes {
 		if places[i], err = at.open(ctx, side); err != nil {

@@ -31,8 +31,8 @@ type Piece struct {
 func SumOf(of, first int64, data []byte) Digest {
 	h := sha256.New()
 	var place [16]byte
-	binary.BigEndian.PutUint64(place[:8], uint64(of))    //nolint:gosec // only the bits count
-	binary.BigEndian.PutUint64(place[8:], uint64(first)) //nolint:gosec // only the bits count
+	binary.BigEndian.PutUint64(place[:8], uint64(of))
+	binary.BigEndian.PutUint64(place[8:], uint64(first))
 	h.Write(place[:])
 	h.Write(data)
 	return Digest(h.Sum(nil))
@@ -54,7 +54,8 @@ func Split(ctx context.Context, op string, r io.Reader, limit int64, write func(
 		if b.Size+int64(len(data)) > limit {
 			return Blob{}, tooLarge(op)
 		}
-		if err != nil && !errors.Is(err, io.EOF) {
+		end := errors.Is(err, io.EOF)
+		if err != nil && !end {
 			return Blob{}, cut(op, err)
 		}
 		if len(data) > 0 {
@@ -64,7 +65,7 @@ func Split(ctx context.Context, op string, r io.Reader, limit int64, write func(
 			}
 			b.Size += int64(len(data))
 		}
-		if err != nil {
+		if end {
 			b.Digest = Digest(whole.Sum(nil))
 			return b, nil
 		}

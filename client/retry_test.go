@@ -9,8 +9,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/braidrun/braid/model"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/braidrun/braid/model"
 
 	"github.com/braidrun/braid/client"
 	"github.com/braidrun/braid/event"

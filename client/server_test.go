@@ -16,9 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/tool"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/client"

@@ -29,7 +29,7 @@ func (l *Local) runTimers() {
 	defer timer.Stop()
 	for {
 		select {
-		case <-l.draining:
+		case <-l.life.draining:
 			return
 		case <-l.timersChanged:
 		case <-timer.C:

@@ -14,9 +14,9 @@ func (l *Local) Drain(ctx context.Context) error {
 	first := l.phase != drained
 	if first {
 		l.phase = drained
-		close(l.draining)
-		if l.rest != nil {
-			l.rest()
+		close(l.life.draining)
+		if l.life.rest != nil {
+			l.life.rest()
 		}
 		for _, t := range l.tasks {
 			l.drop(t)
@@ -26,13 +26,13 @@ func (l *Local) Drain(ctx context.Context) error {
 		}
 		go l.waitForAll()
 	}
-	end := l.end
+	end := l.life.end
 	l.mu.Unlock()
 
 	grace := time.NewTimer(max(l.options.Grace, 0))
 	defer grace.Stop()
 	select {
-	case <-l.drained:
+	case <-l.life.drained:
 		return nil
 	case <-grace.C:
 	case <-ctx.Done():
@@ -41,7 +41,7 @@ func (l *Local) Drain(ctx context.Context) error {
 		end(closing("run"))
 	}
 	select {
-	case <-l.drained:
+	case <-l.life.drained:
 		return nil
 	case <-ctx.Done():
 	}
@@ -49,7 +49,7 @@ func (l *Local) Drain(ctx context.Context) error {
 	settle := time.NewTimer(settleTime)
 	defer settle.Stop()
 	select {
-	case <-l.drained:
+	case <-l.life.drained:
 		return nil
 	case <-settle.C:
 		l.mu.Lock()
@@ -67,13 +67,13 @@ const settleTime = 100 * time.Millisecond
 
 // waitForAll returns when all goroutines of the engine have ended.
 func (l *Local) waitForAll() {
-	defer close(l.drained)
-	l.drives.Wait()
-	l.work.Wait()
+	defer close(l.life.drained)
+	l.life.drives.Wait()
+	l.life.work.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.end != nil {
-		l.end(nil)
+	if l.life.end != nil {
+		l.life.end(nil)
 	}
 }
 

@@ -44,20 +44,28 @@ type Local struct {
 	// suspected is when that drive began.
 	suspected time.Time
 
-	// base is the context of drives, own that of the engine's work. Start creates them and Drain
-	// cancels them.
-	base     context.Context //nolint:containedctx // lives from Start to Drain
-	end      context.CancelCauseFunc
-	own      context.Context //nolint:containedctx // the same
-	rest     context.CancelFunc
-	draining chan struct{}
 	// timersChanged wakes the goroutine of the timers.
 	timersChanged chan struct{}
 	// sweepNow wakes the goroutine of the sweeps.
 	sweepNow chan struct{}
-	work     sync.WaitGroup
-	drives   sync.WaitGroup
+
+	life life
+}
+
+// life is what starts and ends an engine's goroutines.
+type life struct {
+	// base is the context of drives. Start creates it and Drain cancels it, by end.
+	base context.Context //nolint:containedctx // lives from Start to Drain
+	end  context.CancelCauseFunc
+	// own is the context of the engine's own work. Start creates it and Drain cancels it, by rest.
+	own  context.Context //nolint:containedctx // the same
+	rest context.CancelFunc
+	// draining is closed when Drain begins, and drained when it ends.
+	draining chan struct{}
 	drained  chan struct{}
+	// work counts the engine's own goroutines, and drives those that drive runs.
+	work   sync.WaitGroup
+	drives sync.WaitGroup
 }
 
 var _ Engine = (*Local)(nil)
@@ -78,7 +86,7 @@ func NewLocal(store journal.Store, drive Drive, options Options) *Local {
 	l := &Local{
 		store: store, drive: drive, options: complete(options),
 		tasks: map[string]*task{}, talks: map[talkKey]*talk{},
-		draining: make(chan struct{}), drained: make(chan struct{}),
+		life:          life{draining: make(chan struct{}), drained: make(chan struct{})},
 		timersChanged: make(chan struct{}, 1), sweepNow: make(chan struct{}, 1),
 	}
 	l.queue.most = l.options.Running
@@ -110,12 +118,12 @@ func (l *Local) Start(ctx context.Context) error {
 		return err
 	}
 	l.phase = started
-	l.base, l.end = context.WithCancelCause(context.WithoutCancel(ctx))
-	l.own, l.rest = context.WithCancel(l.base)
-	l.work.Go(l.runTimers)
-	l.work.Go(func() { l.runSweeps(took) })
+	l.life.base, l.life.end = context.WithCancelCause(context.WithoutCancel(ctx)) //nolint:fatcontext // an engine starts once
+	l.life.own, l.life.rest = context.WithCancel(l.life.base)
+	l.life.work.Go(l.runTimers)
+	l.life.work.Go(func() { l.runSweeps(took) })
 	if l.options.Shared {
-		l.work.Go(l.pollMail)
+		l.life.work.Go(l.pollMail)
 	}
 	l.dispatch()
 	return nil

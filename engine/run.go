@@ -20,11 +20,11 @@ func (l *Local) dispatch() {
 			continue
 		}
 		l.clock()
-		ctx, cancel := context.WithCancelCause(l.base)
+		ctx, cancel := context.WithCancelCause(l.life.base)
 		t.cancel = cancel
 		t.mail = make(chan struct{}, 1)
-		w := Work{Run: t.run, Mail: t.mail, Draining: l.draining}
-		l.drives.Go(func() {
+		w := Work{Run: t.run, Mail: t.mail, Draining: l.life.draining}
+		l.life.drives.Go(func() {
 			var out Outcome
 			err := error(&event.Error{Op: "drive", Kind: event.ErrInternal, Message: "the drive ended its goroutine"})
 			defer func() {

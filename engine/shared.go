@@ -29,13 +29,13 @@ func (l *Local) pollMail() {
 	for {
 		pause := time.NewTimer(around(min(max(listenPause, listenShare*took), mostListenPause)))
 		select {
-		case <-l.draining: // mail does not hurry runs that are being released
+		case <-l.life.draining: // mail does not hurry runs that are being released
 			pause.Stop()
 			return
 		case <-pause.C:
 		}
 		begun := time.Now()
-		if err := l.listen(l.own); err != nil && l.own.Err() == nil {
+		if err := l.listen(l.life.own); err != nil && l.life.own.Err() == nil {
 			l.options.Log.Warn("the journal did not say what others left for runs", "error", err)
 		}
 		took = time.Since(begun)

@@ -33,7 +33,7 @@ func (l *Local) runSweeps(took time.Duration) {
 		}
 		pause := time.NewTimer(wait)
 		select {
-		case <-l.draining:
+		case <-l.life.draining:
 			pause.Stop()
 			return
 		case <-l.sweepNow:
@@ -41,7 +41,7 @@ func (l *Local) runSweeps(took time.Duration) {
 		case <-pause.C:
 		}
 		var err error
-		if took, err = l.sweep(l.own); err != nil && l.own.Err() == nil {
+		if took, err = l.sweep(l.life.own); err != nil && l.life.own.Err() == nil {
 			l.options.Log.Warn("the journal did not return the due runs", "error", err)
 		}
 	}

@@ -54,16 +54,6 @@ func theirsOf(words []stopWord, ours event.StopReason) string {
 	return string(ours)
 }
 
-// whyOf is the loop's reason after a stop.
-func whyOf(words []stopWord, theirs string) event.Why {
-	for _, w := range words {
-		if w.theirs == theirs {
-			return w.why
-		}
-	}
-	return event.WhyModelStop
-}
-
 // Every foreign stop reason goes in and comes out as it was, and one that this
 // version has never heard of does too.
 func TestVocabularyStopReasonsAreAnOpenSet(t *testing.T) {

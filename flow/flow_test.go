@@ -33,7 +33,8 @@ func (m *echo) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chu
 		}
 		if m.tool != "" && len(req.Messages) == 1 {
 			chunks = []model.Chunk{
-				{Kind: model.ChunkCall, ID: "c1", Text: m.tool}, {Kind: model.ChunkCallInput, Text: `{"input":"` + last.Text() + `"}`},
+				{Kind: model.ChunkCall, ID: "c1", Text: m.tool},
+				{Kind: model.ChunkCallInput, Text: `{"input":"` + last.Text() + `"}`},
 				{Kind: model.ChunkStop, Stop: event.StopToolUse},
 			}
 		}

@@ -4,8 +4,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/braidrun/braid/internal/race"
 )
 
 // A kind of agent can be written in another module, with what is public alone. The module's own test runs one, lets its driver die
@@ -31,9 +34,14 @@ func TestAKindInAnotherModule(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-trimpath", "-vet=off", "-ldflags=-w", "-count=1", "-v", ".")
+	// Flags as those of this test, so that the libraries are there already.
+	args := []string{"test", "-trimpath", "-vet=off", "-ldflags=-w", "-count=1", "-v", "."}
+	if race.On {
+		args = slices.Insert(args, 1, "-race")
+	}
+	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=-mod=mod", "GOWORK=off")
+	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=mod", "GOWORK=off")
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: TestTalkGoesOnAfterACrash") {
 		t.Errorf("%v\n%s", err, out)

@@ -6,37 +6,37 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// FindAtOnce bounds how many runs [Catalog].FindRuns looks at in one call.
+// FindAtOnce is the maximum number of runs that one call of [Catalog].FindRuns examines.
 const FindAtOnce = 10_000
 
-// RunQuery says which runs are wanted. A field that is empty does not narrow.
+// RunQuery filters runs. Empty fields do not restrict the result.
 type RunQuery struct {
-	// ID wants one run.
+	// ID selects one run.
 	ID string
-	// Tenant wants the runs of one tenant.
+	// Tenant selects the runs of one tenant.
 	Tenant string
-	// Status wants runs in one of these states.
+	// Status selects runs in one of these states.
 	Status []event.RunStatus
 	User   string
 	Agent  string
-	// Failure wants runs that failed with an error of this kind.
+	// Failure selects runs that failed with an error of this kind.
 	Failure event.ErrorKind
-	// Since wants runs that were admitted then or later.
+	// Since selects runs that were admitted at this time or later.
 	Since time.Time
-	// Before is the Next of the page before; 0 begins with the newest run.
+	// Before is RunPage.Next of the previous page; 0 starts with the newest run.
 	Before int64
-	// Limit is how many runs a page has at most; 0 or less means [FindAtOnce].
+	// Limit is the maximum number of runs of a page; 0 or less means [FindAtOnce].
 	Limit int
 }
 
-// RunPage is one answer of [Catalog].FindRuns.
+// RunPage is one page of [Catalog].FindRuns.
 type RunPage struct {
 	Runs []Run
-	// Next is where the next page begins; 0 means that there is none.
+	// Next is the start of the next page; 0 means that there is none.
 	Next int64
 }
 
-// Open reports whether the query wants only runs that have not ended.
+// Open reports whether the query selects only runs that have not ended.
 func (q *RunQuery) Open() bool {
 	for _, s := range q.Status {
 		if s.Ended() {
@@ -46,7 +46,7 @@ func (q *RunQuery) Open() bool {
 	return len(q.Status) > 0
 }
 
-// Unsuccessful reports whether the query wants only runs that failed or were cancelled.
+// Unsuccessful reports whether the query selects only runs that failed or were cancelled.
 func (q *RunQuery) Unsuccessful() bool {
 	for _, s := range q.Status {
 		if s != event.RunFailed && s != event.RunCancelled {
@@ -56,8 +56,8 @@ func (q *RunQuery) Unsuccessful() bool {
 	return len(q.Status) > 0
 }
 
-// Page makes a page of the runs that a store has found. last is the place of the last of them, edge how far the
-// store has looked: 0 means to the end.
+// Page returns the page of the runs that a store has found. last is the position of the last of
+// them. edge is the position up to which the store has searched; 0 means to the end.
 func (q *RunQuery) Page(found []Run, last, edge int64) RunPage {
 	p := RunPage{Runs: found, Next: edge}
 	if len(found) >= q.Most() {
@@ -66,7 +66,7 @@ func (q *RunQuery) Page(found []Run, last, edge int64) RunPage {
 	return p
 }
 
-// Most is how many runs a page has at most.
+// Most returns the maximum number of runs of a page.
 func (q *RunQuery) Most() int {
 	if q.Limit <= 0 || q.Limit > FindAtOnce {
 		return FindAtOnce
@@ -74,7 +74,7 @@ func (q *RunQuery) Most() int {
 	return q.Limit
 }
 
-// Failure is the kind of the error with which events end a failed run; empty for none.
+// Failure returns the kind of the error with which events end a failed run; empty for none.
 func Failure(events []*event.Event) event.ErrorKind {
 	if len(events) == 0 {
 		return ""

@@ -8,69 +8,70 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Ledger is what a journal keeps beside the logs: what models used, what tools did and what was said, in
+// Ledger is what a journal keeps beside the logs: usage of models, tool calls and messages, as
 // rows that can be listed and summed without reading a log (seed 4's usage_logs,
-// tool_execution_logs and message_logs). Rows of usage and tools are those of [Batch]: they are written
-// in the transaction of the events that they stem from, so that a commit has both or none, and a commit that
-// comes again has them once. Messages are a projection of the log: whoever keeps a run's messages makes them
-// from its events, and can make them anew at any time.
+// tool_execution_logs and message_logs).
 //
-// All methods are safe for concurrent use and answer *[event.Error]s as [Store] does. A row
-// is seen under its own tenant alone.
+// Usage and tool rows come with a [Batch] and are written in the transaction of its events: a
+// commit writes both or neither, and a repeated commit writes them once. Messages are a
+// projection of the log and can be rebuilt from a run's events at any time.
+//
+// All methods are safe for concurrent use and return *[event.Error]s as those of [Store] do. A
+// row is visible to its own tenant only.
 type Ledger interface {
-	// UsageLog lists what models used, newest first, and what is of one time in an order that
-	// does not change. [LedgerQuery].Tool is not asked for here.
+	// UsageLog lists usage, newest first. Rows with the same time have a stable order. It
+	// ignores [LedgerQuery].Tool.
 	UsageLog(ctx context.Context, q LedgerQuery) ([]UsageEntry, error)
-	// UsageSums adds the same rows up in groups, ordered by their keys; after is the key of the
-	// last group of the page before, nil for the first page. [LedgerQuery].Before is ignored.
-	// An unknown by is ErrInvalid. A sum that does not fit is the largest number.
+	// UsageSums sums the same rows in groups, ordered by their keys. after is the key of the
+	// previous page's last group, nil for the first page. It ignores [LedgerQuery].Before. An
+	// unknown by is ErrInvalid. A sum that overflows is clamped.
 	UsageSums(ctx context.Context, q LedgerQuery, by UsageBy, after *string) ([]UsageSum, error)
-	// ToolLog lists tool calls, those that began last first. [LedgerQuery].Model is not
-	// asked for here.
+	// ToolLog lists tool calls, the one that began last first. It ignores [LedgerQuery].Model.
 	ToolLog(ctx context.Context, q LedgerQuery) ([]ToolEntry, error)
-	// AddUsage adds what was used for a run outside of its log, such as for the title of its
-	// conversation: u.Run says which run, and that there is none is ErrNotFound. A second entry
-	// of the same run, Step and Attempt changes nothing. An empty Run or Step is ErrInvalid.
+	// AddUsage records usage outside a run's log, such as for the title of its conversation.
+	// u.Run names the run; an unknown run is ErrNotFound. A second entry with the same run, Step
+	// and Attempt changes nothing. An empty Run or Step is ErrInvalid.
 	AddUsage(ctx context.Context, u UsageEntry) error
-	// KeepMessages keeps a run's messages in the place of those that it has, in one transaction;
-	// each has a Seq and Part of its own. ErrNotFound for an unknown run.
+	// KeepMessages replaces a run's messages in one transaction. Each message has a unique Seq
+	// and Part. An unknown run is ErrNotFound.
 	KeepMessages(ctx context.Context, run string, list []MessageEntry) error
-	// Messages lists a conversation's messages in their order. An unknown conversation, or
-	// another tenant's, has none; an empty one is ErrInvalid.
+	// Messages lists a conversation's messages in order. An unknown conversation, or one of
+	// another tenant, has none. An empty id is ErrInvalid.
 	Messages(ctx context.Context, q MessageQuery) ([]MessageEntry, error)
-	// Unkept lists the conversation's runs that have ended and of whose first event no message is
-	// kept, by their turns: nobody has kept any of them. Another tenant's has none.
+	// Unkept lists the conversation's ended runs whose messages have not been kept, by turn:
+	// those without a message for their first event. A conversation of another tenant has none.
 	Unkept(ctx context.Context, tenant, conversation string) ([]string, error)
 }
 
-// LedgerQuery says which rows are wanted. Fields that are empty do not narrow.
+// LedgerQuery filters rows. Empty fields do not restrict the result.
 type LedgerQuery struct {
-	// Tenant is whose rows; the empty one is a tenant, too.
+	// Tenant is the owner of the rows. The empty tenant is a tenant too.
 	Tenant       string
 	Conversation string
 	Run          string
 	Executor     string
-	// User is the user whose run it was. It is not asked for of tool calls.
+	// User is the user of the run. Tool calls ignore it.
 	User string
-	// Model is that of a model call, Tool the name of a tool.
+	// Model is the model of a call.
 	Model string
-	Tool  string
-	// From is the first moment and To the one after the last; zero is unbounded.
+	// Tool is the name of a tool.
+	Tool string
+	// From and To are the time range: From is included, To is not. The zero time is unbounded.
 	From, To time.Time
-	// Before is the last row of the page before; the zero value begins.
+	// Before is the last row of the previous page; the zero value starts at the newest.
 	Before LedgerPlace
-	// Limit is how many rows, or sums; 0 or less is all.
+	// Limit is the maximum number of rows or sums; 0 or less means all.
 	Limit int
 }
 
-// LedgerPlace names a row: its time and the store's key of it.
+// LedgerPlace identifies a row by its time and the store's key.
 type LedgerPlace struct {
 	Time time.Time
 	Key  int64
 }
 
-// Tokens are the four counts that providers charge for. Input holds neither what was read from
-// a cache nor what was written to it; Output holds what was thought.
+// Tokens are the four counts that providers charge for. Input excludes cache reads and writes;
+// Output includes thinking.
 type Tokens struct {
 	Input      int64
 	Output     int64
@@ -78,12 +79,12 @@ type Tokens struct {
 	CacheWrite int64
 }
 
-// TokensOf are the counts of a usage.
+// TokensOf returns the counts of a usage.
 func TokensOf(u event.Usage) Tokens {
 	return Tokens{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}
 }
 
-// Add sums two of them field by field. A sum that does not fit is the largest number.
+// Add returns the sum field by field. A sum that overflows is clamped.
 func (t Tokens) Add(u Tokens) Tokens {
 	return Tokens{
 		Input: event.AddCounts(t.Input, u.Input), Output: event.AddCounts(t.Output, u.Output),
@@ -91,68 +92,72 @@ func (t Tokens) Add(u Tokens) Tokens {
 	}
 }
 
-// UsageKind says what models were called for.
+// UsageKind is the purpose of a model call.
 type UsageKind string
 
 // The kinds of usage.
 const (
-	// UsageModel is an agent's cycle, answered or not.
+	// UsageModel is a cycle of an agent, with or without an answer.
 	UsageModel UsageKind = "model"
-	// UsageCompaction is the summary of a stretch of the conversation.
+	// UsageCompaction is a summary of a part of the conversation.
 	UsageCompaction UsageKind = "compaction"
-	// UsageTitle is the title of the conversation. It is of no run's own usage.
+	// UsageTitle is a title of the conversation. It does not count as the run's own usage.
 	UsageTitle UsageKind = "title"
 )
 
-// UsageEntry is what one attempt of a model call used.
+// UsageEntry is the usage of one attempt of a model call.
 type UsageEntry struct {
-	// Tokens are what it used.
+	// Tokens are the tokens that it used.
 	Tokens
 
-	// Step and Attempt tell the entries of a run apart; Seq is the event that says so, 0 where
-	// none does.
+	// Step and Attempt identify the entry within the run.
 	Step    string
 	Attempt int
-	Seq     int64
-	Kind    UsageKind
-	// Scope is the agent's thread of work inside the run. Call is the tool_use_id of the call
-	// that opened it and Agent its subagent_type; both are empty for the main agent.
+	// Seq is the event that reports the usage; 0 for none.
+	Seq  int64
+	Kind UsageKind
+	// Scope is the agent's thread of work inside the run.
 	Scope string
-	Call  string
+	// Call is the tool_use_id of the call that opened the scope; empty for the main agent.
+	Call string
+	// Agent is the agent's subagent_type; empty for the main agent.
 	Agent string
 	Model string
-	// CostNanoUSD is in 1e-9 US dollars; nil where nobody knows: unknown is not zero.
+	// CostNanoUSD is in 1e-9 US dollars; nil means unknown, which is not zero.
 	CostNanoUSD *int64
-	// Estimated says that the call was cut: Tokens and CostNanoUSD are what the provider had
-	// reported by then, or an estimate.
+	// Estimated means that the call was interrupted: Tokens and CostNanoUSD are what the
+	// provider had reported by then, or an estimate.
 	Estimated bool
-	// Status is how the attempt ended: done where it gave an answer.
+	// Status is the outcome of the attempt: done if it gave an answer.
 	Status event.Outcome
-	// Time is when it ended; stores keep microseconds.
+	// Time is when the attempt ended; stores keep microseconds.
 	Time time.Time
 
-	// What follows is the store's: it is ignored in a [Batch].
+	// The store sets the fields below. It ignores them in a [Batch]; AddUsage reads only Run of
+	// them.
 
-	// Key is the row's own, the rest the run's. Of them AddUsage reads Run.
+	// Key is the store's key of the row.
 	Key          int64
 	Tenant       string
 	Conversation string
 	Run          string
 	Turn         int
 	Executor     string
-	// User is the run's; empty where it has none, and of entries that an earlier version wrote.
+	// User is the user of the run; empty if the run has none, and in entries of earlier
+	// versions.
 	User string
-	// RunStatus is how the run stands now; of a conversation that was removed, how it ended.
+	// RunStatus is the current status of the run, or its last status if the conversation was
+	// removed.
 	RunStatus event.RunStatus
 }
 
-// Place names the entry for the page behind it.
+// Place returns the position of the entry, for [LedgerQuery].Before.
 func (u *UsageEntry) Place() LedgerPlace { return LedgerPlace{u.Time, u.Key} }
 
-// UsageBy says what sums are of.
+// UsageBy is what sums are grouped by.
 type UsageBy string
 
-// The groups of sums, and what is the Key of one.
+// The groupings of sums, and the Key of a group.
 const (
 	UsageByModel        UsageBy = "model"
 	UsageByConversation UsageBy = "conversation"
@@ -160,30 +165,30 @@ const (
 	// UsageByDay groups by day in UTC, as in 2026-11-21.
 	UsageByDay      UsageBy = "day"
 	UsageByExecutor UsageBy = "executor"
-	// UsageByAgent groups by subagent_type; empty is the main agent.
+	// UsageByAgent groups by subagent_type; an empty key is the main agent.
 	UsageByAgent UsageBy = "agent"
 	UsageByKind  UsageBy = "kind"
-	// UsageByUser groups by the user of the run; empty is none, or not known.
+	// UsageByUser groups by the user of the run; an empty key is an unknown user or none.
 	UsageByUser UsageBy = "user"
 )
 
-// UsageSum is a group of entries.
+// UsageSum is the sum of a group of entries.
 type UsageSum struct {
-	// Tokens are what they used.
+	// Tokens are the tokens that the group used.
 	Tokens
 
 	Key string
 	// Calls counts the entries.
 	Calls int64
-	// KnownNanoUSD is what those cost whose cost is known, in 1e-9 US dollars, and Unpriced
-	// counts the others.
+	// KnownNanoUSD is the total of the known costs, in 1e-9 US dollars.
 	KnownNanoUSD int64
-	Unpriced     int64
+	// Unpriced counts the entries without a known cost.
+	Unpriced int64
 	// Estimated counts the entries that are estimates.
 	Estimated int64
 }
 
-// CostNanoUSD is what all of them cost; nil where that is not known of one.
+// CostNanoUSD returns the total cost; nil if the cost of an entry is unknown.
 func (s *UsageSum) CostNanoUSD() *int64 {
 	if s.Unpriced > 0 {
 		return nil
@@ -191,57 +196,61 @@ func (s *UsageSum) CostNanoUSD() *int64 {
 	return &s.KnownNanoUSD
 }
 
-// ToolStatus is where a tool call stands.
+// ToolStatus is the state of a tool call.
 type ToolStatus string
 
 // The states of a tool call.
 const (
 	ToolRunning ToolStatus = "running"
-	// ToolWaiting waits for an answer, or to be made again.
+	// ToolWaiting waits for an answer or for a retry.
 	ToolWaiting   ToolStatus = "waiting"
 	ToolDone      ToolStatus = "done"
 	ToolError     ToolStatus = "error"
 	ToolCancelled ToolStatus = "cancelled"
-	// ToolInDoubt may or may not have happened: its driver died, or it did not stop.
+	// ToolInDoubt may or may not have happened: its driver died, or the tool did not stop.
 	ToolInDoubt ToolStatus = "in_doubt"
 )
 
-// Ended reports whether a call in this state is over.
+// Ended reports whether the state is final.
 func (s ToolStatus) Ended() bool { return s != ToolRunning && s != ToolWaiting }
 
-// ToolEntry is a tool call as it stands. A later entry of the same run and Step takes the place of
-// the earlier one: its Attempt, Status, IsError, Output, Finished and End are the call's from then
-// on; Input only where it has one, and what the call is called, and when it began, stays.
+// ToolEntry is the state of a tool call. A later entry of the same run and Step replaces Attempt,
+// Status, IsError, Output, Finished and End, and Input if it has one. The names and Began stay.
 type ToolEntry struct {
-	// Step tells the calls of a run apart; Attempt counts the tries, 0 for a call that
-	// never began.
-	Step    string
+	// Step identifies the call within the run.
+	Step string
+	// Attempt counts the tries; 0 for a call that never began.
 	Attempt int
-	// Asked is the Seq of the message that asks for the call, End that of the event that has its
-	// result; 0 for none. A redaction of one of them erases Input, or Output, here, too.
+	// Asked is the Seq of the message that asks for the call; 0 for none. Redacting it also
+	// erases Input here.
 	Asked int64
-	End   int64
-	// Call is the tool_use_id, Parent that of the call whose agent makes this one; Agent is the
-	// subagent_type of that agent. The last two are empty where it is the main agent.
-	Call   string
+	// End is the Seq of the event with the result; 0 for none. Redacting it also erases Output here.
+	End int64
+	// Call is the tool_use_id.
+	Call string
+	// Parent is the tool_use_id of the call whose agent makes this one; empty for the main agent.
 	Parent string
-	Scope  string
-	Agent  string
-	// Name is what the model called, and Source where that tool comes from, as in "builtin",
-	// "agent" or "mcp:files"; empty where nobody knows.
-	Name   string
+	// Scope is the agent's thread of work inside the run.
+	Scope string
+	// Agent is the subagent_type of the calling agent; empty for the main agent.
+	Agent string
+	// Name is the tool name that the model used.
+	Name string
+	// Source is the origin of the tool, such as "builtin", "agent" or "mcp:files"; empty if unknown.
 	Source string
-	// Input is what the tool was given, JSON; nil where that could not be read. Output is what it gave.
-	Input   json.RawMessage
+	// Input is the tool's input as JSON; nil if it could not be read.
+	Input json.RawMessage
+	// Output is the tool's output.
 	Output  []event.Block
 	IsError bool
 	Status  ToolStatus
-	// Began is when the first attempt began, or when a call that did not was closed; Finished is
-	// zero while the call is not over. Stores keep microseconds.
-	Began    time.Time
+	// Began is when the first attempt began, or when a call that never began was closed. Stores
+	// keep microseconds.
+	Began time.Time
+	// Finished is when the call ended; zero while it has not.
 	Finished time.Time
 
-	// What follows is the store's: it is ignored in a [Batch].
+	// The store sets the fields below and ignores them in a [Batch].
 
 	Key          int64
 	Tenant       string
@@ -251,5 +260,5 @@ type ToolEntry struct {
 	Executor     string
 }
 
-// Place names the entry for the page behind it.
+// Place returns the position of the entry, for [LedgerQuery].Before.
 func (t *ToolEntry) Place() LedgerPlace { return LedgerPlace{t.Began, t.Key} }

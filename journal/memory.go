@@ -13,53 +13,49 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Memory is the [Store] that the library uses by itself: everything lives as
-// long as the value does and is collected with it. The zero value is ready for
-// use; a Memory must not be copied once it has been used.
+// Memory is a [Journal] in memory, the library's default. Its data is lost with the value. The
+// zero value is ready for use. It is safe for concurrent use; do not copy it after its first use.
 //
-// What a call costs does not depend on how long the conversation is: the log is
-// one slice of shared events that only grows, readers get a part of that
-// slice, and of the steps only those that are open are kept apart.
+// The cost of a call does not depend on the length of the conversation. The log is one
+// append-only slice of shared events, readers get a part of it, and only open steps are indexed.
 type Memory struct {
 	options MemoryOptions
 
-	// One lock for everything: each call holds it for well under a microsecond,
-	// and a commit that touches the log, the inbox and the shared state is one
-	// transaction without further thought.
+	// One mutex guards everything. Each call holds it for well under a microsecond, and it makes
+	// a commit to log, inbox and shared state one transaction.
 	mu            sync.Mutex
 	conversations map[string]*conversation
 	runs          map[string]*run
 	shared        map[owner]map[string]json.RawMessage
-	// oldest and newest end the list of the runs that have not ended, in the
-	// order of their admission.
+	// oldest and newest are the ends of the list of open runs, in the order of admission.
 	oldest, newest *run
 	// admitted counts the runs.
 	admitted int64
-	// usage is the ledger's, by tenant; of tools each run has its own. ledgerKey is the
-	// last key given in either.
-	usage     map[string][]*usageRow
+	// usage holds the ledger's usage rows by tenant. Each run holds its own tool rows.
+	usage map[string][]*usageRow
+	// ledgerKey is the last key of a usage or tool row.
 	ledgerKey int64
-	// buried says when.
-	buried map[grave]time.Time
-	tally  tally
-	blobs  blob.Memory
+	// tombstones holds when each tombstone was set.
+	tombstones map[tombstone]time.Time
+	tally      tally
+	blobs      blob.Memory
 }
 
 var _ Journal = (*Memory)(nil)
 
-// MemoryOptions are the settings of a [Memory]; the zero value is right for most.
+// MemoryOptions configure a [Memory]. The zero value is valid.
 type MemoryOptions struct {
-	// Term is how long a lease lasts; 0 or less means [DefaultTerm].
+	// Term is the duration of a lease; 0 or less means [DefaultTerm].
 	Term time.Duration
-	// Now is the store's clock; nil means time.Now. It is called with the
-	// store locked and must not call the store.
+	// Now is the store's clock; nil means time.Now. The store calls it while it is locked, so it
+	// must not call the store.
 	Now func() time.Time
 }
 
-// DefaultTerm is how long a lease lasts where nothing else was said.
+// DefaultTerm is the default duration of a lease.
 const DefaultTerm = 10 * time.Second
 
-// NewMemory makes an empty store. It starts nothing and needs no closing.
+// NewMemory returns an empty store. It needs no closing.
 func NewMemory(options MemoryOptions) *Memory {
 	return &Memory{options: options}
 }
@@ -69,46 +65,47 @@ type conversation struct {
 	id     string
 	tenant string
 	events []*event.Event
-	// runs are all of them by their turns; head and tail end the queue of those
-	// that have not ended.
-	runs       []*run
+	// runs holds all runs by turn.
+	runs []*run
+	// head and tail are the ends of the queue of open runs.
 	head, tail *run
 	keys       map[string]*run
 
-	// epoch is the last one given out, holder the run that it was given
-	// for. held is false once that lease was given back.
-	epoch  int64
+	// epoch is the epoch of the newest lease.
+	epoch int64
+	// holder is the run of the newest lease.
 	holder *run
-	held   bool
-	until  time.Time
-	// stretches says which epoch wrote what, in the order of the log.
+	// held is false once the newest lease was released.
+	held  bool
+	until time.Time
+	// stretches maps parts of the log to the epochs that wrote them, in the order of the log.
 	stretches []stretch
 	weight    weight
 }
 
-// stretch is a part of the log that one lease wrote; it goes on to the next one.
+// stretch is a part of the log that one lease wrote. It ends where the next one begins.
 type stretch struct {
 	epoch int64
 	first int64
 }
 
-// run is a row and what the store keeps beside it.
+// run is a run's row and the store's own data about it.
 type run struct {
 	row          Run
 	conversation *conversation
-	// number is the run's among all of the store, in the order of admission.
+	// number is the position of the run in the store's order of admission.
 	number int64
 	// behind is the next run in the conversation's queue.
 	behind *run
-	// older and newer are the neighbours in the store's list of open runs.
+	// older and newer are the neighbours in the list of open runs.
 	older, newer *run
 	open         openSteps
 	inbox        inbox
-	// started says that the log has the run's beginning.
+	// started is set once the log has the run's first event.
 	started bool
-	// erased is the sum of an input that a redaction has erased.
+	// erased is the hash of an input that a redaction has erased.
 	erased *[sha256.Size]byte
-	// tools and messages are what is kept beside the log.
+	// tools and messages are the run's rows in the ledger.
 	tools    []*ToolEntry
 	messages []MessageEntry
 }
@@ -137,7 +134,7 @@ func (m *Memory) Admit(ctx context.Context, r Run) (Run, error) {
 	if c != nil && c.tenant != r.Tenant {
 		return Run{}, notFound(op, "there is no such conversation")
 	}
-	if _, buried := m.buried[grave{r.Tenant, r.Conversation, r.Incarnation}]; buried && r.Incarnation != "" {
+	if _, removed := m.tombstones[tombstone{r.Tenant, r.Conversation, r.Incarnation}]; removed && r.Incarnation != "" {
 		return Run{}, notFound(op, "there is no such conversation any more")
 	}
 	known := m.runs[r.ID]
@@ -188,7 +185,7 @@ func (m *Memory) Admit(ctx context.Context, r Run) (Run, error) {
 	return handOut(n.row), nil
 }
 
-// admit makes a run that is queued.
+// admit adds a queued run.
 func (m *Memory) admit(c *conversation, r Run) *run {
 	r.Turn = len(c.runs) + 1
 	r.Status = event.RunQueued
@@ -382,8 +379,7 @@ func (m *Memory) term() time.Duration {
 	return DefaultTerm
 }
 
-// leased is the run that the lease names, or nil where it names none of that
-// conversation.
+// leased returns the run that the lease names; nil if the conversation has no such run.
 func (m *Memory) leased(l Lease) *run {
 	r := m.runs[l.Run]
 	if r == nil || r.conversation.id != l.Conversation {
@@ -392,8 +388,7 @@ func (m *Memory) leased(l Lease) *run {
 	return r
 }
 
-// enqueue puts a new run behind its conversation's others and makes it the
-// newest of the store's open ones.
+// enqueue appends a new run to its conversation's queue and to the list of open runs.
 func (m *Memory) enqueue(r *run) {
 	c := r.conversation
 	if c.tail == nil {
@@ -411,8 +406,8 @@ func (m *Memory) enqueue(r *run) {
 	m.newest = r
 }
 
-// dequeue takes out a run that has ended. It is the head of its queue: only
-// heads are acquired, and only who is acquired ends.
+// dequeue removes an ended run. It is the head of its queue, because only heads are acquired and
+// only acquired runs end.
 func (m *Memory) dequeue(r *run) {
 	c := r.conversation
 	c.head = r.behind
@@ -448,11 +443,11 @@ func (r *run) due(now time.Time) bool {
 	}
 }
 
-// last is the Seq of the last event.
+// last returns the Seq of the last event.
 func (c *conversation) last() int64 { return int64(len(c.events)) }
 
-// after shares the events after seq, at most limit unless that is 0 or less.
-// The part has no room behind it, so that who appends to it leaves the log alone.
+// after returns the shared events after seq, at most limit unless that is 0 or less. The slice
+// has no spare capacity, so that appending to it does not change the log.
 func (c *conversation) after(seq int64, limit int) []*event.Event {
 	seq = max(seq, 0)
 	if seq >= c.last() {
@@ -465,18 +460,18 @@ func (c *conversation) after(seq int64, limit int) []*event.Event {
 	return slices.Clip(part)
 }
 
-// heldBy reports whether l is the lease in force, and r's.
+// heldBy reports whether l is the current lease and belongs to r.
 func (c *conversation) heldBy(r *run, l Lease) bool {
 	return c.held && c.current(r, l)
 }
 
-// current reports whether l is the last lease given out, be it released or not.
+// current reports whether l is the newest lease and belongs to r, released or not.
 func (c *conversation) current(r *run, l Lease) bool {
 	return c.holder == r && c.epoch == l.Epoch
 }
 
-// handOut is the row without what its receiver could change under the store's
-// feet. The messages are shared, as events are.
+// handOut returns a copy of the row that its receiver may change. The messages are shared, as
+// events are.
 func handOut(r Run) Run {
 	r.Metadata = maps.Clone(r.Metadata)
 	return r

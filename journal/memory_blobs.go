@@ -16,12 +16,12 @@ func (m *Memory) Blobs() blob.Store {
 	return &m.blobs
 }
 
-// guardBlob runs a change of a reference unless its conversation is buried.
+// guardBlob runs a change of a reference unless its conversation has a tombstone.
 func (m *Memory) guardBlob(tenant string, ref blob.Ref, change func() error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if ref.Incarnation != "" {
-		at, over := m.buried[grave{tenant, ref.Conversation, ref.Incarnation}]
+		at, over := m.tombstones[tombstone{tenant, ref.Conversation, ref.Incarnation}]
 		if over && m.now().Sub(at) <= TombstoneTime {
 			return blob.Gone("blob reference")
 		}
@@ -29,7 +29,7 @@ func (m *Memory) guardBlob(tenant string, ref blob.Ref, change func() error) err
 	return change()
 }
 
-// removeBlobs removes those of a conversation.
+// removeBlobs removes the blobs of a conversation.
 func (m *Memory) removeBlobs(tenant, conversation string) {
-	_ = m.blobs.RemoveConversation(context.Background(), tenant, conversation) // names are checked, and nothing else can fail
+	_ = m.blobs.RemoveConversation(context.Background(), tenant, conversation) // only invalid names fail, and these were checked
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// alive is nil unless ctx is done.
+// alive returns nil unless ctx is done.
 func alive(ctx context.Context, op string) error {
 	err := ctx.Err()
 	if err == nil {
@@ -30,7 +30,7 @@ func alive(ctx context.Context, op string) error {
 	}
 }
 
-// checkBatch refuses what no state of the store could make right.
+// checkBatch refuses a batch that is wrong in any state of the store.
 func checkBatch(op string, l Lease, b Batch) error {
 	switch b.Status {
 	case "", event.RunRunning, event.RunWaiting, event.RunCompleted, event.RunFailed, event.RunCancelled:
@@ -83,15 +83,14 @@ func checkBatch(op string, l Lease, b Batch) error {
 	return nil
 }
 
-// sameMessage compares two messages by what they say: it matters not how
-// their blocks were allocated.
+// sameMessage compares the content of two messages.
 func sameMessage(a, b event.Message) bool {
 	return a.Role == b.Role && slices.EqualFunc(a.Content, b.Content, func(x, y event.Block) bool {
 		return reflect.DeepEqual(x, y)
 	})
 }
 
-// names refuses what no JSON can hold.
+// names refuses names that JSON cannot hold.
 func names(op string, of ...string) error {
 	for _, s := range of {
 		if !utf8.ValidString(s) {

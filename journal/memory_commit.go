@@ -8,8 +8,8 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Commit implements [Store]. Everything is looked at before anything is
-// changed, so a refused batch leaves no trace.
+// Commit implements [Store]. It validates everything before it changes anything, so that a
+// refused batch has no effect.
 func (m *Memory) Commit(ctx context.Context, l Lease, b Batch) error {
 	const op = "journal commit"
 	if err := alive(ctx, op); err != nil {
@@ -60,7 +60,7 @@ func (m *Memory) Commit(ctx context.Context, l Lease, b Batch) error {
 	// From here on nothing fails.
 	m.tally.touch(c)
 	r.open = append(r.open[:0], open...)
-	m.write(r, &b) // before what the batch erases
+	m.write(r, &b) // before the batch erases anything
 	if len(b.Events) > 0 {
 		if n := len(c.stretches); n == 0 || c.stretches[n-1].epoch != l.Epoch {
 			c.stretches = append(c.stretches, stretch{epoch: l.Epoch, first: c.last() + 1})
@@ -99,10 +99,10 @@ func (m *Memory) Commit(ctx context.Context, l Lease, b Batch) error {
 	return nil
 }
 
-// passOn leaves the messages that a run has not read to the next one.
+// passOn moves a run's unread messages to the next run.
 func (m *Memory) passOn(r *run) {
-	letters := r.inbox.close()
-	if len(letters) == 0 {
+	mail := r.inbox.close()
+	if len(mail) == 0 {
 		return
 	}
 	c := r.conversation
@@ -116,7 +116,7 @@ func (m *Memory) passOn(r *run) {
 		row.Input, row.Key, row.NewSession = nil, "", false
 		next = m.admit(c, row)
 	}
-	next.inbox.inherit(letters, next.row.ID, r.row.ID)
+	next.inbox.inherit(mail, next.row.ID, r.row.ID)
 }
 
 // givesBack reports whether the lease ends with the batch.
@@ -124,16 +124,16 @@ func (b Batch) givesBack() bool {
 	return b.Release || b.Status == event.RunWaiting || b.Status.Ended()
 }
 
-// repeats reports whether the batch was stored before and its driver may be
-// told so: see [Store] Commit, "Repeats".
+// repeats reports whether the batch was stored before and its driver may still succeed; see
+// [Store].Commit, "Repeats".
 func (c *conversation) repeats(r *run, l Lease, b Batch) bool {
 	first := b.Events[0].Seq
 	end := first + int64(len(b.Events))
 	if !c.current(r, l) && !b.givesBack() {
 		return false
 	}
-	// One lease wrote the batch, so it lies within one stretch, and the last of
-	// them ends with the log.
+	// One lease wrote the batch, so it lies within one stretch. The last stretch ends with the
+	// log.
 	next := c.last() + 1
 	for i := len(c.stretches) - 1; i >= 0; i-- {
 		s := c.stretches[i]
@@ -153,21 +153,21 @@ func (c *conversation) repeats(r *run, l Lease, b Batch) bool {
 	return true
 }
 
-// released reports whether a batch without events, under a lease that was
-// given back, asks for nothing but what is so already.
+// released reports whether a batch without events, under a released lease, changes nothing.
 func (c *conversation) released(r *run, l Lease, b Batch) bool {
 	return c.current(r, l) && b.givesBack() &&
 		(b.Status == "" || b.Status == r.row.Status && b.WakeAt.Equal(r.row.WakeAt)) &&
 		r.inbox.hasRead(b.Read)
 }
 
-// sameEvent compares what tells events of one lease apart, never their content.
+// sameEvent compares the identity of two events of one lease, not their content.
 func sameEvent(a, b *event.Event) bool {
 	return a.Seq == b.Seq && a.Run == b.Run && a.Step == b.Step && a.Attempt == b.Attempt &&
 		a.Body.Kind() == b.Body.Kind()
 }
 
-// erase carries a redaction out. Who was handed a part of the log keeps it as it was.
+// erase carries out a redaction. Readers that already hold a part of the log keep the original
+// event.
 func (m *Memory) erase(c *conversation, b *event.Redacted) {
 	if b.Target < 1 || b.Target > c.last() {
 		return
@@ -177,7 +177,7 @@ func (m *Memory) erase(c *conversation, b *event.Redacted) {
 	if left != target {
 		c.events = slices.Clone(c.events)
 		c.events[b.Target-1] = left
-		c.weight.log, c.weight.events = 0, 0 // counted anew
+		c.weight.log, c.weight.events = 0, 0 // count the conversation anew
 	}
 	r := m.runs[target.Run]
 	if r != nil && !b.Clean {
@@ -190,17 +190,17 @@ func (m *Memory) erase(c *conversation, b *event.Redacted) {
 	}
 }
 
-// inputSum tells inputs apart once one of them is erased.
+// inputSum returns the hash that identifies an erased input.
 func inputSum(input []event.Message) [sha256.Size]byte {
 	var text []byte
 	for i := range input {
-		// What cannot be written is told apart by nothing.
+		// A message that cannot be encoded adds nothing to the hash.
 		text, _ = event.AppendMessage(append(text, 0), input[i])
 	}
 	return sha256.Sum256(text)
 }
 
-// same compares what two admissions ask for, as [Store] Admit says.
+// same compares the input of two admissions as [Store].Admit says.
 func (r *run) same(b Run) bool {
 	if b.Since > 0 {
 		b.NewSession = r.row.NewSession

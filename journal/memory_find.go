@@ -30,7 +30,7 @@ func (m *Memory) FindRuns(ctx context.Context, q RunQuery) (RunPage, error) {
 	return q.Page(runs, last, 0), nil
 }
 
-// wants reports whether a run is one that the query describes.
+// wants reports whether the query selects a run.
 func (q *RunQuery) wants(r *Run) bool {
 	return (q.ID == "" || q.ID == r.ID) && (q.Tenant == "" || q.Tenant == r.Tenant) &&
 		(len(q.Status) == 0 || slices.Contains(q.Status, r.Status)) &&

@@ -5,5 +5,5 @@ import "context"
 // Check implements [Catalog]. Memory always takes commits.
 func (m *Memory) Check(ctx context.Context) error { return alive(ctx, "journal check") }
 
-// Scrub implements [Catalog]. What was removed is in no file.
+// Scrub implements [Catalog]. Memory has no files to scrub.
 func (m *Memory) Scrub(ctx context.Context) error { return alive(ctx, "journal scrub") }

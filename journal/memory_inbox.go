@@ -4,25 +4,25 @@ import "slices"
 
 // inbox is the mail of one run.
 type inbox struct {
-	// unread is what has not been consumed, in the order of posting.
+	// unread holds the unread mail in the order of posting.
 	unread []Mail
-	// known has every letter that ever came.
-	known map[string]letter
+	// known holds all mail that was ever posted, by ID.
+	known map[string]posted
 }
 
-// letter is what stays of mail that was consumed.
-type letter struct {
+// posted identifies mail after it was read.
+type posted struct {
 	read   bool
 	digest [16]byte
-	// message says that it is a MailMessage.
+	// message is set for a MailMessage.
 	message bool
 }
 
 func (b *inbox) add(m Mail, digest [16]byte) {
 	if b.known == nil {
-		b.known = make(map[string]letter)
+		b.known = make(map[string]posted)
 	}
-	b.known[m.ID] = letter{digest: digest, message: m.Kind == MailMessage}
+	b.known[m.ID] = posted{digest: digest, message: m.Kind == MailMessage}
 	b.unread = append(b.unread, m)
 }
 
@@ -31,18 +31,18 @@ func (b *inbox) knows(id string) bool {
 	return ok
 }
 
-// inherit takes over the messages that an earlier run did not read.
-func (b *inbox) inherit(letters []Mail, run, from string) {
+// inherit takes over the unread messages of an earlier run.
+func (b *inbox) inherit(mail []Mail, run, from string) {
 	own := b.unread
 	b.unread = nil
-	for _, m := range letters {
+	for _, m := range mail {
 		for b.knows(m.ID) {
 			m.ID += "@" + from
 		}
 		m.Run, m.Early = run, true
 		b.add(m, Digest(m))
 	}
-	// What this one inherited before is earlier still.
+	// Messages that this run inherited before are even earlier.
 	n := 0
 	for n < len(own) && own[n].Early {
 		n++
@@ -50,7 +50,7 @@ func (b *inbox) inherit(letters []Mail, run, from string) {
 	b.unread = slices.Concat(own[:n], b.unread, own[n:])
 }
 
-// wakes reports whether the mail is a reason for a waiting run to go on.
+// wakes reports whether the mail makes a waiting run due.
 func (b *inbox) wakes() bool {
 	for i := range b.unread {
 		if b.unread[i].Kind != MailMessage {
@@ -60,7 +60,7 @@ func (b *inbox) wakes() bool {
 	return false
 }
 
-// has reports whether all of ids are unread.
+// has reports whether all ids are unread.
 func (b *inbox) has(ids []string) bool {
 	for _, id := range ids {
 		if l, ok := b.known[id]; !ok || l.read {
@@ -70,7 +70,7 @@ func (b *inbox) has(ids []string) bool {
 	return true
 }
 
-// hasRead reports whether all of ids were consumed.
+// hasRead reports whether all ids were read.
 func (b *inbox) hasRead(ids []string) bool {
 	for _, id := range ids {
 		if !b.known[id].read {
@@ -80,7 +80,7 @@ func (b *inbox) hasRead(ids []string) bool {
 	return true
 }
 
-// consume marks ids, which are unread, and takes them out.
+// consume marks unread ids as read and removes them.
 func (b *inbox) consume(ids []string) {
 	if len(ids) == 0 {
 		return
@@ -100,8 +100,7 @@ func (b *inbox) consume(ids []string) {
 	b.unread = kept
 }
 
-// close drops the mail of a run that has ended, but not the ids, and gives the
-// messages that nobody has read.
+// close drops the mail of an ended run but keeps the ids. It returns the unread messages.
 func (b *inbox) close() []Mail {
 	left := slices.DeleteFunc(b.unread, func(m Mail) bool { return m.Kind != MailMessage })
 	b.unread = nil

@@ -10,13 +10,13 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// usageRow is an entry of the ledger; run is nil once its conversation was removed.
+// usageRow is a usage entry of the ledger; run is nil once its conversation was removed.
 type usageRow struct {
 	UsageEntry
 	run *run
 }
 
-// write puts a batch's rows into the ledger.
+// write adds a batch's rows to the ledger.
 func (m *Memory) write(r *run, b *Batch) {
 	for i := range b.Usage {
 		m.addUsage(r, b.Usage[i])
@@ -66,7 +66,7 @@ func (m *Memory) setTool(r *run, t *ToolEntry) {
 	r.tools = append(r.tools, &o)
 }
 
-// ledgerTime is a time as stores keep it.
+// ledgerTime returns a time with the precision of the stores.
 func ledgerTime(t time.Time) time.Time {
 	if t.IsZero() {
 		return time.Time{}
@@ -74,7 +74,7 @@ func ledgerTime(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
-// eraseTools erases what tool calls repeat of an event.
+// eraseTools erases what tool entries repeat of a redacted event.
 func (r *run) eraseTools(b *event.Redacted) {
 	for _, t := range r.tools {
 		if t.Asked == b.Target {
@@ -86,7 +86,7 @@ func (r *run) eraseTools(b *event.Redacted) {
 	}
 }
 
-// wants reports whether a row is asked for.
+// wants reports whether the query selects a row.
 func (q *LedgerQuery) wants(conversation, run, executor string, at time.Time, key int64) bool {
 	switch {
 	case q.Conversation != "" && q.Conversation != conversation, q.Run != "" && q.Run != run,
@@ -100,7 +100,7 @@ func (q *LedgerQuery) wants(conversation, run, executor string, at time.Time, ke
 	}
 }
 
-// page puts rows into order and cuts them off.
+// page sorts rows and applies the limit.
 func page[T any](rows []T, limit int, place func(*T) LedgerPlace) []T {
 	slices.SortFunc(rows, func(a, b T) int {
 		p, q := place(&a), place(&b)
@@ -251,7 +251,7 @@ func (m *Memory) AddUsage(ctx context.Context, u UsageEntry) error {
 	return nil
 }
 
-// NoSuchSum is the error for a [UsageBy] that there is not; for those who write a store.
+// NoSuchSum returns the error for an unknown [UsageBy]. Stores use it.
 func NoSuchSum(op string) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrInvalid, Message: "usage is not summed by that",

@@ -69,7 +69,7 @@ func (m *Memory) Runs(ctx context.Context, id string, after, limit int) ([]Run, 
 	return runs, nil
 }
 
-// newest is the run that was admitted last: no conversation is without one.
+// newest returns the run that was admitted last. Every conversation has a run.
 func (c *conversation) newest() *run { return c.runs[len(c.runs)-1] }
 
 func (c *conversation) summary() Summary {

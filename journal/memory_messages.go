@@ -100,7 +100,7 @@ func (m *Memory) Unkept(ctx context.Context, tenant, conversation string) ([]str
 	return runs, nil
 }
 
-// eraseMessages takes away what messages repeat of an event.
+// eraseMessages erases what messages repeat of a redacted event.
 func (r *run) eraseMessages(b *event.Redacted) {
 	for i := range r.messages {
 		if r.messages[i].Seq == b.Target {

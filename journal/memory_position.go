@@ -18,7 +18,8 @@ func (m *Memory) Position(ctx context.Context, id string, since int) (Position, 
 		return Position{}, nil
 	}
 	p := Position{Turns: len(c.runs), Epoch: c.epoch, Begun: since > 0 && c.begins(since)}
-	// Those that have begun say which session they are in; those behind them may begin some.
+	// A run that has begun knows its session. The queued runs after it may begin further
+	// sessions.
 	for i := len(c.runs) - 1; i >= 0; i-- {
 		row := &c.runs[i].row
 		if row.Session > 0 {
@@ -32,7 +33,7 @@ func (m *Memory) Position(ctx context.Context, id string, since int) (Position, 
 	return p, nil
 }
 
-// begins reports whether a run from a turn on was admitted to begin a session.
+// begins reports whether a run from the given turn on was admitted to begin a session.
 func (c *conversation) begins(turn int) bool {
 	for _, r := range c.runs[min(max(turn-1, 0), len(c.runs)):] {
 		if r.row.NewSession {

@@ -17,14 +17,14 @@ func (m *Memory) ReadPage(ctx context.Context, id string, after int64, limit int
 	n := 0
 	for ; n < len(all) && (limit <= 0 || n < limit) && (most <= 0 || bytes < most); n++ {
 		if most > 0 {
-			scratch, _ = event.AppendJSON(scratch[:0], all[n]) // what cannot be written takes nothing
+			scratch, _ = event.AppendJSON(scratch[:0], all[n]) // an event that cannot be encoded counts as nothing
 			bytes += int64(len(scratch))
 		}
 	}
 	return all[:n:n], n < len(all), nil
 }
 
-// Tail implements [Store]. The log is in memory as a whole: nothing is left out.
+// Tail implements [Store]. It returns the whole log, which is in memory anyway.
 func (m *Memory) Tail(ctx context.Context, id string) (Tail, error) {
 	events, err := m.Read(ctx, id, 0, 0)
 	return Tail{First: 1, Last: int64(len(events)), Events: events}, err

@@ -23,23 +23,23 @@ func (m *Memory) Remove(ctx context.Context, tenant, id string) error {
 	return m.remove(op, tenant, id)
 }
 
-// grave is where a conversation's life is buried.
-type grave struct{ tenant, conversation, life string }
+// tombstone identifies a removed incarnation of a conversation.
+type tombstone struct{ tenant, conversation, incarnation string }
 
 // Tombstone implements [Catalog].
-func (m *Memory) Tombstone(ctx context.Context, tenant, id, life string) error {
-	const op = "journal bury"
+func (m *Memory) Tombstone(ctx context.Context, tenant, id, incarnation string) error {
+	const op = "journal tombstone"
 	if err := alive(ctx, op); err != nil {
 		return err
 	}
-	if id == "" || life == "" {
-		return noID(op, "a conversation and its life need an id")
+	if id == "" || incarnation == "" {
+		return noID(op, "a conversation and its incarnation need an id")
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
-	if at, over := m.buried[grave{tenant, id, life}]; over && now.Sub(at) <= TombstoneTime {
-		return nil // what has the name by now is another life
+	if at, over := m.tombstones[tombstone{tenant, id, incarnation}]; over && now.Sub(at) <= TombstoneTime {
+		return nil // another incarnation may have the id by now
 	}
 	if m.conversations[id] != nil {
 		if err := m.remove(op, tenant, id); err != nil {
@@ -48,11 +48,11 @@ func (m *Memory) Tombstone(ctx context.Context, tenant, id, life string) error {
 	} else {
 		m.removeBlobs(tenant, id)
 	}
-	maps.DeleteFunc(m.buried, func(_ grave, at time.Time) bool { return now.Sub(at) > TombstoneTime })
-	if m.buried == nil {
-		m.buried = make(map[grave]time.Time)
+	maps.DeleteFunc(m.tombstones, func(_ tombstone, at time.Time) bool { return now.Sub(at) > TombstoneTime })
+	if m.tombstones == nil {
+		m.tombstones = make(map[tombstone]time.Time)
 	}
-	m.buried[grave{tenant, id, life}] = now
+	m.tombstones[tombstone{tenant, id, incarnation}] = now
 	return nil
 }
 
@@ -99,7 +99,7 @@ func (m *Memory) RemoveTenant(ctx context.Context, tenant string) error {
 	maps.DeleteFunc(m.runs, func(_ string, r *run) bool { return r.row.Tenant == tenant })
 	maps.DeleteFunc(m.conversations, func(_ string, c *conversation) bool { return c.tenant == tenant })
 	maps.DeleteFunc(m.shared, func(o owner, _ map[string]json.RawMessage) bool { return o.tenant == tenant })
-	maps.DeleteFunc(m.buried, func(g grave, _ time.Time) bool { return g.tenant == tenant })
+	maps.DeleteFunc(m.tombstones, func(g tombstone, _ time.Time) bool { return g.tenant == tenant })
 	delete(m.usage, tenant)
 	m.tally.forgetTenant(tenant)
 	return m.blobs.RemoveTenant(ctx, tenant)

@@ -15,16 +15,16 @@ const (
 	tempPrefix = "temp:"
 )
 
-// owner says whose a shared state is: a tenant's, or one user's in it. app
-// tells the tenant's from that of a user without a name.
+// owner is the owner of shared state: a tenant, or a user in it. app distinguishes the tenant
+// from a user without a name.
 type owner struct {
 	tenant string
 	user   string
 	app    bool
 }
 
-// share merges what of a change is shared into the state of the run's tenant
-// and user. The rest is the conversation's and stands in its log.
+// share merges the shared part of a change into the state of the run's tenant and user. The rest
+// belongs to the conversation and is in its log.
 func (m *Memory) share(r *Run, change *event.StateChanged) {
 	for key, value := range change.Set {
 		o, ok := ownerOf(r, key)
@@ -48,8 +48,8 @@ func (m *Memory) share(r *Run, change *event.StateChanged) {
 	}
 }
 
-// sharedWith gives the state that the run's user sees: the caller's own map,
-// nil where there is none.
+// sharedWith returns the shared state that the run's user sees. The map is the caller's; nil
+// means none.
 func (m *Memory) sharedWith(r *Run) map[string]json.RawMessage {
 	if m.shared == nil {
 		return nil

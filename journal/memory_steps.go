@@ -4,8 +4,8 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// openStep is the attempt of a step that has begun and not ended, or has ended
-// with a question. A step has at most one.
+// openStep is the attempt of a step that has begun and not ended, or has ended with a question. A
+// step has at most one.
 type openStep struct {
 	step    string
 	attempt int
@@ -13,13 +13,12 @@ type openStep struct {
 	asked   bool
 }
 
-// openSteps are a run's. Few steps are open at once, so a slice that is
-// searched from its end beats a map.
+// openSteps are a run's open steps. There are few, so that searching a slice from its end is
+// faster than a map.
 type openSteps []openStep
 
-// after follows the steps through events and gives those that are then open,
-// or the conflict. What it is called on is left as it is: the first change
-// copies it to scratch.
+// after returns the open steps after events, or the conflict. It does not change its receiver: it
+// copies it to scratch before the first change.
 func (open openSteps) after(op string, scratch openSteps, events []*event.Event) (openSteps, error) {
 	copied := false
 	for n, e := range events {
@@ -91,8 +90,8 @@ func (open openSteps) find(step string) int {
 	return -1
 }
 
-// askedBefore reports whether the last word on e's step in the batch is a
-// question of the same attempt.
+// askedBefore reports whether the last event on e's step in the batch is a question of the same
+// attempt.
 func askedBefore(batch []*event.Event, e *event.Event) bool {
 	for i := len(batch) - 1; i >= 0; i-- {
 		if batch[i].Step != e.Step {

@@ -6,31 +6,31 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// tally is how many bytes tenants' conversations take up. Nothing is counted before the first question.
+// tally counts the bytes of the tenants' conversations. It counts nothing before the first query.
 type tally struct {
 	asked bool
 	bytes map[string]int64
-	// changed are the conversations that have changed since they were counted.
+	// changed holds the conversations that have changed since they were counted.
 	changed map[*conversation]struct{}
 	scratch []byte
 }
 
-// weight is what a conversation was counted with.
+// weight is the last count of a conversation.
 type weight struct {
 	bytes int64
-	// log is the part of bytes that the first events take, and events how many these are.
+	// log is the part of bytes of the first events, and events is the number of these.
 	log    int64
 	events int
 }
 
-// touch notes that the conversation has changed.
+// touch records that the conversation has changed.
 func (t *tally) touch(c *conversation) {
 	if t.asked {
 		t.changed[c] = struct{}{}
 	}
 }
 
-// forget takes a removed conversation out.
+// forget removes the count of a removed conversation.
 func (t *tally) forget(c *conversation) {
 	if t.asked {
 		delete(t.changed, c)
@@ -38,7 +38,7 @@ func (t *tally) forget(c *conversation) {
 	}
 }
 
-// forgetTenant takes a removed tenant out.
+// forgetTenant removes the count of a removed tenant.
 func (t *tally) forgetTenant(tenant string) {
 	for c := range t.changed {
 		if c.tenant == tenant {
@@ -96,11 +96,11 @@ func (m *Memory) Weigh(ctx context.Context, id string) (int64, error) {
 	return c.weight.log, nil
 }
 
-// weighLog counts what has come to a conversation's log since the last time.
+// weighLog counts the events that the log has gained since the last count.
 func (t *tally) weighLog(c *conversation) {
 	w := &c.weight
 	for _, e := range c.events[w.events:] {
-		t.scratch, _ = event.AppendJSON(t.scratch[:0], e) // what cannot be written takes nothing
+		t.scratch, _ = event.AppendJSON(t.scratch[:0], e) // an event that cannot be encoded counts as nothing
 		w.log += int64(len(t.scratch))
 	}
 	w.events = len(c.events)

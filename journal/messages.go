@@ -5,39 +5,39 @@ import (
 	"time"
 )
 
-// MessageQuery says which messages are wanted. An empty Run is all of the conversation's.
+// MessageQuery selects messages. An empty Run selects all of the conversation's.
 type MessageQuery struct {
 	Tenant       string
 	Conversation string
 	Run          string
-	// After is the last message of the page before; the zero value begins.
+	// After is the last message of the previous page; the zero value starts at the beginning.
 	After MessagePlace
-	// Limit is how many; 0 or less is all.
+	// Limit is the maximum number of messages; 0 or less means all.
 	Limit int
 }
 
-// MessagePlace names a message within its conversation: the event that says it, and which part of that.
+// MessagePlace identifies a message within its conversation by an event and a part of it.
 type MessagePlace struct {
 	Seq  int64
 	Part int
 }
 
-// MessageEntry is one message, or a part of one. A commit that redacts Seq takes
-// its Content away.
+// MessageEntry is a message or a part of one. A commit that redacts Seq erases its Content.
 type MessageEntry struct {
 	MessagePlace
-	// Type is system, assistant, user or result, Subtype what kind of these.
-	Type    string
+	// Type is system, assistant, user or result.
+	Type string
+	// Subtype is the subtype within Type.
 	Subtype string
-	// Call is the tool_use_id that it is about, Parent that of the call whose agent says it;
-	// empty for none, and for the main agent.
-	Call   string
+	// Call is the tool_use_id that the message is about; empty for none.
+	Call string
+	// Parent is the tool_use_id of the call whose agent sent the message; empty for the main agent.
 	Parent string
-	// Content is JSON; nil where it was redacted.
+	// Content is JSON; nil if it was redacted.
 	Content json.RawMessage
 	Time    time.Time
 
-	// What follows is the store's: KeepMessages ignores it.
+	// The store sets the fields below; KeepMessages ignores them.
 
 	Conversation string
 	Run          string

@@ -72,7 +72,8 @@ func callsTools(content []event.Block) bool {
 	})
 }
 
-// Digest distinguishes two letters with one id by their content, not by their sender or time.
+// Digest identifies mail by its content, so that two posts with one ID can be compared. It
+// ignores the sender and the time.
 func Digest(m Mail) [16]byte {
 	h := sha256.New()
 	field := func(b []byte) {

@@ -55,8 +55,6 @@ type Follower struct {
 	have int64
 	// behind reports that the journal may have events after have.
 	behind bool
-	// until is the Seq that the journal must reach.
-	until int64
 	// timer wakes the watcher when the wait for the bus must end. It is only moved to an earlier
 	// time: if it fires early, nothing is due. A context with a deadline for each wait would cost
 	// as much as sending an event.

@@ -21,7 +21,7 @@ func Count(ctx context.Context, m Model, req *Request) (int64, error) {
 	c, ok := find[Counter](m)
 	if !ok {
 		return 0, &event.Error{
-			Op: "count tokens", Kind: event.ErrUnsupported, Message: "The provider of the model counts no tokens.",
+			Op: "count tokens", Kind: event.ErrUnsupported, Message: "the provider of the model counts no tokens",
 			Hint: "use Request.Tokens, which estimates",
 		}
 	}

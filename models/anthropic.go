@@ -114,12 +114,12 @@ func (c *claudeSettings) check(m *anthropic.Model) error { return m.Check(&model
 
 // noKey returns the error for a provider without a key.
 func (g *opening) noKey(usual string, asked bool) error {
-	e := &event.Error{Op: op, Kind: event.ErrModelAuth, Message: "There is no key for " + g.provider.title + ".", Hint: "set " + usual}
+	e := &event.Error{Op: op, Kind: event.ErrModelAuth, Message: "there is no key for " + g.provider.title, Hint: "set " + usual}
 	switch {
 	case g.key != "" && g.key != usual:
 		e.Hint = "set " + g.key + ", which the reference names for the key"
 	case asked:
-		e.Message = "There is no key for the address that the reference names."
+		e.Message = "there is no key for the address that the reference names"
 		e.Hint = "name the variable with its key behind the address: &key=" + cmp.Or(usual, "NAME")
 	}
 	return e

@@ -73,7 +73,7 @@ func openBedrock(g *opening) (model.Model, error) {
 		m, err = invoked(id, cfg, base, cache, stall)
 	case api == "invoke":
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrUnsupported, Message: "Only Claude is called through Anthropic's API on Amazon Bedrock.", Hint: "leave api out",
+			Op: op, Kind: event.ErrUnsupported, Message: "Only Claude is called through Anthropic's API on Amazon Bedrock", Hint: "leave api out",
 		}
 	default:
 		m, err = conversed(id, cfg, base, as, cache, stall)
@@ -92,7 +92,7 @@ func invoked(id string, cfg aws.Config, base, cache string, stall *time.Duration
 		opts = append(opts, anthropic.Cache(anthropic.CacheOff))
 	case "hour":
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrUnsupported, Message: "Anthropic's API on Amazon Bedrock is asked for caches of five minutes here.",
+			Op: op, Kind: event.ErrUnsupported, Message: "Anthropic's API on Amazon Bedrock is asked for caches of five minutes here",
 			Hint: "write ?api=converse&cache=hour, or leave cache out",
 		}
 	}
@@ -153,13 +153,13 @@ func (g *opening) aws(id, region, profile, key string) (aws.Config, error) {
 	cfg, err := config.LoadDefaultConfig(context.Background(), loads...)
 	if none := (config.SharedConfigProfileNotExistError{}); errors.As(err, &none) {
 		return cfg, &event.Error{
-			Op: op, Kind: event.ErrInvalid, Err: err, Message: "There is no AWS profile of that name.",
+			Op: op, Kind: event.ErrInvalid, Err: err, Message: "there is no AWS profile of that name",
 			Hint: "look at AWS_PROFILE, and at what \"aws configure list-profiles\" shows",
 		}
 	}
 	if err != nil {
 		return cfg, &event.Error{
-			Op: op, Kind: event.ErrInvalid, Err: err, Message: "The configuration of AWS cannot be read.",
+			Op: op, Kind: event.ErrInvalid, Err: err, Message: "the configuration of AWS cannot be read",
 			Hint: "look at AWS's configuration and credentials files",
 		}
 	}
@@ -201,7 +201,7 @@ func whereServed(id string, named ...string) (string, error) {
 	if arn := awsARN.FindStringSubmatch(id); arn != nil && arn[1] != "" {
 		if named[0] != "" && named[0] != arn[1] {
 			return "", &event.Error{
-				Op: op, Kind: event.ErrInvalid, Message: "The model's ARN is of another region than the one that is named.", Hint: "leave region out",
+				Op: op, Kind: event.ErrInvalid, Message: "the model's ARN is of another region than the one that is named", Hint: "leave region out",
 			}
 		}
 		return arn[1], nil
@@ -213,12 +213,12 @@ func whereServed(id string, named ...string) (string, error) {
 		return g.home, nil
 	case region == "":
 		return "", &event.Error{
-			Op: op, Kind: event.ErrInvalid, Message: "Nobody says in which AWS region Bedrock is to be asked.",
+			Op: op, Kind: event.ErrInvalid, Message: "nobody says in which AWS region Bedrock is to be asked",
 			Hint: "set " + awsRegion + ", or write bedrock:…?region=us-east-1",
 		}
 	case !awsRegions.MatchString(region):
 		return "", &event.Error{
-			Op: op, Kind: event.ErrInvalid, Message: "The AWS region is no name of one.", Hint: "set " + awsRegion + " to one such as us-east-1",
+			Op: op, Kind: event.ErrInvalid, Message: "the AWS region is no name of one", Hint: "set " + awsRegion + " to one such as us-east-1",
 		}
 	case !bound:
 		return region, nil
@@ -229,7 +229,7 @@ func whereServed(id string, named ...string) (string, error) {
 		}
 	}
 	return "", &event.Error{
-		Op: op, Kind: event.ErrModelNotFound, Message: "A model that begins with \"" + profile + ".\" is not served in " + region + ".",
+		Op: op, Kind: event.ErrModelNotFound, Message: "a model that begins with \"" + profile + ".\" is not served in " + region,
 		Hint: "take the model's name with your region's beginning, such as " + beginningIn(region) + ", or a region of its own: ?region=" + g.home,
 	}
 }

@@ -39,9 +39,9 @@ func openDemo(g *opening) (model.Model, error) {
 }
 
 func unknownScript(name string) error {
-	e := &event.Error{Op: op, Kind: event.ErrModelNotFound, Message: "There is no such demo script.", Hint: have()}
+	e := &event.Error{Op: op, Kind: event.ErrModelNotFound, Message: "there is no such demo script", Hint: have()}
 	if shown := presentable(name); shown != "" {
-		e.Message = "There is no demo script \"" + shown + "\"."
+		e.Message = "there is no demo script \"" + shown + "\""
 	}
 	if s := nearest.Word(strings.ToLower(name), demo.Scripts()); s != "" {
 		e.Hint = "did you mean demo:" + s + "? " + e.Hint
@@ -61,20 +61,20 @@ func demoFile(path string, opts []demo.Option) (model.Model, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, problem(event.ErrModelNotFound, "There is no demo script of that path.", err)
+		return nil, problem(event.ErrModelNotFound, "there is no demo script of that path", err)
 	case err != nil:
-		return nil, problem(event.ErrPermission, "The demo script cannot be read.", err)
+		return nil, problem(event.ErrPermission, "the demo script cannot be read", err)
 	case !info.Mode().IsRegular():
-		return nil, problem(event.ErrInvalid, "The demo script is no file.", nil)
+		return nil, problem(event.ErrInvalid, "the demo script is no file", nil)
 	}
 	file, err := os.Open(path) //nolint:gosec // the path is the operator's own; see Open
 	if err != nil {
-		return nil, problem(event.ErrPermission, "The demo script cannot be read.", err)
+		return nil, problem(event.ErrPermission, "the demo script cannot be read", err)
 	}
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, demo.MaxScript+1))
 	if err != nil {
-		return nil, problem(event.ErrUnavailable, "The demo script cannot be read.", err)
+		return nil, problem(event.ErrUnavailable, "the demo script cannot be read", err)
 	}
 	s, err := demo.Parse(scriptName(path), data)
 	if err != nil {
@@ -176,7 +176,7 @@ func demoOptions(query string) ([]demo.Option, error) {
 
 func wrongSetting(message string) error {
 	return &event.Error{
-		Op: op, Kind: event.ErrInvalid, Message: "The settings of the demo model are wrong: " + message + ".",
+		Op: op, Kind: event.ErrInvalid, Message: "the settings of the demo model are wrong: " + message,
 		Hint: "write them as demo:tour?speed=2&first_byte=300ms",
 	}
 }

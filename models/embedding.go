@@ -68,11 +68,11 @@ var embedders = map[string]func(*opening) (embedding.Model, error){
 // noEmbedding returns the error for a reference without an embedding model.
 func noEmbedding(ref string) error {
 	e := &event.Error{
-		Op: op, Kind: event.ErrModelNotFound, Message: "There is no such model of embeddings.",
+		Op: op, Kind: event.ErrModelNotFound, Message: "there is no such model of embeddings",
 		Hint: "name one as openai:" + openai.Default + ", gemini:NAME, bedrock:ID, ollama:NAME or VENDOR:NAME",
 	}
 	if shown := presentable(ref); shown != "" {
-		e.Message = "There is no model of embeddings \"" + shown + "\"."
+		e.Message = "there is no model of embeddings \"" + shown + "\""
 		for _, known := range pricing.Default().Embeddings() {
 			if _, name, _ := strings.Cut(known, ":"); name == ref {
 				e.Hint = "did you mean " + known + "? " + e.Hint

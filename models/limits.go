@@ -59,7 +59,7 @@ const PatientFor = 30 * time.Second
 func NewLimiter(limits Limits) (*Limiter, error) {
 	if limits.Requests < 0 || limits.Tokens < 0 || limits.Concurrency < 0 {
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrInvalid, Message: "A limit for a provider is negative.", Hint: "give a number from 1, or 0 for no limit",
+			Op: op, Kind: event.ErrInvalid, Message: "a limit for a provider is negative", Hint: "give a number from 1, or 0 for no limit",
 		}
 	}
 	l := &Limiter{limits: limits, door: semaphore.NewWeighted(1), wake: make(chan struct{}, 1)}
@@ -167,7 +167,7 @@ func (l *Limiter) wait(ctx context.Context, tokens int64) error {
 		case paused > PatientFor:
 			return &event.Error{
 				Op: op, Kind: event.ErrThrottled, RetryAfter: paused, Code: "limiter",
-				Message: "The provider asked another call with the same key to wait.", Hint: "try again when that time is over, or use another model",
+				Message: "the provider asked another call with the same key to wait", Hint: "try again when that time is over, or use another model",
 			}
 		}
 		timer := time.NewTimer(wait)
@@ -230,10 +230,10 @@ func (l *Limiter) refused(err error) {
 // ended returns the error of a call whose context has ended.
 func ended(ctx context.Context) error {
 	e := &event.Error{
-		Op: op, Kind: event.ErrCancelled, Message: "The call was cancelled while it waited for the provider's limits.", Err: context.Cause(ctx),
+		Op: op, Kind: event.ErrCancelled, Message: "the call was cancelled while it waited for the provider's limits", Err: context.Cause(ctx),
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		e.Kind, e.Message = event.ErrTimeout, "The time was over while the call waited for the provider's limits."
+		e.Kind, e.Message = event.ErrTimeout, "the time was over while the call waited for the provider's limits"
 		e.Hint = "allow more time, or higher limits"
 	}
 	return e

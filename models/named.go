@@ -28,14 +28,14 @@ func named(list []provider, ref string) (string, error) {
 	switch {
 	case len(name) > maxNamed, strings.Contains(rest, "?"), p.name == "demo" && isPath(rest):
 		return "", &event.Error{
-			Op: op, Kind: event.ErrModelNotFound, Message: "A model cannot be asked for by settings or by a file here.",
+			Op: op, Kind: event.ErrModelNotFound, Message: "a model cannot be asked for by settings or by a file here",
 			Hint: "name a provider and a model, such as anthropic:claude-sonnet-5-5",
 		}
 	case !known:
 		return "", unknown(name)
 	case colon && rest != "" && !isNamed(rest):
 		return "", &event.Error{
-			Op: op, Kind: event.ErrModelNotFound, Message: "The name of the model has letters that no provider uses.",
+			Op: op, Kind: event.ErrModelNotFound, Message: "the name of the model has letters that no provider uses",
 			Hint: "name a provider and a model, such as anthropic:claude-sonnet-5-5",
 		}
 	}

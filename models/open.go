@@ -41,9 +41,9 @@ func openIn(env func(string) string, ref string) (model.Model, error) {
 
 // unknown returns the error for an unknown reference.
 func unknown(ref string) error {
-	e := &event.Error{Op: op, Kind: event.ErrModelNotFound, Message: "There is no such model.", Hint: have()}
+	e := &event.Error{Op: op, Kind: event.ErrModelNotFound, Message: "there is no such model", Hint: have()}
 	if shown := presentable(ref); shown != "" {
-		e.Message = "There is no model \"" + shown + "\"."
+		e.Message = "there is no model \"" + shown + "\""
 		if s := suggest(ref); s != "" {
 			e.Hint = "did you mean " + s + "? " + e.Hint
 		}

@@ -173,7 +173,7 @@ func (g *opening) variable(name string) string { return strings.TrimSpace(g.env(
 // noSuch returns the error for an invalid name. example is a valid one.
 func (g *opening) noSuch(example string) error {
 	return &event.Error{
-		Op: op, Kind: event.ErrModelNotFound, Message: g.provider.title + " has no model of such a name.",
+		Op: op, Kind: event.ErrModelNotFound, Message: g.provider.title + " has no model of such a name",
 		Hint: "name one as " + cmp.Or(g.provider.names, "the vendor does") + ", such as " + g.provider.name + ":" + example,
 	}
 }

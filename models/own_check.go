@@ -26,7 +26,7 @@ func CheckOwn(provider, name, region string) error {
 	_, err := whereServed(name, region)
 	if e, ok := errors.AsType[*event.Error](err); ok {
 		return &event.Error{
-			Op: op, Kind: event.ErrInvalid, Message: strings.TrimSuffix(e.Message, "."),
+			Op: op, Kind: event.ErrInvalid, Message: e.Message,
 			Hint: "name a region of the model's geography, or the model of the region's geography",
 		}
 	}

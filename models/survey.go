@@ -116,7 +116,7 @@ func (o *Opener) standing(p provider) Standing {
 	if _, err := p.open(g); err != nil {
 		s.Why, s.Next = "it cannot be opened", "braid doctor tells more"
 		if e, ok := errors.AsType[*event.Error](err); ok {
-			s.Why, s.Next = strings.TrimSuffix(lowerFirst(e.Message), "."), e.Hint
+			s.Why, s.Next = e.Message, e.Hint
 		}
 		return s
 	}
@@ -237,13 +237,6 @@ func PriceOf(m model.Model) *pricing.Price {
 		m = w.Unwrap()
 	}
 	return nil
-}
-
-func lowerFirst(s string) string {
-	if s == "" || strings.HasPrefix(s, "AWS") {
-		return s
-	}
-	return strings.ToLower(s[:1]) + s[1:]
 }
 
 // ref returns a reference to a model of the server.

@@ -14,7 +14,7 @@ func openVendor(g *opening) (model.Model, error) {
 	g.name = cmp.Or(g.name, row.Model)
 	if g.name == "" {
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrModelNotFound, Message: "No model of " + row.Title + " is named.",
+			Op: op, Kind: event.ErrModelNotFound, Message: "no model of " + row.Title + " is named",
 			Hint: "write " + row.Name + ":NAME, with a name of the vendor's list",
 		}
 	}

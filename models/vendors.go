@@ -107,7 +107,7 @@ func ParseVendors(data []byte) (*Vendors, error) { return parseVendors(data, Def
 func parseVendors(data []byte, below *Vendors) (*Vendors, error) {
 	if len(data) > MaxVendors {
 		return nil, &event.Error{
-			Op: vendorsOp, Kind: event.ErrTooLarge, Message: "The file of vendors is larger than 256 KiB.", Hint: "leave out what is not used",
+			Op: vendorsOp, Kind: event.ErrTooLarge, Message: "the file of vendors is larger than 256 KiB", Hint: "leave out what is not used",
 		}
 	}
 	var file struct {
@@ -239,7 +239,7 @@ const vendorsOp = "vendors"
 
 func wrongVendors(what string) error {
 	return &event.Error{
-		Op: vendorsOp, Kind: event.ErrInvalid, Message: "The file of vendors cannot be read: " + what + ".",
+		Op: vendorsOp, Kind: event.ErrInvalid, Message: "the file of vendors cannot be read: " + what,
 		Hint: "the guide to models shows a row; each needs a name and an address",
 	}
 }

@@ -289,8 +289,8 @@ func TestVendorsByName(t *testing.T) {
 	}{
 		{"groq:llama", "no key for Groq", "set GROQ_API_KEY", event.ErrModelAuth},
 		{"groq:", "no key for Groq", "set GROQ_API_KEY", event.ErrModelAuth},
-		{"perplexity", "No model of Perplexity is named", "perplexity:NAME", event.ErrModelNotFound},
-		{"vllm:", "No model of vLLM is named", "vllm:NAME", event.ErrModelNotFound},
+		{"perplexity", "no model of Perplexity is named", "perplexity:NAME", event.ErrModelNotFound},
+		{"vllm:", "no model of vLLM is named", "vllm:NAME", event.ErrModelNotFound},
 		{"groq:x?region=1", "no setting of that name", "groq:NAME", event.ErrInvalid},
 		{"groq:x?thinking=somewhere", "thinking has no value", "groq:NAME", event.ErrInvalid},
 		{"grok:x", "no model", "did you mean groq:x?", event.ErrModelNotFound},

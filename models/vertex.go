@@ -47,7 +47,7 @@ func openVertex(g *opening) (model.Model, error) {
 	if publisher, _, two := strings.Cut(name, "/"); two && !isClaude && publisher != "google" &&
 		publisher != "publishers" && publisher != "projects" {
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrUnsupported, Message: "Braid does not speak with models of other publishers on Vertex AI.",
+			Op: op, Kind: event.ErrUnsupported, Message: "Braid does not speak with models of other publishers on Vertex AI",
 			Hint: "name a model of Gemini, or one of Claude such as vertex:claude-sonnet-5-5",
 		}
 	}
@@ -69,13 +69,13 @@ func openVertex(g *opening) (model.Model, error) {
 	switch {
 	case isClaude && (!key.Empty() || g.ownKey):
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrUnsupported, Message: "Vertex AI has no express mode for Claude.",
+			Op: op, Kind: event.ErrUnsupported, Message: "Vertex AI has no express mode for Claude",
 			Hint: "leave key= out, and sign in with gcloud auth application-default login",
 		}
 	case foreign && key.Empty():
 		return nil, &event.Error{
 			Op: op, Kind: event.ErrModelAuth,
-			Message: "There is no key for the address that the reference names, and Google's access tokens do not go there.",
+			Message: "there is no key for the address that the reference names, and Google's access tokens do not go there",
 			Hint: "name the variable with its key behind the address: &key=" + googleKey +
 				"; for a gateway that takes access tokens, set " + gemini.VertexBaseVariable,
 		}
@@ -128,7 +128,7 @@ func (g *opening) vertexModel(name, claude string, isClaude bool, key secret.Sec
 		project = cmp.Or(project, g.variable(googleProject), g.variable(googleOtherProject), creds.project())
 		if project == "" {
 			return nil, &event.Error{
-				Op: op, Kind: event.ErrInvalid, Message: "Nobody says which project of Google Cloud is to be asked.",
+				Op: op, Kind: event.ErrInvalid, Message: "nobody says which project of Google Cloud is to be asked",
 				Hint: "set " + googleProject + ", or write vertex:" + name + "?project=NAME",
 			}
 		}

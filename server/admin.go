@@ -11,8 +11,8 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// adminRoutes are those below /v1/admin. Who has the scope of a route may use it for the
-// tenant of the credential, and with the scope operator for every tenant.
+// adminRoutes returns the routes below /v1/admin. A caller with a route's scope may use it for
+// the tenant of the credential, and with the scope operator for every tenant.
 func (s *Server) adminRoutes() []route {
 	const read, write, operator = service.ScopeAdminRead, service.ScopeAdminWrite, service.ScopeOperator
 	const tenant = "/v1/admin/tenants/{tenant}"
@@ -37,8 +37,8 @@ func (s *Server) adminRoutes() []route {
 		{"GET", tenant + "/tools", read, s.listToolCalls},
 		{"GET", tenant + "/conversations/{id}/messages", read, s.listMessages},
 	}
-	// What stands below a tenant stands once more for what is nobody's: the models that all
-	// share, the operator's own keys, and the audit of what concerns no tenant alone.
+	// The routes below a tenant exist once more for what belongs to no tenant: shared models,
+	// the operator's own keys, and the audit of operations on several tenants.
 	for _, at := range []string{tenant, "/v1/admin"} {
 		r, w := read, write
 		if at != tenant {
@@ -65,7 +65,7 @@ func (s *Server) adminRoutes() []route {
 	return list
 }
 
-// administration is what all handlers below /v1/admin have in common.
+// administration wraps all handlers below /v1/admin.
 func (s *Server) administration(handle func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if s.options.Directory == nil {
@@ -80,12 +80,12 @@ func (s *Server) administration(handle func(http.ResponseWriter, *http.Request) 
 	}
 }
 
-// ownTenant refuses another tenant's address as one that nobody has.
+// ownTenant returns not found for another tenant's address.
 func (s *Server) ownTenant(r *http.Request) error {
 	id := r.PathValue("tenant")
 	p := who(r)
 	switch {
-	case id == "": // no tenant's; the route asks for the scope operator
+	case id == "": // no tenant; the route requires the scope operator
 		return nil
 	case id == p.Tenant:
 		return nil
@@ -98,8 +98,8 @@ func (s *Server) ownTenant(r *http.Request) error {
 	}
 }
 
-// addressed makes of what an address names and nobody has a 404, whatever it would be where
-// a body names it.
+// addressed turns an error about an unknown name into a 404, because the address contains the
+// name.
 func addressed(err error) error {
 	if kind := event.KindOf(err); err == nil || kind != event.ErrNotFound && kind != event.ErrModelNotFound {
 		return err
@@ -108,10 +108,10 @@ func addressed(err error) error {
 	return &statusError{http.StatusNotFound, d.Code, d.Message, d.Hint}
 }
 
-// tenantOf is the tenant that an address names; "" is what all share.
+// tenantOf returns the tenant of an address; "" for what all tenants share.
 func tenantOf(r *http.Request) string { return r.PathValue("tenant") }
 
-// below is the address of something of the request's tenant.
+// adminAt returns the address of an object of the request's tenant.
 func (s *Server) adminAt(r *http.Request, parts ...string) string {
 	if t := tenantOf(r); t != "" {
 		parts = append([]string{"tenants", t}, parts...)
@@ -119,10 +119,10 @@ func (s *Server) adminAt(r *http.Request, parts ...string) string {
 	return s.at(append([]string{"admin"}, parts...)...)
 }
 
-// by is who makes a change.
+// by returns the author of a change.
 func by(r *http.Request) directory.By { return callerOf(r).By() }
 
-// idempotency is the key under which a request may be repeated.
+// idempotency returns the key under which a request may be repeated.
 func idempotency(r *http.Request) (string, error) {
 	key := r.Header.Get("Idempotency-Key")
 	if len(key) > maxKey {
@@ -131,8 +131,7 @@ func idempotency(r *http.Request) (string, error) {
 	return key, nil
 }
 
-// revision is the one that the caller has read, by If-Match (RFC 9110, section 13.1.1); 0 where
-// any will do.
+// revision returns the revision in If-Match (RFC 9110, section 13.1.1); 0 accepts any revision.
 func revision(r *http.Request) (int64, error) {
 	lines := r.Header.Values("If-Match")
 	if len(lines) == 0 || len(lines) == 1 && lines[0] == "*" {
@@ -142,25 +141,25 @@ func revision(r *http.Request) (int64, error) {
 	text, closed := strings.CutSuffix(text, `"`)
 	n, err := strconv.ParseInt(text, 10, 64)
 	if len(lines) > 1 || err != nil || n < 1 || !opened || !closed {
-		return 0, bad("If-Match is no revision", `send the ETag of what was read, such as "3"`)
+		return 0, bad("If-Match is not a revision", `send the ETag of what was read, such as "3"`)
 	}
 	return n, nil
 }
 
-// kept answers with something that has revisions.
+// kept responds with an object and its revision.
 func kept(w http.ResponseWriter, status int, revision int64, v any) error {
 	w.Header().Set("ETag", strconv.Quote(strconv.FormatInt(revision, 10)))
 	writeJSON(w, status, v)
 	return nil
 }
 
-// page is a part of a list; Next is null on the last one.
+// page is a page of a list; Next is null on the last page.
 type page[T any] struct {
 	Data []T     `json:"data"`
 	Next *string `json:"next_cursor"`
 }
 
-// answerPage answers with a part of a list.
+// answerPage responds with a page of a list.
 func answerPage[T any](w http.ResponseWriter, list []T, next string) error {
 	out := page[T]{Data: list}
 	if list == nil {
@@ -173,7 +172,7 @@ func answerPage[T any](w http.ResponseWriter, list []T, next string) error {
 	return nil
 }
 
-// listed answers with a page of a list of the directory's.
+// listed responds with a page of one of the directory's lists.
 func listed[T any](w http.ResponseWriter, r *http.Request, list func(q directory.Query) ([]T, string, error)) error {
 	values, err := query(r, "status", "sort", "cursor", "limit")
 	if err != nil {

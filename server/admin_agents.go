@@ -8,14 +8,14 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// agentFields are what may be said of an agent. Where what it is changes, that is a new version.
+// agentFields are the writable fields of an agent. Changing the spec creates a new version.
 type agentFields struct {
 	directory.AgentSpec
 
 	Status directory.Status `json:"status,omitempty"`
 }
 
-// agentRequest makes an agent.
+// agentRequest creates an agent.
 type agentRequest struct {
 	agentFields
 
@@ -84,8 +84,8 @@ func (s *Server) updateAgent(w http.ResponseWriter, r *http.Request) error {
 	return kept(w, http.StatusOK, a.Revision, a)
 }
 
-// checkChanged checks the settings that a change gives an agent, before the agent is locked to be changed. A change
-// of nothing else, such as of the status, is not refused for settings that the model has lost.
+// checkChanged checks the settings of a change before the agent is locked. A change of other
+// fields, such as the status, is accepted although the model no longer supports the settings.
 func (s *Server) checkChanged(r *http.Request, change func(a *directory.Agent) error) error {
 	old, err := s.options.Directory.GetAgent(r.Context(), tenantOf(r), r.PathValue("agent"), 0)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *Server) listAgentVersions(w http.ResponseWriter, r *http.Request) error
 func (s *Server) getAgentVersion(w http.ResponseWriter, r *http.Request) error {
 	version, err := strconv.Atoi(r.PathValue("version"))
 	if err != nil || version < 1 {
-		version = -1 // there is none
+		version = -1 // no version has this number
 	}
 	a, err := s.options.Directory.GetAgent(r.Context(), tenantOf(r), r.PathValue("agent"), version)
 	if err != nil {

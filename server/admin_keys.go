@@ -7,18 +7,18 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// keyRequest makes an API key.
+// keyRequest creates an API key.
 type keyRequest struct {
-	// Name tells people what it is for, User is the person that it stands for.
+	// Name describes the key's purpose; User is the user that it acts for.
 	Name   string            `json:"name,omitempty"`
 	User   string            `json:"user,omitempty"`
 	Scopes []directory.Scope `json:"scopes"`
-	// Expires is when it ends by itself; without one it does not.
+	// Expires is when the key expires; nil is never.
 	Expires *time.Time `json:"expires_at,omitempty"`
 }
 
-// newKeyBody is a key that was made. Token is the key itself: it is shown this once, and not
-// where the request was a repetition.
+// newKeyBody is a created key. Token is the key itself: only the first response has it, not the
+// response to a repetition.
 type newKeyBody struct {
 	directory.Key
 
@@ -37,7 +37,7 @@ func (s *Server) createKey(w http.ResponseWriter, r *http.Request) error {
 	k := directory.Key{Tenant: tenantOf(r), Name: in.Name, User: in.User, Scopes: in.Scopes}
 	if in.Expires != nil {
 		if k.Expires = *in.Expires; k.Expires.IsZero() {
-			return bad("the key has expired already", "choose a later time, or none")
+			return bad("the expiry is in the past", "choose a later time, or none")
 		}
 	}
 	k, token, err := s.options.Directory.CreateKey(r.Context(), by(r), k, idem)
@@ -62,7 +62,7 @@ func (s *Server) getKey(w http.ResponseWriter, r *http.Request) error {
 	return kept(w, http.StatusOK, k.Revision, k)
 }
 
-// revokeKey ends a key. What is open by it is cut; the key itself stays to be seen.
+// revokeKey revokes a key and closes its open requests. The key stays visible.
 func (s *Server) revokeKey(w http.ResponseWriter, r *http.Request) error {
 	k, err := s.options.Directory.RevokeKey(r.Context(), by(r), tenantOf(r), r.PathValue("key"))
 	if err != nil {

@@ -43,17 +43,17 @@ func (s *Server) verifyAudit(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// listTenantConversations lists a tenant's conversations, for who administers it: their titles
-// are made of what people said.
+// listTenantConversations lists a tenant's conversations for its administrator. It is audited
+// like reading messages, because titles quote users.
 func (s *Server) listTenantConversations(w http.ResponseWriter, r *http.Request) error {
 	list, next, err := s.conversationsOf(r, ofTenant(r))
 	if err != nil {
 		return err
 	}
-	return s.told(r, "conversations.read", "tenant/"+tenantOf(r), len(list), func() error { return answerPage(w, list, next) })
+	return s.audited(r, "conversations.read", "tenant/"+tenantOf(r), len(list), func() error { return answerPage(w, list, next) })
 }
 
-// yesNo reads a parameter that is true or false.
+// yesNo parses a boolean parameter.
 func yesNo(values map[string]string, name string) (bool, error) {
 	text, ok := values[name]
 	if !ok {
@@ -61,12 +61,12 @@ func yesNo(values map[string]string, name string) (bool, error) {
 	}
 	on, err := strconv.ParseBool(text)
 	if err != nil {
-		return false, bad("the parameter "+name+" is no true or false", "send true or false")
+		return false, bad("the parameter "+name+" is not a boolean", "send true or false")
 	}
 	return on, nil
 }
 
-// tokensBody are the four counts that providers charge for.
+// tokensBody holds the four token counts that providers charge for.
 type tokensBody struct {
 	Input      int64 `json:"input_tokens"`
 	Output     int64 `json:"output_tokens"`
@@ -74,7 +74,7 @@ type tokensBody struct {
 	CacheWrite int64 `json:"cache_creation_input_tokens"`
 }
 
-// usageBody is what one attempt of a model call used.
+// usageBody is the usage of one attempt of a model call.
 type usageBody struct {
 	tokensBody
 
@@ -82,17 +82,16 @@ type usageBody struct {
 	Run          string `json:"run_id"`
 	Turn         int    `json:"turn"`
 	Executor     string `json:"executor,omitempty"`
-	// User is the user whose run it was; it is left out where the run has none, and of rows that an
-	// earlier version wrote.
+	// User is the user of the run; empty if the run has none, and in rows of earlier versions.
 	User string            `json:"user,omitempty"`
 	Kind journal.UsageKind `json:"kind"`
-	// ToolUseID and SubagentType are of a sub-agent; without them it is the main agent.
+	// ToolUseID and SubagentType identify a sub-agent; they are empty for the main agent.
 	ToolUseID    string `json:"tool_use_id,omitempty"`
 	SubagentType string `json:"subagent_type,omitempty"`
 	Model        string `json:"model"`
-	// CostUSD is a decimal of dollars; null where it is not known.
+	// CostUSD is a decimal in dollars; null if unknown.
 	CostUSD *pricing.NanoUSD `json:"cost_usd"`
-	// Estimated says that the call was cut: the provider may charge more.
+	// Estimated means that the call was interrupted and the provider may charge more.
 	Estimated bool            `json:"estimated,omitempty"`
 	Attempt   int             `json:"attempt"`
 	Status    event.Outcome   `json:"status"`
@@ -100,29 +99,29 @@ type usageBody struct {
 	Time      time.Time       `json:"time"`
 }
 
-// sumBody is what many calls have used.
+// sumBody is the usage of many calls.
 type sumBody struct {
 	tokensBody
 
-	// Key is what they have in common: a model, a day such as 2026-11-21, …
+	// Key is the value that the calls share: a model, a day such as 2026-11-21, …
 	Key   string `json:"key"`
 	Calls int64  `json:"calls"`
-	// CostUSD is null where the cost of one of them is not known; KnownUSD is that of the others.
+	// CostUSD is null if the cost of a call is unknown; KnownUSD is the total of the others.
 	CostUSD  *pricing.NanoUSD `json:"cost_usd"`
 	KnownUSD pricing.NanoUSD  `json:"known_cost_usd"`
 	Unpriced int64            `json:"unpriced_calls"`
-	// Estimated counts the calls that were cut: their tokens and costs are estimates.
+	// Estimated counts the interrupted calls, whose tokens and costs are estimates.
 	Estimated int64 `json:"estimated_calls,omitempty"`
 }
 
-// toolBody is a tool call as it stands.
+// toolBody is the current state of a tool call.
 type toolBody struct {
 	Conversation string `json:"conversation_id"`
 	Run          string `json:"run_id"`
 	Turn         int    `json:"turn"`
 	Executor     string `json:"executor,omitempty"`
 	ToolUseID    string `json:"tool_use_id"`
-	// Parent is the call whose agent has made this one, SubagentType that agent.
+	// Parent is the call whose agent made this one; SubagentType is that agent.
 	Parent       string             `json:"parent_tool_use_id,omitempty"`
 	SubagentType string             `json:"subagent_type,omitempty"`
 	Name         string             `json:"tool_name"`
@@ -136,23 +135,23 @@ type toolBody struct {
 	Finished     *time.Time         `json:"finished_at,omitempty"`
 }
 
-// messageBody is one message of a conversation, or a part of one.
+// messageBody is a message of a conversation, or a part of one.
 type messageBody struct {
 	Seq  int64 `json:"seq"`
 	Part int   `json:"part"`
 	Turn int   `json:"turn"`
-	// Run is empty for what belongs to none.
+	// Run is empty for a message outside runs.
 	Run       string `json:"run_id,omitempty"`
 	Type      string `json:"type"`
 	Subtype   string `json:"subtype,omitempty"`
 	ToolUseID string `json:"tool_use_id,omitempty"`
 	Parent    string `json:"parent_tool_use_id,omitempty"`
-	// Content is left out where it was redacted.
+	// Content is absent if it was redacted.
 	Content json.RawMessage `json:"content,omitempty"`
 	Time    time.Time       `json:"time"`
 }
 
-// logQuery reads what is wanted of a log. names are the parameters that this one takes.
+// logQuery parses the parameters of a log. names are the parameters that this log accepts.
 func logQuery(r *http.Request, names ...string) (q service.LogQuery, values map[string]string, err error) {
 	if values, err = query(r, append(names, "cursor", "limit")...); err != nil {
 		return q, nil, err
@@ -176,17 +175,17 @@ func logQuery(r *http.Request, names ...string) (q service.LogQuery, values map[
 	return q, values, nil
 }
 
-// moment reads a parameter that is a time, or a day, which is its beginning in UTC.
+// moment parses a parameter that is a time, or a day, which means its start in UTC.
 func moment(name, text string) (time.Time, error) {
 	for _, form := range []string{time.RFC3339, time.DateOnly} {
 		if t, err := time.Parse(form, text); err == nil && t.Year() > 0 && t.Year() < 10000 {
 			return t, nil
 		}
 	}
-	return time.Time{}, bad("the parameter "+name+" is no time", "send one such as 2026-11-21 or 2026-11-21T07:00:00Z")
+	return time.Time{}, bad("the parameter "+name+" is not a time", "send one such as 2026-11-21 or 2026-11-21T07:00:00Z")
 }
 
-// ofTenant is the tenant that an address names, as the service asks whose things they are.
+// ofTenant returns a principal of the address's tenant for the service.
 func ofTenant(r *http.Request) service.Principal { return service.Principal{Tenant: tenantOf(r)} }
 
 func (s *Server) listUsage(w http.ResponseWriter, r *http.Request) error {
@@ -222,7 +221,7 @@ func (s *Server) sumUsage(w http.ResponseWriter, r *http.Request) error {
 	case journal.UsageByModel, journal.UsageByConversation, journal.UsageByRun, journal.UsageByDay, journal.UsageByExecutor,
 		journal.UsageByAgent, journal.UsageByKind, journal.UsageByUser:
 	default:
-		return bad("usage cannot be added up by that", "send by as model, day, conversation, run, executor, user, agent or kind")
+		return bad("usage cannot be grouped by that", "send by as model, day, conversation, run, executor, user, agent or kind")
 	}
 	sums, next, err := s.service.UsageSums(r.Context(), ofTenant(r), q, by)
 	if err != nil {
@@ -264,7 +263,7 @@ func (s *Server) listToolCalls(w http.ResponseWriter, r *http.Request) error {
 			out[i].Finished = &t.Finished
 		}
 	}
-	return s.told(r, "tools.read", "tenant/"+tenantOf(r), len(out), func() error { return answerPage(w, out, next) })
+	return s.audited(r, "tools.read", "tenant/"+tenantOf(r), len(out), func() error { return answerPage(w, out, next) })
 }
 
 func (s *Server) listMessages(w http.ResponseWriter, r *http.Request) error {
@@ -285,13 +284,12 @@ func (s *Server) listMessages(w http.ResponseWriter, r *http.Request) error {
 		m := &rows[i]
 		out[i] = messageBody{m.Seq, m.Part, m.Turn, m.Run, m.Type, m.Subtype, m.Call, m.Parent, m.Content, m.Time}
 	}
-	return s.told(r, "messages.read", "conversation/"+q.Conversation, len(out), func() error { return answerPage(w, out, next) })
+	return s.audited(r, "messages.read", "conversation/"+q.Conversation, len(out), func() error { return answerPage(w, out, next) })
 }
 
-// told answers with what people said or what their tools did, once the audit has that somebody has
-// read it: each page by itself. Who had only the first one noted could begin behind it, since a
-// cursor is nothing but a place.
-func (s *Server) told(r *http.Request, action, object string, rows int, answer func() error) error {
+// audited records in the audit that a page of messages or tool calls was read, and then responds. It
+// audits each page, because a caller can make a cursor and skip the first page.
+func (s *Server) audited(r *http.Request, action, object string, rows int, answer func() error) error {
 	asked := r.URL.Query()
 	detail := readDetail{Rows: rows, Next: asked.Get("cursor") != ""}
 	for name, into := range map[string]*string{
@@ -306,8 +304,8 @@ func (s *Server) told(r *http.Request, action, object string, rows int, answer f
 	return answer()
 }
 
-// readDetail is what the audit has of a page that somebody read: how much it was, and what it was
-// narrowed to. Next says that it was not the first one.
+// readDetail is the audit's detail of a read page: its number of rows and its filters. Next means
+// that it was not the first page.
 type readDetail struct {
 	Rows         int    `json:"rows"`
 	Next         bool   `json:"next,omitempty"`

@@ -8,7 +8,7 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// modelFields are what may be said of a model.
+// modelFields are the writable fields of a model.
 type modelFields struct {
 	directory.Settings
 
@@ -18,19 +18,18 @@ type modelFields struct {
 	Region   string           `json:"region,omitempty"`
 	Aliases  []string         `json:"aliases,omitempty"`
 	Prices   directory.Prices `json:"prices,omitzero"`
-	// Credential is the key that the provider is asked with; without one the server looks
-	// in its own environment.
+	// Credential is the key for the provider; without one the server uses its own environment.
 	Credential *modelCredential `json:"credential,omitempty"`
 }
 
-// modelCredential is either of a secret and the name of a variable of the server's environment.
-// A secret is written, and never read back.
+// modelCredential is either a secret or the name of a variable of the server's environment. A
+// secret can be written but not read.
 type modelCredential struct {
 	Env    string `json:"env,omitempty"`
 	Secret string `json:"secret,omitempty"`
 }
 
-// modelRequest makes a model.
+// modelRequest creates a model.
 type modelRequest struct {
 	modelFields
 
@@ -46,8 +45,8 @@ func (f *modelFields) into(m *directory.Model) {
 	}
 }
 
-// patch changes what the patch names. The credential is changed as a whole: its secret cannot
-// be read, so that nothing could be merged with it.
+// patch changes the named fields. It replaces the credential as a whole, because a hidden secret
+// cannot be merged.
 func (f *modelFields) patch(m *directory.Model, patch json.RawMessage) error {
 	old := m.Credential
 	fields, err := merge(modelFields{m.Settings, m.Status, m.Provider, m.Name, m.Region, m.Aliases, m.Prices, nil}, patch)
@@ -137,7 +136,7 @@ func (s *Server) deleteModel(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// forced reads whether names may go that something refers to.
+// forced reports whether the request may remove names that are still in use.
 func forced(r *http.Request) ([]directory.WriteOption, error) {
 	values, err := query(r, "force")
 	if err != nil {

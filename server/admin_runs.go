@@ -9,14 +9,14 @@ import (
 	"github.com/braidrun/braid/service"
 )
 
-// operatedRun is a run as the operator sees it: whose it is and how it stands, and nothing of what was said.
+// operatedRun is a run in the operator's view: owner and status, but no content.
 type operatedRun struct {
 	ID           string          `json:"id"`
 	Tenant       string          `json:"tenant"`
 	Conversation string          `json:"conversation_id"`
 	Turn         int             `json:"turn"`
 	Status       event.RunStatus `json:"status"`
-	// ErrorKind is the kind of the error that ended a failed run, such as run_poisoned.
+	// ErrorKind is the kind of the error of a failed run, such as run_poisoned.
 	ErrorKind event.ErrorKind `json:"error_kind,omitempty"`
 	User      string          `json:"user,omitempty"`
 	Agent     string          `json:"agent,omitempty"`
@@ -24,7 +24,7 @@ type operatedRun struct {
 	CreatedAt time.Time       `json:"created_at"`
 	WakeAt    *time.Time      `json:"wake_at,omitempty"`
 	Cancelled bool            `json:"cancel_requested,omitempty"`
-	// LostDrivers counts the processes that died one after the other while they drove the run.
+	// LostDrivers counts the consecutive processes that died while driving the run.
 	LostDrivers int `json:"lost_drivers,omitempty"`
 }
 
@@ -70,7 +70,7 @@ func (s *Server) findRuns(w http.ResponseWriter, r *http.Request) error {
 	return answerPage(w, list, next)
 }
 
-// findRun gives a run of any tenant.
+// findRun responds with a run of any tenant.
 func (s *Server) findRun(w http.ResponseWriter, r *http.Request) error {
 	if _, err := query(r); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (s *Server) findRun(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// cancelAnyRun has a run of any tenant end.
+// cancelAnyRun cancels a run of any tenant.
 func (s *Server) cancelAnyRun(w http.ResponseWriter, r *http.Request) error {
 	if err := s.readBody(w, r, &struct{}{}, true); err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// tenantFields are what may be said of a tenant.
+// tenantFields are the writable fields of a tenant.
 type tenantFields struct {
 	Name         string              `json:"name,omitempty"`
 	Status       directory.Status    `json:"status,omitempty"`
@@ -23,7 +23,7 @@ type tenantFields struct {
 	FailedRuns directory.FailedRuns `json:"failed_runs,omitempty"`
 }
 
-// tenantRequest makes a tenant.
+// tenantRequest creates a tenant.
 type tenantRequest struct {
 	tenantFields
 
@@ -81,11 +81,11 @@ func (s *Server) getTenant(w http.ResponseWriter, r *http.Request) error {
 	return kept(w, http.StatusOK, t.Revision, shown)
 }
 
-// tenantState is a tenant, and how it stands.
+// tenantState is a tenant with its quota and usage.
 type tenantState struct {
 	directory.Tenant
 
-	// InForce is the tenant's quota with the server's defaults, and Use how much of it is used.
+	// InForce is the tenant's quota with the server's defaults, and Use the used part of it.
 	InForce directory.Quota `json:"quota_in_force"`
 	Use     directory.Use   `json:"use"`
 }
@@ -110,7 +110,8 @@ func (s *Server) updateTenant(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if t.Status == directory.Inactive {
-		// The tenant is inactive whatever comes of this: each server looks for runs that are left.
+		// The tenant stays inactive even on an error: each server also looks for remaining
+		// runs.
 		if _, err := s.service.StopTenant(r.Context(), by(r), t.ID); err != nil {
 			s.log.Warn("the runs of an inactive tenant could not all be cancelled yet", "tenant", t.ID, "error", err)
 		}
@@ -118,7 +119,7 @@ func (s *Server) updateTenant(w http.ResponseWriter, r *http.Request) error {
 	return kept(w, http.StatusOK, t.Revision, t)
 }
 
-// eraseTenant removes everything that there is of a tenant. What it did is answered.
+// eraseTenant removes everything of a tenant and responds with what it removed.
 func (s *Server) eraseTenant(w http.ResponseWriter, r *http.Request) error {
 	erased, err := s.service.EraseTenant(r.Context(), by(r), tenantOf(r))
 	if err != nil {

@@ -46,7 +46,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, v any, mayBeEm
 		}
 	}
 	if bytes.TrimSpace(data)[0] != '{' && strictjson.Check(data, strictjson.DefaultDepth) == nil {
-		return bad("the body is no JSON object", "/openapi.json says what it may hold")
+		return bad("the body is not a JSON object", "/openapi.json says what it may hold")
 	}
 	if err := strictjson.Unmarshal(data, v); err != nil {
 		return unreadable(err)

@@ -362,7 +362,7 @@ const (
 	mostPart = 1 << 20
 )
 
-// Body reads a body of at most most bytes. It counts the bytes as they arrive, so that a client
+// Body reads a body of up to most bytes. It counts the bytes as they arrive, so that a client
 // cannot reserve memory by announcing a large body. size is the announced size; negative means
 // unknown. It returns [event.ErrTooLarge] for a longer body, and the reader's errors unchanged.
 func (h *Hold) Body(ctx context.Context, from io.Reader, size, most int64) ([]byte, error) {

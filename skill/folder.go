@@ -24,7 +24,7 @@ const (
 	maxDepth   = 5
 )
 
-// readFile reads at most most bytes of a file inside root. The operating system refuses paths and
+// readFile reads up to most bytes of a file inside root. The operating system refuses paths and
 // links that lead out. Pipes and devices are not read.
 func readFile(root *os.Root, name string, most int) (data []byte, whole bool, err error) {
 	info, err := root.Stat(name)

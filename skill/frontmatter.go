@@ -142,7 +142,7 @@ func text(key string, n *yaml.Node) (string, error) {
 	return strings.TrimSpace(n.Value), nil
 }
 
-// bounded returns a non-empty text of at most most characters.
+// bounded returns a non-empty text of up to most characters.
 func bounded(key string, n *yaml.Node, most int) (string, error) {
 	s, err := text(key, n)
 	switch {

@@ -4,8 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/braidrun/braid/model"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/braidrun/braid/model"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"

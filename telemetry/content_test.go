@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/tool"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"

@@ -39,7 +39,7 @@ type Call struct {
 
 // NewCall returns a call that runs in ctx and asks host. The fields come from of, except for its context. It is for whoever
 // runs tools: an agent loop, or a test. The call is the context with which to call the tool.
-func NewCall(ctx context.Context, host Host, of Call) *Call { //nolint:gocritic // a call is made once
+func NewCall(ctx context.Context, host Host, of Call) *Call {
 	of.Context, of.host = ctx, host
 	return &of
 }

@@ -102,7 +102,7 @@ func cutCases() []testCase {
 				p.Store = p.Reopen()
 				return io.EOF
 			}}, bytes.NewReader(half[2*piece:]))
-			_, err := p.Harness.Store.Put(p.ctx, acme, file("b"), source, 0)
+			_, err := p.Store.Put(p.ctx, acme, file("b"), source, 0)
 			if err == nil {
 				p.Fatalf("a store that is closed took bytes")
 			}

@@ -1,7 +1,6 @@
 package blobtest
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"testing"
@@ -15,8 +14,9 @@ import (
 // Model compares a store with a map over generated calls. The store is empty again after each round.
 func Model(t *testing.T, h Harness) {
 	t.Helper()
+	all := modelContents()
 	rapid.Check(t, func(r *rapid.T) {
-		m := &model{t: r, h: h, refs: make(map[modelRef][]byte)}
+		m := &model{t: r, h: h, all: all, refs: make(map[modelRef]*modelContent)}
 		m.p = newProbe(r, m.h)
 		r.Repeat(map[string]func(*rapid.T){
 			"put":                 m.put,
@@ -26,8 +26,8 @@ func Model(t *testing.T, h Harness) {
 			"remove tenant":       m.removeTenant,
 			"":                    m.check,
 		})
-		for ref, data := range m.refs {
-			m.p.holds(ref.tenant, ref.ref, data)
+		for ref, c := range m.refs {
+			m.p.holds(ref.tenant, ref.ref, c.data)
 		}
 		for _, tenant := range []string{acme, other} {
 			m.p.ok("RemoveTenant", h.Store.RemoveTenant(m.p.ctx, tenant))
@@ -37,8 +37,19 @@ func Model(t *testing.T, h Harness) {
 	})
 }
 
-// modelContents are what the model stores.
-var modelContents = [][]byte{nil, content(1, 1), content(2, 700), content(3, 5000), content(4, piece+3)}
+// modelContent is what is stored. It is hashed once: the model looks at all of it after each step.
+type modelContent struct {
+	data   []byte
+	digest blob.Digest
+}
+
+// modelContents makes what the model stores.
+func modelContents() (out []*modelContent) {
+	for _, data := range [][]byte{nil, content(1, 1), content(2, 700), content(3, 5000), content(4, piece+3)} {
+		out = append(out, &modelContent{data, digestOf(data)})
+	}
+	return out
+}
 
 type modelRef struct {
 	tenant string
@@ -46,10 +57,12 @@ type modelRef struct {
 }
 
 type model struct {
-	t    *rapid.T
-	h    Harness
-	p    *probe
-	refs map[modelRef][]byte
+	t *rapid.T
+	h Harness
+	p *probe
+	// all are what may be stored, refs what each reference holds.
+	all  []*modelContent
+	refs map[modelRef]*modelContent
 }
 
 func (m *model) ref(t *rapid.T) modelRef {
@@ -62,30 +75,30 @@ func (m *model) ref(t *rapid.T) modelRef {
 	}
 }
 
-func (m *model) content(t *rapid.T) []byte {
-	return modelContents[rapid.IntRange(0, len(modelContents)-1).Draw(t, "content")]
+func (m *model) content(t *rapid.T) *modelContent {
+	return m.all[rapid.IntRange(0, len(m.all)-1).Draw(t, "content")]
 }
 
 func (m *model) put(t *rapid.T) {
-	r, data := m.ref(t), m.content(t)
-	m.p.put(r.tenant, r.ref, data)
-	m.refs[r] = data
+	r, c := m.ref(t), m.content(t)
+	m.p.put(r.tenant, r.ref, c.data)
+	m.refs[r] = c
 }
 
 func (m *model) link(t *rapid.T) {
-	r, data := m.ref(t), m.content(t)
-	_, err := m.h.Store.Link(m.p.ctx, r.tenant, r.ref, digestOf(data))
-	if !m.has(r.tenant, data) {
+	r, c := m.ref(t), m.content(t)
+	_, err := m.h.Store.Link(m.p.ctx, r.tenant, r.ref, c.digest)
+	if !m.has(r.tenant, c) {
 		m.p.refused("Link", err, event.ErrNotFound)
 		return
 	}
 	m.p.ok("Link", err)
-	m.refs[r] = data
+	m.refs[r] = c
 }
 
-func (m *model) has(tenant string, data []byte) bool {
-	for r, d := range m.refs {
-		if r.tenant == tenant && bytes.Equal(d, data) {
+func (m *model) has(tenant string, c *modelContent) bool {
+	for r, held := range m.refs {
+		if r.tenant == tenant && held == c {
 			return true
 		}
 	}
@@ -124,16 +137,16 @@ func (m *model) check(*rapid.T) {
 	pieces := 0
 	for _, tenant := range []string{acme, other} {
 		size := 0
-		for _, data := range modelContents {
-			if !m.has(tenant, data) {
-				m.p.gone(tenant, data)
+		for _, c := range m.all {
+			if !m.has(tenant, c) {
+				m.p.goneOf(tenant, c.digest)
 				continue
 			}
-			if b, err := m.h.Store.Stat(m.p.ctx, tenant, digestOf(data)); err != nil || b.Size != int64(len(data)) {
-				m.t.Fatalf("Stat of %d bytes: %v, %v", len(data), b, err)
+			if b, err := m.h.Store.Stat(m.p.ctx, tenant, c.digest); err != nil || b.Size != int64(len(c.data)) {
+				m.t.Fatalf("Stat of %d bytes: %v, %v", len(c.data), b, err)
 			}
-			size += len(data)
-			pieces += (len(data) + piece - 1) / piece
+			size += len(c.data)
+			pieces += (len(c.data) + piece - 1) / piece
 		}
 		m.p.counts(tenant, size)
 		for _, conversation := range []string{"", "talk", "fork"} {
@@ -150,9 +163,9 @@ func (m *model) checkList(tenant, conversation string) {
 	for _, e := range list {
 		got = append(got, fmt.Sprint(e.Ref.Name, e.Blob.Digest, e.Blob.Size))
 	}
-	for r, data := range m.refs {
+	for r, c := range m.refs {
 		if r.tenant == tenant && r.ref.Conversation == conversation {
-			want = append(want, fmt.Sprint(r.ref.Name, digestOf(data), len(data)))
+			want = append(want, fmt.Sprint(r.ref.Name, c.digest, len(c.data)))
 		}
 	}
 	slices.Sort(want)

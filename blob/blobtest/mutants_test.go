@@ -351,7 +351,7 @@ func putMutants() []mutant {
 			b.counts = func(string, int64) int64 { return puts }
 		}},
 		{"the first reference that goes takes the bytes", "no bytes are a blob as well", func(b *bent) {
-			b.unlink = func(ctx context.Context, tenant string, ref blob.Ref) error {
+			b.unlink = func(ctx context.Context, tenant string, _ blob.Ref) error {
 				return b.Memory.RemoveTenant(ctx, tenant)
 			}
 		}},
@@ -444,7 +444,7 @@ func refMutants() []mutant {
 		{"what a reference named stays", "a reference that is put anew takes its old bytes along", func(b *bent) {
 			n := 0
 			b.put = func(ctx context.Context, tenant string, ref blob.Ref, r io.Reader, limit int64) (blob.Blob, error) {
-				if old, err := b.Memory.Lookup(ctx, tenant, ref); err == nil {
+				if old, err := b.Lookup(ctx, tenant, ref); err == nil {
 					n++
 					_, _ = b.Memory.Link(ctx, tenant, blob.Ref{Kind: "kept", Name: fmt.Sprint(n)}, old.Digest)
 				}
@@ -458,7 +458,7 @@ func refMutants() []mutant {
 		}},
 		{"a reference that is not there is an error", "removing what is not there", func(b *bent) {
 			b.unlink = func(ctx context.Context, tenant string, ref blob.Ref) error {
-				_, err := b.Memory.Lookup(ctx, tenant, ref)
+				_, err := b.Lookup(ctx, tenant, ref)
 				return cmp.Or(err, b.Memory.Unlink(ctx, tenant, ref))
 			}
 		}},
@@ -555,7 +555,7 @@ func cutMutants() []mutant {
 func journalMutants() []mutant {
 	return []mutant{
 		{"blobs are not counted", "a journal counts blobs, and a removed conversation takes them along", func(b *bent) {
-			b.counts = func(tenant string, n int64) int64 { return n - b.Memory.Bytes(tenant) }
+			b.counts = func(tenant string, n int64) int64 { return n - b.Bytes(tenant) }
 		}},
 		{"a removed conversation keeps its blobs", "a journal counts blobs, and a removed conversation takes them along", func(b *bent) {
 			b.journal.removal = func(ctx context.Context, tenant, conversation string) error {
@@ -563,7 +563,7 @@ func journalMutants() []mutant {
 				return b.journal.Memory.Remove(ctx, tenant, conversation)
 			}
 		}},
-		{"a buried conversation takes references", "a buried conversation takes no more references", func(b *bent) { b.Memory.Guard = nil }},
+		{"a buried conversation takes references", "a buried conversation takes no more references", func(b *bent) { b.Guard = nil }},
 		{"blobs go only with a conversation that has runs", "a conversation without a run is buried with its blobs", func(b *bent) {
 			b.journal.bury = func(ctx context.Context, tenant, conversation, incarnation string) error {
 				keep(ctx, b.Memory, tenant)

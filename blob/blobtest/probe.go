@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/braidrun/braid/blob"
 	"github.com/braidrun/braid/event"
@@ -100,9 +101,15 @@ func (p *probe) lacks(tenant string, ref blob.Ref) {
 // gone wants the bytes not to be there.
 func (p *probe) gone(tenant string, data []byte) {
 	p.Helper()
-	_, err := p.Store.Stat(p.ctx, tenant, digestOf(data))
+	p.goneOf(tenant, digestOf(data))
+}
+
+// goneOf is gone where the digest is known.
+func (p *probe) goneOf(tenant string, d blob.Digest) {
+	p.Helper()
+	_, err := p.Store.Stat(p.ctx, tenant, d)
 	p.refused("Stat of bytes that are not there", err, event.ErrNotFound)
-	_, err = p.Store.Get(p.ctx, tenant, digestOf(data), 0, -1)
+	_, err = p.Store.Get(p.ctx, tenant, d, 0, -1)
 	p.refused("Get of bytes that are not there", err, event.ErrNotFound)
 }
 
@@ -156,12 +163,7 @@ func (p *probe) names(what string, q blob.Query, want ...string) {
 			p.Fatalf("%s: %q is %v in the list, and %v: %v", what, e.Ref.Name, e.Blob, b, err)
 		}
 	}
-	if len(got) != len(want) {
+	if !slices.Equal(got, want) {
 		p.Fatalf("%s: %q, want %q", what, got, want)
-	}
-	for i := range got {
-		if got[i] != want[i] {
-			p.Fatalf("%s: %q, want %q", what, got, want)
-		}
 	}
 }

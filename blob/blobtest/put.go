@@ -78,7 +78,11 @@ func putCases() []testCase {
 				return err
 			}
 			bad := []blob.Ref{
-				{Kind: "file"}, {Name: "a"}, file("\xff"), file("a\x00b"), {Kind: "\xff", Name: "a"}, {Conversation: "\x00", Kind: "file", Name: "a"},
+				{Kind: "file"},
+				{Name: "a"},
+				file("\xff"), file("a\x00b"),
+				{Kind: "\xff", Name: "a"},
+				{Conversation: "\x00", Kind: "file", Name: "a"},
 				file(strings.Repeat("x", blob.MaxName)),
 			}
 			for _, ref := range bad {

@@ -3,6 +3,7 @@ package blobtest
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"sync"
 )
 
@@ -27,15 +28,15 @@ func raceCases() []testCase {
 		{"many put the same bytes at once", func(p *probe) {
 			data := content(1, 2*piece+10)
 			p.together(8, func(n int) error {
-				_, err := p.Store.Put(p.ctx, acme, file(fmt.Sprint(n)), bytes.NewReader(data), 0)
+				_, err := p.Store.Put(p.ctx, acme, file(strconv.Itoa(n)), bytes.NewReader(data), 0)
 				return err
 			})
 			p.counts(acme, len(data))
 			p.pieces(3)
 			for n := range 8 {
-				p.holds(acme, file(fmt.Sprint(n)), data)
+				p.holds(acme, file(strconv.Itoa(n)), data)
 			}
-			p.together(8, func(n int) error { return p.Store.Unlink(p.ctx, acme, file(fmt.Sprint(n))) })
+			p.together(8, func(n int) error { return p.Store.Unlink(p.ctx, acme, file(strconv.Itoa(n))) })
 			p.gone(acme, data)
 			p.counts(acme, 0)
 			p.pieces(0)
@@ -43,7 +44,7 @@ func raceCases() []testCase {
 		{"the same bytes come and go at once", func(p *probe) {
 			data := content(1, piece+10)
 			p.together(6, func(n int) error {
-				ref := file(fmt.Sprint(n))
+				ref := file(strconv.Itoa(n))
 				for range 6 {
 					b, err := p.Store.Put(p.ctx, acme, ref, bytes.NewReader(data), 0)
 					if err != nil {

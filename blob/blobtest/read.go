@@ -17,8 +17,23 @@ func readCases() []testCase {
 			d := p.put(acme, file("a"), data).Digest
 			n := int64(len(data))
 			for _, r := range [][2]int64{
-				{0, 0}, {0, 1}, {0, piece}, {0, piece + 1}, {1, 5}, {piece - 1, 2}, {piece, piece}, {piece, -1}, {2*piece + 99, 1}, {n - 1, -1},
-				{n, -1}, {n, 5}, {n + 10, 5}, {n - 3, 100}, {17, n}, {0, n}, {0, -1},
+				{0, 0},
+				{0, 1},
+				{0, piece},
+				{0, piece + 1},
+				{1, 5},
+				{piece - 1, 2},
+				{piece, piece},
+				{piece, -1},
+				{2*piece + 99, 1},
+				{n - 1, -1},
+				{n, -1},
+				{n, 5},
+				{n + 10, 5},
+				{n - 3, 100},
+				{17, n},
+				{0, n},
+				{0, -1},
 			} {
 				from := min(r[0], n)
 				to := n

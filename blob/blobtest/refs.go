@@ -1,7 +1,7 @@
 package blobtest
 
 import (
-	"fmt"
+	"strconv"
 
 	"github.com/braidrun/braid/blob"
 	"github.com/braidrun/braid/event"
@@ -107,7 +107,7 @@ func refCases() []testCase {
 		{"a conversation takes its references along", func(p *probe) {
 			mine, shared := content(1, piece+1), content(2, 10)
 			for i := range 5 {
-				p.put(acme, file(fmt.Sprint(i)), mine)
+				p.put(acme, file(strconv.Itoa(i)), mine)
 			}
 			p.put(acme, file("shared"), shared)
 			p.put(acme, blob.Ref{Conversation: "talk", Kind: "else", Name: "x"}, content(3, 5))

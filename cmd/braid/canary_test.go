@@ -16,10 +16,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/braidrun/braid/model"
-	"github.com/braidrun/braid/tool"
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/cmd/braid/internal/conf"

@@ -63,7 +63,7 @@ func (p *process) openRecording(cfg *conf.Config, in *conf.Invocation) (*recordi
 	case replays && goesOn:
 		return nil, nil, term.Invalid("leave one of them out", "a replay is kept nowhere, so it cannot go on with a conversation")
 	case replays:
-		// What was said before is no new conversation of this person's.
+		// a replay stores no new conversation
 		cfg.Ephemeral = true
 		return t.replay(cfg, in, from)
 	}
@@ -86,7 +86,7 @@ func (p *process) openRecording(cfg *conf.Config, in *conf.Invocation) (*recordi
 	t.name = to
 	t.rec = cassette.Record(model, t.file, cassette.Secrets(p.secrets(&cfg.Settings)...))
 	t.done = p.onExit(func() {
-		_ = t.file.Close() // what counts has been written
+		_ = t.file.Close() // the recording is complete already
 		if t.rec.Calls() == 0 {
 			_ = os.Remove(to)
 		}
@@ -125,7 +125,7 @@ func (t *recording) replay(cfg *conf.Config, in *conf.Invocation, from string) (
 	return t, model, nil
 }
 
-// replaySpeed reads a pace.
+// replaySpeed parses a replay's speed.
 func replaySpeed(text string) (float64, error) {
 	if text == "" {
 		return 0, nil
@@ -137,7 +137,7 @@ func replaySpeed(text string) (float64, error) {
 	return x, nil
 }
 
-// open gives another model for the same conversation.
+// open opens another model for the same conversation.
 func (t *recording) open(ref string) (braid.Model, error) {
 	if t.player != nil {
 		return t.player.Model(ref)
@@ -149,7 +149,8 @@ func (t *recording) open(ref string) (braid.Model, error) {
 	return model, err
 }
 
-// inputs are what a replay asks where nobody says: nil if it is none, or if that is not known.
+// inputs returns the recorded inputs of a replay, for a command without a prompt; nil if it is
+// not a replay or they are unknown.
 func (t *recording) inputs() []string {
 	if t.player == nil {
 		return nil
@@ -163,7 +164,7 @@ func (t *recording) inputs() []string {
 	return inputs
 }
 
-// say tells on standard error that this is a replay, before the first word of it.
+// say reports on standard error, before the first output, that this is a replay.
 func (t *recording) say(s *conf.Settings) error {
 	if t.player == nil {
 		return nil
@@ -178,8 +179,8 @@ func (t *recording) say(s *conf.Settings) error {
 	return term.OutputError(err)
 }
 
-// end tells what came of it, once nothing is said any more. err is how the command
-// ended.
+// end reports the result of a recording or replay after the last output. err is the error of the
+// command.
 func (t *recording) end(err error, quiet bool) error {
 	switch {
 	case t.rec != nil:
@@ -226,9 +227,8 @@ func noRecording(in *conf.Invocation) error {
 	return nil
 }
 
-// secrets are what the command knows that must not stand in a recording: values of the
-// environment, its own and that of tool servers, whose names say that they are keys,
-// and the headers with which it goes to tool servers.
+// secrets returns the secrets that must not appear in a recording: variables whose names say that
+// they are keys, from the environment and from tool servers, and the headers for tool servers.
 func (p *process) secrets(s *conf.Settings) []secret.Secret {
 	var found []secret.Secret
 	add := func(value string) {
@@ -246,7 +246,7 @@ func (p *process) secrets(s *conf.Settings) []secret.Secret {
 	}
 	servers, err := p.readMCP(s)
 	if err != nil {
-		return found // whoever starts them says so
+		return found // starting the servers reports the error
 	}
 	for i := range servers {
 		for name, value := range servers[i].Env {

@@ -29,7 +29,7 @@ import (
 const catalogueHead = "# Written by braid models --refresh. These rows go before the built-in table of prices;\n" +
 	"# --prices FILE goes before both. Remove this file to go back.\n"
 
-// readCatalogue reads the catalogue that was refreshed before. It is nil where there is none.
+// readCatalogue reads the refreshed catalogue; nil if there is none.
 func readCatalogue(path string) (*pricing.Table, error) {
 	if path == "" {
 		return nil, nil //nolint:nilnil // the nil table has no prices
@@ -44,8 +44,8 @@ func readCatalogue(path string) (*pricing.Table, error) {
 	return pricing.Parse(data)
 }
 
-// layCatalogue lays the refreshed catalogue over the built-in table. One that is older than the
-// built-in table, or cannot be read, is left out, with a warning.
+// layCatalogue puts the refreshed catalogue over the built-in table. It ignores, with a warning,
+// a catalogue that is older than the built-in table or cannot be read.
 func (p *process) layCatalogue(path string) *pricing.Table {
 	built := pricing.Default()
 	table, err := usedCatalogue(path)
@@ -59,7 +59,8 @@ func (p *process) layCatalogue(path string) *pricing.Table {
 	return built.With(table)
 }
 
-// usedCatalogue is the refreshed catalogue where it is not older than the built-in table; else nil.
+// usedCatalogue returns the refreshed catalogue unless it is older than the built-in table; else
+// nil.
 func usedCatalogue(path string) (*pricing.Table, error) {
 	table, err := readCatalogue(path)
 	if err != nil || table.Date() < pricing.Default().Date() {
@@ -68,7 +69,7 @@ func usedCatalogue(path string) (*pricing.Table, error) {
 	return table, nil
 }
 
-// refreshTime is how long a catalogue may take to come.
+// refreshTime is the timeout of fetching a catalogue.
 const refreshTime = 60 * time.Second
 
 // fetcher gets catalogues. Its client has no cookies and no credentials.
@@ -83,7 +84,7 @@ func newFetcher(transport http.RoundTripper) fetcher {
 
 var errHop = errors.New("it redirects to an address that is not https")
 
-// checkHop lets a redirect lead to https alone, or on this machine to this machine.
+// checkHop allows redirects to https only, and from this machine to this machine.
 func checkHop(req *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	switch {
@@ -99,7 +100,7 @@ func checkHop(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// fetchable reports whether a catalogue is fetched from an address: https, or this machine.
+// fetchable reports whether a catalogue may be fetched from an address: https, or this machine.
 func fetchable(u *url.URL) bool {
 	return u.Host != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http" && onLoopback(u))
 }

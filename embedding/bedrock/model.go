@@ -89,7 +89,7 @@ func BaseURL(address string) Option {
 			return nil
 		}
 		if !vendor.Address(address) {
-			return vendor.NotSent(op, event.ErrInvalid, "The base URL of Amazon Bedrock is no address.", "write it as https://host, without a user")
+			return vendor.NotSent(op, event.ErrInvalid, "the base URL of Amazon Bedrock is no address", "write it as https://host, without a user")
 		}
 		m.caller.Base = strings.TrimSuffix(address, "/")
 		return nil
@@ -100,7 +100,7 @@ func BaseURL(address string) Option {
 func HTTPClient(c *http.Client) Option {
 	return func(m *Model) error {
 		if c == nil {
-			return vendor.NotSent(op, event.ErrInvalid, "There is no HTTP client.", "leave the option out, or give a client")
+			return vendor.NotSent(op, event.ErrInvalid, "there is no HTTP client", "leave the option out, or give a client")
 		}
 		m.caller.Client = c
 		return nil
@@ -128,12 +128,12 @@ var (
 func New(id string, cfg aws.Config, opts ...Option) (*Model, error) {
 	switch {
 	case !ids.MatchString(id):
-		return nil, vendor.NotSent(op, event.ErrInvalid, "Amazon Bedrock has no model of such an id.", "name one as AWS does, such as "+Default)
+		return nil, vendor.NotSent(op, event.ErrInvalid, "Amazon Bedrock has no model of such an id", "name one as AWS does, such as "+Default)
 	case !regions.MatchString(cfg.Region):
-		return nil, vendor.NotSent(op, event.ErrInvalid, "Nobody says in which region Amazon Bedrock is to be asked.",
+		return nil, vendor.NotSent(op, event.ErrInvalid, "nobody says in which region Amazon Bedrock is to be asked",
 			"set AWS_REGION, or name a region")
 	case cfg.BearerAuthTokenProvider == nil && cfg.Credentials == nil:
-		return nil, vendor.NotSent(op, event.ErrModelAuth, "There are no credentials for Amazon Bedrock.",
+		return nil, vendor.NotSent(op, event.ErrModelAuth, "there are no credentials for Amazon Bedrock",
 			"set AWS credentials in any of the usual ways")
 	}
 	host := "https://bedrock-runtime." + cfg.Region + ".amazonaws.com"
@@ -151,7 +151,7 @@ func New(id string, cfg aws.Config, opts ...Option) (*Model, error) {
 		}
 	}
 	if m.family == nil {
-		return nil, vendor.NotSent(op, event.ErrUnsupported, "The model %q embeds no texts that Braid knows how to ask for.",
+		return nil, vendor.NotSent(op, event.ErrUnsupported, "the model %q embeds no texts that Braid knows how to ask for",
 			"use amazon.titan-embed-text-… or cohere.embed-…", id)
 	}
 	return m, nil
@@ -178,7 +178,7 @@ func (m *Model) Embed(ctx context.Context, req *embedding.Request) (*embedding.R
 	}
 	f := m.family
 	if n := req.Dimensions; n > 0 && !slices.Contains(f.sizes, n) {
-		return nil, vendor.NotSent(op, event.ErrUnsupported, "The model %q has no vectors of %d dimensions.", "leave the dimensions out", m.id, n)
+		return nil, vendor.NotSent(op, event.ErrUnsupported, "the model %q has no vectors of %d dimensions", "leave the dimensions out", m.id, n)
 	}
 	size, texts, beside := cmp.Or(req.Dimensions, f.sizes[0]), 1, atOnce
 	if f.cohere {
@@ -283,7 +283,7 @@ func (m *Model) authorize(ctx context.Context, req *http.Request, body []byte, a
 			return vendor.Ended(op, ctx)
 		}
 		return &event.Error{
-			Op: op, Kind: event.ErrModelAuth, Message: "No credentials for Amazon Bedrock can be had.",
+			Op: op, Kind: event.ErrModelAuth, Message: "no credentials for Amazon Bedrock can be had",
 			Hint: "set AWS credentials in any of the usual ways", Err: err,
 		}
 	}

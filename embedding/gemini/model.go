@@ -62,7 +62,7 @@ func BaseURL(address string) Option {
 			return nil
 		}
 		if !vendor.Address(address) {
-			return vendor.NotSent(op, event.ErrInvalid, "The base URL of Gemini is no address.", "write it as https://host, without a user")
+			return vendor.NotSent(op, event.ErrInvalid, "the base URL of Gemini is no address", "write it as https://host, without a user")
 		}
 		m.caller.Base = strings.TrimSuffix(address, "/")
 		return nil
@@ -73,7 +73,7 @@ func BaseURL(address string) Option {
 func HTTPClient(c *http.Client) Option {
 	return func(m *Model) error {
 		if c == nil {
-			return vendor.NotSent(op, event.ErrInvalid, "There is no HTTP client.", "leave the option out, or give a client")
+			return vendor.NotSent(op, event.ErrInvalid, "there is no HTTP client", "leave the option out, or give a client")
 		}
 		m.caller.Client = c
 		return nil
@@ -100,7 +100,7 @@ const (
 // of kind ErrInvalid, or ErrModelAuth without a key.
 func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	if !names.MatchString(name) {
-		return nil, vendor.NotSent(op, event.ErrInvalid, "Gemini has no model of such a name.", "name one as the vendor does, such as "+Default)
+		return nil, vendor.NotSent(op, event.ErrInvalid, "Gemini has no model of such a name", "name one as the vendor does, such as "+Default)
 	}
 	m := &Model{
 		model: name, key: key, prefixes: strings.HasPrefix(name, "gemini-embedding-2"),
@@ -121,7 +121,7 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 		}
 	}
 	if key.Empty() {
-		return nil, vendor.NotSent(op, event.ErrModelAuth, "There is no key for Gemini.", "set "+KeyVariable)
+		return nil, vendor.NotSent(op, event.ErrModelAuth, "there is no key for Gemini", "set "+KeyVariable)
 	}
 	return m, nil
 }
@@ -141,7 +141,7 @@ func (m *Model) Embed(ctx context.Context, req *embedding.Request) (*embedding.R
 		return nil, err
 	}
 	if n := req.Dimensions; n > dimensions || n > 0 && n < fewestDimensions {
-		return nil, vendor.NotSent(op, event.ErrUnsupported, "Gemini has no vectors of %d dimensions.", "ask for 128 to 3072", n)
+		return nil, vendor.NotSent(op, event.ErrUnsupported, "Gemini has no vectors of %d dimensions", "ask for 128 to 3072", n)
 	}
 	return m.caller.Run(ctx, batch.Split(req.Texts, mostTexts, mostBytes), cmp.Or(req.Dimensions, m.Info().Dimensions), 1, func(
 		ctx context.Context, texts []string,

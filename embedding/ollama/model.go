@@ -46,7 +46,7 @@ func BaseURL(address string) Option {
 			return nil
 		}
 		if !vendor.Address(address) {
-			return vendor.NotSent(op, event.ErrInvalid, "The base URL of Ollama is no address.", "write it as http://host:11434, without a user")
+			return vendor.NotSent(op, event.ErrInvalid, "the base URL of Ollama is no address", "write it as http://host:11434, without a user")
 		}
 		m.caller.Base = strings.TrimSuffix(strings.TrimSuffix(address, "/"), "/v1")
 		return nil
@@ -57,7 +57,7 @@ func BaseURL(address string) Option {
 func HTTPClient(c *http.Client) Option {
 	return func(m *Model) error {
 		if c == nil {
-			return vendor.NotSent(op, event.ErrInvalid, "There is no HTTP client.", "leave the option out, or give a client")
+			return vendor.NotSent(op, event.ErrInvalid, "there is no HTTP client", "leave the option out, or give a client")
 		}
 		m.caller.Client = c
 		return nil
@@ -78,7 +78,7 @@ var names = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}$`)
 // [*event.Error] of kind ErrInvalid.
 func New(name string, opts ...Option) (*Model, error) {
 	if !names.MatchString(name) {
-		return nil, vendor.NotSent(op, event.ErrInvalid, "Ollama has no model of such a name.",
+		return nil, vendor.NotSent(op, event.ErrInvalid, "ollama has no model of such a name",
 			"name one as \"ollama list\" does, such as nomic-embed-text")
 	}
 	m := &Model{model: name, caller: batch.Caller{

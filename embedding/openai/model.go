@@ -74,7 +74,7 @@ func BaseURL(address string) Option {
 			return nil
 		}
 		if !vendor.Address(address) {
-			return vendor.NotSent(op, event.ErrInvalid, "The base URL of the server is no address.", "write it as https://host/v1, without a user")
+			return vendor.NotSent(op, event.ErrInvalid, "the base URL of the server is no address", "write it as https://host/v1, without a user")
 		}
 		m.caller.Base = strings.TrimSuffix(address, "/")
 		return nil
@@ -85,7 +85,7 @@ func BaseURL(address string) Option {
 func HTTPClient(c *http.Client) Option {
 	return func(m *Model) error {
 		if c == nil {
-			return vendor.NotSent(op, event.ErrInvalid, "There is no HTTP client.", "leave the option out, or give a client")
+			return vendor.NotSent(op, event.ErrInvalid, "there is no HTTP client", "leave the option out, or give a client")
 		}
 		m.caller.Client = c
 		return nil
@@ -114,7 +114,7 @@ var names = lazyre.New(`^[A-Za-z0-9@][A-Za-z0-9._:/@-]{0,199}$`)
 // that needs none. It returns an [*event.Error] of kind ErrInvalid.
 func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	if !names.MatchString(name) {
-		return nil, vendor.NotSent(op, event.ErrInvalid, "There is no model of embeddings of such a name.",
+		return nil, vendor.NotSent(op, event.ErrInvalid, "there is no model of embeddings of such a name",
 			"name one as the server does, such as "+Default)
 	}
 	m := &Model{
@@ -151,7 +151,7 @@ func (m *Model) Embed(ctx context.Context, req *embedding.Request) (*embedding.R
 		return nil, err
 	}
 	if req.Dimensions > 0 && (m.family.fixed || m.family.most > 0 && req.Dimensions > m.family.most) {
-		return nil, vendor.NotSent(op, event.ErrUnsupported, "The model %q has no vectors of %d dimensions.",
+		return nil, vendor.NotSent(op, event.ErrUnsupported, "the model %q has no vectors of %d dimensions",
 			"leave the dimensions out", m.model, req.Dimensions)
 	}
 	dimensions := cmp.Or(req.Dimensions, m.family.dimensions)

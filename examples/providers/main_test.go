@@ -5,9 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/braidrun/braid/model"
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+
+	"github.com/braidrun/braid/model"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"

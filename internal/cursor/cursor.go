@@ -1,10 +1,8 @@
-// Package cursor writes the place where a page of a list ended as a word that a
-// client sends back, and reads it again.
+// Package cursor encodes a position in a list as an opaque text for pagination, and decodes it.
 //
-// The word is bound to its list: a cursor of another list, of another tenant's or
-// with another filter is refused, and so is one that was cut, made up or changed.
-// There is no key in it, because none is needed: whoever takes the trouble to make
-// one that passes has named a place in the same list, and nothing more.
+// A cursor belongs to one list. Decoding refuses a cursor of another list, tenant or filter, and
+// one that was truncated or altered. Cursors are not signed: a forged one names a position in the
+// same list and gives no other access.
 package cursor
 
 import (
@@ -14,13 +12,13 @@ import (
 	"unicode/utf8"
 )
 
-// Longest is how long a cursor may be.
+// Longest is the maximum length of a cursor in bytes.
 const Longest = 1024
 
 const sumSize = 8
 
-// Encode gives the cursor of a place in the list. list names the list with all that
-// decides what is in it and in which order: such as its kind, tenant and filters.
+// Encode returns the cursor of a position in the list. list identifies the list by everything
+// that decides its members and their order, such as kind, tenant and filters.
 func Encode(list string, place ...string) string {
 	raw := make([]byte, sumSize, 64)
 	for _, p := range place {
@@ -31,8 +29,8 @@ func Encode(list string, place ...string) string {
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// Decode reads what [Encode] has written for the same list with as many parts. ok is
-// false for everything else.
+// Decode returns the parts that [Encode] wrote for the same list. ok is false if the text is not
+// such a cursor or has another number of parts.
 func Decode(list, text string, parts int) (place []string, ok bool) {
 	if len(text) > Longest {
 		return nil, false

@@ -79,12 +79,12 @@ func Next(kind Kind, s *fold.Scope, p *Policy, now time.Time) Command {
 			Hint: "give it more time, or ask for less at once", Err: context.DeadlineExceeded,
 		})
 	case s.Before.Waits():
-		return wait(event.WhyWaiting)
+		return wait()
 	}
 	return kind.Next(s, p, now)
 }
 
-func wait(why event.Why) Command { return Command{Do: Wait, Why: why} }
+func wait() Command { return Command{Do: Wait, Why: event.WhyWaiting} }
 
 func finish(why event.Why, stop event.StopReason, err *event.Error) Command {
 	return Command{Do: Finish, Why: why, Stop: stop, Err: err}

@@ -67,7 +67,7 @@ func nextCompaction(s *fold.Scope, p *Policy, now time.Time) (Command, bool) {
 	switch c.State {
 	case fold.ModelBegun:
 		if p.runs(c.Step) {
-			return wait(event.WhyWaiting), true
+			return wait(), true
 		}
 	case fold.ModelLost:
 	case fold.ModelFailed:

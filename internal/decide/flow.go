@@ -25,26 +25,26 @@ type Flow struct {
 //  4. What the kind says. It finishes when no child is open any more.
 func (f Flow) Next(s *fold.Scope, p *Policy, now time.Time) Command {
 	switch {
-	case s.Batch != nil:
+	case s.Batch.Calls != nil:
 		return nextCalls(s, p, now)
-	case s.Direct && s.Fresh == event.WhyToolResults:
+	case s.Batch.Direct && s.Fresh == event.WhyToolResults:
 		return finish(event.WhyDirectCall, event.StopEndTurn, nil)
 	}
-	if s.Hooked && s.Fresh == "" {
-		return finish(event.WhyEndTurn, s.Stop, nil) // a hook has answered
+	if s.Answer.Hooked && s.Fresh == "" {
+		return finish(event.WhyEndTurn, s.Answer.Stop, nil) // a hook has answered
 	}
 	view, open := f.view(s, now)
 	cmd, err := f.ask(view)
 	switch {
 	case err != nil:
 	case cmd.Finish && open:
-		return wait(event.WhyWaiting)
+		return wait()
 	case cmd.Finish:
 		return f.end(&cmd)
 	case len(cmd.Open) > 0:
 		if stop, over := limited(s, p, event.WhyInput); over {
 			if open {
-				return wait(event.WhyWaiting)
+				return wait()
 			}
 			return stop
 		}
@@ -54,12 +54,12 @@ func (f Flow) Next(s *fold.Scope, p *Policy, now time.Time) Command {
 	case now.Before(cmd.Until):
 		return Command{Do: Wait, Why: event.WhyWaiting, Until: cmd.Until}
 	case open:
-		return wait(event.WhyWaiting)
+		return wait()
 	default:
 		err = f.fault("it waits, and nothing is left to wait for", "open an agent, or finish")
 	}
 	if open {
-		return wait(event.WhyWaiting)
+		return wait()
 	}
 	return finish(event.WhyFailed, event.StopError, err)
 }

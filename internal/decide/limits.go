@@ -71,14 +71,14 @@ func limit(stop event.StopReason, message, field string) Command {
 // limited says which limit allows the scope no further model call: its own agent's, that of one above it, or the
 // conversation's.
 func limited(s *fold.Scope, p *Policy, why event.Why) (Command, bool) {
-	if s.Refused != "" {
+	if s.Totals.Refused != "" {
 		return scopesLimited(s), true
 	}
 	again := Again(why)
 	switch l := p.Limits; {
-	case l.Cycles > 0 && s.Cycle-s.Base >= l.Cycles && !again:
+	case l.Cycles > 0 && s.Cycle-s.Totals.Base >= l.Cycles && !again:
 		return limit(event.StopLimitCycles, "the run reached its limit of model calls", "Limits.Cycles"), true
-	case l.ToolCalls > 0 && s.ToolCalls >= l.ToolCalls:
+	case l.ToolCalls > 0 && s.Totals.ToolCalls >= l.ToolCalls:
 		return limit(event.StopLimitToolCalls, "the run reached its limit of tool calls", "Limits.ToolCalls"), true
 	}
 	for at, l := s, p.Limits; ; at, l = at.Parent, p.Team[at.Parent.Agent] {
@@ -87,7 +87,7 @@ func limited(s *fold.Scope, p *Policy, why event.Why) (Command, bool) {
 			if at.Depth > 0 {
 				w.whose = "an agent used as a tool"
 			}
-			if cmd, over := l.All.reached(w, &at.Spent, again); over {
+			if cmd, over := l.All.reached(w, &at.Totals.Spent, again); over {
 				return cmd, true
 			}
 		}
@@ -102,14 +102,14 @@ func conversationLimited(root *fold.Scope, l *Limits, earlier *event.Spent, agai
 	if l == nil || earlier == nil || l.Conversation == (Bounds{}) {
 		return Command{}, false
 	}
-	spent := earlier.Add(root.Spent)
+	spent := earlier.Add(root.Totals.Spent)
 	return l.Conversation.reached(words{"the conversation", "Limits.Conversation.", ""}, &spent, again)
 }
 
 // scopesLimited ends a scope that asked for more agents than there may be.
 func scopesLimited(s *fold.Scope) Command {
-	if s.Refused == event.StopLimitDepth {
-		return limit(s.Refused, "agents would have called agents too many levels deep", "Limits.Depth")
+	if s.Totals.Refused == event.StopLimitDepth {
+		return limit(s.Totals.Refused, "agents would have called agents too many levels deep", "Limits.Depth")
 	}
-	return limit(s.Refused, "as many agents were called as may be", "Limits.Scopes")
+	return limit(s.Totals.Refused, "as many agents were called as may be", "Limits.Scopes")
 }

@@ -24,7 +24,7 @@ func TestABoundOfInputCountsTheCache(t *testing.T) {
 		{event.Usage{Input: 10, CacheRead: 20, CacheWrite: 9, Output: 50}, false},
 	} {
 		s := fold.New(foldtest.Asked().Log).Run.Scopes[0]
-		s.Spent.Usage = c.usage
+		s.Totals.Spent.Usage = c.usage
 		p := decidetest.Policy(decide.Limits{All: decide.Bounds{InputTokens: 40}})
 		cmd := decide.CallModel(s, p, event.WhyInput)
 		if over := cmd.Do == decide.Finish; over != c.over || over && cmd.Stop != event.StopLimitInputTokens {

@@ -24,16 +24,16 @@ type LLM struct{}
 //  6. The conversation takes too much of the model's context: show less of it.
 //  7. Otherwise: call the model.
 func (LLM) Next(s *fold.Scope, p *Policy, now time.Time) Command {
-	if s.Batch != nil {
+	if s.Batch.Calls != nil {
 		return nextCalls(s, p, now)
 	}
 	if s.Fresh == event.WhyToolResults {
 		switch {
-		case s.Returned != nil:
+		case s.Batch.Returned != nil:
 			return finish(event.WhyReturned, event.StopEndTurn, nil)
-		case s.EndTurn:
+		case s.Batch.EndTurn:
 			return finish(event.WhyToolStop, event.StopToolUse, nil)
-		case s.Direct:
+		case s.Batch.Direct:
 			return finish(event.WhyDirectCall, event.StopEndTurn, nil)
 		}
 	}
@@ -61,7 +61,7 @@ func nextAttempt(s *fold.Scope, p *Policy, now time.Time) (Command, bool) {
 	switch m := &s.Model; m.State {
 	case fold.ModelBegun:
 		if p.runs(m.Step) {
-			return wait(event.WhyWaiting), true
+			return wait(), true
 		}
 		return CallModel(s, p, event.WhyTakenOver), true
 	case fold.ModelLost:
@@ -85,12 +85,12 @@ func nextAttempt(s *fold.Scope, p *Policy, now time.Time) (Command, bool) {
 
 // nextCalls decides for an open batch: the calls that can run now, or until when to wait.
 func nextCalls(s *fold.Scope, p *Policy, now time.Time) Command {
-	if s.Settled == 0 && !p.Sequential && len(p.Agents) == 0 && s.Untouched() {
-		return Command{Do: Tools, Calls: s.Batch}
+	if s.Batch.Settled == 0 && !p.Sequential && len(p.Agents) == 0 && s.Untouched() {
+		return Command{Do: Tools, Calls: s.Batch.Calls}
 	}
 	var tools, agents []*fold.Call
-	until := wait(event.WhyWaiting)
-	for _, c := range s.Batch {
+	until := wait()
+	for _, c := range s.Batch.Calls {
 		switch c.State {
 		case fold.CallEnded:
 			continue
@@ -148,7 +148,7 @@ func Again(why event.Why) bool {
 
 // endOfTurn decides after a model's answer without calls.
 func endOfTurn(s *fold.Scope, p *Policy) Command {
-	switch s.Stop {
+	switch s.Answer.Stop {
 	case event.StopMaxTokens:
 		return finish(event.WhyMaxTokens, event.StopMaxTokens, &event.Error{
 			Kind: event.ErrMaxTokens, Message: "the model's answer was cut at its token limit",
@@ -157,27 +157,27 @@ func endOfTurn(s *fold.Scope, p *Policy) Command {
 	case "":
 		return finish(event.WhyNothing, event.StopEndTurn, nil)
 	case event.StopEndTurn, event.StopSequence, event.StopToolUse:
-		if p.Output != nil && !s.Hooked {
+		if p.Output != nil && !s.Answer.Hooked {
 			_, problem := p.Output.Given(s, p.Stop)
 			switch {
 			case output.Stopped(problem):
-				return wait(event.WhyWaiting) // the run is about to be cancelled
+				return wait() // the run is about to be cancelled
 			case output.Uncheckable(problem):
 				return finish(event.WhyFailed, event.StopError, output.Missing(problem))
 			case problem != nil:
 				return outputAgain(s, p, output.Mend(problem, p.ByTool))
 			}
 		}
-		return finish(event.WhyEndTurn, s.Stop, nil)
+		return finish(event.WhyEndTurn, s.Answer.Stop, nil)
 	default:
 		// A refusal, a guardrail, a filter, or a word that only the provider knows.
-		return finish(event.WhyModelStop, s.Stop, nil)
+		return finish(event.WhyModelStop, s.Answer.Stop, nil)
 	}
 }
 
 // outputAgain asks for output in its form: after words, where the model does not know from a result what was wrong.
 func outputAgain(s *fold.Scope, p *Policy, words string) Command {
-	if l := p.Limits.Outputs; l > 0 && s.AnswersAsked >= l {
+	if l := p.Limits.Outputs; l > 0 && s.Answer.Asked >= l {
 		_, problem := p.Output.Given(s, p.Stop)
 		err := output.Missing(problem)
 		err.Hint = "the conversation stays usable; make the schema easier to keep to, or raise Limits.OutputRetries"

@@ -49,8 +49,8 @@ func (r *Run) count(s *Scope, model string, u event.Usage, nano *int64, estimate
 		m.dearest = max(m.dearest, charged)
 	}
 	for ; s != nil; s = s.Parent {
-		s.Spent.Usage = s.Spent.Usage.Add(u)
-		s.Spent.CostNanoUSD = event.AddCounts(s.Spent.CostNanoUSD, charged)
+		s.Totals.Spent.Usage = s.Totals.Spent.Usage.Add(u)
+		s.Totals.Spent.CostNanoUSD = event.AddCounts(s.Totals.Spent.CostNanoUSD, charged)
 	}
 }
 

@@ -24,7 +24,9 @@ func (v *Conversation) Continuable() bool {
 // run: a hook or a guardrail may have refused it.
 //
 // A run that continues another one has that one's work.
-func (r *Run) Worked() bool { return r.continues || r.Metrics.ModelCalls > 0 || r.Scopes[0].spoke }
+func (r *Run) Worked() bool {
+	return r.continues || r.Metrics.ModelCalls > 0 || r.Scopes[0].Answer.spoke
+}
 
 // continued gives the failed run that a run continues; nil for none, also where the log does not fit.
 func (v *Conversation) continued(b *event.RunStarted) *Run {
@@ -43,9 +45,9 @@ func (r *Run) takeOver(old *Run) {
 	was.closeBatch()
 	root.Transcript = was.Transcript
 	root.Transcript.rewind()
-	root.gauge, root.Found = was.gauge, was.Found
-	root.Fresh, root.Stop, root.Newest, root.spoke = was.Fresh, was.Stop, was.Newest, was.spoke
-	root.Words, root.Hooked = was.Words, was.Hooked
+	root.gauge, root.Tools.Found = was.gauge, was.Tools.Found
+	root.Fresh, root.Answer.Stop, root.Newest, root.Answer.spoke = was.Fresh, was.Answer.Stop, was.Newest, was.Answer.spoke
+	root.Answer.Words, root.Answer.Hooked = was.Answer.Words, was.Answer.Hooked
 	for _, c := range was.Children {
 		if c.Closed == nil || c.Closed.Err != nil {
 			break // its work is done again
@@ -56,7 +58,7 @@ func (r *Run) takeOver(old *Run) {
 	if was.Model.State != ModelIdle {
 		root.Cycle-- // its model call is made again
 	}
-	root.Base = root.Cycle
+	root.Totals.Base = root.Cycle
 	r.First, r.LastMessage = old.First, old.LastMessage
 	r.Effects = slices.Clone(old.Effects)
 	if old.left != nil {

@@ -300,7 +300,7 @@ func (v *Conversation) user(s *Scope, e *event.Event, b *event.UserMessage) {
 		whole = cutResults(whole)
 	}
 	content := s.takeResults(e.Seq, whole)
-	s.Direct = false
+	s.Batch.Direct = false
 	hide := v.Hidden.has(e)
 	if !hide {
 		s.Transcript.user(content)
@@ -313,7 +313,7 @@ func (v *Conversation) user(s *Scope, e *event.Event, b *event.UserMessage) {
 	s.Repeats.forget()
 	s.Children = nil
 	s.hear(e.Seq)
-	s.spoke = s.spoke && s.Cycle > 0 // an answer before the first call is of a history
+	s.Answer.spoke = s.Answer.spoke && s.Cycle > 0 // an answer before the first call is of a history
 	if !hide {
 		s.Newest.Content, s.Newest.Whole = content, len(content) == len(b.Content) || v.Hidden.Redacted[e.Seq] != nil
 	}
@@ -348,7 +348,7 @@ func (v *Conversation) startRun(e *event.Event, b *event.RunStarted) {
 	if b.Found != nil {
 		v.Found = slices.Clip(b.Found)
 	}
-	root := &Scope{Agent: b.Agent, Transcript: v.Past.branch(), gauge: v.gauge, Found: v.Found, Tools: b.Tools}
+	root := &Scope{Agent: b.Agent, Transcript: v.Past.branch(), gauge: v.gauge, Tools: ScopeTools{Names: b.Tools, Found: v.Found}}
 	if n := len(root.Transcript.Messages); n > 0 && root.Transcript.Messages[n-1].Role == event.RoleUser {
 		root.Fresh = event.WhyInput
 	}
@@ -367,7 +367,7 @@ func (v *Conversation) endRun(seq int64, b *event.RunEnded, hidden bool) {
 	r := v.Run
 	r.Ended = b
 	root := r.Scopes[0]
-	v.Spent = v.Spent.Add(root.Spent)
+	v.Spent = v.Spent.Add(root.Totals.Spent)
 	v.Spent.Active += r.Active
 	if b.Status == event.RunFailed && b.Keep {
 		root.closeBatch()
@@ -394,7 +394,7 @@ func (v *Conversation) endRun(seq int64, b *event.RunEnded, hidden bool) {
 	}
 	root.closeBatch()
 	v.Past, v.gauge = root.Transcript, root.gauge
-	if b.Why == event.WhyCancelled && root.Newest.Seq > 0 && !root.spoke && !hidden {
+	if b.Why == event.WhyCancelled && root.Newest.Seq > 0 && !root.Answer.spoke && !hidden {
 		v.Past.note(stoppedNote, seq)
 	}
 	if b.Status == event.RunCancelled && r.left != nil && len(r.left.doubts) > 0 {
@@ -429,7 +429,7 @@ func (r *Run) open(e *event.Event, b *event.ScopeOpened, v *Conversation) {
 	r.byID[b.ID] = s
 	r.Scopes = append(r.Scopes, s)
 	for p := parent; p != nil; p = p.Parent {
-		p.Spent.Scopes++
+		p.Totals.Spent.Scopes++
 	}
 }
 
@@ -446,13 +446,13 @@ func (v *Conversation) closed(e *event.Event, b *event.ScopeClosed) *event.Scope
 
 func (r *Run) assistant(s *Scope, e *event.Event, b *event.AssistantMessage, v *Conversation) {
 	if b.Piece {
-		s.Pieces = append(s.Pieces, b.Content...)
+		s.Answer.Pieces = append(s.Answer.Pieces, b.Content...)
 		return
 	}
 	content := b.Content
-	if s.Pieces != nil {
-		content = joinBlocks(s.Pieces, content)
-		s.Pieces = nil
+	if s.Answer.Pieces != nil {
+		content = joinBlocks(s.Answer.Pieces, content)
+		s.Answer.Pieces = nil
 	}
 	switch {
 	case e.Step == "" && s.Depth == 0:
@@ -474,10 +474,10 @@ func (r *Run) assistant(s *Scope, e *event.Event, b *event.AssistantMessage, v *
 		s.changeCompaction().State = ModelIdle // the answer came without it
 	}
 	s.Fresh = ""
-	s.Stop = b.Stop
+	s.Answer.Stop = b.Stop
 	s.closeBatch()
-	s.last, s.Newest.before = nil, nil
-	s.spoke = true
+	s.Batch.last, s.Newest.before = nil, nil
+	s.Answer.spoke = true
 	if e.Step != "" {
 		s.Fresh = "" // also where a hook answered calls that the program itself had asked for
 	}
@@ -485,7 +485,7 @@ func (r *Run) assistant(s *Scope, e *event.Event, b *event.AssistantMessage, v *
 		r.LastMessage = event.Message{Role: event.RoleAssistant, Content: content}
 	}
 	hide := v.Hidden.has(e)
-	s.Words, s.Hooked = v.Hidden.content(e, content), b.Hook
+	s.Answer.Words, s.Answer.Hooked = v.Hidden.content(e, content), b.Hook
 	calls := CountCalls(content)
 	if calls == 0 {
 		if !hide {
@@ -499,28 +499,28 @@ func (r *Run) assistant(s *Scope, e *event.Event, b *event.AssistantMessage, v *
 		}
 		return
 	}
-	s.Asking, s.askedAt = v.Hidden.callContent(e, content), e.Seq
+	s.Batch.Asking, s.Batch.askedAt = v.Hidden.callContent(e, content), e.Seq
 	if hide {
-		s.Asking = nil
+		s.Batch.Asking = nil
 	}
 	s.gauge.count(b.Usage, content, len(s.Transcript.Messages)+1)
-	s.Settled = 0
-	s.EndTurn, s.Returned, s.Answer = false, nil, nil
-	s.Direct = e.Step == ""
+	s.Batch.Settled = 0
+	s.Batch.EndTurn, s.Batch.Returned, s.Batch.Answer = false, nil, nil
+	s.Batch.Direct = e.Step == ""
 	slab := make([]Call, calls)
-	s.Batch = make([]*Call, 0, calls)
+	s.Batch.Calls = make([]*Call, 0, calls)
 	for _, b := range content {
 		if c, ok := b.(*event.ToolCall); ok {
-			i := len(s.Batch)
+			i := len(s.Batch.Calls)
 			slab[i] = Call{ToolCall: c, Index: i, Step: StepName(s.ID, 't', s.Cycle, i)}
-			s.Batch = append(s.Batch, &slab[i])
+			s.Batch.Calls = append(s.Batch.Calls, &slab[i])
 		}
 	}
 	if e.Step != "" {
 		// The calls of a history that was handed in are not this run's.
-		s.ToolCalls += calls
+		s.Totals.ToolCalls += calls
 		for p := s; p != nil; p = p.Parent {
-			p.Spent.ToolCalls += calls
+			p.Totals.Spent.ToolCalls += calls
 		}
 	}
 }

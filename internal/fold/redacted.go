@@ -43,14 +43,14 @@ func (s *Scope) Input() (content []event.Block) {
 // Unanswered lists the events of this run that the model has not answered. Without any it is the newest message:
 // the model goes on with an answer to it.
 func (s *Scope) Unanswered() (seqs []int64) {
-	for _, c := range s.last {
+	for _, c := range s.Batch.last {
 		if c.ended > 0 && !slices.Contains(seqs, c.ended) {
 			seqs = append(seqs, c.ended)
 		}
 	}
 	asked := int64(0)
-	if s.last != nil {
-		asked = s.askedAt
+	if s.Batch.last != nil {
+		asked = s.Batch.askedAt
 	}
 	for m := &s.Newest; m != nil && m.Seq > asked; m = m.before {
 		if !slices.Contains(seqs, m.Seq) {

@@ -14,7 +14,7 @@ func (v *Conversation) shorten(e *event.Event, b *event.Compacted) bool {
 		return false
 	}
 	s := v.Run.Scope(e.Scope)
-	if s == nil || s.Closed != nil || s.Batch != nil || s.Pieces != nil {
+	if s == nil || s.Closed != nil || s.Batch.Calls != nil || s.Answer.Pieces != nil {
 		return false
 	}
 	c := Range{Scope: e.Scope, From: b.From, To: b.To, keep: b.Keep, cut: b.Cut, shown: true}

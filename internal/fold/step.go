@@ -39,18 +39,18 @@ func (r *Run) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 
 func (r *Run) beginModel(s *Scope, e *event.Event, b *event.StepBegun) {
 	if b.Tools != nil {
-		s.Tools = b.Tools
+		s.Tools.Names = b.Tools
 	}
 	if e.Cycle > s.Cycle {
 		s.Cycle = e.Cycle
 		for p := s; p != nil; p = p.Parent {
-			p.Spent.Cycles++
+			p.Totals.Spent.Cycles++
 		}
 		if s.Depth == 0 {
 			r.Metrics.Cycles++
 		}
 	}
-	s.Pieces = nil
+	s.Answer.Pieces = nil
 	tries, unreached, easings, name := 1, 0, 0, b.Model
 	if b.Runs != "" {
 		name = b.Runs
@@ -63,8 +63,8 @@ func (r *Run) beginModel(s *Scope, e *event.Event, b *event.StepBegun) {
 		easings = s.Model.Easings
 	}
 	if e.Attempt == 1 {
-		if s.Forced = b.Why == event.WhyAnswer; s.Forced {
-			s.AnswersAsked++
+		if s.Answer.Forced = b.Why == event.WhyAnswer; s.Answer.Forced {
+			s.Answer.Asked++
 		}
 	}
 	s.Model = ModelCall{
@@ -74,7 +74,7 @@ func (r *Run) beginModel(s *Scope, e *event.Event, b *event.StepBegun) {
 	if s.Compaction().State != ModelIdle {
 		s.changeCompaction().State = ModelIdle // the model is called without it
 	}
-	s.ModelCalls++
+	s.Totals.ModelCalls++
 	r.Metrics.ModelCalls++
 }
 
@@ -137,7 +137,7 @@ func (r *Run) end(s *Scope, e *event.Event, b *event.StepEnded, v *Conversation)
 	}
 	r.countTool(c, e, b)
 	if b.Result.IsError && b.Err != nil && b.Err.Kind == event.ErrLimit {
-		s.Refused = refusedScopes(b.Err)
+		s.Totals.Refused = refusedScopes(b.Err)
 	}
 	c.State, c.ended = CallEnded, e.Seq
 	c.Result = b.Result
@@ -157,15 +157,15 @@ func (r *Run) end(s *Scope, e *event.Event, b *event.StepEnded, v *Conversation)
 	} else if v.Hidden.cuts(e) {
 		c.Result = cutResult(c.Result)
 	}
-	s.Settled++
-	s.EndTurn = s.EndTurn || b.EndTurn
-	if b.ReturnDirect && !b.Result.IsError && (s.Returned == nil || c.Index < s.Returned.Index) {
-		s.Returned = c
-		if s.Answer = c.Result; len(b.Shown) > 0 && !v.Hidden.has(e) && v.Hidden.Redacted[e.Seq] == nil {
-			s.Answer = b.Result // off-loaded for the model, whole for people
+	s.Batch.Settled++
+	s.Batch.EndTurn = s.Batch.EndTurn || b.EndTurn
+	if b.ReturnDirect && !b.Result.IsError && (s.Batch.Returned == nil || c.Index < s.Batch.Returned.Index) {
+		s.Batch.Returned = c
+		if s.Batch.Answer = c.Result; len(b.Shown) > 0 && !v.Hidden.has(e) && v.Hidden.Redacted[e.Seq] == nil {
+			s.Batch.Answer = b.Result // off-loaded for the model, whole for people
 		}
 	}
-	if s.Settled == len(s.Batch) {
+	if s.Batch.Settled == len(s.Batch.Calls) {
 		s.flush()
 	}
 }

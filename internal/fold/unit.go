@@ -51,8 +51,8 @@ func (t *Transcript) trace(kind UnitKind, said []event.Block, seq int64) {
 
 // tracePair notes where an answer with calls and its results come from.
 func (s *Scope) tracePair(results []event.Block) {
-	u := Unit{Kind: UnitPair, Said: s.Asking, Got: results, Seqs: []int64{s.askedAt}}
-	for _, c := range s.Batch {
+	u := Unit{Kind: UnitPair, Said: s.Batch.Asking, Got: results, Seqs: []int64{s.Batch.askedAt}}
+	for _, c := range s.Batch.Calls {
 		if c.ended > 0 {
 			u.Seqs = append(u.Seqs, c.ended)
 		}

@@ -102,7 +102,7 @@ func TestNothingIsCopiedWithoutNeed(t *testing.T) {
 		t.Errorf("the blocks are others: %v", out)
 	}
 	r := &event.ToolResult{Content: in, Structured: raw}
-	if f.Result(r) != r || string(f.JSON(raw)) != string(raw) || f.Error(errBroken) != errBroken { //nolint:errorlint // the very same
+	if f.Result(r) != r || string(f.JSON(raw)) != string(raw) || f.Error(errBroken) != errBroken {
 		t.Error("a result, JSON or an error is another one")
 	}
 	if len(f.By()) != 0 || f.Err() != nil {

@@ -1,5 +1,5 @@
-// Package ledgerrow is how stores on a database ask for the rows of a ledger: the same
-// questions in the dialect of each.
+// Package ledgerrow builds the ledger's queries for SQL stores and reads their rows, in each
+// database's dialect.
 package ledgerrow
 
 import (
@@ -12,22 +12,23 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// Dialect is what databases say differently.
+// Dialect holds what differs between the databases.
 type Dialect struct {
-	// Mark stands before a parameter's number.
+	// Mark precedes the number of a parameter.
 	Mark byte
-	// Day writes the column s.day, days since 1970 in UTC, as 2026-11-21.
+	// Day is the expression that formats the column s.day, days since 1970 in UTC, as
+	// 2026-11-21.
 	Day string
 }
 
-// where puts conditions together, with their values.
+// where collects conditions and their parameters.
 type where struct {
 	Dialect
 	text strings.Builder
 	args []any
 }
 
-// and adds a condition in which # stands for the value.
+// and adds a condition; # stands for the parameter.
 func (w *where) and(condition string, value any) {
 	if w.text.Len() == 0 {
 		w.text.WriteString(" WHERE ")
@@ -40,7 +41,7 @@ func (w *where) and(condition string, value any) {
 
 func (w *where) mark(n int) string { return string(w.Mark) + strconv.Itoa(n) }
 
-// limit adds a bound; 0 or less is none.
+// limit returns a LIMIT clause; "" for 0 or less.
 func (w *where) limit(n int) string {
 	if n <= 0 {
 		return ""
@@ -49,7 +50,7 @@ func (w *where) limit(n int) string {
 	return " LIMIT " + w.mark(len(w.args))
 }
 
-// during narrows to the times and the place of q.
+// during restricts the rows to q's time range and to those after the page position q.Before.
 func (w *where) during(q *journal.LedgerQuery, at, key string) {
 	if !q.From.IsZero() {
 		w.and(at+" >= #", ceil(q.From))
@@ -65,7 +66,7 @@ func (w *where) during(q *journal.LedgerQuery, at, key string) {
 	}
 }
 
-// ceil is a time in microseconds, never before it.
+// ceil returns a time in microseconds, rounded up.
 func ceil(t time.Time) int64 {
 	us := t.UnixMicro()
 	if time.UnixMicro(us).Before(t) {
@@ -87,8 +88,8 @@ func (d Dialect) usage(q *journal.LedgerQuery) *where {
 	return w
 }
 
-// Usage asks for rows as [UsageRow] takes them. Each row's run is looked up by itself: a join may be planned over
-// all runs, whatever the page holds.
+// Usage returns the query for rows that [UsageRow] reads. It looks up each row's run by itself,
+// because the database may plan a join over all runs.
 func (d Dialect) Usage(q *journal.LedgerQuery) (text string, args []any) {
 	w := d.usage(q)
 	w.during(q, "u.at", "u.key")
@@ -101,12 +102,14 @@ func (d Dialect) Usage(q *journal.LedgerQuery) (text string, args []any) {
 	return text, w.args
 }
 
-// Tools asks for rows as [ToolRow] takes them. Their runs and conversations are looked up one by one, as by Usage.
+// Tools returns the query for rows that [ToolRow] reads. It looks up runs and conversations one
+// by one, as Usage does.
 func (d Dialect) Tools(q *journal.LedgerQuery) (text string, args []any) {
 	w := &where{Dialect: d}
 	tenant := "t.tenant = #"
 	if q.Conversation != "" || q.Run != "" {
-		// The index of the tenant's calls by their times would be read as a whole.
+		// The concatenation keeps the planner off the index by tenant and time, which it would
+		// read whole.
 		tenant = "t.tenant || '' = #"
 	}
 	w.and(tenant, q.Tenant)
@@ -131,13 +134,13 @@ func (d Dialect) Tools(q *journal.LedgerQuery) (text string, args []any) {
 	return text, w.args
 }
 
-// UsageRow is a row of usage as a database has it.
+// UsageRow is a usage row as the database stores it.
 type UsageRow struct {
 	entry journal.UsageEntry
 	at    int64
 }
 
-// Into gives where the columns go.
+// Into returns the destinations for a scan.
 func (r *UsageRow) Into() []any {
 	u := &r.entry
 	return []any{
@@ -147,14 +150,14 @@ func (r *UsageRow) Into() []any {
 	}
 }
 
-// Entry gives the entry.
+// Entry converts the row.
 func (r *UsageRow) Entry() journal.UsageEntry {
 	u := r.entry
 	u.Time = time.UnixMicro(r.at).UTC()
 	return u
 }
 
-// ToolRow is a row of a tool call as a database has it.
+// ToolRow is a row of a tool call as the database stores it.
 type ToolRow struct {
 	entry         journal.ToolEntry
 	input, output []byte
@@ -162,7 +165,7 @@ type ToolRow struct {
 	finished      *int64
 }
 
-// Into gives where the columns go.
+// Into returns the destinations for a scan.
 func (r *ToolRow) Into() []any {
 	t := &r.entry
 	return []any{
@@ -172,7 +175,7 @@ func (r *ToolRow) Into() []any {
 	}
 }
 
-// Entry gives the entry.
+// Entry converts the row. The error means that the stored output is damaged.
 func (r *ToolRow) Entry() (journal.ToolEntry, error) {
 	t := r.entry
 	t.Input = json.RawMessage(r.input)
@@ -187,7 +190,8 @@ func (r *ToolRow) Entry() (journal.ToolEntry, error) {
 	return t, err
 }
 
-// Output is what a tool gave as a column has it: nil for nothing. What cannot be written is left out.
+// Output encodes a tool's output for its column. It returns nil for no output and for output that
+// cannot be encoded.
 func Output(blocks []event.Block) []byte {
 	if len(blocks) == 0 {
 		return nil
@@ -199,7 +203,7 @@ func Output(blocks []event.Block) []byte {
 	return raw
 }
 
-// Micros is a time as a column has it: nil for none.
+// Micros returns a time in microseconds; nil for the zero time.
 func Micros(t time.Time) *int64 {
 	if t.IsZero() {
 		return nil

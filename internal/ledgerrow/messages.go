@@ -6,7 +6,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// Messages asks for rows as [MessageRow] takes them.
+// Messages returns the query for rows that [MessageRow] reads.
 func (d Dialect) Messages(q *journal.MessageQuery) (text string, args []any) {
 	w := &where{Dialect: d}
 	w.and("c.id = #", q.Conversation)
@@ -25,14 +25,14 @@ func (d Dialect) Messages(q *journal.MessageQuery) (text string, args []any) {
 	return text, w.args
 }
 
-// MessageRow is a row of a message as a database has it.
+// MessageRow is a message row as the database stores it.
 type MessageRow struct {
 	entry   journal.MessageEntry
 	content []byte
 	at      int64
 }
 
-// Into gives where the columns go.
+// Into returns the destinations for a scan.
 func (r *MessageRow) Into() []any {
 	m := &r.entry
 	return []any{
@@ -40,7 +40,7 @@ func (r *MessageRow) Into() []any {
 	}
 }
 
-// Entry gives the entry.
+// Entry converts the row.
 func (r *MessageRow) Entry() journal.MessageEntry {
 	m := r.entry
 	m.Content, m.Time = r.content, time.UnixMicro(r.at).UTC()

@@ -11,10 +11,11 @@ import (
 // dayLength is a day in microseconds.
 const dayLength = int64(24 * time.Hour / time.Microsecond)
 
-// Sums asks for sums as [SumRow] takes them; false for a group that there is not.
+// Sums returns the query for rows that [SumRow] reads. known is false if by is not a known
+// grouping.
 //
-// Whole days come from usage_days, which has few rows. Parts of a day, and sums that tell
-// conversations, runs or users apart, come from usage_logs, which has a row for each call.
+// Whole days come from usage_days, which has few rows. Partial days, and sums by conversation,
+// run or user, come from usage_logs, which has one row per call.
 func (d Dialect) Sums(q *journal.LedgerQuery, by journal.UsageBy, after *string) (text string, args []any, known bool) {
 	key, known := map[journal.UsageBy]string{
 		journal.UsageByModel: "s.model", journal.UsageByConversation: "s.conversation", journal.UsageByRun: "s.run",
@@ -47,7 +48,7 @@ func (d Dialect) Sums(q *journal.LedgerQuery, by journal.UsageBy, after *string)
 	}
 	columns := []string{key, "CAST(sum(s.calls) AS bigint)"}
 	for _, c := range []string{"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "known_nano_usd"} {
-		// No sum of half numbers overflows.
+		// Halves of numbers are summed separately, so that no sum overflows.
 		columns = append(columns, "CAST(sum(s."+c+" >> 32) AS bigint)", "CAST(sum(s."+c+" & 4294967295) AS bigint)")
 	}
 	columns = append(columns, "CAST(sum(s.unpriced) AS bigint)", "CAST(sum(s.estimated) AS bigint)")
@@ -56,7 +57,7 @@ func (d Dialect) Sums(q *journal.LedgerQuery, by journal.UsageBy, after *string)
 	return text, w.args, true
 }
 
-// span is the time that q asks for, in microseconds, and the whole days inside it.
+// span returns q's time range in microseconds and the whole days inside it.
 func span(q *journal.LedgerQuery) (from, to, first, last int64) {
 	from, to, first, last = math.MinInt64, math.MaxInt64, 0, math.MaxInt64
 	if !q.From.IsZero() {
@@ -70,7 +71,8 @@ func span(q *journal.LedgerQuery) (from, to, first, last int64) {
 	return from, to, first, last
 }
 
-// edge is when a day begins. The first day has all that is before it, the last all behind it.
+// edge returns when a day begins. The first day also includes all earlier time, the last one all
+// later time.
 func edge(day int64) int64 {
 	switch day {
 	case 0:
@@ -81,7 +83,7 @@ func edge(day int64) int64 {
 	return day * dayLength
 }
 
-// days asks for the sums of whole days.
+// days selects the sums of whole days.
 func (w *where) days(q *journal.LedgerQuery, first, last int64) string {
 	c := w.begin()
 	c.and("d.tenant = #", q.Tenant)
@@ -97,7 +99,7 @@ func (w *where) days(q *journal.LedgerQuery, first, last int64) string {
 		d.output_tokens, d.cache_read_tokens, d.cache_write_tokens, d.known_nano_usd, d.unpriced, d.estimated FROM usage_days d` + c.end(w)
 }
 
-// calls asks for the rows of single calls in [from, to), each as a sum of one.
+// calls selects the calls in [from, to), each as a sum of one call.
 func (w *where) calls(q *journal.LedgerQuery, from, to int64) string {
 	c := w.begin()
 	c.and("u.tenant = #", q.Tenant)
@@ -119,30 +121,30 @@ func (w *where) calls(q *journal.LedgerQuery, from, to int64) string {
 		FROM usage_logs u` + c.end(w)
 }
 
-// begin begins the conditions of one more part of the statement.
+// begin starts the conditions of another part of the statement.
 func (w *where) begin() *where { return &where{Dialect: w.Dialect, args: w.args} }
 
-// end gives the conditions, and their values to the statement.
+// end returns the conditions and passes their parameters to the statement.
 func (w *where) end(whole *where) string {
 	whole.args = w.args
 	return w.text.String()
 }
 
-// match narrows to a value, unless it is empty.
+// match restricts a column to a value; "" is no restriction.
 func (w *where) match(column, value string) {
 	if value != "" {
 		w.and(column+" = #", value)
 	}
 }
 
-// SumRow is a row of sums as a database has it: of what may be large, the upper and the lower
-// half of its numbers are summed.
+// SumRow is a row of sums as the database returns it. The upper and lower halves of large numbers
+// are summed separately.
 type SumRow struct {
 	sum   journal.UsageSum
 	parts [5][2]int64
 }
 
-// Into gives where the columns go.
+// Into returns the destinations for a scan.
 func (r *SumRow) Into() []any {
 	to := []any{&r.sum.Key, &r.sum.Calls}
 	for i := range r.parts {
@@ -151,7 +153,7 @@ func (r *SumRow) Into() []any {
 	return append(to, &r.sum.Unpriced, &r.sum.Estimated)
 }
 
-// Sum gives the sum. What does not fit is the largest number.
+// Sum returns the sum. A number that does not fit is clamped to the range of int64.
 func (r *SumRow) Sum() journal.UsageSum {
 	s := r.sum
 	for i, to := range [...]*int64{&s.Input, &s.Output, &s.CacheRead, &s.CacheWrite, &s.KnownNanoUSD} {

@@ -1,4 +1,4 @@
-// Package logrow is how stores on a database keep the events of a commit in one row.
+// Package logrow packs the events of a commit into one row of a SQL store.
 package logrow
 
 import (
@@ -10,18 +10,17 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Events that are committed together stand in one row, as a JSON text sequence
-// (RFC 7464): each text has a record separator before it and a line feed
-// after it. JSON cannot contain that separator, so the sequence is cut apart without
-// being read, and it is lines to whoever looks.
+// The events of a commit share a row as a JSON text sequence (RFC 7464): a record separator
+// before each text and a line feed after it. JSON cannot contain the separator, so the sequence
+// can be split without parsing it. Other tools see lines.
 const separator = 0x1e
 
-// Pack writes events into one value.
+// Pack encodes events as one value.
 func Pack(events []*event.Event) ([]byte, error) {
 	return sequence(len(events), func(dst []byte, i int) ([]byte, error) { return event.AppendJSON(dst, events[i]) })
 }
 
-// PackMessages writes messages the same way; none are nil.
+// PackMessages encodes messages in the same form; it returns nil for no messages.
 func PackMessages(messages []event.Message) ([]byte, error) {
 	if len(messages) == 0 {
 		return nil, nil
@@ -43,7 +42,7 @@ func sequence(n int, add func(dst []byte, i int) ([]byte, error)) ([]byte, error
 
 var errNoSequence = errors.New("not a JSON text sequence")
 
-// texts cuts a sequence apart.
+// texts splits a sequence.
 func texts(data []byte, yield func(text []byte) error) error {
 	for len(data) > 0 {
 		if data[0] != separator {
@@ -54,7 +53,7 @@ func texts(data []byte, yield func(text []byte) error) error {
 			end = len(data)
 		}
 		if data[end-1] != '\n' {
-			return errNoSequence // what comes last was cut off
+			return errNoSequence // the last text is truncated
 		}
 		if err := yield(data[1 : end-1]); err != nil {
 			return err
@@ -64,10 +63,11 @@ func texts(data []byte, yield func(text []byte) error) error {
 	return nil
 }
 
-// erased begins what is left of messages that a redaction has erased: their sum.
+// erased is the first byte of redacted messages. Their hash follows.
 const erased = 0x00
 
-// Erased gives what is kept of packed messages that are erased. What is erased stays so.
+// Erased returns what remains of packed messages after a redaction. Erasing twice changes
+// nothing.
 func Erased(packed []byte) []byte {
 	if len(packed) == 0 || packed[0] == erased {
 		return packed
@@ -76,7 +76,8 @@ func Erased(packed []byte) []byte {
 	return append([]byte{erased}, sum[:]...)
 }
 
-// Same reports whether stored messages, which may be erased by now, were these.
+// Same reports whether stored holds the messages of packed. It also works after stored was
+// erased.
 func Same(stored, packed []byte) bool {
 	if len(stored) > 0 && stored[0] == erased {
 		packed = Erased(packed)
@@ -84,7 +85,8 @@ func Same(stored, packed []byte) bool {
 	return bytes.Equal(stored, packed)
 }
 
-// Rewrite gives a row with another event in the place of one, and leaves the others byte for byte.
+// Rewrite returns a row in which change has replaced event seq. The other events stay byte for
+// byte. first is the Seq of the row's first event.
 func Rewrite(first, seq int64, data []byte, change func(*event.Event) *event.Event) ([]byte, error) {
 	var decoder event.Decoder
 	out := make([]byte, 0, len(data))
@@ -107,7 +109,7 @@ func Rewrite(first, seq int64, data []byte, change func(*event.Event) *event.Eve
 	return out, err
 }
 
-// UnpackMessages reads what [PackMessages] wrote; of what is erased there are none.
+// UnpackMessages decodes what [PackMessages] wrote; it returns nil for erased messages.
 func UnpackMessages(data []byte) ([]event.Message, error) {
 	if len(data) > 0 && data[0] == erased {
 		return nil, nil
@@ -121,33 +123,35 @@ func UnpackMessages(data []byte) ([]event.Message, error) {
 	return messages, err
 }
 
-// Reader reads the rows of one conversation's log in order, and sees to it that
-// together they are a log: dense, and of that conversation. It is used by one goroutine.
+// Reader reads the rows of one conversation's log in order. It checks that the events are
+// consecutive and belong to the conversation. It is not safe for concurrent use.
 type Reader struct {
 	Conversation string
-	// After is the Seq that the reader has already, Max the most that it wants; 0 is all.
+	// After is the Seq of the last event that the caller has already.
 	After int64
-	Max   int
-	// Events are those that were read, Next is the Seq that comes next; 0 is any.
+	// Max is the maximum number of events to read; 0 is no limit.
+	Max int
+	// Events holds the events read so far.
 	Events []*event.Event
-	Next   int64
+	// Next is the Seq of the next event; 0 means that any may come first.
+	Next int64
 
 	decoder event.Decoder
 }
 
-// Full reports whether the reader has as many events as it wants.
+// Full reports whether the reader has read Max events.
 func (r *Reader) Full() bool { return r.Max > 0 && len(r.Events) >= r.Max }
 
-// Row takes in one row, which has the events from first to last.
+// Row reads a row that holds the events first to last, and appends those after After to Events.
 func (r *Reader) Row(first, last int64, data []byte) error {
 	if r.Next > 0 && first != r.Next || last < first {
-		return fmt.Errorf("events %d to %d stand where %d should", first, last, r.Next)
+		return fmt.Errorf("found events %d to %d where %d should follow", first, last, r.Next)
 	}
 	seq := first
 	slab := make([]event.Event, 0, max(0, min(last-first+1, last-r.After, int64(len(data)))))
 	err := texts(data, func(text []byte) error {
 		if seq > last {
-			return fmt.Errorf("there are more events than %d to %d", first, last)
+			return fmt.Errorf("the row holds more events than %d to %d", first, last)
 		}
 		seq++
 		if seq-1 <= r.After || r.Full() {
@@ -158,7 +162,7 @@ func (r *Reader) Row(first, last int64, data []byte) error {
 			return fmt.Errorf("event %d: %w", seq-1, err)
 		}
 		if e.Seq != seq-1 || e.Conversation != r.Conversation {
-			return fmt.Errorf("event %d is not what stands there", seq-1)
+			return fmt.Errorf("the row holds another event in the place of %d", seq-1)
 		}
 		slab = append(slab, e)
 		r.Events = append(r.Events, &slab[len(slab)-1])

@@ -1,4 +1,4 @@
-// Package loopback starts the HTTP servers of tests, also where testing/synctest keeps the clock.
+// Package loopback starts HTTP servers for tests, including tests in a testing/synctest bubble.
 package loopback
 
 import (
@@ -10,15 +10,17 @@ import (
 	"time"
 )
 
-// Start starts a server on loopback. In a bubble of testing/synctest, whose clock stands still
-// while somebody waits for a socket, it listens in memory: only its own client reaches it there.
+// Start starts a server on loopback. In a synctest bubble it listens in memory, because the
+// bubble's clock stops while a goroutine waits for a socket. Only the server's own client reaches
+// it there.
 func Start(h http.Handler) *httptest.Server {
 	s, start := Prepare(h)
 	start()
 	return s
 }
 
-// Prepare makes the server of [Start], and what starts it. Its listener has its address before.
+// Prepare returns the server of [Start] and the function that starts it. The listener has its
+// address before that.
 func Prepare(h http.Handler) (s *httptest.Server, start func()) {
 	if !bubbled() {
 		s = httptest.NewUnstartedServer(h)
@@ -32,24 +34,23 @@ func Prepare(h http.Handler) (s *httptest.Server, start func()) {
 	}
 }
 
-// bubbled reports whether the caller is in a bubble: the clock of each begins at midnight of
-// the first day of 2000.
+// bubbled reports whether the caller is in a bubble, whose clock begins on 2000-01-01.
 func bubbled() bool { return time.Now().Year() < 2020 }
 
-// Listener is a listener without a socket. Its connections keep no byte: who writes waits for
-// who reads.
+// Listener is a listener in memory. Its connections have no buffer: a write waits for a read.
 type Listener struct {
 	calls  chan net.Conn
 	once   sync.Once
 	closed chan struct{}
 }
 
-// Listen makes a listener.
+// Listen returns a new listener.
 func Listen() *Listener {
 	return &Listener{calls: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-// Dial connects to it, whatever the address is. It has the form that [http.Transport] wants.
+// Dial connects to the listener and ignores the address. It has the signature that
+// [http.Transport] needs.
 func (l *Listener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	client, server := net.Pipe()
 	select {
@@ -78,5 +79,5 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// Addr implements [net.Listener]; nobody listens at that address.
+// Addr implements [net.Listener]. The address is made up.
 func (*Listener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }

@@ -1,4 +1,4 @@
-// Package lowspace remembers that a database had no space for a write, until it has space again.
+// Package lowspace tracks whether a database has space for writes.
 package lowspace
 
 import (
@@ -8,29 +8,30 @@ import (
 	"time"
 )
 
-// Every is how often a database without space is written to at most, to find out whether it has some again.
+// Every is the minimum time between two test writes to a full database.
 const Every = time.Second
 
-// Bytes is how much such a write should hold. A small one may find room on a page that is there, where no other has any.
+// Bytes is the size of a test write. A smaller write may fit on a page that is already allocated.
 const Bytes = 256 << 10
 
-// Watch knows whether a database has space. Its zero value is ready, and is safe for concurrent use.
+// Watch tracks whether a database has space. The zero value is ready. It is safe for concurrent
+// use.
 type Watch struct {
 	// failed counts the writes that found no space.
 	failed atomic.Int64
 
 	mu sync.Mutex
-	// known are those of failed before the last write that found some.
+	// known is the value of failed at the last test write that succeeded.
 	known int64
 	at    time.Time
 	err   error
 }
 
-// Failed notes that a write found no space.
+// Failed records that a write found no space.
 func (w *Watch) Failed() { w.failed.Add(1) }
 
-// Check returns nil if no write has failed, or if space was found since. Otherwise it calls write, at most once in [Every], and
-// returns its last error.
+// Check returns nil if no write has failed since the last test write that succeeded. Otherwise it
+// calls write, at most once per [Every], and returns its last error.
 func (w *Watch) Check(ctx context.Context, write func(context.Context) error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

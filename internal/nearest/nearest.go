@@ -1,13 +1,13 @@
-// Package nearest finds the word that somebody probably meant, for hints such
-// as "did you mean doctor?".
+// Package nearest finds the word that a user probably meant, for hints such as "did you mean
+// doctor?".
 package nearest
 
-// mostSlips is how many slips of the fingers still leave a word recognisable.
+// mostSlips is the largest number of typing errors at which two words still count as near.
 const mostSlips = 2
 
-// Word gives the one of words that is fewest slips away from what was typed: at
-// most two, and fewer than half of its letters. Of several it is the first; ""
-// is given where nothing is near. Letters are told apart by case.
+// Word returns the word with the fewest typing errors from typed: at most two, and fewer than
+// half of its letters. Among equals it returns the first, and "" if no word is near. Case
+// matters.
 func Word(typed string, words []string) string {
 	letters := []rune(typed)
 	best, near := "", mostSlips+1
@@ -19,9 +19,9 @@ func Word(typed string, words []string) string {
 	return best
 }
 
-// slips counts the letters that were added, left out, changed or swapped with
-// their neighbour between a and b (optimal string alignment). What differs in
-// length by more than counts is not looked at.
+// slips counts the letters that were inserted, deleted, replaced or swapped with their neighbour
+// between a and b (optimal string alignment). It does not compare words whose lengths differ by
+// more than mostSlips.
 func slips(a, b []rune) int {
 	if d := len(a) - len(b); d > mostSlips || -d > mostSlips {
 		return mostSlips + 1

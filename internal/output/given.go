@@ -20,7 +20,7 @@ func (f *Form) Given(s *fold.Scope, stop <-chan struct{}) (json.RawMessage, erro
 		}
 		return nil, errors.New("is none that the tool has taken")
 	}
-	return f.read(event.TextOf(s.Words), stop)
+	return f.read(event.TextOf(s.Answer.Words), stop)
 }
 
 // read reads output in words. Models like to put a fence around it.

@@ -1,28 +1,27 @@
-// Package partialjson makes whole JSON of the beginning of a value that is still being
-// written, so that what is known of it already can be read.
+// Package partialjson completes the beginning of a JSON value, so that a value can be read while
+// it is still being written.
 package partialjson
 
-// Text is the beginning of one JSON value. The zero value is ready for use.
+// Text holds the beginning of one JSON value. The zero value is ready for use.
 //
-// It is for values that come in pieces, and costs time in the length of each piece: what is
-// open is kept, and not looked for again. It does not check: of what is no JSON, something comes out
-// that is none.
+// It keeps its parser state between pieces, so that each piece costs time in its own length only.
+// It does not validate: input that is not JSON gives output that is not JSON.
 type Text struct {
 	data []byte
-	// open are the brackets that are open, as what closes them.
+	// open holds the closing brackets of the open arrays and objects.
 	open []byte
-	// sound is how much of data can be kept when the open brackets are closed behind it,
-	// as deep as depth.
+	// data[:sound] becomes a complete value once open[:depth] is closed behind it.
 	sound, depth int
 	state        state
-	// escape counts the bytes of an escape sequence that is open: 1 after the backslash.
+	// escape is the number of bytes of the open escape sequence, the backslash included; 0 if
+	// none is open.
 	escape int
-	// high says that the string ends in the first half of a character of two \u escapes, which
-	// begins at half.
+	// high means that the string ends in the first half of a surrogate pair, written as a \u
+	// escape that begins at half.
 	high bool
 	half int
 	hex  rune
-	// begun is where the value or key that is open begins.
+	// begun is where the open value or key begins.
 	begun int
 	key   bool
 }
@@ -30,27 +29,27 @@ type Text struct {
 type state uint8
 
 const (
-	// between stands before a value, a comma or a bracket; inString, inWord inside a string, and inside a number
-	// or a word; done behind the whole value.
+	// between is before a value, a comma or a bracket; inString is inside a string; inWord is
+	// inside a number or a word; done is behind the complete value.
 	between state = iota
 	inString
 	inWord
 	done
 )
 
-// Reset forgets everything, and keeps the memory.
+// Reset empties the text and keeps its memory.
 func (t *Text) Reset() {
 	*t = Text{data: t.data[:0], open: t.open[:0]}
 }
 
-// Len is the number of bytes so far.
+// Len returns the number of bytes written so far.
 func (t *Text) Len() int { return len(t.data) }
 
-// Whole reports whether the value is complete. A number that stands alone never is, because
-// more of it may come.
+// Whole reports whether the value is complete. A number at the top level never is, because more
+// digits may follow.
 func (t *Text) Whole() bool { return t.state == done }
 
-// Write adds a piece. What follows a whole value is left out.
+// Write appends a piece. Anything after a complete value is ignored.
 func (t *Text) Write(piece string) {
 	for i := 0; i < len(piece) && t.state != done; i++ {
 		t.add(piece[i])
@@ -101,7 +100,7 @@ func (t *Text) add(c byte) {
 	}
 }
 
-// ended notes that a value ends before at.
+// ended records that a value ends before at.
 func (t *Text) ended(at int) {
 	t.sound, t.depth = at, len(t.open)
 	if len(t.open) == 0 {
@@ -155,13 +154,13 @@ func nibble(c byte) rune {
 	}
 }
 
-// Append appends the value as far as it is known, as whole JSON: strings that are open are
-// shown as far as they go; numbers, words and keys only when they are complete. ok is false where
-// nothing is known yet.
+// Append appends the known part of the value as complete JSON. An open string is included as far
+// as it is known; numbers, words and keys only once they are complete. ok is false if nothing is
+// known yet.
 func (t *Text) Append(dst []byte) (value []byte, ok bool) {
 	end, depth, quote := t.sound, t.depth, false
 	if t.state == inString && !t.key {
-		// Up to the last character that is whole.
+		// Cut at the last complete character.
 		end, depth, quote = len(t.data), len(t.open), true
 		switch {
 		case t.high:
@@ -184,7 +183,7 @@ func (t *Text) Append(dst []byte) (value []byte, ok bool) {
 	return dst, true
 }
 
-// wholeRunes gives end, or where the character begins that is cut there.
+// wholeRunes returns end, or the start of the character that end cuts.
 func wholeRunes(b []byte, begin, end int) int {
 	for i := end - 1; i >= begin && i >= end-3; i-- {
 		switch c := b[i]; {

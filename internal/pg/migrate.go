@@ -31,7 +31,7 @@ func (d *Database) Migrate(ctx context.Context, op string, config *pgx.ConnConfi
 func (d *Database) migrate(ctx context.Context, op string, conn *pgx.Conn, schema, role string) error {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte("braid " + d.Name + " " + schema))
-	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, int64(h.Sum64())); err != nil { //nolint:gosec // only the bits count
+	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, int64(h.Sum64())); err != nil {
 		return err
 	}
 	if err := d.checkRole(ctx, op, conn, role); err != nil {

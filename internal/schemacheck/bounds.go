@@ -4,18 +4,18 @@ package schemacheck
 const (
 	maxBytes = 1 << 20
 	maxDepth = 128
-	// maxParts is how many JSON values a schema may consist of.
+	// maxParts is the maximum number of JSON values in a schema.
 	maxParts = 40_000
-	// maxSpread is how many schemas may apply to one value, by way of references, allOf and
-	// the like, counted once for each way that leads to them.
+	// maxSpread is the maximum number of schemas that apply to one value through references,
+	// allOf and the like, counted once per path.
 	maxSpread = 1 << 16
-	// maxChain is how many schemas may apply to one value, each by way of the one before.
+	// maxChain is the maximum length of a chain of schemas that apply to one value.
 	maxChain = 512
-	// maxWays is how many references, members of allOf and the like are followed while the spread
-	// of a schema is measured.
+	// maxWays is the maximum number of references, members of allOf and the like to follow while
+	// measuring a schema's spread.
 	maxWays = 1 << 20
-	// maxURI and maxURIs bound the bytes of one resolved URI of a schema and of all of them:
-	// each $id is resolved against the one around it, so short ones may resolve to long ones.
+	// maxURI and maxURIs bound the bytes of one resolved URI and of all of them. Each $id
+	// resolves against the enclosing one, so short ids can resolve to long URIs.
 	maxURI  = 1 << 10
 	maxURIs = 1 << 20
 	// maxPattern and maxPatterns bound the compiled size of one regular expression and of all.
@@ -25,15 +25,15 @@ const (
 
 // The bounds of one check.
 const (
-	// MaxSteps is how many steps one check takes at most. A step is about one keyword that is
-	// compared with one value; long texts, lists and regular expressions cost more than one.
+	// MaxSteps is the maximum number of steps of one check. A step is about one keyword applied
+	// to one value; long texts, lists and regular expressions cost more.
 	MaxSteps = 4 << 20
-	// maxValues is how many JSON values the checked value may consist of.
+	// maxValues is the maximum number of JSON values in the checked value.
 	maxValues = 1 << 18
-	// maxLevels is how deep checks may call each other.
+	// maxLevels is the maximum recursion depth of a check.
 	maxLevels = 8192
-	// maxKnown is how many outcomes are remembered.
+	// maxKnown is the maximum number of cached outcomes.
 	maxKnown = 1 << 16
-	// stepsPerLook is how many steps pass between two looks at the stop channel.
+	// stepsPerLook is the number of steps between two polls of the stop channel.
 	stepsPerLook = 1 << 10
 )

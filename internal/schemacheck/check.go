@@ -11,9 +11,10 @@ import (
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
-// Check checks a value, given as JSON of at most [strictjson.DefaultDepth] levels. nil is valid.
-// A *[Misfit] says why the value is not valid, a *strictjson.Error that it is no JSON,
-// [ErrBudget] that nobody can say, and [ErrStopped] that stop closed before. A nil stop never does.
+// Check validates a JSON value of at most [strictjson.DefaultDepth] levels and returns nil if it
+// is valid. It returns a *[Misfit] if the value does not fit the schema and a *strictjson.Error
+// if data is not JSON. It returns [ErrBudget] if the check is too expensive and [ErrStopped] if
+// stop was closed first. stop may be nil.
 func (s *Schema) Check(stop <-chan struct{}, data []byte) error {
 	v, tooMany, err := parse(data, strictjson.DefaultDepth, maxValues)
 	if err != nil {
@@ -34,19 +35,19 @@ func (s *Schema) Check(stop <-chan struct{}, data []byte) error {
 	}
 }
 
-// check is the work on one value.
+// check is the state of one validation.
 type check struct {
 	schema *Schema
 	stop   <-chan struct{}
 	left   int
-	// look is how many steps are left before stop is looked at.
+	// look is the number of steps until the next poll of stop.
 	look  int
 	depth int
-	// over is why the check cannot go on. Once it is set, what the methods return means nothing.
+	// over is why the check was abandoned. Once it is set, the methods' results mean nothing.
 	over error
-	// known are outcomes of schemas that several references may name.
+	// known caches the outcomes of schemas that several references may name.
 	known map[pair]outcome
-	// homes are the resources on the way to the schema, for dynamic references.
+	// homes are the resources on the path to the current schema, for dynamic references.
 	homes []*resource
 }
 
@@ -60,7 +61,7 @@ type outcome struct {
 	marks  *marks
 }
 
-// marks are the members or items of a value that schemas have looked at.
+// marks are the members or items of a value that schemas have evaluated.
 type marks struct {
 	all bool
 	set []bool
@@ -78,7 +79,7 @@ func (m *marks) note(v *value, i int) {
 
 func (m *marks) has(i int) bool { return m.all || m.set != nil && m.set[i] }
 
-// spend pays for steps. It is false where there are none left, or the check is to stop.
+// spend counts steps. It returns false if none are left or the check was stopped.
 func (c *check) spend(steps int) bool {
 	if c.over != nil {
 		return false
@@ -99,7 +100,7 @@ func (c *check) spend(steps int) bool {
 	return true
 }
 
-// merge adds what a schema has looked at to what its parent has.
+// merge adds the members that a schema has evaluated to those of its parent.
 func (c *check) merge(into, from *marks) {
 	if into == nil || from == nil {
 		return
@@ -117,7 +118,7 @@ func (c *check) merge(into, from *marks) {
 
 func misfit(v *value, keyword string, say func() string) *Misfit { return &Misfit{v, keyword, say} }
 
-// check holds a value against a schema, and adds to seen what the schema has looked at.
+// check validates a value against a schema and adds what the schema has evaluated to seen.
 func (c *check) check(r *rule, v *value, seen *marks) *Misfit {
 	if !c.spend(1) {
 		return nil
@@ -191,7 +192,7 @@ func (c *check) rule(r *rule, v *value, own *marks) *Misfit {
 	return nil
 }
 
-// outermost is the schema that a dynamic reference means here.
+// outermost resolves a dynamic reference.
 func (c *check) outermost(r *rule) *rule {
 	if r.anchor != "" {
 		for _, home := range c.homes {
@@ -254,7 +255,7 @@ func (c *check) numbers(r *rule, v *value) *Misfit {
 	return nil
 }
 
-// multiple divides floats: a quotient of arbitrary precision could be made to cost any time.
+// multiple divides floats, because a quotient of arbitrary precision could take unbounded time.
 func multiple(n, of float64) bool {
 	_, rest := math.Modf(n / of)
 	return rest == 0
@@ -325,7 +326,7 @@ func (c *check) any(r *rule, v *value, own *marks) *Misfit {
 		}
 		if m == nil {
 			if fits = true; own == nil {
-				break // nobody asks what the others look at
+				break // nobody needs the marks of the others
 			}
 		}
 		why = addReason(why, m)
@@ -361,11 +362,11 @@ func (c *check) one(r *rule, v *value, own *marks) *Misfit {
 	return misfit(v, "oneOf", func() string { return v.shown() + " fits none of the alternatives: " + reasons(why) })
 }
 
-// mostReasons is how many alternatives a message tells apart.
+// mostReasons is the maximum number of alternatives that a message explains.
 const mostReasons = 3
 
-// addReason keeps why an alternative does not fit, as far as the message has room. The reasons
-// of alternatives in alternatives are not kept: they would multiply.
+// addReason keeps why an alternative does not fit, while the message has room. It drops the
+// reasons of nested alternatives, which would multiply.
 func addReason(why []*Misfit, m *Misfit) []*Misfit {
 	if m == nil || len(why) > mostReasons {
 		return why
@@ -531,7 +532,7 @@ func (c *check) object(r *rule, v *value, own *marks) *Misfit {
 	return nil
 }
 
-// members holds the members of an object against the schemas for them.
+// members validates the members of an object against their schemas.
 func (c *check) members(r *rule, v *value, own *marks) *Misfit {
 	if r.properties == nil && r.patterns == nil && r.additional == nil {
 		return nil

@@ -11,15 +11,15 @@ import (
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
-// Schema is a schema that values can be checked against. It is safe for concurrent use.
+// Schema is a compiled schema. It is safe for concurrent use.
 type Schema struct {
 	root *rule
-	// marks is set where checks must note which members a schema has looked at; dynamic where
-	// what a schema means depends on the way that led to it.
+	// marks is set if checks must track which members a schema has evaluated. dynamic is set if
+	// the meaning of a schema depends on the path to it.
 	marks, dynamic bool
 }
 
-// Compile reads a schema. The error is a *[Refusal].
+// Compile compiles a schema. The error is a *[Refusal].
 func Compile(schema []byte) (*Schema, error) {
 	if len(schema) > maxBytes {
 		return nil, &Refusal{Text: "the schema is larger than 1 MiB"}
@@ -51,7 +51,7 @@ func Compile(schema []byte) (*Schema, error) {
 	return s, nil
 }
 
-// Type is the one type that values of the schema have by the word of its top; "" is none, or several.
+// Type returns the single type that the top level of the schema declares; "" for none or several.
 func (s *Schema) Type() string {
 	if len(s.root.types) == 1 {
 		return s.root.types[0]
@@ -59,7 +59,7 @@ func (s *Schema) Type() string {
 	return ""
 }
 
-// resource is a schema that has a URI, which references in it are relative to.
+// resource is a schema with a URI, against which its references resolve.
 type resource struct {
 	base    *url.URL
 	root    *value
@@ -71,15 +71,15 @@ type anchor struct {
 	dynamic bool
 }
 
-// compiler is the work on one schema. Only its first refusal is kept.
+// compiler is the state of compiling one schema. It keeps only the first refusal.
 type compiler struct {
 	// old is set for drafts before 2019-09.
 	old       bool
 	rules     map[*value]*rule
 	resources map[string]*resource
-	// dynamic are the schemas with a dynamic anchor of a name.
+	// dynamic holds the schemas with a dynamic anchor, by its name.
 	dynamic map[string][]*rule
-	// pending are schemas whose references have not been resolved yet.
+	// pending holds the schemas whose references are not resolved yet.
 	pending  []*rule
 	patterns int
 	// uris counts the bytes of all resolved URIs.
@@ -97,7 +97,7 @@ func (c *compiler) refuse(at *value, text string) {
 	}
 }
 
-// compile makes the rule of a schema and of all in it. It recurses as deep as the schema nests.
+// compile compiles a schema and its subschemas. It recurses as deep as the schema nests.
 func (c *compiler) compile(n *value, home *resource) *rule {
 	if r := c.rules[n]; r != nil {
 		return r
@@ -118,7 +118,7 @@ func (c *compiler) compile(n *value, home *resource) *rule {
 
 func (c *compiler) object(r *rule, n *value) {
 	ref := n.get("$ref")
-	alone := c.old && ref != nil && ref.kind == '"' // what stands beside means nothing
+	alone := c.old && ref != nil && ref.kind == '"' // older drafts ignore the siblings of $ref
 	if !alone {
 		c.identify(r, n)
 	}
@@ -145,7 +145,7 @@ func (c *compiler) object(r *rule, n *value) {
 	}
 }
 
-// identify notes the names that a schema gives itself.
+// identify records a schema's own names.
 func (c *compiler) identify(r *rule, n *value) {
 	name := func(key string, dynamic bool) {
 		v := n.get(key)
@@ -261,13 +261,13 @@ func (c *compiler) keyword(r *rule, n *value, key string, v *value) {
 	}
 }
 
-// exclusive reports whether draft 4's boolean stands beside a limit.
+// exclusive reports whether draft 4's boolean accompanies a limit.
 func exclusive(n *value, key string) bool {
 	v := n.get(key)
 	return v != nil && v.kind == 't'
 }
 
-// applicator compiles a keyword that holds schemas.
+// applicator compiles a keyword that contains schemas.
 func (c *compiler) applicator(r *rule, n *value, key string, v *value) {
 	switch key {
 	case "items":
@@ -284,7 +284,7 @@ func (c *compiler) applicator(r *rule, n *value, key string, v *value) {
 			r.first = c.list(v, r.home)
 		}
 	case "additionalItems":
-		c.compile(v, r.home) // used by items; elsewhere it may be referred to
+		c.compile(v, r.home) // items uses it; otherwise a reference may
 	case "contains":
 		r.contains = c.compile(v, r.home)
 	case "unevaluatedItems":
@@ -328,7 +328,7 @@ func (c *compiler) applicator(r *rule, n *value, key string, v *value) {
 	case "then", "else":
 		s := c.compile(v, r.home)
 		if n.get("if") == nil {
-			return // it means nothing
+			return // the keyword has no effect
 		}
 		if key == "then" {
 			r.then = s
@@ -350,7 +350,7 @@ func (c *compiler) dependents(r *rule, v *value) {
 	}
 }
 
-// dependencies compiles the keyword of the older drafts, which newer ones ignore.
+// dependencies compiles the older drafts' keyword, which newer ones ignore.
 func (c *compiler) dependencies(r *rule, v *value) {
 	for i, name := range v.keys {
 		if v.vals[i].kind == '[' {
@@ -378,7 +378,7 @@ func (c *compiler) named(v *value, home *resource) map[string]*rule {
 	return rules
 }
 
-// list compiles a list of schemas; an empty one is not nil.
+// list compiles a list of schemas. An empty list is not nil.
 func (c *compiler) list(v *value, home *resource) []*rule {
 	if v.kind != '[' {
 		c.refuse(v, "a list of schemas is needed")

@@ -7,13 +7,14 @@ import (
 )
 
 var (
-	// ErrBudget says that a check needed more steps, depth or parts than it may use.
+	// ErrBudget reports that a check needed more steps, depth or parts than allowed.
 	ErrBudget = errors.New("checking it against the schema takes too many steps")
-	// ErrStopped says that the stop channel closed before the check was over.
+	// ErrStopped reports that the stop channel closed before the check ended.
 	ErrStopped = errors.New("checking it against the schema was stopped")
 )
 
-// Refusal says why a schema cannot be used. Its words are safe to show to whoever sent the schema.
+// Refusal reports why a schema cannot be used. Its text is safe to show to the sender of the
+// schema.
 type Refusal struct {
 	// At is a JSON pointer into the schema; "" is the top.
 	At string
@@ -29,16 +30,16 @@ func (r *Refusal) Error() string {
 	return "at " + r.At + ": " + r.Text
 }
 
-// Misfit says why a value is not valid.
+// Misfit reports why a value is not valid.
 type Misfit struct {
 	at *value
-	// keyword failed; say makes its text when somebody asks for it.
+	// keyword is the one that failed.
 	keyword string
-	say     func() string
+	// say returns the message. It is called only if somebody reads it.
+	say func() string
 }
 
-// Error implements error: the place in the value, the keyword and what is wrong, in at most
-// some 500 bytes.
+// Error returns the path in the value, the keyword and the problem, in at most about 500 bytes.
 func (m *Misfit) Error() string {
 	text := m.keyword + ": " + m.say()
 	if path := m.at.path(); path != "" {
@@ -47,7 +48,7 @@ func (m *Misfit) Error() string {
 	return text
 }
 
-// path is the place of a value in words that people use: a.b[3].
+// path returns the path of a value in the form a.b[3].
 func (v *value) path() string {
 	const most = 12
 	var steps []string
@@ -69,7 +70,7 @@ func (v *value) path() string {
 	return strings.TrimPrefix(b.String(), ".")
 }
 
-// pointer is the place of a value as a JSON pointer.
+// pointer returns the JSON pointer of a value.
 func (v *value) pointer() string {
 	const most = 12
 	var steps []string
@@ -91,7 +92,7 @@ func (v *value) pointer() string {
 	return b.String()
 }
 
-// clip cuts a text at a character.
+// clip cuts a text at a character boundary.
 func clip(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -102,7 +103,7 @@ func clip(s string, most int) string {
 	return s[:most] + "…"
 }
 
-// names lists names in a message.
+// names joins names for a message.
 func names(list []string) string {
 	const most = 8
 	var b strings.Builder

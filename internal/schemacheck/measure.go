@@ -2,14 +2,14 @@ package schemacheck
 
 import "strconv"
 
-// measured is what is known of a schema: how many schemas apply to a value through it, counted
-// once for each way, and the longest of these ways.
+// measured holds how many schemas apply to a value through one schema, counted once per path, and
+// the length of the longest path.
 type measured struct {
 	open          bool
 	spread, chain int
 }
 
-// measure refuses schemas that apply to one value without end, or too often.
+// measure refuses schemas that apply endlessly, or too many times, to one value.
 func (c *compiler) measure() {
 	if c.refusal != nil {
 		return
@@ -22,7 +22,7 @@ func (c *compiler) measure() {
 	}
 }
 
-// spread recurses over schemas that apply to the same value, maxChain deep at most.
+// spread recurses over schemas that apply to the same value, to a depth of maxChain.
 func (c *compiler) spread(r *rule, known map[*rule]*measured, depth int) *measured {
 	if m := known[r]; m != nil {
 		if m.open {

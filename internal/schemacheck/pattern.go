@@ -5,16 +5,17 @@ import (
 	"regexp/syntax"
 )
 
-// pattern is a regular expression and what it costs.
+// pattern is a compiled regular expression and its size.
 type pattern struct {
 	*regexp.Regexp
 	size int
 }
 
-// cost is the number of steps that a match of a text takes at most.
+// cost returns the maximum number of steps to match a text.
 func (p *pattern) cost(text string) int { return 1 + len(text)*p.size/32 }
 
-// newPattern compiles a regular expression of at most that size. text says what is wrong with it.
+// newPattern compiles a regular expression of at most the given size. text describes the problem;
+// "" is none.
 func newPattern(expr string, most int) (p *pattern, text string) {
 	if len(expr) > maxPattern {
 		return nil, "the regular expression is too long"
@@ -34,8 +35,8 @@ func newPattern(expr string, most int) (p *pattern, text string) {
 	return &pattern{re, size}, ""
 }
 
-// sizeOf estimates how many instructions an expression compiles to, repeats written out; it
-// stops counting beyond most. It recurses as deep as package syntax lets expressions nest: 1000.
+// sizeOf estimates the number of instructions of an expression with its repeats expanded. It
+// stops counting beyond most. It recurses as deep as package syntax nests expressions: 1000.
 func sizeOf(re *syntax.Regexp, most int) int {
 	n := 1
 	switch re.Op {

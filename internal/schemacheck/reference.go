@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// resolveAll resolves the references of all schemas. What a reference names may hold more of them.
+// resolveAll resolves the references of all schemas. A resolved reference may add schemas with
+// more references.
 func (c *compiler) resolveAll() {
 	for len(c.pending) > 0 && c.refusal == nil {
 		r := c.pending[len(c.pending)-1]
@@ -22,8 +23,8 @@ func (c *compiler) resolveAll() {
 	}
 }
 
-// resolve finds the schema that a reference names. dynamic is the name of the dynamic anchor that
-// it names, if it does.
+// resolve finds the schema that a reference names. dynamic is the name of the dynamic anchor if
+// the reference names one.
 func (c *compiler) resolve(r *rule, ref string) (target *rule, dynamic string) {
 	missing := func() (*rule, string) {
 		c.refuse(r.at, "the reference "+strconv.Quote(clip(ref, 80))+" names nothing in the schema, and nothing is fetched")
@@ -64,8 +65,8 @@ func (c *compiler) resolve(r *rule, ref string) (target *rule, dynamic string) {
 	return target, ""
 }
 
-// join resolves a URI against the one of the resource that r belongs to, and leaves its fragment
-// out. ok is false for a URI that is too long.
+// join resolves a URI against that of r's resource and drops the fragment. ok is false if the URI
+// is too long.
 func (c *compiler) join(r *rule, u *url.URL) (joined *url.URL, text string, ok bool) {
 	if len(u.Host)+len(u.Path)+len(u.Opaque)+len(u.RawQuery) > maxURI {
 		return nil, "", false
@@ -76,7 +77,7 @@ func (c *compiler) join(r *rule, u *url.URL) (joined *url.URL, text string, ok b
 	return joined, text, len(text) <= maxURI
 }
 
-// homeOf is the resource that a place of the schema belongs to.
+// homeOf returns the resource that contains a place of the schema.
 func (c *compiler) homeOf(n *value) *resource {
 	for ; n != nil; n = n.up {
 		if r := c.rules[n]; r != nil {
@@ -86,7 +87,7 @@ func (c *compiler) homeOf(n *value) *resource {
 	return c.resources[""]
 }
 
-// follow goes along a JSON pointer; nil is nowhere.
+// follow resolves a JSON pointer; nil if nothing is there.
 func (v *value) follow(pointer string) *value {
 	if pointer == "" {
 		return v

@@ -1,19 +1,19 @@
 package schemacheck
 
-// rule is a schema that has been compiled. It is not changed once [Compile] has returned.
+// rule is a compiled schema. It does not change after [Compile] has returned.
 type rule struct {
 	at   *value
 	home *resource
-	// never is the schema false.
+	// never is set for the schema false.
 	never bool
 
-	// refText and dynamicText are what "$ref" and "$dynamicRef" say; ref and dynamic are the
-	// schemas that they name. anchor is set where a dynamic reference looks for the outermost
+	// refText and dynamicText are the values of "$ref" and "$dynamicRef"; ref and dynamic are
+	// the schemas that they name. anchor is set if a dynamic reference looks for the outermost
 	// anchor of that name.
 	refText, dynamicText string
 	ref, dynamic         *rule
 	anchor               string
-	// named is set where a reference names this schema.
+	// named is set if a reference names this schema.
 	named bool
 
 	types    []string
@@ -52,19 +52,19 @@ type patternRule struct {
 	rule *rule
 }
 
-// need says that an object with a property needs others.
+// need is a property that requires others.
 type need struct {
 	name  string
 	names []string
 }
 
-// depended is a schema that holds for an object with a property.
+// depended is a schema that applies to an object with a property.
 type depended struct {
 	name string
 	rule *rule
 }
 
-// inPlace calls do with every schema that applies to the same value as r does.
+// inPlace calls do with every schema that applies to the same value as r.
 func (r *rule) inPlace(c *compiler, do func(*rule)) {
 	one := func(s *rule) {
 		if s != nil {

@@ -9,16 +9,16 @@ import (
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
-// value is a JSON value. It is never changed after it has been read.
+// value is a JSON value. It does not change after it was read.
 type value struct {
-	// kind is the first letter of the value: { [ " 0 t f n.
+	// kind is the first byte of the value: { [ " 0 t f n.
 	kind byte
-	// at is the place among the members or items of up.
+	// at is the index among the members or items of up.
 	at int
 	up *value
-	// text is a string's text, or a number as it is written.
+	// text is the text of a string, or a number as it is spelled.
 	text string
-	// number is infinite where it is larger than a float64.
+	// number is infinite if it exceeds a float64.
 	number float64
 	keys   []string
 	vals   []*value
@@ -26,10 +26,10 @@ type value struct {
 	index map[string]int
 }
 
-// indexFrom is the size from which an object has an index.
+// indexFrom is the number of members from which an object has an index.
 const indexFrom = 9
 
-// parse reads a value of at most that many levels and parts.
+// parse reads a value with bounded levels and parts.
 func parse(data []byte, depth, parts int) (v *value, tooMany bool, err error) {
 	var r strictjson.Reader
 	r.Reset(data, depth)
@@ -75,12 +75,12 @@ func read(r *strictjson.Reader, up *value, at int, left *int) *value {
 	default:
 		v.kind = '0'
 		v.text = string(r.Verbatim(1))
-		v.number, _ = strconv.ParseFloat(v.text, 64) // one that is too large is infinite
+		v.number, _ = strconv.ParseFloat(v.text, 64) // infinite if too large
 	}
 	return v
 }
 
-// get gives a member; nil is none.
+// get returns a member; nil if there is none.
 func (v *value) get(key string) *value {
 	if i := v.find(key); i >= 0 {
 		return v.vals[i]
@@ -98,7 +98,7 @@ func (v *value) find(key string) int {
 	return -1
 }
 
-// isType reports whether the value is of a type of JSON Schema. An integer is also a number.
+// isType reports whether the value has a type of JSON Schema. An integer is also a number.
 func (v *value) isType(t string) bool {
 	switch v.kind {
 	case '{':
@@ -125,7 +125,7 @@ func (v *value) typeName() string {
 	return "boolean"
 }
 
-// shown is the beginning of the value, for a message.
+// shown returns the beginning of the value for a message.
 func (v *value) shown() string {
 	const most = 60
 	switch v.kind {
@@ -144,8 +144,8 @@ func (v *value) shown() string {
 	}
 }
 
-// same reports whether two values are equal; spend pays for each pair that is compared, and
-// ends the comparison where it is false.
+// same reports whether two values are equal. spend counts each compared pair; if it returns
+// false, the comparison stops.
 func same(a, b *value, spend func(int) bool) bool {
 	if !spend(1 + len(a.text)/64) {
 		return false
@@ -174,7 +174,7 @@ func same(a, b *value, spend func(int) bool) bool {
 	return true
 }
 
-// hash is equal for equal values. Members count in any order.
+// hash returns equal hashes for equal values. The order of members does not matter.
 func (v *value) hash(seed maphash.Seed, spend func(int) bool) uint64 {
 	if !spend(1 + len(v.text)/64) {
 		return 0

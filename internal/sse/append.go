@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// AppendEvent appends one whole event. Without an id the reader's last one
-// stays; without a name the event is a "message". Data of several lines is read
-// back with LF for each line end.
+// AppendEvent appends a complete event. An empty id leaves the reader's last id unchanged, and an
+// empty name means "message". Line ends inside data become LF for the reader.
 func AppendEvent(dst []byte, id, name string, data []byte) []byte {
 	dst = AppendID(dst, id)
 	dst = AppendName(dst, name)
@@ -31,7 +30,7 @@ func AppendEvent(dst []byte, id, name string, data []byte) []byte {
 	}
 }
 
-// AppendID appends the id of the event that is being written; none for "".
+// AppendID appends the id of the current event; nothing for "".
 func AppendID(dst []byte, id string) []byte {
 	if id == "" {
 		return dst
@@ -39,7 +38,7 @@ func AppendID(dst []byte, id string) []byte {
 	return append(appendClean(append(dst, "id: "...), id, "\x00\r\n"), '\n')
 }
 
-// AppendName appends the name of the event that is being written; none for "".
+// AppendName appends the name of the current event; nothing for "".
 func AppendName(dst []byte, name string) []byte {
 	if name == "" {
 		return dst
@@ -47,14 +46,14 @@ func AppendName(dst []byte, name string) []byte {
 	return append(appendClean(append(dst, "event: "...), name, "\r\n"), '\n')
 }
 
-// OpenData begins a line of data. The caller appends it: one line, such as JSON
-// without white space.
+// OpenData begins a line of data. The caller appends the data itself, which must be one line,
+// such as JSON without white space.
 func OpenData(dst []byte) []byte { return append(dst, "data: "...) }
 
 // Close ends the line and the event.
 func Close(dst []byte) []byte { return append(dst, '\n', '\n') }
 
-// AppendComment appends a comment, which readers pass over: a heartbeat.
+// AppendComment appends a comment, which readers ignore. It serves as a heartbeat.
 func AppendComment(dst []byte, text string) []byte {
 	dst = append(dst, ':')
 	if text != "" {
@@ -63,8 +62,8 @@ func AppendComment(dst []byte, text string) []byte {
 	return Close(dst)
 }
 
-// AppendRetry tells readers how long to wait before they connect again, in whole
-// milliseconds; less than none is none.
+// AppendRetry appends how long readers wait before they reconnect, in whole milliseconds. A
+// negative wait counts as 0.
 func AppendRetry(dst []byte, wait time.Duration) []byte {
 	dst = append(dst, "retry: "...)
 	return Close(strconv.AppendInt(dst, max(wait.Milliseconds(), 0), 10))

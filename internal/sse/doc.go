@@ -1,11 +1,10 @@
-// Package sse frames server-sent events, both ways, after the WHATWG's HTML
-// standard (section "Server-sent events").
+// Package sse reads and writes server-sent events as the WHATWG's HTML standard defines them
+// (section "Server-sent events").
 //
-// The Append functions write. They put everything into dst and keep nothing, and
-// what they write cannot break the frame, whatever it holds: a line end inside
-// data begins another data line, and in a name or an id it is left out.
+// The Append functions write. They append to dst and keep nothing. No input can break the
+// framing: a line end inside data begins another data line, and a line end inside a name or an id
+// is removed.
 //
-// [Reader] reads, from bytes that may be cut anywhere. It leaves bytes that are
-// no UTF-8 as they came, where the standard puts U+FFFD: whoever reads the
-// data can tell then that they were damaged.
+// [Reader] reads from bytes that may be split anywhere. Unlike the standard it does not replace
+// invalid UTF-8 by U+FFFD, so that the caller can detect damaged data.
 package sse

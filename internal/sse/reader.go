@@ -9,17 +9,16 @@ import (
 	"time"
 )
 
-// Event is one event as it was dispatched.
+// Event is a dispatched event.
 type Event struct {
-	// ID is the last id that was sent, in this event or one before it; "" where
-	// there was none yet.
+	// ID is the last id that the stream has sent, in this event or an earlier one; "" if there
+	// is none yet.
 	ID string
-	// Fresh says that the event itself carried an id.
+	// Fresh reports whether this event carried an id itself.
 	Fresh bool
-	// Name is the event's name, "message" where none was sent.
+	// Name is the event's name; "message" if the stream sent none.
 	Name string
-	// Data are the event's lines with LF between them. They are good until
-	// the next call of Next.
+	// Data holds the event's lines, joined by LF. It is valid until the next call of Next.
 	Data []byte
 }
 
@@ -30,14 +29,14 @@ type Limits struct {
 	Event int
 }
 
-// DefaultLimit is how long a line, and the data of an event, may be where nothing
-// else was said: 16 MiB.
+// DefaultLimit is the default maximum of a line and of an event's data: 16 MiB.
 const DefaultLimit = 16 << 20
 
-// TooLargeError says that the other side sent more than a limit.
+// TooLargeError reports that the stream exceeded a limit.
 type TooLargeError struct {
-	// What is "line" or "event"; Limit is in bytes.
-	What  string
+	// What is "line" or "event".
+	What string
+	// Limit is the exceeded limit in bytes.
 	Limit int
 }
 
@@ -46,27 +45,27 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("server-sent events: the %s is longer than %d bytes", e.What, e.Limit)
 }
 
-// Reader reads events. It is used by one goroutine at a time.
+// Reader reads events. It is not safe for concurrent use.
 type Reader struct {
 	from   io.Reader
 	limits Limits
 
 	buf []byte
-	// begin and end are what of buf has not been used; seen is where the search
-	// for the end of the line goes on.
+	// begin and end delimit the unread part of buf. The search for the next line end continues
+	// at seen.
 	begin, seen, end int
-	// started is set after the first line, before which a BOM may stand; afterCR
-	// means that an LF belongs to the line before.
+	// started is set after the first line, which may begin with a BOM. afterCR means that a
+	// following LF belongs to the previous line end.
 	started, afterCR bool
-	// below is the error of the reader below, which comes after what it gave;
-	// err is the one that sticks.
+	// below is the error of the underlying reader, which Next returns after the remaining data.
+	// err is the error that sticks.
 	below, err error
 
 	id, name []byte
 	last     string
 	named    string
-	// data are the event's so far. Where they are one line, it is line, a part of
-	// buf, and not copied unless buf is filled before the event ends.
+	// data holds the event's data so far. A single line stays in line, a part of buf, and is
+	// copied only if buf is filled before the event ends.
 	data     []byte
 	one      []byte
 	hasData  bool
@@ -75,7 +74,7 @@ type Reader struct {
 	hasRetry bool
 }
 
-// NewReader reads events from r.
+// NewReader returns a reader of the events of r.
 func NewReader(r io.Reader, limits Limits) *Reader {
 	if limits.Line <= 0 {
 		limits.Line = DefaultLimit
@@ -86,17 +85,16 @@ func NewReader(r io.Reader, limits Limits) *Reader {
 	return &Reader{from: r, limits: limits}
 }
 
-// LastID is the id to go on from: that of the last event that came whole, or of
-// an event without data after it.
+// LastID returns the id to resume from: the id of the last complete event, or of an event without
+// data after it.
 func (r *Reader) LastID() string { return r.last }
 
-// Retry is how long the other side asked to wait before connecting again, and
-// whether it did.
+// Retry returns the reconnection delay that the server asked for, and whether it asked for one.
 func (r *Reader) Retry() (time.Duration, bool) { return r.retry, r.hasRetry }
 
-// Next gives the next event. At the end it is [io.EOF]; an event that is not
-// closed by then is dropped, with its id. Other errors are a [*TooLargeError] and
-// those of the reader below. An error sticks.
+// Next returns the next event. At the end it returns [io.EOF] and drops an event that was not
+// closed, with its id. Other errors are a [*TooLargeError] and those of the underlying reader.
+// After an error every call returns that error.
 func (r *Reader) Next() (Event, error) {
 	r.data, r.one, r.hasData, r.fresh = r.data[:0], nil, false, false
 	r.name = r.name[:0]
@@ -125,7 +123,7 @@ func (r *Reader) Next() (Event, error) {
 		}
 		if len(r.name) > 0 {
 			if string(r.name) != r.named {
-				r.named = string(r.name) // most events are called as the one before
+				r.named = string(r.name) // most events have the previous event's name
 			}
 			e.Name = r.named
 		}
@@ -141,7 +139,7 @@ func (r *Reader) keep() {
 	}
 }
 
-// field takes a line that is not empty.
+// field processes a line that is not empty.
 func (r *Reader) field(line []byte) error {
 	name, value, _ := bytes.Cut(line, []byte{':'})
 	if len(value) > 0 && value[0] == ' ' {
@@ -176,12 +174,12 @@ func (r *Reader) field(line []byte) error {
 			r.retry, r.hasRetry = time.Duration(n)*time.Millisecond, true
 		}
 	}
-	return nil // a comment's name is empty, and other names mean nothing
+	return nil // the name of a comment is empty; the standard ignores unknown fields
 }
 
 var bom = []byte("\xEF\xBB\xBF")
 
-// line gives the next line without its end. It is good until the next call.
+// line returns the next line without its end, valid until the next call.
 func (r *Reader) line() ([]byte, error) {
 	for {
 		if r.afterCR && r.begin < r.end {
@@ -217,7 +215,7 @@ func (r *Reader) line() ([]byte, error) {
 	}
 }
 
-// indexEnd finds the first CR or LF.
+// indexEnd returns the index of the first CR or LF, -1 if there is none.
 func indexEnd(b []byte) int {
 	lf := bytes.IndexByte(b, '\n')
 	if lf >= 0 {
@@ -229,7 +227,7 @@ func indexEnd(b []byte) int {
 	return lf
 }
 
-// fill reads once, after making room.
+// fill makes room and reads once.
 func (r *Reader) fill() {
 	r.keep()
 	if r.begin > 0 {
@@ -243,7 +241,7 @@ func (r *Reader) fill() {
 		copy(bigger, r.buf[:r.end])
 		r.buf = bigger
 	}
-	for range 100 { // as in package bufio: a reader that gives nothing for ever is broken
+	for range 100 { // as in package bufio: give up on a reader that never returns data
 		n, err := r.from.Read(r.buf[r.end:])
 		if n < 0 || n > len(r.buf)-r.end {
 			err, n = errors.New("server-sent events: the reader below counted wrong"), 0

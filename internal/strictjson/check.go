@@ -1,12 +1,10 @@
 package strictjson
 
-// Check reports what is wrong with data as one JSON text: syntax, duplicate
-// keys, more than maxDepth levels (see [Reader.Reset]), bytes that are no
-// UTF-8, halves of surrogate pairs, anything after the value. The error is an
-// *[Error]; nil means that every reader understands data alike.
+// Check validates data as one JSON text. It refuses syntax errors, duplicate keys, more than
+// maxDepth levels (see [Reader.Reset]), invalid UTF-8, lone surrogates and anything after the
+// value. The error is an *[Error]; nil means that every JSON reader understands data alike.
 //
-// It allocates only for objects of more than some two dozen keys and for keys
-// with escapes in them.
+// It allocates only for objects of more than about 24 keys and for keys with escapes.
 func Check(data []byte, maxDepth int) error {
 	var r Reader
 	r.Reset(data, maxDepth)
@@ -14,9 +12,8 @@ func Check(data []byte, maxDepth int) error {
 	return r.End()
 }
 
-// AppendCompact checks src as [Check] does and appends it to dst without white
-// space between its parts; strings and numbers stay as they are written. After an
-// error dst is returned as it was.
+// AppendCompact checks src as [Check] does and appends it to dst without white space between
+// tokens. Strings and numbers keep their spelling. On an error it returns dst unchanged.
 func AppendCompact(dst, src []byte, maxDepth int) ([]byte, error) {
 	var r Reader
 	r.Reset(src, maxDepth)

@@ -5,62 +5,60 @@ import (
 	"unicode/utf8"
 )
 
-// Reason classifies what is wrong with a text. It is itself an error, so that
-// errors.Is(err, strictjson.DuplicateKey) asks for it.
+// Reason classifies what is wrong with a text. It is itself an error, so that errors.Is(err,
+// strictjson.DuplicateKey) works.
 type Reason string
 
-// The reasons. The first group is [Check]'s, the second [Unmarshal]'s and
-// typed [Reader] methods'.
+// The reasons. [Check] reports the first group; [Unmarshal] and the typed [Reader] methods also
+// report the second.
 const (
-	// Syntax is a byte that the grammar does not allow where it stands.
+	// Syntax is a byte that the grammar does not allow at its place.
 	Syntax Reason = "syntax"
-	// Truncated is a text that ends before its value does, also an empty one.
+	// Truncated is a text that ends before its value does, including an empty text.
 	Truncated Reason = "truncated"
 	// Trailing is anything but white space after the value.
 	Trailing Reason = "trailing data"
-	// DuplicateKey is a key that its object has already, escapes resolved.
+	// DuplicateKey is a key that its object already has, after resolving escapes.
 	DuplicateKey Reason = "duplicate key"
-	// TooDeep is an array or object inside too many others.
+	// TooDeep is an array or object nested too deep.
 	TooDeep Reason = "too deep"
-	// InvalidUTF8 is a byte that is no UTF-8.
+	// InvalidUTF8 is a byte that is not part of valid UTF-8.
 	InvalidUTF8 Reason = "invalid UTF-8"
 	// LoneSurrogate is a \u escape of one half of a surrogate pair.
 	LoneSurrogate Reason = "lone surrogate"
 
-	// UnknownKey is a key that the target has no field for.
+	// UnknownKey is a key for which the target has no field.
 	UnknownKey Reason = "unknown key"
 	// KeyCase is a key that differs from a field's only in its case.
 	KeyCase Reason = "key case"
-	// WrongType is a value of another type than the target's, or a number
-	// that does not fit.
+	// WrongType is a value of another type than the target's, or a number that does not fit.
 	WrongType Reason = "wrong type"
-	// BadValue is a value of the right type that the target's own
-	// unmarshalling refuses, such as a date that is none.
+	// BadValue is a value of the right type that the target's own unmarshalling refuses, such as
+	// an invalid date.
 	BadValue Reason = "bad value"
 )
 
 // Error implements error.
 func (r Reason) Error() string { return string(r) }
 
-// Error says what is wrong with a text and where. Every error of this package
-// is one, except that [Unmarshal] passes on the standard library's complaint
-// about a target that cannot be decoded into, which is a programmer's mistake.
+// Error reports what is wrong with a text and where. Every error of this package is one, except
+// that [Unmarshal] passes on the standard library's error about a target that it cannot decode
+// into.
 type Error struct {
 	Reason Reason
-	// Offset is the place in bytes from 0, or -1 where it is not known. For
-	// Truncated it is the length of the text, for WrongType from Unmarshal the
-	// end of the value.
+	// Offset is the position in bytes from 0, or -1 if unknown. For Truncated it is the length
+	// of the text; for WrongType from Unmarshal it is the end of the value.
 	Offset int
-	// Key is the key that the error is about, where there is one; from
-	// Unmarshal the dotted path to it. It is as long as the text made it.
+	// Key is the key that the error is about, if any. [Unmarshal] gives the dotted path to it.
+	// Its length is not bounded.
 	Key string
-	// Text is the message without the place. Long keys are shortened in it.
+	// Text is the message without the position. Long keys are shortened.
 	Text string
 	// Err is the cause of a BadValue.
 	Err error
 }
 
-// Error implements error: the text and, where it is known, the place.
+// Error returns the text and, if known, the position.
 func (e *Error) Error() string {
 	if e.Offset < 0 {
 		return e.Text
@@ -74,11 +72,10 @@ func (e *Error) Is(target error) bool {
 	return ok && r == e.Reason
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause of a BadValue.
 func (e *Error) Unwrap() error { return e.Err }
 
-// quoteKey shows a key in a message: quoted, and cut where it is long, because
-// whoever sent the text chose it.
+// quoteKey quotes a key for a message and shortens it, because the sender of the text chose it.
 func quoteKey(key string) string {
 	const most = 64
 	if len(key) <= most {

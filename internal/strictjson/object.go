@@ -5,27 +5,27 @@ import (
 	"hash/maphash"
 )
 
-// Object walks the members of an object.
+// Object iterates over the members of an object.
 type Object struct {
-	// Key is the member's key, escapes resolved. It may be part of the text
-	// that is read: whoever keeps it copies it.
+	// Key is the member's key with escapes resolved. It may point into the text; copy it to keep
+	// it.
 	Key []byte
 
 	r     *Reader
 	keyAt int
-	base  int // of this object's keys in the reader's
+	base  int // index of this object's first key in the reader's keys
 	open  bool
 	first bool
 	table *keyTable
 }
 
-// Object begins to read an object.
+// Object starts to read an object.
 func (r *Reader) Object() Object {
 	ok := r.enter('{', "an object")
 	return Object{r: r, base: r.nkeys, open: ok, first: true}
 }
 
-// Next goes to the next member. It is false after the last one.
+// Next advances to the next member. It returns false after the last one.
 func (o *Object) Next() bool {
 	r := o.r
 	if !o.open || r.err != nil {
@@ -75,13 +75,13 @@ func (o *Object) Next() bool {
 	return true
 }
 
-// Unknown refuses the member: nobody has a field for it.
+// Unknown refuses the member, because the target has no field for it.
 func (o *Object) Unknown() {
 	key := string(o.Key)
 	o.r.fail(UnknownKey, o.keyAt, key, "unknown key "+quoteKey(key))
 }
 
-// seen reports whether the object has key already.
+// seen reports whether the object already has key.
 func (o *Object) seen(key []byte) bool {
 	r := o.r
 	n := r.nkeys - o.base
@@ -99,23 +99,22 @@ func (o *Object) seen(key []byte) bool {
 	return o.table.add(r, o.base, key)
 }
 
-// keyTable is a hash table of the places of keys, open addressing, for objects
-// with many. Its seed is fresh, so that nobody can choose keys that collide.
+// keyTable is a hash table of the positions of keys, with open addressing, for objects with many
+// keys. Its seed is random, so that nobody can choose keys that collide.
 type keyTable struct {
 	seed  maphash.Seed
 	slots []int32 // place from the object's base, plus one; 0 is free
 	used  int
 }
 
-// add puts key, which the caller pushes next, in the table. It reports
-// whether an equal one is there.
+// add inserts key, which the caller pushes next. It reports whether the table already has it.
 func (t *keyTable) add(r *Reader, base int, key []byte) bool {
 	n := r.nkeys - base
 	if 2*(n+1) > len(t.slots) {
 		t.slots = make([]int32, max(128, 4*len(t.slots)))
 		t.used = 0
 	}
-	for ; t.used < n; t.used++ { // all at first and after growth
+	for ; t.used < n; t.used++ { // inserts all keys at first and after growth
 		t.slots[t.find(r, base, r.key(base+t.used))] = int32(t.used + 1)
 	}
 	i := t.find(r, base, key)
@@ -127,7 +126,7 @@ func (t *keyTable) add(r *Reader, base int, key []byte) bool {
 	return false
 }
 
-// find gives the slot of key, or the free one where it belongs.
+// find returns the slot of key, or the free slot where it belongs.
 func (t *keyTable) find(r *Reader, base int, key []byte) int {
 	mask := len(t.slots) - 1
 	i := int(maphash.Bytes(t.seed, key)) & mask
@@ -137,19 +136,19 @@ func (t *keyTable) find(r *Reader, base int, key []byte) int {
 	return i
 }
 
-// Array walks the elements of an array.
+// Array iterates over the elements of an array.
 type Array struct {
 	r     *Reader
 	open  bool
 	first bool
 }
 
-// Array begins to read an array.
+// Array starts to read an array.
 func (r *Reader) Array() Array {
 	return Array{r: r, open: r.enter('[', "an array"), first: true}
 }
 
-// Next goes to the next element. It is false after the last one.
+// Next advances to the next element. It returns false after the last one.
 func (a *Array) Next() bool {
 	r := a.r
 	if !a.open || r.err != nil {
@@ -171,5 +170,5 @@ func (a *Array) Next() bool {
 		return false
 	}
 	r.pos++
-	return true // where a bracket follows, reading the value says so
+	return true // if a bracket follows, reading the value reports the error
 }

@@ -2,10 +2,9 @@ package strictjson
 
 import "unicode/utf8"
 
-// AppendString appends s as a JSON string. Only what JSON requires is escaped:
-// quotes, backslashes and control characters; neither HTML's characters nor
-// U+2028. Each byte that is no UTF-8 becomes U+FFFD, because a JSON text has
-// no other way to hold it.
+// AppendString appends s as a JSON string. It escapes only what JSON requires: quotes,
+// backslashes and control characters, but not HTML's characters or U+2028. Each byte of invalid
+// UTF-8 becomes U+FFFD, because a JSON text cannot hold it otherwise.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	switch {
@@ -14,7 +13,7 @@ func AppendString(dst []byte, s string) []byte {
 	case utf8.ValidString(s):
 		dst = appendEscaped(dst, s)
 	default:
-		for _, c := range s { // gives U+FFFD for each bad byte
+		for _, c := range s { // yields U+FFFD for each invalid byte
 			var one [utf8.UTFMax]byte
 			dst = appendEscaped(dst, string(one[:utf8.EncodeRune(one[:], c)]))
 		}
@@ -22,8 +21,7 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// plain reports whether s is ASCII without anything to escape, as names, ids
-// and most pieces of text are.
+// plain reports whether s is ASCII that needs no escape. Names, ids and most pieces of text are.
 func plain(s string) bool {
 	for len(s) >= 8 {
 		w := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Reader reads one JSON text front to back and checks what it passes: syntax,
-// duplicate keys, depth, UTF-8. A Reader is used like this:
+// Reader reads one JSON text from front to back and checks syntax, duplicate keys, depth and
+// UTF-8. Use a Reader like this:
 //
 //	var r strictjson.Reader
 //	r.Reset(data, strictjson.DefaultDepth)
@@ -24,21 +24,21 @@ import (
 //	}
 //	err := r.End()
 //
-// After Next has said true, exactly one value must be read. The first error
-// sticks: from then on Next is false, every value is zero, and End gives the
-// error. What was read before is to be thrown away then.
+// After Next has returned true, the caller reads exactly one value. The first error sticks: from
+// then on Next returns false, every value is zero, and End returns the error. The caller must
+// then discard what it has read.
 //
-// The zero Reader is at the end of an empty text. A Reader must not be copied
-// while an Object or Array of it is in use.
+// The zero Reader is at the end of an empty text. Do not copy a Reader while an Object or Array
+// of it is in use.
 type Reader struct {
 	data  []byte
 	pos   int
-	depth int // arrays and objects that are open
-	max   int // what depth may reach
-	below int // the depth that max counts from
+	depth int // open arrays and objects
+	max   int // maximum of depth
+	below int // depth from which max counts
 	err   *Error
 
-	// spaced is set when white space that means nothing was passed.
+	// spaced is set once white space between tokens was skipped.
 	spaced bool
 
 	// The keys of all open objects, outermost first. They stand in the
@@ -57,12 +57,12 @@ const (
 	linearKeys = 24
 )
 
-// Reset begins to read data. At most maxDepth arrays and objects may be open
-// at once; with 0 only a string, number or word is allowed. More than 10,000
-// counts as 10,000. Byte strings that the Reader gives out are parts of data.
+// Reset starts to read data. maxDepth is the maximum of open arrays and objects; 0 allows only a
+// string, number or word. The maximum is 10,000. Byte strings that the Reader returns may point
+// into data.
 func (r *Reader) Reset(data []byte, maxDepth int) {
 	*r = Reader{data: data, max: min(maxDepth, hardDepth)}
-	// One look over the whole text is cheaper than a look at each string.
+	// One check of the whole text is cheaper than one per string.
 	if !utf8.Valid(data) {
 		at := 0
 		for at < len(data) {
@@ -76,7 +76,7 @@ func (r *Reader) Reset(data []byte, maxDepth int) {
 	}
 }
 
-// Err is the error so far; nil is none.
+// Err returns the first error so far, or nil.
 func (r *Reader) Err() error {
 	if r.err == nil {
 		return nil
@@ -84,8 +84,7 @@ func (r *Reader) Err() error {
 	return r.err
 }
 
-// End says that the value has been read. It gives the first error; what is
-// left over in the text is one.
+// End finishes reading. It returns the first error; text left after the value is one.
 func (r *Reader) End() error {
 	if r.err == nil {
 		r.space()
@@ -96,8 +95,8 @@ func (r *Reader) End() error {
 	return r.Err()
 }
 
-// Fail records an error about the value at m. Decoders use it for values that
-// they refuse for reasons of their own.
+// Fail records an error about the value at m. Decoders use it for values that they refuse
+// themselves.
 func (r *Reader) Fail(m Mark, reason Reason, text string) { r.fail(reason, m.pos, "", text) }
 
 func (r *Reader) fail(reason Reason, at int, key, text string) {
@@ -106,7 +105,7 @@ func (r *Reader) fail(reason Reason, at int, key, text string) {
 	}
 }
 
-// unexpected reports the byte at the current place.
+// unexpected reports the byte at the current position.
 func (r *Reader) unexpected(want string) {
 	if r.pos >= len(r.data) {
 		r.fail(Truncated, len(r.data), "", "the text ends before the value does")
@@ -116,7 +115,7 @@ func (r *Reader) unexpected(want string) {
 	r.fail(Syntax, r.pos, "", strconv.QuoteRune(c)+" where "+want+" should be")
 }
 
-// space passes white space and gives the byte after it, 0 at the end.
+// space skips white space and returns the byte after it, 0 at the end.
 func (r *Reader) space() byte {
 	for r.pos < len(r.data) {
 		c := r.data[r.pos]
@@ -134,8 +133,8 @@ func (r *Reader) space() byte {
 	return 0
 }
 
-// Peek passes white space and gives the first byte of what comes next, 0 at the
-// end or after an error: enough to tell what kind of value it is.
+// Peek skips white space and returns the first byte of the next value, 0 at the end or after an
+// error. The byte tells the kind of the value.
 func (r *Reader) Peek() byte {
 	if r.err != nil {
 		return 0
@@ -143,23 +142,23 @@ func (r *Reader) Peek() byte {
 	return r.space()
 }
 
-// Mark is a place to come back to.
+// Mark is a position to return to.
 type Mark struct{ pos, depth, nkeys int }
 
-// Mark remembers the place of the value that comes next.
+// Mark returns the position of the next value.
 func (r *Reader) Mark() Mark {
 	r.space()
 	return Mark{r.pos, r.depth, r.nkeys}
 }
 
-// Return goes back to m: the value that stands there is read once more. An
-// Object or Array that was begun after m is not used again.
+// Return goes back to m, so that the value there can be read again. An Object or Array begun
+// after m must not be used again.
 func (r *Reader) Return(m Mark) {
 	r.pos, r.depth = m.pos, m.depth
 	r.dropKeys(min(m.nkeys, r.nkeys))
 }
 
-// Skip checks the next value and passes it.
+// Skip checks the next value and skips it.
 func (r *Reader) Skip() {
 	if r.err != nil {
 		return
@@ -190,8 +189,8 @@ func (r *Reader) Skip() {
 	}
 }
 
-// Raw checks the next value, which may nest at most maxDepth levels, and gives
-// a copy of it without the white space between its parts.
+// Raw checks the next value, which may nest at most maxDepth levels, and returns a copy without
+// white space between tokens.
 func (r *Reader) Raw(maxDepth int) []byte {
 	raw, spaced := r.extract(maxDepth)
 	if spaced {
@@ -200,13 +199,13 @@ func (r *Reader) Raw(maxDepth int) []byte {
 	return bytes.Clone(raw)
 }
 
-// Verbatim is Raw with the white space left as it is.
+// Verbatim is Raw that keeps white space.
 func (r *Reader) Verbatim(maxDepth int) []byte {
 	raw, _ := r.extract(maxDepth)
 	return bytes.Clone(raw)
 }
 
-// extract passes the next value, which counts its levels from here.
+// extract skips the next value and counts its levels from here.
 func (r *Reader) extract(maxDepth int) (raw []byte, spaced bool) {
 	m := r.Mark()
 	outerMax, outerBelow := r.max, r.below
@@ -222,7 +221,7 @@ func (r *Reader) extract(maxDepth int) (raw []byte, spaced bool) {
 	return r.data[m.pos:r.pos:r.pos], r.spaced
 }
 
-// Null reads a null and says whether there was one; any other value is left.
+// Null reads a null and reports whether there was one. It leaves any other value.
 func (r *Reader) Null() bool {
 	if r.err != nil || r.space() != 'n' {
 		return false
@@ -248,8 +247,7 @@ func (r *Reader) Bool() bool {
 	return false
 }
 
-// Int64 reads an integer: digits with or without a minus, neither fraction nor
-// exponent.
+// Int64 reads an integer, which has neither a fraction nor an exponent.
 func (r *Reader) Int64() int64 { return r.integer(64) }
 
 // Int reads an integer that fits an int.
@@ -326,8 +324,8 @@ func (r *Reader) Float64() float64 {
 // String reads a string.
 func (r *Reader) String() string { return string(r.Bytes()) }
 
-// Bytes reads a string and gives its bytes, escapes resolved. They may be part
-// of the text that is read: whoever keeps them copies them.
+// Bytes reads a string and returns its bytes with escapes resolved. They may point into the text;
+// copy them to keep them.
 func (r *Reader) Bytes() []byte {
 	if r.err != nil {
 		return nil
@@ -351,7 +349,7 @@ func (r *Reader) Base64() []byte {
 	if r.err != nil || len(s) == 0 {
 		return nil
 	}
-	// StdEncoding passes over line ends; a strict text has none.
+	// StdEncoding skips line ends; a strict text has none.
 	if bytes.ContainsAny(s, "\r\n") {
 		r.fail(BadValue, start, "", "line end in base64")
 		return nil
@@ -364,7 +362,7 @@ func (r *Reader) Base64() []byte {
 	return b
 }
 
-// wrong reports a value of another type than the one wanted.
+// wrong reports a value of another type than expected.
 func (r *Reader) wrong(want string) {
 	if r.pos >= len(r.data) {
 		r.unexpected("a value")
@@ -372,7 +370,7 @@ func (r *Reader) wrong(want string) {
 	}
 	at := r.pos
 	found := typeName(r.data[at])
-	if r.Skip(); r.err != nil { // what is no value at all is a matter of syntax
+	if r.Skip(); r.err != nil { // a value that is not JSON is a syntax error
 		return
 	}
 	r.fail(WrongType, at, "", want+" is needed, not "+found)
@@ -445,8 +443,8 @@ func (r *Reader) scanNumber() {
 	}
 }
 
-// Masks to look at eight bytes of a string at once. needsLook marks the lowest
-// byte that ends a plain stretch exactly; marks above it may be false.
+// Masks that test eight bytes of a string at once. The lowest byte that needsLook marks ends a
+// plain stretch exactly; higher marks may be wrong.
 const (
 	ones  = 0x0101010101010101
 	highs = 0x8080808080808080
@@ -458,8 +456,8 @@ func needsLook(w uint64) uint64 {
 	return ((w-ones*0x20)&^w | (quote-ones)&^quote | (back-ones)&^back) & highs
 }
 
-// scanString passes a string and gives what stands between its quotes, as it
-// is written, and whether there are escapes in it.
+// scanString skips a string. It returns the raw text between the quotes and whether that contains
+// escapes.
 func (r *Reader) scanString() (s []byte, escaped bool) {
 	d := r.data
 	start := r.pos + 1
@@ -499,8 +497,8 @@ func (r *Reader) scanString() (s []byte, escaped bool) {
 	}
 }
 
-// scanEscape gives the length of the escape at i, a surrogate pair counted as
-// one; 0 after an error.
+// scanEscape returns the length of the escape at i, counting a surrogate pair as one; 0 after an
+// error.
 func (r *Reader) scanEscape(i int) int {
 	d := r.data
 	if i+1 >= len(d) {
@@ -537,7 +535,7 @@ func (r *Reader) scanEscape(i int) int {
 	return 0
 }
 
-// hex4 reads four hexadecimal digits and says how many there were.
+// hex4 reads up to four hexadecimal digits and returns their number.
 func hex4(d []byte) (c rune, n int) {
 	for n < 4 && n < len(d) {
 		b := d[n]
@@ -557,7 +555,7 @@ func hex4(d []byte) (c rune, n int) {
 	return c, n
 }
 
-// unescape resolves the escapes of a string that has been scanned.
+// unescape resolves the escapes of a scanned string.
 func unescape(s []byte) []byte {
 	out := make([]byte, 0, len(s))
 	for {

@@ -9,19 +9,18 @@ import (
 	"unicode"
 )
 
-// shape is what a Go type allows as keys. A nil shape allows everything, which
-// is also right for types that hold no keys.
+// shape is the set of keys that a Go type allows. A nil shape allows all keys, as for types
+// without keys.
 type shape struct {
-	// fields is set for a struct: its keys as encoding/json writes them.
+	// fields holds a struct's keys as encoding/json writes them; nil for other types.
 	fields map[string]*shape
-	// elem is the shape of a map's or list's elements.
+	// elem is the shape of the elements of a map or list.
 	elem          *shape
 	isMap, isList bool
 }
 
-// shapes remembers what shapeOf found. A type's shape never changes and there
-// are only as many as the program has types, so it cannot be told from
-// working it out anew, except by the clock.
+// shapes caches the results of shapeOf. A type's shape never changes, and a program has a bounded
+// number of types.
 var shapes sync.Map // reflect.Type → *shape
 
 func shapeOf(t reflect.Type) *shape {
@@ -38,8 +37,8 @@ var (
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// makeShape looks at t; made holds the structs, maps and lists on the way, so
-// that a type may hold itself.
+// makeShape computes the shape of t. made holds the types in progress, so that a type may contain
+// itself.
 func makeShape(t reflect.Type, made map[reflect.Type]*shape) *shape {
 	for t != nil && t.Kind() == reflect.Pointer && !own(t) {
 		t = t.Elem()
@@ -78,9 +77,9 @@ func own(t reflect.Type) bool {
 	return t.Implements(jsonUnmarshaler) || t.Implements(textUnmarshaler)
 }
 
-// keysOf lists the keys of a struct by encoding/json's rules: tags, embedded
-// structs level by level, the outer name before the inner, the tagged before
-// the untagged, and none where it is still not clear.
+// keysOf returns the keys of a struct by encoding/json's rules: tags, then embedded structs level
+// by level. An outer name hides an inner one and a tagged name hides an untagged one; an
+// ambiguous name is dropped.
 func keysOf(t reflect.Type) map[string]reflect.Type {
 	type found struct {
 		typ    reflect.Type

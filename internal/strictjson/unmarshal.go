@@ -7,17 +7,15 @@ import (
 	"strings"
 )
 
-// Unmarshal decodes data into v as encoding/json does, after checking it: all
-// that [Check] refuses is refused, with [DefaultDepth] levels, and so are keys
-// that v has no field for ([UnknownKey]) or that differ from a field's in their
-// case ([KeyCase]), values of another type ([WrongType]) and values that v's
-// own unmarshalling refuses ([BadValue]). The error is an *[Error]; after one,
-// v may be half filled.
+// Unmarshal checks data as [Check] does with [DefaultDepth] levels, and decodes it into v as
+// encoding/json does. It also refuses keys without a field in v ([UnknownKey]), keys that differ
+// from a field's in case only ([KeyCase]), values of another type ([WrongType]) and values that
+// v's own unmarshalling refuses ([BadValue]). The error is an *[Error]; after one, v may be
+// partially filled.
 //
-// As in encoding/json, a null leaves a value that is no pointer, map, slice or
-// interface as it is, and a missing key leaves its field alone. Types with an
-// own UnmarshalJSON or UnmarshalText, and what an interface holds, decide about
-// keys themselves. v must be a pointer that is not nil.
+// As in encoding/json, null leaves a value unchanged unless it is a pointer, map, slice or
+// interface, and a missing key leaves its field unchanged. Types with their own UnmarshalJSON or
+// UnmarshalText, and the contents of interfaces, may have any keys. v must be a non-nil pointer.
 func Unmarshal(data []byte, v any) error {
 	var r Reader
 	r.Reset(data, DefaultDepth)
@@ -28,7 +26,7 @@ func Unmarshal(data []byte, v any) error {
 	return explain(json.Unmarshal(data, v), reflect.TypeOf(v))
 }
 
-// skipAs is Skip with keys held against a type.
+// skipAs is Skip that also checks keys against a type.
 func (r *Reader) skipAs(s *shape) {
 	if s == nil || r.err != nil {
 		r.Skip()
@@ -52,12 +50,12 @@ func (r *Reader) skipAs(s *shape) {
 		for a := r.Array(); a.Next(); {
 			r.skipAs(s.elem)
 		}
-	default: // another type than wanted: encoding/json will say so
+	default: // another type than expected: encoding/json reports it
 		r.Skip()
 	}
 }
 
-// refuse reports a key that is none of s's.
+// refuse reports a key that s does not have.
 func (o *Object) refuse(s *shape) {
 	key := string(o.Key)
 	like := ""
@@ -73,8 +71,8 @@ func (o *Object) refuse(s *shape) {
 	o.r.fail(KeyCase, o.keyAt, key, "key "+quoteKey(key)+" must be written "+quoteKey(like))
 }
 
-// explain turns what encoding/json says into this package's words: its own
-// name Go types, which mean nothing to whoever sent the text.
+// explain converts an error of encoding/json. The original names Go types, which mean nothing to
+// the sender of the text.
 func explain(err error, t reflect.Type) error {
 	if err == nil {
 		return nil
@@ -92,7 +90,8 @@ func explain(err error, t reflect.Type) error {
 	return &Error{Reason: BadValue, Offset: -1, Text: "refused value: " + err.Error(), Err: err}
 }
 
-// keysOnly leaves the names of embedded structs out of a path of encoding/json's: the text has no such keys.
+// keysOnly removes the names of embedded structs from a path of encoding/json, because the text
+// has no such keys.
 func keysOnly(path string, t reflect.Type) string {
 	if path == "" {
 		return ""

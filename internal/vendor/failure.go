@@ -17,9 +17,9 @@ import (
 
 // Ended returns the error of a call whose context was cancelled or timed out.
 func Ended(op string, ctx context.Context) *event.Error { //nolint:revive // the operation comes first everywhere
-	e := &event.Error{Op: op, Kind: event.ErrCancelled, Message: "The model's answer was cancelled.", Err: context.Cause(ctx)}
+	e := &event.Error{Op: op, Kind: event.ErrCancelled, Message: "the model's answer was cancelled", Err: context.Cause(ctx)}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		e.Kind, e.Message = event.ErrTimeout, "The time was over before the model's answer was."
+		e.Kind, e.Message = event.ErrTimeout, "the time was over before the model's answer was"
 	}
 	return e
 }

@@ -74,7 +74,7 @@ func Do(c *http.Client, req *http.Request) (*http.Response, error) {
 // ErrTooLong is the error of [ReadAll] for a body that is too long.
 var ErrTooLong = errors.New("the answer is too long")
 
-// ReadAll reads a body of at most most bytes. It returns [ErrTooLong] for a longer one.
+// ReadAll reads a body of up to most bytes. It returns [ErrTooLong] for a longer one.
 func ReadAll(r io.Reader, most int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err != nil {

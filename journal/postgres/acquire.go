@@ -13,7 +13,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// opening is a lease that was given, with what its driver gets, as rows.
+// opening is a new lease and the rows that its driver gets.
 type opening struct {
 	row    runRow
 	place  place
@@ -24,8 +24,8 @@ type opening struct {
 }
 
 const (
-	// Whoever writes locks the conversation first, in a statement of its own: what
-	// the next one sees is then no older than the lock.
+	// A writer locks the conversation first, in a statement of its own, so that later statements
+	// see a state no older than the lock.
 	lockConversation = `SELECT 1 FROM conversation WHERE id = $1 FOR UPDATE`
 	lockRun          = `SELECT 1 FROM conversation WHERE key = (SELECT conversation FROM run WHERE id = $1) FOR UPDATE`
 
@@ -82,8 +82,7 @@ func (s *Store) Acquire(ctx context.Context, run string, have int64) (journal.Op
 	return s.opened(ctx, op, &o, have)
 }
 
-// commitLease commits what takes a lease, and remembers the lease where nobody knows whether the
-// database has it.
+// commitLease commits a lease, and remembers it if it is unknown whether the database has it.
 func (s *Store) commitLease(x *tx, o *opening, statements []question) error {
 	err := x.commit(statements...)
 	if err != nil && pg.Code(err) == "" && o.lease.Run != "" {
@@ -110,7 +109,7 @@ func (s *Store) Start(ctx context.Context, r journal.Run, have int64) (journal.O
 		if err != nil && !errors.As(err, &refusal) {
 			return err
 		}
-		// The run stays admitted where it cannot be taken.
+		// A run that cannot be acquired stays admitted.
 		return s.commitLease(x, &o, append([]question{row.insert(a)}, statements...))
 	})
 	if err != nil {
@@ -135,10 +134,10 @@ func (s *Store) Start(ctx context.Context, r journal.Run, have int64) (journal.O
 	return journal.Opened{Run: run}, refusal
 }
 
-// take decides whether the run can be taken, and gives the statements that take it.
+// take decides whether the run can be acquired, and returns the statements that acquire it.
 func (s *Store) take(op string, o *opening, have int64) ([]question, error) {
 	r, p := &o.row.run, &o.place
-	// A lease of this store of which nobody has heard had no driver that could be lost.
+	// If this store never learned of the lease, no driver used it, so no driver was lost.
 	unheard := p.until != nil && s.lost.has(r.ID, p.epoch, *p.until)
 	switch {
 	case r.Status.Ended():
@@ -174,8 +173,8 @@ func (s *Store) take(op string, o *opening, have int64) ([]question, error) {
 	return statements, nil
 }
 
-// opened reads what the lease's driver does not have. Where that fails the lease
-// is given back, as far as that can be done: nobody has heard of it.
+// opened reads what the lease's driver lacks. If that fails, it tries to release the lease,
+// because nobody knows of it.
 func (s *Store) opened(ctx context.Context, op string, o *opening, have int64) (opened journal.Opened, err error) {
 	defer func() {
 		if err != nil {

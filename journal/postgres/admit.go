@@ -13,13 +13,13 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// admission is a run that is to be admitted, with its JSON written already.
+// admission is a run to admit, with its JSON already encoded.
 type admission struct {
 	op       string
 	run      journal.Run
 	input    []byte
 	metadata []byte
-	// first is the input of a run that turns out to be the conversation's first.
+	// first is the input if the run is the conversation's first.
 	first []byte
 }
 
@@ -71,7 +71,7 @@ func (s *Store) Admit(ctx context.Context, r journal.Run) (journal.Run, error) {
 	return row.read(op)
 }
 
-// place is where a conversation stands, as far as taking a run needs to know.
+// place is the state of a conversation that taking a run needs.
 type place struct {
 	key    int64
 	turns  int
@@ -81,28 +81,29 @@ type place struct {
 	until  *int64
 	newest int64
 	steps  []byte
-	// now is the store's clock, once the conversation is locked.
+	// now is the store's clock once the conversation is locked.
 	now int64
 }
 
 const placeColumns = `c.key, c.turns, c.ended, c.last, c.epoch, c.until, c.newest, c.steps, store_clock()`
 
-// into gives where the values of placeColumns go.
+// into returns the destinations of placeColumns.
 func (p *place) into() []any {
 	return []any{&p.key, &p.turns, &p.ended, &p.last, &p.epoch, &p.until, &p.newest, &p.steps, &p.now}
 }
 
 const (
-	// One statement finds the conversation, locks it, and takes the next turn: that is what
-	// nearly every admission needs. It finds none if the run is to be alone and is not, or follows a run that is not the newest.
+	// takeTurn finds and locks the conversation and takes the next turn in one statement, which
+	// is enough for nearly every admission. It finds nothing if the run must be alone and is
+	// not, or follows a run that is not the newest.
 	takeTurn = `UPDATE conversation c SET turns = turns + 1, newest = nextval('run_key'),
 			bytes = bytes + CASE WHEN turns = 0 THEN $5::bigint ELSE $6 END, counted = counted
 		WHERE id = $1 AND (turns = ended OR NOT $2::boolean) AND $4::bigint IN (0, turns)
-			AND NOT EXISTS (` + whereBuried + ` b.tenant = c.tenant AND b.conversation = c.id AND b.life = $3)
+			AND NOT EXISTS (` + whereTombstone + ` b.tenant = c.tenant AND b.conversation = c.id AND b.life = $3)
 		RETURNING ` + placeColumns
 
-	whereBuried  = `SELECT 1 FROM buried b WHERE`
-	selectBuried = whereBuried + ` b.tenant = $1 AND b.conversation = $2 AND b.life = $3`
+	whereTombstone  = `SELECT 1 FROM buried b WHERE`
+	selectTombstone = whereTombstone + ` b.tenant = $1 AND b.conversation = $2 AND b.life = $3`
 
 	insertConversation = `INSERT INTO conversation AS c (id, tenant, turns, newest, bytes) VALUES ($1, $2, 1, nextval('run_key'), $3)
 		ON CONFLICT (id) DO NOTHING RETURNING ` + placeColumns
@@ -118,14 +119,14 @@ const (
 	selectHolders = `SELECT tenant_of_run($1) IS NOT NULL, tenant_of_conversation($2) IS NOT NULL`
 )
 
-// insert is the statement that writes the run.
+// insert returns the statement that writes the run.
 func (r *runRow) insert(a *admission) question {
 	return do(insertRun, r.key, a.run.ID, r.place, a.run.Tenant, r.run.Turn, a.run.User, a.run.Agent, r.input,
 		a.run.Key, a.run.Executor, a.metadata, r.run.NewSession, r.admitted)
 }
 
-// admit takes a turn and lets then write the run, or finds the one that it is. known
-// says that it found one.
+// admit takes a turn and lets then write the run, or finds the existing run. known reports that
+// it found one.
 func (s *Store) admit(ctx context.Context, a *admission, then func(*tx, *runRow, *place) error) (row runRow, known bool, err error) {
 	for range attempts {
 		taken := false
@@ -141,9 +142,9 @@ func (s *Store) admit(ctx context.Context, a *admission, then func(*tx, *runRow,
 				return err
 			}
 			if !taken {
-				// It may have been buried while this waited for it.
-				var buried bool
-				questions := []question{a.buried(&buried)}
+				// It may have been removed while this transaction waited for it.
+				var removed bool
+				questions := []question{a.hasTombstone(&removed)}
 				if a.run.Follows == 0 {
 					insert := ask(insertConversation, []any{a.run.Conversation, a.run.Tenant, len(a.first)}, &taken, p.into()...)
 					questions = []question{insert, questions[0]}
@@ -151,11 +152,11 @@ func (s *Store) admit(ctx context.Context, a *admission, then func(*tx, *runRow,
 				if err := x.more(questions...); err != nil {
 					return err
 				}
-				if buried {
-					return wasBuried(a.op)
+				if removed {
+					return isRemoved(a.op)
 				}
 			}
-			if !taken { // somebody else may have made it just now
+			if !taken { // another transaction may have just created it
 				if err := x.more(take()); err != nil || !taken {
 					return err
 				}
@@ -173,9 +174,9 @@ func (s *Store) admit(ctx context.Context, a *admission, then func(*tx, *runRow,
 		if err == nil && taken || err != nil && pg.Code(err) != pg.Unique {
 			return row, false, err
 		}
-		// There is a run with this id, or with this key in the conversation; or the
-		// conversation is another tenant's, is not free for one that is to be alone, or has a later run than
-		// the one to follow.
+		// A run with this id exists, or one with this key in the conversation. Or the
+		// conversation belongs to another tenant, is not free for a run that must be alone, or
+		// has a newer run than the one to follow.
 		row, known, err = s.known(ctx, a, taken)
 		if known || err != nil {
 			return row, known, err
@@ -186,14 +187,14 @@ func (s *Store) admit(ctx context.Context, a *admission, then func(*tx, *runRow,
 
 var errUnsettled = errors.New("a run came and went while it was admitted")
 
-// buried asks whether the conversation that the run is for was buried.
-func (a *admission) buried(there *bool) question {
-	return ask(selectBuried, []any{a.run.Tenant, a.run.Conversation, a.run.Incarnation}, there)
+// hasTombstone asks whether the run's conversation has a tombstone.
+func (a *admission) hasTombstone(there *bool) question {
+	return ask(selectTombstone, []any{a.run.Tenant, a.run.Conversation, a.run.Incarnation}, there)
 }
 
-func wasBuried(op string) error { return notFound(op, "there is no such conversation any more") }
+func isRemoved(op string) error { return notFound(op, "there is no such conversation any more") }
 
-// newRow is the row of a run that takes the place's newest turn.
+// newRow returns the row of a run that takes the place's newest turn.
 func newRow(a *admission, p *place) runRow {
 	row := runRow{key: p.newest, run: a.run, input: a.input, metadata: a.metadata, admitted: p.now, place: p.key}
 	if p.turns == 1 {
@@ -208,12 +209,11 @@ func newRow(a *admission, p *place) runRow {
 	return row
 }
 
-// known finds the run that was admitted before with this id, or this key. Where it
-// is not the one that is asked for, that is an error. taken says that the conversation
-// would have had a turn for it.
+// known finds the run that was admitted with this id or key. It is an error if that run differs
+// from the requested one. taken reports that the conversation had a turn for the run.
 func (s *Store) known(ctx context.Context, a *admission, taken bool) (row runRow, known bool, err error) {
 	r := &a.run
-	var byID, byKey, talk, some, elsewhere, conversation, buried bool
+	var byID, byKey, talk, some, elsewhere, conversation, removed bool
 	var other runRow
 	var turns, ended int
 	err = s.look(ctx, a.op, ofTenant(r.Tenant),
@@ -221,7 +221,7 @@ func (s *Store) known(ctx context.Context, a *admission, taken bool) (row runRow
 		ask(selectRunByKey, []any{r.Conversation, r.Key}, &byKey, other.into()...),
 		ask(`SELECT turns, ended FROM conversation WHERE id = $1`, []any{r.Conversation}, &talk, &turns, &ended),
 		ask(selectHolders, []any{r.ID, r.Conversation}, &some, &elsewhere, &conversation),
-		a.buried(&buried),
+		a.hasTombstone(&removed),
 	)
 	if !byID {
 		row = other
@@ -229,8 +229,8 @@ func (s *Store) known(ctx context.Context, a *admission, taken bool) (row runRow
 	switch {
 	case err != nil:
 		return runRow{}, false, err
-	case buried:
-		return runRow{}, true, wasBuried(a.op)
+	case removed:
+		return runRow{}, true, isRemoved(a.op)
 	case (byID || byKey) && !a.asksFor(&row):
 		return runRow{}, true, &event.Error{
 			Op: a.op, Kind: event.ErrConflict,
@@ -254,11 +254,11 @@ func (s *Store) known(ctx context.Context, a *admission, taken bool) (row runRow
 			Hint: "read the conversation again",
 		}
 	}
-	return runRow{}, false, nil // what stood in the way is gone
+	return runRow{}, false, nil // the conflicting run is gone
 }
 
-// asksFor compares what two admissions ask for, as [journal.Store] Admit says.
-// Messages that are written alike are alike.
+// asksFor compares the input of two admissions as [journal.Store].Admit says. It compares
+// messages by their encoding.
 func (a *admission) asksFor(row *runRow) bool {
 	r := &a.run
 	return row.run.Conversation == r.Conversation && row.run.User == r.User && row.run.Agent == r.Agent &&

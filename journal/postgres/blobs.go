@@ -14,12 +14,13 @@ import (
 // Blobs implements [journal.Journal]: the blobs are in the journal's tables.
 func (s *Store) Blobs() blob.Store { return blobs{s} }
 
-// blobs is the [blob.Store] in the journal's tables. Each piece is a transaction that does not wait for the disk. The
-// one that makes a blob reachable does, and the database's log keeps their order. So what can be reached is whole.
+// blobs is the [blob.Store] in the journal's tables. Each piece is a transaction that does not
+// wait for the disk. The transaction that makes a blob reachable waits, and the database's log
+// keeps their order. So every reachable blob is complete.
 type blobs struct{ s *Store }
 
 const (
-	// lockBlobs serialises the changes of a tenant's references.
+	// lockBlobs serialises changes of a tenant's references.
 	lockBlobs = `SELECT pg_advisory_xact_lock(hashtextextended('braid blobs ' || $1, 0))`
 
 	insertBlob  = `INSERT INTO blob (tenant, size, at) VALUES ($1, $2, (SELECT store_clock())) RETURNING key`
@@ -38,7 +39,8 @@ const (
 		WHERE r.tenant = $1 AND r.conversation = $2 AND r.kind = $3 AND r.name > $4 ORDER BY r.name LIMIT $5`
 	deleteRefsOf = `DELETE FROM blob_ref WHERE tenant = $1 AND conversation = $2`
 
-	// A piece is found by the digest each time: a blob that was removed and stored again has another key.
+	// Each read finds the piece by digest, because a blob that was removed and stored again has
+	// another key.
 	selectPiece = `SELECT p.blob, p.first, p.sum, p.data FROM blob b JOIN blob_piece p ON p.blob = b.key
 		WHERE b.tenant = $1 AND b.digest = $2 AND p.first <= $3 ORDER BY p.first DESC LIMIT 1`
 )
@@ -64,7 +66,7 @@ func (b blobs) Put(ctx context.Context, tenant string, ref blob.Ref, r io.Reader
 	return stored, nil
 }
 
-// addPiece stores a piece. The first one makes the blob, and sets key.
+// addPiece stores a piece. The first piece creates the blob and sets key.
 func (x *tx) addPiece(op, tenant string, key *int64, first int64, data []byte) error {
 	size := first + int64(len(data))
 	var there bool
@@ -82,7 +84,7 @@ func (x *tx) addPiece(op, tenant string, key *int64, first int64, data []byte) e
 	return x.commitLazily(do(insertPiece, *key, first, tenant, sum[:], data))
 }
 
-// finishBlob makes the bytes reachable: those of the blob with the key, or equal ones that the tenant has.
+// finishBlob makes a blob reachable: the one with the key, or an equal one that the tenant has.
 func (x *tx) finishBlob(op, tenant string, ref blob.Ref, key int64, stored blob.Blob) error {
 	var same, size int64
 	there, err := x.beginRef(op, tenant, ref, stored.Digest, &same, &size)
@@ -92,7 +94,7 @@ func (x *tx) finishBlob(op, tenant string, ref blob.Ref, key int64, stored blob.
 	if there {
 		return x.commit(do(dropBlob, key), doLink(tenant, ref, same))
 	}
-	if key == 0 { // no bytes, no pieces
+	if key == 0 { // an empty blob has no pieces
 		if err := x.more(ask(insertBlob, []any{tenant, 0}, &there, &key)); err != nil {
 			return err
 		}
@@ -106,11 +108,12 @@ func (x *tx) finishBlob(op, tenant string, ref blob.Ref, key int64, stored blob.
 	return x.commit(doLink(tenant, ref, key))
 }
 
-// beginRef begins a change of a reference, refuses one of a conversation that is buried, and looks for the blob.
+// beginRef begins a change of a reference, refuses a conversation with a tombstone, and looks the
+// blob up.
 func (x *tx) beginRef(op, tenant string, ref blob.Ref, digest blob.Digest, key, size *int64) (there bool, err error) {
 	var over bool
 	err = x.begin(beginWrite, do(lockBlobs, tenant),
-		ask(selectBuried, []any{tenant, ref.Conversation, ref.Incarnation}, &over),
+		ask(selectTombstone, []any{tenant, ref.Conversation, ref.Incarnation}, &over),
 		ask(selectBlob, []any{tenant, digest[:]}, &there, key, size))
 	if err == nil && over && ref.Incarnation != "" {
 		err = blob.Gone(op)
@@ -168,7 +171,7 @@ func (b blobs) RemoveConversation(ctx context.Context, tenant, conversation stri
 	return b.remove(ctx, op, tenant, do(deleteRefsOf, tenant, conversation))
 }
 
-// remove removes references, and then what they alone have named.
+// remove removes references, and then the blobs that only they referred to.
 func (b blobs) remove(ctx context.Context, op, tenant string, removal question) error {
 	err := b.s.transact(ctx, op, ofTenant(tenant), func(x *tx) error {
 		if err := x.begin(beginWrite, do(lockBlobs, tenant)); err != nil {
@@ -214,7 +217,7 @@ func setDigest(op string, d *blob.Digest, stored []byte) error {
 	return nil
 }
 
-// one reads the row of a blob that has to be there.
+// one reads the row of a blob that must exist.
 func (b blobs) one(ctx context.Context, op, tenant, statement string, args []any, into ...any) error {
 	if err := cmp.Or(alive(ctx, op), blob.CheckText(op, tenant)); err != nil {
 		return err
@@ -265,7 +268,7 @@ func (b blobs) Get(ctx context.Context, tenant string, digest blob.Digest, offse
 		var sum []byte
 		err = b.one(ctx, op, tenant, selectPiece, []any{tenant, digest[:], at}, &p.Of, &p.First, &sum, &p.Data)
 		if event.KindOf(err) == event.ErrNotFound {
-			// The blob is gone, or its piece is.
+			// The blob or its piece is missing.
 			if _, err := b.Stat(ctx, tenant, digest); err != nil {
 				return p, err
 			}

@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	// piecesAtOnce and refsAtOnce are how many go in one transaction.
+	// piecesAtOnce and refsAtOnce are the numbers of pieces and references per transaction.
 	piecesAtOnce = 64
 	refsAtOnce   = 1000
-	// tenantsAtOnce is how many tenants a sweep asks for at a time.
+	// tenantsAtOnce is the number of tenants that a sweep reads at a time.
 	tenantsAtOnce = 100
-	// cleanTime bounds how long a call that has done its work goes on to remove what cannot be reached any more.
+	// cleanTime bounds how long a finished call spends on removing unreachable blobs.
 	cleanTime = 5 * time.Second
 
 	selectLooseTenants = `SELECT tenant FROM tenants_with_loose_blobs($1, $2)`
 
-	// A blob without references cannot be reached. It is garbage once its last piece is long ago. One that is locked is
-	// being stored, or removed by another process.
+	// A blob without references is unreachable. It is garbage once its last piece is old enough.
+	// A locked one is being stored, or removed by another process.
 	selectGarbage = `SELECT key FROM blob WHERE tenant = $1 AND refs = 0 AND at <= (SELECT store_clock()) - $2`
 	lockGarbage   = selectGarbage + ` LIMIT 1 FOR UPDATE SKIP LOCKED`
-	// The blobs of a tenant that is removed are garbage at once.
+	// The blobs of a removed tenant are garbage at once.
 	lockLoose = `SELECT key FROM blob WHERE tenant = $1 AND refs = 0 LIMIT 1 FOR UPDATE`
 
 	deleteSomeRefs = `DELETE FROM blob_ref WHERE (tenant, conversation, kind, name) IN
@@ -42,12 +42,13 @@ func (b blobs) Sweep(ctx context.Context) error {
 	const op = "blob sweep"
 	for {
 		var tenants []string
-		err := cmp.Or(alive(ctx, op), b.s.look(ctx, op, ofTenant(""), list(selectLooseTenants, []any{uploadTime, tenantsAtOnce}, func(rows pgx.Rows) error {
+		add := func(rows pgx.Rows) error {
 			var tenant string
 			err := rows.Scan(&tenant)
 			tenants = append(tenants, tenant)
 			return err
-		})))
+		}
+		err := cmp.Or(alive(ctx, op), b.s.look(ctx, op, ofTenant(""), list(selectLooseTenants, []any{uploadTime, tenantsAtOnce}, add)))
 		if err != nil {
 			return err
 		}
@@ -59,7 +60,7 @@ func (b blobs) Sweep(ctx context.Context) error {
 			}
 			removed += n
 		}
-		if removed == 0 { // there is nothing, or others are at it
+		if removed == 0 { // nothing is left, or other processes are removing it
 			return nil
 		}
 	}
@@ -83,7 +84,7 @@ func (b blobs) drop(ctx context.Context, op, tenant string, key int64) {
 	}
 }
 
-// clean removes a tenant's garbage. What stays after an error is for a later sweep.
+// clean removes a tenant's garbage. After an error, a later sweep removes the rest.
 func (b blobs) clean(ctx context.Context, op, tenant string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTime)
 	defer cancel()
@@ -94,7 +95,8 @@ func (b blobs) clean(ctx context.Context, op, tenant string) {
 	}
 }
 
-// collect removes the blobs that the statement finds, some pieces with each transaction, and counts these.
+// collect removes the blobs that the statement finds, some pieces per transaction, and counts the
+// pieces.
 func (b blobs) collect(ctx context.Context, op, tenant, find string, args ...any) (parts int, err error) {
 	for more := true; more; {
 		if err := alive(ctx, op); err != nil {
@@ -105,7 +107,7 @@ func (b blobs) collect(ctx context.Context, op, tenant, find string, args ...any
 			if err := x.begin(beginWrite, ask(find, args, &more, &key)); err != nil || !more {
 				return err
 			}
-			// An upload that goes on must not find some of its pieces gone.
+			// A running upload must not lose some of its pieces.
 			return x.commitLazily(do(dropBlob, key), do(deletePieces, key, piecesAtOnce), do(deleteBlob, key))
 		})
 		if err != nil {

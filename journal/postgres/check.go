@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// A server that follows another one, and one without space at some providers, can only be read.
+	// A standby server is read-only, and so is a server without space at some providers.
 	selectReadOnly = `SELECT current_setting('transaction_read_only')::bool`
 
-	// It is taken back, and nobody else ever sees it. No owner of state has this name.
+	// The probe is rolled back, so nobody sees it. No owner of state has this name.
 	insertProbe = `INSERT INTO state (tenant, owner, name, value) VALUES ('', 'probe', $1, $2)`
 )
 
@@ -35,7 +35,7 @@ func (s *Store) Check(ctx context.Context) error {
 	return s.space.Check(ctx, s.probe)
 }
 
-// probe writes what compresses to nothing smaller, and takes it back.
+// probe writes incompressible data and rolls back.
 func (s *Store) probe(ctx context.Context) error {
 	name, value := make([]byte, 16), make([]byte, lowspace.Bytes)
 	_, _ = rand.Read(name) // it never fails

@@ -47,8 +47,8 @@ func (s *Store) Commit(ctx context.Context, l journal.Lease, b journal.Batch) er
 	})
 }
 
-// fence is what stands before a conversation's log: who may write to it, and where.
-// It names the run that the last lease was given for.
+// fence guards a conversation's log: it says who may write, and at which Seq. It names the run of
+// the newest lease.
 type fence struct {
 	key       int64
 	id        string
@@ -66,8 +66,7 @@ type fence struct {
 	tenant    string
 	user      string
 	lost      int
-	// news is whether there is mail for which a run does not stay waiting, letters
-	// whether there are messages.
+	// letters reports unread messages, and news reports mail that makes a waiting run due.
 	news    bool
 	letters bool
 }
@@ -78,8 +77,8 @@ const selectFence = `SELECT c.key, c.last, c.epoch, c.until IS NOT NULL, store_c
 	EXISTS (SELECT 1 FROM mail m WHERE m.run = r.key AND m.read = 0 AND m.kind = 'message')
 	FROM conversation c JOIN run r ON r.key = c.holder WHERE c.id = $1`
 
-// fence begins, locks the conversation and reads its fence, which is empty for one
-// that never had a lease.
+// fence begins the transaction, locks the conversation and reads its fence, which is empty if the
+// conversation never had a lease.
 func (x *tx) fence(op, conversation string, more ...question) (*fence, error) {
 	f := &fence{id: conversation}
 	var there bool
@@ -100,7 +99,7 @@ func (x *tx) fence(op, conversation string, more ...question) (*fence, error) {
 	return f, nil
 }
 
-// current reports whether l is the last lease given out, be it released or not.
+// current reports whether l is the newest lease, released or not.
 func (f *fence) current(l journal.Lease) bool {
 	return f.key != 0 && f.run == l.Run && f.epoch == l.Epoch && f.id == l.Conversation
 }
@@ -133,7 +132,7 @@ func (f *fence) commit(x *tx, op string, l journal.Lease, b journal.Batch, packe
 	if err := f.consume(x, op, b.Read); err != nil {
 		return err
 	}
-	writes := f.record(nil, &b) // before what the batch erases
+	writes := f.record(nil, &b) // before the batch erases anything
 	last, over := f.last, 0
 	if n := len(b.Events); n > 0 {
 		last = b.Events[n-1].Seq
@@ -141,7 +140,7 @@ func (f *fence) commit(x *tx, op string, l journal.Lease, b journal.Batch, packe
 		writes = append(writes, f.index(b.Events)...)
 		for _, e := range b.Events {
 			if r, ok := e.Body.(*event.Redacted); ok {
-				// The batch's own events can be the target.
+				// The batch's own events may be the target.
 				if err := x.more(writes...); err != nil {
 					return err
 				}
@@ -174,7 +173,7 @@ func (f *fence) commit(x *tx, op string, l journal.Lease, b journal.Batch, packe
 		}
 	}
 	if len(b.Events) == 0 && len(b.Read) == 0 && len(b.Usage) == 0 && len(b.Tools) == 0 && (b.Status == "" || b.Status == event.RunRunning) {
-		// A lease that was given back, and is not, ends by itself.
+		// A release that is lost in a crash is harmless: the lease expires.
 		return x.commitLazily(writes...)
 	}
 	return x.commit(writes...)
@@ -186,7 +185,7 @@ const markRead = `WITH gone AS (
 		EXISTS (SELECT 1 FROM mail WHERE run = $1 AND read = 0 AND kind <> 'message' AND id <> ALL ($2)),
 		EXISTS (SELECT 1 FROM mail WHERE run = $1 AND read = 0 AND kind = 'message' AND id <> ALL ($2))`
 
-// consume marks mail as read. One letter may be named twice.
+// consume marks mail as read. An ID may occur twice.
 func (f *fence) consume(x *tx, op string, ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -213,7 +212,7 @@ func (f *fence) consume(x *tx, op string, ids []string) error {
 	return nil
 }
 
-// index gives the statements for what events mean beyond their place in the log.
+// index returns the statements for what events mean beyond the log.
 func (f *fence) index(events []*event.Event) []question {
 	var writes []question
 	changed := make(changes)
@@ -254,9 +253,8 @@ func (f *fence) setStatus(b journal.Batch) []question {
 	return []question{do(setStatus, f.runKey, b.Status, wake, due, journal.Failure(b.Events))}
 }
 
-// released answers for a batch whose lease is not in force. It is a success only where
-// the lease was the last one, was given back, and the batch asks for nothing but
-// what is so already.
+// released returns the result of a batch whose lease is not in force. It succeeds only if the
+// lease was the newest, was released, and the batch changes nothing.
 func (f *fence) released(x *tx, op string, l journal.Lease, b journal.Batch) error {
 	if len(b.Events) > 0 || !b.GivesBack() || !f.current(l) ||
 		b.Status != "" && (b.Status != f.status || !f.wakesAt(b.WakeAt)) {
@@ -287,8 +285,8 @@ func (f *fence) wakesAt(t time.Time) bool {
 const selectOverlap = `SELECT first, last, epoch, events FROM log
 	WHERE conversation = $1 AND last >= $2 AND first <= $3 ORDER BY last`
 
-// repeated answers for a batch that would write over events. It is a success where
-// they are the batch's own; see [journal.Store] Commit, "Repeats".
+// repeated returns the result of a batch that would overwrite events. It succeeds if they are the
+// batch's own; see [journal.Store].Commit, "Repeats".
 func (f *fence) repeated(x *tx, op string, l journal.Lease, b journal.Batch) error {
 	from, to := b.Events[0].Seq, b.Events[len(b.Events)-1].Seq
 	if to > f.last || !f.current(l) && !b.GivesBack() {
@@ -318,7 +316,7 @@ func (f *fence) repeated(x *tx, op string, l journal.Lease, b journal.Batch) err
 	return nil
 }
 
-// sameEvent compares what tells events of one lease apart, never their content.
+// sameEvent compares the identity of two events of one lease, not their content.
 func sameEvent(a, b *event.Event) bool {
 	return a.Seq == b.Seq && a.Run == b.Run && a.Step == b.Step && a.Attempt == b.Attempt &&
 		a.Body.Kind() == b.Body.Kind()

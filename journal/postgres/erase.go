@@ -9,7 +9,7 @@ import (
 const (
 	selectRow = `SELECT first, last, epoch, events FROM log WHERE conversation = $1 AND last >= $2 AND first <= $2 ORDER BY last LIMIT 1`
 
-	// A store's role may not change what stands in a log; a row is taken out and written anew.
+	// A store's role may not update rows of a log, so a row is deleted and inserted again.
 	removeRow = `DELETE FROM log WHERE conversation = $1 AND last = $2`
 
 	selectInput = `SELECT key, input FROM run WHERE id = $1 AND conversation = $2 AND input IS NOT NULL`
@@ -17,8 +17,8 @@ const (
 	eraseInput = `UPDATE run SET input = $2 WHERE key = $1`
 )
 
-// erase carries a redaction out, as [journal.Store] Commit says: the answer is what is to be
-// written. The database's own old row versions go with its next vacuum.
+// erase carries out a redaction as [journal.Store].Commit says, and returns the statements. The
+// database's next vacuum removes the old row versions.
 func (f *fence) erase(x *tx, op string, b *event.Redacted) ([]question, error) {
 	var key, first, last, epoch int64
 	var packed []byte

@@ -11,9 +11,8 @@ import (
 	"github.com/braidrun/braid/internal/pg"
 )
 
-// fault says in the store's words what went wrong in PostgreSQL or on the way there.
-// What is an *event.Error already stays as it is; nil stays nil. The words name
-// neither statement nor address; the cause does, for whoever unwraps it.
+// fault converts an error of PostgreSQL or the connection. It leaves an *event.Error and nil
+// unchanged. The message contains no statement and no address; the wrapped cause may.
 func fault(op string, err error) error {
 	if err == nil {
 		return nil
@@ -30,7 +29,7 @@ func fault(op string, err error) error {
 		said.Op, said.Err = op, err
 		return said
 	case errors.As(err, &connecting):
-		// Before the time-out, which may be the connection's own.
+		// Before the timeout, which may be the connection's own.
 	case errors.Is(err, context.Canceled):
 		return gaveUp(op, err)
 	case errors.Is(err, context.DeadlineExceeded):
@@ -44,7 +43,7 @@ func fault(op string, err error) error {
 	}
 }
 
-// alive is nil unless ctx is done.
+// alive returns nil unless ctx is done.
 func alive(ctx context.Context, op string) error {
 	err := ctx.Err()
 	switch {
@@ -70,7 +69,7 @@ func gaveUp(op string, cause error) error {
 	}
 }
 
-// unknown is for a transaction that nobody knows the end of.
+// unknown returns the error for a transaction with an unknown outcome.
 func unknown(op string, cause error) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrUnavailable, Err: cause, Message: "the database went away while it was writing",
@@ -108,7 +107,7 @@ func leaseLost(op string) error {
 	}
 }
 
-// damaged is for a row that the database can read and this package cannot.
+// damaged returns the error for a row that the database can read and this package cannot.
 func damaged(op, what string, cause error) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrInternal, Code: "STORAGE_DAMAGED", Err: cause, Message: "the journal is damaged: " + what,

@@ -52,7 +52,7 @@ func (s *Store) FindRuns(ctx context.Context, q journal.RunQuery) (page journal.
 			if err := x.more(question); err != nil {
 				return err
 			}
-			if !there || admitted < since { // what is behind it is too old
+			if !there || admitted < since { // the runs behind it are too old
 				edge = 0
 			}
 		}
@@ -75,7 +75,7 @@ func (s *Store) FindRuns(ctx context.Context, q journal.RunQuery) (page journal.
 	return q.Page(runs, last, edge), nil
 }
 
-// orNull is a text parameter that is NULL where it is empty.
+// orNull returns a text parameter; NULL for an empty text.
 func orNull(text string) *string {
 	if text == "" {
 		return nil

@@ -18,7 +18,7 @@ const (
 	insertMail = `INSERT INTO mail (run, tenant, id, kind, token, value, sender, message, posted, digest)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 
-	// A run that waits is due at once; any other is as it was.
+	// A waiting run becomes due at once; other runs keep their state.
 	wakeUp = `UPDATE run SET due = CASE WHEN status = 'waiting' THEN 0 ELSE due END, cancelled = cancelled OR $2 WHERE key = $1`
 )
 
@@ -85,7 +85,7 @@ const (
 
 	addTurn = `UPDATE conversation SET turns = turns + 1, newest = $2 WHERE key = $1`
 
-	// Keys rise, so what is inherited later stands behind what was inherited before.
+	// Keys rise, so mail inherited later follows mail inherited before.
 	inheritMail = `INSERT INTO mail (run, tenant, id, kind, token, value, sender, message, posted, digest, early)
 		SELECT $1, tenant, $2, kind, token, value, sender, message, posted, digest, true FROM mail WHERE key = $3
 		ON CONFLICT DO NOTHING RETURNING key`
@@ -93,14 +93,14 @@ const (
 	markLeft = `UPDATE mail SET read = 2, value = NULL, message = NULL WHERE key = ANY ($1)`
 )
 
-// leftLetter is a message that nobody read.
+// leftLetter is an unread message of an ended run.
 type leftLetter struct {
 	key int64
 	id  string
 }
 
-// passOn leaves the messages that the run has not read to the next one, and gives
-// the statements that are still to be carried out. The run has just ended.
+// passOn moves the unread messages of a run that has just ended to the next run. It returns the
+// statements that remain to be executed.
 func (f *fence) passOn(x *tx) ([]question, error) {
 	var letters []leftLetter
 	var heir int64

@@ -51,7 +51,7 @@ func (s *Store) Posted(ctx context.Context, runs []string) (map[string]journal.P
 	return posted, err
 }
 
-// texts leaves out what no text of the database can be: nothing has such an id.
+// texts omits ids that the database cannot hold as text: nothing has such an id.
 func texts(ids []string) []string {
 	if !slices.ContainsFunc(ids, func(id string) bool { return !isText(id) }) {
 		return ids

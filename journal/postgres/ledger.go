@@ -18,18 +18,18 @@ var dialect = ledgerrow.Dialect{
 }
 
 const (
-	// The tenant and the rest of what is the run's come from its row.
+	// The tenant and the other columns of the run come from its row.
 	insertUsage = `INSERT INTO usage_logs (tenant, conversation, run, turn, executor, step, attempt, seq, kind, scope,
 			tool_use_id, subagent_type, model, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
 			cost_nano_usd, status, at, estimated, person)
 		SELECT r.tenant, c.id, r.id, r.turn, r.executor, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, nullif(r.person, '')
 		FROM run r JOIN conversation c ON c.key = r.conversation WHERE r.key = $1`
 
-	// One that is there already changes nothing.
+	// A row that exists already stays unchanged.
 	insertUsageOnce = insertUsage + ` AND NOT EXISTS (
 		SELECT 1 FROM usage_logs u WHERE u.tenant = r.tenant AND u.run = r.id AND u.step = $2 AND u.attempt = $3)`
 
-	// An earlier row of the call keeps what only its beginning says.
+	// The call's existing row keeps what only its first entry says.
 	setTool = `INSERT INTO tool_execution_logs AS t (tenant, run, step, attempt, asked, ended, tool_use_id, parent_tool_use_id,
 			scope, subagent_type, tool_name, source, input, output, is_error, status, began_at, finished_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
@@ -37,14 +37,14 @@ const (
 			input = coalesce(excluded.input, t.input), output = excluded.output, is_error = excluded.is_error,
 			status = excluded.status, finished_at = excluded.finished_at`
 
-	// What an event says that is redacted.
+	// Erase what the ledger repeats of a redacted event.
 	eraseAsked = `UPDATE tool_execution_logs SET input = NULL
 		WHERE run = (SELECT key FROM run WHERE id = $1 AND conversation = $2) AND asked = $3`
 	eraseGiven = `UPDATE tool_execution_logs SET output = $4
 		WHERE run = (SELECT key FROM run WHERE id = $1 AND conversation = $2) AND ended = $3`
 )
 
-// record gives the statements for a batch's rows in the ledger.
+// record returns the statements for a batch's rows in the ledger.
 func (f *fence) record(writes []question, b *journal.Batch) []question {
 	for _, u := range inOrder(b.Usage) {
 		writes = append(writes, addUsage(insertUsage, f.runKey, &u))
@@ -59,8 +59,8 @@ func (f *fence) record(writes []question, b *journal.Batch) []question {
 	return writes
 }
 
-// inOrder gives the rows in the order in which all commits add to the sums of a day, so that no
-// two of them wait for each other.
+// inOrder sorts rows by the order in which all commits add to the sums of a day, so that commits
+// do not deadlock.
 func inOrder(usage []journal.UsageEntry) []journal.UsageEntry {
 	if len(usage) < 2 {
 		return usage
@@ -80,7 +80,8 @@ func addUsage(statement string, run int64, u *journal.UsageEntry) question {
 		u.Time.UnixMicro(), u.Estimated)
 }
 
-// eraseRepeats gives the statements that erase what the ledger and the messages repeat of an event of the run.
+// eraseRepeats returns the statements that erase what the ledger and the messages repeat of an
+// event of the run.
 func (f *fence) eraseRepeats(run string, b *event.Redacted) []question {
 	return []question{
 		do(eraseAsked, run, f.key, b.Target),
@@ -182,7 +183,7 @@ func (s *Store) ToolLog(ctx context.Context, q journal.LedgerQuery) ([]journal.T
 	return found, err
 }
 
-// ledger asks the tenant's ledger one thing; it may be asked more than once.
+// ledger sends one query to the tenant's ledger. It may call what more than once.
 func (s *Store) ledger(ctx context.Context, op string, q *journal.LedgerQuery, what func() question) error {
 	if err := alive(ctx, op); err != nil {
 		return err

@@ -6,12 +6,11 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// mostLost bounds the leases that a store remembers; one that is forgotten runs out by itself.
+// mostLost is the maximum number of remembered leases. A forgotten lease expires by itself.
 const mostLost = 4096
 
-// lostLeases are the leases that this store has asked for without hearing whether it has them,
-// because the connection broke while the answer was on its way. Nobody drives their runs, so the
-// same store may take them again at once.
+// lostLeases are leases that this store has requested without learning the outcome, because the
+// connection broke. Nobody drives their runs, so the same store may acquire them again at once.
 type lostLeases struct {
 	mu    sync.Mutex
 	byRun map[string]journal.Lease
@@ -27,15 +26,15 @@ func (l *lostLeases) add(lease journal.Lease) {
 	l.byRun[lease.Run] = lease
 }
 
-// drop forgets the lease of a run that was taken since.
+// drop forgets the lease of a run that was acquired since.
 func (l *lostLeases) drop(run string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.byRun, run)
 }
 
-// has reports whether the lease that the database has is one of these. The moment to the
-// microsecond tells it from another store's of the same epoch.
+// has reports whether the database's lease is one of these. Its end, in microseconds,
+// distinguishes it from another store's lease of the same epoch.
 func (l *lostLeases) has(run string, epoch, until int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -50,7 +50,7 @@ func (s *Store) KeepMessages(ctx context.Context, run string, list []journal.Mes
 		if !there {
 			return notFound(op, "there is no such run")
 		}
-		// What is lost in a crash of the database is made anew when somebody asks for it.
+		// Messages lost in a crash of the database are rebuilt on the next request.
 		return x.commitLazily(
 			do(lockConversation, conversation),
 			do(countMessages, run, size),

@@ -11,8 +11,9 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// tables are the journal's. A store may add to a log and remove a whole one, but not change what stands there. Nor may it change
-// what was used, except for how a run ended.
+// tables are the journal's tables and the role's rights on them. A store may add to a log and
+// remove a whole log, but not change it. It may not change usage rows either, except for the
+// final status of a run.
 var tables = pg.Database{
 	Name: "journal", Files: migrations(), Versions: "journal_version",
 	Grants: []string{
@@ -46,19 +47,18 @@ var tables = pg.Database{
 func migrations() fs.FS {
 	folder, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
-		return migrationFiles // the name is right
+		return migrationFiles // the name is valid
 	}
 	return folder
 }
 
-// Migrate makes the journal's schema and tables, or brings them up to date, and
-// gives the role the rights that a [Store] needs and no more. o names the owner, who
-// may make a schema; role is the one that stores log in as. It must be there, and
-// must be another one. Of several who migrate at once one does it and the
-// others wait. Repeating it changes nothing.
+// Migrate creates or updates the journal's schema and tables, and grants the role exactly the
+// rights that a [Store] needs. o names the owner, who may create a schema. role is the role of
+// the stores; it must exist and differ from the owner. Concurrent migrations wait for each other.
+// Repeating it changes nothing.
 //
-// Errors are those of [Open]; ErrPermission also where role is the owner, or may
-// see past row-level security.
+// The errors are those of [Open], and ErrPermission if role is the owner or may bypass row-level
+// security.
 func Migrate(ctx context.Context, o Options, role string) error {
 	const op = "journal migrate"
 	if err := alive(ctx, op); err != nil {

@@ -7,12 +7,11 @@ import (
 )
 
 const (
-	// Whether a run from a turn on was admitted to begin a session. Where one was, it is
-	// among the first of them.
+	// Reports whether a run from the given turn on was admitted to begin a session.
 	selectBegun = `SELECT 1 FROM run WHERE conversation = $1 AND turn >= $2 AND new_session ORDER BY turn LIMIT 1`
 
-	// The session of the newest run that has begun, and how many of those behind it begin one.
-	// A conversation's first run does so whether it was asked to or not.
+	// The session of the newest run that has begun, plus the number of later runs that begin
+	// one. A conversation's first run always begins one.
 	selectStanding = `SELECT c.turns, coalesce(b.session, 0) + (
 			SELECT count(*) FROM run n WHERE n.conversation = c.key AND n.turn > coalesce(b.turn, 0) AND (n.new_session OR n.turn = 1)
 		), $2::integer > 0 AND EXISTS (SELECT 1 FROM run r WHERE r.conversation = c.key AND r.turn >= $2 AND r.new_session), c.epoch

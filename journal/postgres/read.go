@@ -15,11 +15,11 @@ const (
 	selectLog = `SELECT l.first, l.last, l.epoch, l.events FROM log l
 		WHERE l.conversation = (SELECT key FROM conversation WHERE id = $1) AND l.last > $2 ORDER BY l.last`
 
-	// Each row holds one event at least, and those with the wanted ones are in front.
+	// Each row holds at least one event, and the requested events come first.
 	selectSomeLog = selectLog + ` LIMIT $3`
 
-	// Rows up to the one with which they have so many bytes. The length of a value stands beside it: of the others no value is
-	// read.
+	// The rows up to the one that reaches the bytes. PostgreSQL finds the lengths of large
+	// values without reading the values.
 	selectLogPage = `SELECT p.first, p.last, p.epoch, p.events FROM (
 			SELECT l.first, l.last, l.epoch, l.events, sum(octet_length(l.events)) OVER (ORDER BY l.last) - octet_length(l.events) AS before
 			FROM (` + selectSomeLog + `) l
@@ -94,7 +94,7 @@ func (s *Store) ReadPage(
 	return events, more, nil
 }
 
-// readLog gives at most limit of the events in rows, after seq after; 0 is all.
+// readLog returns at most limit of the events in rows after a Seq; a limit of 0 means all.
 func readLog(op, conversation string, after int64, limit int, rows []logRow) ([]*event.Event, error) {
 	u := logrow.Reader{Conversation: conversation, After: after, Max: limit}
 	for _, r := range rows {
@@ -135,7 +135,7 @@ func (s *Store) Queue(ctx context.Context, conversation string) ([]journal.Run, 
 	return s.runs(ctx, op, ofConversation(conversation), selectQueue, conversation)
 }
 
-// runs asks for runs.
+// runs reads rows of runs.
 func (s *Store) runs(ctx context.Context, op string, who scope, text string, args ...any) ([]journal.Run, error) {
 	var found []runRow
 	err := s.transact(ctx, op, who, func(x *tx) error {
@@ -151,7 +151,7 @@ func (s *Store) runs(ctx context.Context, op string, who scope, text string, arg
 const (
 	selectPlace = `SELECT newest FROM conversation WHERE id = $1`
 
-	// The newest run, the first one, and the oldest that is open.
+	// n is the newest run, the first run gives the creation time, and o is the oldest open run.
 	selectSummaries = `SELECT c.id, n.person, n.agent, c.turns, c.turns - c.ended, c.last, coalesce(o.status, n.status),
 		f.admitted, n.admitted FROM (
 			SELECT key, id, tenant, turns, ended, last, newest FROM conversation WHERE tenant = $1 AND newest < $2 ORDER BY newest DESC LIMIT $3

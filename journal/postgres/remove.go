@@ -33,36 +33,37 @@ func (s *Store) Remove(ctx context.Context, tenant, conversation string) error {
 }
 
 const (
-	// Whoever admits a conversation's first run at the same time waits for this row, or this waits for him.
-	insertGrave  = `INSERT INTO conversation (id, tenant, newest) VALUES ($1, $2, 0) ON CONFLICT (id) DO NOTHING`
-	insertBuried = `INSERT INTO buried (tenant, conversation, life, at) VALUES ($1, $2, $3, store_clock()) ON CONFLICT DO NOTHING`
-	forgetBuried = `DELETE FROM buried WHERE tenant = $1 AND at < (SELECT store_clock()) - $2`
+	// A concurrent admission of the conversation's first run waits for this row, or the other
+	// way round.
+	insertGrave      = `INSERT INTO conversation (id, tenant, newest) VALUES ($1, $2, 0) ON CONFLICT (id) DO NOTHING`
+	insertTombstone  = `INSERT INTO buried (tenant, conversation, life, at) VALUES ($1, $2, $3, store_clock()) ON CONFLICT DO NOTHING`
+	forgetTombstones = `DELETE FROM buried WHERE tenant = $1 AND at < (SELECT store_clock()) - $2`
 )
 
 // Tombstone implements [journal.Catalog].
-func (s *Store) Tombstone(ctx context.Context, tenant, conversation, life string) error {
-	const op = "journal bury"
+func (s *Store) Tombstone(ctx context.Context, tenant, conversation, incarnation string) error {
+	const op = "journal tombstone"
 	if err := alive(ctx, op); err != nil {
 		return err
 	}
-	if conversation == "" || life == "" {
-		return noID(op, "a conversation and its life need an id")
+	if conversation == "" || incarnation == "" {
+		return noID(op, "a conversation and its incarnation need an id")
 	}
-	if err := names(op, tenant, conversation, life); err != nil {
+	if err := names(op, tenant, conversation, incarnation); err != nil {
 		return err
 	}
 	err := s.transact(ctx, op, ofTenant(tenant), func(x *tx) error {
 		var over bool
 		writes, err := x.remove(op, tenant, conversation, do(insertGrave, conversation, tenant), do(lockConversation, conversation),
-			ask(selectBuried, []any{tenant, conversation, life}, &over))
+			ask(selectTombstone, []any{tenant, conversation, incarnation}, &over))
 		switch {
-		case over: // what has the name by now is another life; nothing is committed
+		case over: // another incarnation may have the id by now; nothing is committed
 			return nil
 		case err != nil:
 			return err
 		}
 		return x.commit(append(writes,
-			do(forgetBuried, tenant, journal.TombstoneTime.Microseconds()), do(insertBuried, tenant, conversation, life))...)
+			do(forgetTombstones, tenant, journal.TombstoneTime.Microseconds()), do(insertTombstone, tenant, conversation, incarnation))...)
 	})
 	if err == nil {
 		blobs{s}.clean(ctx, op, tenant)
@@ -70,8 +71,7 @@ func (s *Store) Tombstone(ctx context.Context, tenant, conversation, life string
 	return err
 }
 
-// remove begins by locking the conversation, and gives the statements that remove it where no run of it
-// is open.
+// remove locks the conversation, and returns the statements that remove it if it has no open run.
 func (x *tx) remove(op, tenant, conversation string, locks ...question) ([]question, error) {
 	var key int64
 	var turns, over int
@@ -90,7 +90,7 @@ func (x *tx) remove(op, tenant, conversation string, locks ...question) ([]quest
 		}
 	}
 	return []question{
-		// What was used is money: it stays, and with it how the runs ended.
+		// Usage rows are money: they stay, with the final status of their runs.
 		do(`UPDATE usage_logs u SET run_status = (SELECT r.status FROM run r WHERE r.id = u.run)
 			WHERE u.tenant = $1 AND u.conversation = $2 AND u.run_status IS NULL`, tenant, conversation),
 		do(`DELETE FROM message_logs WHERE conversation = $1`, key),

@@ -8,15 +8,15 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// removedAtOnce is how many conversations go in one transaction.
+// removedAtOnce is the number of conversations per transaction.
 const removedAtOnce = 200
 
-// selectRemovable locks conversations of which no run is open. Row-level security would leave those
-// of the tenant as well, and have all others looked at.
+// selectRemovable locks conversations without an open run. It names the tenant, because row-level
+// security alone would examine all conversations.
 const selectRemovable = `SELECT key FROM conversation WHERE tenant = $1 AND turns = ended ORDER BY newest LIMIT $2 FOR UPDATE`
 
-// planForTenant has each statement planned for its tenant: one that is planned for any tenant thinks of the
-// largest, and reads whole tables for the smallest.
+// planForTenant plans each statement for its tenant. A generic plan expects the largest tenant
+// and reads whole tables for the smallest.
 const planForTenant = `SET LOCAL plan_cache_mode = force_custom_plan`
 
 // RemoveTenant implements [journal.Catalog].
@@ -48,7 +48,7 @@ func (s *Store) RemoveTenant(ctx context.Context, tenant string) error {
 	})
 }
 
-// removeSome removes some of the tenant's conversations, and says whether there may be more.
+// removeSome removes some of the tenant's conversations. more reports whether there may be more.
 func removeSome(x *tx, op, tenant string) (more bool, err error) {
 	var keys []int64
 	if err := x.begin(beginWrite, do(planForTenant), list(selectRemovable, []any{tenant, removedAtOnce}, func(rows pgx.Rows) error {

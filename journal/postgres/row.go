@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// runColumns are what a [runRow] takes, of a run r and its conversation c.
+	// runColumns are the columns of a [runRow], from a run r and its conversation c.
 	runColumns = runName + `r.input, ` + runRest
 
 	runName = `r.key, r.id, c.id, r.tenant, r.person, r.agent, `
@@ -25,7 +25,7 @@ const (
 		turn, status, wake, cancelled, admitted, 0, lost, '' FROM due_runs($1)`
 )
 
-// runRow is a run as its row has it.
+// runRow is a run's row.
 type runRow struct {
 	key      int64
 	run      journal.Run
@@ -33,11 +33,11 @@ type runRow struct {
 	metadata []byte
 	wake     *int64
 	admitted int64
-	// place is the conversation's key, of a row that is to be written.
+	// place is the conversation's key, for a row to be written.
 	place int64
 }
 
-// into gives where the values of runColumns go.
+// into returns the destinations of runColumns.
 func (r *runRow) into() []any {
 	return []any{
 		&r.key, &r.run.ID, &r.run.Conversation, &r.run.Tenant, &r.run.User, &r.run.Agent, &r.input, &r.run.Key,
@@ -46,7 +46,7 @@ func (r *runRow) into() []any {
 	}
 }
 
-// read gives the run.
+// read decodes the run.
 func (r *runRow) read(op string) (journal.Run, error) {
 	run := r.run
 	run.Admitted = fromMicros(r.admitted)
@@ -65,7 +65,7 @@ func (r *runRow) read(op string) (journal.Run, error) {
 	return run, nil
 }
 
-// runsInto takes in rows of runs.
+// runsInto collects rows of runs.
 func runsInto(found *[]runRow) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
 		var r runRow
@@ -75,7 +75,7 @@ func runsInto(found *[]runRow) func(pgx.Rows) error {
 	}
 }
 
-// readRuns gives the runs that rows are.
+// readRuns decodes rows of runs.
 func readRuns(op string, rows []runRow) (runs []journal.Run, err error) {
 	runs = make([]journal.Run, len(rows))
 	for i := range rows {
@@ -86,10 +86,10 @@ func readRuns(op string, rows []runRow) (runs []journal.Run, err error) {
 	return runs, nil
 }
 
-// mailColumns are what a [mailRow] takes, of a letter m.
+// mailColumns are the columns of a [mailRow], from mail m.
 const mailColumns = `m.id, m.kind, m.token, m.value, m.sender, m.message, m.posted, m.early`
 
-// mailRow is a letter as its row has it.
+// mailRow is a row of mail.
 type mailRow struct {
 	mail    journal.Mail
 	value   []byte
@@ -110,7 +110,7 @@ func (m *mailRow) read(op, run string) (journal.Mail, error) {
 	return mail, nil
 }
 
-// mailInto takes in rows of mail.
+// mailInto collects rows of mail.
 func mailInto(found *[]mailRow) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
 		var m mailRow
@@ -120,7 +120,7 @@ func mailInto(found *[]mailRow) func(pgx.Rows) error {
 	}
 }
 
-// readMail gives the letters that rows are.
+// readMail decodes rows of mail.
 func readMail(op, run string, rows []mailRow) ([]journal.Mail, error) {
 	var mail []journal.Mail
 	for i := range rows {
@@ -133,7 +133,7 @@ func readMail(op, run string, rows []mailRow) ([]journal.Mail, error) {
 	return mail, nil
 }
 
-// stateInto takes in rows of name and value.
+// stateInto collects rows of name and value.
 func stateInto(state *map[string]json.RawMessage) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
 		var name, value []byte
@@ -148,8 +148,8 @@ func stateInto(state *map[string]json.RawMessage) func(pgx.Rows) error {
 	}
 }
 
-// names refuses what could not be read back as it was written: text is UTF-8, and
-// in this database it holds no zero characters.
+// names refuses names that cannot be read back unchanged: text is UTF-8 and has no zero
+// characters in this database.
 func names(op string, of ...string) error {
 	for _, s := range of {
 		switch {
@@ -162,10 +162,10 @@ func names(op string, of ...string) error {
 	return nil
 }
 
-// isText reports whether the database can have it as text.
+// isText reports whether the database can store the text.
 func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// upTo is a limit as a statement takes it: 0 or less is all.
+// upTo returns a limit for a statement; 0 or less means all.
 func upTo(limit int) any {
 	if limit <= 0 {
 		return nil
@@ -173,11 +173,10 @@ func upTo(limit int) any {
 	return int64(limit)
 }
 
-// fromMicros is the time that a column holds.
+// fromMicros returns the time in a column.
 func fromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-// wakeMicros is the time a run is to wake at, as a column holds it: never before
-// the time that was asked for.
+// wakeMicros returns a wake-up time for a column, rounded up.
 func wakeMicros(t time.Time) int64 {
 	us := t.UnixMicro()
 	if time.UnixMicro(us).Before(t) {

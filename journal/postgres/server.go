@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Server is what a database server says of itself.
+// Server is the state of a database server.
 type Server struct {
 	Version string
-	// Now is its clock.
+	// Now is the server's clock.
 	Now time.Time
-	// Most is how many connections it allows, Reserved how many of them it keeps for superusers, and Used how many there
-	// are now.
+	// Most is the maximum of connections, Reserved the part for superusers, and Used the current
+	// number.
 	Most, Reserved, Used int
 }
 
@@ -19,7 +19,7 @@ const selectServer = `SELECT current_setting('server_version'), store_clock(), c
 	current_setting('superuser_reserved_connections')::int + coalesce(current_setting('reserved_connections', true)::int, 0),
 	(SELECT coalesce(sum(numbackends), 0) FROM pg_stat_database)::int`
 
-// Server asks the database server about itself, for a check of what is set up.
+// Server returns the state of the database server, for checks of a deployment.
 func (s *Store) Server(ctx context.Context) (Server, error) {
 	const op = "journal server"
 	if err := alive(ctx, op); err != nil {

@@ -10,9 +10,8 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// State that is the tenant's or a user's is shared between conversations. The
-// conversation's own is kept beside it, so that a log need not be read from its
-// beginning to know it.
+// Conversations share the state of the tenant and the user. The conversation's own state is
+// stored too, so that nobody needs to read the log from its beginning.
 const (
 	appOwner   = "app"
 	appPrefix  = "app:"
@@ -22,7 +21,7 @@ const (
 func userOwner(user string) string                 { return "user/" + user }
 func conversationOwner(conversation string) string { return "conversation/" + conversation }
 
-// owner says whose a key is.
+// owner returns the owner of a key.
 func (f *fence) owner(key string) string {
 	switch {
 	case strings.HasPrefix(key, appPrefix):
@@ -34,13 +33,13 @@ func (f *fence) owner(key string) string {
 	}
 }
 
-// slot is where a value of state stands.
+// slot identifies a value of state.
 type slot struct{ owner, name string }
 
-// changes is what a batch leaves of the state: nil is a value that is gone.
+// changes is the effect of a batch on the state; nil is a removed value.
 type changes map[slot]json.RawMessage
 
-// merge takes in what one event says.
+// merge adds one event's changes.
 func (c changes) merge(f *fence, change *event.StateChanged) {
 	for key, value := range change.Set {
 		if value == nil {
@@ -62,8 +61,8 @@ const (
 		WHERE s.tenant = $1 AND s.owner = gone.owner AND s.name = gone.name`
 )
 
-// writes gives the statements. All conversations change values in one order, so
-// that no two wait for each other.
+// writes returns the statements. All conversations change values in the same order, so that they
+// do not deadlock.
 func (c changes) writes(tenant string) []question {
 	slots := slices.SortedFunc(maps.Keys(c), func(a, b slot) int {
 		return cmp.Or(strings.Compare(a.owner, b.owner), strings.Compare(a.name, b.name))

@@ -7,10 +7,10 @@ import (
 const (
 	selectStored = `SELECT greatest(coalesce(sum(bytes), 0), 0)::bigint FROM storage WHERE tenant = $1`
 
-	// countBytes counts what a statement has added to a log that no trigger sees.
+	// countBytes counts a change of a log that no trigger sees.
 	countBytes = `UPDATE conversation SET bytes = bytes + $2 WHERE key = $1`
 
-	// countMessages counts the messages of a run that take the place of those that are there.
+	// countMessages counts messages that replace a run's existing ones.
 	countMessages = `UPDATE conversation c SET counted = c.counted, bytes = c.bytes + $2
 			- (SELECT coalesce(sum(octet_length(m.content)), 0) FROM message_logs m WHERE m.conversation = r.conversation AND m.run = r.key)
 		FROM run r WHERE r.id = $1 AND c.key = r.conversation`

@@ -13,27 +13,27 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// Options are the settings of a [Store].
+// Options configure a [Store].
 type Options struct {
-	// URL says where the database is and as whom to ask it, as libpq does:
+	// URL is the address with the role, in libpq's form:
 	// "postgres://role:password@host/database", or "host=… user=…".
 	URL string
-	// Schema is where the tables are; empty means "braid".
+	// Schema contains the tables; empty means "braid".
 	Schema string
-	// Term is how long a lease lasts; 0 or less means [journal.DefaultTerm].
+	// Term is the duration of a lease; 0 or less means [journal.DefaultTerm].
 	Term time.Duration
-	// Connections bounds how many there are to the database; 0 or less means the address's
-	// pool_max_conns, or else 5. Calls beyond that wait in line for one.
+	// Connections is the maximum number of connections; 0 or less means the address's
+	// pool_max_conns, or else 5. Further calls wait for a connection.
 	Connections int
-	// Patience bounds each statement, and as long again each wait for a lock or for
-	// a server that does not answer; 0 or less means 10 s.
+	// Patience is the timeout of each statement, and again of each wait for a lock or for a
+	// server that does not answer; 0 or less means 10 s.
 	Patience time.Duration
 }
 
-// String tells nothing: there may be a password in the address.
+// String hides the address, which may contain a password.
 func (o Options) String() string { return "the settings of a journal on PostgreSQL" }
 
-// GoString tells nothing either.
+// GoString hides the address too.
 func (o Options) GoString() string { return o.String() }
 
 const (
@@ -56,8 +56,8 @@ func (o Options) patience() time.Duration {
 	return o.Patience
 }
 
-// Store is the [journal.Store] in a PostgreSQL database. [Open] makes it. Any
-// number of them, in any number of processes, may share one database.
+// Store is the [journal.Journal] in a PostgreSQL database. [Open] makes it. It is safe for
+// concurrent use, and any number of stores in any number of processes may share one database.
 type Store struct {
 	pool     *pgxpool.Pool
 	term     time.Duration
@@ -69,13 +69,11 @@ type Store struct {
 
 var _ journal.Journal = (*Store)(nil)
 
-// Open opens the journal that [Migrate] has made. It asks the database before it
-// answers.
+// Open opens the journal that [Migrate] has created, and connects to it.
 //
-// Errors are of these kinds: ErrInvalid for an address that cannot be read,
-// ErrUnavailable where nobody answers there, ErrPermission where the role may not
-// log in, lacks rights, or has so many that row-level security does not bind it,
-// ErrUnsupported where there is no journal or an older one, ErrNewer where a newer
+// It returns ErrInvalid for an invalid address and ErrUnavailable if nothing answers there. It
+// returns ErrPermission if the role may not log in, lacks rights or can bypass row-level
+// security. It returns ErrUnsupported if the journal is missing or older, and ErrNewer if a newer
 // version of Braid wrote it.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	const op = "journal open"
@@ -87,7 +85,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	pg.UseIndexes(config.ConnConfig)
-	config.MaxConns = int32(pg.Connections(config, o.URL, o.Connections, defaultConnections)) //nolint:gosec // it is bounded
+	config.MaxConns = int32(pg.Connections(config, o.URL, o.Connections, defaultConnections))
 	config.MinConns = 0
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, pg.KeepDurable)
@@ -108,26 +106,27 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// ask asks for one row without a tenant.
+// ask reads one row without a tenant.
 func (s *Store) ask(ctx context.Context, text string, args ...any) pg.Row {
 	return s.pool.QueryRow(ctx, text, args...)
 }
 
-// config reads the address and sets what all connections have in common.
+// config parses the address and adds the settings of all connections.
 func (o Options) config(op string) (*pgxpool.Config, error) {
 	return pg.Config(op, o.URL, o.schema(), o.patience())
 }
 
-// Pool says how full a store's connections are.
+// Pool is the state of a store's connection pool.
 type Pool struct {
-	// Most bounds the connections; Used are those that work, Idle those that wait for work.
+	// Most is the maximum of connections, Used the number of busy ones, Idle that of idle ones.
 	Most, Used, Idle int
-	// Waits counts the calls that had to wait for a connection, and Waited adds up how long.
+	// Waits counts the calls that waited for a connection, and Waited is their total waiting
+	// time.
 	Waits  int64
 	Waited time.Duration
 }
 
-// Pool says how full the connections to the database are now.
+// Pool returns the current state of the connection pool. It is safe for concurrent use.
 func (s *Store) Pool() Pool {
 	now := s.pool.Stat()
 	return Pool{
@@ -136,8 +135,7 @@ func (s *Store) Pool() Pool {
 	}
 }
 
-// Close waits for the calls that are under way and refuses all others. It may be
-// called again.
+// Close waits for running calls and refuses later ones. It may be called again.
 func (s *Store) Close() error {
 	s.closed.Store(true)
 	s.pool.Close()

@@ -9,22 +9,23 @@ import (
 const (
 	selectTalk = `SELECT key, tenant, last FROM conversation WHERE id = $1`
 
-	// Where the session that goes on began.
+	// The session that continues, and its beginning.
 	selectSession = `SELECT session, first FROM run WHERE conversation = $1 AND first IS NOT NULL AND session = (
 			SELECT session FROM run WHERE conversation = $1 AND first IS NOT NULL ORDER BY turn DESC LIMIT 1
 		) ORDER BY turn LIMIT 1`
 
-	// How far a summary reaches that replaces the session's beginning. The very
-	// first event says only that a run begins: a summary need not count it.
+	// The end of a summary that replaces the session's beginning. A summary need not include the
+	// very first event, which says only that a run begins.
 	selectCovered = `SELECT max(last) FROM compaction WHERE conversation = $1 AND first <= $2 + 1`
 
-	// The run that stands at a place in the log.
+	// The run at a position in the log.
 	selectRunAt = `SELECT first FROM run WHERE conversation = $1 AND first <= $2 ORDER BY turn DESC LIMIT 1`
 
 	selectOwnState = `SELECT name, value FROM state WHERE tenant = $1 AND owner = $2`
 )
 
-// selectEntered finds who has read a message. An index holds those that were read.
+// selectEntered finds the run that has read a message. An index holds the messages that were
+// read.
 const selectEntered = `SELECT r.id FROM conversation c JOIN mail m ON m.tenant = c.tenant AND m.id = $1 AND m.kind = 'message' AND m.read = 1
 	JOIN run r ON r.key = m.run AND r.conversation = c.key WHERE c.id = $2`
 

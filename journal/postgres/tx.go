@@ -11,8 +11,8 @@ import (
 	"github.com/braidrun/braid/internal/pg"
 )
 
-// scope says for which tenant a transaction is: by its name, or by the id of what
-// is its. A transaction for what is nobody's sees nothing.
+// scope names a transaction's tenant directly, or by the id of something that the tenant owns. A
+// transaction for an unknown id sees nothing.
 type scope struct {
 	set string
 	id  string
@@ -30,14 +30,14 @@ func ofRun(id string) scope {
 	return scope{`SELECT set_config('braid.tenant', tenant_of_run($1), true)`, id}
 }
 
-// question is one statement of several that go to the database together.
+// question is one of several statements that go to the database together.
 type question struct {
 	text string
 	args []any
 	read func(pgx.Rows) error
 }
 
-// ask asks for one row. there tells whether it came.
+// ask reads one row; there reports whether one was found.
 func ask(text string, args []any, there *bool, into ...any) question {
 	return question{text, args, func(rows pgx.Rows) error {
 		*there = rows.Next()
@@ -48,7 +48,7 @@ func ask(text string, args []any, there *bool, into ...any) question {
 	}}
 }
 
-// list asks for rows, one by one.
+// list reads rows one by one.
 func list(text string, args []any, each func(pgx.Rows) error) question {
 	return question{text, args, func(rows pgx.Rows) error {
 		for rows.Next() {
@@ -60,36 +60,35 @@ func list(text string, args []any, each func(pgx.Rows) error) question {
 	}}
 }
 
-// do wants no answer.
+// do executes a statement without a result.
 func do(text string, args ...any) question { return question{text: text, args: args} }
 
-// tx is a short transaction. It is one or two round trips: what goes together is
-// sent together.
+// tx is a short transaction of one or two round trips: it sends independent statements together.
 type tx struct {
 	store *Store
 	conn  *pgxpool.Conn
-	ctx   context.Context //nolint:containedctx // a tx lives as long as the call that ctx is of
+	ctx   context.Context //nolint:containedctx // a tx lives as long as the call of ctx
 	scope scope
-	// committing is set once the database may have changed for good.
+	// committing is set once the database may have committed.
 	committing bool
 }
 
 const (
 	beginWrite = `BEGIN`
-	// One moment is read, over all its questions.
+	// All queries see one state.
 	beginRead = `BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY`
 )
 
-// begin begins, for the scope's tenant, and asks the first questions.
+// begin begins a transaction for the scope's tenant and sends the first questions.
 func (x *tx) begin(how string, questions ...question) error {
 	return x.send(x.ctx, append([]question{do(how), do(x.scope.set, x.scope.id)}, questions...))
 }
 
-// more asks more.
+// more sends further questions.
 func (x *tx) more(questions ...question) error { return x.send(x.ctx, questions) }
 
-// commit carries the last statements out and commits. It sees that through, also
-// where the caller gives up: whether it was done is then known.
+// commit executes the last statements and commits. It ignores a cancelled ctx, so that the
+// outcome is known.
 func (x *tx) commit(questions ...question) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), 2*x.store.patience)
 	defer cancel()
@@ -97,7 +96,7 @@ func (x *tx) commit(questions ...question) error {
 	return x.send(ctx, append(questions, do(`COMMIT`)))
 }
 
-// commitLazily commits what may be lost in a crash of the database: a lease that ends earlier.
+// commitLazily commits without waiting for the disk. A crash of the database may lose the commit.
 func (x *tx) commitLazily(questions ...question) error {
 	return x.commit(append(questions, do(`SET LOCAL synchronous_commit = off`))...)
 }
@@ -129,12 +128,12 @@ func (x *tx) send(ctx context.Context, questions []question) (err error) {
 	return nil
 }
 
-// attempts is how often a transaction is tried that the database gave up, or that
-// found a dead connection in the pool.
+// attempts is the number of attempts of a transaction that the database aborted, or that got a
+// dead connection from the pool.
 const attempts = 4
 
-// transact runs body in a transaction, which it begins and commits; without a
-// commit nothing was done. body may be called more than once.
+// transact runs body in a transaction, which body begins and commits. Without a commit nothing
+// has happened. transact may call body more than once.
 func (s *Store) transact(ctx context.Context, op string, who scope, body func(x *tx) error) error {
 	for n := 1; ; n++ {
 		again, err := s.once(ctx, op, who, body)
@@ -150,7 +149,8 @@ func (s *Store) transact(ctx context.Context, op string, who scope, body func(x 
 	}
 }
 
-// once tries. again says that nothing was done and that another try may help.
+// once tries a transaction once. again reports that nothing has happened and that a retry may
+// help.
 func (s *Store) once(ctx context.Context, op string, who scope, body func(x *tx) error) (again bool, err error) {
 	var conn *pgxpool.Conn
 	err = pg.WithRoom(ctx, func() (err error) {
@@ -164,7 +164,7 @@ func (s *Store) once(ctx context.Context, op string, who scope, body func(x *tx)
 	x := &tx{store: s, conn: conn, ctx: ctx, scope: who}
 	err = body(x)
 	if pg := conn.Conn().PgConn(); !pg.IsClosed() && pg.TxStatus() != 'I' {
-		// A connection that cannot even do this is thrown away.
+		// a connection that cannot even do this is closed
 		back, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		_, _ = conn.Exec(back, `ROLLBACK`)
 		cancel()
@@ -175,7 +175,7 @@ func (s *Store) once(ctx context.Context, op string, who scope, body func(x *tx)
 	return err != nil && (pg.GaveWay(err) || !x.committing && pg.Cut(err)), err
 }
 
-// look is a transaction that reads one moment.
+// look is a transaction that reads one state.
 func (s *Store) look(ctx context.Context, op string, who scope, questions ...question) error {
 	return s.transact(ctx, op, who, func(x *tx) error {
 		return x.begin(beginRead, append(questions, do(`COMMIT`))...)

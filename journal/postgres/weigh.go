@@ -6,7 +6,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// The length of a value stands beside it: the value is not read.
+// PostgreSQL finds the length of a large value without reading the value.
 const selectWeight = `SELECT coalesce(sum(octet_length(events)), 0)::bigint FROM log WHERE conversation = $1 AND last >= $2`
 
 // Weigh implements [journal.Catalog].

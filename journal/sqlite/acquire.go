@@ -11,12 +11,12 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// epochGap is how far the epoch jumps when a folder has a new owner. A crash may
-// have lost leases that were never written under, fewer than this, and no epoch
-// is ever given twice.
+// epochGap is how far epochs jump when a folder has a new owner. A crash may have lost leases,
+// fewer than epochGap, that nothing was written under. The jump ensures that no epoch is given
+// twice.
 const epochGap = maxPending + maxGroup
 
-// opening is a lease that was given, with what its driver gets, as rows.
+// opening is a new lease and the rows that its driver gets.
 type opening struct {
 	row    runRow
 	place  place
@@ -70,7 +70,7 @@ func (s *Store) Start(ctx context.Context, r journal.Run, have int64) (journal.O
 			o = opening{row: row, place: *p}
 			err = s.acquire(x, op, &o, false)
 		}
-		// The run stays admitted where it cannot be taken.
+		// A run that cannot be acquired stays admitted.
 		refusal = nil
 		if errors.As(err, &refusal) {
 			err = nil
@@ -106,7 +106,7 @@ const (
 	selectShared = `SELECT name, value FROM state WHERE tenant = ? AND owner IN ('app', ?)`
 )
 
-// find looks the run up and takes it.
+// find looks the run up and acquires it.
 func (s *Store) find(x *tx, op, run string) (opening, error) {
 	var o opening
 	var unread bool
@@ -121,7 +121,7 @@ func (s *Store) find(x *tx, op, run string) (opening, error) {
 	return o, err
 }
 
-// acquire gives a lease on the run's conversation. unread says that the run has mail.
+// acquire gives a lease on the run's conversation. unread means that the run has mail.
 func (s *Store) acquire(x *tx, op string, o *opening, unread bool) (err error) {
 	r, p := &o.row.run, &o.place
 	switch {
@@ -159,7 +159,8 @@ func (s *Store) acquire(x *tx, op string, o *opening, unread bool) (err error) {
 			return err
 		}
 	}
-	// A process that dies at once must not lose what it knows of a run that was left over by another one.
+	// Taking over a run that another process left must be durable: if this process dies at once,
+	// the count of lost drivers must survive.
 	x.durable = x.durable || p.until.Valid || o.row.admitted < s.began
 	r.Status, o.row.wake = event.RunRunning, sql.NullInt64{}
 	o.lease = journal.Lease{Conversation: r.Conversation, Run: r.ID, Epoch: epoch, Until: x.now.Add(s.term), Term: s.term}
@@ -183,7 +184,7 @@ func (s *Store) acquire(x *tx, op string, o *opening, unread bool) (err error) {
 	return nil
 }
 
-// mailRows takes in what a query for mail has found.
+// mailRows reads the rows of a query for mail.
 func mailRows(rows *sql.Rows, err error) ([]mailRow, error) {
 	if err != nil {
 		return nil, err
@@ -200,7 +201,7 @@ func mailRows(rows *sql.Rows, err error) ([]mailRow, error) {
 	return mail, rows.Err()
 }
 
-// readMail gives the letters that rows are.
+// readMail decodes rows of mail.
 func readMail(op, run string, rows []mailRow) ([]journal.Mail, error) {
 	var mail []journal.Mail
 	for i := range rows {
@@ -213,8 +214,8 @@ func readMail(op, run string, rows []mailRow) ([]journal.Mail, error) {
 	return mail, nil
 }
 
-// opened reads what the lease's driver does not have. Where that fails the lease
-// is given back, as far as that can be done: nobody has heard of it.
+// opened reads what the lease's driver lacks. If that fails, it tries to release the lease,
+// because nobody knows of it.
 func (s *Store) opened(ctx context.Context, op string, o *opening, have int64) (opened journal.Opened, err error) {
 	defer func() {
 		if err != nil {

@@ -12,13 +12,13 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// admission is a run that is to be admitted, with its JSON written already.
+// admission is a run to admit, with its JSON already encoded.
 type admission struct {
 	op       string
 	run      journal.Run
 	input    []byte
 	metadata []byte
-	// first is the input of a run that turns out to be the conversation's first.
+	// first is the input if the run is the conversation's first.
 	first []byte
 }
 
@@ -75,13 +75,13 @@ func (s *Store) Admit(ctx context.Context, r journal.Run) (journal.Run, error) {
 	if p == nil || len(r.Past) > 0 {
 		return row.read(op)
 	}
-	row.input = nil // what was written is what was given
+	row.input = nil // the run keeps the input that it was given
 	run, err := row.read(op)
 	run.Input = r.Input
 	return run, err
 }
 
-// place is where a conversation stands, as far as taking a run needs to know.
+// place is the state of a conversation that taking a run needs.
 type place struct {
 	key        int64
 	turns      int
@@ -95,17 +95,18 @@ type place struct {
 
 const placeColumns = `key, turns, ended, last, epoch, until, generation, steps`
 
-// into gives where the values of placeColumns go.
+// into returns the destinations of placeColumns.
 func (p *place) into() []any {
 	return []any{&p.key, &p.turns, &p.ended, &p.last, &p.epoch, &p.until, &p.generation, &p.steps}
 }
 
 const (
-	// nextRun is the key that the next run will get.
+	// nextRun is the key of the next run.
 	nextRun = `(SELECT ifnull(max(key), 0) + 1 FROM run)`
 
-	// One statement finds the conversation and takes the next turn: that is what
-	// nearly every admission needs. It finds none if the run is to be alone and is not, or follows a run that is not the newest.
+	// takeTurn finds the conversation and takes the next turn in one statement, which is enough
+	// for nearly every admission. It finds nothing if the run must be alone and is not, or
+	// follows a run that is not the newest.
 	takeTurn = `UPDATE conversation SET turns = turns + 1, newest = ` + nextRun + `, bytes = bytes + iif(turns = 0, ?5, ?6)
 		WHERE id = ?1 AND tenant = ?2 AND (turns = ended OR NOT ?3) AND ?4 IN (0, turns) RETURNING ` + placeColumns
 
@@ -126,13 +127,13 @@ const (
 		WHERE r.conversation = ? AND r.idem = ? AND r.idem <> '' AND r.tenant = ?`
 )
 
-// admit writes the run, or finds the one that it is. The place is that of a run
-// that was written.
+// admit writes the run, or finds the existing one. It returns the place of a run that it has
+// written.
 func (s *Store) admit(x *tx, a *admission) (runRow, *place, error) {
 	r := &a.run
 	if r.Incarnation != "" {
-		buried, err := x.row(selectBuried, []any{r.Tenant, r.Conversation, r.Incarnation}, new(int))
-		if err == nil && buried {
+		removed, err := x.row(selectTombstone, []any{r.Tenant, r.Conversation, r.Incarnation}, new(int))
+		if err == nil && removed {
 			err = notFound(a.op, "there is no such conversation any more")
 		}
 		if err != nil {
@@ -153,7 +154,7 @@ func (s *Store) admit(x *tx, a *admission) (runRow, *place, error) {
 			row, err := a.busy(x)
 			return row, nil, err
 		}
-		if r.Follows > 0 { // in a conversation that was made just now, which is undone
+		if r.Follows > 0 { // in a new conversation, which is rolled back
 			row, known, err := a.known(x, p.key)
 			if err == nil && !known {
 				err = passed(a.op)
@@ -184,9 +185,8 @@ func (s *Store) admit(x *tx, a *admission) (runRow, *place, error) {
 		return row, &p, err
 	}
 
-	// There is a run with this id, or with this key in the conversation. Where the
-	// conversation is new the run is another one's: that is refused below, and
-	// everything above was for nothing.
+	// A run with this id exists, or one with this key in the conversation. If the conversation
+	// is new, the run is in another one: known refuses that, and the transaction is rolled back.
 	if there {
 		if _, err := x.exec(giveTurnBack, p.key, len(a.first), len(a.input)); err != nil {
 			return runRow{}, nil, err
@@ -199,8 +199,8 @@ func (s *Store) admit(x *tx, a *admission) (runRow, *place, error) {
 	return row, nil, err
 }
 
-// busy answers for a run whose conversation is another tenant's, is not free for
-// one that is to be alone, or has a later run than the one to follow.
+// busy returns the result for a run whose conversation belongs to another tenant, is not free for
+// a run that must be alone, or has a newer run than the one to follow.
 func (a *admission) busy(x *tx) (runRow, error) {
 	var conversation int64
 	var open bool
@@ -225,7 +225,7 @@ func (a *admission) busy(x *tx) (runRow, error) {
 	return row, err
 }
 
-// passed refuses a run that follows one which is not the newest.
+// passed refuses a run that follows a run that is not the newest.
 func passed(op string) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrConflict, Code: journal.CodePassed, Message: "the run to follow is not the conversation's newest",
@@ -233,8 +233,8 @@ func passed(op string) error {
 	}
 }
 
-// known finds the run that was admitted before with this id, or this key. Where it
-// is not the one that is asked for, that is an error.
+// known finds the run that was admitted with this id or key. It is an error if that run differs
+// from the requested one.
 func (a *admission) known(x *tx, conversation int64) (row runRow, known bool, err error) {
 	r := &a.run
 	known, err = x.row(selectRun, []any{r.ID}, row.into()...)
@@ -256,8 +256,8 @@ func (a *admission) known(x *tx, conversation int64) (row runRow, known bool, er
 	return row, true, nil
 }
 
-// asksFor compares what two admissions ask for, as [journal.Store] Admit says.
-// Messages that are written alike are alike.
+// asksFor compares the input of two admissions as [journal.Store].Admit says. It compares
+// messages by their encoding.
 func (a *admission) asksFor(row *runRow) bool {
 	r := &a.run
 	return row.run.Conversation == r.Conversation && row.run.User == r.User && row.run.Agent == r.Agent &&

@@ -13,8 +13,8 @@ func (s *Store) Blobs() blob.Store { return s.blobs() }
 
 func (s *Store) blobs() blobs { return blobs{blobReader{s.reader}, s} }
 
-// blobs is the [blob.Store] in the journal's file. A piece goes to the disk with the next commit, and the commit that
-// makes a blob reachable waits for the disk. So what can be reached is whole.
+// blobs is the [blob.Store] in the journal's file. A piece reaches the disk with the next commit.
+// The commit that makes a blob reachable waits for the disk, so every reachable blob is complete.
 type blobs struct {
 	blobReader
 
@@ -56,7 +56,7 @@ func (b blobs) Put(ctx context.Context, tenant string, ref blob.Ref, r io.Reader
 	return stored, nil
 }
 
-// add stores a piece. The first one makes the blob, and sets key.
+// add stores a piece. The first piece creates the blob and sets key.
 func (b blobs) add(x *tx, op, tenant string, key *int64, first int64, data []byte) (err error) {
 	now := x.now.UnixMicro()
 	if first == 0 {
@@ -76,7 +76,7 @@ func (b blobs) add(x *tx, op, tenant string, key *int64, first int64, data []byt
 	return err
 }
 
-// finish makes the bytes reachable: those of the blob with the key, or equal ones that the tenant has.
+// finish makes a blob reachable: the one with the key, or an equal one that the tenant has.
 func finish(x *tx, op, tenant string, ref blob.Ref, key int64, stored blob.Blob) error {
 	if err := x.admits(op, tenant, ref); err != nil {
 		return err
@@ -94,7 +94,7 @@ func finish(x *tx, op, tenant string, ref blob.Ref, key int64, stored blob.Blob)
 	case there:
 		key = same
 	default:
-		if key == 0 { // no bytes, no pieces
+		if key == 0 { // an empty blob has no pieces
 			if key, err = x.insert(insertBlob, tenant, x.now.UnixMicro()); err != nil {
 				return err
 			}
@@ -110,12 +110,12 @@ func finish(x *tx, op, tenant string, ref blob.Ref, key int64, stored blob.Blob)
 	return x.link(tenant, ref, key)
 }
 
-// admits refuses a reference of a conversation that is buried.
+// admits refuses a reference of a conversation with a tombstone.
 func (x *tx) admits(op, tenant string, ref blob.Ref) error {
 	if ref.Incarnation == "" {
 		return nil
 	}
-	over, err := x.row(selectBuried, []any{tenant, ref.Conversation, ref.Incarnation}, new(int))
+	over, err := x.row(selectTombstone, []any{tenant, ref.Conversation, ref.Incarnation}, new(int))
 	if err == nil && over {
 		err = blob.Gone(op)
 	}
@@ -176,7 +176,7 @@ func (b blobs) RemoveConversation(ctx context.Context, tenant, conversation stri
 	return b.remove(ctx, op, tenant, deleteRefsOf, tenant, conversation)
 }
 
-// remove removes references, and then what they alone have named.
+// remove removes references, and then the blobs that only they referred to.
 func (b blobs) remove(ctx context.Context, op, tenant, statement string, args ...any) error {
 	err := b.s.write(ctx, op, false, func(x *tx) error {
 		_, err := x.exec(statement, args...)

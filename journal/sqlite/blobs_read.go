@@ -10,7 +10,7 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// blobReader reads blobs. What can be reached is committed, so no reader waits for the writer.
+// blobReader reads blobs. Reachable blobs are committed, so no reader waits for the writer.
 type blobReader struct{ r *reader }
 
 const (
@@ -19,7 +19,8 @@ const (
 	selectRefs = `SELECT r.name, b.digest, b.size FROM blob_ref r JOIN blob b ON b.key = r.blob
 		WHERE r.tenant = ? AND r.conversation = ? AND r.kind = ? AND r.name > ? ORDER BY r.name LIMIT ?`
 
-	// A piece is found by the digest each time: a blob that was removed and stored again has another key.
+	// Each read finds the piece by digest, because a blob that was removed and stored again has
+	// another key.
 	selectPiece = `SELECT p.blob, p.first, p.sum, p.data FROM blob b JOIN blob_piece p ON p.blob = b.key
 		WHERE b.tenant = ? AND b.digest = ? AND p.first <= ? ORDER BY p.first DESC LIMIT 1`
 
@@ -56,7 +57,7 @@ func setDigest(op string, d *blob.Digest, stored []byte) error {
 	return nil
 }
 
-// one reads the row of a blob that has to be there.
+// one reads the row of a blob that must exist.
 func (b blobReader) one(ctx context.Context, op, tenant, statement string, args []any, into ...any) error {
 	if err := cmp.Or(alive(ctx, op), blob.CheckText(op, tenant)); err != nil {
 		return err
@@ -122,7 +123,7 @@ func (b blobReader) Get(ctx context.Context, tenant string, digest blob.Digest, 
 		var sum []byte
 		err = b.one(ctx, op, tenant, selectPiece, []any{tenant, digest[:], at}, &p.Of, &p.First, &sum, &p.Data)
 		if event.KindOf(err) == event.ErrNotFound {
-			// The blob is gone, or its piece is.
+			// The blob or its piece is missing.
 			if _, err := b.Stat(ctx, tenant, digest); err != nil {
 				return p, err
 			}
@@ -135,7 +136,8 @@ func (b blobReader) Get(ctx context.Context, tenant string, digest blob.Digest, 
 	})
 }
 
-// CheckBlobs reads the newest blobs of all tenants, up to a number of them and of bytes, and returns those that are damaged.
+// CheckBlobs reads the newest blobs of all tenants and returns the damaged ones. limit and most
+// bound the number of blobs and their bytes. It is safe for concurrent use.
 func (r *Reader) CheckBlobs(ctx context.Context, limit int, most int64) (damaged []blob.Digest, err error) {
 	const op = "blob check"
 	b := blobReader{r.reader}
@@ -151,7 +153,7 @@ func (r *Reader) CheckBlobs(ctx context.Context, limit int, most int64) (damaged
 	return damaged, err
 }
 
-// check reads a blob. One that was removed meanwhile is whole.
+// check reads a blob. A blob that was removed meanwhile is not damaged.
 func (b blobReader) check(ctx context.Context, tenant string, digest blob.Digest) error {
 	content, err := b.Get(ctx, tenant, digest, 0, -1)
 	if err == nil {

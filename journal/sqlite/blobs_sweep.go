@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// piecesAtOnce is how many pieces go in one transaction: others write in between.
+	// piecesAtOnce is the number of pieces per transaction, so that others can write in between.
 	piecesAtOnce = 16
-	// refsAtOnce is how many references go in one transaction.
+	// refsAtOnce is the number of references per transaction.
 	refsAtOnce = 1000
-	// cleanTime bounds how long a call that has done its work goes on to remove what cannot be reached any more.
+	// cleanTime bounds how long a finished call spends on removing unreachable blobs.
 	cleanTime = 5 * time.Second
 
-	// A blob without references cannot be reached. It is garbage once its last piece is long ago.
+	// A blob without references is unreachable. It is garbage once its last piece is old enough.
 	selectGarbage   = `SELECT key FROM blob WHERE refs = 0 AND at <= ? LIMIT 1`
 	selectGarbageOf = `SELECT key FROM blob INDEXED BY blob_loose_tenant WHERE refs = 0 AND at <= ? AND tenant = ? LIMIT 1`
-	// The blobs of a tenant that is removed are garbage at once.
+	// The blobs of a removed tenant are garbage at once.
 	selectLooseOf = `SELECT key FROM blob INDEXED BY blob_loose_tenant WHERE tenant = ? AND refs = 0 LIMIT 1`
 
 	deleteSomeRefs = `DELETE FROM blob_ref WHERE (tenant, conversation, kind, name) IN
@@ -26,7 +26,8 @@ const (
 	deletePieces = `DELETE FROM blob_piece WHERE rowid IN (SELECT rowid FROM blob_piece WHERE blob = ? LIMIT ?)`
 	deleteBlob   = `DELETE FROM blob WHERE key = ?`
 
-	// dropUploads is for a process that opens the file: whoever was storing something in it is gone.
+	// dropUploads runs when a process opens the file: earlier uploads have ended with their
+	// process.
 	dropUploads = `UPDATE blob SET at = 0 WHERE refs = 0`
 )
 
@@ -57,16 +58,16 @@ func (b blobs) drop(ctx context.Context, op, tenant string, key int64) {
 	}
 }
 
-// clean removes a tenant's garbage. What stays after an error is for a later sweep.
+// clean removes a tenant's garbage. After an error, a later sweep removes the rest.
 func (b blobs) clean(ctx context.Context, op, tenant string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTime)
 	defer cancel()
 	_ = b.collect(ctx, op, selectGarbageOf, b.stale(), tenant)
 }
 
-// collect removes the blobs that the statement finds, some pieces with each transaction.
+// collect removes the blobs that the statement finds, some pieces per transaction.
 func (b blobs) collect(ctx context.Context, op, find string, args ...any) error {
-	// Most calls find nothing, and a look takes no transaction.
+	// Most calls find nothing, and reading takes no transaction.
 	more, err := b.finds(ctx, op, find, args)
 	for more && err == nil {
 		err = b.s.write(ctx, op, true, func(x *tx) (err error) {
@@ -99,7 +100,7 @@ func (x *tx) collect(find string, args []any) (more bool, err error) {
 	if more, err = x.row(find, args, &key); err != nil || !more {
 		return false, err
 	}
-	// An upload that goes on must not find some of its pieces gone.
+	// A running upload must not lose some of its pieces.
 	if _, err := x.exec(dropBlob, key); err != nil {
 		return false, err
 	}

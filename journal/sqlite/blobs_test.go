@@ -154,7 +154,7 @@ func TestScrubTakesBlobsOutOfTheFiles(t *testing.T) {
 func TestALargeBlobHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	s := open(t, fresh(t), sqlite.Options{Relaxed: true})
-	const pieces = 80
+	const pieces = 20
 	written := 0
 	source := &counted{size: pieces * blob.PieceSize, each: func() {
 		// This one is carried out between two pieces.

@@ -2,5 +2,6 @@ package sqlite
 
 import "context"
 
-// Check implements [journal.Catalog]. It asks the file nothing: a commit that finds no space or no disk says so itself.
+// Check implements [journal.Catalog]. It does not read the file: a commit reports a full or
+// missing disk itself.
 func (s *Store) Check(ctx context.Context) error { return alive(ctx, "journal check") }

@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// clock tells two times. The wall's is what people and drivers mean: when a run was
-// admitted, when one that waits is due. The steady one is for leases: it counts the
-// time that passes and never goes back, so that a lease lasts its term also
-// while the wall clock is being set.
+// clock reads two clocks. The wall clock is what people and drivers mean: when a run was
+// admitted, when a waiting run is due. The steady clock is for leases: it never goes back, so
+// that a lease lasts its term while the wall clock is set.
 //
-// time.Now measures what passes by itself, whatever is done to the wall clock.
-// Any other clock is believed when it goes forward and not when it goes back.
+// time.Now measures elapsed time whatever happens to the wall clock. Any other clock counts only
+// when it goes forward.
 type clock struct {
 	now func() time.Time
 
@@ -20,8 +19,8 @@ type clock struct {
 	steady time.Duration
 }
 
-// newClock goes on from where the steady clock stood at a time by the wall, both
-// in microseconds. What has passed since counts, unless it is less than nothing.
+// newClock continues a steady clock that read steady when the wall clock read wall, in
+// microseconds. It adds the time since, if that is not negative.
 func newClock(now func() time.Time, steady, wall int64) *clock {
 	c := &clock{now: now, before: now(), steady: time.Duration(steady) * time.Microsecond}
 	if wall > 0 {
@@ -30,7 +29,7 @@ func newClock(now func() time.Time, steady, wall int64) *clock {
 	return c
 }
 
-// read gives the time by the wall, and both clocks in microseconds.
+// read returns the wall time, and both clocks in microseconds.
 func (c *clock) read() (now time.Time, steady, wall int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,11 +39,10 @@ func (c *clock) read() (now time.Time, steady, wall int64) {
 	return t.UTC().Truncate(time.Microsecond), c.steady.Microseconds(), t.UnixMicro()
 }
 
-// fromMicros is the time that a column holds.
+// fromMicros returns the time in a column.
 func fromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-// wakeMicros is the time a run is to wake at, as a column holds it: never before
-// the time that was asked for.
+// wakeMicros returns a wake-up time for a column, rounded up.
 func wakeMicros(t time.Time) int64 {
 	us := t.UnixMicro()
 	if time.UnixMicro(us).Before(t) {

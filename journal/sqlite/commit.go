@@ -31,14 +31,14 @@ func (s *Store) Commit(ctx context.Context, l journal.Lease, b journal.Batch) er
 			return fault(op, err)
 		}
 	}
-	// Giving a lease back, and nothing else, is nothing to wait for: who opens the
-	// folder after a power cut holds it void anyway.
+	// Releasing a lease and nothing else need not be durable: after a power cut, opening the
+	// folder voids the lease anyway.
 	lazy := len(b.Events) == 0 && len(b.Read) == 0 && len(b.Usage) == 0 && len(b.Tools) == 0 && (b.Status == "" || b.Status == event.RunRunning)
 	return s.write(ctx, op, lazy, func(x *tx) error { return s.commit(x, op, l, b, packed) })
 }
 
-// fence is what stands before a conversation's log: who may write to it, and where.
-// It names the run that the last lease was given for.
+// fence guards a conversation's log: it says who may write, and at which Seq. It names the run of
+// the newest lease.
 type fence struct {
 	key       int64
 	id        string
@@ -61,7 +61,7 @@ const selectFence = `SELECT c.key, c.last, c.epoch, c.until IS NOT NULL AND c.ge
 	r.key, r.id, r.turn, r.status, r.wake, r.cancelled, r.tenant, r.user, r.lost
 	FROM conversation c JOIN run r ON r.key = c.holder WHERE c.id = ?`
 
-// fence is empty for a conversation that never had a lease.
+// fence returns an empty fence for a conversation that never had a lease.
 func (s *Store) fence(x *tx, op, conversation string) (*fence, error) {
 	if f := x.w.fences[conversation]; f != nil {
 		return f, nil
@@ -90,7 +90,7 @@ func (f *fence) readSteps(op string, steps []byte) error {
 	return nil
 }
 
-// current reports whether l is the last lease given out, be it released or not.
+// current reports whether l is the newest lease, released or not.
 func (f *fence) current(l journal.Lease) bool {
 	return f.key != 0 && f.run == l.Run && f.epoch == l.Epoch && f.id == l.Conversation
 }
@@ -103,13 +103,13 @@ const (
 
 	markRead = `UPDATE mail SET read = 1, value = NULL, message = NULL WHERE run = ? AND id = ? AND read = 0`
 
-	// The sum of the tenant's bytes follows when the lease is given back, and when many have come together.
+	// The tenant's total is updated when the lease is released, and after many bytes.
 	moveFence = `UPDATE conversation SET last = ?1, until = iif(?2, NULL, until), ended = ended + ?3, steps = ?4, bytes = bytes + ?5,
 		counted = iif(?2 OR abs(bytes + ?5 - counted) >= 65536, bytes + ?5, counted) WHERE key = ?6`
 
 	setStatus = `UPDATE run SET status = ?, wake = ?, due = ?, failure = ? WHERE key = ?`
 
-	// Whether there is mail for which a run does not stay waiting.
+	// Reports whether the run has mail that makes it due while it waits.
 	selectNews = `SELECT EXISTS (SELECT 1 FROM mail WHERE run = ? AND read = 0 AND kind <> 'message')`
 
 	setFirst = `UPDATE run SET first = ?, session = ? WHERE key = ? AND first IS NULL`
@@ -147,7 +147,7 @@ func (s *Store) commit(x *tx, op string, l journal.Lease, b journal.Batch, packe
 		}
 	}
 	if err := f.record(x, &b); err != nil {
-		return err // before what the batch erases
+		return err // before the batch erases anything
 	}
 	if len(b.Events) > 0 {
 		for _, e := range b.Events {
@@ -188,7 +188,7 @@ func (s *Store) commit(x *tx, op string, l journal.Lease, b journal.Batch, packe
 	return nil
 }
 
-// consume marks mail as read. One letter may be named twice.
+// consume marks mail as read. An ID may occur twice.
 func (f *fence) consume(x *tx, op string, ids []string) error {
 	for i, id := range ids {
 		if slices.Contains(ids[:i], id) {
@@ -209,7 +209,7 @@ func (f *fence) consume(x *tx, op string, ids []string) error {
 	return nil
 }
 
-// index writes what an event means beyond its place in the log.
+// index writes what an event means beyond the log.
 func (f *fence) index(x *tx, e *event.Event) error {
 	switch body := e.Body.(type) {
 	case *event.StateChanged:
@@ -253,9 +253,8 @@ func (f *fence) setStatus(x *tx, b journal.Batch) error {
 	return err
 }
 
-// released answers for a batch whose lease is not in force. It is a success only where
-// the lease was the last one, was given back, and the batch asks for nothing but
-// what is so already.
+// released returns the result of a batch whose lease is not in force. It succeeds only if the
+// lease was the newest, was released, and the batch changes nothing.
 func (f *fence) released(x *tx, op string, l journal.Lease, b journal.Batch) error {
 	if len(b.Events) > 0 || !b.GivesBack() || !f.current(l) ||
 		b.Status != "" && (b.Status != f.status || !f.wakesAt(b.WakeAt)) {
@@ -283,8 +282,8 @@ func (f *fence) wakesAt(t time.Time) bool {
 const selectOverlap = `SELECT first, last, epoch, events FROM log
 	WHERE conversation = ? AND last >= ? AND first <= ? ORDER BY last`
 
-// repeated answers for a batch that would write over events. It is a success where
-// they are the batch's own; see [journal.Store] Commit, "Repeats".
+// repeated returns the result of a batch that would overwrite events. It succeeds if they are the
+// batch's own; see [journal.Store].Commit, "Repeats".
 func (f *fence) repeated(x *tx, op string, l journal.Lease, b journal.Batch) error {
 	from, to := b.Events[0].Seq, b.Events[len(b.Events)-1].Seq
 	if to > f.last || !f.current(l) && !b.GivesBack() {
@@ -323,7 +322,7 @@ func (f *fence) repeated(x *tx, op string, l journal.Lease, b journal.Batch) err
 	return nil
 }
 
-// sameEvent compares what tells events of one lease apart, never their content.
+// sameEvent compares the identity of two events of one lease, not their content.
 func sameEvent(a, b *event.Event) bool {
 	return a.Seq == b.Seq && a.Run == b.Run && a.Step == b.Step && a.Attempt == b.Attempt &&
 		a.Body.Kind() == b.Body.Kind()

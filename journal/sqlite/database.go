@@ -16,23 +16,24 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// applicationID marks a SQLite file as a journal ("Brai"): other programs' files are left alone.
+// applicationID marks a SQLite file as a journal ("Brai"), so that other programs' files are
+// refused.
 const applicationID = 0x42726169
 
 // pragmas are the settings of every connection.
 var pragmas = []string{
-	// A person with a SQLite tool may hold the file for a moment.
+	// Someone with a SQLite tool may lock the file for a moment.
 	"busy_timeout(5000)",
-	// A burst may make the write-ahead log long; it need not stay so.
+	// A burst may make the write-ahead log long; truncate it afterwards.
 	"journal_size_limit(67108864)",
 	"temp_store(memory)",
-	// What a redaction or a removal takes out is overwritten, and not only let go.
+	// Overwrite what a redaction or a removal deletes.
 	"secure_delete(1)",
-	// macOS needs to be asked for what the others do.
+	// macOS syncs to the disk only on request.
 	"fullfsync(1)", "checkpoint_fullfsync(1)",
 }
 
-// connect makes a pool of at most so many connections to the file, which is there.
+// connect opens a pool of connections to an existing file.
 func connect(path string, connections int, writable bool, more ...string) (*sql.DB, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -40,7 +41,7 @@ func connect(path string, connections int, writable bool, more ...string) (*sql.
 	}
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
-		path = "/" + path // a drive's letter
+		path = "/" + path // a drive letter
 	}
 	query := url.Values{"_pragma": slices.Concat(pragmas, more), "_dqs": {"0"}, "mode": {"ro"}}
 	if writable {
@@ -60,31 +61,30 @@ func connect(path string, connections int, writable bool, more ...string) (*sql.
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// embedded gives the migrations in order. A file's schema version is how many
-// of them it has seen.
+// embedded returns the migrations in order. A file's schema version is the number of migrations
+// applied.
 //
-// This is all that is wanted of a migration tool: up only, one process, one
-// dialect, the version in the file's own header. A library for it would add a
-// megabyte to every program that links the journal.
+// The journal needs no more of a migration tool: one direction, one process, one dialect, the
+// version in the file's own header. A library would add a megabyte to every program that links
+// the journal.
 func embedded() []string {
 	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
 	if err != nil {
-		return nil // the pattern is right
+		return nil // the pattern is valid
 	}
 	slices.Sort(names)
 	scripts := make([]string, 0, len(names))
 	for _, name := range names {
 		script, err := migrationFiles.ReadFile(name)
 		if err != nil {
-			return nil // it is in the program
+			return nil // the file is embedded
 		}
 		scripts = append(scripts, string(script))
 	}
 	return scripts
 }
 
-// selectHeader tells what a file is: whose, of which schema, and whether there is
-// anything in it.
+// selectHeader reads the application and schema version of a file, and whether the file is empty.
 const selectHeader = `SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
 	FROM pragma_application_id, pragma_user_version`
 
@@ -101,8 +101,8 @@ func newer(op string, version, known int) error {
 	}
 }
 
-// prepare makes sure that the file is a journal of this version, and of none
-// that it does not know. It changes nothing before it is sure.
+// prepare migrates the file to this version and refuses files that it does not know. It changes
+// nothing before it has checked the file.
 func prepare(ctx context.Context, conn *sql.Conn, migrations []string) error {
 	const op = "journal open"
 	var application, version, tables int
@@ -135,7 +135,7 @@ func prepare(ctx context.Context, conn *sql.Conn, migrations []string) error {
 	return nil
 }
 
-// migrate takes one step up, or none.
+// migrate applies at most one migration.
 func migrate(ctx context.Context, conn *sql.Conn, script string, version int) error {
 	for _, part := range []string{
 		"BEGIN IMMEDIATE", script,

@@ -16,8 +16,8 @@ const (
 	eraseInput = `UPDATE run SET input = ? WHERE key = ?`
 )
 
-// erase carries a redaction out, as [journal.Store] Commit says. The rows' old content is
-// overwritten in the file, because the journal is opened with secure_delete.
+// erase carries out a redaction as [journal.Store].Commit says. secure_delete overwrites the old
+// content in the file.
 func (f *fence) erase(x *tx, b *event.Redacted) error {
 	var key, first int64
 	var packed []byte

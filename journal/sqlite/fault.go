@@ -10,7 +10,7 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// SQLite's result codes, the primary ones: https://www.sqlite.org/rescode.html.
+// SQLite's primary result codes: https://www.sqlite.org/rescode.html.
 const (
 	codePerm      = 3
 	codeBusy      = 5
@@ -32,8 +32,8 @@ const (
 	damagedHint    = "keep a copy of it, then restore a backup"
 )
 
-// fault says in the store's words what went wrong in SQLite or around it. What is
-// an *event.Error already stays as it is; nil stays nil.
+// fault converts an error of SQLite or the file system. It leaves an *event.Error and nil
+// unchanged.
 func fault(op string, err error) error {
 	if err == nil {
 		return nil
@@ -85,7 +85,7 @@ func fault(op string, err error) error {
 	return e
 }
 
-// alive is nil unless ctx is done.
+// alive returns nil unless ctx is done.
 func alive(ctx context.Context, op string) error {
 	err := ctx.Err()
 	switch {
@@ -145,8 +145,8 @@ func leaseLost(op string) error {
 	}
 }
 
-// damaged is for a row that SQLite can read and this package cannot: somebody
-// wrote to the file by hand, or the disk did.
+// damaged returns the error for a row that SQLite can read and this package cannot: another
+// program or the disk has changed it.
 func damaged(op, what string, cause error) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrInternal, Code: "STORAGE_DAMAGED", Err: cause, Message: "the journal is damaged: " + what,

@@ -56,7 +56,7 @@ func (s *Store) FindRuns(ctx context.Context, q journal.RunQuery) (page journal.
 			where, args, from = where+` AND r.tenant = ?`, append(args, q.Tenant), `run r INDEXED BY run_tenant`
 		}
 		if q.ID == "" {
-			// How far one call looks, and whether what is behind that is too old.
+			// The last run that one call examines, and whether the runs behind it are too old.
 			var admitted int64
 			there, err := one(ask(`SELECT r.key, r.admitted FROM `+from+` WHERE`+where+` ORDER BY r.key DESC LIMIT 1 OFFSET ?`,
 				append(slices.Clip(args), journal.FindAtOnce-1)...))(&edge, &admitted)
@@ -90,7 +90,7 @@ func (s *Store) FindRuns(ctx context.Context, q journal.RunQuery) (page journal.
 	return q.Page(runs, last, edge), nil
 }
 
-// one reads the only row that there may be.
+// one reads the only row, if there is one.
 func one(rows *sql.Rows, err error) func(into ...any) (bool, error) {
 	return func(into ...any) (bool, error) {
 		if err != nil {

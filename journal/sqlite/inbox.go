@@ -17,7 +17,7 @@ const (
 
 	selectMail = `SELECT ` + mailColumns + `, read <> 0, digest FROM mail WHERE run = ? AND id = ?`
 
-	// A run that waits is due at once; any other is as it was.
+	// A waiting run becomes due at once; other runs keep their state.
 	wakeUp = `UPDATE run SET due = iif(status = 'waiting', 0, due), cancelled = max(cancelled, ?) WHERE key = ?`
 )
 
@@ -60,7 +60,7 @@ func (s *Store) Post(ctx context.Context, m journal.Mail) error {
 			return sameMail(x, op, run, m.ID, digest)
 		}
 		if status.Ended() {
-			return ended(op) // and takes the letter back
+			return ended(op) // this also rolls the mail back
 		}
 		if m.Kind == journal.MailMessage || status != event.RunWaiting && m.Kind != journal.MailCancel {
 			return nil
@@ -71,7 +71,7 @@ func (s *Store) Post(ctx context.Context, m journal.Mail) error {
 	})
 }
 
-// sameMail answers for a letter whose id the run knows.
+// sameMail returns the result for mail whose ID the run already knows.
 func sameMail(x *tx, op string, run int64, id string, digest [16]byte) error {
 	var known mailRow
 	var gone bool
@@ -81,7 +81,7 @@ func sameMail(x *tx, op string, run int64, id string, digest [16]byte) error {
 	}
 	if before == nil {
 		if gone {
-			return nil // nobody knows what it said
+			return nil // the stored mail has no digest to compare
 		}
 		m, err := known.read(op, "")
 		if err != nil {
@@ -110,15 +110,14 @@ const (
 
 	addTurn = `UPDATE conversation SET turns = turns + 1, newest = ? WHERE key = ?`
 
-	// Keys rise, so what is inherited later stands behind what was inherited before.
+	// Keys rise, so mail inherited later follows mail inherited before.
 	inheritMail = `INSERT INTO mail (run, id, kind, token, value, sender, message, posted, digest, early)
 		SELECT ?, ?, kind, token, value, sender, message, posted, digest, 1 FROM mail WHERE key = ? ON CONFLICT DO NOTHING`
 
 	markLeft = `UPDATE mail SET read = 2, value = NULL, message = NULL WHERE key = ?`
 )
 
-// passOn leaves the messages that the run has not read to the next one. The run
-// has just ended.
+// passOn moves the unread messages of a run that has just ended to the next run.
 func (f *fence) passOn(x *tx) error {
 	letters, err := f.left(x)
 	if err != nil || len(letters) == 0 {
@@ -147,7 +146,7 @@ func (f *fence) passOn(x *tx) error {
 	return nil
 }
 
-// leftLetter is a message that nobody read.
+// leftLetter is an unread message of an ended run.
 type leftLetter struct {
 	key int64
 	id  string
@@ -170,7 +169,7 @@ func (f *fence) left(x *tx) ([]leftLetter, error) {
 	return letters, rows.Err()
 }
 
-// admitNext admits a run for what the last one of the conversation left.
+// admitNext admits a run for the unread messages of the conversation's last run.
 func (f *fence) admitNext(x *tx) (int64, error) {
 	for id := f.run + "+"; ; id += "+" {
 		key, err := x.insert(insertNext, id, x.now.UnixMicro(), f.runKey)

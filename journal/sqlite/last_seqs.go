@@ -11,12 +11,12 @@ import (
 const (
 	selectHeads = `SELECT c.id, c.last FROM conversation c WHERE c.id IN (SELECT value FROM json_each(?))`
 
-	// A letter's key rises with each one that comes.
+	// The key of mail rises with each post.
 	selectPosted = `SELECT r.id, r.cancelled, ifnull((SELECT max(m.key) FROM mail m WHERE m.run = r.key AND m.read = 0), 0)
 		FROM run r WHERE r.id IN (SELECT value FROM json_each(?)) AND r.status IN ('queued', 'running', 'waiting')`
 )
 
-// LastSeqs implements [journal.Catalog]. However many conversations there are, it is one statement.
+// LastSeqs implements [journal.Catalog] in one statement for any number of conversations.
 func (s *Store) LastSeqs(ctx context.Context, conversations []string) (map[string]int64, error) {
 	heads := make(map[string]int64, len(conversations))
 	err := s.each(ctx, "journal heads", selectHeads, conversations, func(scan func(...any) error) error {
@@ -29,7 +29,7 @@ func (s *Store) LastSeqs(ctx context.Context, conversations []string) (map[strin
 	return heads, err
 }
 
-// Posted implements [journal.Store]. However many runs there are, it is one statement.
+// Posted implements [journal.Store] in one statement for any number of runs.
 func (s *Store) Posted(ctx context.Context, runs []string) (map[string]journal.Posted, error) {
 	posted := make(map[string]journal.Posted)
 	err := s.each(ctx, "journal posted", selectPosted, runs, func(scan func(...any) error) error {
@@ -44,14 +44,15 @@ func (s *Store) Posted(ctx context.Context, runs []string) (map[string]journal.P
 	return posted, err
 }
 
-// each gives the rows that a query finds for ids. Rows may come twice: a look may be repeated.
+// each reads the rows that a query finds for ids. Rows may come twice, because the read may be
+// repeated.
 func (s *Store) each(ctx context.Context, op, query string, ids []string, row func(scan func(...any) error) error) error {
 	if err := alive(ctx, op); err != nil {
 		return err
 	}
 	wanted := make([]string, 0, len(ids))
 	for _, id := range ids {
-		if !strings.ContainsRune(id, 0) { // json_each would end the id there
+		if !strings.ContainsRune(id, 0) { // json_each would end the id at a zero byte
 			wanted = append(wanted, id)
 		}
 	}

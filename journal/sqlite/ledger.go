@@ -12,14 +12,14 @@ import (
 var dialect = ledgerrow.Dialect{Mark: '?', Day: `strftime('%Y-%m-%d', s.day * 86400, 'unixepoch')`}
 
 const (
-	// The tenant and the rest of what is the run's come from its row.
+	// The tenant and the other columns of the run come from its row.
 	insertUsage = `INSERT INTO usage_logs (tenant, conversation, run, turn, executor, step, attempt, seq, kind, scope,
 			tool_use_id, subagent_type, model, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
 			cost_nano_usd, status, at, estimated, person)
 		SELECT r.tenant, c.id, r.id, r.turn, r.executor, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, nullif(r.user, '')
 		FROM run r JOIN conversation c ON c.key = r.conversation WHERE r.key = ?1`
 
-	// An earlier row of the call keeps what only its beginning says.
+	// The call's existing row keeps what only its first entry says.
 	setTool = `INSERT INTO tool_execution_logs (tenant, run, step, attempt, asked, ended, tool_use_id, parent_tool_use_id, scope,
 			subagent_type, tool_name, source, input, output, is_error, status, began_at, finished_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -29,12 +29,12 @@ const (
 
 	selectUsed = `SELECT 1 FROM usage_logs WHERE tenant = ? AND run = ? AND step = ? AND attempt = ?`
 
-	// What an event says that is redacted.
+	// Erase what the ledger repeats of a redacted event.
 	eraseAsked = `UPDATE tool_execution_logs SET input = NULL WHERE run = ? AND asked = ?`
 	eraseGiven = `UPDATE tool_execution_logs SET output = ? WHERE run = ? AND ended = ?`
 )
 
-// record puts a batch's rows into the ledger.
+// record adds a batch's rows to the ledger.
 func (f *fence) record(x *tx, b *journal.Batch) error {
 	for i := range b.Usage {
 		if err := addUsage(x, f.runKey, &b.Usage[i]); err != nil {
@@ -158,7 +158,7 @@ func (s *Store) ToolLog(ctx context.Context, q journal.LedgerQuery) ([]journal.T
 	return found, err
 }
 
-// rows asks for rows one by one; begin is called before each try.
+// rows reads rows one by one; it calls begin before each attempt.
 func (s *Store) rows(ctx context.Context, op, text string, args []any, each func(*sql.Rows) error, begin func()) error {
 	if err := alive(ctx, op); err != nil {
 		return err

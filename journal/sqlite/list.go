@@ -10,7 +10,7 @@ import (
 const (
 	selectPlace = `SELECT newest FROM conversation WHERE id = ? AND tenant = ?`
 
-	// The newest run, the first one, and the oldest that is open.
+	// n is the newest run, the first run gives the creation time, and o is the oldest open run.
 	selectSummaries = `SELECT c.id, n.user, n.agent, c.turns, c.turns - c.ended, c.last, ifnull(o.status, n.status),
 		f.admitted, n.admitted FROM conversation c
 		JOIN run n ON n.key = c.newest
@@ -32,7 +32,7 @@ func (s *Store) Runs(ctx context.Context, conversation string, after, limit int)
 	return runs(ctx, s.look, conversation, after, limit)
 }
 
-// looker is one of the two that look.
+// looker is the look method of the store or of a reader.
 type looker func(ctx context.Context, op string, do func(asker) error) error
 
 func conversations(ctx context.Context, look looker, tenant, after string, limit int) ([]journal.Summary, error) {
@@ -60,7 +60,7 @@ func conversations(ctx context.Context, look looker, tenant, after string, limit
 	return list, nil
 }
 
-// placeOf is where a conversation stands in the list.
+// placeOf returns the position of a conversation in the list.
 func placeOf(ask asker, op, tenant, conversation string) (place int64, err error) {
 	rows, err := ask(selectPlace, conversation, tenant)
 	if err != nil {

@@ -11,19 +11,18 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// folderLock is one process's claim to a folder. The operating system holds it
-// and takes it away when the process ends, however that happens, so a lock file
-// that lies about means nothing by itself; its content is only for people, and for
-// the message to who comes second.
+// folderLock is a process's lock on a folder. The operating system holds it and releases it when
+// the process ends in any way, so a left-over lock file does no harm. The file's content is only
+// for people and for the error of a second process.
 type folderLock struct{ file *os.File }
 
-// errHeld is what claim answers where another process has the lock.
+// errHeld means that another process has the lock.
 var errHeld = errors.New("the lock is held")
 
 func lockFolder(op, path string) (*folderLock, error) {
 	f, err := claim(path)
 	for tries := 0; errors.Is(err, errHeld) && tries < 3; tries++ {
-		// Perhaps somebody only looks who has it; see Owner. That takes no time.
+		// Another process may only be peeking, which takes no time; see Owner.
 		<-time.After(5 * time.Millisecond)
 		f, err = claim(path)
 	}
@@ -40,11 +39,11 @@ func lockFolder(op, path string) (*folderLock, error) {
 	return &folderLock{file: f}, nil
 }
 
-// release leaves the file where it is: whoever removed it could remove the one
-// that another process has just locked.
+// release keeps the file, because removing it could remove one that another process has just
+// locked.
 func (l *folderLock) release() error { return errors.Join(unlock(l.file), l.file.Close()) }
 
-// sign writes the process's number into the file.
+// sign writes the process id into the file.
 func sign(f *os.File) error {
 	if err := f.Truncate(0); err != nil {
 		return err
@@ -67,7 +66,7 @@ func held(op, path string) error {
 	}
 }
 
-// signer reads the number of the process that has the lock; 0 is unknown.
+// signer reads the process id of the lock's owner; 0 means unknown.
 func signer(path string) int {
 	f, err := os.Open(path) //nolint:gosec // the folder is the caller's
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// claim opens the file and locks it. The file is closed on exec, so no child
-// process keeps the lock alive.
+// claim opens the file and locks it. The file is closed on exec, so no child process keeps the
+// lock.
 func claim(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the folder is the caller's
 	if err != nil {
@@ -31,8 +31,8 @@ func claim(path string) (*os.File, error) {
 	return nil, err
 }
 
-// peek is errHeld where another process has the lock. It must share the lock for a
-// moment to know.
+// peek returns errHeld if another process has the lock. It has to share the lock for a moment to
+// find out.
 func peek(path string) error {
 	f, err := os.Open(path) //nolint:gosec // the folder is the caller's
 	if err != nil {
@@ -51,8 +51,8 @@ func peek(path string) error {
 	return errors.Join(err, unlock(f))
 }
 
-// unlock lets go for good. Closing alone does not while a child process that is
-// just being started has a copy of the file.
+// unlock releases the lock explicitly: closing does not release it while a child process that is
+// being started has a copy of the file.
 func unlock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
 
 func readOnly(err error) bool { return errors.Is(err, syscall.EROFS) }

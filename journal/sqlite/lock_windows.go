@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// What syscall has no names for.
+// Constants that package syscall lacks.
 const (
 	errorSharingViolation syscall.Errno = 32
 	errorWriteProtect     syscall.Errno = 19
@@ -14,8 +14,8 @@ const (
 	errorDiskFull         syscall.Errno = 112
 )
 
-// claim opens the file for writing while others may only read it: that is the
-// lock, and Windows takes it away with the process.
+// claim opens the file for writing and lets others only read it. That is the lock; Windows
+// releases it with the process.
 func claim(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
@@ -32,7 +32,7 @@ func claim(path string) (*os.File, error) {
 	return os.NewFile(uintptr(h), path), nil
 }
 
-// peek is errHeld where another process has the file open for writing.
+// peek returns errHeld if another process has the file open for writing.
 func peek(path string) error {
 	if _, err := os.Stat(path); err != nil {
 		return err
@@ -44,7 +44,7 @@ func peek(path string) error {
 	return f.Close()
 }
 
-func unlock(*os.File) error { return nil } // closing does
+func unlock(*os.File) error { return nil } // closing the file unlocks it
 
 func readOnly(err error) bool { return errors.Is(err, errorWriteProtect) }
 

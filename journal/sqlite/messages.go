@@ -9,17 +9,17 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// A statement takes no more than some thousand values, so that the rows come as one.
+// A statement takes only some thousand values, so the rows come as one JSON list.
 const insertMessages = `INSERT INTO message_logs (conversation, run, seq, part, type, subtype, tool_use_id, parent_tool_use_id, content, at)
 	SELECT ?1, ?2, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, CAST(value ->> 6 AS BLOB), value ->> 7
 	FROM json_each(?3)`
 
-// countMessages counts the messages of a run that take the place of those that are there.
+// countMessages updates the byte counts for messages that replace a run's existing ones.
 const countMessages = `UPDATE conversation SET bytes = bytes + ?1
 		- (SELECT ifnull(sum(length(content)), 0) FROM message_logs WHERE conversation = ?2 AND run = ?3)
 	WHERE key = ?2`
 
-// longMessage is from where on a message is long.
+// longMessage is the length from which a message is written by itself.
 const longMessage = 64 << 10
 
 const setMessage = `UPDATE message_logs SET content = CAST(? AS BLOB) WHERE conversation = ? AND run = ? AND seq = ? AND part = ?`
@@ -34,7 +34,7 @@ func (s *Store) KeepMessages(ctx context.Context, run string, list []journal.Mes
 		return noID(op, "a run needs an id")
 	}
 	rows, size := make([][8]any, len(list)), 0
-	long := map[int]string{} // what is long is written by itself: in a list it would be copied four times
+	long := map[int]string{} // in the list, a long message would be copied four times
 	clean := journal.LedgerText
 	for i := range list {
 		m := &list[i]
@@ -54,7 +54,7 @@ func (s *Store) KeepMessages(ctx context.Context, run string, list []journal.Mes
 	if err != nil {
 		return fault(op, err)
 	}
-	// What is lost in a power cut is made anew when somebody asks for it.
+	// Messages lost in a power cut are rebuilt on the next request.
 	return s.write(ctx, op, true, func(x *tx) error {
 		var key, conversation int64
 		there, err := x.row(`SELECT key, conversation FROM run WHERE id = ?`, []any{run}, &key, &conversation)

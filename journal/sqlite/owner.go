@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 )
 
-// Owner tells whether a process has the folder now, and which: 0 is one that does not
-// say. It takes nothing and makes nothing; a folder that cannot be looked at, or is
-// not there, counts as owned by nobody. The answer may be old when it arrives.
+// Owner reports whether a process has the folder now, and its process id; 0 means unknown. It
+// takes no lock and creates nothing. A folder that cannot be read, or does not exist, has no
+// owner. The answer may be outdated when it arrives. It is safe for concurrent use.
 func Owner(folder string) (pid int, owned bool) {
 	path := filepath.Join(folder, lockName)
 	if !errors.Is(peek(path), errHeld) {

@@ -21,13 +21,13 @@ func (s *Store) ReadPage(
 	return s.reader.page(ctx, conversation, after, limit, most)
 }
 
-// log gives at most limit events after seq.
+// log reads at most limit events after seq.
 func (r *reader) log(ctx context.Context, conversation string, after int64, limit int) ([]*event.Event, error) {
 	events, _, err := r.page(ctx, conversation, after, limit, 0)
 	return events, err
 }
 
-// page gives at most limit events after seq, and no more rows once they have so many bytes.
+// page reads at most limit events after seq, and stops after the row that reaches the bytes.
 func (r *reader) page(
 	ctx context.Context, conversation string, after int64, limit int, most int64,
 ) (events []*event.Event, more bool, err error) {
@@ -44,13 +44,13 @@ func (r *reader) page(
 const selectLog = `SELECT l.first, l.last, l.events, c.last FROM log l JOIN conversation c ON c.key = l.conversation
 	WHERE c.id = ? AND l.last > ? ORDER BY l.last`
 
-// read gives at most limit events after seq, which is at least 0.
+// read reads at most limit events after seq, which is not negative.
 func (r *reader) read(ctx context.Context, op, conversation string, after int64, limit int) ([]*event.Event, error) {
 	events, _, err := r.readPage(ctx, op, conversation, after, limit, 0)
 	return events, err
 }
 
-// readPage is read with a bound of bytes. It says whether the log goes on.
+// readPage is read with a bound of bytes. It reports whether more events follow.
 func (r *reader) readPage(
 	ctx context.Context, op, conversation string, after int64, limit int, most int64,
 ) (events []*event.Event, more bool, err error) {
@@ -106,20 +106,19 @@ func (s *Store) Due(ctx context.Context, limit int) ([]journal.Run, error) {
 	return readRuns(op, found)
 }
 
-// asker runs a query.
+// asker executes a query.
 type asker func(text string, args ...any) (*sql.Rows, error)
 
-// look reads where everything is seen that calls were answered for. do may be
-// called more than once.
+// look reads a state that includes all calls that have returned. It may call do more than once.
 func (s *Store) look(ctx context.Context, op string, do func(asker) error) error {
 	if s.writer.open.Load() {
-		// Leases were given that readers do not see yet.
+		// Readers do not see some leases yet.
 		return s.write(ctx, op, true, func(x *tx) error { return do(x.query) })
 	}
 	return s.reader.look(ctx, op, do)
 }
 
-// look reads what is committed.
+// look reads the committed state.
 func (r *reader) look(ctx context.Context, op string, do func(asker) error) error {
 	if !r.enter() {
 		return isClosed(op)
@@ -128,7 +127,7 @@ func (r *reader) look(ctx context.Context, op string, do func(asker) error) erro
 	return fault(op, do(func(text string, args ...any) (*sql.Rows, error) { return r.query(ctx, text, args...) }))
 }
 
-// runRows takes in what a query for runs has found.
+// runRows reads the rows of a query for runs.
 func runRows(rows *sql.Rows, err error) ([]runRow, error) {
 	if err != nil {
 		return nil, err
@@ -145,7 +144,7 @@ func runRows(rows *sql.Rows, err error) ([]runRow, error) {
 	return found, rows.Err()
 }
 
-// readRuns gives the runs that rows are.
+// readRuns decodes rows of runs.
 func readRuns(op string, rows []runRow) (runs []journal.Run, err error) {
 	runs = make([]journal.Run, len(rows))
 	for i := range rows {
@@ -156,8 +155,9 @@ func readRuns(op string, rows []runRow) (runs []journal.Run, err error) {
 	return runs, nil
 }
 
-// Keys are given in the order of admission, which no clock can change. The runs that may be due are found
-// by their index and then put into order: in the order of the keys, all runs there ever were are looked at.
+// Keys rise in the order of admission, which no clock can change. The statement finds runs that
+// may be due by their index and sorts them; reading in the order of keys would examine every run
+// that ever existed.
 const selectDue = `SELECT ` + headColumns + ` FROM run r INDEXED BY run_due CROSS JOIN conversation c ON c.key = r.conversation
 	WHERE r.due <= ? AND r.turn = c.ended + 1
 		AND (r.status <> 'running' OR c.until IS NULL OR c.generation <> ? OR c.until <= ?)

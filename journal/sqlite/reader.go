@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// readers is how many calls may read at a time; more wait for one of them.
+// readers is the maximum number of concurrent reads; further ones wait.
 const readers = 4
 
-// reader reads what is committed, beside the writer and without waiting for it.
+// reader reads the committed state without waiting for the writer.
 type reader struct {
 	db *sql.DB
 
@@ -31,7 +31,7 @@ func newReader(ctx context.Context, path string) (*reader, error) {
 	return &reader{db: db, statements: make(map[string]*sql.Stmt)}, nil
 }
 
-// enter must be called before reading, and leave after it where the answer is true.
+// enter begins a read. If it returns true, the caller must call leave.
 func (r *reader) enter() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -55,7 +55,7 @@ func (r *reader) close() error {
 	return r.db.Close()
 }
 
-// query runs a statement that is prepared once for each connection.
+// query executes a statement that each connection prepares once.
 func (r *reader) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
 	s, err := r.statement(ctx, text)
 	if err != nil {
@@ -64,7 +64,7 @@ func (r *reader) query(ctx context.Context, text string, args ...any) (*sql.Rows
 	return s.QueryContext(ctx, args...)
 }
 
-// row gives what the statement finds first; found is false for nothing.
+// row reads the first row of the result; found is false if there is none.
 func (r *reader) row(ctx context.Context, text string, args []any, into ...any) (found bool, err error) {
 	s, err := r.statement(ctx, text)
 	if err != nil {

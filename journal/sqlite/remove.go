@@ -26,26 +26,26 @@ func (s *Store) Remove(ctx context.Context, tenant, conversation string) error {
 }
 
 const (
-	selectBuried = `SELECT 1 FROM buried WHERE tenant = ? AND conversation = ? AND life = ?`
-	insertBuried = `INSERT INTO buried (tenant, conversation, life, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`
-	forgetBuried = `DELETE FROM buried WHERE tenant = ? AND at < ?`
+	selectTombstone  = `SELECT 1 FROM buried WHERE tenant = ? AND conversation = ? AND life = ?`
+	insertTombstone  = `INSERT INTO buried (tenant, conversation, life, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`
+	forgetTombstones = `DELETE FROM buried WHERE tenant = ? AND at < ?`
 )
 
 // Tombstone implements [journal.Catalog].
-func (s *Store) Tombstone(ctx context.Context, tenant, conversation, life string) error {
-	const op = "journal bury"
+func (s *Store) Tombstone(ctx context.Context, tenant, conversation, incarnation string) error {
+	const op = "journal tombstone"
 	if err := alive(ctx, op); err != nil {
 		return err
 	}
-	if conversation == "" || life == "" {
-		return noID(op, "a conversation and its life need an id")
+	if conversation == "" || incarnation == "" {
+		return noID(op, "a conversation and its incarnation need an id")
 	}
-	if err := names(op, tenant, conversation, life); err != nil {
+	if err := names(op, tenant, conversation, incarnation); err != nil {
 		return err
 	}
 	err := s.write(ctx, op, false, func(x *tx) error {
-		// Where it is buried already, what has the name by now is another life.
-		if over, err := x.row(selectBuried, []any{tenant, conversation, life}, new(int)); err != nil || over {
+		// If the tombstone exists, another incarnation may have the id by now.
+		if over, err := x.row(selectTombstone, []any{tenant, conversation, incarnation}, new(int)); err != nil || over {
 			return err
 		}
 		there, err := x.remove(op, tenant, conversation)
@@ -56,7 +56,7 @@ func (s *Store) Tombstone(ctx context.Context, tenant, conversation, life string
 			if there, err = x.row(`SELECT key FROM conversation WHERE id = ?`, []any{conversation}, new(int64)); err != nil {
 				return err
 			}
-			if there { // another tenant's
+			if there { // it belongs to another tenant
 				return notFound(op, "there is no such conversation")
 			}
 			if _, err := x.exec(deleteRefsOf, tenant, conversation); err != nil {
@@ -64,10 +64,10 @@ func (s *Store) Tombstone(ctx context.Context, tenant, conversation, life string
 			}
 		}
 		now := x.now
-		if _, err := x.exec(forgetBuried, tenant, now.Add(-journal.TombstoneTime).UnixMicro()); err != nil {
+		if _, err := x.exec(forgetTombstones, tenant, now.Add(-journal.TombstoneTime).UnixMicro()); err != nil {
 			return err
 		}
-		_, err = x.exec(insertBuried, tenant, conversation, life, now.UnixMicro())
+		_, err = x.exec(insertTombstone, tenant, conversation, incarnation, now.UnixMicro())
 		return err
 	})
 	if err == nil {
@@ -76,7 +76,7 @@ func (s *Store) Tombstone(ctx context.Context, tenant, conversation, life string
 	return err
 }
 
-// remove removes a conversation of the tenant's, where it is there and no run of it is open.
+// remove removes the tenant's conversation if it exists and has no open run.
 func (x *tx) remove(op, tenant, conversation string) (there bool, err error) {
 	var key int64
 	var turns, over int
@@ -93,7 +93,7 @@ func (x *tx) remove(op, tenant, conversation string) (there bool, err error) {
 	}
 	x.w.forget(conversation)
 	for _, remove := range []string{
-		// What was used is money: it stays, and with it how the runs ended.
+		// Usage rows are money: they stay, with the final status of their runs.
 		`UPDATE usage_logs SET run_status = (SELECT r.status FROM run r WHERE r.id = usage_logs.run)
 			FROM (SELECT id, tenant FROM conversation WHERE key = ?) c
 			WHERE usage_logs.tenant = c.tenant AND usage_logs.conversation = c.id AND run_status IS NULL`,

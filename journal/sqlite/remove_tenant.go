@@ -7,7 +7,8 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// removedAtOnce is how many conversations go in one transaction: others write in between.
+// removedAtOnce is the number of conversations per transaction, so that others can write in
+// between.
 const removedAtOnce = 100
 
 // RemoveTenant implements [journal.Catalog].
@@ -34,7 +35,7 @@ func (s *Store) RemoveTenant(ctx context.Context, tenant string) error {
 	})
 }
 
-// removeSome removes some of a tenant's conversations, and says whether there may be more.
+// removeSome removes some of a tenant's conversations. more reports whether there may be more.
 func removeSome(x *tx, op, tenant string) (more bool, err error) {
 	keys, err := someKeys(x, tenant)
 	if err != nil {
@@ -85,7 +86,7 @@ func removeSome(x *tx, op, tenant string) (more bool, err error) {
 	return true, nil
 }
 
-// someKeys gives conversations of which no run is open.
+// someKeys returns conversations without an open run.
 func someKeys(x *tx, tenant string) (keys []int64, err error) {
 	rows, err := x.query(`SELECT key FROM conversation WHERE tenant = ? AND turns = ended LIMIT ?`, tenant, removedAtOnce)
 	if err != nil {

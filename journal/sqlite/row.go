@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// runColumns are what a [runRow] takes, of a run r and its conversation c.
+	// runColumns are the columns of a [runRow], from a run r and its conversation c.
 	runColumns = runName + `r.input, ` + runRest
 
-	// headColumns are those of a run without its input.
+	// headColumns are those columns without the input.
 	headColumns = runName + `NULL, ` + runRest
 
 	runName = `r.key, r.id, c.id, r.tenant, r.user, r.agent, `
@@ -22,8 +22,7 @@ const (
 		ifnull(r.session, 0), r.lost, r.failure`
 )
 
-// runRow is a run as its row has it: what is JSON is not read yet, so that this
-// costs the writer nothing.
+// runRow is a run's row. Its JSON is not decoded yet, so that this costs the writer nothing.
 type runRow struct {
 	key      int64
 	run      journal.Run
@@ -33,7 +32,7 @@ type runRow struct {
 	admitted int64
 }
 
-// into gives where the values of runColumns go.
+// into returns the destinations of runColumns.
 func (r *runRow) into() []any {
 	return []any{
 		&r.key, &r.run.ID, &r.run.Conversation, &r.run.Tenant, &r.run.User, &r.run.Agent, &r.input, &r.run.Key,
@@ -42,7 +41,7 @@ func (r *runRow) into() []any {
 	}
 }
 
-// read gives the run.
+// read decodes the run.
 func (r *runRow) read(op string) (journal.Run, error) {
 	run := r.run
 	run.Admitted = fromMicros(r.admitted)
@@ -61,10 +60,10 @@ func (r *runRow) read(op string) (journal.Run, error) {
 	return run, nil
 }
 
-// mailColumns are what a [mailRow] takes.
+// mailColumns are the columns of a [mailRow].
 const mailColumns = `id, kind, token, value, sender, message, posted, early`
 
-// mailRow is a letter as its row has it.
+// mailRow is a row of mail.
 type mailRow struct {
 	mail    journal.Mail
 	value   []byte
@@ -89,7 +88,7 @@ func (m *mailRow) read(op, run string) (journal.Mail, error) {
 	return mail, nil
 }
 
-// names refuses what could not be read back as it was written: JSON holds UTF-8.
+// names refuses names that cannot be read back unchanged, because JSON holds UTF-8.
 func names(op string, of ...string) error {
 	for _, s := range of {
 		if !utf8.ValidString(s) {
@@ -99,7 +98,7 @@ func names(op string, of ...string) error {
 	return nil
 }
 
-// text is a column that holds text, or nothing where there is none.
+// text returns the value of a text column; NULL for an empty text.
 func text(b []byte) any {
 	if len(b) == 0 {
 		return nil
@@ -107,7 +106,7 @@ func text(b []byte) any {
 	return string(b)
 }
 
-// bytesOrNull is a column that holds bytes, or nothing where there are none.
+// bytesOrNull returns the value of a bytes column; NULL for none.
 func bytesOrNull(b []byte) any {
 	if b == nil {
 		return nil

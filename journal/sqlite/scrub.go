@@ -6,8 +6,9 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Scrub implements [journal.Catalog]. Blobs that cannot be reached are removed. Then the write-ahead log, which holds pages from before a removal, is brought into
-// the file and cut to nothing. In the file itself what was removed is overwritten (secure_delete).
+// Scrub implements [journal.Catalog]. It removes unreachable blobs. Then it copies the
+// write-ahead log, which holds pages from before a removal, into the file and truncates it. In
+// the file, secure_delete has overwritten removed data.
 func (s *Store) Scrub(ctx context.Context) error {
 	const op = "journal scrub"
 	if err := s.Blobs().Sweep(ctx); err != nil {
@@ -25,13 +26,13 @@ func (s *Store) Scrub(ctx context.Context) error {
 }
 
 const (
-	// scrubWait is how long a scrub waits for readers, in milliseconds, and everything else for the scrub. busyWait
-	// is how long any other call waits.
+	// scrubWait is how long a scrub waits for readers, in milliseconds, and other calls wait for
+	// the scrub. busyWait is how long any other call waits.
 	scrubWait = `PRAGMA busy_timeout = 100`
 	busyWait  = `PRAGMA busy_timeout = 5000`
 )
 
-// scrub cuts the write-ahead log. No transaction is open.
+// scrub truncates the write-ahead log. No transaction may be open.
 func (w *writer) scrub(ctx context.Context) error {
 	if _, err := w.conn.ExecContext(ctx, scrubWait); err != nil {
 		return err

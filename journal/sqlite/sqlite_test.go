@@ -109,7 +109,7 @@ func TestContract(t *testing.T) {
 		"plain": {}, "term of a minute": {Term: time.Minute}, "relaxed": {Relaxed: true},
 	} {
 		if race.On && name != "plain" {
-			continue // the others are one more number: make test plays them without the race detector
+			continue // the others are one more number: make test-long plays them without the race detector
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -8,9 +8,8 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// State that is the tenant's or a user's is shared between conversations. The
-// conversation's own is kept beside it, so that a log need not be read from its
-// beginning to know it.
+// Conversations share the state of the tenant and the user. The conversation's own state is
+// stored too, so that nobody needs to read the log from its beginning.
 const (
 	appOwner   = "app"
 	appPrefix  = "app:"
@@ -20,7 +19,7 @@ const (
 func userOwner(user string) string                 { return "user/" + user }
 func conversationOwner(conversation string) string { return "conversation/" + conversation }
 
-// owner says whose a key is.
+// owner returns the owner of a key.
 func (f *fence) owner(key string) string {
 	switch {
 	case strings.HasPrefix(key, appPrefix):
@@ -57,7 +56,7 @@ func (f *fence) share(x *tx, change *event.StateChanged) error {
 	return nil
 }
 
-// readState takes in rows of name and value: nil for none.
+// readState reads rows of name and value; nil for none.
 func readState(rows *sql.Rows, err error) (map[string]json.RawMessage, error) {
 	if err != nil {
 		return nil, err

@@ -10,22 +10,23 @@ import (
 const (
 	selectTalk = `SELECT key, tenant, last FROM conversation WHERE id = ?`
 
-	// Where the session that goes on began.
+	// The session that continues, and its beginning.
 	selectSession = `SELECT session, first FROM run WHERE conversation = ?1 AND first IS NOT NULL AND session = (
 			SELECT session FROM run WHERE conversation = ?1 AND first IS NOT NULL ORDER BY turn DESC LIMIT 1
 		) ORDER BY turn LIMIT 1`
 
-	// How far a summary reaches that replaces the session's beginning. The very
-	// first event says only that a run begins: a summary need not count it.
+	// The end of a summary that replaces the session's beginning. A summary need not include the
+	// very first event, which says only that a run begins.
 	selectCovered = `SELECT max(last) FROM compaction WHERE conversation = ? AND first <= ? + 1`
 
-	// The run that stands at a place in the log.
+	// The run at a position in the log.
 	selectRunAt = `SELECT first FROM run WHERE conversation = ? AND first <= ? ORDER BY turn DESC LIMIT 1`
 
 	selectOwnState = `SELECT name, value FROM state WHERE tenant = ? AND owner = ?`
 )
 
-// selectEntered finds who has read a message. An index holds those that were read.
+// selectEntered finds the run that has read a message. An index holds the messages that were
+// read.
 const selectEntered = `SELECT r.id FROM mail m JOIN run r ON r.key = m.run JOIN conversation c ON c.key = r.conversation
 	WHERE m.id = ? AND m.kind = 'message' AND m.read = 1 AND c.id = ?`
 
@@ -76,7 +77,7 @@ func (r *reader) tail(ctx context.Context, conversation string) (journal.Tail, e
 		return journal.Tail{}, fault(op, err)
 	}
 	if t.First > 1 {
-		// The state is read before the events: what it lacks, they say.
+		// The state is read before the events, which contain what it lacks.
 		t.State, err = readState(r.query(ctx, selectOwnState, tenant, conversationOwner(conversation)))
 		if err != nil {
 			return journal.Tail{}, fault(op, err)

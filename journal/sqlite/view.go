@@ -12,23 +12,21 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// Reader looks into a journal without owning it: also while another process
-// writes it, and after that one was killed. [View] makes it. It sees what is
-// committed, and each call one moment of that; of leases that were given and runs
-// that were only started it may know nothing yet. It changes nothing.
+// Reader reads a journal without owning it, also while another process writes it or after that
+// process was killed. [View] makes it. Each call sees one committed state, which may lack leases
+// that were given and runs that were only started. A Reader changes nothing.
 //
-// All methods are safe for concurrent use, and promise what those of the same name
-// in package journal do.
+// All methods are safe for concurrent use and behave as the methods of the same name in package
+// journal.
 type Reader struct{ reader *reader }
 
-// View opens the journal in the folder for reading. It takes no lock on the folder,
-// makes no journal where there is none, and leaves the file as it is; beside it,
-// there may be the two files that SQLite needs to share it.
+// View opens the journal in the folder for reading. It takes no lock on the folder, creates no
+// journal and does not change the file. SQLite may create two files beside it to share it.
 //
-// Errors are of these kinds: ErrNotFound where there is no journal, ErrNewer where a
-// newer version of Braid wrote it, ErrUnsupported where an older one did and
-// nobody has opened it since, ErrPermission where it cannot be read, ErrInvalid
-// where the file is not a journal, ErrInternal where it is damaged.
+// The error is ErrNotFound if there is no journal, ErrNewer if a newer version of Braid wrote it,
+// and ErrUnsupported if an older version did and nobody has opened it since. It is ErrPermission
+// if the file cannot be read, ErrInvalid if it is not a journal, and ErrInternal if it is
+// damaged.
 func View(folder string) (*Reader, error) {
 	const op = "journal view"
 	if folder == "" {
@@ -90,8 +88,7 @@ func noJournal(op string) error {
 	}
 }
 
-// Read gives at most limit events of the conversation after seq after; see
-// [journal.Store].
+// Read returns at most limit events of the conversation after a Seq; see [journal.Store].
 func (r *Reader) Read(ctx context.Context, conversation string, after int64, limit int) ([]*event.Event, error) {
 	return r.reader.log(ctx, conversation, after, limit)
 }
@@ -116,6 +113,5 @@ func (r *Reader) Runs(ctx context.Context, conversation string, after, limit int
 	return runs(ctx, r.reader.look, conversation, after, limit)
 }
 
-// Close waits for the calls that are under way and refuses all others. It may be
-// called again.
+// Close waits for running calls and refuses later ones. It may be called again.
 func (r *Reader) Close() error { return fault("journal close", r.reader.close()) }

@@ -6,7 +6,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// The length of a value stands in the head of its row: the value is not read.
+// The length of a value is in the row's header, so the value is not read.
 const selectWeight = `SELECT ifnull(sum(length(events)), 0) FROM log WHERE conversation = ? AND last >= ?`
 
 // Weigh implements [journal.Catalog].

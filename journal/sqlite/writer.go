@@ -273,7 +273,7 @@ func (w *writer) together(ctx context.Context, group []*task) bool {
 				wrote++
 			}
 		case !errors.As(t.err, &refusal), len(x.writes) > before:
-			// SQLite failed, or the task has written before it refused.
+			// SQLite failed, or the task wrote before it refused.
 			return fail(t.err)
 		}
 	}

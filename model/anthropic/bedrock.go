@@ -19,13 +19,13 @@ import (
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
-// What others need to know of Claude on Bedrock.
+// The default model on Bedrock, and environment variables. This package reads neither
+// variable.
 const (
-	// BedrockDefault is the model that is used where somebody has an AWS account and
-	// names none.
+	// BedrockDefault is the model for users who have an AWS account and name no model.
 	BedrockDefault = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
-	// BedrockKeyVariable is the environment variable with an API key of Bedrock,
-	// BedrockBaseVariable the one with another address. Nothing here reads them.
+	// BedrockKeyVariable holds a Bedrock API key, and BedrockBaseVariable the address of a
+	// gateway.
 	BedrockKeyVariable  = "AWS_BEARER_TOKEN_BEDROCK"
 	BedrockBaseVariable = "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"
 )
@@ -36,25 +36,30 @@ const bedrockVersion = "bedrock-2023-05-31"
 
 var regions = lazyre.New(`^[a-z]{2,4}(-[a-z]{2,10}){1,3}-[0-9]{1,2}$`)
 
-// NewBedrock makes a model of Claude on Amazon Bedrock: InvokeModel with a stream. The name is a model's id there, or an inference
-// profile's, or the ARN of one, such as
-// "us.anthropic.claude-sonnet-4-5-20250929-v1:0".
+// NewBedrock returns a Claude model on Amazon Bedrock, called by InvokeModel with a
+// stream. The name is the id of a model or of an inference profile, or a profile's ARN,
+// such as "us.anthropic.claude-sonnet-4-5-20250929-v1:0".
 //
-// Of cfg are used: Region, which must be set; BaseEndpoint, unless [BaseURL] is
-// given; and who asks. That is BearerAuthTokenProvider, a Bedrock API key, where
-// AuthSchemePreference begins with "httpBearerAuth" or there are no Credentials;
-// otherwise Credentials, which sign each request (SigV4). It reads nothing from
-// the environment and makes no connection. There is
-// no automatic cache point and no version to choose: [CacheAuto] is the same as
-// [CacheExplicit], and [Version] is an error. The error is an [*event.Error]:
-// ErrInvalid for a name, a region or an option that cannot be, ErrModelAuth where
-// nobody asks.
+// NewBedrock uses these fields of cfg:
+//
+//   - Region, which is required.
+//   - BaseEndpoint, unless [BaseURL] is given.
+//   - BearerAuthTokenProvider, a Bedrock API key, if AuthSchemePreference begins with
+//     "httpBearerAuth" or Credentials is nil.
+//   - Credentials otherwise. They sign each request (SigV4).
+//
+// It reads nothing from the environment and makes no connection. Bedrock has no
+// automatic cache point, so [CacheAuto] is the same as [CacheExplicit]. It has one
+// version of the API, so [Version] is an error.
+//
+// The error is an [*event.Error]: ErrInvalid for an invalid name, region or option,
+// ErrModelAuth for missing credentials.
 func NewBedrock(name string, cfg aws.Config, opts ...Option) (*Model, error) {
 	if !names.MatchString(name) {
-		return nil, wrong("Amazon Bedrock has no model of such a name.", "name one as AWS does, such as "+BedrockDefault)
+		return nil, wrong("Amazon Bedrock has no model of such a name", "name one as AWS does, such as "+BedrockDefault)
 	}
 	if !regions.MatchString(cfg.Region) {
-		return nil, wrong("There is no AWS region for Amazon Bedrock.", "set AWS_REGION, or give the region, such as us-east-1")
+		return nil, wrong("there is no AWS region for Amazon Bedrock", "set AWS_REGION, or give the region, such as us-east-1")
 	}
 	c := &cloud{cfg: cfg, fixed: cfg.DisableClockSkewCorrection}
 	switch prefersKey := len(cfg.AuthSchemePreference) > 0 && cfg.AuthSchemePreference[0] == "httpBearerAuth"; {
@@ -64,7 +69,7 @@ func NewBedrock(name string, cfg aws.Config, opts ...Option) (*Model, error) {
 		c.cfg.Credentials, c.cfg.BearerAuthTokenProvider = signer{cfg.Credentials}, nil
 	default:
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrModelAuth, Message: "There are no credentials for Amazon Bedrock.",
+			Op: op, Kind: event.ErrModelAuth, Message: "there are no credentials for Amazon Bedrock",
 			Hint: "set " + BedrockKeyVariable + ", or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or sign in with the AWS CLI",
 		}
 	}
@@ -78,7 +83,7 @@ func NewBedrock(name string, cfg aws.Config, opts ...Option) (*Model, error) {
 		}
 	}
 	if m.version != "" {
-		return nil, wrong("Amazon Bedrock has one version of Anthropic's API.", "leave the version out")
+		return nil, wrong("Amazon Bedrock has one version of Anthropic's API", "leave the version out")
 	}
 	if m.cache == CacheAuto {
 		m.cache = CacheExplicit
@@ -86,16 +91,16 @@ func NewBedrock(name string, cfg aws.Config, opts ...Option) (*Model, error) {
 	return m, nil
 }
 
-// cloud is who asks Bedrock, and where.
+// cloud holds the credentials and the region for Bedrock.
 type cloud struct {
 	cfg aws.Config
-	// clock is that of the service's refusals, unless fixed leaves it as it is.
+	// clock learns the service's time from refused signatures. If fixed is set, it does not.
 	clock sigv4.Clock
 	fixed bool
 }
 
-// again reports whether a request was refused for the time of its signature alone, which was
-// ahead by used. The next signature has the service's time.
+// again reports whether a request was refused only for the time of its signature. used is
+// the offset of that signature. The next signature uses the service's time.
 func (c *cloud) again(r *provider.Refused, used time.Duration, begun time.Time) bool {
 	if c.cfg.Credentials == nil || c.fixed {
 		return false
@@ -107,8 +112,7 @@ func (c *cloud) again(r *provider.Refused, used time.Duration, begun time.Time) 
 // framesType is the content type of a binary event stream.
 const framesType = "application/vnd.amazon.eventstream"
 
-// address is where an operation on a model is asked for. An ARN has slashes, which are
-// escaped.
+// address returns the URL of an operation on a model. It escapes the slashes of an ARN.
 func (c *cloud) address(base, model, operation string) string {
 	if base == "" {
 		base = "https://bedrock-runtime." + c.cfg.Region + ".amazonaws.com"
@@ -116,8 +120,7 @@ func (c *cloud) address(base, model, operation string) string {
 	return base + "/model/" + url.PathEscape(model) + "/" + operation
 }
 
-// authorize adds the credentials that were given, and no others. A signature is of a time that
-// is ahead of this machine's.
+// authorize adds the configured credentials. It signs with this machine's time plus ahead.
 func (c *cloud) authorize(ctx context.Context, r *http.Request, body []byte, ahead time.Duration) error {
 	if c.cfg.BearerAuthTokenProvider != nil {
 		token, err := c.cfg.BearerAuthTokenProvider.RetrieveBearerToken(ctx)
@@ -132,12 +135,12 @@ func (c *cloud) authorize(ctx context.Context, r *http.Request, body []byte, ahe
 		return err
 	}
 	hash := sha256.Sum256(body)
-	// A signer keeps keys by the id of the access key alone: one that lives longer would go on
-	// with a secret that has been replaced.
+	// A signer caches its keys by the access key's id alone. A signer that lived longer would
+	// keep using a secret that was replaced.
 	return v4.NewSigner().SignHTTP(ctx, credentials, r, hex.EncodeToString(hash[:]), "bedrock", c.cfg.Region, time.Now().Add(ahead))
 }
 
-// signer gives credentials, and errors of ours where there are none.
+// signer returns credentials, or an *event.Error if there are none.
 type signer struct{ aws.CredentialsProvider }
 
 // Retrieve implements [aws.CredentialsProvider].
@@ -149,7 +152,7 @@ func (s signer) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	return c, nil
 }
 
-// keeper gives API keys likewise.
+// keeper returns API keys, or an *event.Error if there is none.
 type keeper struct{ bearer.TokenProvider }
 
 // RetrieveBearerToken implements [bearer.TokenProvider].
@@ -166,6 +169,6 @@ func noCredentials(ctx context.Context, err error, hint string) error {
 		return err
 	}
 	return &event.Error{
-		Op: op, Kind: event.ErrModelAuth, Message: "AWS gives no credentials for Amazon Bedrock.", Hint: hint, Err: err,
+		Op: op, Kind: event.ErrModelAuth, Message: "AWS gives no credentials for Amazon Bedrock", Hint: hint, Err: err,
 	}
 }

@@ -367,7 +367,7 @@ func (m *Model) unsupported(req *model.Request) error {
 		case *event.Document:
 			err = m.noDocument(media.Document(b), req)
 		case *event.Media:
-			return notSent(event.ErrUnsupported, "Claude does not take %s.", "send text, images, PDF or a transcript", b.Media)
+			return notSent(event.ErrUnsupported, "Claude does not take %s", "send text, images, PDF or a transcript", b.Media)
 		}
 		if err != nil {
 			return err
@@ -380,16 +380,16 @@ func (m *Model) unsupported(req *model.Request) error {
 func (m *Model) noImage(b *event.Image) error {
 	if len(b.Data) > 0 {
 		if !slices.Contains(imageKinds, b.MIME) {
-			return notSent(event.ErrUnsupported, "Claude does not read images of the kind %q.", "send JPEG, PNG, GIF or WebP", b.MIME)
+			return notSent(event.ErrUnsupported, "Claude does not read images of the kind %q", "send JPEG, PNG, GIF or WebP", b.MIME)
 		}
 		if most := m.largestImage(); len(b.Data) > most {
-			return notSent(event.ErrTooLarge, "An image of %.1f MB is too large: the model takes %.1f MB.", "make it smaller, or send it as JPEG",
+			return notSent(event.ErrTooLarge, "an image of %.1f MB is too large: the model takes %.1f MB", "make it smaller, or send it as JPEG",
 				float64(len(b.Data))/1e6, float64(most)/1e6)
 		}
 		return nil
 	}
 	if b.URL == "" {
-		return notSent(event.ErrInvalid, "There is an image without data.", "give its bytes or its address")
+		return notSent(event.ErrInvalid, "there is an image without data", "give its bytes or its address")
 	}
 	return m.noAddress(b.URL, "image")
 }
@@ -404,12 +404,12 @@ func (m *Model) noDocument(b *event.Document, req *model.Request) error {
 	}
 	switch {
 	case kind == "" && office(b.MIME):
-		return notSent(event.ErrUnsupported, "Claude does not read documents of the kind %q.",
+		return notSent(event.ErrUnsupported, "Claude does not read documents of the kind %q",
 			"convert it to PDF or text, or upload it (model.Files) and let the model read it with the server-side tool code_execution", b.MIME)
 	case kind == "":
-		return notSent(event.ErrUnsupported, "Claude does not read documents of the kind %q.", "send PDF or text", b.MIME)
+		return notSent(event.ErrUnsupported, "Claude does not read documents of the kind %q", "send PDF or text", b.MIME)
 	case kind == "container" && !slices.ContainsFunc(req.Options.ServerTools, runsCode):
-		return notSent(event.ErrUnsupported, "Claude reads an uploaded file of the kind %q with code only.",
+		return notSent(event.ErrUnsupported, "Claude reads an uploaded file of the kind %q with code only",
 			"add the server-side tool code_execution, or send PDF or text", b.MIME)
 	}
 	return nil
@@ -419,15 +419,15 @@ func (m *Model) noDocument(b *event.Document, req *model.Request) error {
 func (m *Model) noAddress(address, what string) error {
 	switch {
 	case fileID(address) != "" && m.cloudy():
-		return notSent(event.ErrUnsupported, "%s keeps no files for Claude.", "give the "+what+"'s bytes", m.title())
+		return notSent(event.ErrUnsupported, "%s keeps no files for Claude", "give the "+what+"'s bytes", m.title())
 	case fileID(address) != "":
 		return nil
 	case isFile(address):
 		return foreignFile(address)
 	case m.cloudy():
-		return notSent(event.ErrUnsupported, "%s does not fetch "+what+"s from an address.", "give the "+what+"'s bytes", m.title())
+		return notSent(event.ErrUnsupported, "%s does not fetch "+what+"s from an address", "give the "+what+"'s bytes", m.title())
 	case !media.Web(address):
-		return notSent(event.ErrUnsupported, "Claude fetches "+what+"s from the web only.", "give the "+what+"'s bytes")
+		return notSent(event.ErrUnsupported, "Claude fetches "+what+"s from the web only", "give the "+what+"'s bytes")
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func TestThePrefixOf40TurnsIsCached(t *testing.T) {
 		"all":             {tools: []model.ToolSpec{spec("a")}, server: []model.ServerTool{{Kind: model.WebSearch}}, changes: true},
 	} {
 		if race.On && name != "all" {
-			continue // one goroutine calls: make test plays the others without the race detector
+			continue // one goroutine calls: make test-long plays the others without the race detector
 		}
 		for _, points := range []anthropic.CachePoints{anthropic.CacheAuto, anthropic.CacheExplicit} {
 			t.Run(fmt.Sprint(name, " ", points), func(t *testing.T) {

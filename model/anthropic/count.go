@@ -16,17 +16,17 @@ import (
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
-// counted are the members of a request that decide about its tokens: those that
-// messages/count_tokens takes (api/messages-count-tokens), in the order of a request.
+// counted are the request members that messages/count_tokens takes
+// (api/messages-count-tokens), in the order of a request.
 var counted = []string{
 	"model", "tools", "mcp_servers", "system", "messages", "thinking", "tool_choice", "output_config", "context_management",
 	"cache_control", "anthropic_version",
 }
 
-// CountTokens implements [model.Counter] with the vendor's count_tokens, which costs
-// nothing: that of Anthropic's API, that of Vertex AI
-// (partner-models/claude/count-tokens), or CountTokens of Amazon Bedrock. Bedrock counts for
-// some models only; for others the error is of kind [event.ErrUnsupported].
+// CountTokens implements [model.Counter]. It calls count_tokens of Anthropic's API or of
+// Vertex AI (partner-models/claude/count-tokens), or CountTokens of Amazon Bedrock; these
+// calls are free. Bedrock counts only for some models; for others the error is of kind
+// [event.ErrUnsupported].
 func (m *Model) CountTokens(ctx context.Context, req *model.Request) (int64, error) {
 	a, err := m.request(req, false)
 	if err != nil {
@@ -63,7 +63,7 @@ func (m *Model) CountTokens(ctx context.Context, req *model.Request) (int64, err
 	}
 }
 
-// countBody is what is sent to count the tokens of a request.
+// countBody returns the body of the call that counts a request's tokens.
 func (m *Model) countBody(body []byte) ([]byte, error) {
 	if m.aws != nil {
 		// The whole request, as InvokeModel has it (API_runtime_InvokeModelTokensRequest).
@@ -71,7 +71,7 @@ func (m *Model) countBody(body []byte) ([]byte, error) {
 	}
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(body, &all); err != nil {
-		return nil, notSent(event.ErrInvalid, "The request cannot be read as JSON.", "look at the members that are added to it")
+		return nil, notSent(event.ErrInvalid, "the request cannot be read as JSON", "look at the members that are added to it")
 	}
 	if m.google != nil { // there the model is no part of the path
 		all["model"], _ = json.Marshal(m.name) //nolint:errchkjson // a string can always be written
@@ -89,7 +89,7 @@ func (m *Model) countBody(body []byte) ([]byte, error) {
 	return out, nil
 }
 
-// exchange sends a request and reads the JSON of the answer into to.
+// exchange sends a request and decodes the JSON answer into to.
 func (m *Model) exchange(
 	g *idle.Guard, method, address string, header http.Header, kind string, body content, to any,
 ) error {
@@ -117,23 +117,23 @@ func (m *Model) exchange(
 	return nil
 }
 
-// notCounted is how Bedrock says that it does not count for a model.
+// notCounted matches Bedrock's message that it does not count for a model.
 var notCounted = lazyre.New(`(?i)(doesn.t|does not) support (counting tokens|count)`)
 
-// uncounted says of an error that there is no count, where that is the cause.
+// uncounted turns an error that means "no count" into one of kind [event.ErrUnsupported].
 func (m *Model) uncounted(err error) error {
 	e, ok := errors.AsType[*event.Error](err)
 	if !ok || !m.cloudy() {
 		return err
 	}
 	if notCounted.MatchString(e.Message) {
-		e.Kind, e.Message, e.Hint = event.ErrUnsupported, m.title()+" counts no tokens for the model.", "use Request.Tokens, which estimates"
+		e.Kind, e.Message, e.Hint = event.ErrUnsupported, m.title()+" counts no tokens for the model", "use Request.Tokens, which estimates"
 	}
 	return e
 }
 
-// foundation is the model that an inference profile of Bedrock's is of: tokens are counted
-// for models only.
+// foundation returns the model of a Bedrock inference profile. Bedrock counts tokens only
+// for models.
 func foundation(id string) string {
 	if at := strings.LastIndexByte(id, '/'); strings.Contains(id, ":inference-profile/") {
 		id = id[at+1:]

@@ -108,13 +108,13 @@ func (m *Model) effort(e model.Effort) (string, error) {
 		return "", nil
 	}
 	if g > 0 && g < 307 {
-		return "", notSent(event.ErrUnsupported, "The model does not think, so it has no effort.",
+		return "", notSent(event.ErrUnsupported, "the model does not think, so it has no effort",
 			"leave the effort out, or take Claude 4.5 or a newer one")
 	}
 	if words == nil {
 		words = []string{"low", "medium", "high", "max"}
 	}
-	return "", notSent(event.ErrUnsupported, "The model has no effort %q.", "use none, "+strings.Join(words, ", "), string(e))
+	return "", notSent(event.ErrUnsupported, "the model has no effort %q", "use none, "+strings.Join(words, ", "), string(e))
 }
 
 // unthinking is how the model answers without thinking. Opus 5.5 and all Fable and Mythos
@@ -127,7 +127,7 @@ func (m *Model) unthinking() (string, error) {
 	is := func(family string) bool { return strings.Contains(m.name, family) }
 	switch {
 	case is("fable"), is("mythos"), is("opus") && g >= 505:
-		return "", notSent(event.ErrUnsupported, "The model always thinks.", "use the effort low, or take claude-sonnet-5-5")
+		return "", notSent(event.ErrUnsupported, "the model always thinks", "use the effort low, or take claude-sonnet-5-5")
 	case is("sonnet") && g >= 505:
 		return `{"type":"between_tools"}`, nil
 	case g > 0 && g < 500:
@@ -155,7 +155,7 @@ func (m *Model) budget(t *trying, req *model.Request, without bool) error {
 	case byEffort && o.MaxTokens-o.MaxTokens/4 >= least:
 		n = min(n, o.MaxTokens-o.MaxTokens/4)
 	case n >= o.MaxTokens:
-		return notSent(event.ErrInvalid, "A budget of %d tokens for thinking leaves none of %d for the answer.",
+		return notSent(event.ErrInvalid, "a budget of %d tokens for thinking leaves none of %d for the answer",
 			"allow more tokens for the answer: thinking counts as part of it", n, o.MaxTokens)
 	}
 	t.thinks, t.thinking = true, budgetOf(n)

@@ -9,30 +9,30 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// decoder makes chunks of the events of an answer
-// (build-with-claude/streaming). Events and blocks of kinds that it does not
-// know are passed over or kept as they are: the API may add some at any time.
+// decoder turns the events of an answer into chunks (build-with-claude/streaming).
+// It skips events of unknown kinds and keeps blocks of unknown kinds as they are,
+// because the API may add kinds at any time.
 type decoder struct {
-	// names maps names of tools that were changed for the wire back.
+	// names maps tool names that were changed for the wire back to the agent's.
 	names map[string]string
 	yield func(model.Chunk, error) bool
 	// done is set by the end signal, left when nobody reads on.
 	done, left bool
 
-	// bind stamps the thinking; nil where the model does not bind it.
+	// bind stamps the thinking; nil if the model does not bind it.
 	bind *binding
 
 	r     strictjson.Reader
 	open  []openBlock
 	cites int
 	usage usage
-	// summaries is what the vendor's summaries of the conversation used.
+	// summaries is the usage of the vendor's summaries of the conversation.
 	summaries usage
 	stop      string
 	stopped   bool
 }
 
-// openBlock is a block between its start and its stop.
+// openBlock is a block between its start event and its stop event.
 type openBlock struct {
 	index int
 	// call is a tool call; input its arguments as they stood in the start, which
@@ -40,24 +40,24 @@ type openBlock struct {
 	call  bool
 	input []byte
 	came  bool
-	// other are the members of a block of a kind of the vendor's own.
+	// other are the members of a block that only this vendor has.
 	other []member
 	parts []byte
-	// cites are the citations of a text that go back with it.
+	// cites are the citations to send back with the text.
 	cites []byte
 }
 
-// citation blocks need indexes that no block of the answer has.
+// Citation blocks need indexes that no block of the answer uses.
 const firstCitation = 1 << 20
 
-// send hands a chunk over.
+// send yields a chunk.
 func (d *decoder) send(c model.Chunk) {
 	if !d.left && !d.yield(c, nil) {
 		d.left = true
 	}
 }
 
-// event takes the data of one event.
+// event decodes one event.
 func (d *decoder) event(data []byte) error {
 	if d.delta(data) {
 		return nil
@@ -65,9 +65,8 @@ func (d *decoder) event(data []byte) error {
 	return d.whole(data)
 }
 
-// delta is the short way of the events that come most: pieces of text,
-// thinking and arguments. It reports false, having done nothing, for everything
-// else and for what it does not understand.
+// delta is the fast path for deltas of text, thinking and arguments. It reports false,
+// without side effects, for every other event and for anything unexpected.
 func (d *decoder) delta(data []byte) bool {
 	const nested = 8
 	r := &d.r
@@ -106,7 +105,7 @@ func (d *decoder) delta(data []byte) bool {
 	return d.piece(index, string(kind), string(text))
 }
 
-// memberOf is the kind of delta that has its text in this member.
+// memberOf returns the kind of delta whose text is in this member.
 func memberOf(key []byte) string {
 	switch string(key) {
 	case "text":
@@ -122,7 +121,7 @@ func memberOf(key []byte) string {
 	}
 }
 
-// piece hands a piece of a block over; false where its kind is not known.
+// piece yields a delta of a block. It reports false if the kind is unknown.
 func (d *decoder) piece(index int, kind, text string) bool {
 	c := model.Chunk{Index: index, Text: text}
 	switch kind {
@@ -204,7 +203,7 @@ type wireError struct {
 	} `json:"details"`
 }
 
-// whole takes an event of any kind.
+// whole decodes an event of any kind.
 func (d *decoder) whole(data []byte) error {
 	var e wireEvent
 	if err := json.Unmarshal(data, &e); err != nil {
@@ -246,8 +245,8 @@ func (d *decoder) whole(data []byte) error {
 	return nil
 }
 
-// stopReason is the API's word in ours. Only one differs; one that nobody has
-// heard of stays as it is.
+// stopReason maps the API's stop reason to ours. Only one differs; an unknown one
+// stays as it is.
 func stopReason(s string) event.StopReason {
 	if s == "model_context_window_exceeded" {
 		return event.StopContextOverflow
@@ -255,7 +254,7 @@ func stopReason(s string) event.StopReason {
 	return event.StopReason(s)
 }
 
-// begin opens a block.
+// begin handles the start of a block.
 func (d *decoder) begin(e *wireEvent) error {
 	var b struct {
 		Type      string          `json:"type"`
@@ -303,8 +302,8 @@ func (d *decoder) begin(e *wireEvent) error {
 	return nil
 }
 
-// more takes a piece of a block that went the long way: a citation, a text with
-// half a surrogate pair, a piece from a gateway that adds members of its own.
+// more handles a delta that the fast path left: a citation, text with half a surrogate
+// pair, or a delta to which a gateway added members.
 func (d *decoder) more(e *wireEvent) error {
 	var p wireDelta
 	if err := json.Unmarshal(e.Delta, &p); err != nil {
@@ -330,7 +329,7 @@ func (d *decoder) more(e *wireEvent) error {
 	return nil
 }
 
-// close ends a block.
+// close handles the end of a block.
 func (d *decoder) close(index int) {
 	for i := range d.open {
 		b := &d.open[i]
@@ -356,7 +355,7 @@ func (d *decoder) close(index int) {
 	}
 }
 
-// usage is what has been counted so far.
+// usage is the usage so far.
 type usage = event.Usage
 
 type wireUsage struct {
@@ -370,12 +369,12 @@ type wireUsage struct {
 	Details *struct {
 		Thinking *int64 `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
-	// Servers are the uses of tools that the vendor ran; searches cost beside the tokens.
+	// Servers counts the uses of server-side tools. Searches cost extra.
 	Servers *struct {
 		Searches *int64 `json:"web_search_requests"`
 	} `json:"server_tool_use"`
-	// Steps are the parts of an answer; those in which the vendor summarised are not counted
-	// above (build-with-claude/compaction-threshold#understanding-usage).
+	// Steps are the parts of an answer. The counts above leave out the parts that summarise
+	// (build-with-claude/compaction-threshold#understanding-usage).
 	Steps []struct {
 		Type       string `json:"type"`
 		Input      int64  `json:"input_tokens"`
@@ -385,8 +384,8 @@ type wireUsage struct {
 	} `json:"iterations"`
 }
 
-// used takes a count. Counts are of the whole answer so far; what a later one
-// leaves out stays.
+// used merges a report of usage. A report covers the whole answer so far; members that
+// it leaves out keep their values.
 func (d *decoder) used(u *wireUsage) {
 	if u == nil {
 		return

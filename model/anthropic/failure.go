@@ -19,7 +19,7 @@ import (
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
-// apiError is what the API said, without the request, which holds the key.
+// apiError is an error of the API. It leaves out the request, which holds the key.
 type apiError struct {
 	status    int
 	kind      string
@@ -27,12 +27,12 @@ type apiError struct {
 	message   string
 	requestID string
 	after     time.Duration
-	// strange is set for a body that is not the API's: that of a proxy, or of another server.
+	// strange is set for a body that a proxy or another server wrote.
 	strange bool
 }
 
-// said reads an error as the API writes it (api/errors). Gateways write the error as a text,
-// or the message beside it; a proxy's page has neither.
+// said decodes an error of the API (api/errors). Some gateways write the error as a string,
+// or put the message beside it; a proxy's page has neither.
 func said(status int, header http.Header, body []byte) *apiError {
 	a := &apiError{
 		status: status, requestID: header.Get("Request-Id"), after: provider.RetryAfter(header, time.Now()),
@@ -65,7 +65,7 @@ func said(status int, header http.Header, body []byte) *apiError {
 	return a
 }
 
-// text is v if it is a text; "" otherwise.
+// text returns v if it is a string; "" otherwise.
 func text(v any) string {
 	s, _ := v.(string)
 	return s
@@ -86,7 +86,7 @@ func (e *apiError) Error() string {
 	return s
 }
 
-// failure makes an error of ours out of anything that ended a call.
+// failure returns the *event.Error for any error that ended a call.
 func (m *Model) failure(g *idle.Guard, err error) error {
 	if e, ok := errors.AsType[*event.Error](err); ok {
 		return e
@@ -97,7 +97,7 @@ func (m *Model) failure(g *idle.Guard, err error) error {
 	if g.Stalled() {
 		return &event.Error{
 			Op: op, Kind: event.ErrStreamCut, Code: "stall", Err: err,
-			Message: m.title() + " sent nothing for " + g.After().String() + ".",
+			Message: m.title() + " sent nothing for " + g.After().String(),
 			Hint:    "try again; a longer time can be allowed where the model is made",
 		}
 	}
@@ -121,9 +121,9 @@ func (m *Model) failure(g *idle.Guard, err error) error {
 	}
 	switch {
 	case errors.Is(err, errUnreadable), errors.Is(err, errTooLong):
-		return broken(event.ErrStreamCut, m.title()+" sent something that cannot be read.", "try again")
+		return broken(event.ErrStreamCut, m.title()+" sent something that cannot be read", "try again")
 	case g.Begun():
-		return broken(event.ErrStreamCut, "The model's answer broke off.", "try again")
+		return broken(event.ErrStreamCut, "the model's answer broke off", "try again")
 	default:
 		next := "check the network, a proxy, and " + m.where()
 		switch {
@@ -136,14 +136,14 @@ func (m *Model) failure(g *idle.Guard, err error) error {
 	}
 }
 
-// denial maps what Bedrock said; what Claude said there stands in a chunk.
+// denial maps an error of Bedrock. Errors of Claude on Bedrock come inside a chunk.
 func (m *Model) denial(said *awserr.Said) error {
 	return said.Failure(awserr.Asked{
 		Op: op, Model: m.name, Region: m.aws.cfg.Region, Keyed: m.aws.cfg.BearerAuthTokenProvider != nil, Variable: BedrockKeyVariable,
 	})
 }
 
-// denied makes an error of ours out of an answer with another status than 2xx.
+// denied returns the *event.Error for a response whose status is not 2xx.
 func (m *Model) denied(r *provider.Refused) error {
 	var failure error
 	var strange bool
@@ -151,7 +151,7 @@ func (m *Model) denied(r *provider.Refused) error {
 	case r.Status < http.StatusBadRequest:
 		return &event.Error{
 			Op: op, Kind: event.ErrModel, Code: "redirect", Err: r,
-			Message: m.title() + " was not reached: " + m.host() + " sends the request to another address, which Braid does not follow with a key.",
+			Message: m.title() + " was not reached: " + m.host() + " sends the request to another address, which Braid does not follow with a key",
 			Hint:    m.look(),
 		}
 	case m.aws != nil:
@@ -175,8 +175,8 @@ func (m *Model) denied(r *provider.Refused) error {
 	return failure
 }
 
-// notOurs says of an error that a proxy or another server gave it, where that may be the
-// cause.
+// notOurs rewrites an error that a proxy or another server may have caused, so that it says
+// so.
 func (m *Model) notOurs(e *event.Error, r *provider.Refused) {
 	form := (&strangeError{kind: contentType(r.Header)}).form()
 	line := provider.Line(words(contentType(r.Header), r.Body), m.key)
@@ -185,22 +185,22 @@ func (m *Model) notOurs(e *event.Error, r *provider.Refused) {
 		return // proxies say these rightly
 	default:
 	}
-	message := m.host() + " answered with status " + strconv.Itoa(r.Status) + " and " + form + ", not as " + m.title() + " does."
+	message := m.host() + " answered with status " + strconv.Itoa(r.Status) + " and " + form + ", not as " + m.title() + " does"
 	e.Code, e.Message, e.Hint = model.CodeForeign, provider.Tell(message, line), m.look()+", or at a proxy in between"
 }
 
-// stranger is the error for an answer with status 2xx that is not the API's.
+// stranger returns the error for a 2xx response that is not the API's.
 func (m *Model) stranger(e *strangeError) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrModel, Code: model.CodeForeign, Err: e,
 		Message: provider.Tell(
-			"What answered at "+m.host()+" is not "+m.title()+": its answer is "+e.form()+", and no stream of events.", provider.Line(e.words, m.key),
+			"what answered at "+m.host()+" is not "+m.title()+": its answer is "+e.form()+", and no stream of events", provider.Line(e.words, m.key),
 		),
 		Hint: m.look(),
 	}
 }
 
-// title is what answers.
+// title names the service, for messages.
 func (m *Model) title() string {
 	switch {
 	case m.aws != nil:
@@ -212,7 +212,7 @@ func (m *Model) title() string {
 	}
 }
 
-// where is the variable that says where that is.
+// where names the variable that holds the address.
 func (m *Model) where() string {
 	if m.aws != nil {
 		return BedrockBaseVariable
@@ -220,7 +220,7 @@ func (m *Model) where() string {
 	return m.baseFrom
 }
 
-// look says what to look at where something else than the API answers.
+// look is the hint if something other than the API responds.
 func (m *Model) look() string {
 	if m.google != nil && m.base == "" {
 		return "look at " + m.where()
@@ -228,7 +228,7 @@ func (m *Model) look() string {
 	return "look at the base URL, " + m.where()
 }
 
-// place is the address, or the region, that is asked.
+// place returns the address or the region of the service.
 func (m *Model) place() string {
 	switch {
 	case m.base != "":
@@ -242,7 +242,7 @@ func (m *Model) place() string {
 	}
 }
 
-// host is the host that is asked.
+// host returns the host of the service.
 func (m *Model) host() string {
 	if u, err := url.Parse(m.address()); err == nil {
 		return u.Host
@@ -250,18 +250,19 @@ func (m *Model) host() string {
 	return m.place()
 }
 
-// overflow is how the API says that a conversation is too long; its page of
-// errors has no type of its own for it.
+// overflow matches the API's message for a conversation that is too long. The API
+// has no error type for it.
 var overflow = lazyre.New(`(?i)prompt is too long|exceeds? (the )?context (limit|window)|context window (is )?exceeded|` +
 	`input is too long|exceed context limit`)
 
-// spent tells a limit of money from one of requests: waiting does not help.
+// spent matches messages about spending limits. Unlike rate limits, they do not pass
+// by waiting.
 var spent = lazyre.New(`(?i)credit balance is too low|usage limits?\. you will regain|spend(ing)? limit|billing`)
 
-// noFile is how it says that a file is not there (build-with-claude/files).
+// noFile matches the message for a file that does not exist (build-with-claude/files).
 var noFile = lazyre.New(`(?i)file.{0,20} not found|not found.{0,5}: file_`)
 
-// imageTooLarge is how it says that of an image.
+// imageTooLarge matches the message for an image that is too large.
 var imageTooLarge = lazyre.New(`(?i)image exceeds|image dimensions exceed`)
 
 // refusesThinking reports whether the API refused a request for the thinking in it.
@@ -270,7 +271,7 @@ func refusesThinking(err error) bool {
 	return ok && r.Status == http.StatusBadRequest && bound.Refused(string(r.Body))
 }
 
-// refusal maps what the API said (api/errors).
+// refusal maps an error of the API (api/errors).
 func (m *Model) refusal(a *apiError) error {
 	e := &event.Error{Op: op, Code: a.kind, RetryAfter: a.after, Err: a}
 	words := provider.Line(a.message, m.key)
@@ -283,41 +284,41 @@ func (m *Model) refusal(a *apiError) error {
 	money = money || (a.kind == "invalid_request_error" && spent.MatchString(a.message))
 	switch {
 	case imageTooLarge.MatchString(a.message):
-		return tell(event.ErrTooLarge, "An image is too large for the model.", "make it smaller, or send it as JPEG")
+		return tell(event.ErrTooLarge, "an image is too large for the model", "make it smaller, or send it as JPEG")
 	case money:
 		e.RetryAfter = 0
 		return tell(
-			event.ErrModel, m.title()+" does not serve this account now.",
+			event.ErrModel, m.title()+" does not serve this account now",
 			"look at plan, credit and spend limits in the vendor's console",
 		)
 	case a.kind == "authentication_error" || (a.kind == "" && a.status == http.StatusUnauthorized):
-		return tell(event.ErrModelAuth, m.title()+" refused the "+m.credential()+".", m.whose())
+		return tell(event.ErrModelAuth, m.title()+" refused the "+m.credential(), m.whose())
 	case a.kind == "permission_error" || (a.kind == "" && a.status == http.StatusForbidden):
-		return tell(event.ErrModelAuth, m.title()+" does not allow this to the "+m.credential()+".", m.allowed())
+		return tell(event.ErrModelAuth, m.title()+" does not allow this to the "+m.credential(), m.allowed())
 	case a.kind == "not_found_error" && noFile.MatchString(a.message):
-		return tell(event.ErrInvalid, "There is no such file any more.", "upload it again, or give its bytes")
+		return tell(event.ErrInvalid, "there is no such file any more", "upload it again, or give its bytes")
 	case a.kind == "not_found_error" || (a.kind == "" && a.status == http.StatusNotFound):
-		return tell(event.ErrModelNotFound, m.title()+" has no model "+strconv.Quote(m.name)+m.inPlace()+".",
+		return tell(event.ErrModelNotFound, m.title()+" has no model "+strconv.Quote(m.name)+m.inPlace(),
 			m.listed())
 	case a.kind == "request_too_large" || a.status == http.StatusRequestEntityTooLarge:
-		return tell(event.ErrTooLarge, "The request is too large for "+m.title()+".", "send smaller or fewer files and images")
+		return tell(event.ErrTooLarge, "the request is too large for "+m.title(), "send smaller or fewer files and images")
 	case a.kind == "rate_limit_error" || a.status == http.StatusTooManyRequests:
-		return tell(event.ErrThrottled, m.title()+" is throttling.", "wait, or ask the vendor for higher limits")
+		return tell(event.ErrThrottled, m.title()+" is throttling", "wait, or ask the vendor for higher limits")
 	case a.kind == "overloaded_error" || a.status == statusOverloaded:
-		return tell(event.ErrOverloaded, m.title()+" is overloaded.", "try again later")
+		return tell(event.ErrOverloaded, m.title()+" is overloaded", "try again later")
 	case overflow.MatchString(a.message):
-		return tell(event.ErrContextOverflow, "The conversation does not fit the model's context.", "shorten it, or begin a new session")
+		return tell(event.ErrContextOverflow, "the conversation does not fit the model's context", "shorten it, or begin a new session")
 	case a.kind == "timeout_error" || a.kind == "api_error" || a.kind == "conflict_error" ||
 		a.status == http.StatusRequestTimeout || a.status == http.StatusConflict || a.status >= http.StatusInternalServerError:
-		return tell(event.ErrUnavailable, m.title()+" failed.", "try again; the vendor's status page may say more")
+		return tell(event.ErrUnavailable, m.title()+" failed", "try again; the vendor's status page may say more")
 	case a.kind == "invalid_request_error" || (a.status >= http.StatusBadRequest && a.status < http.StatusInternalServerError):
-		return tell(event.ErrInvalid, m.title()+" refused the request.", "the model, its options or the conversation do not fit each other")
+		return tell(event.ErrInvalid, m.title()+" refused the request", "the model, its options or the conversation do not fit each other")
 	default:
-		return tell(event.ErrModel, m.title()+" gave an error.", "")
+		return tell(event.ErrModel, m.title()+" gave an error", "")
 	}
 }
 
-// credential is what says who asks.
+// credential names the kind of credential, for messages.
 func (m *Model) credential() string {
 	if m.google != nil {
 		return "credentials"
@@ -325,7 +326,7 @@ func (m *Model) credential() string {
 	return "key"
 }
 
-// whose says where the credential that is refused comes from.
+// whose is the hint for a refused credential: where it comes from.
 func (m *Model) whose() string {
 	if m.google != nil {
 		return signIn
@@ -333,7 +334,7 @@ func (m *Model) whose() string {
 	return "look at " + m.keyFrom
 }
 
-// allowed says what decides about what the credential may do.
+// allowed is the hint for missing permissions.
 func (m *Model) allowed() string {
 	if m.google != nil {
 		return m.google.role()
@@ -341,7 +342,7 @@ func (m *Model) allowed() string {
 	return "look at the key's workspace and what it may use"
 }
 
-// inPlace says where the cloud has no such model.
+// inPlace names the region or location that lacks the model.
 func (m *Model) inPlace() string {
 	if m.google != nil {
 		return m.google.place()
@@ -349,7 +350,7 @@ func (m *Model) inPlace() string {
 	return ""
 }
 
-// listed says where the models are listed.
+// listed is the hint for an unknown model: where the models are listed.
 func (m *Model) listed() string {
 	if m.google != nil {
 		return m.google.garden()
@@ -357,10 +358,10 @@ func (m *Model) listed() string {
 	return "look at the vendor's list of models, or at " + m.baseFrom
 }
 
-// statusOverloaded is the API's own.
+// statusOverloaded is the API's nonstandard status for overload.
 const statusOverloaded = 529
 
-// notSent is the error of a request that the API would refuse.
+// notSent returns the error for a request that the API would refuse. Nothing is sent.
 func notSent(kind event.ErrorKind, message, hint string, args ...any) *event.Error {
 	return provider.NotSent(op, kind, message, hint, args...)
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/braidrun/braid/internal/lazyre"
 )
 
-// What is known of a model by its name. The vendor's page about-claude/models
+// Braid derives a model's features from its name. The vendor's page about-claude/models
 // lists the names; build-with-claude/thinking says which take a budget.
 
 var generations = lazyre.New(`claude(?:-[a-z]+)*-(\d{1,2})(?:[-.](\d{1,2}))?(?:\D|$)`)
 
-// generation reads 405 from "claude-sonnet-4-5-20250929" and 307 from
-// "claude-3-7-sonnet"; 0 is a name that tells nothing.
+// generation returns 405 for "claude-sonnet-4-5-20250929" and 307 for
+// "claude-3-7-sonnet"; 0 for a name without a version.
 func generation(model string) int {
 	g := generations.FindStringSubmatch(model)
 	if g == nil {
@@ -24,19 +24,19 @@ func generation(model string) int {
 	return major*100 + minor
 }
 
-// budgeted reports whether the model thinks by a budget of tokens. Later ones
-// refuse a budget and decide for themselves how much to think.
+// budgeted reports whether the model takes a token budget for thinking. Later models
+// refuse a budget and decide for themselves.
 func budgeted(model string) bool {
 	g := generation(model)
 	return g > 0 && g < 406
 }
 
-// schematic reports whether the model's answers can be held to a schema
+// schematic reports whether the model has structured outputs
 // (build-with-claude/structured-outputs).
 func schematic(model string) bool { return generation(model) >= 405 }
 
-// answerTokens is max_tokens where nobody says otherwise: the API demands a
-// number, and every model that is served takes this one.
+// answerTokens returns the default of max_tokens, which the API requires. Every served
+// model accepts it.
 func answerTokens(model string) int {
 	switch g := generation(model); {
 	case g > 0 && g < 305:
@@ -48,22 +48,22 @@ func answerTokens(model string) int {
 	}
 }
 
-// binds reports whether the model accepts its thinking only behind the request that
-// it was made for (build-with-claude/preserved-thinking/prefix-checks): Claude 5.5,
-// Fable 5.1 and Mythos 5.1 on. Mythos 5.1 does not check, says the vendor's page of
-// Fable 5.1; leaving thinking out costs it little. A name that tells nothing may be a
-// gateway's for any of them.
+// binds reports whether the model accepts its thinking only after the prefix that it
+// was made for (build-with-claude/preserved-thinking/prefix-checks): from Claude 5.5,
+// Fable 5.1 and Mythos 5.1 on. The vendor's page of Fable 5.1 says that Mythos 5.1 does
+// not check; leaving thinking out costs it little. A name without a version counts as
+// binding, because it may be a gateway's name for any of them.
 func binds(model string) bool {
 	g := generation(model)
 	return g == 0 || g > 500
 }
 
-// forcible reports whether the model can be made to call a tool. Fable 5.1, Mythos 5.1
-// and Claude 5.5 on refuse tool_choice any and tool
+// forcible reports whether tool_choice can force a call. From Fable 5.1, Mythos 5.1 and
+// Claude 5.5 on, models refuse the choices any and tool
 // (models/fable-5-1/whats-new-fable-5-1#forced-tool-use-is-not-supported).
 func forcible(model string) bool { return generation(model) <= 500 }
 
-// window is the context window in tokens; 0 is unknown. From Claude 4.6 on it is a
+// window returns the context window in tokens; 0 if unknown. From Claude 4.6 on it is a
 // million without a beta header (about-claude/models/overview, and the page of each
 // model under docs/en/models).
 func window(model string) int {

@@ -21,16 +21,16 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// fileScheme begins the address of a file that the vendor keeps: "anthropic-file:FILE_ID".
+// fileScheme begins the address of an uploaded file: "anthropic-file:FILE_ID".
 const fileScheme = "anthropic-file:"
 
 var (
 	fileIDs = lazyre.New(`^[A-Za-z0-9_-]{1,200}$`)
-	// files are the addresses of files that vendors keep, by vendor.
+	// files matches the addresses of files that some vendor stores.
 	files = lazyre.New(`^([a-z0-9]+)-file:`)
 )
 
-// fileID is the id in the address of a file that the vendor keeps; "" for other addresses.
+// fileID returns the id in an uploaded file's address; "" for other addresses.
 func fileID(address string) string {
 	id, ok := strings.CutPrefix(address, fileScheme)
 	if !ok || !fileIDs.MatchString(id) {
@@ -39,21 +39,20 @@ func fileID(address string) string {
 	return id
 }
 
-// isFile reports whether an address names a file that a vendor keeps.
+// isFile reports whether an address names a file that some vendor stores.
 func isFile(address string) bool { return files.MatchString(address) }
 
-// foreignFile is the error for the address of a file that another vendor keeps.
+// foreignFile returns the error for a file address that Anthropic did not give.
 func foreignFile(address string) error {
 	vendor := files.FindStringSubmatch(address)
 	if vendor == nil || vendor[1] == "anthropic" {
-		return notSent(event.ErrInvalid, "The address of a file is not one that Anthropic gave.", "give the address that Upload returned")
+		return notSent(event.ErrInvalid, "the address of a file is not one that Anthropic gave", "give the address that Upload returned")
 	}
-	return notSent(event.ErrInvalid, "The file %q is kept by another vendor: %s.", "upload it to Anthropic, or give its bytes",
+	return notSent(event.ErrInvalid, "the file %q is kept by another vendor: %s", "upload it to Anthropic, or give its bytes",
 		provider.Line(address, secret.Secret{}), vendor[1])
 }
 
-// office reports whether only code can read documents of a kind: those of office programs,
-// and archives.
+// office reports whether only code can read a kind of document: office files and archives.
 func office(kind string) bool {
 	return strings.HasPrefix(kind, "application/vnd.") || kind == "application/msword" || kind == "application/rtf" || kind == "application/zip"
 }
@@ -61,24 +60,24 @@ func office(kind string) bool {
 // runsCode reports whether a server-side tool can read files with code.
 func runsCode(t model.ServerTool) bool { return t.Kind == model.CodeExecution }
 
-// largestFile is how long a file may be (build-with-claude/files).
+// largestFile bounds an upload, in bytes (build-with-claude/files).
 const largestFile = 500 << 20
 
 var errFileTooLarge = errors.New("the file is too large")
 
-// Upload implements [model.FileStore] with the vendor's Files API, which needs no beta header
-// any more (build-with-claude/files). The address that it returns goes into the URL of an
-// [event.Image] or an [event.Document], whose MIME says what the file is: PDF and plain text
-// are read as documents; the server-side tool code_execution reads files of any other kind.
-// The vendor keeps the file until [Model.Delete]. There is no such API on Bedrock and Vertex
-// AI: the error is of kind [event.ErrUnsupported]. A content that blocks may still be read
-// when ctx has ended and Upload has returned.
+// Upload implements [model.FileStore] with the vendor's Files API (build-with-claude/files).
+// Put the address that it returns into the URL of an [event.Image] or [event.Document], and
+// the file's type into MIME. The model reads PDF and plain text as documents; the server-side
+// tool code_execution reads files of any other kind. The vendor stores the file until
+// [Model.Delete]. Bedrock and Vertex AI have no such API: the error is of kind
+// [event.ErrUnsupported]. If reading the content blocks, it may still be read after ctx has
+// ended and Upload has returned.
 func (m *Model) Upload(ctx context.Context, f model.File) (string, error) {
 	if err := m.noFiles(); err != nil {
 		return "", err
 	}
 	if f.Content == nil {
-		return "", notSent(event.ErrInvalid, "There is no content to upload.", "give the file's content")
+		return "", notSent(event.ErrInvalid, "there is no content to upload", "give the file's content")
 	}
 	g := idle.New(ctx, m.stall)
 	defer g.End()
@@ -89,13 +88,14 @@ func (m *Model) Upload(ctx context.Context, f model.File) (string, error) {
 		defer close(written)
 		w.CloseWithError(writeFile(form, f))
 	}()
-	// The transport waits for a body that it reads, also when the call is cancelled.
+	// The transport waits for its reads of the body even when the call is cancelled.
 	stop := context.AfterFunc(g.Context(), func() { _ = part.CloseWithError(context.Cause(g.Context())) })
 	defer stop()
 	var kept struct {
 		ID string `json:"id"`
 	}
-	// The vendor says nothing until it has the file: sending counts as a sign of life.
+	// The vendor sends nothing until it has the file, so progress of the upload resets the
+	// idle timeout.
 	err := m.exchange(g, http.MethodPost, m.route("files"), nil, form.FormDataContentType(), content{stream: sending{g, part}}, &kept)
 	_ = part.CloseWithError(io.ErrClosedPipe) // the writer may wait for a reader
 	select {
@@ -104,7 +104,7 @@ func (m *Model) Upload(ctx context.Context, f model.File) (string, error) {
 	}
 	switch {
 	case errors.Is(err, errFileTooLarge):
-		return "", notSent(event.ErrTooLarge, "The file is larger than the %d MiB that Anthropic keeps.", "send a smaller one", largestFile>>20)
+		return "", notSent(event.ErrTooLarge, "the file is larger than the %d MiB that Anthropic keeps", "send a smaller one", largestFile>>20)
 	case err != nil:
 		return "", m.noStore(m.failure(g, err))
 	case !fileIDs.MatchString(kept.ID):
@@ -138,25 +138,26 @@ func (m *Model) Delete(ctx context.Context, address string) error {
 	return nil
 }
 
-// noFiles is the error of a cloud, where there is no Files API.
+// noFiles returns the error for Bedrock and Vertex AI, which have no Files API; nil for
+// Anthropic's API.
 func (m *Model) noFiles() error {
 	if m.cloudy() {
-		return notSent(event.ErrUnsupported, "%s keeps no files for Claude.", "give the file's bytes in the message", m.title())
+		return notSent(event.ErrUnsupported, "%s keeps no files for Claude", "give the file's bytes in the message", m.title())
 	}
 	return nil
 }
 
-// noStore says of an error that there is no Files API, where that is the cause: the same status
-// means an unknown model elsewhere.
+// noStore turns an error that means "no Files API" into one that says so. For other calls, the
+// same status means an unknown model.
 func (m *Model) noStore(err error) error {
 	if e, ok := errors.AsType[*event.Error](err); ok && e.Kind == event.ErrModelNotFound {
-		e.Kind, e.Message = event.ErrUnsupported, m.host()+" has no Files API."
+		e.Kind, e.Message = event.ErrUnsupported, m.host()+" has no Files API"
 		e.Hint = m.look() + ", or give the file's bytes in the message"
 	}
 	return err
 }
 
-// sending is the body of a request, each piece of which shows that the call goes on.
+// sending is a request body whose reads reset the idle timeout.
 type sending struct {
 	*idle.Guard
 
@@ -169,10 +170,10 @@ func (s sending) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// forbidden are the characters that the vendor takes in no name of a file.
+// forbidden matches characters that the vendor refuses in file names.
 var forbidden = lazyre.New(`[<>:"|?*\\/\x00-\x1f\x7f]`)
 
-// writeFile writes the form of an upload.
+// writeFile writes the multipart form of an upload.
 func writeFile(form *multipart.Writer, f model.File) error {
 	name := path.Base(strings.ReplaceAll(f.Name, `\`, "/"))
 	if name = strings.ToValidUTF8(forbidden.ReplaceAllString(name, "_"), "_"); f.Name == "" || name == "." || name == "" {
@@ -220,10 +221,10 @@ func writeFile(form *multipart.Writer, f model.File) error {
 	}
 }
 
-// unread is the error of a file that cannot be read: it is the caller's, and not the network's.
+// unread is the caller's error while reading a file, to tell it from a network error.
 func unread(err error) error {
 	return &event.Error{
-		Op: op, Kind: event.ErrInvalid, Message: "The file to upload cannot be read.", Hint: "look at where its content comes from",
+		Op: op, Kind: event.ErrInvalid, Message: "the file to upload cannot be read", Hint: "look at where its content comes from",
 		Err: fmt.Errorf("read the file: %w", err),
 	}
 }

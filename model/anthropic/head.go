@@ -97,7 +97,7 @@ func (m *Model) toolSchema(t *model.ToolSpec) (form []byte, words string, err er
 	}
 	form, problems := m.forms.Form(t.Schema, schema.AnthropicTools)
 	if p, fatal := schema.Worst(problems, schema.Fatal); fatal {
-		return nil, "", notSent(event.ErrInvalid, "The parameters of the tool %q cannot be given to Claude: %s",
+		return nil, "", notSent(event.ErrInvalid, "the parameters of the tool %q cannot be given to Claude: %s",
 			"give the tool a schema with \"type\": \"object\"", t.Name, p.Text)
 	}
 	return form, schema.Words(problems), nil
@@ -107,7 +107,7 @@ func (m *Model) toolSchema(t *model.ToolSpec) (form []byte, words string, err er
 // Schema holds there as for answers (agents-and-tools/tool-use/strict-tool-use).
 func (m *Model) strictSchema(t *model.ToolSpec) (form []byte, words string, err error) {
 	if g := generation(m.name); g > 0 && !schematic(m.name) {
-		return nil, "", notSent(event.ErrUnsupported, "The model cannot hold the arguments of the tool %q to its schema.",
+		return nil, "", notSent(event.ErrUnsupported, "the model cannot hold the arguments of the tool %q to its schema",
 			"take Claude 4.5 or a newer one, or leave Strict out", t.Name)
 	}
 	form, problems := m.forms.Form(t.Schema, schema.AnthropicStrictTools)
@@ -131,12 +131,12 @@ func checkTools(tools []model.ToolSpec, server []model.ServerTool) error {
 			strict++
 		}
 		if slices.ContainsFunc(server, func(s model.ServerTool) bool { return serverName(s.Kind) == toolNames.Wire(t.Name) }) {
-			return notSent(event.ErrInvalid, "The tool %q has the name of a server-side tool.",
+			return notSent(event.ErrInvalid, "the tool %q has the name of a server-side tool",
 				"give it another name, or leave the server-side tool out", t.Name)
 		}
 	}
 	if strict > mostStrict {
-		return notSent(event.ErrUnsupported, "There are %d strict tools: Claude takes %d.",
+		return notSent(event.ErrUnsupported, "there are %d strict tools: Claude takes %d",
 			"leave Strict out where it matters least", strict, mostStrict)
 	}
 	return nil

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// defaultVersion is the version of the API that the vendor's SDKs ask for today
+	// defaultVersion is the API version that the vendor's SDKs request
 	// (api/migration-2026-10-21; anthropic-sdk-go v2.12.0).
 	defaultVersion = "2026-10-21"
 	defaultBase    = "https://api.anthropic.com"
@@ -30,11 +30,11 @@ const (
 	jsonType   = "application/json"
 )
 
-// cloudy reports whether Claude runs at a cloud: Amazon Bedrock or Vertex AI. Both speak
-// an old version of the API and fetch nothing from the web.
+// cloudy reports whether Claude runs on Amazon Bedrock or Vertex AI. Both have an old version
+// of the API and fetch nothing from the web.
 func (m *Model) cloudy() bool { return m.aws != nil || m.google != nil }
 
-// address is where the model answers with a stream.
+// address returns the URL for streamed answers.
 func (m *Model) address() string {
 	base := strings.TrimRight(m.base, "/")
 	switch {
@@ -47,13 +47,13 @@ func (m *Model) address() string {
 	}
 }
 
-// route is the address of a part of Anthropic's API.
+// route returns the URL of an endpoint of Anthropic's API.
 func (m *Model) route(part string) string {
 	return strings.TrimRight(cmp.Or(m.base, defaultBase), "/") + "/v1/" + part
 }
 
-// bare is the beginning of a request as it is sent: for Bedrock and Vertex AI without the
-// model, which is in the path. The member stays where thinking is bound to a request.
+// bare returns head as it is sent. Bedrock and Vertex AI have the model in the path, so bare
+// drops that member unless thinking is bound to a request.
 func (m *Model) bare(head []byte) []byte {
 	if !m.cloudy() {
 		return head
@@ -62,7 +62,7 @@ func (m *Model) bare(head []byte) []byte {
 	return append([]byte{'{'}, bytes.TrimPrefix(head, append(member, ','))...)
 }
 
-// content is what a request sends: bytes, which can be signed, or a stream of a file.
+// content is a request body: bytes, which can be signed, or a file's stream.
 type content struct {
 	bytes  []byte
 	stream io.Reader
@@ -70,9 +70,9 @@ type content struct {
 
 func bodyOf(b []byte) content { return content{bytes: b} }
 
-// send sends a request and returns the answer once its header has come. extra are the
-// fields that the request adds. The errors are those of package provider, and of ours where
-// there are no credentials.
+// send sends a request and returns the response once its header has arrived. extra are
+// additional header fields. The errors are those of package provider, or an *event.Error for
+// missing credentials.
 func (m *Model) send(
 	g *idle.Guard, method, address, accept string, extra http.Header, kind string, body content,
 ) (*http.Response, error) {
@@ -92,10 +92,10 @@ func (m *Model) send(
 	return answer, err
 }
 
-// skewed is a refusal for the time of a signature, by a service whose time is known now.
+// skewed is a refusal for the time of a signature. The service's time is now known.
 type skewed struct{ *provider.Refused }
 
-// sendOnce is one request.
+// sendOnce sends one request.
 func (m *Model) sendOnce(
 	ctx context.Context, method, address, accept string, extra http.Header, kind string, body content,
 ) (*http.Response, error) {
@@ -125,7 +125,7 @@ func (m *Model) sendOnce(
 	begun := time.Now()
 	answer, err := provider.Do(m.client, req)
 	if r, ok := errors.AsType[*provider.Refused](err); ok {
-		// Some servers repeat the credential that they refuse.
+		// Some servers echo the credential that they refuse.
 		if token, ok := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer "); ok && token != "" {
 			r.Body = bytes.ReplaceAll(r.Body, []byte(token), []byte("[redacted]"))
 		}
@@ -136,7 +136,7 @@ func (m *Model) sendOnce(
 	return answer, err
 }
 
-// authorize adds who asks.
+// authorize adds the credentials.
 func (m *Model) authorize(ctx context.Context, r *http.Request, body []byte, ahead time.Duration) error {
 	switch {
 	case m.aws != nil:
@@ -150,7 +150,7 @@ func (m *Model) authorize(ctx context.Context, r *http.Request, body []byte, ahe
 	}
 }
 
-// contentType is an answer's content type without parameters; "" is one that cannot be read.
+// contentType returns the content type without parameters; "" if it is malformed.
 func contentType(h http.Header) string {
 	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if err != nil {
@@ -159,7 +159,7 @@ func contentType(h http.Header) string {
 	return kind
 }
 
-// strange is the error for an answer that is not the API's. It closes the answer.
+// strange returns the error for a response that is not the API's. It closes the response.
 func strange(g *idle.Guard, answer *http.Response) error {
 	defer answer.Body.Close()
 	const most = 4 << 10
@@ -167,7 +167,7 @@ func strange(g *idle.Guard, answer *http.Response) error {
 	return &strangeError{kind: contentType(answer.Header), words: words(contentType(answer.Header), begin)}
 }
 
-// events returns the reader for an answer, by the form in which it comes.
+// events returns the reader for a response, by its content type.
 func (m *Model) events(answer *http.Response, in io.Reader) (events, error) {
 	switch contentType(answer.Header) {
 	case jsonType:

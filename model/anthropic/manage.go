@@ -23,20 +23,20 @@ func (m *Model) appendContext(b []byte, c *model.ContextManagement) ([]byte, err
 	g := generation(m.name)
 	switch {
 	case c.Truncate:
-		return nil, notSent(event.ErrUnsupported, "Claude drops nothing of a conversation by itself.",
+		return nil, notSent(event.ErrUnsupported, "Claude drops nothing of a conversation by itself",
 			"use Compact, ClearResults or the agent's own Manage")
 	case c.KeepResults > 0 && c.ClearResults <= 0:
-		return nil, notSent(event.ErrInvalid, "KeepResults says how many results stay, but nothing clears them.",
+		return nil, notSent(event.ErrInvalid, "KeepResults says how many results stay, but nothing clears them",
 			"set ClearResults")
 	case c.ClearResults < 0 || c.KeepResults < 0 || c.Compact < 0:
-		return nil, notSent(event.ErrInvalid, "A number of tokens or results is negative.", "leave it out, or set it above 0")
+		return nil, notSent(event.ErrInvalid, "a number of tokens or results is negative", "leave it out, or set it above 0")
 	case c.ClearResults > 0 && g > 0 && g < 400:
-		return nil, notSent(event.ErrUnsupported, "The vendor does not clear results for this model.", "take Claude 4 or a newer one")
+		return nil, notSent(event.ErrUnsupported, "the vendor does not clear results for this model", "take Claude 4 or a newer one")
 	case c.Compact > 0 && g > 0 && g < 406:
-		return nil, notSent(event.ErrUnsupported, "The vendor does not summarise for this model.",
+		return nil, notSent(event.ErrUnsupported, "the vendor does not summarise for this model",
 			"take Claude 4.6 or a newer one, or the agent's own Manage")
 	case c.Compact > 0 && c.Compact < leastCompact:
-		return nil, notSent(event.ErrInvalid, "The vendor summarises from %d tokens on, not from %d.",
+		return nil, notSent(event.ErrInvalid, "the vendor summarises from %d tokens on, not from %d",
 			"set Compact higher", leastCompact, c.Compact)
 	}
 	b = append(b, `,"context_management":{"edits":[`...)

@@ -19,28 +19,29 @@ import (
 
 const op = "model anthropic"
 
-// Model is a [model.Model]. It keeps the encodings of the conversations that it
-// was last asked about, 64 MiB at most: a block that has been sent once must not
-// be changed, which the loop never does. It is safe for concurrent use.
+// Model is a [model.Model]. It caches the encodings of recent conversations, at most
+// 64 MiB, so a block must not change once it was sent; the loop never changes one.
+// It is safe for concurrent use.
 type Model struct {
 	kept  reqcache.Histories[encoder, *encoder]
 	forms schema.Forms
 
 	name string
-	// key is for Anthropic's API, aws for Amazon Bedrock, google for Vertex AI: one of
-	// them is there.
+	// Exactly one of key (Anthropic's API), aws (Amazon Bedrock) and google (Vertex AI)
+	// is set.
 	key    secret.Secret
 	aws    *cloud
 	google *vertex
 	base   string
-	// keyFrom and baseFrom say where key and address come from.
+	// keyFrom and baseFrom name the sources of key and address, for hints.
 	keyFrom, baseFrom string
 	version           string
 	stall             time.Duration
 	cache             CachePoints
 	hour              bool
 	client            *http.Client
-	// defaults are for requests that leave settings out, extraBetas for all of them.
+	// defaults fill in the settings that a request leaves out. extraBetas go with every
+	// request.
 	defaults   *model.Options
 	extraBetas []string
 }
@@ -53,17 +54,17 @@ var (
 
 var names = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,255}$`)
 
-// New makes a model of the name that the vendor gives it, such as
-// "claude-sonnet-5-5". It reads nothing from the environment and makes no
-// connection; package models does the former. The error is an [*event.Error]:
-// ErrInvalid for a name or an option that cannot be, ErrModelAuth for no key.
+// New returns the model with the vendor's name, such as "claude-sonnet-5-5". It makes
+// no connection and reads nothing from the environment; package models does. The error
+// is an [*event.Error]: ErrInvalid for an invalid name or option, ErrModelAuth for a
+// missing key.
 func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	if !names.MatchString(name) {
-		return nil, wrong("Anthropic has no model of such a name.", "name one as the vendor does, such as "+Default)
+		return nil, wrong("Anthropic has no model of such a name", "name one as the vendor does, such as "+Default)
 	}
 	if key.Empty() {
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrModelAuth, Message: "There is no key for Anthropic's API.",
+			Op: op, Kind: event.ErrModelAuth, Message: "there is no key for Anthropic's API",
 			Hint: "set " + KeyVariable + ", or give a key",
 		}
 	}
@@ -76,13 +77,12 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	return m, nil
 }
 
-// Names and variables that others need to know.
+// The default model, and environment variables. This package reads neither variable.
 const (
-	// Default is the model that is used where somebody has a key and names none:
-	// the vendor's best combination of speed and intelligence.
+	// Default is the model for users who have a key and name no model: the vendor's
+	// best combination of speed and intelligence.
 	Default = "claude-sonnet-5-5"
-	// KeyVariable is the environment variable that usually holds the key,
-	// BaseVariable the one with another address. Nothing here reads them.
+	// KeyVariable usually holds the key, and BaseVariable the address of a gateway.
 	KeyVariable  = "ANTHROPIC_API_KEY"
 	BaseVariable = "ANTHROPIC_BASE_URL"
 )
@@ -90,8 +90,8 @@ const (
 // Cancellable implements [model.Cancellable].
 func (m *Model) Cancellable() model.Model { return m }
 
-// Info implements [model.Model]: the name is "anthropic:", "bedrock:" or "vertex:", and
-// the vendor's.
+// Info implements [model.Model]. The name is "anthropic:", "bedrock:" or "vertex:" and
+// the vendor's name.
 func (m *Model) Info() model.Info {
 	return model.Info{Name: m.whom(), ContextWindow: window(m.name), Output: schematic(m.name), Setups: m.setups()}
 }
@@ -140,7 +140,7 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 	}
 }
 
-// post sends a request and returns the answer once it has begun to come, in a form that
+// post sends a request and returns the answer as soon as it begins, in a form that
 // [Model.events] reads.
 func (m *Model) post(g *idle.Guard, a *asked) (*http.Response, error) {
 	accept := eventsType

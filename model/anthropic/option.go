@@ -20,7 +20,7 @@ func BaseURL(address string) Option {
 			return nil
 		}
 		if !provider.Address(address) {
-			return wrong("The base URL of Anthropic's API is no address.", "write it as https://host, without a user, and without /v1")
+			return wrong("the base URL of Anthropic's API is no address", "write it as https://host, without a user, and without /v1")
 		}
 		m.base = address
 		return nil
@@ -41,7 +41,7 @@ func Sources(key, base string) Option {
 func HTTPClient(c *http.Client) Option {
 	return func(m *Model) error {
 		if c == nil {
-			return wrong("There is no HTTP client.", "leave the option out, or give a client")
+			return wrong("there is no HTTP client", "leave the option out, or give a client")
 		}
 		m.client = c
 		return nil
@@ -57,7 +57,7 @@ const DefaultStall = 2 * time.Minute
 func Stall(d time.Duration) Option {
 	return func(m *Model) error {
 		if d < 0 {
-			return wrong("The time of a stall is negative.", "give a duration, or 0 to wait for ever")
+			return wrong("the time of a stall is negative", "give a duration, or 0 to wait for ever")
 		}
 		m.stall = d
 		return nil
@@ -91,7 +91,7 @@ func Cache(points CachePoints) Option {
 			m.cache = points
 			return nil
 		default:
-			return wrong("There are no such cache points.", "use auto, explicit or off")
+			return wrong("there are no such cache points", "use auto, explicit or off")
 		}
 	}
 }
@@ -112,7 +112,7 @@ func CacheHour() Option {
 func Version(date string) Option {
 	return func(m *Model) error {
 		if _, err := time.Parse(time.DateOnly, date); err != nil {
-			return wrong("The version of Anthropic's API is no date.", "write it as 2026-10-21")
+			return wrong("the version of Anthropic's API is no date", "write it as 2026-10-21")
 		}
 		m.version = date
 		return nil

@@ -39,11 +39,11 @@ func (m *Model) appendOutput(b []byte, o *model.OutputSchema, effort string) ([]
 		b = append(b, ',')
 	}
 	if !schematic(m.name) {
-		return nil, notSent(event.ErrUnsupported, "The model cannot be held to a schema.", "take Claude 4.5 or a newer one")
+		return nil, notSent(event.ErrUnsupported, "the model cannot be held to a schema", "take Claude 4.5 or a newer one")
 	}
 	form, problems := m.forms.Form(o.Schema, schema.AnthropicOutput)
 	if p, fatal := schema.Worst(problems, schema.Fatal); fatal {
-		return nil, notSent(event.ErrUnsupported, "The schema of the answer cannot be given to Claude: %s",
+		return nil, notSent(event.ErrUnsupported, "the schema of the answer cannot be given to Claude: %s",
 			"change the schema, or ask for it in words", p.Text)
 	}
 	return append(append(append(b, `"format":{"type":"json_schema","schema":`...), form...), `}}`...), nil

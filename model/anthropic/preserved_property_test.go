@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/braidrun/braid/model"
 	"pgregory.net/rapid"
+
+	"github.com/braidrun/braid/model"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/race"

@@ -35,7 +35,7 @@ type asked struct {
 // request begins with the bytes of this one, up to the end of its messages.
 func (m *Model) request(req *model.Request, without bool) (asked, error) {
 	if req == nil || len(req.Messages) == 0 {
-		return asked{}, notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a message")
+		return asked{}, notSent(event.ErrInvalid, "there is nothing to ask the model", "give it a message")
 	}
 	req = m.filled(req)
 	if err := m.unsupported(req); err != nil {

@@ -30,7 +30,7 @@ func (m *Model) serverTools(tools []model.ServerTool) ([][]byte, error) {
 			key += " " + t.Name
 		}
 		if seen[key] {
-			return nil, notSent(event.ErrInvalid, "The server-side tool %q is there twice.", "name each tool and each MCP server once", key)
+			return nil, notSent(event.ErrInvalid, "the server-side tool %q is there twice", "name each tool and each MCP server once", key)
 		}
 		seen[key] = true
 		all = append(all, m.serverTool(t))
@@ -44,34 +44,34 @@ func (m *Model) hasServerTool(t *model.ServerTool) error {
 	g := generation(m.name)
 	switch {
 	case !web && t.Kind != model.CodeExecution && t.Kind != model.RemoteMCP:
-		return notSent(event.ErrUnsupported, "Claude has no server-side tool %q.",
+		return notSent(event.ErrUnsupported, "Claude has no server-side tool %q",
 			"use web_search, web_fetch, code_execution or mcp", string(t.Kind))
 	case m.platform() == onBedrock, m.platform() == onVertex && t.Kind != model.WebSearch:
-		return notSent(event.ErrUnsupported, m.title()+" does not run the tool %q.",
+		return notSent(event.ErrUnsupported, m.title()+" does not run the tool %q",
 			"use Anthropic's own API, or give the agent a tool of its own", string(t.Kind))
 	case g > 0 && g < 305:
-		return notSent(event.ErrUnsupported, "The vendor runs no tools for this model.", "take a newer one")
+		return notSent(event.ErrUnsupported, "the vendor runs no tools for this model", "take a newer one")
 	case !web && (t.MaxUses != 0 || len(t.Domains) > 0 || len(t.Blocked) > 0):
-		return notSent(event.ErrUnsupported, "The server-side tool %q has neither a bound of uses nor domains.",
+		return notSent(event.ErrUnsupported, "the server-side tool %q has neither a bound of uses nor domains",
 			"leave them out", string(t.Kind))
 	case t.MaxUses < 0:
-		return notSent(event.ErrInvalid, "The server-side tool %q has a negative number of uses.",
+		return notSent(event.ErrInvalid, "the server-side tool %q has a negative number of uses",
 			"leave it out, or set it above 0", string(t.Kind))
 	case len(t.Domains) > 0 && len(t.Blocked) > 0:
-		return notSent(event.ErrInvalid, "The server-side tool %q has domains that it may use and domains that it may not.",
+		return notSent(event.ErrInvalid, "the server-side tool %q has domains that it may use and domains that it may not",
 			"set one of the two", string(t.Kind))
 	case len(t.Stores) > 0:
-		return notSent(event.ErrUnsupported, "The server-side tool %q has no vector stores.", "leave them out", string(t.Kind))
+		return notSent(event.ErrUnsupported, "the server-side tool %q has no vector stores", "leave them out", string(t.Kind))
 	case t.Kind == model.RemoteMCP && (t.Name == "" || !strings.HasPrefix(t.URL, "https://")):
-		return notSent(event.ErrInvalid, "An MCP server that the vendor is to ask has no name, or no address with https.",
+		return notSent(event.ErrInvalid, "an MCP server that the vendor is to ask has no name, or no address with https",
 			"set Name and URL; the server must be reachable from the internet")
 	case t.Kind != model.RemoteMCP && (t.Name != "" || t.URL != "" || len(t.Tools) > 0 || t.Token != nil):
-		return notSent(event.ErrInvalid, "The server-side tool %q is no MCP server.", "leave Name, URL, Tools and Token out", string(t.Kind))
+		return notSent(event.ErrInvalid, "the server-side tool %q is no MCP server", "leave Name, URL, Tools and Token out", string(t.Kind))
 	}
 	for _, d := range slices.Concat(t.Domains, t.Blocked) {
 		host, _, _ := strings.Cut(d, "/")
 		if host == "" || strings.ContainsAny(host, "*:@? \t") || strings.Contains(d, "://") {
-			return notSent(event.ErrInvalid, "A domain of the server-side tool %q is none.",
+			return notSent(event.ErrInvalid, "a domain of the server-side tool %q is none",
 				"write it as example.com, without https:// and without * in it", string(t.Kind))
 		}
 	}

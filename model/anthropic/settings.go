@@ -27,7 +27,7 @@ func Betas(names ...string) Option {
 	return func(m *Model) error {
 		for _, name := range names {
 			if !betaNames.MatchString(name) {
-				return wrong("The name of a beta is none.", "write it as the vendor does, such as fast-mode-2026-02-01")
+				return wrong("the name of a beta is none", "write it as the vendor does, such as fast-mode-2026-02-01")
 			}
 		}
 		m.extraBetas = append(m.extraBetas, names...)
@@ -112,7 +112,7 @@ func (m *Model) header(req *model.Request) (http.Header, error) {
 	names := m.betas(req)
 	for _, name := range names {
 		if !betaNames.MatchString(name) {
-			return nil, notSent(event.ErrInvalid, "The header field %s has a name of a beta that is none.",
+			return nil, notSent(event.ErrInvalid, "the header field %s has a name of a beta that is none",
 				"write names as the vendor does, with commas between them", betaHeader)
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/braidrun/braid/internal/lazyre"
 )
 
-// strangeError is an answer that is not the API's: a page of a proxy, or of another server.
+// strangeError is a response that is not the API's: the page of a proxy or another server.
 type strangeError struct {
-	// kind is its content type; words are what it says to people.
+	// kind is the content type, and words the page's readable text.
 	kind, words string
 }
 
@@ -21,7 +21,7 @@ func (e *strangeError) Error() string {
 	return "the answer is " + e.kind
 }
 
-// form says in which form the answer came.
+// form describes the content type, for messages.
 func (e *strangeError) form() string {
 	switch e.kind {
 	case "":
@@ -35,8 +35,8 @@ func (e *strangeError) form() string {
 
 var title = lazyre.New(`(?is)<title[^>]*>(.{1,400}?)</title>`)
 
-// words are what a body that is not JSON says to people: a page's title, or a text. The
-// caller makes one short line of them.
+// words returns the readable text of a body that is not JSON: a page's title, or plain text.
+// The caller shortens it to one line.
 func words(kind string, body []byte) string {
 	if t := title.FindSubmatch(body); t != nil {
 		return strings.TrimSpace(html.UnescapeString(string(t[1])))

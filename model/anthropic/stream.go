@@ -16,14 +16,14 @@ var (
 // longest bounds an event of a stream, far above what the API sends.
 const longest = 32 << 20
 
-// events gives the data of one event of an answer after another; it is good until
-// the next one is asked for. io.EOF is the end of the connection.
+// events returns the data of the answer's events, one per call. The data is valid until
+// the next call. io.EOF is the end of the connection.
 type events interface {
 	next() ([]byte, error)
 }
 
-// run reads until the answer is whole. An error is what broke it off; left says
-// that the reader of the chunks has gone, which is none.
+// run reads until the answer is complete and returns the error that cut it. If the caller
+// stopped reading chunks, d.left is set and run returns nil.
 func (d *decoder) run(from events) error {
 	for !d.done && !d.left {
 		data, err := from.next()
@@ -40,8 +40,7 @@ func (d *decoder) run(from events) error {
 	return nil
 }
 
-// lines reads server-sent events. Their names are not looked at: what is in the
-// data says the same.
+// lines reads server-sent events. It ignores their names, which the data repeats.
 type lines struct{ *sse.Reader }
 
 func newLines(in io.Reader) lines {

@@ -11,7 +11,8 @@ import (
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
-// tail is what stands behind the messages, without the bracket that closes them.
+// tail returns the request's members after the messages, without the bracket that closes
+// the messages.
 func (m *Model) tail(req *model.Request, without bool) ([]byte, error) {
 	if err := m.refused(req); err != nil {
 		return nil, err
@@ -63,22 +64,22 @@ func (m *Model) tail(req *model.Request, without bool) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// refused says which settings of a request Claude does not have.
+// refused returns an error for settings that Claude does not have.
 func (m *Model) refused(req *model.Request) error {
 	o := &req.Options
 	switch {
 	case o.Seed != nil:
-		return notSent(event.ErrUnsupported, "Claude takes no seed.", "leave it out")
+		return notSent(event.ErrUnsupported, "Claude takes no seed", "leave it out")
 	case o.Verbosity != "":
-		return notSent(event.ErrUnsupported, "Claude takes no verbosity.", "say in the instructions how long answers are to be")
+		return notSent(event.ErrUnsupported, "Claude takes no verbosity", "say in the instructions how long answers are to be")
 	case forces(req) && len(req.Tools) > 0 && !forcible(m.name):
-		return notSent(event.ErrUnsupported, "The model cannot be made to call a tool.",
+		return notSent(event.ErrUnsupported, "the model cannot be made to call a tool",
 			"leave the choice to it and say in the instructions when to call the tool; ToolSpec.Strict and an answer's schema hold its form")
 	}
 	return checkTools(req.Tools, o.ServerTools)
 }
 
-// appendSampling writes how tokens are drawn. thinks says that the model thinks first.
+// appendSampling writes temperature and top_p. thinks reports that thinking is on.
 func (m *Model) appendSampling(b []byte, o *model.Options, thinks bool) ([]byte, error) {
 	what := "temperature"
 	if o.Temperature == nil {
@@ -88,17 +89,17 @@ func (m *Model) appendSampling(b []byte, o *model.Options, thinks bool) ([]byte,
 	case o.Temperature == nil && o.TopP == nil:
 		return b, nil
 	case o.TopP != nil && !(*o.TopP > 0 && *o.TopP <= 1):
-		return nil, notSent(event.ErrInvalid, "top_p is not above 0 and at most 1.", "set it between, such as 0.9")
+		return nil, notSent(event.ErrInvalid, "top_p is not above 0 and at most 1", "set it between, such as 0.9")
 	case !m.knowsSampling():
 		hint := "leave it out, or ask for the version 2023-06-01 where the model is made, which the models up to 4.6 still have"
 		if m.cloudy() {
 			hint = "leave it out, or take an older model"
 		}
-		return nil, notSent(event.ErrUnsupported, m.title()+" takes no "+what+" any more.", hint)
+		return nil, notSent(event.ErrUnsupported, m.title()+" takes no "+what+" any more", hint)
 	case o.Temperature != nil && o.TopP != nil && generation(m.name) >= 401:
-		return nil, notSent(event.ErrUnsupported, "The model takes temperature or top_p, not both.", "leave one out")
+		return nil, notSent(event.ErrUnsupported, "the model takes temperature or top_p, not both", "leave one out")
 	case o.TopP != nil && *o.TopP < 0.95 && thinks:
-		return nil, notSent(event.ErrUnsupported, "A model that thinks takes no top_p below 0.95.", "leave it out, or answer without thinking")
+		return nil, notSent(event.ErrUnsupported, "a model that thinks takes no top_p below 0.95", "leave it out, or answer without thinking")
 	}
 	if o.Temperature != nil {
 		b = strconv.AppendFloat(append(b, `,"temperature":`...), *o.Temperature, 'g', -1, 64)
@@ -117,23 +118,23 @@ func (m *Model) knowsSampling() bool {
 	return old && generation(m.name) < 407
 }
 
-// appendTier writes which capacity answers (api/service-tiers). Amazon and Google have tiers of
-// their own, which stand elsewhere.
+// appendTier writes the service tier (api/service-tiers). The tiers of Amazon and Google are
+// not part of the body.
 func (m *Model) appendTier(b []byte, tier string) ([]byte, error) {
 	switch {
 	case tier == "":
 		return b, nil
 	case m.platform() != onAPI:
-		return nil, notSent(event.ErrUnsupported, m.title()+" takes no service tier with Claude.", "leave it out")
+		return nil, notSent(event.ErrUnsupported, m.title()+" takes no service tier with Claude", "leave it out")
 	case tier != "auto" && tier != "standard_only":
-		return nil, notSent(event.ErrUnsupported, "Anthropic's API has no service tier %q.", "use auto or standard_only", tier)
+		return nil, notSent(event.ErrUnsupported, "Anthropic's API has no service tier %q", "use auto or standard_only", tier)
 	}
 	return append(b, `,"service_tier":"`+tier+`"`...), nil
 }
 
-// adaptive lets the model decide how much it thinks. The newer ones would not
-// show any of it without being asked; the older ones always do, and those on
-// Bedrock, and perhaps those on Vertex AI, do not know the question.
+// adaptive returns the member that lets the model decide how much it thinks. Newer
+// models show their thinking only if display asks for it. Older ones always show it,
+// and refuse display on Bedrock and perhaps on Vertex AI.
 func (m *Model) adaptive() string {
 	if g := generation(m.name); m.cloudy() && g > 0 && g < 407 {
 		return `{"type":"adaptive"}`
@@ -143,9 +144,9 @@ func (m *Model) adaptive() string {
 
 func budgetOf(n int) string { return `{"type":"enabled","budget_tokens":` + strconv.Itoa(n) + `}` }
 
-// midTurnWithoutThinking reports whether the model is in the middle of a turn
-// that it, or another, began without thinking. The models with a budget refuse
-// to begin with it there. without says that no thinking of the history is sent.
+// midTurnWithoutThinking reports whether the current turn began without thinking.
+// Models with a budget refuse to start thinking there. without reports that the
+// request leaves out the thinking of the history.
 func midTurnWithoutThinking(messages []event.Message, without bool) bool {
 	n := len(messages)
 	if n < 2 || !slices.ContainsFunc(messages[n-1].Content, isResult) {
@@ -167,8 +168,7 @@ func isResult(b event.Block) bool {
 	return ok
 }
 
-// appendStops writes the words that end an answer; blank ones are refused by
-// the API and mean nothing.
+// appendStops writes the stop sequences. It leaves out blank ones, which the API refuses.
 func appendStops(b []byte, words []string) []byte {
 	n := 0
 	for _, w := range words {
@@ -186,7 +186,7 @@ func appendStops(b []byte, words []string) []byte {
 	return b
 }
 
-// appendChoice writes what the model must do about tools.
+// appendChoice writes tool_choice.
 func appendChoice(b []byte, req *model.Request) ([]byte, error) {
 	c := &req.ToolChoice
 	if len(req.Tools)+len(req.Options.ServerTools) == 0 || (c.Mode == model.ToolsFree && !c.Serial) {
@@ -201,11 +201,11 @@ func appendChoice(b []byte, req *model.Request) ([]byte, error) {
 		return append(b, `,"tool_choice":{"type":"none"}`...), nil
 	case model.ToolsOne:
 		if !slices.ContainsFunc(req.Tools, func(t model.ToolSpec) bool { return t.Name == c.Tool }) {
-			return nil, notSent(event.ErrInvalid, "There is no tool %q to choose.", "name one of the agent's tools", c.Tool)
+			return nil, notSent(event.ErrInvalid, "there is no tool %q to choose", "name one of the agent's tools", c.Tool)
 		}
 		b = strictjson.AppendString(append(b, `,"tool_choice":{"type":"tool","name":`...), toolNames.Wire(c.Tool))
 	default:
-		return nil, notSent(event.ErrUnsupported, "There is no such choice of tools: %q.", "use one of the known ones", string(c.Mode))
+		return nil, notSent(event.ErrUnsupported, "there is no such choice of tools: %q", "use one of the known ones", string(c.Mode))
 	}
 	if c.Serial {
 		b = append(b, `,"disable_parallel_tool_use":true`...)

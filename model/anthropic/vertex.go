@@ -15,8 +15,7 @@ import (
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
-// Variables of Google's tools that say which project and location are asked. Nothing here
-// reads them.
+// Environment variables of Google's tools. This package reads none of them.
 const (
 	VertexProjectVariable  = "GOOGLE_CLOUD_PROJECT"
 	VertexLocationVariable = "GOOGLE_CLOUD_LOCATION"
@@ -34,30 +33,29 @@ var (
 	vertexModels    = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$`)
 )
 
-// NewVertex makes a model of Claude on Google Cloud's Vertex AI. The name is the model's
-// there, such as "claude-sonnet-4-5@20250929". The location is a region, a group of regions
-// ("us", "eu") or "global". token returns an access token with the scope cloud-platform; each
-// call asks for it, so it should keep the token until it expires. It is safe for concurrent
-// use.
+// NewVertex returns a Claude model on Google Cloud's Vertex AI. The name is Vertex AI's,
+// such as "claude-sonnet-4-5@20250929". The location is a region, a group of regions
+// ("us", "eu") or "global". token returns an access token with the scope cloud-platform.
+// Every call calls token, so token should cache its result until it expires, and must be
+// safe for concurrent use.
 //
-// Cache points are named one by one, as on Bedrock ([CacheAuto] is the same as
-// [CacheExplicit]), nothing is fetched from an address, and [Version] is an error. NewVertex
-// reads nothing from the environment and makes no connection. The error is an
-// [*event.Error]: ErrInvalid for a name, a project, a location or an option that cannot be,
-// ErrModelAuth for no token.
+// Vertex AI has no automatic cache point: [CacheAuto] is the same as [CacheExplicit]. It
+// fetches no files by URL, and [Version] is an error. NewVertex reads nothing from the
+// environment and makes no connection. The error is an [*event.Error]: ErrInvalid for an
+// invalid name, project, location or option, ErrModelAuth for a missing token.
 func NewVertex(
 	name, project, location string, token func(context.Context) (string, error), opts ...Option,
 ) (*Model, error) {
 	switch {
 	case !vertexModels.MatchString(name):
-		return nil, wrong("Vertex AI has no model of such a name.", "name one as Google does, such as claude-sonnet-5-5")
+		return nil, wrong("Vertex AI has no model of such a name", "name one as Google does, such as claude-sonnet-5-5")
 	case !vertexProjects.MatchString(project):
-		return nil, wrong("There is no Google Cloud project for Vertex AI.", "set "+VertexProjectVariable+", or give the project's id")
+		return nil, wrong("there is no Google Cloud project for Vertex AI", "set "+VertexProjectVariable+", or give the project's id")
 	case !vertexLocations.MatchString(location):
-		return nil, wrong("There is no location for Vertex AI.", "set "+VertexLocationVariable+" to one such as global, eu or us-east5")
+		return nil, wrong("there is no location for Vertex AI", "set "+VertexLocationVariable+" to one such as global, eu or us-east5")
 	case token == nil:
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrModelAuth, Message: "There are no credentials for Vertex AI.", Hint: signIn,
+			Op: op, Kind: event.ErrModelAuth, Message: "there are no credentials for Vertex AI", Hint: signIn,
 		}
 	}
 	m := &Model{
@@ -70,7 +68,7 @@ func NewVertex(
 		}
 	}
 	if m.version != "" {
-		return nil, wrong("Vertex AI has one version of Anthropic's API.", "leave the version out")
+		return nil, wrong("Vertex AI has one version of Anthropic's API", "leave the version out")
 	}
 	if m.cache == CacheAuto {
 		m.cache = CacheExplicit
@@ -78,13 +76,13 @@ func NewVertex(
 	return m, nil
 }
 
-// vertex is who asks Vertex AI, and where.
+// vertex holds the token, the project and the location for Vertex AI.
 type vertex struct {
 	project, location string
 	token             func(context.Context) (string, error)
 }
 
-// host is the server of the location. Groups of regions have servers of their own.
+// host returns the location's server. A group of regions has its own server.
 func (v *vertex) host() string {
 	switch v.location {
 	case "global":
@@ -96,7 +94,7 @@ func (v *vertex) host() string {
 	}
 }
 
-// address is where an operation on a model is asked for.
+// address returns the URL of an operation on a model.
 func (v *vertex) address(base, model, operation string) string {
 	return cmp.Or(base, "https://"+v.host()) + "/v1/projects/" + url.PathEscape(v.project) + "/locations/" + v.location +
 		"/publishers/anthropic/models/" + url.PathEscape(model) + ":" + operation
@@ -114,25 +112,25 @@ func (v *vertex) authorize(ctx context.Context, r *http.Request) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return &event.Error{Op: op, Kind: event.ErrModelAuth, Message: "Google gives no access token for Vertex AI.", Hint: signIn, Err: err}
+	return &event.Error{Op: op, Kind: event.ErrModelAuth, Message: "Google gives no access token for Vertex AI", Hint: signIn, Err: err}
 }
 
-// role says what the credentials need.
+// role is the hint for missing permissions.
 func (v *vertex) role() string {
 	return "the credentials need the role Vertex AI User (roles/aiplatform.user) in the project; look at " + VertexProjectVariable
 }
 
-// place says in which location and project.
+// place names location and project, for messages.
 func (v *vertex) place() string {
 	return " in the location " + strconv.Quote(v.location) + " for the project " + strconv.Quote(v.project)
 }
 
-// garden says how a project gets a model.
+// garden is the hint for a model that the project has not enabled.
 func (v *vertex) garden() string {
 	return "enable the model in the project's Model Garden, or look at " + VertexLocationVariable + " and " + VertexProjectVariable
 }
 
-// googleError is an error of Google's own, not of Claude.
+// googleError is an error of Google's server, and not of Claude.
 type googleError struct {
 	status  int
 	kind    string
@@ -143,8 +141,8 @@ type googleError struct {
 // Error implements error, for operators.
 func (e *googleError) Error() string { return strconv.Itoa(e.status) + " " + e.kind }
 
-// googleSaid reads an error as Google's APIs write it; nil is one of Claude's, or of nobody
-// known. Streams put it in a list.
+// googleSaid decodes an error in the form of Google's APIs; streams wrap it in a list. It
+// returns nil for any other error.
 func googleSaid(r *provider.Refused) *googleError {
 	type form struct {
 		Error struct {
@@ -168,7 +166,7 @@ func googleSaid(r *provider.Refused) *googleError {
 	}
 }
 
-// What Google's messages say for which the status has no word.
+// Errors that only Google's message distinguishes, and not its status.
 var (
 	apiDisabled = lazyre.New(`(?i)has not been used in project|is disabled|SERVICE_DISABLED`)
 	noGarden    = lazyre.New(`(?i)not allowed to use publisher model|terms of service|model garden`)
@@ -176,7 +174,7 @@ var (
 	googleLarge = lazyre.New(`(?i)payload size exceeds|request (entity|payload)? ?(is )?too large`)
 )
 
-// googles maps what Google said (google.rpc.Code; messages as users have published them).
+// googles maps an error of Google (google.rpc.Code; messages that users have published).
 func (m *Model) googles(g *googleError) error {
 	e := &event.Error{Op: op, Code: g.kind, RetryAfter: g.after, Err: g}
 	line := provider.Line(g.message, m.key)
@@ -187,32 +185,32 @@ func (m *Model) googles(g *googleError) error {
 	is := func(kind string, status int) bool { return g.kind == kind || g.kind == "" && g.status == status }
 	switch v := m.google; {
 	case overflow.MatchString(g.message):
-		return tell(event.ErrContextOverflow, "The conversation does not fit the model's context.", "shorten it, or begin a new session")
+		return tell(event.ErrContextOverflow, "the conversation does not fit the model's context", "shorten it, or begin a new session")
 	case g.status == http.StatusRequestEntityTooLarge || googleLarge.MatchString(g.message):
-		return tell(event.ErrTooLarge, "The request is too large for Vertex AI.", "send smaller or fewer files and images")
+		return tell(event.ErrTooLarge, "the request is too large for Vertex AI", "send smaller or fewer files and images")
 	case is("UNAUTHENTICATED", http.StatusUnauthorized):
-		return tell(event.ErrModelAuth, "Vertex AI refused the credentials.", signIn)
+		return tell(event.ErrModelAuth, "Vertex AI refused the credentials", signIn)
 	case apiDisabled.MatchString(g.message):
-		return tell(event.ErrModelAuth, "The Vertex AI API is not enabled in the project "+strconv.Quote(v.project)+".",
+		return tell(event.ErrModelAuth, "the Vertex AI API is not enabled in the project "+strconv.Quote(v.project),
 			"run gcloud services enable aiplatform.googleapis.com, or look at "+VertexProjectVariable)
 	case noGarden.MatchString(g.message):
-		return tell(event.ErrModelAuth, "The project "+strconv.Quote(v.project)+" may not use the model.", v.garden())
+		return tell(event.ErrModelAuth, "the project "+strconv.Quote(v.project)+" may not use the model", v.garden())
 	case is("PERMISSION_DENIED", http.StatusForbidden):
-		return tell(event.ErrModelAuth, "Vertex AI does not allow this to the credentials.", v.role())
+		return tell(event.ErrModelAuth, "Vertex AI does not allow this to the credentials", v.role())
 	case is("NOT_FOUND", http.StatusNotFound) || notServed.MatchString(g.message):
-		return tell(event.ErrModelNotFound, "Vertex AI has no model "+strconv.Quote(m.name)+v.place()+".", v.garden())
+		return tell(event.ErrModelNotFound, "Vertex AI has no model "+strconv.Quote(m.name)+v.place(), v.garden())
 	case is("RESOURCE_EXHAUSTED", http.StatusTooManyRequests):
-		return tell(event.ErrThrottled, "Vertex AI is throttling.",
+		return tell(event.ErrThrottled, "Vertex AI is throttling",
 			"wait, ask Google for a higher quota of the model, or set "+VertexLocationVariable+"=global, which has the most capacity")
 	case is("UNAVAILABLE", http.StatusServiceUnavailable), g.status == statusOverloaded:
-		return tell(event.ErrOverloaded, "Vertex AI is overloaded.", "try again later")
+		return tell(event.ErrOverloaded, "Vertex AI is overloaded", "try again later")
 	case g.status >= http.StatusInternalServerError, g.kind == "INTERNAL", g.kind == "DEADLINE_EXCEEDED", g.kind == "ABORTED", g.kind == "CANCELLED":
-		return tell(event.ErrUnavailable, "Vertex AI failed.", "try again; Google Cloud's status page may say more")
+		return tell(event.ErrUnavailable, "Vertex AI failed", "try again; Google Cloud's status page may say more")
 	default:
 		hint := "the model, its options or the conversation do not fit each other"
 		if strings.Contains(g.message, v.project) || strings.Contains(g.message, v.location) {
 			hint = "look at " + VertexProjectVariable + " and " + VertexLocationVariable
 		}
-		return tell(event.ErrInvalid, "Vertex AI refused the request.", hint)
+		return tell(event.ErrInvalid, "Vertex AI refused the request", hint)
 	}
 }

@@ -76,11 +76,11 @@ func newCaller(cfg *aws.Config, base string, client *http.Client) (*caller, erro
 	case cfg.BearerAuthTokenProvider != nil && (anonymous || !signs(cfg.AuthSchemePreference, session)):
 		c.token = cfg.BearerAuthTokenProvider
 		if base == "" && strings.HasPrefix(at.address, "http:") {
-			return nil, wrong("A key of Amazon Bedrock goes over TLS only.", "write the endpoint with https://")
+			return nil, wrong("a key of Amazon Bedrock goes over TLS only", "write the endpoint with https://")
 		}
 	case anonymous:
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrModelAuth, Message: "There are no credentials for Amazon Bedrock.",
+			Op: op, Kind: event.ErrModelAuth, Message: "there are no credentials for Amazon Bedrock",
 			Hint: "set " + KeyVariable + ", or AWS credentials in any of the usual ways",
 		}
 	default:

@@ -13,7 +13,7 @@ import (
 // id: inference profiles are refused there. The credentials need bedrock:CountTokens.
 func (m *Model) CountTokens(ctx context.Context, req *model.Request) (int64, error) {
 	if !m.family.claude {
-		return 0, notSent(event.ErrUnsupported, "Amazon Bedrock does not count the tokens of the model %q.", "use an estimate", m.name)
+		return 0, notSent(event.ErrUnsupported, "Amazon Bedrock does not count the tokens of the model %q", "use an estimate", m.name)
 	}
 	a, err := m.request(req, false)
 	if err != nil {

@@ -53,7 +53,7 @@ func (e *endpoint) place() string {
 func endpointOf(cfg *aws.Config, base string) (endpoint, error) {
 	region, fips := plainRegion(cfg.Region)
 	if !regionNames.MatchString(region) {
-		return endpoint{}, wrong("The AWS region is no name of one.", "set "+RegionVariable+" to one such as us-east-1")
+		return endpoint{}, wrong("the AWS region is no name of one", "set "+RegionVariable+" to one such as us-east-1")
 	}
 	fips = fips || asks[fipsSource](cfg.ConfigSources, func(s fipsSource) (aws.FIPSEndpointState, bool, error) {
 		return s.GetUseFIPSEndpoint(context.Background())
@@ -68,11 +68,11 @@ func endpointOf(cfg *aws.Config, base string) (endpoint, error) {
 	}
 	switch {
 	case given != "" && (fips || dual):
-		return endpoint{}, wrong("An address of its own goes neither with FIPS nor with dual-stack endpoints.",
+		return endpoint{}, wrong("an address of its own goes neither with FIPS nor with dual-stack endpoints",
 			"leave the address out, or AWS_USE_FIPS_ENDPOINT and AWS_USE_DUALSTACK_ENDPOINT")
 	case given != "":
 		if !provider.Address(given) {
-			return endpoint{}, wrong("The endpoint that AWS's configuration names for Amazon Bedrock is no address.",
+			return endpoint{}, wrong("the endpoint that AWS's configuration names for Amazon Bedrock is no address",
 				"write it as https://host, without a user")
 		}
 		at.address, at.own = strings.TrimSuffix(given, "/"), true
@@ -166,7 +166,7 @@ func resolved(cfg *aws.Config, region string) (endpoint, bool, error) {
 		return endpoint{}, false, nil
 	}
 	if err != nil || !provider.Address(e.URL) {
-		return endpoint{}, false, wrong("The configuration's own endpoint resolver gives no address for Amazon Bedrock.", "look at what it answers")
+		return endpoint{}, false, wrong("the configuration's own endpoint resolver gives no address for Amazon Bedrock", "look at what it answers")
 	}
 	at := endpoint{address: strings.TrimSuffix(e.URL, "/"), region: region, own: true}
 	if e.SigningRegion != "" {

@@ -30,7 +30,7 @@ func (m *Model) failure(g *idle.Guard, begun bool, req *model.Request, err error
 	if g.Stalled() {
 		return &event.Error{
 			Op: op, Kind: event.ErrStreamCut, Code: "stall", Err: err,
-			Message: "Amazon Bedrock sent nothing for " + g.After().String() + ".",
+			Message: "Amazon Bedrock sent nothing for " + g.After().String(),
 			Hint:    "try again; a longer time can be allowed where the model is made",
 		}
 	}
@@ -42,14 +42,14 @@ func (m *Model) failure(g *idle.Guard, begun bool, req *model.Request, err error
 	}
 	switch {
 	case errors.Is(err, errNoAnswer):
-		return broken(event.ErrModel, "What answered is not Amazon Bedrock: its answer is none of the API's.", "look at the base URL")
+		return broken(event.ErrModel, "what answered is not Amazon Bedrock: its answer is none of the API's", "look at the base URL")
 	case errors.Is(err, errUnreadable), errors.Is(err, awsframe.ErrUnreadable), errors.Is(err, awsframe.ErrTooLong),
 		errors.Is(err, awsframe.ErrChecksum):
-		return broken(event.ErrStreamCut, "Amazon Bedrock sent something that cannot be read.", "try again")
+		return broken(event.ErrStreamCut, "Amazon Bedrock sent something that cannot be read", "try again")
 	case begun:
-		return broken(event.ErrStreamCut, "The model's answer broke off.", "try again")
+		return broken(event.ErrStreamCut, "the model's answer broke off", "try again")
 	case errors.Is(err, errNoKeys):
-		return broken(event.ErrModelAuth, "There are no credentials for Amazon Bedrock, or they cannot be had.",
+		return broken(event.ErrModelAuth, "there are no credentials for Amazon Bedrock, or they cannot be had",
 			"set "+KeyVariable+", or look at the AWS credentials of this environment: they may have expired")
 	default:
 		return provider.Unreached(op, "Amazon Bedrock", m.caller.place(),
@@ -80,10 +80,10 @@ func (m *Model) refusal(said *awserr.Said, attempt int) error {
 	// It fails again and again with the same request, so once more is enough.
 	line := provider.Line(said.Message, secret.Secret{})
 	if attempt < callAttempts {
-		e.Kind, e.Message, e.Hint = event.ErrUnavailable, provider.Tell("The model could not write a call of a tool.", line), "try again"
+		e.Kind, e.Message, e.Hint = event.ErrUnavailable, provider.Tell("the model could not write a call of a tool", line), "try again"
 		return e
 	}
-	e.Kind, e.Message = event.ErrModel, provider.Tell("The model could not write a call of a tool, twice.", line)
+	e.Kind, e.Message = event.ErrModel, provider.Tell("the model could not write a call of a tool, twice", line)
 	e.Hint = "allow a longer answer, make the tools' parameters simpler, or take another model"
 	return e
 }

@@ -34,33 +34,33 @@ func (m *Model) unreadable(b event.Block) error {
 		b = media.Image(b)
 		switch {
 		case len(b.Data) == 0 && b.URL == "":
-			return notSent(event.ErrInvalid, "There is an image without data.", "give its bytes")
+			return notSent(event.ErrInvalid, "there is an image without data", "give its bytes")
 		case f.noImages:
-			return notSent(event.ErrUnsupported, "The model %q does not look at images.", "describe it, or take a model that does", m.name)
+			return notSent(event.ErrUnsupported, "the model %q does not look at images", "describe it, or take a model that does", m.name)
 		case len(b.Data) == 0 && (!f.stored || !stored(b.URL)):
-			return notSent(event.ErrUnsupported, "Amazon Bedrock fetches no images from the web.", fetch)
+			return notSent(event.ErrUnsupported, "Amazon Bedrock fetches no images from the web", fetch)
 		case imageFormat(b) == "":
-			return notSent(event.ErrUnsupported, "Amazon Bedrock does not read images of the kind %q.", "send PNG, JPEG, GIF or WebP", b.MIME)
+			return notSent(event.ErrUnsupported, "Amazon Bedrock does not read images of the kind %q", "send PNG, JPEG, GIF or WebP", b.MIME)
 		case len(b.Data) > f.largestImage:
-			return notSent(event.ErrTooLarge, "An image has %d bytes, and the model takes %d.", "make it smaller", len(b.Data), f.largestImage)
+			return notSent(event.ErrTooLarge, "an image has %d bytes, and the model takes %d", "make it smaller", len(b.Data), f.largestImage)
 		}
 	case *event.Document:
 		b = media.Document(b)
 		switch {
 		case len(b.Data) == 0 && b.Text == "" && (!f.stored || !stored(b.URL)):
-			return notSent(event.ErrUnsupported, "Amazon Bedrock fetches no documents from the web.", fetch)
+			return notSent(event.ErrUnsupported, "Amazon Bedrock fetches no documents from the web", fetch)
 		case documentFormat(b) == "":
-			return notSent(event.ErrUnsupported, "Amazon Bedrock does not read documents of the kind %q.",
+			return notSent(event.ErrUnsupported, "Amazon Bedrock does not read documents of the kind %q",
 				"send PDF, Word, Excel, CSV, HTML, Markdown or text", b.MIME)
 		case f.noDocuments && b.Text == "" && !strings.HasPrefix(b.MIME, "text/"):
-			return notSent(event.ErrUnsupported, "The model %q does not read documents.", "send its text, or take a model that does", m.name)
+			return notSent(event.ErrUnsupported, "the model %q does not read documents", "send its text, or take a model that does", m.name)
 		case len(b.Data) > largestDocument || len(b.Text) > largestDocument:
-			return notSent(event.ErrTooLarge, "A document has more than %d bytes.", "send a part of it, or its text", largestDocument)
+			return notSent(event.ErrTooLarge, "a document has more than %d bytes", "send a part of it, or its text", largestDocument)
 		}
 	case *event.Media:
 		b = media.Media(b)
 		if !f.video || videoFormat(b) == "" || !stored(b.URL) {
-			return notSent(event.ErrUnsupported, "The model %q does not take %s in this form.",
+			return notSent(event.ErrUnsupported, "the model %q does not take %s in this form",
 				"send text, images or documents; Nova also looks at films that lie in S3", m.name, b.Media)
 		}
 	}

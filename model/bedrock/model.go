@@ -26,15 +26,15 @@ import (
 
 const op = "model bedrock"
 
-// Model is a [model.Model]. It keeps the encodings of the conversations that it
-// was last asked about, 64 MiB at most: a block that has been sent once must not
-// be changed, which the loop never does. It is safe for concurrent use.
+// Model is a [model.Model]. It caches the encodings of recent conversations, at most
+// 64 MiB, so a block must not change once it was sent; the loop never changes one.
+// It is safe for concurrent use.
 type Model struct {
 	histories reqcache.Histories[encoder, *encoder]
 	forms     schema.Forms
 
 	name string
-	// plain is the model's id without a profile, as far as it is known.
+	// plain is the model's id without a profile, if it is known.
 	plain     string
 	base      string
 	family    family
@@ -55,41 +55,43 @@ var (
 	_ model.Counter = (*Model)(nil)
 )
 
-// names of models, inference profiles and ARNs of either.
+// names matches models, inference profiles and the ARNs of both.
 var names = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9._:/-]*$`)
 
-// longest is how long an id may be, says the API.
+// longest is the API's bound for the length of an id.
 const longest = 2048
 
-// Names and variables that others need to know.
+// The default model, and environment variables. This package reads neither variable.
 const (
-	// Default is the model that is used where somebody has credentials and names
-	// none. It runs wherever there is room, whatever the region.
+	// Default is the model for users who have credentials and name no model. Its
+	// profile is global: it works in every region.
 	Default = "global.anthropic.claude-sonnet-4-6"
-	// KeyVariable is the environment variable that usually holds a key of Bedrock's;
-	// the other credentials of AWS have their own. RegionVariable holds the region.
-	// Nothing here reads them.
+	// KeyVariable usually holds a Bedrock API key, and RegionVariable the region. The
+	// other AWS credentials have their own variables.
 	KeyVariable    = "AWS_BEARER_TOKEN_BEDROCK"
 	RegionVariable = "AWS_REGION"
 )
 
-// New makes a model of the id that AWS gives it, such as "amazon.nova-pro-v1:0",
-// "us.meta.llama4-scout-17b-instruct-v1:0" or the ARN of an inference profile. No connection is
-// made.
+// New returns the model with this AWS id, such as "amazon.nova-pro-v1:0",
+// "us.meta.llama4-scout-17b-instruct-v1:0" or the ARN of an inference profile. It makes no
+// connection.
 //
-// Of cfg are used: Region, which must be set; Credentials, or BearerAuthTokenProvider, a key of
-// Bedrock's, where AuthSchemePreference does not put "sigv4" first (a *bearer.TokenCache beside
-// credentials is the token of an SSO session, and no key); HTTPClient; BaseEndpoint and
-// what AWS's own configuration sources say of the endpoint, FIPS and dual stack;
-// DisableClockSkewCorrection. Nothing else is read from the environment. Middleware of the SDK
-// (APIOptions) is not run.
+// New uses these fields of cfg:
 //
-// The error is an [*event.Error]: ErrInvalid for an id, a region, an address or an option that
-// cannot be, ErrUnsupported for an option that the model does not have, ErrModelAuth for no
-// credentials.
+//   - Region, which is required.
+//   - BearerAuthTokenProvider, a Bedrock API key, unless AuthSchemePreference begins with
+//     "sigv4". A *bearer.TokenCache beside Credentials is an SSO session's token and not a key.
+//   - Credentials otherwise.
+//   - HTTPClient and DisableClockSkewCorrection.
+//   - BaseEndpoint, and the endpoint, FIPS and dual-stack settings of AWS's configuration sources.
+//
+// It reads nothing else from the environment and runs no SDK middleware (APIOptions).
+//
+// The error is an [*event.Error]: ErrInvalid for an invalid id, region, address or option,
+// ErrUnsupported for an option that the model lacks, ErrModelAuth for missing credentials.
 func New(name string, cfg aws.Config, opts ...Option) (*Model, error) {
 	if len(name) > longest || !names.MatchString(name) {
-		return nil, wrong("Amazon Bedrock has no model of such an id.", "name one as AWS does, such as "+Default)
+		return nil, wrong("Amazon Bedrock has no model of such an id", "name one as AWS does, such as "+Default)
 	}
 	m := &Model{
 		name: name, plain: plainModel(name), family: familyOf(name), stall: DefaultStall, cache: CacheAuto, streaming: StreamAuto,
@@ -100,10 +102,10 @@ func New(name string, cfg aws.Config, opts ...Option) (*Model, error) {
 		}
 	}
 	if cfg.Region == "" {
-		return nil, wrong("Nobody says in which region Amazon Bedrock is to be asked.", "set "+RegionVariable+", or name a region")
+		return nil, wrong("nobody says in which region Amazon Bedrock is to be asked", "set "+RegionVariable+", or name a region")
 	}
 	if m.cache == CacheHour && m.family.cache != noCache && !m.family.hourCache {
-		return nil, notSent(event.ErrUnsupported, "The model %q caches nothing for an hour.", "use the cache that stays for five minutes", name)
+		return nil, notSent(event.ErrUnsupported, "the model %q caches nothing for an hour", "use the cache that stays for five minutes", name)
 	}
 	var err error
 	if m.caller, err = newCaller(&cfg, m.base, m.client); err != nil {
@@ -115,12 +117,12 @@ func New(name string, cfg aws.Config, opts ...Option) (*Model, error) {
 // Cancellable implements [model.Cancellable].
 func (m *Model) Cancellable() model.Model { return m }
 
-// Info implements [model.Model]: the name is "bedrock:" and AWS's.
+// Info implements [model.Model]. The name is "bedrock:" and AWS's id.
 func (m *Model) Info() model.Info {
 	return model.Info{Name: "bedrock:" + m.name, ContextWindow: m.family.window, Output: m.family.output}
 }
 
-// whole reports whether the answer to req comes at once.
+// whole reports whether the answer to req does not stream.
 func (m *Model) whole(req *model.Request) bool {
 	switch m.streaming {
 	case Stream:
@@ -132,8 +134,8 @@ func (m *Model) whole(req *model.Request) bool {
 	}
 }
 
-// called reports whether a tool was ever called: then the API wants tools to be
-// described.
+// called reports whether the history has a tool call. The API then requires tool
+// definitions.
 func called(messages []event.Message) bool {
 	for i := range messages {
 		for _, b := range messages[i].Content {
@@ -192,9 +194,9 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 	}
 }
 
-// answer is what the API answers: a stream, or all of it at once.
+// answer is an answer of the API, streamed or whole.
 type answer struct {
-	// header is nil until an answer has begun.
+	// header is nil until the answer begins.
 	header http.Header
 	stream io.ReadCloser
 	whole  []byte
@@ -218,19 +220,18 @@ var (
 	errUnreadable = errors.New("an event of the answer cannot be read")
 )
 
-// metadataWait bounds how long is waited for what follows the end signal of an
-// answer. It comes at once, or not at all.
+// metadataWait bounds the wait for the metadata after an answer's end signal. It
+// comes at once or never.
 const metadataWait = 5 * time.Second
 
-// What is read of a stream that does not end, in bytes, and how many of its blocks may be open
-// at once.
+// Bounds for a stream: its bytes, and its open blocks.
 const (
 	maxStream = 512 << 20
 	maxOpen   = 1 << 10
 )
 
-// run reads a stream until the answer is whole. An error is what broke it off;
-// left says that the reader of the chunks has gone, which is none.
+// run reads a stream until the answer is complete and returns the error that cut it.
+// If the caller stopped reading chunks, d.left is set and run returns nil.
 func (d *decoder) run(g *idle.Guard, body io.Reader) error {
 	in := g.Reading(body)
 	f := awsframe.NewReader(in)
@@ -252,7 +253,7 @@ func (d *decoder) run(g *idle.Guard, body io.Reader) error {
 				err = awsframe.ErrTooLong
 			}
 		case errors.Is(err, io.EOF) && d.stopped, d.stopped && g.Outer().Err() == nil && (over.Load() || g.Stalled()):
-			// Nothing follows the end signal: nobody knows what was counted.
+			// No metadata followed the end signal: the usage is unknown.
 			d.finish()
 			return nil
 		case errors.Is(err, io.EOF):
@@ -274,7 +275,7 @@ func (d *decoder) run(g *idle.Guard, body io.Reader) error {
 	return nil
 }
 
-// message takes one message of a stream.
+// message decodes one message of a stream.
 func (d *decoder) message(m *awsframe.Frame) error {
 	switch string(m.Kind) {
 	case "event":

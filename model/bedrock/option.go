@@ -16,75 +16,74 @@ import (
 type Option func(*Model) error
 
 // BaseURL sends the calls to another address: a private endpoint, a gateway, or a
-// test. "" keeps that of the region. A key of Bedrock's goes to an address without
-// TLS only where it is given here.
+// test. "" keeps the region's address. A Bedrock API key is sent without TLS only
+// to an address that is set here.
 func BaseURL(address string) Option {
 	return func(m *Model) error {
 		if address == "" {
 			return nil
 		}
 		if !provider.Address(address) {
-			return wrong("The base URL of Amazon Bedrock is no address.", "write it as https://host, without a user")
+			return wrong("the base URL of Amazon Bedrock is no address", "write it as https://host, without a user")
 		}
 		m.base = strings.TrimSuffix(address, "/")
 		return nil
 	}
 }
 
-// HTTPClient sends the calls through c instead of the configuration's, or one of
-// the package's own. It should neither time out by itself, which ends long
-// answers, nor repeat calls.
+// HTTPClient sends the calls through c instead of the configuration's client. c
+// should not time out by itself, which would cut long answers, and not repeat calls.
 func HTTPClient(c *http.Client) Option {
 	return func(m *Model) error {
 		if c == nil {
-			return wrong("There is no HTTP client.", "leave the option out, or give a client")
+			return wrong("there is no HTTP client", "leave the option out, or give a client")
 		}
 		m.client = c
 		return nil
 	}
 }
 
-// DefaultStall is how long the API may send nothing before a call is given up.
+// DefaultStall is how long the API may send nothing before a call fails.
 const DefaultStall = 2 * time.Minute
 
-// Stall sets how long the API may send nothing at all, from the request on,
-// before the call fails with a kind that is repeated; 0 means for ever. An answer
-// that does not stream ([Whole]) is silent until it is there.
+// Stall sets how long the API may send nothing before the call fails with an error
+// that the loop retries; 0 means for ever. The time runs from the request on. An
+// answer that does not stream ([Whole]) is silent until it is complete.
 func Stall(d time.Duration) Option {
 	return func(m *Model) error {
 		if d < 0 {
-			return wrong("The time of a stall is negative.", "give a duration, or 0 to wait for ever")
+			return wrong("the time of a stall is negative", "give a duration, or 0 to wait for ever")
 		}
 		m.stall = d
 		return nil
 	}
 }
 
-// As says what a model is where its id does not tell: "amazon.nova-pro-v1:0" for
-// an inference profile of one's own, which has an ARN without the model's name.
+// As names the model behind an id that does not show it, such as
+// "amazon.nova-pro-v1:0" behind the ARN of your own inference profile.
 func As(id string) Option {
 	return func(m *Model) error {
 		if plainModel(id) == "" {
-			return wrong("There is no id of a model.", "write it as anthropic.claude-… or amazon.nova-…")
+			return wrong("there is no id of a model", "write it as anthropic.claude-… or amazon.nova-…")
 		}
 		m.family, m.plain = familyOf(id), plainModel(id)
 		return nil
 	}
 }
 
-// Streaming says whether an answer comes in pieces.
+// Streaming selects whether an answer streams.
 type Streaming string
 
 const (
 	// StreamAuto streams wherever the model can, also with tools.
 	StreamAuto Streaming = "auto"
-	// Stream always does.
+	// Stream always streams.
 	Stream Streaming = "stream"
-	// Whole never does (Converse instead of ConverseStream): the answer comes at once.
+	// Whole never streams: it calls Converse instead of ConverseStream.
 	Whole Streaming = "whole"
 )
 
-// Answers sets how answers come; [StreamAuto] is the default.
+// Answers sets whether answers stream; [StreamAuto] is the default.
 func Answers(how Streaming) Option {
 	return func(m *Model) error {
 		switch how {
@@ -92,29 +91,29 @@ func Answers(how Streaming) Option {
 			m.streaming = how
 			return nil
 		default:
-			return wrong("There is no such way of answering.", "use auto, stream or whole")
+			return wrong("there is no such way of answering", "use auto, stream or whole")
 		}
 	}
 }
 
-// CachePoints says whether a request carries cache points
+// CachePoints selects the cache points of a request
 // (bedrock/latest/userguide/prompt-caching).
 type CachePoints string
 
 const (
-	// CacheAuto has points wherever the model is known to take them: behind the
-	// instructions, or else the tools; behind the newest message; and behind the
-	// two user messages before it. What is cached stays for five minutes.
+	// CacheAuto sets points if the model is known to take them: after the
+	// instructions, or else the tools; after the newest message; and after the two
+	// user messages before it. The cache lasts five minutes.
 	CacheAuto CachePoints = "auto"
-	// CacheHour is the same for an hour, which costs more to write and which only
-	// newer models of Claude's have.
+	// CacheHour is [CacheAuto] with a cache of one hour. Writing it costs more, and only
+	// newer Claude models have it.
 	CacheHour CachePoints = "hour"
-	// CacheOff caches nothing: for prompts that are never sent twice.
+	// CacheOff sets no points. Use it for prompts that are never sent twice.
 	CacheOff CachePoints = "off"
 )
 
-// Cache sets the cache points; [CacheAuto] is the default. There are never more
-// than four. Too short a prompt is not cached by the API, and costs nothing more.
+// Cache sets the cache points, at most four; [CacheAuto] is the default. The API does
+// not cache a prompt that is too short, and charges nothing more for it.
 func Cache(points CachePoints) Option {
 	return func(m *Model) error {
 		switch points {
@@ -122,53 +121,53 @@ func Cache(points CachePoints) Option {
 			m.cache = points
 			return nil
 		default:
-			return wrong("There are no such cache points.", "use auto, hour or off")
+			return wrong("there are no such cache points", "use auto, hour or off")
 		}
 	}
 }
 
-// Guardrail names a guardrail that looks at what is asked and answered
-// (bedrock/latest/userguide/guardrails-use-converse-api), and says what becomes of
-// what it blocks. What it masks stands masked in the answer, and stays so.
+// Guardrail names a guardrail that checks prompts and answers
+// (bedrock/latest/userguide/guardrails-use-converse-api), and what replaces blocked
+// text. Text that the guardrail masks stays masked in the log.
 type Guardrail struct {
-	// ID and Version name it; both are needed.
+	// ID and Version name the guardrail. Both are required.
 	ID, Version string
-	// Trace is enabled (the default), enabled_full or disabled. Without one it is
-	// not known whether question or answer was blocked.
+	// Trace is enabled (the default), enabled_full or disabled. Without a trace, Braid
+	// cannot tell whether the prompt or the answer was blocked.
 	Trace string
-	// Async lets pieces of an answer through before it has looked at them. The
-	// answer may then be taken back.
+	// Async streams deltas before the guardrail has checked them. The answer may be
+	// redacted afterwards.
 	Async bool
-	// Latest shows it the newest question alone, and not the whole conversation.
+	// Latest has the guardrail check only the newest user message.
 	Latest bool
-	// KeepInput leaves a question that was blocked in the conversation. Otherwise
-	// InputText stands for it from then on, or "[User input redacted.]".
+	// KeepInput keeps blocked user messages in the conversation. Otherwise InputText
+	// replaces them, or "[User input redacted.]".
 	KeepInput bool
 	InputText string
-	// RedactOutput puts OutputText, or "[Assistant output redacted.]", in the place
-	// of an answer that was blocked. Otherwise what the guardrail says instead stays.
+	// RedactOutput replaces a blocked answer with OutputText, or with "[Assistant
+	// output redacted.]". Otherwise the guardrail's own message stays.
 	RedactOutput bool
 	OutputText   string
 }
 
-// What stands for what was blocked, where nobody says otherwise: Strands' words.
+// The default replacements of blocked text, in the words of Strands.
 const (
 	redactedInput  = "[User input redacted.]"
 	redactedOutput = "[Assistant output redacted.]"
 )
 
-// Guard has a guardrail look at every call.
+// Guard applies a guardrail to every call.
 func Guard(g Guardrail) Option {
 	return func(m *Model) error {
 		if g.ID == "" || g.Version == "" {
-			return wrong("A guardrail has an id and a version.", "give both; the version may be DRAFT")
+			return wrong("a guardrail has an id and a version", "give both; the version may be DRAFT")
 		}
 		switch g.Trace {
 		case "":
 			g.Trace = "enabled"
 		case "enabled", "enabled_full", "disabled":
 		default:
-			return wrong("There is no such trace of a guardrail.", "use enabled, enabled_full or disabled")
+			return wrong("there is no such trace of a guardrail", "use enabled, enabled_full or disabled")
 		}
 		if g.InputText == "" {
 			g.InputText = redactedInput
@@ -181,31 +180,30 @@ func Guard(g Guardrail) Option {
 	}
 }
 
-// Fields adds parameters of the model's own, a JSON object
-// (additionalModelRequestFields). They go before what Braid would say itself.
+// Fields adds the model's own parameters, a JSON object
+// (additionalModelRequestFields). They take precedence over what Braid sends.
 func Fields(object json.RawMessage) Option {
 	return func(m *Model) error {
 		members := map[string]json.RawMessage{}
 		if strictjson.Check(object, strictjson.DefaultDepth) != nil || json.Unmarshal(object, &members) != nil || members == nil {
-			return wrong("The model's own parameters are no JSON object.", `write them as {"top_k": 200}`)
+			return wrong("the model's own parameters are no JSON object", `write them as {"top_k": 200}`)
 		}
 		m.fields = members
 		return nil
 	}
 }
 
-// Metadata is written in the account's log of calls beside each one: 16 keys at
-// most.
+// Metadata adds up to 16 pairs to each call's record in the account's invocation log.
 func Metadata(pairs map[string]string) Option {
 	return func(m *Model) error {
 		const most = 16
 		if len(pairs) > most {
-			return wrong("There is too much metadata.", "Amazon Bedrock takes 16 pairs")
+			return wrong("there is too much metadata", "Amazon Bedrock takes 16 pairs")
 		}
 		if len(pairs) > 0 {
 			b, err := json.Marshal(pairs)
 			if err != nil {
-				return wrong("The metadata cannot be written.", "use plain text")
+				return wrong("the metadata cannot be written", "use plain text")
 			}
 			m.metadata = b
 		}
@@ -213,8 +211,8 @@ func Metadata(pairs map[string]string) Option {
 	}
 }
 
-// Tier asks for a tier of service: priority, default, flex or reserved. Not every
-// model has each.
+// Tier selects a service tier: priority, default, flex or reserved. Not every model
+// has every tier.
 func Tier(name string) Option {
 	return func(m *Model) error {
 		switch {
@@ -222,12 +220,12 @@ func Tier(name string) Option {
 			m.tier = name
 			return nil
 		default:
-			return wrong("There is no such tier of service.", "use priority, default, flex or reserved")
+			return wrong("there is no such tier of service", "use priority, default, flex or reserved")
 		}
 	}
 }
 
-// Latency asks for "optimized" latency, where the model has it, or "standard".
+// Latency selects "optimized" latency, if the model has it, or "standard".
 func Latency(name string) Option {
 	return func(m *Model) error {
 		switch {
@@ -235,12 +233,12 @@ func Latency(name string) Option {
 			m.latency = name
 			return nil
 		default:
-			return wrong("There is no such latency.", "use standard or optimized")
+			return wrong("there is no such latency", "use standard or optimized")
 		}
 	}
 }
 
-// wrong is an error of whoever sets the model up.
+// wrong returns the error for a bad option or name.
 func wrong(message, hint string) error {
 	return &event.Error{Op: op, Kind: event.ErrInvalid, Message: message, Hint: hint}
 }

@@ -51,7 +51,7 @@ type asked struct {
 // of this one, but for the cache points that have moved.
 func (m *Model) request(req *model.Request, without bool) (asked, error) {
 	if req == nil || len(req.Messages) == 0 {
-		return asked{}, notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a message")
+		return asked{}, notSent(event.ErrInvalid, "there is nothing to ask the model", "give it a message")
 	}
 	if err := m.unsupported(req.Messages); err != nil {
 		return asked{}, err
@@ -379,7 +379,7 @@ func (m *Model) additional(req *model.Request, greedy, without bool) (object []b
 	}
 	if len(fields) > 0 {
 		if object, err = json.Marshal(fields); err != nil {
-			return nil, 0, notSent(event.ErrInvalid, "The model's own parameters cannot be written.", "look at them where the model is made")
+			return nil, 0, notSent(event.ErrInvalid, "the model's own parameters cannot be written", "look at them where the model is made")
 		}
 		object = object[:len(object)-1]
 	}

@@ -14,7 +14,7 @@ import (
 // choice of them that cannot be made, schemas that have no form.
 func (m *Model) Check(req *model.Request) error {
 	if req == nil {
-		return notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a message")
+		return notSent(event.ErrInvalid, "there is nothing to ask the model", "give it a message")
 	}
 	if err := m.possible(req); err != nil {
 		return err
@@ -34,19 +34,19 @@ func (m *Model) possible(req *model.Request) error {
 	switch c.Mode {
 	case model.ToolsFree, model.ToolsAny, model.ToolsNone, model.ToolsOne:
 	default:
-		return notSent(event.ErrUnsupported, "There is no such choice of tools: %q.", "use one of the known ones", string(c.Mode))
+		return notSent(event.ErrUnsupported, "there is no such choice of tools: %q", "use one of the known ones", string(c.Mode))
 	}
 	switch {
 	case len(req.Tools) > 0 && m.family.noTools:
-		return notSent(event.ErrUnsupported, "The model %q has no tools on Amazon Bedrock.", "take another model, or no tools", m.name)
+		return notSent(event.ErrUnsupported, "the model %q has no tools on Amazon Bedrock", "take another model, or no tools", m.name)
 	case forced(req) && (m.family.choice == noChoice || m.family.binds):
-		return notSent(event.ErrUnsupported, "The model %q cannot be made to call a tool.",
+		return notSent(event.ErrUnsupported, "the model %q cannot be made to call a tool",
 			"leave the choice to the model, or take another one", m.name)
 	case len(req.Tools) > 0 && c.Mode == model.ToolsOne &&
 		!slices.ContainsFunc(req.Tools, func(t model.ToolSpec) bool { return t.Name == c.Tool }):
-		return notSent(event.ErrInvalid, "There is no tool %q to choose.", "name one of the agent's tools", c.Tool)
+		return notSent(event.ErrInvalid, "there is no tool %q to choose", "name one of the agent's tools", c.Tool)
 	case req.Output != nil && !m.family.output:
-		return notSent(event.ErrUnsupported, "The model %q cannot be held to a schema.", "ask for it in words, or take another model", m.name)
+		return notSent(event.ErrUnsupported, "the model %q cannot be held to a schema", "ask for it in words, or take another model", m.name)
 	}
 	if err := m.unkept(req); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (m *Model) possible(req *model.Request) error {
 	if req.Output != nil {
 		_, problems := m.forms.Form(req.Output.Schema, schema.AnthropicOutput)
 		if p, bad := schema.Worst(problems, schema.Fatal); bad {
-			return notSent(event.ErrUnsupported, "The schema of the answer cannot be said to Amazon Bedrock: %s", schemaHint, p.Text)
+			return notSent(event.ErrUnsupported, "the schema of the answer cannot be said to Amazon Bedrock: %s", schemaHint, p.Text)
 		}
 	}
 	return nil
@@ -73,7 +73,7 @@ func (m *Model) appendTool(b []byte, t *model.ToolSpec) ([]byte, error) {
 	}
 	form, problems := m.forms.Form(t.Schema, rules)
 	if p, bad := schema.Worst(problems, schema.Fatal); bad {
-		return nil, notSent(kind, "The parameters of the tool %q cannot be said to Amazon Bedrock: %s", schemaHint, t.Name, p.Text)
+		return nil, notSent(kind, "the parameters of the tool %q cannot be said to Amazon Bedrock: %s", schemaHint, t.Name, p.Text)
 	}
 	b = strictjson.AppendString(append(b, `{"toolSpec":{"name":`...), m.family.names.Wire(t.Name))
 	description := strings.TrimSpace(t.Description)
@@ -112,10 +112,10 @@ func (m *Model) strict(tools []model.ToolSpec) error {
 	}
 	switch {
 	case n > 0 && !m.family.output:
-		return notSent(event.ErrUnsupported, "The model %q cannot be held to the schemas of tools on Amazon Bedrock.",
+		return notSent(event.ErrUnsupported, "the model %q cannot be held to the schemas of tools on Amazon Bedrock",
 			"leave strict out, or take another model", m.name)
 	case n > mostStrict:
-		return notSent(event.ErrUnsupported, "A request has %d strict tools, and Amazon Bedrock takes %d.", "leave strict out where it matters least",
+		return notSent(event.ErrUnsupported, "a request has %d strict tools, and Amazon Bedrock takes %d", "leave strict out where it matters least",
 			n, mostStrict)
 	}
 	return nil

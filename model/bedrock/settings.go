@@ -11,20 +11,20 @@ import (
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
-// unkept says which of the settings of a call the model or the API does not have.
+// unkept returns an error for a setting that the model or the API lacks.
 func (m *Model) unkept(req *model.Request) error {
 	o := &req.Options
 	const elsewhere = "leave it out, or take another provider"
 	switch {
 	case o.Seed != nil: // API_runtime_InferenceConfiguration has none
-		return notSent(event.ErrUnsupported, "Amazon Bedrock's Converse has no seed.", elsewhere)
+		return notSent(event.ErrUnsupported, "Amazon Bedrock's Converse has no seed", elsewhere)
 	case o.Verbosity != "":
-		return notSent(event.ErrUnsupported, "Amazon Bedrock's Converse has no verbosity.", elsewhere)
+		return notSent(event.ErrUnsupported, "Amazon Bedrock's Converse has no verbosity", elsewhere)
 	case o.Context.Any():
-		return notSent(event.ErrUnsupported, "Amazon Bedrock's Converse does not shorten conversations.",
+		return notSent(event.ErrUnsupported, "Amazon Bedrock's Converse does not shorten conversations",
 			"leave it out, or have Braid shorten them")
 	case o.TopP != nil && (*o.TopP <= 0 || *o.TopP > 1):
-		return notSent(event.ErrInvalid, "top_p is a share of probability.", "give a number above 0, at most 1")
+		return notSent(event.ErrInvalid, "top_p is a share of probability", "give a number above 0, at most 1")
 	}
 	if _, err := header(o); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (m *Model) unkept(req *model.Request) error {
 		return err
 	}
 	if t := o.ServiceTier; t != "" && !slices.Contains(tiers, t) && !slices.Contains(latencies, t) {
-		return notSent(event.ErrUnsupported, "Amazon Bedrock has no service tier %q.", "use priority, default, flex, reserved or optimized", t)
+		return notSent(event.ErrUnsupported, "Amazon Bedrock has no service tier %q", "use priority, default, flex, reserved or optimized", t)
 	}
 	if err := m.sampled(req); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (m *Model) unkept(req *model.Request) error {
 	return err
 }
 
-// sampled says how the model does not draw its tokens.
+// sampled returns an error for sampling settings that the model refuses.
 func (m *Model) sampled(req *model.Request) error {
 	o := &req.Options
 	if o.TopP == nil {
@@ -52,26 +52,25 @@ func (m *Model) sampled(req *model.Request) error {
 	switch {
 	case f.noSampling:
 		// Claude from Opus 4.7 on: platform.claude.com/docs, the models' migration guides.
-		return notSent(event.ErrUnsupported, "The model %q takes no top_p.", "leave it out", m.name)
+		return notSent(event.ErrUnsupported, "the model %q takes no top_p", "leave it out", m.name)
 	case f.oneSampling && o.Temperature != nil:
-		return notSent(event.ErrUnsupported, "The model %q takes top_p or a temperature, and not both.", "leave one of them out", m.name)
+		return notSent(event.ErrUnsupported, "the model %q takes top_p or a temperature, and not both", "leave one of them out", m.name)
 	}
 	t, err := m.thought(req)
 	const least = 0.95 // docs: build-with-claude/extended-thinking, feature compatibility
 	if err == nil && f.claude && (t.budget > 0 || t.adaptive) && *o.TopP < least {
-		return notSent(event.ErrUnsupported, "The model %q takes a top_p from 0.95 on while it thinks.", "raise it, or ask for no thinking", m.name)
+		return notSent(event.ErrUnsupported, "the model %q takes a top_p from 0.95 on while it thinks", "raise it, or ask for no thinking", m.name)
 	}
 	return nil
 }
 
-// Words for how fast and at which price the API answers: of ServiceTier (API_runtime_ServiceTier)
-// and of PerformanceConfiguration (API_runtime_PerformanceConfiguration).
+// The words of API_runtime_ServiceTier and API_runtime_PerformanceConfiguration.
 var (
 	tiers     = []string{"priority", "default", "flex", "reserved"}
 	latencies = []string{"standard", "optimized"}
 )
 
-// speed gives the members for latency and tier; a request's own word goes before the model's.
+// speed returns the words for latency and tier. The request's take precedence over the model's.
 func (m *Model) speed(o *model.Options) (latency, tier string) {
 	l, t := m.latency, m.tier
 	switch {
@@ -89,18 +88,18 @@ func (m *Model) speed(o *model.Options) (latency, tier string) {
 	return latency, tier
 }
 
-// header gives the header fields that a developer adds.
+// header returns the header fields that the developer adds.
 func header(o *model.Options) (http.Header, error) {
 	return provider.Headers(op, o.Headers, "X-Amz-Date", "X-Amz-Content-Sha256")
 }
 
-// systemTools are the names of the tools that Amazon runs for its Nova, by kind
+// systemTools are the names of Nova's server-side tools, by kind
 // (nova2-userguide, web-grounding and the code interpreter; API_runtime_SystemTool).
 var systemTools = map[model.ServerToolKind]string{
 	model.WebSearch: "nova_grounding", model.CodeExecution: "nova_code_interpreter",
 }
 
-// served gives the server-side tools as the list of tools has them, each with a comma behind it.
+// served returns the server-side tools as members of the tool list, each with a trailing comma.
 func (m *Model) served(req *model.Request) ([]byte, error) {
 	var b []byte
 	for i := range req.Options.ServerTools {
@@ -108,12 +107,12 @@ func (m *Model) served(req *model.Request) ([]byte, error) {
 		name := systemTools[t.Kind]
 		switch {
 		case name == "" || !slices.Contains(m.family.served, t.Kind):
-			return nil, notSent(event.ErrUnsupported, "The model %q has no server-side tool %q on Amazon Bedrock.",
+			return nil, notSent(event.ErrUnsupported, "the model %q has no server-side tool %q on Amazon Bedrock",
 				"leave it out, or take a model that has it, such as Nova 2", m.name, string(t.Kind))
 		case t.MaxUses != 0 || len(t.Domains) > 0 || len(t.Blocked) > 0:
-			return nil, notSent(event.ErrUnsupported, "Amazon Bedrock's own tools have no bounds: neither of uses nor of hosts.", "leave them out")
+			return nil, notSent(event.ErrUnsupported, "Amazon Bedrock's own tools have no bounds: neither of uses nor of hosts", "leave them out")
 		case slices.ContainsFunc(req.Options.ServerTools[:i], func(o model.ServerTool) bool { return o.Kind == t.Kind }):
-			return nil, notSent(event.ErrInvalid, "The server-side tool %q is there twice.", "name it once", string(t.Kind))
+			return nil, notSent(event.ErrInvalid, "the server-side tool %q is there twice", "name it once", string(t.Kind))
 		}
 		b = append(strictjson.AppendString(append(b, `{"systemTool":{"name":`...), name), `}},`...)
 	}
@@ -123,9 +122,9 @@ func (m *Model) served(req *model.Request) ([]byte, error) {
 	return b, nil
 }
 
-// thought is how a request asks the model to think. Its zero value says nothing.
+// thought is a request's settings for thinking. The zero value sends none.
 type thought struct {
-	// budget is in tokens; shrinks says that a short answer makes it smaller.
+	// budget is in tokens. If shrinks is set, a smaller MaxTokens reduces it.
 	budget  int
 	shrinks bool
 	// adaptive lets the model decide, display shows what it thinks.
@@ -134,13 +133,13 @@ type thought struct {
 	effort, off string
 }
 
-// Budgets that stand for efforts, for models that know budgets alone. The largest of them and
-// an answer behind it fit the 32,000 tokens that the smallest of those models writes.
+// budgets maps efforts to token budgets, for models without efforts. The largest budget and an
+// answer after it fit the 32,000 tokens that the smallest of these models writes.
 var budgets = map[model.Effort]int{
 	model.EffortLow: 2048, model.EffortMedium: 8192, model.EffortHigh: 16_384, model.EffortMax: 23_552,
 }
 
-// thought finds it. Efforts are in the words of each family:
+// thought returns the settings for thinking of req. Each family has its own efforts:
 //
 //   - Claude up to 4.5 has budgets (bedrock/latest/userguide, claude-messages-extended-thinking).
 //   - Claude from 4.6 on has low, medium, high and max, and from 4.7 on xhigh
@@ -193,16 +192,16 @@ func (m *Model) thought(req *model.Request) (thought, error) {
 }
 
 func (m *Model) noEffort(e model.Effort, why string) error {
-	return notSent(event.ErrUnsupported, "The model %q does not have the effort %q on Amazon Bedrock: %s.",
+	return notSent(event.ErrUnsupported, "the model %q does not have the effort %q on Amazon Bedrock: %s",
 		"leave the effort out, or take another one",
 		m.name, string(e), why)
 }
 
-// never is the off of models that cannot be kept from thinking.
+// never is family.off for models whose thinking cannot be switched off.
 const never = "never"
 
-// think writes how the model thinks into the members of its own parameters, and returns the
-// bound of the answer, of which thinking is a part.
+// think sets the model's own parameters for thinking. It returns max_tokens, which includes
+// thinking.
 func (m *Model) think(req *model.Request, without bool, set func(key, value string)) (most int, err error) {
 	o := &req.Options
 	most = o.MaxTokens
@@ -232,7 +231,7 @@ func (m *Model) think(req *model.Request, without bool, set func(key, value stri
 		set("reasoningConfig", `{"type":"enabled","maxReasoningEffort":"`+t.effort+`"}`)
 		if t.effort == "high" {
 			if o.TopP != nil || o.Temperature != nil {
-				return 0, notSent(event.ErrUnsupported, "The model %q takes neither a temperature nor a top_p while it reasons with high effort.",
+				return 0, notSent(event.ErrUnsupported, "the model %q takes neither a temperature nor a top_p while it reasons with high effort",
 					"leave both out, or ask for less effort", m.name)
 			}
 			most = 0 // the two exclude each other
@@ -241,8 +240,8 @@ func (m *Model) think(req *model.Request, without bool, set func(key, value stri
 	return most, nil
 }
 
-// thinkForced writes what is left where a tool must be called, which leaves no room for
-// thinking: Claude's effort, at most high without thinking (API_runtime_OutputConfig).
+// thinkForced sets Claude's effort for a forced tool call, which rules out thinking. Without
+// thinking, the effort is at most high (API_runtime_OutputConfig).
 func (m *Model) thinkForced(req *model.Request, t thought, set func(key, value string)) {
 	if t.effort != "" && m.family.thinks == claudeDecides {
 		if t.effort == "xhigh" || t.effort == string(model.EffortMax) {
@@ -252,15 +251,15 @@ func (m *Model) thinkForced(req *model.Request, t thought, set func(key, value s
 	}
 }
 
-// setEffort writes Claude's effort. Beside the form of an answer it has its place in Converse's
-// own outputConfig.
+// setEffort writes Claude's effort. If the answer has a schema, the effort goes into Converse's
+// own outputConfig with it.
 func (m *Model) setEffort(req *model.Request, effort string, set func(key, value string)) {
 	if effort != "" && req.Output == nil {
 		set("output_config", `{"effort":"`+effort+`"}`)
 	}
 }
 
-// thinkBudget writes a budget of tokens for thinking.
+// thinkBudget sets a token budget for thinking.
 func (m *Model) thinkBudget(req *model.Request, t thought, without bool, set func(key, value string)) (most int, err error) {
 	most = req.Options.MaxTokens
 	const least = 1024
@@ -271,7 +270,7 @@ func (m *Model) thinkBudget(req *model.Request, t thought, without bool, set fun
 	case m.midTurnWithoutThinking(req.Messages, without):
 		return most, nil
 	case most > 0 && t.budget >= most:
-		return 0, notSent(event.ErrInvalid, "A budget of %d tokens for thinking leaves none of %d for the answer.",
+		return 0, notSent(event.ErrInvalid, "a budget of %d tokens for thinking leaves none of %d for the answer",
 			"allow more tokens for the answer: thinking counts as part of it", t.budget, most)
 	case most <= 0:
 		most = t.budget + answerTokens

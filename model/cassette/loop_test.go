@@ -16,9 +16,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/braidrun/braid/tool"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/braidrun/braid/tool"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"

@@ -114,7 +114,7 @@ func label(i int, r *Rule) string {
 
 func wrong(message string) *event.Error {
 	return &event.Error{
-		Op: op, Kind: event.ErrInvalid, Message: "The demo script is wrong: " + message + ".",
+		Op: op, Kind: event.ErrInvalid, Message: "the demo script is wrong: " + message,
 		Hint: "the format is told in docs/guide/demo-scripts.md",
 	}
 }

@@ -74,15 +74,15 @@ const (
 
 // The error kinds that a provider answers with.
 var errorFaults = map[FaultKind]string{
-	"throttled":        "The simulated provider is throttling.",
-	"overloaded":       "The simulated provider is overloaded.",
-	"unavailable":      "The simulated provider cannot be reached.",
-	"model_error":      "The simulated provider gave an error.",
-	"model_auth":       "The simulated provider refused the credential.",
-	"model_not_found":  "The simulated provider has no such model.",
-	"context_overflow": "The conversation does not fit the simulated model's context.",
-	"timeout":          "The simulated provider did not answer in time.",
-	"invalid":          "The simulated provider refused the request.",
+	"throttled":        "the simulated provider is throttling",
+	"overloaded":       "the simulated provider is overloaded",
+	"unavailable":      "the simulated provider cannot be reached",
+	"model_error":      "the simulated provider gave an error",
+	"model_auth":       "the simulated provider refused the credential",
+	"model_not_found":  "the simulated provider has no such model",
+	"context_overflow": "the conversation does not fit the simulated model's context",
+	"timeout":          "the simulated provider did not answer in time",
+	"invalid":          "the simulated provider refused the request",
 }
 
 func faultKinds() []string {
@@ -140,7 +140,7 @@ func (f *Fault) err() error {
 	switch f.Kind {
 	case FaultCut:
 		return &event.Error{
-			Op: op, Kind: event.ErrStreamCut, Message: "The simulated model's answer broke off.",
+			Op: op, Kind: event.ErrStreamCut, Message: "the simulated model's answer broke off",
 			Hint: "this fault is part of the demo script",
 		}
 	case FaultForeignError:

@@ -179,13 +179,13 @@ func TestFaultsLeaveTheScriptAlone(t *testing.T) {
 func TestUnknownFaultsAreRefused(t *testing.T) {
 	t.Parallel()
 	for want, f := range map[string]demo.Fault{
-		"there is no fault":           {Kind: "explode"},
-		"attempts: must not be":       {Kind: demo.FaultCut, Attempts: -1},
-		"cycle: must not be":          {Kind: demo.FaultCut, Cycle: -1},
-		"after: must not be":          {Kind: demo.FaultCut, After: -1},
-		"retry_after: must not be":    {Kind: demo.FaultCut, RetryAfter: -1},
-		"size: must be at most":       {Kind: demo.FaultHugeArguments, Size: 1 << 40},
-		"size: must not be negative.": {Kind: demo.FaultHugeArguments, Size: -1},
+		"there is no fault":            {Kind: "explode"},
+		"attempts: must not be":        {Kind: demo.FaultCut, Attempts: -1},
+		"cycle: must not be":           {Kind: demo.FaultCut, Cycle: -1},
+		"after: must not be":           {Kind: demo.FaultCut, After: -1},
+		"retry_after: must not be":     {Kind: demo.FaultCut, RetryAfter: -1},
+		"size: must be at most":        {Kind: demo.FaultHugeArguments, Size: 1 << 40},
+		"size: must not be negative (": {Kind: demo.FaultHugeArguments, Size: -1},
 	} {
 		_, err := demo.New(always(demo.Say("x")), demo.Faults(f))
 		if !errors.Is(err, event.ErrInvalid) || !strings.Contains(err.Error(), want) {

@@ -48,7 +48,7 @@ func TestTheGuideIsComplete(t *testing.T) {
 			t.Fatalf("%s was taken", where)
 		}
 		_, list, _ := strings.Cut(err.Error(), "there are ")
-		list, _, _ = strings.Cut(list, ". (")
+		list, _, _ = strings.Cut(list, " (")
 		words = append(words, strings.Split(list, ", ")...)
 	}
 	text := guide(t)

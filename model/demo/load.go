@@ -36,7 +36,7 @@ func Source(name string) ([]byte, error) {
 	}
 	if !slices.Contains(Scripts(), name) {
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrModelNotFound, Message: "There is no demo script " + quoted60(name) + ".",
+			Op: op, Kind: event.ErrModelNotFound, Message: "there is no demo script " + quoted60(name),
 			Hint: "there are " + strings.Join(Scripts(), ", "),
 		}
 	}

@@ -190,7 +190,7 @@ func (m *Model) play(req *model.Request) (play, error) {
 		}
 		if r == nil {
 			return play{}, &event.Error{
-				Op: op, Kind: event.ErrModel, Message: "The demo script has no rule that fits this request.",
+				Op: op, Kind: event.ErrModel, Message: "the demo script has no rule that fits this request",
 				Hint: "end the script with a rule that has no conditions",
 			}
 		}

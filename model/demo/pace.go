@@ -89,9 +89,9 @@ func (p *pacer) stop() {
 
 // ended is the error of an answer whose context is over.
 func ended(ctx context.Context) error {
-	e := &event.Error{Op: op, Kind: event.ErrCancelled, Message: "The simulated model's answer was cancelled.", Err: context.Cause(ctx)}
+	e := &event.Error{Op: op, Kind: event.ErrCancelled, Message: "the simulated model's answer was cancelled", Err: context.Cause(ctx)}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		e.Kind, e.Message = event.ErrTimeout, "The time was over before the simulated model's answer was."
+		e.Kind, e.Message = event.ErrTimeout, "the time was over before the simulated model's answer was"
 	}
 	return e
 }

@@ -28,7 +28,7 @@ func Parse(name string, data []byte) (Script, error) {
 	s := Script{Name: name}
 	if len(data) > MaxScript {
 		return s, &event.Error{
-			Op: op, Kind: event.ErrTooLarge, Message: "The demo script is larger than 1 MiB.",
+			Op: op, Kind: event.ErrTooLarge, Message: "the demo script is larger than 1 MiB",
 			Hint: "leave out what is not needed",
 		}
 	}

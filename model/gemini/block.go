@@ -571,20 +571,20 @@ func unsupported(messages []event.Message) error {
 		case *event.Image:
 			switch n := media.Image(b); {
 			case len(n.Data) == 0 && n.URL == "":
-				return notSent(event.ErrInvalid, "There is an image without data.", "give its bytes or its address")
+				return notSent(event.ErrInvalid, "there is an image without data", "give its bytes or its address")
 			case len(n.Data) == 0 && !fetched(n.URL):
-				return notSent(event.ErrUnsupported, "Gemini does not get images from such an address.",
+				return notSent(event.ErrUnsupported, "Gemini does not get images from such an address",
 					"give the image's bytes, or an address of the web")
 			case !imageTaken(n):
-				return notSent(event.ErrUnsupported, "Gemini does not read images of the kind %q.", "send PNG, JPEG, WebP, HEIC or HEIF", n.MIME)
+				return notSent(event.ErrUnsupported, "Gemini does not read images of the kind %q", "send PNG, JPEG, WebP, HEIC or HEIF", n.MIME)
 			}
 		case *event.Document:
 			if n := media.Document(b); documentKind(n) == "" {
-				return notSent(event.ErrUnsupported, "Gemini does not read documents of the kind %q.", "send PDF or text", n.MIME)
+				return notSent(event.ErrUnsupported, "Gemini does not read documents of the kind %q", "send PDF or text", n.MIME)
 			}
 		case *event.Media:
 			if !mediaTaken(media.Media(b)) {
-				return notSent(event.ErrUnsupported, "Gemini cannot take this %s.",
+				return notSent(event.ErrUnsupported, "Gemini cannot take this %s",
 					"give sound or film, by an address of the web or as a data address", b.Media)
 			}
 		}

@@ -49,7 +49,7 @@ func (m *Model) CountTokens(ctx context.Context, req *model.Request) (int64, err
 // counted is what Vertex AI counts of a body: all but what stands behind the messages.
 func (m *Model) counted(req *model.Request, body []byte) ([]byte, error) {
 	if m.cached != "" {
-		return nil, notSent(event.ErrUnsupported, "Vertex AI counts no tokens of cached content.", "use Request.Tokens, which estimates")
+		return nil, notSent(event.ErrUnsupported, "Vertex AI counts no tokens of cached content", "use Request.Tokens, which estimates")
 	}
 	tail, err := m.tail(req)
 	if err != nil {
@@ -84,6 +84,6 @@ func (m *Model) call(ctx context.Context, x *exchange, out any) error {
 func (m *Model) strange() error {
 	return &event.Error{
 		Op: op, Kind: event.ErrModel, Code: model.CodeForeign, Err: errNoStream,
-		Message: "What answered at " + m.place() + " is not " + lower(m.title()) + ".", Hint: "look at the base URL, " + m.baseFrom,
+		Message: "what answered at " + m.place() + " is not " + m.title(), Hint: "look at the base URL, " + m.baseFrom,
 	}
 }

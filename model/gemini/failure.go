@@ -97,7 +97,7 @@ func (m *Model) failure(g *idle.Guard, x *exchange, err error) error {
 	if g.Stalled() {
 		return &event.Error{
 			Op: op, Kind: event.ErrStreamCut, Code: "stall", Err: err,
-			Message: m.title() + " sent nothing for " + g.After().String() + ".",
+			Message: m.title() + " sent nothing for " + g.After().String(),
 			Hint:    "try again; a longer time can be allowed where the model is made",
 		}
 	}
@@ -113,27 +113,27 @@ func (m *Model) failure(g *idle.Guard, x *exchange, err error) error {
 	_, noToken := errors.AsType[*tokenError](err)
 	switch {
 	case noToken:
-		return broken(event.ErrModelAuth, "There is no access token for Vertex AI.", "look at "+m.keyFrom)
+		return broken(event.ErrModelAuth, "there is no access token for Vertex AI", "look at "+m.keyFrom)
 	case errors.Is(err, errNoStream):
 		return &event.Error{
 			Op: op, Kind: event.ErrModel, Code: model.CodeForeign, Err: err, Hint: "look at the base URL, " + m.baseFrom,
-			Message: "What answered at " + m.place() + " is not " + lower(m.title()) +
-				": its answer is neither a stream of events nor JSON of the API.",
+			Message: "what answered at " + m.place() + " is not " + m.title() +
+				": its answer is neither a stream of events nor JSON of the API",
 		}
 	case errors.Is(err, errMalformed):
 		e := &event.Error{
 			Op: op, Kind: event.ErrStreamCut, Code: "MALFORMED_FUNCTION_CALL", Err: err,
-			Message: "The model could not write a call of a tool.", Hint: "try again",
+			Message: "the model could not write a call of a tool", Hint: "try again",
 		}
 		if x.attempt >= callAttempts {
-			e.Kind, e.Message = event.ErrModel, "The model could not write a call of a tool, twice."
+			e.Kind, e.Message = event.ErrModel, "the model could not write a call of a tool, twice"
 			e.Hint = "make the tools' parameters simpler, or take another model"
 		}
 		return e
 	case errors.Is(err, errUnreadable), tooLarge(err):
-		return broken(event.ErrStreamCut, m.title()+" sent something that cannot be read.", "try again")
+		return broken(event.ErrStreamCut, m.title()+" sent something that cannot be read", "try again")
 	case g.Begun():
-		return broken(event.ErrStreamCut, "The model's answer broke off.", "try again")
+		return broken(event.ErrStreamCut, "the model's answer broke off", "try again")
 	default:
 		return provider.Unreached(op, m.title(), m.root(), "check the network, a proxy, and "+m.baseFrom, err)
 	}
@@ -166,7 +166,7 @@ func (m *Model) title() string {
 	if m.vertex {
 		return "Vertex AI"
 	}
-	return "The Gemini API"
+	return "the Gemini API"
 }
 
 // headerOf is the header of the answer; nil where there was none.
@@ -191,32 +191,32 @@ func (m *Model) refusal(said *wireError, header http.Header) error {
 	switch {
 	case a.status >= http.StatusMultipleChoices && a.status < http.StatusBadRequest:
 		e.Code = model.CodeForeign
-		return tell(event.ErrModel, "The server at "+m.place()+" sends calls on to another address, which Braid does not follow.",
+		return tell(event.ErrModel, "the server at "+m.place()+" sends calls on to another address, which Braid does not follow",
 			"look at the base URL, "+m.baseFrom)
 	case a.reason == "BILLING_DISABLED" || spent.MatchString(a.message):
 		e.RetryAfter = 0
-		return tell(event.ErrModel, api+" does not serve this account now.", "look at plan, credit and billing in "+m.console())
+		return tell(event.ErrModel, api+" does not serve this account now", "look at plan, credit and billing in "+m.console())
 	case a.reason == "API_KEY_INVALID" || badKey.MatchString(a.message) || is(http.StatusUnauthorized, "UNAUTHENTICATED"):
-		return tell(event.ErrModelAuth, api+" refused "+m.credential()+".", "look at "+m.keyFrom)
+		return tell(event.ErrModelAuth, api+" refused "+m.credential(), "look at "+m.keyFrom)
 	case is(http.StatusForbidden, "PERMISSION_DENIED"):
-		return tell(event.ErrModelAuth, api+" does not allow this to "+m.credential()+".", m.allowed())
+		return tell(event.ErrModelAuth, api+" does not allow this to "+m.credential(), m.allowed())
 	case placed.MatchString(a.message):
-		return tell(event.ErrModel, api+" does not serve this place.", "see the vendor's list of regions, or use Vertex AI")
+		return tell(event.ErrModel, api+" does not serve this place", "see the vendor's list of regions, or use Vertex AI")
 	case is(http.StatusNotFound, "NOT_FOUND") && said.page:
 		e.Code = model.CodeForeign
-		return tell(event.ErrModelNotFound, "The server at "+m.place()+" does not know the address of "+strconv.Quote(m.name)+".",
+		return tell(event.ErrModelNotFound, "the server at "+m.place()+" does not know the address of "+strconv.Quote(m.name),
 			"look at the base URL, "+m.baseFrom)
 	case is(http.StatusNotFound, "NOT_FOUND"):
-		return tell(event.ErrModelNotFound, api+" has no model "+strconv.Quote(m.name)+m.where()+".",
+		return tell(event.ErrModelNotFound, api+" has no model "+strconv.Quote(m.name)+m.where(),
 			"look at the vendor's list of models, or at "+m.baseFrom)
 	case overflow.MatchString(a.message):
-		return tell(event.ErrContextOverflow, "The conversation does not fit the model's context.", "shorten it, or begin a new session")
+		return tell(event.ErrContextOverflow, "the conversation does not fit the model's context", "shorten it, or begin a new session")
 	case a.status == http.StatusRequestEntityTooLarge || tooBig.MatchString(a.message):
-		return tell(event.ErrTooLarge, "The request is too large for "+lower(api)+".", "send smaller or fewer files and images")
+		return tell(event.ErrTooLarge, "the request is too large for "+api, "send smaller or fewer files and images")
 	case is(http.StatusTooManyRequests, "RESOURCE_EXHAUSTED"):
-		return tell(event.ErrThrottled, api+" is throttling.", "wait, or ask the vendor for a larger quota")
+		return tell(event.ErrThrottled, api+" is throttling", "wait, or ask the vendor for a larger quota")
 	case is(http.StatusServiceUnavailable, "UNAVAILABLE") && busy.MatchString(a.message):
-		return tell(event.ErrOverloaded, "The model is overloaded.", "try again later, or take another model")
+		return tell(event.ErrOverloaded, "the model is overloaded", "try again later, or take another model")
 	default:
 		return m.otherRefusal(a, tell)
 	}
@@ -228,12 +228,12 @@ func (m *Model) otherRefusal(a *apiError, tell func(event.ErrorKind, string, str
 	switch {
 	case a.status >= http.StatusInternalServerError || a.status == http.StatusRequestTimeout || a.status == http.StatusConflict ||
 		a.status == statusCancelled || transient(a.kind):
-		return tell(event.ErrUnavailable, api+" failed.", "try again; the vendor's status page may say more")
+		return tell(event.ErrUnavailable, api+" failed", "try again; the vendor's status page may say more")
 	case a.status == http.StatusBadRequest || a.kind == "INVALID_ARGUMENT" || a.kind == "FAILED_PRECONDITION" || a.kind == "OUT_OF_RANGE" ||
 		(a.status > http.StatusBadRequest && a.status < http.StatusInternalServerError):
-		return tell(event.ErrInvalid, api+" refused the request.", "the model, its options or the conversation do not fit each other")
+		return tell(event.ErrInvalid, api+" refused the request", "the model, its options or the conversation do not fit each other")
 	default:
-		return tell(event.ErrModel, api+" gave an error.", "look at the base URL, "+m.baseFrom)
+		return tell(event.ErrModel, api+" gave an error", "look at the base URL, "+m.baseFrom)
 	}
 }
 
@@ -267,14 +267,6 @@ func (m *Model) where() string {
 		return " in " + m.location
 	}
 	return ""
-}
-
-// lower is a title in the middle of a sentence.
-func lower(title string) string {
-	if rest, ok := strings.CutPrefix(title, "The "); ok {
-		return "the " + rest
-	}
-	return title
 }
 
 // statusCancelled is the vendor's own.

@@ -47,10 +47,10 @@ type wireFile struct {
 
 var fileNames = lazyre.New(`^files/[a-z0-9][a-z0-9-]{0,62}$`)
 
-// Upload implements [model.FileStore] (api/files): it sends the file in pieces, waits until
-// the API can use it, which for film takes minutes, and returns the file's own address. The
-// API keeps a file for 48 hours. Vertex AI has no such store: it reads files from Cloud
-// Storage, by addresses that begin with gs:.
+// Upload implements [model.FileStore] (api/files). It sends the file in pieces, waits until
+// the API can use it, and returns the file's address. The wait takes minutes for film. The
+// API stores a file for 48 hours. Vertex AI has no such store: the error is of kind
+// [event.ErrUnsupported]. It reads files from Cloud Storage, by addresses that begin with gs:.
 func (m *Model) Upload(ctx context.Context, f model.File) (string, error) {
 	if m.vertex {
 		return "", m.noFiles()
@@ -60,10 +60,10 @@ func (m *Model) Upload(ctx context.Context, f model.File) (string, error) {
 		kind = mime.TypeByExtension(path.Ext(f.Name))
 	}
 	if parsed, _, err := mime.ParseMediaType(kind); err != nil || !strings.Contains(parsed, "/") {
-		return "", notSent(event.ErrInvalid, "The kind of the file is not known.", `give its MIME type, such as "application/pdf"`)
+		return "", notSent(event.ErrInvalid, "the kind of the file is not known", `give its MIME type, such as "application/pdf"`)
 	}
 	if f.Content == nil || len([]rune(f.Name)) > mostName {
-		return "", notSent(event.ErrInvalid, "The file has no content, or a name that is too long.", "give both; a name has at most 512 letters")
+		return "", notSent(event.ErrInvalid, "the file has no content, or a name that is too long", "give both; a name has at most 512 letters")
 	}
 	to, err := m.beginUpload(ctx, f.Name, kind)
 	if err != nil {
@@ -76,9 +76,9 @@ func (m *Model) Upload(ctx context.Context, f model.File) (string, error) {
 	return m.ready(ctx, file)
 }
 
-// noFiles is the error of a store that is not there.
+// noFiles returns the error for Vertex AI, which stores no files.
 func (m *Model) noFiles() error {
-	return notSent(event.ErrUnsupported, "Vertex AI keeps no files.",
+	return notSent(event.ErrUnsupported, "Vertex AI keeps no files",
 		"put the file into Cloud Storage, and name it by an address that begins with gs:")
 }
 
@@ -114,12 +114,12 @@ func (m *Model) sendPieces(ctx context.Context, to string, content io.Reader) (*
 		for _, err := range []error{err, more} {
 			if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 				return nil, &event.Error{
-					Op: op, Kind: event.ErrInvalid, Message: "The file cannot be read.", Hint: "look at where its content comes from", Err: err,
+					Op: op, Kind: event.ErrInvalid, Message: "the file cannot be read", Hint: "look at where its content comes from", Err: err,
 				}
 			}
 		}
 		if at+int64(n) > mostFile {
-			return nil, notSent(event.ErrTooLarge, "The file is larger than the 2 GB that the Gemini API keeps.", "send a smaller one")
+			return nil, notSent(event.ErrTooLarge, "the file is larger than the 2 GB that the Gemini API keeps", "send a smaller one")
 		}
 		command := "upload"
 		if last {
@@ -151,7 +151,7 @@ func (m *Model) sendPieces(ctx context.Context, to string, content io.Reader) (*
 	}
 }
 
-// ready waits until the API can use a file and returns the file's address.
+// ready waits until the API can use a file, and returns the file's address.
 func (m *Model) ready(ctx context.Context, f *wireFile) (string, error) {
 	address := f.URI
 	if !provider.Address(address) || !fileNames.MatchString(f.Name) || fileIn(address) != f.Name {
@@ -164,7 +164,7 @@ func (m *Model) ready(ctx context.Context, f *wireFile) (string, error) {
 		case "", "STATE_UNSPECIFIED", "ACTIVE":
 			return address, nil
 		case "FAILED":
-			e := &event.Error{Op: op, Kind: event.ErrInvalid, Message: "The Gemini API cannot use the file.", Hint: "look at the file and its kind"}
+			e := &event.Error{Op: op, Kind: event.ErrInvalid, Message: "the Gemini API cannot use the file", Hint: "look at the file and its kind"}
 			if f.Error != nil {
 				e.Message = provider.Tell(e.Message, provider.Line(f.Error.Message, m.key))
 			}
@@ -178,7 +178,7 @@ func (m *Model) ready(ctx context.Context, f *wireFile) (string, error) {
 		case <-late.C:
 			next.Stop()
 			return "", &event.Error{
-				Op: op, Kind: event.ErrUnavailable, Message: "The Gemini API has not made the file ready within " + readyIn.String() + ".",
+				Op: op, Kind: event.ErrUnavailable, Message: "The Gemini API has not made the file ready within " + readyIn.String(),
 				Hint: "try again, or send a smaller file",
 			}
 		case <-next.C:
@@ -198,7 +198,7 @@ func (m *Model) Delete(ctx context.Context, address string) error {
 	}
 	name := fileIn(address)
 	if u, err := url.Parse(address); err != nil || name == "" || u.Host != m.place() && u.Host != usualHost {
-		return notSent(event.ErrInvalid, "The address is not one of a file at the Gemini API.", "give the one that Upload has returned")
+		return notSent(event.ErrInvalid, "the address is not one of a file at the Gemini API", "give the one that Upload has returned")
 	}
 	err := m.call(ctx, &exchange{method: http.MethodDelete, path: name}, nil)
 	if e, ok := errors.AsType[*event.Error](err); ok && gone(e) {

@@ -19,9 +19,9 @@ import (
 
 const op = "model gemini"
 
-// Model is a [model.Model]. It keeps the encodings of the conversations that it
-// was last asked about, 64 MiB at most: a block that has been sent once must not
-// be changed, which the loop never does. It is safe for concurrent use.
+// Model is a [model.Model]. It caches the encodings of recent conversations, at most
+// 64 MiB, so a block must not change once it was sent; the loop never changes one.
+// It is safe for concurrent use.
 type Model struct {
 	kept reqcache.Histories[encoder, *encoder]
 	// mixed are the conversations of requests that [Model.mixes].
@@ -33,7 +33,7 @@ type Model struct {
 	generation     int
 	key            secret.Secret
 	base           string
-	// keyFrom and baseFrom say where key and address come from.
+	// keyFrom and baseFrom name the sources of key and address, for hints.
 	keyFrom, baseFrom string
 	stall             time.Duration
 	client            *http.Client
@@ -54,14 +54,13 @@ var _ model.Checker = (*Model)(nil)
 
 var names = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}$`)
 
-// New makes a model of the name that the vendor gives it, such as
-// "gemini-3.6-flash". It makes no connection, and nothing in the environment
-// changes what it does; package models looks there. The error is an
-// [*event.Error]: ErrInvalid for a name or an option that cannot be, ErrModelAuth
-// for no key.
+// New returns the model with the vendor's name, such as "gemini-3.6-flash". It makes no
+// connection and reads nothing from the environment; package models does. The error is
+// an [*event.Error]: ErrInvalid for an invalid name or option, ErrModelAuth for a missing
+// key.
 func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	if !names.MatchString(name) || strings.Contains(name, "..") {
-		return nil, wrong("Google has no model of such a name.", "name one as the vendor does, such as "+Default)
+		return nil, wrong("Google has no model of such a name", "name one as the vendor does, such as "+Default)
 	}
 	m := &Model{
 		name: name, provider: "gemini", generation: generation(name), key: key, stall: DefaultStall, client: &http.Client{},
@@ -74,15 +73,15 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	}
 	if key.Empty() && m.token == nil {
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrModelAuth, Message: "There is no key for the Gemini API.",
+			Op: op, Kind: event.ErrModelAuth, Message: "there is no key for the Gemini API",
 			Hint: "set " + KeyVariable + ", or give a key",
 		}
 	}
 	switch {
 	case m.level != "" && m.generation < levels:
-		return nil, wrong("This model does not think by a level.", "leave the level out, or take Gemini 3 or later")
+		return nil, wrong("this model does not think by a level", "leave the level out, or take Gemini 3 or later")
 	case m.level == LevelMinimal && !m.minimal():
-		return nil, wrong("This model does not have the level MINIMAL.", "use LOW, MEDIUM or HIGH")
+		return nil, wrong("this model does not have the level MINIMAL", "use LOW, MEDIUM or HIGH")
 	}
 	if m.token != nil && m.keyFrom == KeyVariable {
 		m.keyFrom = "the credentials of Google Cloud"
@@ -90,18 +89,17 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	return m, nil
 }
 
-// Names and variables that others need to know.
+// The default model, and environment variables. This package reads no variable.
 const (
-	// Default is the model that is used where somebody has a key and names none:
-	// the vendor's newest stable one for agents.
+	// Default is the model for users who have a key and name no model: the vendor's
+	// newest stable one for agents.
 	Default = "gemini-3.6-flash"
-	// KeyVariable is the environment variable that usually holds the key,
-	// OtherKeyVariable another one that the vendor's tools read first; BaseVariable
-	// is the one with another address. Nothing here reads them.
+	// KeyVariable usually holds the key. The vendor's tools read OtherKeyVariable before
+	// it. BaseVariable holds another address.
 	KeyVariable      = "GEMINI_API_KEY"
 	OtherKeyVariable = "GOOGLE_API_KEY"
 	BaseVariable     = "GOOGLE_GEMINI_BASE_URL"
-	// VertexBaseVariable is the one with another address of Vertex AI.
+	// VertexBaseVariable holds another address of Vertex AI.
 	VertexBaseVariable = "GOOGLE_VERTEX_BASE_URL"
 )
 
@@ -119,7 +117,7 @@ func (m *Model) Info() model.Info {
 // Check implements [model.Checker].
 func (m *Model) Check(req *model.Request) error {
 	if req == nil {
-		return notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a request")
+		return notSent(event.ErrInvalid, "there is nothing to ask the model", "give it a request")
 	}
 	if _, err := m.appendHead(nil, req); err != nil {
 		return err

@@ -14,15 +14,15 @@ import (
 // Option changes how a model is called, not what it is asked.
 type Option func(*Model) error
 
-// BaseURL sends the calls to another address: a gateway, or a test. It stands
-// before "/v1beta"; "" keeps the vendor's own.
+// BaseURL sends the calls to another address: a gateway, or a test. Leave out
+// "/v1beta"; "" keeps the vendor's address.
 func BaseURL(address string) Option {
 	return func(m *Model) error {
 		if address == "" {
 			return nil
 		}
 		if !provider.Address(address) {
-			return wrong("The base URL of the Gemini API is no address.", "write it as https://host, without a user, and without /v1beta")
+			return wrong("the base URL of the Gemini API is no address", "write it as https://host, without a user, and without /v1beta")
 		}
 		m.base = address
 		return nil
@@ -38,30 +38,29 @@ func Sources(key, base string) Option {
 	}
 }
 
-// HTTPClient sends the calls through c instead of one of the package's own. Of c
-// its transport and its cookies are used: redirects are never followed, because
-// the key would go with them, and how long may be waited is for [Stall] and the
-// caller's context to say. The transport should not repeat calls.
+// HTTPClient sends the calls through the transport and the cookies of c. Calls never
+// follow redirects, which would carry the key along, and ignore c's timeout in favour
+// of [Stall] and the context. The transport should not repeat calls.
 func HTTPClient(c *http.Client) Option {
 	return func(m *Model) error {
 		if c == nil {
-			return wrong("There is no HTTP client.", "leave the option out, or give a client")
+			return wrong("there is no HTTP client", "leave the option out, or give a client")
 		}
 		m.client = &http.Client{Transport: c.Transport, Jar: c.Jar}
 		return nil
 	}
 }
 
-// DefaultStall is how long the API may send nothing before a call is given up. It
-// sends nothing while it thinks, unless its thoughts are shown.
+// DefaultStall is how long the API may send nothing before a call fails. The API sends
+// nothing while the model thinks, unless thinking is shown.
 const DefaultStall = 5 * time.Minute
 
-// Stall sets how long the API may send nothing at all, from the request on,
-// before the call fails with a kind that is repeated; 0 means for ever.
+// Stall sets how long the API may send nothing before the call fails with an error that
+// the loop retries; 0 means for ever. The time runs from the request on.
 func Stall(d time.Duration) Option {
 	return func(m *Model) error {
 		if d < 0 {
-			return wrong("The time of a stall is negative.", "give a duration, or 0 to wait for ever")
+			return wrong("the time of a stall is negative", "give a duration, or 0 to wait for ever")
 		}
 		m.stall = d
 		return nil
@@ -71,7 +70,7 @@ func Stall(d time.Duration) Option {
 // Level is how much a model thinks, in the vendor's words.
 type Level string
 
-// The levels. Which of them a model has, docs/thinking says.
+// The levels. docs/thinking lists those of each model.
 const (
 	LevelMinimal Level = "MINIMAL"
 	LevelLow     Level = "LOW"
@@ -79,8 +78,8 @@ const (
 	LevelHigh    Level = "HIGH"
 )
 
-// ThinkingLevel says how much the model thinks where a request names neither an effort nor
-// a budget. It is for Gemini 3 and later (docs/thinking).
+// ThinkingLevel sets how much the model thinks if a request has neither an effort nor a
+// budget. It is for Gemini 3 and later (docs/thinking).
 func ThinkingLevel(level Level) Option {
 	return func(m *Model) error {
 		switch level {
@@ -88,13 +87,13 @@ func ThinkingLevel(level Level) Option {
 			m.level = level
 			return nil
 		default:
-			return wrong("There is no such level of thinking.", "use MINIMAL, LOW, MEDIUM or HIGH")
+			return wrong("there is no such level of thinking", "use MINIMAL, LOW, MEDIUM or HIGH")
 		}
 	}
 }
 
-// IncludeThoughts shows summaries of the model's thinking, or never does. Without
-// it they are shown where a request gives a budget for thinking.
+// IncludeThoughts shows summaries of the model's thinking always or never. Without this
+// option, a request with a budget for thinking shows them.
 func IncludeThoughts(yes bool) Option {
 	return func(m *Model) error {
 		m.thoughts = &yes
@@ -102,20 +101,20 @@ func IncludeThoughts(yes bool) Option {
 	}
 }
 
-// SafetySetting says from which probability on a category is blocked, in the vendor's
+// SafetySetting sets the probability from which the vendor blocks a category, in its own
 // words, such as HARM_CATEGORY_HARASSMENT and BLOCK_ONLY_HIGH (docs/safety-settings).
 type SafetySetting struct {
 	Category  string `json:"category"`
 	Threshold string `json:"threshold"`
 }
 
-// Safety sets what is blocked, a category at a time; what is not named stays as
-// the vendor has it (docs/safety-settings).
+// Safety sets what the vendor blocks, per category. Categories that it leaves out keep
+// the vendor's defaults (docs/safety-settings).
 func Safety(settings ...SafetySetting) Option {
 	return func(m *Model) error {
 		for _, s := range settings {
 			if s.Category == "" || s.Threshold == "" {
-				return wrong("A safety setting names no category or no threshold.", "give both, such as HARM_CATEGORY_HARASSMENT and BLOCK_ONLY_HIGH")
+				return wrong("a safety setting names no category or no threshold", "give both, such as HARM_CATEGORY_HARASSMENT and BLOCK_ONLY_HIGH")
 			}
 		}
 		m.safety = append(m.safety, settings...)
@@ -125,23 +124,23 @@ func Safety(settings ...SafetySetting) Option {
 
 var cacheNames = lazyre.New(`^(projects/[^/\s]+/locations/[^/\s]+/)?cachedContents/[A-Za-z0-9_-]{1,128}$`)
 
-// CachedContent begins each request with a prompt that was cached by name before
-// (docs/caching, explicit caching). The cache holds instructions and tools of its
-// own, and the API takes no others beside it: those of the agent are not sent, so
-// they should be the same.
+// CachedContent begins each request with a prompt that was cached under this name
+// (docs/caching, explicit caching). The cached prompt has its own instructions and
+// tools, and the API takes no others. Braid does not send the agent's, so they should
+// be the same.
 func CachedContent(name string) Option {
 	return func(m *Model) error {
 		if !cacheNames.MatchString(name) {
-			return wrong("There is no cached content of such a name.", "name it as the vendor does: cachedContents/…")
+			return wrong("there is no cached content of such a name", "name it as the vendor does: cachedContents/…")
 		}
 		m.cached = name
 		return nil
 	}
 }
 
-// TokenSource gives an OAuth access token with the scope
-// https://www.googleapis.com/auth/cloud-platform, and keeps it as long as it is
-// good. It is safe for concurrent use.
+// TokenSource returns an OAuth access token with the scope
+// https://www.googleapis.com/auth/cloud-platform. It should cache the token until it
+// expires, and must be safe for concurrent use.
 type TokenSource func(context.Context) (string, error)
 
 var (
@@ -150,14 +149,14 @@ var (
 )
 
 // Vertex calls the model on Vertex AI in a project and a location, such as "global",
-// "eu" or "europe-west4". Calls are made with the tokens. Where token is nil, they are
-// made with the key that [New] is given; project and location may then both be "" (the
-// express mode of Vertex AI).
+// "eu" or "europe-west4". Calls carry an access token from token. If token is nil, they
+// carry the key that [New] got; project and location may then both be "" (the express
+// mode of Vertex AI).
 func Vertex(project, location string, token TokenSource) Option {
 	return func(m *Model) error {
 		express := project == "" && location == "" && token == nil
 		if !express && (!projects.MatchString(project) || !locations.MatchString(location)) {
-			return wrong("Vertex AI has no such project or location.", `name both, such as "my-project" and "global"`)
+			return wrong("Vertex AI has no such project or location", `name both, such as "my-project" and "global"`)
 		}
 		m.vertex, m.project, m.location, m.token = true, project, location, token
 		return nil
@@ -166,18 +165,18 @@ func Vertex(project, location string, token TokenSource) Option {
 
 var vendors = lazyre.New(`^[a-z][a-z0-9]{0,31}$`)
 
-// Named sets what stands before the colon in the model's name, instead of "gemini".
+// Named sets the prefix before the colon in the model's name, instead of "gemini".
 func Named(provider string) Option {
 	return func(m *Model) error {
 		if !vendors.MatchString(provider) {
-			return wrong("There is no provider of such a name.", "use small letters and digits")
+			return wrong("there is no provider of such a name", "use small letters and digits")
 		}
 		m.provider = provider
 		return nil
 	}
 }
 
-// wrong is an error of whoever sets the model up.
+// wrong returns the error for a bad option or name.
 func wrong(message, hint string) error {
 	return &event.Error{Op: op, Kind: event.ErrInvalid, Message: message, Hint: hint}
 }

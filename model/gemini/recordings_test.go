@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/race"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/idle"
 	"github.com/braidrun/braid/model/internal/recordings"
@@ -216,6 +217,9 @@ func TestRecordingsCutAnywhereAreNoAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for n := range len(body) - len("\n") {
+			if race.On && n%41 > 0 {
+				continue // one goroutine reads: make test-long cuts everywhere
+			}
 			got, err := decode(strings.NewReader(body[:n]))
 			if err == nil || got.Stops != 0 {
 				t.Fatalf("%s cut at %d of %d is an answer", x.File, n, len(body))

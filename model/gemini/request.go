@@ -30,7 +30,7 @@ var toolNames = toolname.Rule{Max: 64, Hyphen: true, Letter: true}
 // caches the beginning.
 func (m *Model) body(req *model.Request) ([]byte, map[string]string, error) {
 	if req == nil || len(req.Messages) == 0 {
-		return nil, nil, notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a message")
+		return nil, nil, notSent(event.ErrInvalid, "there is nothing to ask the model", "give it a message")
 	}
 	if err := unsupported(req.Messages); err != nil {
 		return nil, nil, err
@@ -167,7 +167,7 @@ func (m *Model) tail(req *model.Request) ([]byte, error) {
 	if len(m.safety) > 0 {
 		settings, err := json.Marshal(m.safety)
 		if err != nil {
-			return nil, notSent(event.ErrInternal, "The safety settings cannot be written.", "give other ones")
+			return nil, notSent(event.ErrInternal, "the safety settings cannot be written", "give other ones")
 		}
 		b = append(append(b, `,"safetySettings":`...), settings...)
 	}
@@ -188,13 +188,13 @@ func (m *Model) checkOptions(req *model.Request) error {
 	no := func(message, hint string) error { return notSent(event.ErrUnsupported, message, hint) }
 	switch {
 	case o.Verbosity != "":
-		return no("Gemini has no setting for how long answers are.", "leave the verbosity out, and say it in the instructions")
+		return no("Gemini has no setting for how long answers are", "leave the verbosity out, and say it in the instructions")
 	case o.Context.Any():
-		return no("Gemini does not shorten conversations itself.", "leave the vendor's management of the context out; Braid can shorten them")
+		return no("Gemini does not shorten conversations itself", "leave the vendor's management of the context out; Braid can shorten them")
 	case o.TopP != nil && !(*o.TopP > 0 && *o.TopP <= 1):
-		return notSent(event.ErrInvalid, "TopP is no share of probability.", "give a number above 0, and 1 at most")
+		return notSent(event.ErrInvalid, "TopP is no share of probability", "give a number above 0, and 1 at most")
 	case o.Seed != nil && (*o.Seed < math.MinInt32 || *o.Seed > math.MaxInt32):
-		return no("Gemini takes seeds of 32 bits.", "take a smaller seed")
+		return no("Gemini takes seeds of 32 bits", "take a smaller seed")
 	}
 	if err := m.tier(o.ServiceTier); err != nil {
 		return err
@@ -260,7 +260,7 @@ func appendConfigExtra(b []byte, config json.RawMessage) ([]byte, error) {
 	}
 	var extra map[string]json.RawMessage
 	if json.Unmarshal(config, &extra) != nil || extra == nil {
-		return nil, notSent(event.ErrInvalid, "The generationConfig that is added to requests is not a JSON object.", "write it as an object")
+		return nil, notSent(event.ErrInvalid, "the generationConfig that is added to requests is not a JSON object", "write it as an object")
 	}
 	from := len(b)
 	b, err := provider.AppendExtra(b, op, extra, configMembers...)
@@ -287,7 +287,7 @@ func appendStops(b []byte, words []string) ([]byte, error) {
 	}
 	const most = 5 // says the API
 	if n > most {
-		return nil, notSent(event.ErrInvalid, "There are %d words to stop at; the Gemini API takes five.", "leave some out", n)
+		return nil, notSent(event.ErrInvalid, "there are %d words to stop at; the Gemini API takes five", "leave some out", n)
 	}
 	if n > 0 {
 		b[len(b)-1] = ']'
@@ -302,7 +302,7 @@ func (m *Model) appendOutput(b []byte, req *model.Request) ([]byte, error) {
 		return b, nil
 	}
 	if len(req.Tools) > 0 && m.generation < levels {
-		return nil, notSent(event.ErrUnsupported, "This model takes no schema for its answer beside tools.",
+		return nil, notSent(event.ErrUnsupported, "this model takes no schema for its answer beside tools",
 			"take Gemini 3 or later, or leave one of the two out")
 	}
 	form, problems := m.forms.Form(req.Output.Schema, schema.GeminiJSON)

@@ -67,12 +67,12 @@ func (m *Model) thinking(o *model.Options) (thought, error) {
 func (m *Model) effort(t thought, e model.Effort) (thought, error) {
 	level, known := efforts[e]
 	if !known && e != model.EffortNone {
-		return t, notSent(event.ErrUnsupported, "Gemini has no effort %q.", "use none, minimal, low, medium, high or max", string(e))
+		return t, notSent(event.ErrUnsupported, "Gemini has no effort %q", "use none, minimal, low, medium, high or max", string(e))
 	}
 	switch {
 	case m.generation >= levels && (e == model.EffortNone || level == LevelMinimal):
 		if !m.minimal() {
-			return t, notSent(event.ErrUnsupported, "This model always thinks: it has no effort below low.", "use low, or take another model")
+			return t, notSent(event.ErrUnsupported, "this model always thinks: it has no effort below low", "use low, or take another model")
 		}
 		t.level = LevelMinimal
 	case m.generation >= levels:
@@ -80,7 +80,7 @@ func (m *Model) effort(t thought, e model.Effort) (thought, error) {
 	case m.generation >= budgets:
 		n := effortBudgets[e]
 		if n == 0 && strings.Contains(short(m.name), "pro") {
-			return t, notSent(event.ErrUnsupported, "This model always thinks: it has no effort none.", "use low, or take another model")
+			return t, notSent(event.ErrUnsupported, "this model always thinks: it has no effort none", "use low, or take another model")
 		}
 		if n > 0 {
 			n = m.within(n)
@@ -91,7 +91,7 @@ func (m *Model) effort(t thought, e model.Effort) (thought, error) {
 	case m.generation > 0 && e == model.EffortNone:
 		return thought{}, nil // it never thinks
 	default:
-		return t, notSent(event.ErrUnsupported, "This model does not think.", "leave the effort out, or take Gemini 2.5 or later")
+		return t, notSent(event.ErrUnsupported, "this model does not think", "leave the effort out, or take Gemini 2.5 or later")
 	}
 	return t, nil
 }
@@ -150,9 +150,9 @@ func (m *Model) tier(tier string) error {
 	case tier == "":
 		return nil
 	case !slices.Contains(tiers, tier):
-		return notSent(event.ErrUnsupported, "Gemini has no service tier %q.", "use standard, flex or priority", tier)
+		return notSent(event.ErrUnsupported, "Gemini has no service tier %q", "use standard, flex or priority", tier)
 	case m.vertex && tier != "standard" && m.location != "" && m.location != "global":
-		return notSent(event.ErrUnsupported, "Vertex AI has the service tier %q at the location global alone.",
+		return notSent(event.ErrUnsupported, "Vertex AI has the service tier %q at the location global alone",
 			"use the location global, or leave the tier out", tier)
 	}
 	return nil

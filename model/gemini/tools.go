@@ -45,20 +45,20 @@ func (m *Model) checkServerTools(req *model.Request) error {
 		return notSent(event.ErrUnsupported, message, hint, args...)
 	}
 	if m.cached != "" {
-		return no("Gemini takes no tools of the vendor's beside cached content.", "put them into the cache, or make the model without cached content")
+		return no("Gemini takes no tools of the vendor's beside cached content", "put them into the cache, or make the model without cached content")
 	}
 	seen := map[string]bool{}
 	for i := range tools {
 		t := &tools[i]
 		if first, ok := servers[t.Kind]; !ok || m.generation < first {
-			return no("This model has no tool %q of the vendor's.", "leave it out, or take a newer model of Gemini", string(t.Kind))
+			return no("this model has no tool %q of the vendor's", "leave it out, or take a newer model of Gemini", string(t.Kind))
 		}
 		key := string(t.Kind)
 		if t.Kind == model.RemoteMCP {
 			key += " " + t.Name
 		}
 		if seen[key] {
-			return notSent(event.ErrInvalid, "The tool %q of the vendor's is there twice.", "leave one of them out", string(t.Kind))
+			return notSent(event.ErrInvalid, "the tool %q of the vendor's is there twice", "leave one of them out", string(t.Kind))
 		}
 		seen[key] = true
 		if err := m.checkServerTool(t); err != nil {
@@ -72,13 +72,13 @@ func (m *Model) checkServerTools(req *model.Request) error {
 	// supported only when they are all search tools".
 	switch has := func(k model.ServerToolKind) bool { return seen[string(k)] }; {
 	case len(req.Tools) > 0:
-		return no("This model takes no tools of the vendor's beside the agent's.", "take Gemini 3 or later, or leave one of the two out")
+		return no("this model takes no tools of the vendor's beside the agent's", "take Gemini 3 or later, or leave one of the two out")
 	case req.Output != nil:
-		return no("This model takes no schema for its answer beside tools of the vendor's.", "take Gemini 3 or later, or leave one of the two out")
+		return no("this model takes no schema for its answer beside tools of the vendor's", "take Gemini 3 or later, or leave one of the two out")
 	case has(model.FileSearch) && len(tools) > 1:
-		return no("This model searches no files beside other tools of the vendor's.", "take Gemini 3 or later, or leave the others out")
+		return no("this model searches no files beside other tools of the vendor's", "take Gemini 3 or later, or leave the others out")
 	case m.vertex && has(model.CodeExecution) && len(tools) > 1:
-		return no("This model runs no code beside other tools of the vendor's.", "take Gemini 3 or later, or leave the others out")
+		return no("this model runs no code beside other tools of the vendor's", "take Gemini 3 or later, or leave the others out")
 	}
 	return nil
 }
@@ -93,31 +93,31 @@ func (m *Model) checkServerTool(t *model.ServerTool) error {
 	}
 	switch {
 	case t.MaxUses != 0:
-		return no("Gemini cannot bound how often its tools are used.", "leave MaxUses out")
+		return no("Gemini cannot bound how often its tools are used", "leave MaxUses out")
 	case len(t.Domains) > 0:
-		return no("Gemini cannot hold the tool %q to some domains.", "leave Domains out", string(t.Kind))
+		return no("Gemini cannot hold the tool %q to some domains", "leave Domains out", string(t.Kind))
 	case len(t.Blocked) > 0 && (t.Kind != model.WebSearch || !m.vertex):
-		return no("Gemini cannot keep the tool %q from domains; Vertex AI can for searches of the web.",
+		return no("Gemini cannot keep the tool %q from domains; Vertex AI can for searches of the web",
 			"leave Blocked out, or use Vertex AI", string(t.Kind))
 	case len(t.Blocked) > mostDomains || slices.ContainsFunc(t.Blocked, func(d string) bool { return !domains.MatchString(d) }):
-		return wrong("The domains to leave out of searches are none, or more than %d.", `name hosts, such as "example.com"`, mostDomains)
+		return wrong("the domains to leave out of searches are none, or more than %d", `name hosts, such as "example.com"`, mostDomains)
 	}
 	switch t.Kind {
 	case model.FileSearch:
 		switch {
 		case m.vertex:
-			return no("Vertex AI has no file search.", "use the Gemini API, or leave it out")
+			return no("Vertex AI has no file search", "use the Gemini API, or leave it out")
 		case len(t.Stores) == 0 || slices.ContainsFunc(t.Stores, func(s string) bool { return !stores.MatchString(s) }):
-			return wrong("File search names no store, or one of no such name.", "give Stores, as the vendor names them: fileSearchStores/…")
+			return wrong("file search names no store, or one of no such name", "give Stores, as the vendor names them: fileSearchStores/…")
 		}
 	case model.RemoteMCP:
 		switch {
 		case m.vertex:
-			return no("Vertex AI calls no servers of MCP.", "use the Gemini API, or give the server to the agent")
+			return no("Vertex AI calls no servers of MCP", "use the Gemini API, or give the server to the agent")
 		case t.Tools != nil:
-			return no("Gemini cannot be held to some tools of an MCP server.", "leave Tools out, or give the server to the agent")
+			return no("Gemini cannot be held to some tools of an MCP server", "leave Tools out, or give the server to the agent")
 		case !mcpNames.MatchString(t.Name) || !provider.Address(t.URL):
-			return wrong("An MCP server has no name or no address.", "give Name and URL, as https://host/path")
+			return wrong("an MCP server has no name or no address", "give Name and URL, as https://host/path")
 		}
 	}
 	return nil
@@ -181,7 +181,7 @@ func (m *Model) strict(req *model.Request) (bool, error) {
 		}
 		held = true
 		if m.generation < budgets {
-			return false, notSent(event.ErrUnsupported, "This model cannot be held to the parameters of the tool %q.",
+			return false, notSent(event.ErrUnsupported, "this model cannot be held to the parameters of the tool %q",
 				"take Gemini 2.5 or later, or leave Strict out", t.Name)
 		}
 		_, problems := m.forms.Form(t.Schema, toolSchemas)
@@ -205,7 +205,7 @@ func (m *Model) appendChoice(b []byte, req *model.Request) ([]byte, error) {
 	c := &req.ToolChoice
 	if len(req.Tools) == 0 {
 		if len(req.Options.ServerTools) > 0 && (c.Mode == model.ToolsAny || c.Mode == model.ToolsOne) {
-			return nil, notSent(event.ErrUnsupported, "Gemini cannot be made to use the vendor's own tools.", "leave the choice free")
+			return nil, notSent(event.ErrUnsupported, "Gemini cannot be made to use the vendor's own tools", "leave the choice free")
 		}
 		return b, nil
 	}
@@ -223,17 +223,17 @@ func (m *Model) appendChoice(b []byte, req *model.Request) ([]byte, error) {
 		mode = "NONE"
 	case model.ToolsOne:
 		if !slices.ContainsFunc(req.Tools, func(t model.ToolSpec) bool { return t.Name == c.Tool }) {
-			return nil, notSent(event.ErrInvalid, "There is no tool %q to choose.", "name one of the agent's tools", c.Tool)
+			return nil, notSent(event.ErrInvalid, "there is no tool %q to choose", "name one of the agent's tools", c.Tool)
 		}
 		mode, only = "ANY", toolNames.Wire(c.Tool)
 	default:
-		return nil, notSent(event.ErrUnsupported, "There is no such choice of tools: %q.", "use one of the known ones", string(c.Mode))
+		return nil, notSent(event.ErrUnsupported, "there is no such choice of tools: %q", "use one of the known ones", string(c.Mode))
 	}
 	if mode == "" {
 		return b, nil
 	}
 	if m.cached != "" {
-		return nil, notSent(event.ErrUnsupported, "Gemini takes no choice of tools, and no strict ones, beside cached content.",
+		return nil, notSent(event.ErrUnsupported, "Gemini takes no choice of tools, and no strict ones, beside cached content",
 			"leave the choice free, or make the model without cached content")
 	}
 	b = append(append(append(b, `,"toolConfig":{"functionCallingConfig":{"mode":"`...), mode...), '"')

@@ -416,14 +416,14 @@ func (m *Model) unsupported(messages []event.Message) error {
 			b = media.Image(b)
 			switch {
 			case len(b.Data) > 0 && !slices.Contains(imageKinds, b.MIME):
-				return notSent(event.ErrUnsupported, "The model does not read images of the kind %q.", "send JPEG, PNG, GIF or WebP", b.MIME)
+				return notSent(event.ErrUnsupported, "the model does not read images of the kind %q", "send JPEG, PNG, GIF or WebP", b.MIME)
 			case len(b.Data) == 0 && fileID(m.prefix, b.URL) != "" && m.api == Responses:
 			case len(b.Data) == 0 && keptElsewhere(b.URL):
 				return m.notHere(b.URL, "an image")
 			case len(b.Data) == 0 && b.URL == "":
-				return notSent(event.ErrInvalid, "There is an image without data.", "give its bytes or its address")
+				return notSent(event.ErrInvalid, "there is an image without data", "give its bytes or its address")
 			case len(b.Data) == 0 && !media.Web(b.URL):
-				return notSent(event.ErrUnsupported, "The model does not read images from such an address.",
+				return notSent(event.ErrUnsupported, "the model does not read images from such an address",
 					"give an address of the web, or the bytes")
 			}
 		case *event.Document:
@@ -444,9 +444,9 @@ func (m *Model) unsupported(messages []event.Message) error {
 			case m.api == ChatCompletions:
 				hint = "send PDF, as data, or text"
 			}
-			return notSent(event.ErrUnsupported, "The model does not read documents of the kind %q.", hint, b.MIME)
+			return notSent(event.ErrUnsupported, "the model does not read documents of the kind %q", hint, b.MIME)
 		case *event.Media:
-			return notSent(event.ErrUnsupported, "The model does not take %s.", "send text, images, PDF or a transcript", b.Media)
+			return notSent(event.ErrUnsupported, "the model does not take %s", "send text, images, PDF or a transcript", b.Media)
 		}
 	}
 	return nil

@@ -12,16 +12,15 @@ import (
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
-// countedMembers are the members of a request that its count takes (openai-go v3.95,
+// countedMembers are the request members that the count takes (openai-go v3.95,
 // responses.InputTokenCountParams). The others do not change what the model reads.
 var countedMembers = []string{"instructions", "model", "parallel_tool_calls", "input", "text", "tool_choice", "tools", "reasoning", "truncation"}
 
-// CountTokens implements [model.Counter] with OpenAI's responses/input_tokens. Servers other
-// than OpenAI's own, and Chat Completions, have no count: the error is of kind
-// [event.ErrUnsupported].
+// CountTokens implements [model.Counter] with OpenAI's responses/input_tokens. Other servers
+// and Chat Completions have no count: the error is of kind [event.ErrUnsupported].
 func (m *Model) CountTokens(ctx context.Context, req *model.Request) (int64, error) {
 	if !m.vendors || m.azure || m.api != Responses {
-		return 0, notSent(event.ErrUnsupported, "%s counts no tokens here.",
+		return 0, notSent(event.ErrUnsupported, "%s counts no tokens here",
 			"use Request.Tokens, which estimates, or OpenAI's own address with Responses", m.title)
 	}
 	body, _, err := m.body(req)
@@ -30,7 +29,7 @@ func (m *Model) CountTokens(ctx context.Context, req *model.Request) (int64, err
 	}
 	members := map[string]json.RawMessage{}
 	if err := json.Unmarshal(body, &members); err != nil {
-		return 0, &event.Error{Op: m.op(), Kind: event.ErrInternal, Message: "The request cannot be read again.", Err: err}
+		return 0, &event.Error{Op: m.op(), Kind: event.ErrInternal, Message: "the request cannot be read again", Err: err}
 	}
 	for name := range members {
 		if !slices.Contains(countedMembers, name) {
@@ -38,7 +37,7 @@ func (m *Model) CountTokens(ctx context.Context, req *model.Request) (int64, err
 		}
 	}
 	if body, err = json.Marshal(members); err != nil {
-		return 0, &event.Error{Op: m.op(), Kind: event.ErrInternal, Message: "The request cannot be written again.", Err: err}
+		return 0, &event.Error{Op: m.op(), Kind: event.ErrInternal, Message: "the request cannot be written again", Err: err}
 	}
 	header, err := m.header(req.Options.Headers)
 	if err != nil {

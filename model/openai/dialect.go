@@ -9,41 +9,41 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Dialect says in what a server that speaks Chat Completions departs from OpenAI's
-// own. Servers refuse members that they do not know, and each knows others. The zero
-// Dialect is that of a server of which nothing is known. Responses has no dialects.
+// Dialect describes how a server's Chat Completions differ from OpenAI's. Servers refuse
+// members that they do not know, and each knows different ones. The zero Dialect is for
+// an unknown server. Responses has no dialects.
 type Dialect struct {
-	// Thinking says where the thoughts of an answer that used tools stand when it goes
-	// back. "" is the place where they came.
+	// Thinking is where a message that is sent back holds its thinking, if it called
+	// tools. "" is the place where the thinking came.
 	Thinking ThinkingPlace
-	// NoUsage leaves stream_options out. The server then tells its usage unasked, or never.
+	// NoUsage leaves out stream_options. The server then reports usage unasked, or never.
 	NoUsage bool
-	// NoSerial leaves parallel_tool_calls out, and NoTools refuses tools before the call.
+	// NoSerial leaves out parallel_tool_calls. NoTools refuses tools before the call.
 	NoSerial, NoTools bool
-	// Forced is the word of tool_choice for "some tool"; "" is "required", and [ForcedNever]
-	// says that no tool can be forced.
+	// Forced is the value of tool_choice for "any tool"; "" is "required". [ForcedNever]
+	// means that the server cannot force a tool.
 	Forced string
-	// NoNamed says that tool_choice names no tool: it is a word there.
+	// NoNamed means that tool_choice cannot name a tool.
 	NoNamed bool
 	// LongName writes max_completion_tokens for max_tokens.
 	LongName bool
-	// Files says that PDF documents can be sent.
+	// Files means that the server takes PDF documents.
 	Files bool
-	// Schemas says that answers can be held to a schema.
+	// Schemas means that the server has structured outputs.
 	Schemas bool
-	// Strict says that tools can be held to their schemas (strict in a function).
+	// Strict means that the server has strict tools (strict in a function).
 	Strict bool
 	// Effort is the form of [model.Options.Effort]: [EffortWord], [EffortObject],
 	// [EffortSwitch], [EffortThinking] or [EffortNowhere]. "" is EffortWord.
 	Effort string
 	// Seed is the name of the member seed; "" is seed.
 	Seed string
-	// Cache is [CacheAnthropic] where requests mark what to cache; "" marks nothing.
+	// Cache is [CacheAnthropic] if requests carry cache points; "" is none.
 	Cache string
-	// IDs is how many letters and digits the id of a call must have; 0 is any number.
+	// IDs is the exact length of a call's id in letters and digits; 0 is any length.
 	IDs int
-	// Errors are the kinds of errors by the server's code or type for them. They go before what
-	// Braid knows of servers.
+	// Errors maps the server's error codes and types to kinds. It takes precedence over Braid's
+	// own mapping.
 	Errors map[string]event.ErrorKind
 }
 
@@ -62,7 +62,7 @@ const (
 	// EffortThinking is {"thinking":{"type":"enabled"}} or "disabled", with EffortWord beside
 	// the former (DeepSeek's API, guides/thinking_mode).
 	EffortThinking = "thinking"
-	// EffortNowhere says that the server takes no effort.
+	// EffortNowhere means that the server takes no effort.
 	EffortNowhere = "none"
 )
 
@@ -71,12 +71,12 @@ func EffortForms() []string {
 	return []string{EffortWord, EffortObject, EffortSwitch, EffortThinking, EffortNowhere}
 }
 
-// CacheAnthropic marks content with cache_control, as Claude's own API takes it (OpenRouter,
-// features/prompt-caching). Only models of Anthropic and Google need it there; requests for
-// others have no marks.
+// CacheAnthropic marks content with cache_control, as in Anthropic's API (OpenRouter,
+// features/prompt-caching). Braid marks only requests for models of Anthropic and Google,
+// because no others need it there.
 const CacheAnthropic = "anthropic"
 
-// place is where thoughts go that came in a place. The nil Dialect is the zero one.
+// place returns where to send back thinking that came in a place. A nil Dialect is the zero one.
 func (d *Dialect) place(came ThinkingPlace) ThinkingPlace {
 	if d != nil && d.Thinking != "" {
 		return d.Thinking
@@ -84,7 +84,7 @@ func (d *Dialect) place(came ThinkingPlace) ThinkingPlace {
 	return came
 }
 
-// ThinkingPlace is where a message holds the thoughts of a model.
+// ThinkingPlace is where a message holds the model's thinking.
 type ThinkingPlace string
 
 // The places.
@@ -99,7 +99,7 @@ const (
 	// ThinkingDetails is the member reasoning_details, exactly as it came (OpenRouter,
 	// best-practices/reasoning-tokens, preserving reasoning).
 	ThinkingDetails ThinkingPlace = "details"
-	// ThinkingNowhere leaves thoughts out.
+	// ThinkingNowhere leaves thinking out.
 	ThinkingNowhere ThinkingPlace = "none"
 )
 
@@ -108,56 +108,56 @@ func ThinkingPlaces() []ThinkingPlace {
 	return []ThinkingPlace{ThinkingContent, ThinkingMember, ThinkingParts, ThinkingDetails, ThinkingNowhere}
 }
 
-// Speaks sets the dialect of another server than OpenAI's own, which has none.
+// Speaks sets the dialect of a server. OpenAI's own address needs none.
 func Speaks(d Dialect) Option {
 	return func(m *Model) error {
 		if d.Thinking != "" && !slices.Contains(ThinkingPlaces(), d.Thinking) {
-			return wrong("There is no such place for a model's thoughts.", "use reasoning_content, reasoning, parts, details or none")
+			return wrong("there is no such place for a model's thoughts", "use reasoning_content, reasoning, parts, details or none")
 		}
 		if d.Forced != "" && d.Forced != "any" && d.Forced != "required" && d.Forced != ForcedNever {
-			return wrong("There is no such word for a tool that must be used.", "use required, any or none")
+			return wrong("there is no such word for a tool that must be used", "use required, any or none")
 		}
 		if d.Effort != "" && !slices.Contains(EffortForms(), d.Effort) {
-			return wrong("There is no such form of an effort.", "use reasoning_effort, reasoning, enable_thinking, thinking or none")
+			return wrong("there is no such form of an effort", "use reasoning_effort, reasoning, enable_thinking, thinking or none")
 		}
 		for code, kind := range d.Errors {
 			if !slices.Contains(Kinds(), kind) {
-				return wrong("Errors of the code "+strconv.Quote(code)+" cannot have such a kind.",
+				return wrong("errors of the code "+strconv.Quote(code)+" cannot have such a kind",
 					"use one of a model's kinds, such as context_overflow")
 			}
 		}
 		if d.Cache != "" && d.Cache != CacheAnthropic {
-			return wrong("There are no such marks for a cache.", "use anthropic, or none")
+			return wrong("there are no such marks for a cache", "use anthropic, or none")
 		}
 		m.dialect = d
 		return nil
 	}
 }
 
-// Chat Completions has no signatures. What an answer had beside its words stands in the
-// signature of its thinking, and of its calls, behind one of these marks. A mark has a
-// dot, by which other providers know that it is not theirs.
+// Chat Completions has no signatures. Braid stores an answer's extra data in the
+// signatures of its thinking and calls, after one of these marks. A mark contains a
+// dot, so that other providers know that the signature is not theirs.
 const (
-	// markMember and markParts say where the thoughts came.
+	// markMember and markParts record where the thinking came.
 	markMember = "chat.reasoning"
 	markParts  = "chat.parts"
-	// markDetails stands before a host, a blank, and a list of reasoning_details;
-	// markGoogle before a host, a blank and a thought_signature. Only that host gets
-	// them back.
+	// markDetails precedes a host, a blank, and a list of reasoning_details. markGoogle
+	// precedes a host, a blank and a thought_signature. Braid sends them back only to
+	// that host.
 	markDetails = "chat.details."
 	markGoogle  = "chat.google."
 )
 
-// thoughts are those of one answer.
+// thoughts collects the thinking of one answer.
 type thoughts struct {
 	text strings.Builder
-	// came is where they came, details what a host is to get back as it came.
+	// came is the place of the thinking. details goes back to its host unchanged.
 	came    ThinkingPlace
 	details string
 }
 
-// add takes a block of thinking. One with a signature of another API's is left out: what
-// it says goes with the signature, or not at all.
+// add adds a block of thinking. It leaves out a block with another API's signature, because
+// such a block is valid only with its signature.
 func (t *thoughts) add(b *event.Thinking, host string) {
 	came := ThinkingContent
 	switch {
@@ -178,7 +178,7 @@ func (t *thoughts) add(b *event.Thinking, host string) {
 	t.text.WriteString(b.Text)
 }
 
-// where is the place in which they go back.
+// where returns the place in which the thinking goes back.
 func (t *thoughts) where(d *Dialect) ThinkingPlace {
 	place := d.place(t.came)
 	switch {
@@ -188,10 +188,10 @@ func (t *thoughts) where(d *Dialect) ThinkingPlace {
 	return place
 }
 
-// opaque makes a signature that goes back to one host alone.
+// opaque returns a signature that goes back only to one host.
 func opaque(mark, host, data string) string { return mark + host + " " + data }
 
-// opaqueOf gives what a host is to get back of a signature; "" is nothing.
+// opaqueOf returns the part of a signature that goes back to a host; "" for none.
 func opaqueOf(signature, mark, host string) string {
 	rest, ok := strings.CutPrefix(signature, mark)
 	if !ok {

@@ -1,22 +1,21 @@
-// Package openai calls OpenAI's models, and the many servers that speak
-// OpenAI's protocol: vLLM, Ollama, LM Studio, llama.cpp, OpenRouter.
+// Package openai calls models of OpenAI and of servers with OpenAI's protocol, such as
+// vLLM, Ollama, LM Studio, llama.cpp and OpenRouter.
 //
 //	model, err := openai.New("gpt-6.1-sol", key)
 //	model, err := openai.New("qwen3", secret.Secret{}, openai.BaseURL("http://127.0.0.1:11434/v1"))
 //
-// There are two APIs. The vendor's own address is asked by Responses, which
-// gives reasoning back and takes it again; every other one by Chat Completions,
-// which they all know. [Use] chooses otherwise.
+// The package has two APIs. It calls OpenAI with Responses, which returns reasoning and takes
+// it back. It calls every other server with Chat Completions, which all of them have. [Use]
+// overrides this.
 //
-// The package speaks both over net/http. Two things matter for its speed: the body of a
-// request is put together from the encodings of earlier messages, which are kept; and the
-// stream is read by a decoder that needs one allocation a delta. The vendor's SDK proves both
-// sides in test/vendors/openai: it reads the stand-in's answers, and knows what is sent.
+// It uses net/http. Two things make it fast: it builds a request from cached encodings of
+// earlier messages, and its stream decoder needs one allocation per delta. The tests in
+// test/vendors/openai check requests and answers against the vendor's SDK.
 //
-// A server that answers with one object where a stream was asked for is read too. No call is
-// repeated here ([model.Model] forbids it): the loop does, where it is counted and seen.
+// A server may answer a request for a stream with one JSON object. The package never retries
+// a call ([model.Model] forbids it). The loop retries, so that each attempt is in the log.
 //
-// What the package follows, pages of platform.openai.com/docs:
+// The package follows these pages of platform.openai.com/docs:
 //
 //   - api-reference/responses and api-reference/responses-streaming.
 //   - api-reference/chat and api-reference/chat-streaming.

@@ -124,17 +124,17 @@ func (m *Model) effortOf(o *model.Options) (t trying, err error) {
 // effortFor is the model's word for an effort.
 func (m *Model) effortFor(asked model.Effort) (string, error) {
 	if !effortWords.MatchString(string(asked)) {
-		return "", notSent(event.ErrInvalid, "There is no such effort.", "use none, low, medium, high or max")
+		return "", notSent(event.ErrInvalid, "there is no such effort", "use none, low, medium, high or max")
 	}
 	if m.vendors && !m.thinks {
 		if asked == model.EffortNone {
 			return "", nil // it does not reason anyway
 		}
-		return "", notSent(event.ErrUnsupported, "The model %s takes no effort: it does not reason.",
+		return "", notSent(event.ErrUnsupported, "the model %s takes no effort: it does not reason",
 			"leave it out, or take another model; openai.As or reasons=yes says it of a name that does not tell", m.name)
 	}
 	if !m.vendors && m.api == ChatCompletions && m.dialect.Effort == EffortNowhere {
-		return "", notSent(event.ErrUnsupported, "%s takes no effort.", "leave it out, or take another server", m.title)
+		return "", notSent(event.ErrUnsupported, "%s takes no effort", "leave it out, or take another server", m.title)
 	}
 	words, on := m.words()
 	switch {
@@ -147,7 +147,7 @@ func (m *Model) effortFor(asked model.Effort) (string, error) {
 	case words == nil, slices.Contains(words, string(asked)):
 		return string(asked), nil
 	}
-	return "", notSent(event.ErrUnsupported, "The model %s has no effort %q.", "use "+strings.Join(words, ", "), m.name, string(asked))
+	return "", notSent(event.ErrUnsupported, "the model %s has no effort %q", "use "+strings.Join(words, ", "), m.name, string(asked))
 }
 
 var effortWords = lazyre.New(`^[a-z]{1,16}$`)

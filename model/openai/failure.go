@@ -253,7 +253,7 @@ func (m *Model) failure(g *idle.Guard, err error) error {
 	if g.Stalled() {
 		return &event.Error{
 			Op: m.op(), Kind: event.ErrStreamCut, Code: "stall", Err: err,
-			Message: m.title + " sent nothing for " + g.After().String() + ".",
+			Message: m.title + " sent nothing for " + g.After().String(),
 			Hint:    "try again; a longer time can be allowed where the model is made",
 		}
 	}
@@ -267,11 +267,11 @@ func (m *Model) failure(g *idle.Guard, err error) error {
 	case isNoStream(err):
 		return m.foreign(err)
 	case errors.Is(err, errTooLong):
-		return broken(event.ErrModel, m.title+" sent more than 32 MiB at once.", "bound the answer, and look at the base URL, "+m.baseFrom)
+		return broken(event.ErrModel, m.title+" sent more than 32 MiB at once", "bound the answer, and look at the base URL, "+m.baseFrom)
 	case errors.Is(err, errUnreadable):
-		return broken(event.ErrStreamCut, m.title+" sent something that cannot be read.", "try again")
+		return broken(event.ErrStreamCut, m.title+" sent something that cannot be read", "try again")
 	case g.Begun():
-		return broken(event.ErrStreamCut, "The model's answer broke off.", "try again")
+		return broken(event.ErrStreamCut, "the model's answer broke off", "try again")
 	default:
 		return provider.Unreached(m.op(), m.title, m.base, m.next(), err)
 	}
@@ -291,7 +291,7 @@ func (m *Model) foreign(err error) error {
 	}
 	return &event.Error{
 		Op: m.op(), Kind: event.ErrModel, Code: model.CodeForeign, Err: err,
-		Message: provider.Tell("What answers at "+place+" does not speak OpenAI's protocol: it sent "+e.what()+".", provider.Line(e.said, m.key)),
+		Message: provider.Tell("what answers at "+place+" does not speak OpenAI's protocol: it sent "+e.what(), provider.Line(e.said, m.key)),
 		Hint:    "look at the base URL, " + m.baseFrom + ": it mostly ends with /v1",
 	}
 }

@@ -22,17 +22,17 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// The address of a file that the vendor keeps is "openai-file:FILE-ID"; Azure's begin with
-// "azure-file:", because the two know nothing of each other's files.
+// The address of an uploaded file is "openai-file:FILE-ID". Azure's begins with "azure-file:",
+// because neither server knows the other's files.
 
 var (
 	fileIDs = lazyre.New(`^[A-Za-z0-9_-]{1,200}$`)
-	// keptFiles are the addresses of files that vendors keep, by vendor.
+	// keptFiles matches the addresses of files that some vendor stores.
 	keptFiles = lazyre.New(`^([a-z][a-z0-9]*)-file:`)
 )
 
-// fileID is the id in the address of a file that the server with this prefix keeps; "" for
-// other addresses.
+// fileID returns the id in the address of a file on the server with this prefix; "" for other
+// addresses.
 func fileID(prefix, address string) string {
 	if prefix == "" {
 		return ""
@@ -44,8 +44,8 @@ func fileID(prefix, address string) string {
 	return id
 }
 
-// keptElsewhere reports whether an address names a file that some vendor keeps, of which
-// nothing but that vendor can make anything.
+// keptElsewhere reports whether an address names a file that some vendor stores. Only that
+// vendor can read it.
 func keptElsewhere(address string) bool {
 	if keptFiles.MatchString(address) {
 		return true
@@ -54,17 +54,17 @@ func keptElsewhere(address string) bool {
 	return err == nil && u.Hostname() == "generativelanguage.googleapis.com" && strings.Contains(u.Path, "/files/")
 }
 
-// notHere is the error of an address that another vendor gave.
+// notHere returns the error for another vendor's file.
 func (m *Model) notHere(address, what string) error {
 	if fileID(m.prefix, address) != "" {
-		return notSent(event.ErrUnsupported, "%s takes %s by its id in Responses alone.",
+		return notSent(event.ErrUnsupported, "%s takes %s by its id in Responses alone",
 			"give the file's bytes, or use api=responses", m.title, what)
 	}
-	return notSent(event.ErrInvalid, "The file %q is kept by another vendor than %s.", "upload it there, or give its bytes",
+	return notSent(event.ErrInvalid, "the file %q is kept by another vendor than %s", "upload it there, or give its bytes",
 		provider.Line(address, secret.Secret{}), m.title)
 }
 
-// largestFile is how long a file may be (api-reference/files/create).
+// largestFile bounds an upload, in bytes (api-reference/files/create).
 const largestFile = 512 << 20
 
 var (
@@ -72,11 +72,11 @@ var (
 	errFileRead     = errors.New("the file cannot be read")
 )
 
-// Upload implements [model.FileStore] with the vendor's Files API. The address that it returns
-// goes into the URL of an [event.Document], or in Responses of an [event.Image]. The vendor
-// keeps the file until [Model.Delete]. Servers other than OpenAI's and Azure's have no such API:
-// the error is of kind [event.ErrUnsupported]. Upload reads f.Content once, on a goroutine of
-// the HTTP client; a content that blocks may still be read when ctx has ended.
+// Upload implements [model.FileStore] with the vendor's Files API. Put the address that it
+// returns into the URL of an [event.Document], or with Responses of an [event.Image]. The
+// vendor stores the file until [Model.Delete]. Servers other than OpenAI's and Azure's have no
+// such API: the error is of kind [event.ErrUnsupported]. Upload reads f.Content once, on a
+// goroutine of the HTTP client. If reading it blocks, it may still be read after ctx has ended.
 func (m *Model) Upload(ctx context.Context, f model.File) (string, error) {
 	if err := m.noFiles(); err != nil {
 		return "", err
@@ -84,11 +84,11 @@ func (m *Model) Upload(ctx context.Context, f model.File) (string, error) {
 	size := int64(-1)
 	switch c := f.Content.(type) {
 	case nil:
-		return "", notSent(event.ErrInvalid, "There is no content to upload.", "give the file's content")
+		return "", notSent(event.ErrInvalid, "there is no content to upload", "give the file's content")
 	case interface{ Len() int }:
 		size = int64(c.Len())
 	}
-	tooLarge := notSent(event.ErrTooLarge, "The file is larger than the %d MiB that %s keeps.", "send a smaller one", largestFile>>20, m.title)
+	tooLarge := notSent(event.ErrTooLarge, "the file is larger than the %d MiB that %s keeps", "send a smaller one", largestFile>>20, m.title)
 	if size > largestFile {
 		return "", tooLarge
 	}
@@ -124,7 +124,7 @@ func (m *Model) Upload(ctx context.Context, f model.File) (string, error) {
 		return "", tooLarge
 	case errors.Is(err, errFileRead):
 		return "", &event.Error{
-			Op: m.op(), Kind: event.ErrInvalid, Message: "The content of the file cannot be read.", Hint: "look at what gives it", Err: err,
+			Op: m.op(), Kind: event.ErrInvalid, Message: "the content of the file cannot be read", Hint: "look at what gives it", Err: err,
 		}
 	case err != nil:
 		return "", m.failure(g, err)
@@ -166,15 +166,15 @@ func (m *Model) Delete(ctx context.Context, address string) error {
 	return nil
 }
 
-// noFiles is the error of a server that keeps no files.
+// noFiles returns the error for a server without a Files API.
 func (m *Model) noFiles() error {
 	if !m.vendors || m.version != "" {
-		return notSent(event.ErrUnsupported, "%s keeps no files.", "give the file's bytes in the message", m.title)
+		return notSent(event.ErrUnsupported, "%s keeps no files", "give the file's bytes in the message", m.title)
 	}
 	return nil
 }
 
-// purpose says what a file is for. Azure does not know user_data (Microsoft Learn,
+// purpose returns the purpose of an upload. Azure does not know user_data (Microsoft Learn,
 // azure/ai-foundry/openai/how-to/responses).
 func (m *Model) purpose() string {
 	if m.azure {
@@ -183,7 +183,7 @@ func (m *Model) purpose() string {
 	return "user_data"
 }
 
-// form is what stands around a file in a form, and the form's type.
+// form returns the multipart bytes before and after a file, and the content type.
 func form(purpose string, f model.File) (before, after []byte, kind string, err error) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
@@ -211,8 +211,8 @@ func form(purpose string, f model.File) (before, after []byte, kind string, err 
 	return b.Bytes()[:at], b.Bytes()[at:], w.FormDataContentType(), nil
 }
 
-// sending is a file on its way. The vendor says nothing until it has the file, so sending
-// counts as a sign of life.
+// sending is a request body whose reads reset the idle timeout: the vendor sends nothing until
+// it has the file.
 type sending struct {
 	g    *idle.Guard
 	r    io.Reader
@@ -232,10 +232,10 @@ func (s *sending) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// largestObject bounds the answers of the APIs beside the models'.
+// largestObject bounds the responses of the APIs for files and token counts.
 const largestObject = 1 << 20
 
-// object reads an answer that is a JSON object, and closes its body.
+// object decodes a response that is a JSON object and closes its body.
 func (m *Model) object(g *idle.Guard, resp *http.Response, err error, into any) error {
 	if err != nil {
 		return err

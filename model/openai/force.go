@@ -19,7 +19,7 @@ func (m *Model) canForce(o *model.Options) error {
 	if m.dialect.Forced != ForcedNever || m.dialect.Effort == EffortThinking && o.Effort == model.EffortNone {
 		return nil
 	}
-	return notSent(event.ErrUnsupported, "%s cannot make a model use a tool.", "leave the choice to the model, or take another server", m.title)
+	return notSent(event.ErrUnsupported, "%s cannot make a model use a tool", "leave the choice to the model, or take another server", m.title)
 }
 
 // canName reports whether tool_choice can name one of the tools. Where it is a word, that word
@@ -34,7 +34,7 @@ func (m *Model) canName(req *model.Request) (bool, error) {
 	case len(req.Tools) == 1:
 		return false, nil
 	default:
-		return false, notSent(event.ErrUnsupported, "%s cannot make a model use one of several tools.",
+		return false, notSent(event.ErrUnsupported, "%s cannot make a model use one of several tools",
 			"offer that tool alone, or force any tool", m.title)
 	}
 }

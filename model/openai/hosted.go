@@ -33,7 +33,7 @@ func (m *Model) serverTools(tools []model.ServerTool, sent bool) ([]byte, error)
 		}
 		key := string(t.Kind) + " " + t.Name
 		if seen[key] {
-			return nil, notSent(event.ErrInvalid, "The server-side tool %q is there twice.",
+			return nil, notSent(event.ErrInvalid, "the server-side tool %q is there twice",
 				"name each tool and each MCP server once", strings.TrimSpace(key))
 		}
 		seen[key] = true
@@ -53,43 +53,43 @@ func (m *Model) hasServerTool(t *model.ServerTool, count int) error {
 	switch t.Kind {
 	case model.WebSearch, model.CodeExecution, model.FileSearch, model.RemoteMCP:
 	case model.WebFetch:
-		return unsupported("%s has no server-side tool that fetches pages.", "use web_search, which opens pages too", m.title)
+		return unsupported("%s has no server-side tool that fetches pages", "use web_search, which opens pages too", m.title)
 	default:
-		return unsupported("%s has no server-side tool %q.", "use web_search, code_execution, file_search or mcp", m.title, kind)
+		return unsupported("%s has no server-side tool %q", "use web_search, code_execution, file_search or mcp", m.title, kind)
 	}
 	if m.api == ChatCompletions {
 		switch {
 		case t.Kind != model.WebSearch || !m.vendors || !searching.MatchString(plainModel(cmp.Or(m.family, m.name))):
-			return unsupported("The server runs no tool %q by Chat Completions.", "use Responses, api=responses, where the server has it", kind)
+			return unsupported("the server runs no tool %q by Chat Completions", "use Responses, api=responses, where the server has it", kind)
 		case t.MaxUses != 0 || len(t.Domains) > 0 || len(t.Blocked) > 0:
-			return unsupported("The web search of Chat Completions has neither a bound of uses nor domains.", "leave them out, or use Responses")
+			return unsupported("the web search of Chat Completions has neither a bound of uses nor domains", "leave them out, or use Responses")
 		}
 	}
 	switch {
 	case t.MaxUses < 0:
-		return notSent(event.ErrInvalid, "The server-side tool %q has a negative number of uses.", "leave it out, or set it above 0", kind)
+		return notSent(event.ErrInvalid, "the server-side tool %q has a negative number of uses", "leave it out, or set it above 0", kind)
 	case t.MaxUses > 0 && count > 1:
 		// max_tool_calls bounds the uses of all of them together.
-		return unsupported("%s does not bound the uses of one server-side tool among several.",
+		return unsupported("%s does not bound the uses of one server-side tool among several",
 			"leave the bound out, or ask for that tool alone", m.title)
 	case t.Kind != model.WebSearch && (len(t.Domains) > 0 || len(t.Blocked) > 0):
-		return unsupported("The server-side tool %q has no domains.", "leave them out", kind)
+		return unsupported("the server-side tool %q has no domains", "leave them out", kind)
 	case len(t.Domains) > 0 && len(t.Blocked) > 0:
-		return notSent(event.ErrInvalid, "The server-side tool %q has domains that it may use and domains that it may not.",
+		return notSent(event.ErrInvalid, "the server-side tool %q has domains that it may use and domains that it may not",
 			"set one of the two", kind)
 	case t.Kind == model.FileSearch && len(t.Stores) == 0:
-		return notSent(event.ErrInvalid, "The file search has no vector store.", "set Stores to the vendor's ids of vector stores")
+		return notSent(event.ErrInvalid, "the file search has no vector store", "set Stores to the vendor's ids of vector stores")
 	case t.Kind != model.FileSearch && len(t.Stores) > 0:
-		return unsupported("The server-side tool %q has no vector stores.", "leave them out", kind)
+		return unsupported("the server-side tool %q has no vector stores", "leave them out", kind)
 	case t.Kind == model.RemoteMCP && (!labels.MatchString(t.Name) || !strings.HasPrefix(t.URL, "https://")):
-		return notSent(event.ErrInvalid, "An MCP server that the vendor is to ask has no usable name, or no address with https.",
+		return notSent(event.ErrInvalid, "an MCP server that the vendor is to ask has no usable name, or no address with https",
 			"set Name to letters and digits, and URL; the server must be reachable from the internet")
 	case t.Kind != model.RemoteMCP && (t.Name != "" || t.URL != "" || len(t.Tools) > 0 || t.Token != nil):
-		return notSent(event.ErrInvalid, "The server-side tool %q is no MCP server.", "leave Name, URL, Tools and Token out", kind)
+		return notSent(event.ErrInvalid, "the server-side tool %q is no MCP server", "leave Name, URL, Tools and Token out", kind)
 	}
 	for _, d := range append(slices.Clip(t.Domains), t.Blocked...) {
 		if d == "" || strings.ContainsAny(d, "*:@? \t") {
-			return notSent(event.ErrInvalid, "A domain of the web search is none.", "write it as example.com, without https://")
+			return notSent(event.ErrInvalid, "a domain of the web search is none", "write it as example.com, without https://")
 		}
 	}
 	return nil

@@ -22,9 +22,9 @@ import (
 
 const op = "model openai"
 
-// Model is a [model.Model]. It keeps the encodings of the conversations that it
-// was last asked about, 64 MiB at most: a block that has been sent once must not
-// be changed, which the loop never does. It is safe for concurrent use.
+// Model is a [model.Model]. It caches the encodings of recent conversations, at most
+// 64 MiB, so a block must not change once it was sent; the loop never changes one.
+// It is safe for concurrent use.
 type Model struct {
 	kept  reqcache.Histories[encoder, *encoder]
 	forms schema.Forms
@@ -34,18 +34,18 @@ type Model struct {
 	title  string
 	key    secret.Secret
 	base   string
-	// keyFrom and baseFrom say where key and address come from.
+	// keyFrom and baseFrom name the sources of key and address, for hints.
 	keyFrom, baseFrom string
-	// vendors is set where the address is OpenAI's own.
+	// vendors is set if the address is OpenAI's own.
 	vendors bool
 	api     API
 	thinks  bool
 	effort  string
-	// outputs says that answers can be held to a schema.
+	// outputs is set if the model has structured outputs.
 	outputs  bool
 	schemas  *bool
 	cacheKey string
-	// retention is how long the vendor keeps the beginnings of prompts.
+	// retention is how long the vendor caches prompt prefixes.
 	retention string
 	// strict says that tools are held to their schemas where these can be.
 	strict bool
@@ -65,14 +65,13 @@ var _ model.Checker = (*Model)(nil)
 
 var names = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$`)
 
-// New makes a model of the name that its server gives it, such as "gpt-6.1-sol". It
-// reads nothing from the environment and makes no connection; package models
-// does the former. The error is an [*event.Error]: ErrInvalid for a name or an
-// option that cannot be, ErrModelAuth for no key where OpenAI is to be asked.
-// Other servers may go without one.
+// New returns the model with its server's name, such as "gpt-6.1-sol". It makes no
+// connection and reads nothing from the environment; package models does. The error is
+// an [*event.Error]: ErrInvalid for an invalid name or option, ErrModelAuth for a missing
+// key. Servers other than OpenAI's need no key.
 func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	if !names.MatchString(name) {
-		return nil, wrong("There can be no model of such a name.", "name one as its server does, such as "+Default)
+		return nil, wrong("there can be no model of such a name", "name one as its server does, such as "+Default)
 	}
 	m := &Model{
 		name: name, prefix: "openai", title: "OpenAI's API", key: key, base: vendorsAddress, vendors: true, thinks: reasons(name),
@@ -94,7 +93,7 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	}
 	if m.vendors && m.key.Empty() {
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrModelAuth, Message: "There is no key for " + m.title + ".", Hint: "set " + m.keyFrom + ", or give a key",
+			Op: op, Kind: event.ErrModelAuth, Message: "there is no key for " + m.title, Hint: "set " + m.keyFrom + ", or give a key",
 		}
 	}
 	if m.api == "" {
@@ -106,21 +105,21 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	return m, nil
 }
 
-// Names and variables that others need to know.
+// The default model, environment variables and Ollama's address. This package reads no
+// variable.
 const (
-	// Default is the model that is used where somebody has a key and names none.
+	// Default is the model for users who have a key and name no model.
 	Default = "gpt-6.1-sol"
-	// KeyVariable is the environment variable that usually holds the key,
-	// BaseVariable the one with another address. Nothing here reads them.
+	// KeyVariable usually holds the key, and BaseVariable another address.
 	KeyVariable  = "OPENAI_API_KEY"
 	BaseVariable = "OPENAI_BASE_URL"
-	// Ollama is where Ollama listens unless it is told otherwise.
+	// Ollama is Ollama's default address.
 	Ollama = "http://127.0.0.1:11434/v1"
 
 	vendorsAddress = "https://api.openai.com/v1"
 )
 
-// isVendors reports whether an address is OpenAI's own, in any of its regions.
+// isVendors reports whether an address is OpenAI's own, in any region.
 func isVendors(u *url.URL) bool {
 	host := strings.ToLower(u.Hostname())
 	return host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com")
@@ -129,8 +128,8 @@ func isVendors(u *url.URL) bool {
 // Cancellable implements [model.Cancellable].
 func (m *Model) Cancellable() model.Model { return m }
 
-// Info implements [model.Model]: the name is "openai:", or what [Named] says,
-// and the server's own.
+// Info implements [model.Model]. The name is "openai:", or the prefix set by [Named],
+// and the server's name.
 func (m *Model) Info() model.Info {
 	info := model.Info{Name: m.prefix + ":" + m.name, Output: m.outputs}
 	if m.vendors {
@@ -139,8 +138,7 @@ func (m *Model) Info() model.Info {
 	return info
 }
 
-// Check implements [model.Checker]: it puts a request together and throws it
-// away.
+// Check implements [model.Checker]. It builds a request and discards it.
 func (m *Model) Check(req *model.Request) error {
 	if req == nil {
 		return nil
@@ -196,9 +194,9 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 	}
 }
 
-// back is what an answer needs to know of its request.
+// back is what the decoder needs from the request.
 type back struct {
-	// names maps names of tools that were changed.
+	// names maps tool names that were changed for the wire back to the agent's.
 	names map[string]string
 	// absent are the members that are null where they are missing.
 	absent map[string]bool

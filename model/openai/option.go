@@ -26,11 +26,11 @@ func BaseURL(address string) Option {
 		}
 		u, err := url.Parse(address)
 		if err != nil || !provider.Address(address) {
-			return wrong("The base URL of the model's server is no address.", "write it as https://host/v1, without a user")
+			return wrong("the base URL of the model's server is no address", "write it as https://host/v1, without a user")
 		}
 		m.base, m.vendors = address, isVendors(u)
 		if !m.vendors {
-			m.title = "The model's server"
+			m.title = "the model's server"
 		}
 		return nil
 	}
@@ -50,7 +50,7 @@ const (
 func Use(api API) Option {
 	return func(m *Model) error {
 		if api != Responses && api != ChatCompletions {
-			return wrong("OpenAI has no such API.", "use responses or chat completions")
+			return wrong("OpenAI has no such API", "use responses or chat completions")
 		}
 		m.api = api
 		return nil
@@ -74,7 +74,7 @@ func Reasons(yes bool) Option {
 func Effort(word string) Option {
 	return func(m *Model) error {
 		if !slices.Contains(allEfforts, word) {
-			return wrong("There is no such effort.", "use none, minimal, low, medium, high, xhigh or max")
+			return wrong("there is no such effort", "use none, minimal, low, medium, high, xhigh or max")
 		}
 		m.effort = word
 		return nil
@@ -101,7 +101,7 @@ var cacheKeys = lazyre.New(`^[!-~]{1,64}$`)
 func CacheKey(key string) Option {
 	return func(m *Model) error {
 		if !cacheKeys.MatchString(key) {
-			return wrong("The key of a prompt cache has 64 letters at most, and no spaces.", "give a short one, such as the agent's name")
+			return wrong("the key of a prompt cache has 64 letters at most, and no spaces", "give a short one, such as the agent's name")
 		}
 		m.cacheKey = key
 		return nil
@@ -114,7 +114,7 @@ func CacheKey(key string) Option {
 func CacheRetention(word string) Option {
 	return func(m *Model) error {
 		if !slices.Contains([]string{inMemory, "24h", "30m", "12h"}, word) {
-			return wrong("The vendor's prompt cache has no such retention.", "use in_memory, 24h, 30m or 12h")
+			return wrong("the vendor's prompt cache has no such retention", "use in_memory, 24h, 30m or 12h")
 		}
 		m.retention = word
 		return nil
@@ -138,7 +138,7 @@ var prefixes = lazyre.New(`^[a-z][a-z0-9]{0,31}$`)
 func Named(prefix string) Option {
 	return func(m *Model) error {
 		if !prefixes.MatchString(prefix) {
-			return wrong("The name of a model's server is made of small letters.", "write ollama, or vllm")
+			return wrong("the name of a model's server is made of small letters", "write ollama, or vllm")
 		}
 		m.prefix = prefix
 		if prefix == "ollama" {
@@ -164,7 +164,7 @@ func Sources(key, base string) Option {
 func Azure(version string) Option {
 	return func(m *Model) error {
 		if version != "" && !azureVersions.MatchString(version) {
-			return wrong("Azure has no such version of its API.", "write one such as 2024-10-21, or none")
+			return wrong("Azure has no such version of its API", "write one such as 2024-10-21, or none")
 		}
 		m.azure, m.version, m.vendors, m.title = true, version, true, "Azure OpenAI"
 		if version != "" {
@@ -181,7 +181,7 @@ var azureVersions = lazyre.New(`^20\d\d-\d\d-\d\d(-preview)?$`)
 func As(name string) Option {
 	return func(m *Model) error {
 		if !names.MatchString(name) {
-			return wrong("There can be no model of such a name.", "name one of OpenAI's, such as "+Default)
+			return wrong("there can be no model of such a name", "name one of OpenAI's, such as "+Default)
 		}
 		m.family, m.thinks = name, reasons(name)
 		return nil
@@ -193,7 +193,7 @@ func As(name string) Option {
 func Titled(title, variable string) Option {
 	return func(m *Model) error {
 		if title == "" || len(title) > 60 || strings.ContainsFunc(title, func(c rune) bool { return c < ' ' }) {
-			return wrong("The title of a model's server is empty, too long, or has control characters.", "write its name, such as Groq")
+			return wrong("the title of a model's server is empty, too long, or has control characters", "write its name, such as Groq")
 		}
 		m.title, m.keyFrom = title, variable
 		return nil
@@ -205,7 +205,7 @@ func Titled(title, variable string) Option {
 func HTTPClient(c *http.Client) Option {
 	return func(m *Model) error {
 		if c == nil {
-			return wrong("There is no HTTP client.", "leave the option out, or give a client")
+			return wrong("there is no HTTP client", "leave the option out, or give a client")
 		}
 		m.client = c
 		return nil
@@ -221,7 +221,7 @@ const DefaultStall = 5 * time.Minute
 func Stall(d time.Duration) Option {
 	return func(m *Model) error {
 		if d < 0 {
-			return wrong("The time of a stall is negative.", "give a duration, or 0 to wait for ever")
+			return wrong("the time of a stall is negative", "give a duration, or 0 to wait for ever")
 		}
 		m.stall = d
 		return nil

@@ -28,7 +28,7 @@ type output struct {
 // update makes the output that of o, unless it is already.
 func (u *output) update(m *Model, o *model.OutputSchema) error {
 	if !m.outputs {
-		return notSent(event.ErrUnsupported, "The model cannot be held to a schema.", "ask for it in words, or take another model")
+		return notSent(event.ErrUnsupported, "the model cannot be held to a schema", "ask for it in words, or take another model")
 	}
 	if u.name == o.Name && len(u.schema) > 0 && bytes.Equal(u.schema, o.Schema) {
 		return nil
@@ -44,7 +44,7 @@ func (u *output) update(m *Model, o *model.OutputSchema) error {
 	}
 	if p, none := schema.Worst(problems, schema.Fatal); none {
 		if !aside(o.Schema) {
-			return notSent(event.ErrInvalid, "The schema of the answer cannot be told to OpenAI's models. %s",
+			return notSent(event.ErrInvalid, "the schema of the answer cannot be told to OpenAI's models: %s",
 				"give a JSON schema of an object", p.Text)
 		}
 		u.words = "Answer with JSON alone, without anything around it. It must be valid under this JSON schema: " + string(o.Schema)

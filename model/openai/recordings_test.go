@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/race"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/idle"
 	"github.com/braidrun/braid/model/internal/recordings"
@@ -285,7 +286,10 @@ func TestRecordingsCutAnywhereAreNoAnswers(t *testing.T) {
 		for range 60 {
 			places = append(places, random.IntN(len(whole)))
 		}
-		for _, n := range places {
+		for i, n := range places {
+			if race.On && i%20 > 0 {
+				continue // one goroutine reads: make test-long cuts everywhere
+			}
 			got, err := decode(r.api, strings.NewReader(body[:n]))
 			if r.api == ChatCompletions && reasoned.MatchString(body[:n]) {
 				// A reason and a proper end of the body are an end, unless the event of the reason is cut.

@@ -210,42 +210,42 @@ func (m *Model) refusal(a *apiError) error {
 	}
 	switch m.judge(a) {
 	case atAnotherPath:
-		return tell(event.ErrModel, m.title+" does not have this API at this address.",
+		return tell(event.ErrModel, m.title+" does not have this API at this address",
 			"look at the base URL, "+m.baseFrom+": it mostly ends with /v1")
 	case redirected:
-		return tell(event.ErrModel, m.title+" redirects to "+provider.Line(a.redirect, m.key)+", where Braid sends no key.",
+		return tell(event.ErrModel, m.title+" redirects to "+provider.Line(a.redirect, m.key)+", where Braid sends no key",
 			"write the address that is meant as "+m.baseFrom)
 	case tooMuchAtOnce:
 		e.RetryAfter = 0
-		return tell(event.ErrContextOverflow, "The conversation is larger than the tokens that the key has in a minute.",
+		return tell(event.ErrContextOverflow, "the conversation is larger than the tokens that the key has in a minute",
 			"shorten it, or ask for higher limits where the key is from")
 	case unpaid:
 		e.RetryAfter = 0
-		return tell(event.ErrModel, m.title+" does not serve this account now.", "look at plan, credit and limits where the key is from")
+		return tell(event.ErrModel, m.title+" does not serve this account now", "look at plan, credit and limits where the key is from")
 	case tooLong:
-		return tell(event.ErrContextOverflow, "The conversation does not fit the model's context.", "shorten it, or begin a new session")
+		return tell(event.ErrContextOverflow, "the conversation does not fit the model's context", "shorten it, or begin a new session")
 	case keyRefused:
-		return tell(event.ErrModelAuth, m.title+" refused the key.", "look at "+cmp.Or(m.keyFrom, "the key, key="))
+		return tell(event.ErrModelAuth, m.title+" refused the key", "look at "+cmp.Or(m.keyFrom, "the key, key="))
 	case forbidden:
-		return tell(event.ErrModelAuth, m.title+" does not allow this to the key.", "look at the key's project and what it may use")
+		return tell(event.ErrModelAuth, m.title+" does not allow this to the key", "look at the key's project and what it may use")
 	case unserved:
-		return tell(event.ErrInvalid, m.title+" has no host of the model that takes such a request.",
+		return tell(event.ErrInvalid, m.title+" has no host of the model that takes such a request",
 			"take out tools or settings, or take another model")
 	case unknownModel:
-		return tell(event.ErrModelNotFound, m.title+" has no model "+strconv.Quote(m.name)+".",
+		return tell(event.ErrModelNotFound, m.title+" has no model "+strconv.Quote(m.name),
 			"look at the server's list of models, or at "+m.baseFrom)
 	case tooLarge:
-		return tell(event.ErrTooLarge, "The request is too large for the model's server.", "send smaller or fewer files and images")
+		return tell(event.ErrTooLarge, "the request is too large for the model's server", "send smaller or fewer files and images")
 	case overloaded:
-		return tell(event.ErrOverloaded, m.title+" is overloaded.", "try again later")
+		return tell(event.ErrOverloaded, m.title+" is overloaded", "try again later")
 	case throttled:
-		return tell(event.ErrThrottled, m.title+" is throttling.", "wait, or ask for higher limits where the key is from")
+		return tell(event.ErrThrottled, m.title+" is throttling", "wait, or ask for higher limits where the key is from")
 	case broken:
-		return tell(event.ErrUnavailable, m.title+" failed.", "try again; the server's status page or log may say more")
+		return tell(event.ErrUnavailable, m.title+" failed", "try again; the server's status page or log may say more")
 	case refused:
-		return tell(event.ErrInvalid, m.title+" refused the request.", "the model, its options or the conversation do not fit each other")
+		return tell(event.ErrInvalid, m.title+" refused the request", "the model, its options or the conversation do not fit each other")
 	default:
-		return tell(event.ErrModel, m.title+" gave an error.", "look at the server's log")
+		return tell(event.ErrModel, m.title+" gave an error", "look at the server's log")
 	}
 }
 

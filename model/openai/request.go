@@ -24,7 +24,7 @@ import (
 // request begins with the bytes of this one, up to the end of its messages.
 func (m *Model) body(req *model.Request) ([]byte, back, error) {
 	if req == nil || len(req.Messages) == 0 {
-		return nil, back{}, notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a message")
+		return nil, back{}, notSent(event.ErrInvalid, "there is nothing to ask the model", "give it a message")
 	}
 	if err := m.unsupported(req.Messages); err != nil {
 		return nil, back{}, err
@@ -44,7 +44,7 @@ func (m *Model) body(req *model.Request) ([]byte, back, error) {
 	body = appendPoints(body, e.dst[:len(e.dst)-1], points)
 	body = append(body, frame.tail...)
 	if m.vendors && len(body) > largest {
-		return nil, back{}, notSent(event.ErrTooLarge, "The request is larger than the 50 MiB that OpenAI takes.",
+		return nil, back{}, notSent(event.ErrTooLarge, "the request is larger than the 50 MiB that OpenAI takes",
 			"send smaller or fewer files and images")
 	}
 	return body, back{names: toolNames.Back(req.Tools), absent: frame.absent, nulled: frame.nulled}, nil
@@ -112,7 +112,7 @@ var callIDs = toolname.IDRule{Max: 40, Visible: true}
 func (m *Model) appendHead(b []byte, req *model.Request, e *encoder) ([]byte, error) {
 	b = strictjson.AppendString(append(b, `{"model":`...), m.name)
 	if len(req.Tools) > 0 && m.dialect.NoTools {
-		return nil, notSent(event.ErrUnsupported, "The models of %s take no tools.", "take the tools from the agent, or another model", m.title)
+		return nil, notSent(event.ErrUnsupported, "the models of %s take no tools", "take the tools from the agent, or another model", m.title)
 	}
 	if len(req.Tools) > 0 || len(e.served) > 0 {
 		b = append(b, `,"tools":[`...)
@@ -182,9 +182,9 @@ func (m *Model) toolSchema(t *model.ToolSpec) (form json.RawMessage, words strin
 	if p, none := schema.Worst(problems, schema.Fatal); none {
 		where := ""
 		if p.At != "" {
-			where = " It stands at " + p.At + "."
+			where = " (at " + p.At + ")"
 		}
-		return nil, "", notSent(event.ErrInvalid, "The parameters of the tool %q cannot be told to OpenAI's models. %s%s",
+		return nil, "", notSent(event.ErrInvalid, "the parameters of the tool %q cannot be told to OpenAI's models: %s%s",
 			"give the tool a JSON schema with \"type\": \"object\"", t.Name, p.Text, where)
 	}
 	return form, schema.Words(problems), nil
@@ -276,12 +276,12 @@ func (m *Model) appendStops(b []byte, words []string) ([]byte, error) {
 	case n == 0:
 		return b, nil
 	case m.api == Responses:
-		return nil, notSent(event.ErrUnsupported, "OpenAI's Responses API has no words to stop at.",
+		return nil, notSent(event.ErrUnsupported, "OpenAI's Responses API has no words to stop at",
 			"leave them out, or use Chat Completions where the model is made")
 	case m.thinks && m.vendors:
-		return nil, notSent(event.ErrUnsupported, "Models of OpenAI that reason take no words to stop at.", "leave them out, or take another model")
+		return nil, notSent(event.ErrUnsupported, "Models of OpenAI that reason take no words to stop at", "leave them out, or take another model")
 	case n > most && m.vendors:
-		return nil, notSent(event.ErrInvalid, "There are %d words to stop at; OpenAI's API takes four.", "leave some out", n)
+		return nil, notSent(event.ErrInvalid, "there are %d words to stop at; OpenAI's API takes four", "leave some out", n)
 	}
 	b[len(b)-1] = ']'
 	return b, nil
@@ -304,7 +304,7 @@ func (m *Model) appendChoice(b []byte, req *model.Request) ([]byte, error) {
 		return append(b, `,"tool_choice":"none"`...), nil
 	case model.ToolsOne:
 		if !slices.ContainsFunc(req.Tools, func(t model.ToolSpec) bool { return t.Name == c.Tool }) {
-			return nil, notSent(event.ErrInvalid, "There is no tool %q to choose.", "name one of the agent's tools", c.Tool)
+			return nil, notSent(event.ErrInvalid, "there is no tool %q to choose", "name one of the agent's tools", c.Tool)
 		}
 		named, err := m.canName(req)
 		if err != nil {
@@ -321,7 +321,7 @@ func (m *Model) appendChoice(b []byte, req *model.Request) ([]byte, error) {
 			b = append(b, '}', '}')
 		}
 	default:
-		return nil, notSent(event.ErrUnsupported, "There is no such choice of tools: %q.", "use one of the known ones", string(c.Mode))
+		return nil, notSent(event.ErrUnsupported, "there is no such choice of tools: %q", "use one of the known ones", string(c.Mode))
 	}
 	if c.Serial && !m.dialect.NoSerial {
 		b = append(b, `,"parallel_tool_calls":false`...)

@@ -46,17 +46,17 @@ func (m *Model) fits(req *model.Request, t trying) error {
 	name := plainModel(cmp.Or(m.family, m.name))
 	switch {
 	case o.Verbosity != "" && !slices.Contains([]string{"low", "medium", "high"}, o.Verbosity):
-		return notSent(event.ErrInvalid, "There is no such verbosity.", "use low, medium or high")
+		return notSent(event.ErrInvalid, "there is no such verbosity", "use low, medium or high")
 	case o.Verbosity != "" && m.vendors && !verbose.MatchString(name):
-		return notSent(event.ErrUnsupported, "The model %s takes no verbosity.", "leave it out, or take GPT-5 or a newer model", m.name)
+		return notSent(event.ErrUnsupported, "the model %s takes no verbosity", "leave it out, or take GPT-5 or a newer model", m.name)
 	case o.ServiceTier != "" && !tiers.MatchString(o.ServiceTier):
-		return notSent(event.ErrInvalid, "There is no such service tier.", "use auto, default, flex or priority")
+		return notSent(event.ErrInvalid, "there is no such service tier", "use auto, default, flex or priority")
 	case m.api == ChatCompletions && m.vendors && len(req.Tools) > 0 &&
 		(toolless.MatchString(name) || t.asked && !t.without() && newer.MatchString(name)):
-		return notSent(event.ErrUnsupported, "The model %s takes no tools by Chat Completions while it reasons.",
+		return notSent(event.ErrUnsupported, "the model %s takes no tools by Chat Completions while it reasons",
 			"use Responses, api=responses", m.name)
 	case m.forcedInVain(&req.ToolChoice, t) && len(req.Tools) > 0:
-		return notSent(event.ErrUnsupported, "The model %s cannot be made to use a tool while it thinks.",
+		return notSent(event.ErrUnsupported, "the model %s cannot be made to use a tool while it thinks",
 			"leave the choice to the model, or set the effort none", m.name)
 	}
 	return m.fitsCaching(name)
@@ -69,13 +69,13 @@ func (m *Model) fitsSampling(o *model.Options, t trying) error {
 	reasons := m.thinks && m.vendors && !t.without()
 	switch {
 	case o.Temperature != nil && reasons:
-		return notSent(event.ErrUnsupported, "Models of OpenAI that reason take no temperature.", "leave it out, or take another model")
+		return notSent(event.ErrUnsupported, "Models of OpenAI that reason take no temperature", "leave it out, or take another model")
 	case o.TopP != nil && (!(*o.TopP > 0) || *o.TopP > 1):
-		return notSent(event.ErrInvalid, "top_p is not above 0 and at most 1.", "set it to a share, such as 0.9")
+		return notSent(event.ErrInvalid, "top_p is not above 0 and at most 1", "set it to a share, such as 0.9")
 	case o.TopP != nil && reasons:
-		return notSent(event.ErrUnsupported, "Models of OpenAI that reason take no top_p.", "leave it out, or take another model")
+		return notSent(event.ErrUnsupported, "Models of OpenAI that reason take no top_p", "leave it out, or take another model")
 	case o.Seed != nil && m.api == Responses:
-		return notSent(event.ErrUnsupported, "The Responses API takes no seed.", "leave it out, or use Chat Completions, api=chat")
+		return notSent(event.ErrUnsupported, "the Responses API takes no seed", "leave it out, or use Chat Completions, api=chat")
 	}
 	return nil
 }
@@ -84,12 +84,12 @@ func (m *Model) fitsSampling(o *model.Options, t trying) error {
 func (m *Model) fitsContext(c *model.ContextManagement) error {
 	switch {
 	case c.ClearResults != 0 || c.KeepResults != 0:
-		return notSent(event.ErrUnsupported, "%s clears no tool results.",
+		return notSent(event.ErrUnsupported, "%s clears no tool results",
 			"let it compact the conversation, or manage the context in the agent", m.title)
 	case (c.Compact != 0 || c.Truncate) && m.api == ChatCompletions:
-		return notSent(event.ErrUnsupported, "Chat Completions does not shorten conversations.", "use Responses, or manage the context in the agent")
+		return notSent(event.ErrUnsupported, "Chat Completions does not shorten conversations", "use Responses, or manage the context in the agent")
 	case c.Compact < 0:
-		return notSent(event.ErrInvalid, "The number of tokens for a compaction is negative.", "leave it out, or set it above 0")
+		return notSent(event.ErrInvalid, "the number of tokens for a compaction is negative", "leave it out, or set it above 0")
 	}
 	return nil
 }
@@ -100,9 +100,9 @@ func (m *Model) fitsCaching(name string) error {
 	case m.retention == "" || !m.vendors: // of other servers nothing is known
 		return nil
 	case m.lifetime() && !lasting.MatchString(name):
-		return notSent(event.ErrUnsupported, "The prompt cache of the model %s has no lifetime %s.", "use in_memory or 24h", m.name, m.retention)
+		return notSent(event.ErrUnsupported, "the prompt cache of the model %s has no lifetime %s", "use in_memory or 24h", m.name, m.retention)
 	case m.retention == inMemory && extended.MatchString(name):
-		return notSent(event.ErrUnsupported, "The prompt cache of the model %s is not held in memory.", "use 24h", m.name)
+		return notSent(event.ErrUnsupported, "the prompt cache of the model %s is not held in memory", "use 24h", m.name)
 	}
 	return nil
 }

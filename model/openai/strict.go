@@ -26,16 +26,16 @@ func (m *Model) toolForm(t *model.ToolSpec, e *encoder) (form json.RawMessage, w
 // instead; [arguments] takes them out.
 func (m *Model) strictForm(t *model.ToolSpec, e *encoder) (form json.RawMessage, words string, err error) {
 	if !m.holdsTools() {
-		return nil, "", notSent(event.ErrUnsupported, "The model cannot be held to the parameters of the tool %q.",
+		return nil, "", notSent(event.ErrUnsupported, "the model cannot be held to the parameters of the tool %q",
 			"leave strict out, or take another model", t.Name)
 	}
 	form, problems := m.forms.Form(t.Schema, schema.OpenAIOutput)
 	absent, known := missing(problems)
 	if p, none := schema.Worst(problems, schema.Fatal); none || form == nil || !known {
 		if p.Text == "" {
-			p.Text = "The schema has no strict form."
+			p.Text = "the schema has no strict form"
 		}
-		return nil, "", notSent(event.ErrUnsupported, "The model cannot be held to the parameters of the tool %q. %s",
+		return nil, "", notSent(event.ErrUnsupported, "the model cannot be held to the parameters of the tool %q: %s",
 			"give it a schema of objects whose properties are named, or leave strict out", t.Name, p.Text)
 	}
 	if len(absent) > 0 {

@@ -2,14 +2,14 @@ package agentcore
 
 import "net/http"
 
-// Card is what other agents are told of this one, in the form of A2A's agent card
-// (A2A 0.3, section 5.5). What is empty is said in general words.
+// Card describes the agent to other agents, in the form of A2A's agent card (A2A 0.3, section
+// 5.5). Empty fields get generic texts.
 type Card struct {
 	Name, Description, Version string
 	Skills                     []Skill
 }
 
-// Skill is something that the agent says it can do.
+// Skill is a capability that the agent advertises.
 type Skill struct {
 	ID          string   `json:"id"`
 	Name        string   `json:"name"`
@@ -29,7 +29,7 @@ type cardBody struct {
 	Skills       []Skill         `json:"skills"`
 }
 
-// card answers with the agent's card.
+// card responds with the agent's card.
 func (x *exchange) card() error {
 	if id := x.R.Header.Get(sessionHeader); id != "" {
 		if err := x.inSession(id); err != nil {

@@ -15,16 +15,16 @@ import (
 	"github.com/braidrun/braid/service"
 )
 
-// Key is an AWS access key's other half, and who has it.
+// Key is the secret part of an AWS access key, and its owner.
 type Key struct {
 	Secret secret.Secret
-	// Session is the token that goes with temporary keys; empty for others.
+	// Session is the session token of temporary keys; empty for other keys.
 	Session secret.Secret
 	// Tenant is the isolation boundary; User may be empty.
 	Tenant, User string
 }
 
-// frontDoor is what is known of the runtime that AWS's door leads to.
+// frontDoor identifies the runtime that the AWS endpoints serve.
 type frontDoor struct{ arn, region, account, id string }
 
 var arnForm = lazyre.New(`^arn:[a-z-]+:bedrock-agentcore:([a-z0-9-]+):([0-9]{12}):runtime/([A-Za-z][A-Za-z0-9_]{0,99}-[A-Za-z0-9]{10})$`)
@@ -37,8 +37,8 @@ func openDoor(arn string) (*frontDoor, error) {
 	return &frontDoor{arn: arn, region: m[1], account: m[2], id: m[3]}, nil
 }
 
-// answers reports whether the door leads to what a request names: the runtime by its
-// ARN, or by its id beside the account, and its endpoint.
+// answers reports whether a request names this runtime and its endpoint. A request names the
+// runtime by its ARN, or by its id together with the account.
 func (d *frontDoor) answers(name string, query url.Values) bool {
 	if q := query.Get("qualifier"); q != "" && q != "DEFAULT" {
 		return false
@@ -50,11 +50,11 @@ func (d *frontDoor) answers(name string, query url.Values) bool {
 	return name == d.arn || name == d.id && account != ""
 }
 
-// people is what a caller may do whom something else than a key lets in.
+// people returns the scopes of a caller that is authenticated by something other than an API key.
 func people() []service.Scope { return []service.Scope{service.ScopeRead, service.ScopeWrite} }
 
-// authenticate finds the tenant in the credential, and nowhere else, and whether the
-// credential is for what is asked for.
+// authenticate takes the tenant from the credential only, and checks that the credential has the
+// scope.
 func (x *exchange) authenticate(scope service.Scope) error {
 	o := &x.h.options
 	given := x.R.Header.Get("Authorization")
@@ -82,7 +82,7 @@ func (x *exchange) authenticate(scope service.Scope) error {
 	return nil
 }
 
-// token goes in by a bearer token.
+// token authenticates by a bearer token.
 func (x *exchange) token(given string) error {
 	token, ok := strings.CutPrefix(given, "Bearer ")
 	if !ok {
@@ -93,8 +93,8 @@ func (x *exchange) token(given string) error {
 	case err == nil:
 		x.Who = c
 		return nil
-	case event.KindOf(err) != event.ErrUnauthenticated: // it cannot be found out now
-		x.Who = c // for the log and the audit alone
+	case event.KindOf(err) != event.ErrUnauthenticated: // the token could not be checked
+		x.Who = c // for the log and the audit only
 		return err
 	case x.door && given == "" && x.h.options.Keys != nil:
 		return notSigned(sigv4.Missing, "Missing Authentication Token")
@@ -107,7 +107,7 @@ func (x *exchange) token(given string) error {
 	}
 }
 
-// deniedStatus is AWS's 403 at its door, and what HTTP says at ours.
+// deniedStatus returns 403 as AWS does on the AWS endpoints, and HTTP's 401 on the container's.
 func deniedStatus(door bool) int {
 	if door {
 		return http.StatusForbidden
@@ -115,8 +115,8 @@ func deniedStatus(door bool) int {
 	return http.StatusUnauthorized
 }
 
-// signed verifies a signature and finds whose key it is. The body may have to be read
-// for that; where its hash is in a signed header it is compared when it is read.
+// signed verifies a signature and finds the owner of its key. If the request has no header with
+// the body's hash, it reads the body. Otherwise readBody compares the hash later.
 func (x *exchange) signed() error {
 	id := sigv4.ID(x.R)
 	if x.h.options.Keys == nil {
@@ -133,7 +133,7 @@ func (x *exchange) signed() error {
 			return err
 		}
 		x.hash = sigv4.Hash(body)
-		if key, ok = x.h.options.Keys(x.R.Context(), id); !ok || key.Secret.Empty() || key.Tenant == "" { // it may have ended since
+		if key, ok = x.h.options.Keys(x.R.Context(), id); !ok || key.Secret.Empty() || key.Tenant == "" { // the key may have ended since
 			return notSigned(sigv4.Unrecognized, "The security token included in the request is invalid.")
 		}
 	}
@@ -149,11 +149,11 @@ func notSigned(code, message string) error {
 	return &fault{status: http.StatusForbidden, exception: code, message: message}
 }
 
-// tokenProtocol is how a page of a browser, which cannot set headers there, brings its
-// token to a WebSocket (AgentCore's documentation of WebSockets).
-const tokenProtocol = "base64UrlBearerAuthorization" //nolint:gosec // it is the word, not the token
+// tokenProtocol is the WebSocket subprotocol that carries the token, because pages in a browser
+// cannot set headers (AgentCore's documentation of WebSockets).
+const tokenProtocol = "base64UrlBearerAuthorization" //nolint:gosec // it is the name, not the token
 
-// subprotocolToken is the token that came so; empty where none did.
+// subprotocolToken returns the token from the subprotocol; empty if there is none.
 func (x *exchange) subprotocolToken() string {
 	if x.R.Header.Get("Upgrade") == "" {
 		return ""

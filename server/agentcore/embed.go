@@ -9,16 +9,15 @@ import (
 	"github.com/braidrun/braid/service"
 )
 
-// ForAgent makes a handler that an agent answers, for a program of your own that runs
-// inside AgentCore Runtime:
+// ForAgent makes a handler for one agent, for your own program inside AgentCore Runtime:
 //
 //	h, err := agentcore.ForAgent(ctx, agent, agentcore.Options{TrustPlatform: true})
 //	…
 //	err = http.ListenAndServe(":8080", h)
 //
-// Sessions are kept in memory, which is what the platform does with a session's machine.
-// The agent's own limits hold, and callers choose neither its model nor the form of its
-// answers. Close it.
+// It keeps sessions in memory, as the platform does with a session's machine. The agent's own
+// limits apply, and callers can choose neither its model nor its output format. The caller closes
+// the handler. The error is that of [New] or of starting the service.
 func ForAgent(ctx context.Context, agent *braid.Agent, o Options) (*Handler, error) {
 	if agent == nil {
 		return nil, wrong("there is no agent", "make one with braid.New")

@@ -15,7 +15,7 @@ import (
 	"github.com/braidrun/braid/service"
 )
 
-// The headers of AgentCore, as Go writes them.
+// AgentCore's headers, in Go's canonical form.
 const (
 	sessionHeader = "X-Amzn-Bedrock-Agentcore-Runtime-Session-Id"
 	userHeader    = "X-Amzn-Bedrock-Agentcore-Runtime-User-Id"
@@ -26,11 +26,10 @@ const (
 	awsErrorType  = "X-Amzn-Errortype"
 )
 
-// echoed are the headers that a caller gets back as it sent them: those that its SDK
-// shows in the output.
+// echoed are the headers that the response repeats. The caller's SDK shows them in its output.
 var echoed = [...]string{"Mcp-Session-Id", "Mcp-Protocol-Version", "X-Amzn-Trace-Id", "Traceparent", "Tracestate", "Baggage"}
 
-// crossing is what pages of the operator's other sites may do.
+// crossing allows what pages of other permitted origins may do.
 func crossing(origins []string) hostcheck.Cross {
 	return hostcheck.Cross{
 		Origins: origins, Methods: "GET, POST",
@@ -40,20 +39,20 @@ func crossing(origins []string) hostcheck.Cross {
 	}
 }
 
-// echoBytes bounds each of them.
+// echoBytes is the maximum length of each of them.
 const echoBytes = 8 << 10
 
-// exchange is one request and its answer.
+// exchange is one request and its response.
 type exchange struct {
 	front.Exchange
 
 	h    *Handler
 	door bool
-	// scope is what the credential must be for.
+	// scope is the scope that the credential must have.
 	scope service.Scope
-	// hash is the body's as the signature has it; kept is the body where it had to be
-	// read to know that.
+	// hash is the signed hash of the body.
 	hash string
+	// kept is the body, if signed had to read it for the hash.
 	kept []byte
 	read bool
 }
@@ -79,7 +78,7 @@ func newExchange(h *Handler, w http.ResponseWriter, r *http.Request, rt *route) 
 	return x
 }
 
-// plain reports whether an id is short and of letters that cannot do harm anywhere.
+// plain reports whether an id is short and consists of safe characters only.
 func plain(id string, most int) bool {
 	ok := id != "" && len(id) <= most
 	for i := 0; ok && i < len(id); i++ {
@@ -89,7 +88,7 @@ func plain(id string, most int) bool {
 	return ok && id[0] != '-'
 }
 
-// newUUID is a random one.
+// newUUID returns a random UUID.
 func newUUID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // it never fails
@@ -103,14 +102,14 @@ func uuid(b [16]byte, version byte) string {
 	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
 }
 
-// The bounds of a session's id (API InvokeAgentRuntime, runtimeSessionId).
+// The bounds of a session id (API InvokeAgentRuntime, runtimeSessionId).
 const (
 	leastSession = 33
 	mostSession  = 256
 )
 
-// inSession finds the session of a request, and tells the caller of it. Without one it
-// is a new one, which is the same where an SDK sends the same request again.
+// inSession sets the session of a request and returns its id to the caller. A request without one
+// starts a new session; an SDK's repetition of that request gets the same id.
 func (x *exchange) inSession(id string) error {
 	switch {
 	case id == "" && x.retryID() != "":
@@ -133,13 +132,13 @@ func (x *exchange) inSession(id string) error {
 	return nil
 }
 
-// retryID is what an SDK's attempts at one request have in common.
+// retryID returns the id that all of an SDK's attempts at one request share.
 func (x *exchange) retryID() string { return x.R.Header.Get(retryHeader) }
 
-// conversation is the name that the session has in the service.
+// conversation returns the session's name in the service.
 func (x *exchange) conversation() string { return "agentcore session " + x.Session }
 
-// json answers with a value.
+// json responds with a value.
 func (x *exchange) json(status int, v any) {
 	b, err := marshal(v)
 	if err != nil {
@@ -148,7 +147,7 @@ func (x *exchange) json(status int, v any) {
 	x.body(status, b)
 }
 
-// marshal writes JSON without escaping what HTML would need.
+// marshal encodes JSON without escaping HTML characters.
 func marshal(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -161,5 +160,5 @@ func (x *exchange) body(status int, b []byte) {
 	x.W.Header().Set("Content-Type", "application/json")
 	x.W.Header().Set("Content-Length", strconv.Itoa(len(b)))
 	x.Head(status)
-	_, _ = x.W.Write(b) // who does not read it any more needs no error
+	_, _ = x.W.Write(b) // a reader that has left needs no error
 }

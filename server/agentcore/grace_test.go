@@ -222,7 +222,7 @@ func TestRepeatedAnswers(t *testing.T) {
 	if got := s.calls.Load(); got != calls+1 {
 		t.Errorf("the model was called %d times more", got-calls)
 	}
-	const refused = "an answer is to no open interrupt"
+	const refused = "an answer does not belong to an open interrupt"
 	ask(id, "false", retryHeader, "answer").has(t, 400, refused)
 	ask(id, "true").has(t, 400, refused)
 	ask("other", "true", retryHeader, "answer").has(t, 400, refused)
@@ -253,9 +253,9 @@ func TestAnIDOfOthers(t *testing.T) {
 	}
 	s.say("use clock", retryHeader, "id", aUser, "eve").has(t, 404, "no such session")
 	for _, other := range []string{"hello", "use clock "} {
-		s.say(other, retryHeader, "id").has(t, 400, "came with another request before")
+		s.say(other, retryHeader, "id").has(t, 400, "was used for another request")
 	}
-	s.ask(http.MethodPost, "/invocations", `{"prompt": "use clock", "model": "test:scripted"}`, retryHeader, "id").has(t, 400, "came with another request before")
+	s.ask(http.MethodPost, "/invocations", `{"prompt": "use clock", "model": "test:scripted"}`, retryHeader, "id").has(t, 400, "was used for another request")
 	// A tenant that has the same session's name.
 	c := s.client(acme)
 	out, err := c.InvokeAgentRuntime(t.Context(), invocation("hello"))

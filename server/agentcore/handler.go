@@ -25,59 +25,61 @@ type Options struct {
 	// Token is a bearer token of Tenant, which is "default" if empty.
 	Token  secret.Secret
 	Tenant string
-	// Door authenticates for a server with other handlers beside this one: it knows the token
-	// and the API keys. nil accepts Token alone.
+	// Door authenticates for a server that has other handlers too: it knows the token and the
+	// API keys. nil accepts Token only.
 	Door *door.Door
-	// TrustPlatform needs no credential on /invocations and /ws, and answers under
-	// any name: inside AgentCore Runtime the platform has checked both, and only it
-	// reaches the port. Anywhere else it opens the agent to everybody who reaches the port.
+	// TrustPlatform accepts /invocations and /ws without a credential and under any host name.
+	// Set it only inside AgentCore Runtime: there the platform has checked both, and nobody else
+	// reaches the port. Elsewhere it opens the agent to everybody who reaches the port.
 	TrustPlatform bool
-	// Runtime is the ARN under which the front door answers,
-	// arn:aws:bedrock-agentcore:REGION:ACCOUNT:runtime/ID; without one there is none.
+	// Runtime is the ARN that the AWS endpoints serve,
+	// arn:aws:bedrock-agentcore:REGION:ACCOUNT:runtime/ID. Empty disables them.
 	Runtime string
-	// Keys finds an AWS access key by its id, and with it the tenant; nil means that
-	// the front door takes the bearer token alone.
+	// Keys finds an AWS access key and its tenant by the key's id. With nil, the AWS endpoints
+	// accept the bearer token only.
 	Keys func(ctx context.Context, id string) (Key, bool)
-	// Stream is what callers get who ask for no other form.
+	// Stream is the form of the stream for callers that ask for no other.
 	Stream Stream
 	// Card describes the agent to other agents; see [Card].
 	Card Card
-	// Health is asked by /ping before the tasks are counted; "", or a panic, leaves it
-	// to them. nil means to count.
+	// Health returns the health that /ping reports. If it is nil, returns "" or panics, the
+	// handler derives the health from its tasks.
 	Health func() Health
-	// Debug takes the SDK's debug actions in the body of an invocation.
+	// Debug enables the SDK's debug actions in the body of an invocation.
 	Debug bool
-	// Hosts are the names under which the handler may be asked beside those of this
-	// machine, and Origins the sites whose pages may ask beside its own.
-	Hosts, Origins []string
-	// Base is the path below which all of the handler's paths are, such as "/braid"; empty is
-	// none. A signature is of the whole path. Next gets requests as they come.
+	// Hosts are further host names of the handler, beside those of this machine.
+	Hosts []string
+	// Origins are other sites whose pages may call the handler.
+	Origins []string
+	// Base is a path prefix of all the handler's paths, such as "/braid"; empty is none.
+	// Signatures cover the whole path. Next gets requests with the prefix.
 	Base string
-	// Next answers what is asked for under other paths; nil means 404.
+	// Next handles requests for other paths; nil responds 404.
 	Next http.Handler
-	// BodyBytes bounds a body; 0 means [DefaultBodyBytes]. BodyTime is how long it may
-	// take to arrive; 0 means [DefaultBodyTime].
+	// BodyBytes is the maximum size of a body; 0 means [DefaultBodyBytes].
 	BodyBytes int64
-	BodyTime  time.Duration
-	// WriteTime is how long one write to a reader may take before the reader counts as
-	// gone; 0 means [DefaultWriteTime].
+	// BodyTime is the maximum time to receive a body; 0 means [DefaultBodyTime].
+	BodyTime time.Duration
+	// WriteTime is the timeout of one write, after which the reader counts as gone; 0 means
+	// [DefaultWriteTime].
 	WriteTime time.Duration
-	// Grace is how long a run goes on after its last reader left, if the invocation had an amz-sdk-invocation-id:
-	// an SDK that repeats it meanwhile reads on. 0 means [DefaultGrace], less means none. A run whose
-	// invocation had no such id is cancelled at once.
+	// Grace is how long a run continues after its last reader left, if the invocation had an
+	// amz-sdk-invocation-id. An SDK that repeats the invocation in that time reads on. 0 means
+	// [DefaultGrace], a negative value means none. A run without such an id is cancelled at
+	// once.
 	Grace time.Duration
-	// Observe is called after each request; nil calls nothing. The route is
-	// never what the caller wrote.
+	// Observe is called after each request; nil disables it. route is one of a fixed set, never
+	// the caller's text.
 	Observe func(method, route string, status int, took time.Duration)
-	// Refused is called with each error that a request is answered with; nil calls nothing.
+	// Refused is called with each error that the handler responds with; nil disables it.
 	Refused func(err error)
-	// Log gets one line for each request; nil logs nothing.
+	// Log receives one line per request; nil disables logging.
 	Log *slog.Logger
 }
 
 // The defaults of [Options].
 const (
-	// DefaultBodyBytes is the platform's own bound of a payload.
+	// DefaultBodyBytes is the platform's own limit of a payload.
 	DefaultBodyBytes = 100 << 20
 	DefaultBodyTime  = 2 * time.Minute
 	DefaultWriteTime = 60 * time.Second
@@ -97,16 +99,17 @@ type Handler struct {
 	readers door.Readers
 	// id distinguishes handlers that share a database.
 	id string
-	// own is set where the service is the handler's.
+	// own is set if [ForAgent] made the service.
 	own bool
-	// behind are runs that go on although their request was answered.
+	// behind counts the runs that continue after their response.
 	behind sync.WaitGroup
-	// ends is done when the handler is closed.
-	ends context.Context //nolint:containedctx // it is the handler's life, which no request has
+	// ends is cancelled when the handler is closed.
+	ends context.Context //nolint:containedctx // it is the lifetime of the handler, not of a request
 	end  context.CancelFunc
 }
 
-// New makes a handler over a service, which the caller starts and drains.
+// New makes a handler over a service, which the caller starts and drains. The error is that an
+// option is invalid.
 func New(o Options) (*Handler, error) {
 	if o.Service == nil {
 		return nil, wrong("a handler needs a service", "set Service, or use ForAgent")
@@ -157,8 +160,8 @@ func wrong(message, hint string) error {
 	return &event.Error{Op: "agentcore", Kind: event.ErrInvalid, Message: message, Hint: hint}
 }
 
-// Close waits for what goes on behind answered requests, as long as ctx lasts, and drains
-// the service where [ForAgent] made it. A run whose reader may still come back is not cancelled.
+// Close waits for runs that continue after their response until ctx ends, and drains the service
+// if [ForAgent] made it. It does not cancel a run whose reader may return.
 func (h *Handler) Close(ctx context.Context) error {
 	h.end()
 	h.readers.Close()
@@ -170,20 +173,20 @@ func (h *Handler) Close(ctx context.Context) error {
 	return err
 }
 
-// route is where a request goes.
+// route is the destination of a request.
 type route struct {
-	// name stands in logs and metrics.
+	// name is the route's name in logs and metrics.
 	name   string
 	method string
 	door   bool
-	// scope is what the credential must be for; "" asks for none.
+	// scope is the scope that the credential must have; "" requires no credential.
 	scope  service.Scope
 	handle func(*exchange) error
-	// arn is the runtime that the path names.
+	// arn is the ARN in the path.
 	arn string
 }
 
-// find finds a request's route. found false is for paths that are not AgentCore's.
+// find returns the route of a request. found is false for paths that are not AgentCore's.
 func (h *Handler) find(r *http.Request) (rt route, found bool) {
 	const write = service.ScopeWrite
 	path, below := strings.CutPrefix(r.URL.EscapedPath(), h.options.Base)
@@ -206,8 +209,8 @@ func (h *Handler) find(r *http.Request) (rt route, found bool) {
 	}
 }
 
-// doorRoute finds a route of the front door. The ARN is one segment, percent-encoded;
-// it is also taken as it stands.
+// doorRoute returns the route of a path of the AWS endpoints. The ARN is one percent-encoded
+// segment; it may also be unescaped.
 func doorRoute(rest string) route {
 	const read, write = service.ScopeRead, service.ScopeWrite
 	for _, rt := range []route{
@@ -240,12 +243,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		rt = route{name: "none", handle: (*exchange).unknown}
 	}
 	if x.Route = rt.name; rt.name == "/ping" {
-		x.Quiet() // the platform asks all the time
+		x.Quiet() // the platform pings all the time
 	}
 	x.Serve(func() error { return x.serve(&rt) }, x.refuse)
 }
 
-// serve checks a request's host, origin and credential, and calls its route.
+// serve checks a request's host, origin and credential, and calls its handler.
 func (x *exchange) serve(rt *route) error {
 	o := &x.h.options
 	if !o.TrustPlatform {
@@ -278,7 +281,7 @@ func (x *exchange) serve(rt *route) error {
 	return rt.handle(x)
 }
 
-// unknown answers what is no path.
+// unknown responds to an unknown path.
 func (x *exchange) unknown() error {
-	return &event.Error{Kind: event.ErrNotFound, Message: "there is no such path", Hint: "POST /invocations and GET /ping are there"}
+	return &event.Error{Kind: event.ErrNotFound, Message: "there is no such path", Hint: "use POST /invocations or GET /ping"}
 }

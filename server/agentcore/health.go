@@ -6,35 +6,37 @@ import (
 	"time"
 )
 
-// Health is what /ping says.
+// Health is the status that /ping reports.
 type Health string
 
-// The words of /ping. Busy keeps a session's machine alive although nobody asks it.
+// The statuses of /ping. Busy keeps a session's machine alive without requests.
 const (
 	Healthy Health = "Healthy"
 	Busy    Health = "HealthyBusy"
 )
 
-// health knows how a handler is doing.
+// health tracks the status of a handler.
 type health struct {
 	custom func() Health
 
 	mu     sync.Mutex
 	forced Health
 	tasks  map[*Task]struct{}
-	// said is what was found last, at when it became so.
+	// said is the last reported status.
 	said Health
-	at   time.Time
+	// at is when said last changed.
+	at time.Time
 }
 
-// Task is work that goes on although no request waits for it.
+// Task is work that continues after its request.
 type Task struct {
 	Name  string
 	Begun time.Time
 }
 
-// Task says that work has begun which outlives its request: until done is called /ping
-// answers [Busy], so that the platform keeps the machine. Calling done again does nothing.
+// Task registers work that outlives its request. Until the caller calls done, /ping reports
+// [Busy], so that the platform keeps the machine. It is safe for concurrent use, and further
+// calls of done do nothing.
 func (h *Handler) Task(name string) (done func()) {
 	t := &Task{name, time.Now()}
 	s := &h.health
@@ -53,7 +55,7 @@ func (h *Handler) Task(name string) (done func()) {
 	}
 }
 
-// Tasks lists what goes on, in no order.
+// Tasks returns the registered tasks in no particular order. It is safe for concurrent use.
 func (h *Handler) Tasks() []Task {
 	h.health.mu.Lock()
 	defer h.health.mu.Unlock()
@@ -64,7 +66,7 @@ func (h *Handler) Tasks() []Task {
 	return out
 }
 
-// Force has /ping answer with a word whatever goes on; "" goes back to what does.
+// Force makes /ping report a fixed status; "" ends this. It is safe for concurrent use.
 func (h *Handler) Force(as Health) {
 	h.health.mu.Lock()
 	h.health.forced = as
@@ -72,7 +74,7 @@ func (h *Handler) Force(as Health) {
 	h.health.look()
 }
 
-// look finds out how things stand, and since when.
+// look returns the status, and since when it holds.
 func (s *health) look() (Health, time.Time) {
 	custom := s.ask()
 	s.mu.Lock()
@@ -87,7 +89,7 @@ func (s *health) look() (Health, time.Time) {
 		now = Busy
 	}
 	if s.said == "" {
-		s.said = Healthy // as it began
+		s.said = Healthy // the initial status
 	}
 	if now != s.said {
 		s.said, s.at = now, time.Now()
@@ -95,7 +97,7 @@ func (s *health) look() (Health, time.Time) {
 	return s.said, s.at
 }
 
-// ask asks the embedding program, which may not know.
+// ask calls the embedding program's Health, which may return "" or panic.
 func (s *health) ask() (h Health) {
 	if s.custom == nil {
 		return ""
@@ -108,7 +110,7 @@ func (s *health) ask() (h Health) {
 	return s.custom()
 }
 
-// pingBody is the answer of /ping; the time is in whole seconds.
+// pingBody is the response of /ping. The time is in whole seconds.
 type pingBody struct {
 	Status Health `json:"status"`
 	Since  int64  `json:"time_of_last_update"`
@@ -119,13 +121,13 @@ func (h *Handler) pingBody() pingBody {
 	return pingBody{status, at.Unix()}
 }
 
-// ping answers the platform.
+// ping responds to the platform.
 func (x *exchange) ping() error {
 	x.json(http.StatusOK, x.h.pingBody())
 	return nil
 }
 
-// jobsBody is what the debug action job_status tells.
+// jobsBody is the response to the debug action job_status.
 type jobsBody struct {
 	Active int       `json:"active_count"`
 	Jobs   []jobBody `json:"running_jobs"`
@@ -136,7 +138,7 @@ type jobBody struct {
 	Duration float64 `json:"duration"`
 }
 
-// act does what a debug action of the SDK wants.
+// act executes a debug action of the SDK.
 func (x *exchange) act(action string) error {
 	forced := func(as Health) {
 		x.h.Force(as)

@@ -18,8 +18,8 @@ import (
 	"github.com/braidrun/braid/service"
 )
 
-// invoke answers an invocation: with a stream, with one JSON value, or at once where the
-// caller does not wait.
+// invoke responds to an invocation with a stream, with one JSON value, or at once if the caller
+// does not wait.
 func (x *exchange) invoke() error {
 	if err := x.inSession(x.R.Header.Get(sessionHeader)); err != nil {
 		return err
@@ -35,12 +35,12 @@ func (x *exchange) invoke() error {
 	if x.h.options.Debug && in.action != "" {
 		return x.act(in.action)
 	}
-	x.kept = nil // a large one is not to be held as long as the stream lasts
+	x.kept = nil // do not hold a large body as long as the stream
 	ctx, unwatch := x.h.entry.Watch(x.R.Context(), &x.Who)
 	defer unwatch()
 	t, err := x.begin(ctx, in)
 	x.Hold.Release()
-	if ended := door.Ended(ctx); err != nil && ended != nil { // it had to wait for another run
+	if ended := door.Ended(ctx); err != nil && ended != nil { // it waited for another run
 		return &fault{deniedStatus(x.door), "AccessDeniedException", ended.Message, ended.Hint}
 	}
 	if err != nil {
@@ -57,19 +57,19 @@ func (x *exchange) invoke() error {
 	return nil
 }
 
-// retryTime is how long an SDK's request counts as the same.
+// retryTime is how long a repeated request counts as the same.
 const retryTime = 10 * time.Minute
 
-// again stands between an id and how often it was used before, where no header can have it.
+// again separates an invocation's id from the number of its earlier uses. No header can contain
+// it.
 const again = "\n"
 
-// begin has the run accepted, or finds the one that the same request has begun, or
-// answers what the session's run waits for.
+// begin starts the run, finds the run of the same request, or answers the session's questions.
 func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
 	conv, err := x.h.service.OpenConversation(ctx, x.Who.Principal, x.conversation(), service.NewConversation{
 		Metadata: map[string]string{"agentcore_session": x.Session},
 	})
-	if errors.Is(err, event.ErrNotFound) { // there is one of this name, and it is another user's
+	if errors.Is(err, event.ErrNotFound) { // another user has a session of this id
 		return nil, noSession("use a session id of your own: a new UUID")
 	}
 	if err != nil {
@@ -80,10 +80,10 @@ func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
 		return x.answer(ctx, conv.ID, in)
 	}
 	if i := slices.IndexFunc(conv.Open, func(r journal.Run) bool { return !repeats(r.Key, in.run.Key) }); i >= 0 {
-		done := x.h.readers.Want(conv.Open[i].ID) // its reader may have gone on to this request
+		done := x.h.readers.Want(conv.Open[i].ID) // its reader may be repeating the request
 		defer done()
 	}
-	if conv.Status == event.RunWaiting && in.run.Key == "" { // with a key it may be that very run
+	if conv.Status == event.RunWaiting && in.run.Key == "" { // with a key it may be the waiting run
 		if err := x.waits(ctx, conv.ID); err != nil {
 			return nil, err
 		}
@@ -102,7 +102,7 @@ func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
 	x.Run = started.Run.ID
 	t := newTurn(x, conv.ID, started.Run.ID, in)
 	t.Follower = started.Follower
-	if t.Follower == nil { // the run was there: all of it is told again
+	if t.Follower == nil { // a repetition: read the run from its start
 		if err := t.takeOver(ctx); err != nil {
 			return nil, err
 		}
@@ -119,7 +119,7 @@ func noSession(hint string) error {
 	return &event.Error{Kind: event.ErrNotFound, Message: "there is no such session", Hint: hint}
 }
 
-// waits says that nothing but answers can go on with the session.
+// waits returns an error if only answers can continue the session.
 func (x *exchange) waits(ctx context.Context, conv string) error {
 	open, err := x.h.service.Questions(ctx, x.Who.Principal, conv)
 	if err != nil || len(open) == 0 {
@@ -131,13 +131,13 @@ func (x *exchange) waits(ctx context.Context, conv string) error {
 	}
 }
 
-// repeats reports whether a run's key is that of an invocation's id, in its first use or a later one.
+// repeats reports whether a run's key belongs to an invocation's id, in its first or a later use.
 func repeats(key, id string) bool {
 	rest, ok := strings.CutPrefix(key, id)
 	return ok && id != "" && (rest == "" || strings.HasPrefix(rest, again))
 }
 
-// start has a run accepted. A key that was used more than ten minutes ago is a new one.
+// start starts a run. A key whose last use is more than ten minutes old counts as new.
 func (x *exchange) start(ctx context.Context, conv string, in *asked) (service.Started, error) {
 	s := x.h.service
 	began := time.Now()
@@ -154,18 +154,18 @@ func (x *exchange) start(ctx context.Context, conv string, in *asked) (service.S
 	if len(same) == 0 {
 		return started, err
 	}
-	in.run.Key = same[len(same)-1].Key // it is still the same, or
+	in.run.Key = same[len(same)-1].Key // the request is a repetition, unless the key is too old
 	if began.Sub(same[len(same)-1].Admitted) >= retryTime {
 		in.run.Key = key + again + strconv.Itoa(len(same))
 	}
 	started, err = s.StartRun(ctx, x.Who.Principal, conv, in.run)
 	if service.KeyReused(err) {
-		return started, bad("the amz-sdk-invocation-id came with another request before", "use a new one for a new request")
+		return started, bad("the amz-sdk-invocation-id was used for another request", "use a new one for a new request")
 	}
 	return started, err
 }
 
-// answer answers the session's run. Its stream begins behind the answers.
+// answer answers the session's questions. Its stream begins after the answers.
 func (x *exchange) answer(ctx context.Context, conv string, in *asked) (*turn, error) {
 	s := x.h.service
 	open, err := s.Questions(ctx, x.Who.Principal, conv)
@@ -173,7 +173,7 @@ func (x *exchange) answer(ctx context.Context, conv string, in *asked) (*turn, e
 		return nil, err
 	}
 	t := newTurn(x, conv, "", in)
-	var given []interruptResponse // that are not taken in yet
+	var given []interruptResponse // that are not in the log yet
 	for _, a := range in.answers {
 		if t.Pause.Awaited[a.ID] {
 			return nil, noInterrupt()
@@ -209,13 +209,13 @@ func (x *exchange) answer(ctx context.Context, conv string, in *asked) (*turn, e
 
 func noInterrupt() error {
 	return &event.Error{
-		Kind: event.ErrInvalid, Message: "an answer is to no open interrupt", Hint: "each interruptId is good for one answer",
+		Kind: event.ErrInvalid, Message: "an answer does not belong to an open interrupt", Hint: "answer each interruptId once",
 	}
 }
 
-// answeredBefore finds the answers that are not among given in the log, behind at: an SDK has sent them before,
-// as the same user. It sets the run that they went to. Answers that say something else, or that were given
-// longer ago than an SDK repeats a request, are refused.
+// answeredBefore looks in the log after at for the answers that are not among given: an earlier
+// attempt of the SDK sent them. It sets the run that they belong to. It refuses an answer with
+// another value or from another user, and one older than retryTime.
 func (x *exchange) answeredBefore(ctx context.Context, t *turn, at int64, in *asked, given []interruptResponse) error {
 	missing := map[string]json.RawMessage{}
 	for _, a := range in.answers {
@@ -236,7 +236,7 @@ func (x *exchange) answeredBefore(ctx context.Context, t *turn, at int64, in *as
 	return err
 }
 
-// goOn answers at once; the run goes on, and keeps the machine alive until it is over.
+// goOn responds at once. The run continues and keeps the machine alive until it ends.
 func (x *exchange) goOn(t *turn) error {
 	h := x.h
 	done := h.Task("run")
@@ -244,21 +244,21 @@ func (x *exchange) goOn(t *turn) error {
 		defer done()
 		defer t.Follower.Close()
 		defer h.readers.Leave(t.Story.Run)
-		_ = t.Send(h.ends, discard) // it fails where the service is being closed: the run is kept as it stands
+		_ = t.Send(h.ends, discard) // it fails if the service closes: the run keeps its state
 	})
 	x.W.Header().Set("Preference-Applied", "respond-async")
 	x.json(http.StatusAccepted, acceptedBody{"accepted", x.Session, t.Story.Run})
 	return nil
 }
 
-// acceptedBody says that a run goes on behind its request.
+// acceptedBody reports that a run continues after its request.
 type acceptedBody struct {
 	Status  string `json:"status"`
 	Session string `json:"runtimeSessionId"`
 	Run     string `json:"run"`
 }
 
-// asynchronous reports whether the caller wants to look later (RFC 7240).
+// asynchronous reports whether the caller does not wait for the result (RFC 7240).
 func asynchronous(r *http.Request) bool {
 	for _, line := range r.Header.Values("Prefer") {
 		for part := range strings.SplitSeq(line, ",") {
@@ -270,15 +270,14 @@ func asynchronous(r *http.Request) bool {
 	return false
 }
 
-// wantsJSON reports whether the caller wants one value instead of a stream: it says so,
-// and does not name streams too.
+// wantsJSON reports whether the caller accepts JSON but not streams.
 func wantsJSON(r *http.Request) bool {
 	accept := strings.Join(r.Header.Values("Accept"), ",")
 	return strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/event-stream")
 }
 
-// leave cancels a run whose last reader left before its end. If the invocation can be repeated, it first
-// waits for the one who repeats it.
+// leave cancels a run whose last reader left before its end. If the invocation can be repeated,
+// it first waits for the repetition.
 func (t *turn) leave() {
 	h, who, request, conv, run := t.x.h, t.x.Who.Principal, t.x.ID, t.Conversation, t.Story.Run
 	if t.encoder.Done() {
@@ -292,7 +291,7 @@ func (t *turn) leave() {
 			return
 		}
 		err := h.service.CancelRun(ctx, who, conv, run)
-		if err != nil && !errors.Is(err, event.ErrConflict) && !errors.Is(err, event.ErrNotFound) { // these two say that it has ended
+		if err != nil && !errors.Is(err, event.ErrConflict) && !errors.Is(err, event.ErrNotFound) { // both mean that the run has ended
 			h.log.Warn("a run whose reader left could not be cancelled", "request", request, "run", run, "error", err)
 		}
 	}
@@ -304,11 +303,12 @@ func (t *turn) leave() {
 	}
 }
 
-// readerLabel is the conversation's label for who of several servers reads the run of a repeated invocation: the
-// run and the server.
+// readerLabel is the conversation's label that names the run of a repeated invocation and the
+// server that reads it.
 const readerLabel = "agentcore_reader"
 
-// takeOver tells other servers that the run is read here: the one that it was read at before must not cancel it.
+// takeOver records that this server reads the run, so that the previous reader's server does not
+// cancel it.
 func (t *turn) takeOver(ctx context.Context) error {
 	s := t.x.h.service
 	if !s.Shared() || !t.keyed {
@@ -333,19 +333,19 @@ func (h *Handler) readElsewhere(ctx context.Context, who service.Principal, conv
 	return ok && reader != h.id
 }
 
-// leaveTime bounds how long cancelling a run takes.
+// leaveTime is the timeout of cancelling a run.
 const leaveTime = 10 * time.Second
 
-// stop ends a runtime session: what runs in it is cancelled, and the next invocation
-// begins anew, as on a machine that knows nothing.
+// stop ends a runtime session: it cancels its run, and the next invocation starts with an empty
+// history.
 func (x *exchange) stop() error {
 	if x.R.Header.Get(sessionHeader) == "" {
-		return bad("the session to be stopped is not named", "send "+sessionHeader)
+		return bad("the request names no session", "send "+sessionHeader)
 	}
 	if err := x.inSession(x.R.Header.Get(sessionHeader)); err != nil {
 		return err
 	}
-	if _, err := x.readBody(); err != nil { // it holds a token that repeating needs, and stopping twice does no harm
+	if _, err := x.readBody(); err != nil { // the token in it is for repetitions, and stopping twice is harmless
 		return err
 	}
 	ctx := x.R.Context()
@@ -359,7 +359,7 @@ func (x *exchange) stop() error {
 	}
 	for i := range conv.Open {
 		err := s.CancelRun(ctx, x.Who.Principal, conv.ID, conv.Open[i].ID)
-		if err != nil && !errors.Is(err, event.ErrConflict) && !errors.Is(err, event.ErrNotFound) { // these two say that it has ended
+		if err != nil && !errors.Is(err, event.ErrConflict) && !errors.Is(err, event.ErrNotFound) { // both mean that the run has ended
 			return err
 		}
 	}

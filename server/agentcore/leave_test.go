@@ -119,7 +119,7 @@ func TestRepeated(t *testing.T) {
 		if firstTexts != againTexts || firstRest != againRest {
 			t.Errorf("first\n%s\nand again\n%s", first.body, again.body)
 		}
-		s.ask(http.MethodPost, "/invocations", promptBody("another"), retryHeader, "one").has(t, 400, "came with another request before")
+		s.ask(http.MethodPost, "/invocations", promptBody("another"), retryHeader, "one").has(t, 400, "was used for another request")
 		s.say("use clock", retryHeader, "two").has(t, 200)
 		if s.calls.Load() != 4 {
 			t.Errorf("the model was called %d times", s.calls.Load())
@@ -148,9 +148,9 @@ func TestWaiting(t *testing.T) {
 	s.say("hello", retryHeader, "new").has(t, 400, "waits for answers to its interrupts")
 	s.ask(http.MethodPost, "/invocations", `{"prompt": [{"interruptResponse": {"interruptId": "other", "response": true}}]}`).has(t, 400)
 	body := `{"prompt": [{"interruptResponse": {"interruptId": "` + id + `", "response": true}}]}`
-	s.ask(http.MethodPost, "/invocations", body, sessionHeader, strings.Repeat("z", 40)).has(t, 400, "no open interrupt")
+	s.ask(http.MethodPost, "/invocations", body, sessionHeader, strings.Repeat("z", 40)).has(t, 400, "belong to an open interrupt")
 	s.ask(http.MethodPost, "/invocations", body).has(t, 200, "it is true")
-	s.ask(http.MethodPost, "/invocations", body).has(t, 400, "no open interrupt")
+	s.ask(http.MethodPost, "/invocations", body).has(t, 400, "belong to an open interrupt")
 }
 
 // Two runs at once in one session: the second waits a little, and is to come again.

@@ -17,19 +17,20 @@ import (
 	"github.com/braidrun/braid/service"
 )
 
-// Stream says what a stream has beside what is always in it.
+// Stream selects the optional parts of a stream.
 type Stream struct {
-	// Data repeats each piece as {"data", "delta"} and as tool_use_stream, as Strands
-	// derives them (the seed's kind 4, never as a printed dict).
+	// Data repeats each piece as {"data", "delta"} and as tool_use_stream, as Strands derives
+	// them (the seed's kind 4, as JSON and never as a printed dict).
 	Data bool
-	// ToolUse announces each call as {"tool_name", "type": "tool_use", "debug_data"}
-	// (the seed's kind 7).
+	// ToolUse announces each call as {"tool_name", "type": "tool_use", "debug_data"} (the seed's
+	// kind 7).
 	ToolUse bool
-	// ASCII escapes everything else as \uXXXX.
+	// ASCII escapes all other characters as \uXXXX.
 	ASCII bool
 }
 
-// ParseStream reads words of a caller or an operator: data, tool_use, ascii.
+// ParseStream parses a list of the words data, tool_use and ascii. The error is
+// [event.ErrInvalid].
 func ParseStream(list []string) (Stream, error) {
 	var s Stream
 	for _, word := range list {
@@ -48,24 +49,24 @@ func ParseStream(list []string) (Stream, error) {
 	return s, nil
 }
 
-// payload is the body of an invocation. Programs on AgentCore make up their own; this is
-// what their examples agree on. What is unknown is left alone.
+// payload is the body of an invocation. AgentCore leaves its form to the program; this is what
+// AWS's examples have in common. Unknown fields are ignored.
 type payload struct {
 	// Prompt is a string, or content blocks in Converse's form.
 	Prompt json.RawMessage `json:"prompt"`
-	// Input is the other name: the same, or an object with a prompt in it.
+	// Input is another name for Prompt. It may also be an object with a prompt.
 	Input        json.RawMessage `json:"input"`
 	Model        string          `json:"model"`
 	OutputSchema json.RawMessage `json:"output_schema"`
-	// Stream names what is sent on request.
+	// Stream selects the optional parts of the stream.
 	Stream []string `json:"stream_options"`
 	Action string   `json:"_agent_core_app_action"`
 }
 
-// asked is what an invocation wants.
+// asked is a parsed invocation.
 type asked struct {
 	run service.RunRequest
-	// answers are to questions of the run that the session waits in.
+	// answers are answers to questions of the session's waiting run.
 	answers []interruptResponse
 	stream  Stream
 	action  string
@@ -80,7 +81,7 @@ func bad(message, hint string) error {
 	return &event.Error{Kind: event.ErrInvalid, Message: message, Hint: hint}
 }
 
-// readBody reads the body once, and holds it against the hash that was signed.
+// readBody reads the body once and compares it with the signed hash.
 func (x *exchange) readBody() ([]byte, error) {
 	if x.read {
 		return x.kept, x.sameHash(x.kept)
@@ -89,7 +90,7 @@ func (x *exchange) readBody() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Whoever asks anew goes behind those who wait, so that a full core serves all.
+	// Yield to waiting goroutines, so that a full core serves all requests.
 	runtime.Gosched()
 	x.kept, x.read = data, true
 	return x.kept, x.sameHash(x.kept)
@@ -116,12 +117,12 @@ func (x *exchange) parse(body []byte) (*asked, error) {
 	switch body[0] {
 	case '{':
 		if err := json.Unmarshal(body, &in); err != nil {
-			return nil, bad("a field of the body is of another type than it may be", `send {"prompt": "…"}`)
+			return nil, bad("a field of the body has the wrong type", `send {"prompt": "…"}`)
 		}
 	case '"':
 		in.Prompt = body
 	default:
-		return nil, bad("the body is no JSON object", `send {"prompt": "…"}`)
+		return nil, bad("the body is not a JSON object", `send {"prompt": "…"}`)
 	}
 	out := &asked{action: in.Action, stream: x.h.options.Stream}
 	if x.h.options.Debug && in.Action != "" {
@@ -154,7 +155,7 @@ func (x *exchange) parse(body []byte) (*asked, error) {
 	return out, nil
 }
 
-// say takes what the person said, or answers.
+// say takes the user's message or answers from the payload.
 func (a *asked) say(in *payload) error {
 	prompt := in.Prompt
 	if len(prompt) == 0 || string(prompt) == "null" {
@@ -164,7 +165,7 @@ func (a *asked) say(in *payload) error {
 		var inner struct {
 			Prompt json.RawMessage `json:"prompt"`
 		}
-		_ = json.Unmarshal(prompt, &inner) // it has been checked
+		_ = json.Unmarshal(prompt, &inner) // it was validated
 		prompt = inner.Prompt
 	}
 	missing := bad("the body has no prompt", `send {"prompt": "…"}`)
@@ -173,7 +174,7 @@ func (a *asked) say(in *payload) error {
 	}
 	switch prompt[0] {
 	case '"':
-		_ = json.Unmarshal(prompt, &a.run.Input) // it has been checked
+		_ = json.Unmarshal(prompt, &a.run.Input) // it was validated
 		if strings.TrimSpace(a.run.Input) == "" {
 			return bad("the prompt is empty", "say something")
 		}
@@ -205,11 +206,11 @@ type source struct {
 	Bytes string `json:"bytes"`
 }
 
-// blocks takes a list: what was said, or answers, and not both.
+// blocks reads a list of either message blocks or answers.
 func (a *asked) blocks(prompt []byte) error {
 	var list []content
 	if err := json.Unmarshal(prompt, &list); err != nil {
-		return bad("the prompt is no list of content blocks", `send a string, or blocks such as {"text": "…"}`)
+		return bad("the prompt is not a list of content blocks", `send a string, or blocks such as {"text": "…"}`)
 	}
 	for i := range list {
 		c := &list[i]
@@ -238,11 +239,11 @@ func (a *asked) blocks(prompt []byte) error {
 			}
 			a.run.Attachments = append(a.run.Attachments, &event.Document{MIME: mimeOf("", c.Document.Format), Name: c.Document.Name, Data: data})
 		default:
-			return bad("a content block of the prompt is of no kind that is taken", "send text, image, document or interruptResponse")
+			return bad("a content block of the prompt has an unsupported kind", "send text, image, document or interruptResponse")
 		}
 	}
 	if len(a.answers) > 0 && len(a.run.Attachments) > 0 {
-		return bad("the prompt answers interrupts and says something beside them", "send the answers alone")
+		return bad("the prompt mixes answers to interrupts with other content", "send the answers alone")
 	}
 	if len(a.answers) == 0 && len(a.run.Attachments) == 0 {
 		return bad("the prompt is empty", "say something")
@@ -258,14 +259,14 @@ func (s *source) data() ([]byte, error) {
 	return data, nil
 }
 
-// formats are Converse's words for files (API DocumentBlock).
+// formats maps Converse's file formats to MIME types (API DocumentBlock).
 var formats = map[string]string{
 	"pdf": "application/pdf", "csv": "text/csv", "html": "text/html", "txt": "text/plain", "md": "text/markdown",
 	"doc": "application/msword", "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 	"xls": "application/vnd.ms-excel", "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 
-// mimeOf is the type of a file of that format.
+// mimeOf returns the MIME type of a file format.
 func mimeOf(family, format string) string {
 	format = strings.ToLower(format)
 	if family != "" {
@@ -277,9 +278,9 @@ func mimeOf(family, format string) string {
 	return "application/octet-stream"
 }
 
-// tokens are what the headers bring for tools: the caller's own headers by what stands
-// behind the prefix, in lower case, and the platform's tokens. They live in memory, for
-// the run only. shown are those that are no secrets, by their names.
+// tokens returns the secrets that the headers carry for tools: the caller's headers by their
+// names after the prefix, in lower case, and the platform's tokens. They stay in memory and last
+// for the run. shown are the header names whose values are not secret.
 func (x *exchange) tokens() (out map[string]secret.Secret, shown []string) {
 	out = map[string]secret.Secret{}
 	put := func(name, value string) {
@@ -295,7 +296,7 @@ func (x *exchange) tokens() (out map[string]secret.Secret, shown []string) {
 			}
 		}
 	}
-	for _, name := range []string{"Workloadaccesstoken", "X-Amz-Bedrock-Agentcore-Identity-Wat"} { // the later one goes before
+	for _, name := range []string{"Workloadaccesstoken", "X-Amz-Bedrock-Agentcore-Identity-Wat"} { // the later name takes precedence
 		put("workload_access_token", x.R.Header.Get(name))
 	}
 	put("oauth2_callback_url", x.R.Header.Get("Oauth2callbackurl"))

@@ -10,20 +10,20 @@ import (
 	wire "github.com/braidrun/braid/wire/agentcore"
 )
 
-// fault is an error that the table of kinds does not have.
+// fault is an error response that the table of kinds does not have.
 type fault struct {
 	status                   int
 	exception, message, hint string
 }
 
-// validation is the exception of a request that is wrong.
+// validation is the exception for an invalid request.
 const validation = "ValidationException"
 
 func (f *fault) Error() string { return f.message }
 
-// refuse answers with an error, unless an answer has begun: then only cutting it off is
-// left. The container's door has the form of the Python program, AWS's the one that its
-// SDKs make typed errors of.
+// refuse responds with an error; if a response has begun, it can only cut the connection. The
+// container endpoints use the Python program's form, the AWS endpoints the form that AWS's SDKs
+// turn into typed errors.
 func (x *exchange) refuse(err error) {
 	f, body := x.explain(err)
 	x.Refuse(err, f.status, codeOf(err, f))
@@ -31,7 +31,8 @@ func (x *exchange) refuse(err error) {
 	x.json(f.status, body)
 }
 
-// codeOf is the code of an error in logs and audits: the native wire's, or else AWS's exception.
+// codeOf returns the code of an error for logs and audits: the native wire's, or else AWS's
+// exception.
 func codeOf(err error, f *fault) string {
 	if _, ok := errors.AsType[*fault](err); ok {
 		return f.exception
@@ -42,18 +43,18 @@ func codeOf(err error, f *fault) string {
 	return event.KindOf(err).Info().Code
 }
 
-// told is an error as the container's door tells it, in the order of the Python program.
+// told is an error body of the container endpoints, in the Python program's order of fields.
 type told struct {
 	Error   string `json:"error"`
 	Details string `json:"details,omitempty"`
 }
 
-// awsMessage is one as AWS's SDKs read it.
+// awsMessage is an error body for AWS's SDKs.
 type awsMessage struct {
 	Message string `json:"message"`
 }
 
-// explain returns what the caller is told of an error. Causes stay inside.
+// explain returns the response to an error. It does not reveal causes.
 func (x *exchange) explain(err error) (*fault, any) {
 	f, ok := errors.AsType[*fault](err)
 	if !ok {
@@ -68,13 +69,13 @@ func (x *exchange) explain(err error) (*fault, any) {
 	return f, awsMessage{f.message + ": " + f.hint}
 }
 
-// faultOf is the fault of an error by the one table.
+// faultOf maps an error by the wire's table.
 func faultOf(err error) *fault {
 	body, status, exception := wire.ErrorOf(err)
 	var t told
-	_ = json.Unmarshal(body, &t) // it was written a moment ago
-	// The platform has one status for all that is wrong with a request, and one for all that is wrong with the
-	// server; these two tell a client what to do.
+	_ = json.Unmarshal(body, &t) // ErrorOf wrote it as JSON
+	// The platform has one status for all invalid requests and one for all server errors. These
+	// two statuses tell a client what to do.
 	switch e, _ := errors.AsType[*event.Error](err); {
 	case e == nil:
 	case e.Kind == event.ErrTooLarge:
@@ -85,8 +86,7 @@ func faultOf(err error) *fault {
 	return &fault{status, exception, t.Error, t.Details}
 }
 
-// failed is the error of a run that has failed: it is the agent's, whatever it is, and no
-// SDK is to send the request again.
+// failed returns the response to a failed run: the agent's failure, which an SDK must not retry.
 func failed(e *event.Error) error {
 	if e == nil {
 		e = &event.Error{}
@@ -96,7 +96,7 @@ func failed(e *event.Error) error {
 	return f
 }
 
-// fit cuts what a caller wrote.
+// fit shortens a caller's text.
 func fit(s string, most int) string {
 	if len(s) <= most {
 		return s

@@ -16,18 +16,18 @@ import (
 )
 
 const (
-	// socketFrame is how large a frame the platform lets through.
+	// socketFrame is the maximum frame size that the platform accepts.
 	socketFrame = 32 << 10
-	// socketAhead is how many messages may wait for the one that is being answered.
+	// socketAhead is the maximum number of messages that wait for the current one.
 	socketAhead = 8
 )
 
-// socket talks over a WebSocket: each message that comes is the body of an invocation,
-// each that goes the value of a frame. One after the other is answered, all in the one
-// session; whoever closes the socket cancels the run.
+// socket serves a WebSocket: each incoming message is the body of an invocation, each outgoing
+// one the value of a frame. It processes messages one at a time in one session. Closing the
+// socket cancels the run.
 func (x *exchange) socket() error {
 	session := x.R.Header.Get(sessionHeader)
-	if session == "" { // a page of a browser has no headers
+	if session == "" { // a page in a browser cannot set headers
 		session = x.R.URL.Query().Get("X-Amzn-Bedrock-AgentCore-Runtime-Session-Id")
 	}
 	if err := x.inSession(session); err != nil {
@@ -40,26 +40,26 @@ func (x *exchange) socket() error {
 	x.h.behind.Add(1)
 	defer x.h.behind.Done()
 	conn, err := websocket.Accept(x.W, x.R, &websocket.AcceptOptions{
-		Subprotocols: []string{tokenProtocol}, InsecureSkipVerify: true, // the Origin has been looked at
+		Subprotocols: []string{tokenProtocol}, InsecureSkipVerify: true, // serve has checked the Origin
 	})
 	if err != nil {
-		x.Status = http.StatusBadRequest // it has been answered
+		x.Status = http.StatusBadRequest // Accept has responded
 		return nil
 	}
 	x.Status = http.StatusSwitchingProtocols
-	defer func() { _ = conn.CloseNow() }() // where it was closed in good order this does nothing
+	defer func() { _ = conn.CloseNow() }() // after an orderly close this does nothing
 	conn.SetReadLimit(min(x.h.options.BodyBytes, x.h.service.Memory().MostBody()))
 	watched, unwatch := x.h.entry.Watch(x.R.Context(), &x.Who)
 	defer unwatch()
 	ctx, leave := context.WithCancel(watched)
 	defer leave()
 	defer context.AfterFunc(x.h.ends, leave)()
-	reading, halt := context.WithCancel(x.R.Context()) // to end it breaks the connection off
+	reading, halt := context.WithCancel(x.R.Context()) // cancelling it closes the connection
 	messages := make(chan message, socketAhead)
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		defer leave() // who does not read any more has left
+		defer leave() // a client that stops reading has left
 		for {
 			m, err := x.message(reading, halt, conn)
 			if err != nil {
@@ -69,7 +69,7 @@ func (x *exchange) socket() error {
 			case messages <- m:
 			default:
 				m.hold.Release()
-				_ = conn.Close(websocket.StatusPolicyViolation, "too many messages wait") // it is the end either way
+				_ = conn.Close(websocket.StatusPolicyViolation, "too many messages wait") // the connection ends either way
 				return
 			}
 		}
@@ -86,28 +86,28 @@ func (x *exchange) socket() error {
 		select {
 		case m := <-messages:
 			if !x.talk(ctx, conn, m) && x.h.ends.Err() == nil && door.Ended(ctx) == nil {
-				_ = conn.Close(websocket.StatusInternalError, "the server ends the stream") // it is the end either way
+				_ = conn.Close(websocket.StatusInternalError, "the server ends the stream") // the connection ends either way
 				return nil
 			}
 		case <-ctx.Done():
 			if ended := door.Ended(ctx); ended != nil {
-				_ = conn.Close(websocket.StatusPolicyViolation, ended.Message) // it is the end either way
+				_ = conn.Close(websocket.StatusPolicyViolation, ended.Message) // the connection ends either way
 			} else if x.h.ends.Err() != nil {
-				_ = conn.Close(websocket.StatusGoingAway, "the server ends") // it is the end either way
+				_ = conn.Close(websocket.StatusGoingAway, "the server ends") // the connection ends either way
 			}
 			return nil
 		}
 	}
 }
 
-// message is the body of an invocation that came over a socket, and what it takes.
+// message is one message of a socket.
 type message struct {
 	data []byte
 	hold *service.Hold
 }
 
-// message reads the next message. It may take as long as a body from its first frame on; a socket whose
-// message is refused is closed.
+// message reads the next message. From its first frame on it may take as long as a body. A
+// refused message closes the socket.
 func (x *exchange) message(ctx context.Context, halt func(), conn *websocket.Conn) (message, error) {
 	_, from, err := conn.Reader(ctx)
 	if err != nil {
@@ -126,13 +126,13 @@ func (x *exchange) message(ctx context.Context, halt func(), conn *websocket.Con
 		if e.Kind == event.ErrTooLarge {
 			status = websocket.StatusMessageTooBig
 		}
-		_ = conn.Close(status, e.Message) // it is the end either way
+		_ = conn.Close(status, e.Message) // the connection ends either way
 	}
 	return message{}, err
 }
 
-// talk answers one message. What is wrong with it is told, and the next may be better;
-// false says that the service is of no use any more.
+// talk processes one message. It reports an invalid message to the client, and the next one may
+// be valid. false means that the service no longer works.
 func (x *exchange) talk(ctx context.Context, conn *websocket.Conn, m message) bool {
 	defer m.hold.Release()
 	send := func(buf []byte) error {
@@ -153,7 +153,7 @@ func (x *exchange) talk(ctx context.Context, conn *websocket.Conn, m message) bo
 		err = x.h.entry.Pass(ctx, &x.Who, http.Header{})
 	}
 	if err == nil {
-		in.run.Key = "" // what it has in the request is the same for all its messages
+		in.run.Key = "" // the request's key would be the same for all messages
 		t, err = x.begin(ctx, in)
 	}
 	m.hold.Release()
@@ -161,7 +161,7 @@ func (x *exchange) talk(ctx context.Context, conn *websocket.Conn, m message) bo
 		f, body := x.explain(err)
 		x.Count(err, f.status, codeOf(err, f))
 		if b, err := marshal(body); err == nil {
-			_ = send(b) // who has left is found out by reading
+			_ = send(b) // a client that has left is noticed by reading
 		}
 		return !errors.Is(err, event.ErrUnavailable)
 	}
@@ -171,8 +171,8 @@ func (x *exchange) talk(ctx context.Context, conn *websocket.Conn, m message) bo
 	return err == nil
 }
 
-// sendMessage sends one message, in frames that the platform lets through. It is not
-// broken off when the run is: that would break the connection off.
+// sendMessage sends one message in frames that the platform accepts. Cancelling the run does not
+// cancel it, because that would close the connection.
 func (x *exchange) sendMessage(conn *websocket.Conn, b []byte) error {
 	ctx, stop := context.WithTimeout(x.R.Context(), x.h.options.WriteTime)
 	defer stop()

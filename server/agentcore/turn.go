@@ -15,17 +15,17 @@ import (
 
 type question = braid.Question
 
-// turn is the reading of a run for one invocation.
+// turn reads a run for one invocation.
 type turn struct {
 	front.Turn
 
 	x       *exchange
 	encoder wire.Encoder
-	// keyed says that the invocation has an id by which an SDK can repeat it.
+	// keyed means that an SDK can repeat the invocation by its id.
 	keyed bool
 }
 
-// newTurn makes the turn of an invocation, for a run or, if run is empty, for one that show names later.
+// newTurn makes the turn of an invocation. If run is empty, the caller sets it later.
 func newTurn(x *exchange, conv, run string, in *asked) *turn {
 	s := in.stream
 	t := &turn{
@@ -37,8 +37,8 @@ func newTurn(x *exchange, conv, run string, in *asked) *turn {
 	return t
 }
 
-// follow reads the session from a place on. What is there is read at once, so that a session that cannot be read is refused
-// before the stream begins.
+// follow reads the session from a position. It reads the existing events at once, so that an
+// unreadable session is refused before the stream begins.
 func (t *turn) follow(ctx context.Context, after int64) (err error) {
 	if err = t.Follow(ctx, after); err != nil {
 		return err
@@ -49,18 +49,18 @@ func (t *turn) follow(ctx context.Context, after int64) (err error) {
 	return err
 }
 
-// prime gives the encoder what the reader has of the run that waits: all events before the first of the
-// answers that were just given. It returns the place in the log up to which that is.
+// prime feeds the encoder with the part of the waiting run that the reader has: all events before
+// the first of the given answers. It returns the position of the last such event.
 func (t *turn) prime(ctx context.Context) (at int64, err error) {
 	at, err = t.Skip(ctx, t.Log, stream.ToTheEnd, func(e *event.Event) bool {
 		b, ok := e.Body.(*event.Answered)
-		return ok && t.Pause.Awaited[b.Token] // the request is repeated
+		return ok && t.Pause.Awaited[b.Token] // the request is a repetition
 	})
 	t.First = t.encoder.AppendResumed(nil)
 	return at, err
 }
 
-// close frees the follower. If the reader left before the end, the run is cancelled.
+// close releases the follower. If the reader left before the end, it cancels the run.
 func (t *turn) close() {
 	t.Follower.Close()
 	t.leave()
@@ -72,10 +72,10 @@ func (t *turn) serve(ctx context.Context) {
 	t.x.Stream(ctx, &t.Stream, wire.Wire)
 }
 
-// discard is for requests that wait for the run and want no stream.
+// discard ignores the stream, for requests that only wait for the run.
 func discard([]byte, time.Time) error { return nil }
 
-// collect waits for the run's end and answers with it.
+// collect waits for the end of the run and responds with its result.
 func (t *turn) collect(ctx context.Context) error {
 	err := t.Send(ctx, discard)
 	ended, end := door.Ended(ctx), t.Story.Now().End

@@ -36,7 +36,7 @@ func TestRefusals(t *testing.T) {
 		"a message of none":   {`{"threadId": "t", "runId": "r", "messages": [{"id": "1", "role": "user", "content": 7}]}`, nil, 400, "cannot be read"},
 		"audio":               {`{"threadId": "t", "runId": "r", "messages": [{"role": "user", "content": [{"type": "audio"}]}]}`, nil, 422, "not taken here"},
 		"tools of the client": {`{"threadId": "t", "runId": "r", "messages": [], "tools": [{"name": "x"}]}`, nil, 422, "call no tools of the client"},
-		"no such interrupt":   {`{"threadId": "t", "runId": "r", "messages": [], "resume": [{"interruptId": "x", "status": "resolved"}]}`, nil, 409, "no open interrupt"},
+		"no such interrupt":   {`{"threadId": "t", "runId": "r", "messages": [], "resume": [{"interruptId": "x", "status": "resolved"}]}`, nil, 409, "belong to an open interrupt"},
 		"no status":           {`{"threadId": "t", "runId": "r", "messages": [], "resume": [{"interruptId": "x"}]}`, nil, 400, "has no status"},
 		"one interrupt twice": {`{"threadId":"t","runId":"r","resume":[{"interruptId":"x","status":"cancelled"},{"interruptId":"x","status":"cancelled"}]}`, nil, 400, "or one twice"},
 		"too large":           {body("t", "r", strings.Repeat("x", front.DefaultBodyBytes)), nil, 413, "TOO_LARGE"},

@@ -11,9 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/tool"
-	"go.uber.org/goleak"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"

@@ -39,7 +39,7 @@ func answerInput(x *front.Exchange, in *input) error {
 		encoder: wire.Encoder{Thread: in.Thread, ID: in.Run, Messages: in.Messages, State: in.State},
 	}
 	t.Open(x, conv.ID, &t.encoder)
-	t.Heartbeat = x.Heartbeat
+	t.Heartbeat = x.Options.Heartbeat
 	if len(in.Resume) > 0 {
 		err = t.resume(ctx, &conv, in.Resume)
 	} else {
@@ -62,9 +62,9 @@ func answerInput(x *front.Exchange, in *input) error {
 // conversation finds the one of a thread, or makes it. A thread that is named like a conversation is that conversation.
 func conversation(ctx context.Context, x *front.Exchange, thread string) (service.Conversation, error) {
 	if strings.HasPrefix(thread, "conv_") {
-		return x.Service.GetConversation(ctx, x.Who.Principal, thread)
+		return x.Options.Service.GetConversation(ctx, x.Who.Principal, thread)
 	}
-	conv, err := x.Service.OpenConversation(ctx, x.Who.Principal, "agui thread "+thread, service.NewConversation{
+	conv, err := x.Options.Service.OpenConversation(ctx, x.Who.Principal, "agui thread "+thread, service.NewConversation{
 		Metadata: map[string]string{"agui_thread": thread},
 	})
 	if errors.Is(err, event.ErrNotFound) { // there is one of this name, and it is another user's
@@ -158,7 +158,7 @@ func (t *turn) resume(ctx context.Context, conv *service.Conversation, answers [
 func (t *turn) answered(ctx context.Context, given map[string]*answer) (to int64, err error) {
 	to = stream.ToTheEnd
 	unknown := &event.Error{
-		Kind: event.ErrConflict, Message: "an answer is to no open interrupt", Hint: "each interrupt is good for one answer",
+		Kind: event.ErrConflict, Message: "an answer does not belong to an open interrupt", Hint: "answer each interrupt once",
 	}
 	all, err := stream.FindAnswers(ctx, t.Log, 0, given, func(e *event.Event, b *event.Answered, a *answer) error {
 		if b.By != t.who.User || a.Status != "cancelled" && !strictjson.Same(b.Value, a.Payload) {

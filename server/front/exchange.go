@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"time"
 
@@ -20,7 +21,8 @@ import (
 
 // Exchange is one request and its answer.
 type Exchange struct {
-	*Options
+	// Options are the handler's.
+	Options *Options
 
 	W http.ResponseWriter
 	R *http.Request
@@ -48,9 +50,9 @@ func (x *Exchange) Serve(serve func() error, refuse func(error)) {
 	defer func() {
 		if v := recover(); v != nil {
 			if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-				panic(v)
+				panic(v) //nolint:forbidigo // net/http's own way to cut an answer off
 			}
-			x.Log.LogAttrs(x.R.Context(), slog.LevelError, "a request panicked",
+			x.Options.Log.LogAttrs(x.R.Context(), slog.LevelError, "a request panicked",
 				append(x.About(), slog.String("panic", fmt.Sprint(v)), slog.String("stack", string(debug.Stack())))...)
 			refuse(&event.Error{Kind: event.ErrInternal, Message: "something went wrong inside the server"})
 		}
@@ -64,7 +66,7 @@ func (x *Exchange) Serve(serve func() error, refuse func(error)) {
 // Head sends the status, once.
 func (x *Exchange) Head(status int) {
 	x.Status = status
-	_ = http.NewResponseController(x.W).SetWriteDeadline(time.Now().Add(x.WriteTime)) // where there are no deadlines, TCP's are left
+	_ = http.NewResponseController(x.W).SetWriteDeadline(time.Now().Add(x.Options.WriteTime)) // where there are no deadlines, TCP's are left
 	x.W.WriteHeader(status)
 }
 
@@ -73,9 +75,9 @@ func (x *Exchange) Head(status int) {
 func (x *Exchange) Body(again func() error) ([]byte, error) {
 	begun := time.Now()
 	control := http.NewResponseController(x.W)
-	_ = control.SetReadDeadline(begun.Add(x.BodyTime)) // a connection that has none is bounded otherwise
-	x.Hold = x.Service.Memory().Hold(x.Who.Tenant)
-	data, err := door.ReadBody(x.W, x.R, x.Hold, x.BodyBytes)
+	_ = control.SetReadDeadline(begun.Add(x.Options.BodyTime)) // a connection that has none is bounded otherwise
+	x.Hold = x.Options.Service.Memory().Hold(x.Who.Tenant)
+	data, err := door.ReadBody(x.W, x.R, x.Hold, x.Options.BodyBytes)
 	if err == nil {
 		_ = control.SetReadDeadline(time.Time{})
 		if x.Who.Tenant != "" && time.Since(begun) > directory.Stale {
@@ -87,7 +89,7 @@ func (x *Exchange) Body(again func() error) ([]byte, error) {
 
 // Watch returns a context that ends with the caller's credential.
 func (x *Exchange) Watch() (ctx context.Context, stop func()) {
-	return x.Door.Watch(x.R.Context(), &x.Who)
+	return x.Options.Door.Watch(x.R.Context(), &x.Who)
 }
 
 // Stream answers with a stream of server-sent events. Once its head is out no error is returned: what goes wrong is told on
@@ -95,14 +97,14 @@ func (x *Exchange) Watch() (ctx context.Context, stop func()) {
 func (x *Exchange) Stream(ctx context.Context, s *stream.Stream, w wire.Wire) {
 	stream.Head(x.W.Header(), w)
 	x.Head(http.StatusOK)
-	x.Interrupted(ctx, s.Serve(ctx, &stream.Writer{Response: x.W, Time: x.WriteTime}))
+	x.Interrupted(ctx, s.Serve(ctx, &stream.Writer{Response: x.W, Time: x.Options.WriteTime}))
 }
 
 // Interrupted logs why the server has ended a stream, unless the credential's end is why. err is what [stream.Stream.Send]
 // returned.
 func (x *Exchange) Interrupted(ctx context.Context, err error) {
 	if err != nil && door.Ended(ctx) == nil {
-		x.Log.LogAttrs(ctx, slog.LevelWarn, "a stream was interrupted", append(x.About(), slog.Any("error", err))...)
+		x.Options.Log.LogAttrs(ctx, slog.LevelWarn, "a stream was interrupted", append(x.About(), slog.Any("error", err))...)
 	}
 }
 
@@ -110,11 +112,11 @@ func (x *Exchange) Interrupted(ctx context.Context, err error) {
 // writes the error in its own form. If an answer has begun, only cutting it off is left.
 func (x *Exchange) Refuse(err error, status int, code string) {
 	if x.Status != 0 {
-		panic(http.ErrAbortHandler)
+		panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's own way to cut an answer off
 	}
 	x.Count(err, status, code)
 	if status >= http.StatusInternalServerError {
-		x.Log.LogAttrs(x.R.Context(), slog.LevelError, "a request failed",
+		x.Options.Log.LogAttrs(x.R.Context(), slog.LevelError, "a request failed",
 			append(x.About(), slog.Any("error", err), slog.Any("cause", errors.Unwrap(err)))...)
 	}
 	if e, ok := errors.AsType[*event.Error](err); ok && e.RetryAfter > 0 {
@@ -125,20 +127,20 @@ func (x *Exchange) Refuse(err error, status int, code string) {
 
 // Count counts a refusal for the audit and the log.
 func (x *Exchange) Count(err error, status int, code string) {
-	if x.Refusal = code; x.Refused != nil {
-		x.Refused(err)
+	if x.Refusal = code; x.Options.Refused != nil {
+		x.Options.Refused(err)
 	}
-	x.Door.Refused(&x.Who, err, directory.Refused{
+	x.Options.Door.Refused(&x.Who, err, directory.Refused{
 		Status: status, Code: code, Route: x.Method() + " " + x.Route, Request: x.ID, Path: x.R.URL.Path,
 	})
 }
 
 // note counts the request and writes its line in the log.
 func (x *Exchange) note(took time.Duration) {
-	if x.Observe != nil {
-		x.Observe(x.Method(), x.Route, x.Status, took)
+	if x.Options.Observe != nil {
+		x.Options.Observe(x.Method(), x.Route, x.Status, took)
 	}
-	x.Log.LogAttrs(x.R.Context(), x.level, "request", append(x.About(), slog.String("method", x.Method()),
+	x.Options.Log.LogAttrs(x.R.Context(), x.level, "request", append(x.About(), slog.String("method", x.Method()),
 		slog.String("route", x.Route), slog.Int("status", x.Status), slog.Duration("took", took))...)
 }
 
@@ -161,9 +163,9 @@ func (x *Exchange) About() []slog.Attr {
 
 // About returns names and values for a line of the log, without those that have no value.
 func About(pairs ...string) (list []slog.Attr) {
-	for i := 0; i < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			list = append(list, slog.String(pairs[i], pairs[i+1]))
+	for pair := range slices.Chunk(pairs, 2) {
+		if len(pair) == 2 && pair[1] != "" {
+			list = append(list, slog.String(pair[0], pair[1]))
 		}
 	}
 	return list

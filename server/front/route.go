@@ -40,7 +40,7 @@ func New(o Options, rt Route) http.Handler {
 
 // post checks a request, reads its body and has it answered.
 func (x *Exchange) post(cross *hostcheck.Cross, answer func(*Exchange, []byte) error) error {
-	answered, err := Foreign(x.W, x.R, x.Hosts, x.Origins, cross)
+	answered, err := Foreign(x.W, x.R, x.Options.Hosts, x.Options.Origins, cross)
 	if answered {
 		x.Status = http.StatusNoContent
 	}
@@ -55,7 +55,7 @@ func (x *Exchange) post(cross *hostcheck.Cross, answer func(*Exchange, []byte) e
 	if err := x.authenticate(); err != nil {
 		return err
 	}
-	if err := x.Door.Pass(x.R.Context(), &x.Who, x.W.Header()); err != nil {
+	if err := x.Options.Door.Pass(x.R.Context(), &x.Who, x.W.Header()); err != nil {
 		return err
 	}
 	body, err := x.Body(x.authenticate)
@@ -68,7 +68,7 @@ func (x *Exchange) post(cross *hostcheck.Cross, answer func(*Exchange, []byte) e
 // authenticate checks the bearer token.
 func (x *Exchange) authenticate() (err error) {
 	token, _ := strings.CutPrefix(x.R.Header.Get("Authorization"), "Bearer ")
-	if x.Who, err = x.Door.OpenFor(x.R, secret.New(token)); err != nil {
+	if x.Who, err = x.Options.Door.OpenFor(x.R, secret.New(token)); err != nil {
 		return err
 	}
 	return x.Who.Require(service.ScopeWrite)

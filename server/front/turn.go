@@ -24,7 +24,7 @@ func (t *Turn) Open(x *Exchange, conversation string, enc stream.Interrupter) {
 	t.Pause = stream.Pause{
 		Stream: &t.Stream, Encoder: enc, Who: x.Who.Principal, Conversation: conversation, Awaited: map[string]bool{},
 	}
-	t.Encoder, t.Extra, t.Service = enc, &t.Pause, x.Service
+	t.Encoder, t.Extra, t.Service = enc, &t.Pause, x.Options.Service
 }
 
 // Log reads the conversation's log.

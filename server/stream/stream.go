@@ -219,7 +219,7 @@ func (s *Stream) append(ctx context.Context, buf []byte, item *live.Item) []byte
 		if s.Extra != nil {
 			buf = s.Extra.Before(ctx, buf, item.Event)
 		}
-		return s.Feed.Append(buf, item.Event)
+		return s.Append(buf, item.Event)
 	}
 	if item.Sync.Missed > 0 && s.Cut != nil {
 		s.Cut()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,6 +47,7 @@ func (p *plain) Fail(dst []byte, _ error) []byte {
 
 // conversation is a log, and the bus that tells of it.
 type conversation struct {
+	mu sync.Mutex
 	livetest.Script
 
 	hub    live.Hub
@@ -59,11 +61,15 @@ func (c *conversation) read(_ context.Context, after int64, limit int) ([]*event
 	if c.broken != nil {
 		return nil, c.broken
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	rest := c.events[min(int(after), len(c.events)):]
 	return rest[:min(len(rest), limit)], nil
 }
 
 func (c *conversation) add(list ...event.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, e := range list {
 		c.events = append(c.events, &e)
 	}

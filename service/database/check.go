@@ -5,15 +5,17 @@ import (
 	"errors"
 )
 
-// insertProbe writes rows that nobody else ever sees: they are taken back. They are [lowspace.Bytes] and more.
+// insertProbe writes rows of at least [lowspace.Bytes]. They are rolled back, so nobody sees
+// them.
 const insertProbe = `INSERT INTO reservation (tenant, id, day, tokens, nano_usd, expires)
 	SELECT '', gen_random_uuid()::text, 0, 0, 0, 0 FROM generate_series(1, 3000)`
 
-// errProbed takes a probe back.
+// errProbed rolls a probe back.
 var errProbed = errors.New("the probe is over")
 
-// Check returns nil if the database has space, as far as is known. Once a write to PostgreSQL has found none, Check writes to find
-// out, at most once a second and until that succeeds. It takes back what it writes.
+// Check returns nil if the database has space as far as it knows. After a write to PostgreSQL has
+// found none, Check writes a probe and rolls it back, at most once a second, until a probe
+// succeeds.
 func (db *DB) Check(ctx context.Context) error {
 	if !db.shared {
 		return nil

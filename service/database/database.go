@@ -14,40 +14,40 @@ import (
 	"github.com/braidrun/braid/internal/pg"
 )
 
-// DB is the service's own database. Its methods are safe for concurrent use and answer
+// DB is the service's own database. Its methods are safe for concurrent use and return
 // *[event.Error]s. Make it with [OpenSQLite], [OpenMemory] or [OpenPostgres].
 type DB struct {
 	sql     *sql.DB
 	shared  bool
-	numbers sync.Map // from a statement with "?" to one with "$1"
+	numbers sync.Map // statements with "?" to their form with "$1"
 	space   lowspace.Watch
 }
 
-// Shared says that other processes may write here too.
+// Shared reports whether other processes may write to the database too.
 func (db *DB) Shared() bool { return db.shared }
 
-// Stats says how full the connections to the database are now.
+// Stats returns the current state of the connection pool.
 func (db *DB) Stats() sql.DBStats { return db.sql.Stats() }
 
-// Close frees what it holds. It may be called again.
+// Close closes the database. It may be called again.
 func (db *DB) Close() error { return fault("close", db.sql.Close()) }
 
-// Tx is a transaction. It is for one goroutine and dies with the call that it was
-// given to. Errors of its methods go back to [DB.Write] or [DB.Read] as they are.
+// Tx is a transaction. It belongs to one goroutine and is valid only during the call that
+// received it. Pass errors of its methods on unchanged.
 type Tx struct {
-	ctx context.Context //nolint:containedctx // a Tx lives as long as the call that ctx is of
+	ctx context.Context //nolint:containedctx // a Tx lives as long as the call of ctx
 	tx  asker
 	db  *DB
 }
 
-// asker is a [sql.Tx], or a [sql.Conn] that is held.
+// asker is a [sql.Tx], or a [sql.Conn] that the caller holds.
 type asker interface {
 	ExecContext(ctx context.Context, statement string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, statement string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, statement string, args ...any) *sql.Row
 }
 
-// scope says whose rows a transaction sees: by a statement for PostgreSQL, and its argument.
+// scope decides which rows a PostgreSQL transaction sees: a statement and its argument.
 type scope struct{ set, of string }
 
 const (
@@ -56,30 +56,30 @@ const (
 	ofKey      = `SELECT set_config('braid.tenant', tenant_of_key($1), true)`
 )
 
-// attempts is how often a transaction is tried that the database gave up for another's
-// sake, or that met a dead connection before it had written.
+// attempts is the number of attempts of a transaction that the database aborted in favour of
+// another one, or whose connection was dead before it wrote anything.
 const attempts = 4
 
-// Write runs body in a transaction that sees the tenant's rows and may change them,
-// and commits it; "" is what all tenants share. An error of body is the answer, and
-// then nothing was done. body may be called more than once.
+// Write runs body in a transaction that may read and write the tenant's rows, and commits it. The
+// tenant "" has what all tenants share. If body returns an error, Write rolls back and returns
+// it. Write may call body more than once.
 func (db *DB) Write(ctx context.Context, op, tenant string, body func(tx *Tx) error) error {
 	return db.transact(ctx, op, scope{ofTenant, tenant}, false, body)
 }
 
-// Read is [DB.Write] for what only looks.
+// Read is [DB.Write] without writing.
 func (db *DB) Read(ctx context.Context, op, tenant string, body func(tx *Tx) error) error {
 	return db.transact(ctx, op, scope{ofTenant, tenant}, true, body)
 }
 
-// ReadTenants is [DB.Read] for the operator's looks at the tenants themselves: it sees
-// the rows of the table tenant, and of no other.
+// ReadTenants is [DB.Read] for the operator: it sees only the rows of the table tenant, of all
+// tenants.
 func (db *DB) ReadTenants(ctx context.Context, op string, body func(tx *Tx) error) error {
 	return db.transact(ctx, op, scope{ofOperator, ""}, true, body)
 }
 
-// ReadKey is [DB.Read] for the tenant that an API key of the id belongs to. Where there is
-// none it sees nothing.
+// ReadKey is [DB.Read] for the tenant that owns the API key with the id. It sees nothing if no
+// such key exists.
 func (db *DB) ReadKey(ctx context.Context, op, id string, body func(tx *Tx) error) error {
 	return db.transact(ctx, op, scope{ofKey, id}, true, body)
 }
@@ -107,10 +107,10 @@ func (db *DB) once(ctx context.Context, who scope, look bool, body func(tx *Tx) 
 	var o *sql.TxOptions
 	switch {
 	case look && db.shared:
-		// One moment is read, over all its questions.
+		// All queries see one state.
 		o = &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
 	case look:
-		// Who holds the only connection reads one moment.
+		// The only connection excludes writers, so all queries see one state.
 		conn, err := db.sql.Conn(ctx)
 		if err != nil {
 			return false, err
@@ -141,11 +141,11 @@ func (x *Tx) scope(who scope) error {
 	return err
 }
 
-// For has the transaction go on for another tenant: for what an operator does, of which
-// two have to know.
+// For continues the transaction in the scope of another tenant. The operator's changes use it if
+// they concern two tenants.
 func (x *Tx) For(tenant string) error { return x.scope(scope{ofTenant, tenant}) }
 
-// Exec runs a statement and says how many rows it has changed.
+// Exec executes a statement and returns how many rows it changed.
 func (x *Tx) Exec(statement string, args ...any) (int64, error) {
 	r, err := x.tx.ExecContext(x.ctx, x.db.marks(statement), args...)
 	if err != nil {
@@ -154,7 +154,7 @@ func (x *Tx) Exec(statement string, args ...any) (int64, error) {
 	return r.RowsAffected()
 }
 
-// Get asks for one row. there is false where there is none.
+// Get reads one row; there is false if there is none.
 func (x *Tx) Get(statement string, args []any, into ...any) (there bool, err error) {
 	err = x.tx.QueryRowContext(x.ctx, x.db.marks(statement), args...).Scan(into...)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -163,7 +163,7 @@ func (x *Tx) Get(statement string, args []any, into ...any) (there bool, err err
 	return err == nil, err
 }
 
-// List asks for rows, and calls each with every one of them.
+// List reads rows and calls each with every row.
 func (x *Tx) List(statement string, args []any, each func(scan func(into ...any) error) error) error {
 	rows, err := x.tx.QueryContext(x.ctx, x.db.marks(statement), args...)
 	if err != nil {
@@ -178,17 +178,17 @@ func (x *Tx) List(statement string, args []any, each func(scan func(into ...any)
 	return rows.Err()
 }
 
-// ForUpdate ends a SELECT of a row that the transaction is about to change.
+// ForUpdate returns the suffix of a SELECT for a row that the transaction is about to change.
 func (x *Tx) ForUpdate() string {
 	if x.db.shared {
 		return " FOR UPDATE"
 	}
-	return "" // it is the only writer
+	return "" // SQLite has only one writer
 }
 
-// Changed counts that the directory was changed, and gives the count; 0 where nobody else can
-// have changed it, and it is not kept. It is the last statement of a transaction, so that
-// others wait for it no longer than a commit takes.
+// Changed increments the counter of changes to the directory and returns it; 0 if no other
+// process can change the directory. Execute it as the last statement of a transaction, because it
+// blocks other writers until the commit.
 func (x *Tx) Changed() (count int64, err error) {
 	if !x.db.shared {
 		return 0, nil
@@ -197,7 +197,7 @@ func (x *Tx) Changed() (count int64, err error) {
 	return count, err
 }
 
-// Changes is the count of [Tx.Changed] in the transaction; 0 where it is not kept.
+// Changes returns the counter of [Tx.Changed] in the transaction; 0 if there is none.
 func (x *Tx) Changes() (count int64, err error) {
 	if !x.db.shared {
 		return 0, nil
@@ -206,13 +206,13 @@ func (x *Tx) Changes() (count int64, err error) {
 	return count, err
 }
 
-// Changes is the count of [Tx.Changed].
+// Changes returns the counter of [Tx.Changed]; 0 if there is none.
 func (db *DB) Changes(ctx context.Context) (count int64, err error) {
 	err = db.sql.QueryRowContext(ctx, `SELECT n FROM change`).Scan(&count)
 	return count, fault("directory", err)
 }
 
-// EraseSpend removes what a tenant has spent. Only a database that processes share has it.
+// EraseSpend removes a tenant's spending. Only a shared database stores it.
 func (x *Tx) EraseSpend(tenant string) error {
 	if !x.db.shared {
 		return nil
@@ -224,10 +224,10 @@ func (x *Tx) EraseSpend(tenant string) error {
 	return err
 }
 
-// EraseAudit removes the audit of the transaction's tenant, which must not be active, together with the
-// tenant's row. It returns how many entries there were, and the hash of the last one. On PostgreSQL this is
-// the one way in which entries leave an audit. It moves them to where only the owner of the tables reaches them ([Owner]),
-// and leaves a row in audit_erasure that no server can change or remove.
+// EraseAudit removes the audit of the transaction's tenant, which must be inactive, and the
+// tenant's row. It returns the number of entries and the hash of the last one. On PostgreSQL no
+// other way removes entries: it moves them to a table that only the owner of the tables can reach
+// ([Owner]). It leaves a row in audit_erasure that no server can change or remove.
 func (x *Tx) EraseAudit(tenant string) (entries int64, head []byte, err error) {
 	if _, err = x.Get(`SELECT hash FROM audit WHERE tenant = ? ORDER BY seq DESC LIMIT 1`, []any{tenant}, &head); err != nil {
 		return 0, nil, err
@@ -253,7 +253,7 @@ func (x *Tx) EraseAudit(tenant string) (entries int64, head []byte, err error) {
 	return entries, head, nil
 }
 
-// marks gives the statement with the marks that the database wants.
+// marks returns the statement with the database's parameter marks.
 func (db *DB) marks(statement string) string {
 	if !db.shared {
 		return statement
@@ -274,7 +274,7 @@ func (db *DB) marks(statement string) string {
 	return b.String()
 }
 
-// Micros is how a time is kept; the zero time is 0.
+// Micros returns a time as the database stores it; 0 for the zero time.
 func Micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -282,7 +282,7 @@ func Micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// Time reads what [Micros] has written.
+// Time returns the time that [Micros] encoded.
 func Time(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
@@ -290,10 +290,10 @@ func Time(us int64) time.Time {
 	return time.UnixMicro(us).UTC()
 }
 
-// Now is the time as the database keeps it.
+// Now returns the current time with the database's precision.
 func Now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
-// Damaged is for a row that the database can read and its reader cannot.
+// Damaged returns the error for a row that the database can read and its reader cannot.
 func Damaged(op string, cause error) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrInternal, Message: "a row of the service's database cannot be read", Hint: "restore a backup", Err: cause,

@@ -8,9 +8,9 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// selectEraser says by which right the role, or one that it may become, could erase an audit; no row for none. What
-// the migration grants lets a server add entries and move the audit of an erased tenant to audit_kept, where only the
-// owner of the tables reaches it.
+// selectEraser returns the privilege by which the role, or one that it may become, could erase an
+// audit; no row if there is none. The migration lets a server only add entries and move the audit
+// of an erased tenant to audit_kept, which only the owner of the tables can reach.
 const selectEraser = `SELECT why FROM pg_roles m, pg_namespace n, pg_database d, LATERAL (VALUES
 		(1, 'it owns the schema', pg_has_role(m.oid, n.nspowner, 'MEMBER')),
 		(2, 'it may create objects in the schema', has_schema_privilege(m.oid, n.oid, 'CREATE')),

@@ -11,8 +11,7 @@ import (
 	"github.com/braidrun/braid/internal/pg"
 )
 
-// The codes of SQLite that say something of their own to a person:
-// https://www.sqlite.org/rescode.html.
+// SQLite's result codes that users can act on: https://www.sqlite.org/rescode.html.
 const (
 	sqliteBusy     = 5
 	sqliteReadOnly = 8
@@ -25,9 +24,8 @@ const (
 
 const noSpace = "there is no space left for the service's database"
 
-// fault says in our words what went wrong in a database or on the way there. What is
-// an *event.Error already stays as it is; nil stays nil. The words name neither
-// statement nor path nor address; the cause does, for whoever unwraps it.
+// fault converts an error of the database or the connection. It leaves an *event.Error and nil
+// unchanged. The message contains no statement, path or address; the wrapped cause may.
 func fault(op string, err error) error {
 	if err == nil {
 		return nil
@@ -41,7 +39,7 @@ func fault(op string, err error) error {
 	}
 	s, isSQLite := errors.AsType[*sqlite.Error](err)
 	switch {
-	case pg.IsConnect(err): // before the time-out, which may be the connection's own
+	case pg.IsConnect(err): // before the timeout, which may be the connection's own
 		e.Message, e.Hint = "the database does not answer", "see that it runs and can be reached, then try again"
 		if c := pg.Code(err); c != "" {
 			saysOfPostgres(e, c)

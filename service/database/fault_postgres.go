@@ -7,8 +7,8 @@ import (
 	"github.com/braidrun/braid/internal/pg"
 )
 
-// again reports whether another try may help: the database gave the transaction up for the sake of another one, or its
-// connection died before it could have been committed.
+// again reports whether a retry may help: the database aborted the transaction in favour of
+// another one, or its connection died before the commit.
 func again(err error, committing bool) bool {
 	if _, said := errors.AsType[*event.Error](err); said || pg.IsConnect(err) {
 		return false

@@ -11,9 +11,9 @@ import (
 	"github.com/braidrun/braid/internal/pg"
 )
 
-// Look is [DB.Read] for one question, and calls each with every row of the answer. From PostgreSQL that is one
-// round trip where Read's are four: the question goes with the word whose it is, and both are one transaction.
-// each may be called anew, from the first row on.
+// Look is [DB.Read] for one query, and calls each with every row. On PostgreSQL it takes one
+// round trip instead of four, because it sends the query together with its scope as one
+// transaction. A retry calls each again from the first row.
 func (db *DB) Look(ctx context.Context, op, tenant, statement string, args []any, each func(scan func(into ...any) error) error) error {
 	if !db.shared {
 		return db.Read(ctx, op, tenant, func(tx *Tx) error { return tx.List(statement, args, each) })
@@ -29,9 +29,9 @@ func (db *DB) Look(ctx context.Context, op, tenant, statement string, args []any
 	}
 }
 
-// Call is [DB.Write] for one statement that calls a function, and puts the one row of its answer into into. On PostgreSQL that is one
-// round trip where Write's are four. repeats says that the function may be called again with the same arguments, where nobody knows
-// whether it was: without it, such a call fails.
+// Call is [DB.Write] for one statement that calls a function, and scans its one row into into. On
+// PostgreSQL it takes one round trip instead of four. repeats allows another call with the same
+// arguments if the outcome of the first is unknown; without it such a call fails.
 func (db *DB) Call(ctx context.Context, op, tenant, statement string, args []any, repeats bool, into ...any) error {
 	if !db.shared {
 		return db.Write(ctx, op, tenant, func(tx *Tx) error {
@@ -54,8 +54,7 @@ func (db *DB) Call(ctx context.Context, op, tenant, statement string, args []any
 	}
 }
 
-// ask sends a question together with its scope. What is sent together is a transaction of its own, with which the
-// scope ends.
+// ask sends a query together with its scope. Both are one transaction, which ends the scope.
 func (db *DB) ask(ctx context.Context, who scope, statement string, args []any, each func(scan func(into ...any) error) error) error {
 	conn, err := db.sql.Conn(ctx)
 	if err != nil {
@@ -66,7 +65,7 @@ func (db *DB) ask(ctx context.Context, who scope, statement string, args []any, 
 		var batch pgx.Batch
 		batch.Queue(who.set, who.of)
 		batch.Queue(statement, args...)
-		results := driver.(*stdlib.Conn).Conn().SendBatch(ctx, &batch) //nolint:forcetypeassert // OpenPostgres uses no other
+		results := driver.(*stdlib.Conn).Conn().SendBatch(ctx, &batch) //nolint:forcetypeassert // OpenPostgres uses no other driver
 		defer func() { err = errors.Join(err, results.Close()) }()
 		if _, err := results.Exec(); err != nil {
 			return err

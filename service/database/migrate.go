@@ -12,8 +12,9 @@ import (
 //go:embed postgres/*.sql
 var postgresFiles embed.FS
 
-// sharedTables are the service's. Entries of an audit and versions of an agent are added and never changed; entries go
-// by a function alone. Rights that would let the role erase an audit are taken from it.
+// sharedTables are the service's tables and the role's rights on them. Audit entries and versions
+// of an agent can be added but not changed; only a function removes entries. The migration
+// revokes rights that would let the role erase an audit.
 var sharedTables = pg.Database{
 	Name: "service", Files: migrations(), Versions: "service_version",
 	Revokes: []string{
@@ -48,18 +49,18 @@ var sharedTables = pg.Database{
 func migrations() fs.FS {
 	folder, err := fs.Sub(postgresFiles, "postgres")
 	if err != nil {
-		return postgresFiles // the name is right
+		return postgresFiles // the name is valid
 	}
 	return folder
 }
 
-// MigratePostgres makes the service's schema and tables, or brings them up to date, and gives
-// the role the rights that a [DB] needs and no more. o names the owner, who may make a
-// schema; role is the one that servers log in as. It must be there, and must be another
-// one. Of several who migrate at once one does it and the others wait. Repeating it changes nothing.
+// MigratePostgres creates or updates the service's schema and tables, and grants the role exactly
+// the rights that a [DB] needs. o names the owner, who may create a schema. role is the role of
+// the servers; it must exist and differ from the owner. Concurrent migrations wait for each
+// other. Repeating it changes nothing.
 //
-// Errors are those of [OpenPostgres]; ErrPermission also where role is the owner, or may see
-// past row-level security.
+// The errors are those of [OpenPostgres], and ErrPermission if role is the owner or may bypass
+// row-level security.
 func MigratePostgres(ctx context.Context, o PostgresOptions, role string) error {
 	const op = "migrate the service's database"
 	if role == "" {

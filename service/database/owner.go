@@ -9,11 +9,12 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Owner is a connection of the owner of the tables on PostgreSQL, for what no server may do. It is for one goroutine.
+// Owner is a connection of the owner of the tables on PostgreSQL, for operations that servers may
+// not perform. It is not safe for concurrent use.
 type Owner struct{ conn *pgx.Conn }
 
-// OpenOwner connects as the owner of the tables: the role that [MigratePostgres] is called with. For another role the
-// error is ErrPermission.
+// OpenOwner connects as the owner of the tables, the role that calls [MigratePostgres]. It
+// returns ErrPermission for another role.
 func OpenOwner(ctx context.Context, o PostgresOptions) (*Owner, error) {
 	const op = "open the service's database as its owner"
 	config, err := o.config(op)
@@ -47,13 +48,13 @@ func checkOwner(ctx context.Context, op string, conn *pgx.Conn, schema string) e
 	return nil
 }
 
-// Exec runs a statement and says how many rows it has changed.
+// Exec executes a statement and returns how many rows it changed.
 func (o *Owner) Exec(ctx context.Context, op, statement string, args ...any) (int64, error) {
 	tag, err := o.conn.Exec(ctx, statement, args...)
 	return tag.RowsAffected(), fault(op, err)
 }
 
-// List asks for rows, and calls each with every one of them.
+// List reads rows and calls each with every row.
 func (o *Owner) List(ctx context.Context, op, statement string, args []any, each func(scan func(into ...any) error) error) error {
 	rows, err := o.conn.Query(ctx, statement, args...)
 	if err != nil {
@@ -68,5 +69,5 @@ func (o *Owner) List(ctx context.Context, op, statement string, args []any, each
 	return fault(op, rows.Err())
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (o *Owner) Close(ctx context.Context) error { return fault("close", o.conn.Close(ctx)) }

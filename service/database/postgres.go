@@ -13,25 +13,25 @@ import (
 	"github.com/braidrun/braid/internal/pg"
 )
 
-// PostgresOptions say where a database is.
+// PostgresOptions locate a database.
 type PostgresOptions struct {
-	// URL says where it is and as whom to ask it, as libpq does:
+	// URL is the address with the role, in libpq's form:
 	// "postgres://role:password@host/database", or "host=… user=…".
 	URL string
-	// Schema is where the tables are; empty means "braid_service". The journal's is another one.
+	// Schema contains the tables; empty means "braid_service". The journal has another schema.
 	Schema string
-	// Connections bounds how many there are to the database; 0 or less means the address's
-	// pool_max_conns, or else 3. Calls beyond that wait in line for one.
+	// Connections is the maximum number of connections; 0 or less means the address's
+	// pool_max_conns, or else 3. Further calls wait for a connection.
 	Connections int
-	// Patience bounds each statement, and as long again each wait for a lock or for a
+	// Patience is the timeout of each statement, and again of each wait for a lock or for a
 	// server that does not answer; 0 or less means 10 s.
 	Patience time.Duration
 }
 
-// String tells nothing: there may be a password in the address.
+// String hides the address, which may contain a password.
 func (PostgresOptions) String() string { return "the settings of the service's database on PostgreSQL" }
 
-// GoString tells nothing either.
+// GoString hides the address too.
 func (o PostgresOptions) GoString() string { return o.String() }
 
 const (
@@ -47,7 +47,7 @@ func (o PostgresOptions) schema() string {
 	return o.Schema
 }
 
-// config reads the address and sets what all connections have in common.
+// config parses the address and adds the settings of all connections.
 func (o PostgresOptions) config(op string) (*pgxpool.Config, error) {
 	patience := o.Patience
 	if patience <= 0 {
@@ -56,7 +56,7 @@ func (o PostgresOptions) config(op string) (*pgxpool.Config, error) {
 	return pg.Config(op, o.URL, o.schema(), patience)
 }
 
-// PoolOf is the pool_max_conns of an address, or byDefault where it has none.
+// PoolOf returns the pool_max_conns of an address, or byDefault.
 func PoolOf(address string, byDefault int) int {
 	pool, err := pgxpool.ParseConfig(address)
 	if err != nil || !strings.Contains(address, "pool_max_conns") {
@@ -65,12 +65,12 @@ func PoolOf(address string, byDefault int) int {
 	return int(pool.MaxConns)
 }
 
-// OpenPostgres opens the database that [MigratePostgres] has made. It asks it before it answers.
+// OpenPostgres opens the database that [MigratePostgres] has created, and connects to it.
 //
-// Errors are of these kinds: ErrInvalid for an address that cannot be read, ErrUnavailable where
-// nobody answers there, ErrPermission where the role may not log in, lacks rights, or has so many
-// that row-level security does not bind it or that it could erase an audit, ErrUnsupported where the tables are not there or
-// older, ErrNewer where a newer version of Braid made them.
+// It returns ErrInvalid for an invalid address and ErrUnavailable if nothing answers there. It
+// returns ErrPermission if the role may not log in, lacks rights, can bypass row-level security
+// or can erase an audit. It returns ErrUnsupported if the tables are missing or older, and
+// ErrNewer if a newer version of Braid made them.
 func OpenPostgres(ctx context.Context, o PostgresOptions) (*DB, error) {
 	const op = "open the service's database"
 	config, err := o.config(op)
@@ -78,7 +78,8 @@ func OpenPostgres(ctx context.Context, o PostgresOptions) (*DB, error) {
 		return nil, err
 	}
 	pg.UseIndexes(config.ConnConfig)
-	// A kept plan could also take the index of all of a tenant's rows, so each statement is planned for what is there.
+	// A cached plan may choose the index of all of a tenant's rows, so each statement is planned
+	// anew.
 	config.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_custom_plan"
 	db := stdlib.OpenDB(*config.ConnConfig, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, pg.KeepDurable)
@@ -95,7 +96,7 @@ func OpenPostgres(ctx context.Context, o PostgresOptions) (*DB, error) {
 	return &DB{sql: db, shared: true}, nil
 }
 
-// inspect refuses a database that cannot be trusted with tenants' data.
+// inspect refuses a database that does not isolate tenants.
 func inspect(ctx context.Context, op string, db *sql.DB, schema string) error {
 	ask := func(ctx context.Context, text string, args ...any) pg.Row {
 		return db.QueryRowContext(ctx, text, args...)

@@ -8,9 +8,9 @@ import (
 	"github.com/braidrun/braid/internal/pg"
 )
 
-// Scrub removes from the file's write-ahead log what deletions before it have taken out; in the file itself it is
-// overwritten (secure_delete). If a reader is in the way, it gives up after a moment with [event.ErrLocked], and is
-// called again later. It does nothing on PostgreSQL, whose own vacuum removes what was deleted.
+// Scrub removes deleted data from the file's write-ahead log; in the file itself secure_delete
+// has overwritten it. It returns [event.ErrLocked] if a reader blocks it for a moment: call it
+// again later. It does nothing on PostgreSQL, whose vacuum removes deleted data.
 func (db *DB) Scrub(ctx context.Context) error {
 	const op = "scrub"
 	if db.shared {
@@ -25,7 +25,7 @@ func (db *DB) Scrub(ctx context.Context) error {
 }
 
 func scrub(ctx context.Context, op string, conn *sql.Conn) error {
-	if _, err := conn.ExecContext(ctx, `PRAGMA busy_timeout = 100`); err != nil { // everything else waits
+	if _, err := conn.ExecContext(ctx, `PRAGMA busy_timeout = 100`); err != nil { // all other calls wait
 		return err
 	}
 	var busy, logged, moved int

@@ -20,19 +20,18 @@ import (
 //go:embed sqlite/*.sql
 var sqliteFiles embed.FS
 
-// OpenSQLite opens the file, or makes it, and brings it up to date. One process at a
-// time may use it; the lock on the data folder is the journal's.
+// OpenSQLite opens or creates the file and migrates it. Only one process at a time may use it;
+// the journal holds the lock on the data folder.
 //
-// Errors are of these kinds: ErrNewer where a newer version of Braid wrote it,
-// ErrInvalid for another program's file, ErrPermission, ErrStorageFull, and
-// ErrUnavailable where the disk cannot be used.
+// It returns ErrNewer if a newer version of Braid wrote the file, ErrInvalid for another
+// program's file, ErrPermission, ErrStorageFull, and ErrUnavailable if the disk cannot be used.
 func OpenSQLite(file string) (*DB, error) {
 	const op = "open the service's database"
 	path, err := filepath.Abs(file)
 	if err != nil {
 		return nil, fault(op, err)
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the operator's own folder
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the folder is the operator's own
 	if err != nil {
 		return nil, fault(op, err)
 	}
@@ -41,13 +40,13 @@ func OpenSQLite(file string) (*DB, error) {
 	}
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
-		path = "/" + path // a drive's letter
+		path = "/" + path // a drive letter
 	}
 	return openSQLite(op, path, "rw")
 }
 
-// OpenMemory makes a database that lives as long as it is open: for tests and for
-// servers that keep nothing.
+// OpenMemory creates a database that lasts until it is closed, for tests and for servers that
+// store nothing.
 func OpenMemory() (*DB, error) {
 	return openSQLite("open the service's database", ":memory:", "memory")
 }
@@ -55,7 +54,7 @@ func OpenMemory() (*DB, error) {
 func openSQLite(op, path, mode string) (*DB, error) {
 	query := url.Values{"_pragma": {
 		"busy_timeout(5000)", "cache_size(-8192)", "journal_mode(wal)", "synchronous(full)", "fullfsync(1)", "journal_size_limit(16777216)",
-		// What an erasure takes out is overwritten, and not only let go.
+		// Overwrite what an erasure deletes.
 		"secure_delete(1)",
 	}, "_dqs": {"0"}, "_txlock": {"immediate"}, "mode": {mode}}
 	dsn := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query.Encode()}
@@ -75,8 +74,9 @@ func openSQLite(op, path, mode string) (*DB, error) {
 	return &DB{sql: db}, nil
 }
 
-// ViewSQLite opens a database file that is there, for reading, and changes nothing. The error is [event.ErrUnsupported] for a file of
-// an older version of Braid, which [OpenSQLite] brings up to date, and [event.ErrNewer] for one of a newer version.
+// ViewSQLite opens an existing file for reading and does not change it. It returns
+// [event.ErrUnsupported] for a file of an older version of Braid, which [OpenSQLite] migrates,
+// and [event.ErrNewer] for one of a newer version.
 func ViewSQLite(file string) (*DB, error) {
 	const op = "look at the service's database"
 	path, err := filepath.Abs(file)
@@ -84,7 +84,7 @@ func ViewSQLite(file string) (*DB, error) {
 		return nil, fault(op, err)
 	}
 	if path = filepath.ToSlash(path); !strings.HasPrefix(path, "/") {
-		path = "/" + path // a drive's letter
+		path = "/" + path // a drive letter
 	}
 	query := url.Values{"_pragma": {"busy_timeout(5000)"}, "_dqs": {"0"}, "mode": {"ro"}}
 	dsn := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query.Encode()}
@@ -105,27 +105,27 @@ func ViewSQLite(file string) (*DB, error) {
 	return &DB{sql: db}, nil
 }
 
-// sqliteScripts gives the migrations in order. A file's version is how many of
-// them it has seen.
+// sqliteScripts returns the migrations in order. A file's version is the number of migrations
+// applied.
 func sqliteScripts() []string {
 	names, err := fs.Glob(sqliteFiles, "sqlite/*.sql")
 	if err != nil {
-		return nil // the pattern is right
+		return nil // the pattern is valid
 	}
 	slices.Sort(names)
 	scripts := make([]string, 0, len(names))
 	for _, name := range names {
 		script, err := sqliteFiles.ReadFile(name)
 		if err != nil {
-			return nil // it is in the program
+			return nil // the file is embedded
 		}
 		scripts = append(scripts, string(script))
 	}
 	return scripts
 }
 
-// versionOf gives the version of a file's schema and the one that this program knows. It refuses a file of a newer version, and one
-// that is another program's.
+// versionOf returns the version of a file's schema and the version that this program knows. It
+// refuses a newer file and another program's file.
 func versionOf(ctx context.Context, op string, db *sql.DB) (version, known int, err error) {
 	known = len(sqliteScripts())
 	var tables int
@@ -143,7 +143,7 @@ func versionOf(ctx context.Context, op string, db *sql.DB) (version, known int, 
 	return version, known, err
 }
 
-// upSQLite changes nothing before it is sure whose file it is.
+// upSQLite migrates the file. It changes nothing before it has checked the file.
 func upSQLite(ctx context.Context, op string, db *sql.DB) error {
 	scripts := sqliteScripts()
 	version, _, err := versionOf(ctx, op, db)

@@ -178,7 +178,7 @@ func (k *Key) check(op string) error {
 	c.text("the name", k.Name, longestName)
 	c.text("the user", k.User, longestName)
 	c.want(len(k.Scopes) > 0, "the key has no scopes", "give it at least one, such as read")
-	c.want(k.Expires.IsZero() || k.Expires.After(time.Now()), "the key has expired already", "choose a later time, or none")
+	c.want(k.Expires.IsZero() || k.Expires.After(time.Now()), "the expiry is in the past", "choose a later time, or none")
 	if err := badScope(k.Scopes); err != nil && c.err == nil {
 		err.Op = op
 		c.err = err

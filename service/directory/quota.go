@@ -127,7 +127,7 @@ func (d *Directory) roomForAgent(tx *database.Tx, op string, t *Tenant) error {
 	if _, err := tx.Get(countAgents, []any{t.ID}, &n); err != nil || n <= most {
 		return err
 	}
-	return OverQuota(op, "QUOTA_AGENTS", "the tenant has "+strconv.FormatInt(most, 10)+" agents, which is as many as it may",
+	return OverQuota(op, "QUOTA_AGENTS", "the tenant has "+strconv.FormatInt(most, 10)+" agents, the most that it may have",
 		"change one that is there, or ask the operator of this service for more")
 }
 

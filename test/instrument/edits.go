@@ -1,14 +1,14 @@
 package instrument
 
-// An edit replaces text in a folder's code. The text must stand in exactly one place of one file,
-// tests not counted, so that an edit follows code that moves to another file.
+// edit replaces text in a package. The text must occur exactly once outside tests, so that an
+// edit follows code that moves to another file.
 type edit struct {
 	dir      string
 	old, new string
 }
 
-// points call package failpoint. The new text has as many lines as the old one, so that line numbers
-// in stack traces stay true.
+// points are edits that call package failpoint. The new text has as many lines as the old one, so
+// that line numbers in stack traces stay correct.
 var points = []edit{
 	{
 		".", `if asked := w.call.questions.asked; len(asked) > 0 {`,
@@ -56,7 +56,7 @@ var points = []edit{
 	},
 }
 
-// bugs ask package planted for a bug; some edits add a point, too, where both are at one place.
+// bugs are edits that ask package planted for a bug. Some also add a point at the same place.
 var bugs = []edit{
 	{".", `i := slices.Index(d.exec.flights, w)` + "\n\tif i < 0 {", `i := slices.Index(d.exec.flights, w)` + "\n\t" +
 		`if i < 0 { if planted.Is("straggler of the same epoch accepted") && w.call != nil { d.exec.running++; d.settleTool(w) }`},
@@ -95,7 +95,8 @@ var bugs = []edit{
 	{
 		".", `if err := d.lease.commit(b, d.cfg.work.stalled); err != nil {` + "\n\t\treturn err\n\t}\n\tfor",
 		`if planted.Is("send before commit") { for _, e := range d.pending.events { d.send(*e) } }; ` +
-			`if err := d.lease.commit(b, d.cfg.work.stalled); err != nil {` + "\n\t\treturn err\n\t}; " + `failpoint.Hit("drive/committed")` + "\n\tfor",
+			`if err := d.lease.commit(b, d.cfg.work.stalled); err != nil {` + "\n\t\treturn err\n\t}; " +
+			`failpoint.Hit("drive/committed")` + "\n\tfor",
 	},
 	{
 		".", `d.addAt(s, cycle, step, attempt, b)`,
@@ -108,7 +109,10 @@ var bugs = []edit{
 			`for m := root.Transcript.Messages; len(m) > 0 && !prompt(m[len(m)-1]); root.Transcript.Messages = m { ` +
 			`m = m[:len(m)-1] }; root.Cycle = 0 }`,
 	},
-	{".", `case d.exec.running > 0:` + "\n\t\treturn", `case d.exec.running > 0 && !planted.Is("handed back in the middle of a step"):` + "\n\t\treturn"},
+	{
+		".", `case d.exec.running > 0:` + "\n\t\treturn",
+		`case d.exec.running > 0 && !planted.Is("handed back in the middle of a step"):` + "\n\t\treturn",
+	},
 	{
 		".", `end.out, end.err = c.tool.Call(c, c.Args)`,
 		`failpoint.Hit("tool/begun"); if planted.Is("tool run twice") { _, _ = c.tool.Call(c, c.Args) }; end.out, end.err = c.tool.Call(c, c.Args)`,
@@ -147,7 +151,7 @@ var bugs = []edit{
 	{"live", `looks := f.poll > 0`, `looks := f.poll > 0 && !planted.Is("no look at the journal")`},
 }
 
-// driven is added to the command, so that test/kill can drive it from outside.
+// driven is added to the command, so that test/kill can control it.
 const driven = `package main
 
 import (

@@ -1,8 +1,8 @@
-// Package instrument puts points at which tests kill the process, and bugs that tests must find, into
-// copies of the code, and has the go command build those copies instead of the originals. Production
-// files hold neither.
+// Package instrument adds points at which tests kill the process, and bugs that tests must find,
+// to copies of the code. The go command builds the copies by an overlay, so production files hold
+// neither.
 //
-// The edits are in edits.go. The tests of this package fail when an edit no longer fits the code.
+// The edits are in edits.go. The tests of this package fail if an edit no longer fits the code.
 package instrument
 
 import (
@@ -17,11 +17,11 @@ import (
 	"strings"
 )
 
-// module is where the packages failpoint and planted are.
+// module is the import path of the packages failpoint and planted.
 const module = "github.com/braidrun/braid/test/instrument/"
 
-// Overlay writes the changed copies into dir and returns the path of the file for the flag -overlay of
-// the go command. top is the folder of the module.
+// Overlay writes the changed copies into dir and returns the file for the go command's flag
+// -overlay. top is the module's folder.
 func Overlay(top, dir string) (string, error) {
 	var err error
 	if top, err = filepath.Abs(top); err != nil {
@@ -53,7 +53,7 @@ func Overlay(top, dir string) (string, error) {
 	return file, os.WriteFile(file, list, 0o600)
 }
 
-// apply returns the changed files by their path.
+// apply returns the changed files by path.
 func apply(top string) (map[string]string, error) {
 	files := map[string]map[string]string{} // by folder, then by path
 	var misfits []error
@@ -98,7 +98,7 @@ func read(dir string) (map[string]string, error) {
 	return in, err
 }
 
-// apply changes the one file that has the text.
+// apply changes the one file that contains the text.
 func (e edit) apply(files map[string]string) error {
 	found := ""
 	for path, text := range files {
@@ -118,7 +118,7 @@ func (e edit) apply(files map[string]string) error {
 
 var packageClause = regexp.MustCompile(`(?m)^package \w+$`)
 
-// withImports adds the imports that edits need, on the line of the package clause.
+// withImports adds the imports of the edits, on the line of the package clause.
 func withImports(text string) string {
 	clause := packageClause.FindString(text)
 	with := clause

@@ -19,13 +19,12 @@ import (
 	"github.com/braidrun/braid/test/kill/worker"
 )
 
-// record is all that is known of a world: what the ledger saw, what the journal
-// holds, what people asked for and were told, what watchers saw, and who
-// lived when.
+// record is everything known of a world: the ledger's entries, the journal's content, the
+// requests and their answers, what watchers saw, and when each process lived.
 type record struct {
-	// deadly says that runs may fail, and that what failed is continued.
+	// deadly means that runs may fail and that failed runs are continued.
 	deadly bool
-	// partial says that the story was broken off.
+	// partial means that the test was interrupted.
 	partial bool
 	entries []ledger.Entry
 	talks   []talk
@@ -35,14 +34,14 @@ type record struct {
 	lives   []life
 }
 
-// talk is a conversation as the journal has it.
+// talk is a conversation in the journal.
 type talk struct {
 	id     string
 	runs   []journal.Run
 	events []*event.Event
 }
 
-// record reads the journal, when no process has it any more.
+// record reads the journal after the last process has ended.
 func (w *world) record() (*record, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,10 +72,10 @@ func (w *world) record() (*record, error) {
 	return r, nil
 }
 
-// promise is what a finding breaks.
+// promise is the promise that a finding breaks.
 type promise string
 
-// The promises, by the numbers of the design.
+// The promises, by their numbers in the design.
 const (
 	kept     promise = "P1: what was acknowledged is there, once"
 	once     promise = "P2: a finished step is never executed again"
@@ -90,13 +89,13 @@ const (
 	paired   promise = "a model is never shown a history that no provider takes"
 )
 
-// finding is a promise that was broken, and how.
+// finding is a broken promise with its details.
 type finding struct {
 	promise promise
 	says    string
 }
 
-// figures count what a checked record holds.
+// figures count the contents of a checked record.
 type figures struct {
 	runs, completed, cancelled, events  int
 	models, tools, effects              int
@@ -163,7 +162,7 @@ type attemptKey struct {
 	attempt int
 }
 
-// step is what the log says of one.
+// step is the log's view of a step.
 type step struct {
 	kind     event.StepKind
 	scope    string
@@ -172,17 +171,17 @@ type step struct {
 	call     string
 	effect   event.Effect
 	begun    []time.Time // by attempt, from 1
-	ended    int         // the attempt that ended it for good; 0 is none
+	ended    int         // the attempt with the final end; 0 is none
 	open     bool
 	outcome  event.Outcome
 	endedAt  time.Time
 	result   *event.ToolResult
-	usage    map[int]event.Usage // by attempt, where it is known
+	usage    map[int]event.Usage // by attempt, if known
 	unknown  map[int]bool
 	children bool
 }
 
-// checker holds a record against the promises.
+// checker compares a record with the promises.
 type checker struct {
 	*record
 
@@ -192,7 +191,7 @@ type checker struct {
 	steps    map[stepKey]*step
 	status   map[string]event.RunStatus
 	turns    map[string]int
-	marks    map[string][]string // by mark, the runs whose log has it
+	marks    map[string][]string // the runs whose log has the mark
 	answers  map[string][]*event.Answered
 	askedBy  map[stepKey][]string
 	deeds    map[stepKey][]ledger.Entry
@@ -201,7 +200,7 @@ type checker struct {
 	places   map[attemptKey]int64 // where an attempt begins
 }
 
-// check gives what is wrong, and what there is.
+// check returns the findings and the figures.
 func (r *record) check() ([]finding, figures) {
 	c := &checker{
 		record: r, steps: map[stepKey]*step{}, status: map[string]event.RunStatus{}, turns: map[string]int{}, marks: map[string][]string{},
@@ -231,7 +230,7 @@ func (c *checker) find(p promise, format string, args ...any) {
 	c.found = append(c.found, finding{promise: p, says: fmt.Sprintf(format, args...)})
 }
 
-// readTalk takes in a conversation's log: its order, its runs and its steps.
+// readTalk reads a conversation's log: its order, its runs and its steps.
 func (c *checker) readTalk(t *talk) {
 	c.count.events += len(t.events)
 	begun, over := map[string]int{}, map[string]*event.RunEnded{}
@@ -290,7 +289,7 @@ func (c *checker) readTalk(t *talk) {
 	}
 }
 
-// readStep takes in what an event says of a step, and gives the usage that it tells.
+// readStep reads an event of a step and returns the usage that it reports.
 func (c *checker) readStep(t *talk, e *event.Event) event.Usage {
 	if e.Step == "" {
 		return event.Usage{}
@@ -308,7 +307,7 @@ func (c *checker) readStep(t *talk, e *event.Event) event.Usage {
 		c.steps[key] = s
 	case s == nil:
 		if ended, ok := e.Body.(*event.StepEnded); ok && e.Attempt == 0 && ended.Outcome == event.OutcomeCancelled {
-			return event.Usage{} // it never began
+			return event.Usage{} // the step never began
 		}
 		c.find(once, "%s: %s, and it never began", at, e.Body.Kind())
 		return event.Usage{}
@@ -335,7 +334,7 @@ func (c *checker) readStep(t *talk, e *event.Event) event.Usage {
 		s.usage[e.Attempt] = b.Usage
 		return b.Usage
 	case *event.StepEnded:
-		// What a model refuses as too long it is asked again when less is shown.
+		// A request that the model refused as too long is repeated with less content.
 		again := b.Outcome == event.OutcomeLost || !b.RetryAt.IsZero() || b.Err != nil && b.Err.Kind == event.ErrContextOverflow
 		if again {
 			s.open = false
@@ -370,7 +369,7 @@ func (c *checker) endStep(at string, s *step, e *event.Event, outcome event.Outc
 	}
 }
 
-// readLedger sorts the ledger.
+// readLedger sorts the ledger's entries.
 func (c *checker) readLedger() {
 	models := map[[4]string]string{}
 	for key, s := range c.steps {
@@ -402,7 +401,7 @@ func (c *checker) readLedger() {
 	}
 }
 
-// checkTools holds each tool call against what happened outside.
+// checkTools compares each tool call with its effects outside.
 func (c *checker) checkTools() {
 	names := map[string]stepKey{}
 	for key, deeds := range c.deeds {
@@ -484,7 +483,7 @@ func (c *checker) checkTool(key stepKey, s *step) {
 	}
 }
 
-// checkDoubt wants a cause for a doubt, and that it is told.
+// checkDoubt checks that a doubt has a cause and is reported.
 func (c *checker) checkDoubt(key stepKey, s *step, completed bool) {
 	c.count.doubts++
 	if len(c.deeds[key]) > 0 {
@@ -531,7 +530,7 @@ func (c *checker) goesOn(run string) bool {
 	return false
 }
 
-// lifeOf finds the process that lived at a time, counted from 1; 0 is none.
+// lifeOf returns the number of the process that lived at a time, from 1; 0 is none.
 func (c *checker) lifeOf(at time.Time) int {
 	for i := range c.lives {
 		if !at.Before(c.lives[i].began) && !at.After(c.lives[i].ended) {
@@ -541,7 +540,7 @@ func (c *checker) lifeOf(at time.Time) int {
 	return 0
 }
 
-// checkModels holds each model call against what its provider saw.
+// checkModels compares each model call with what its provider saw.
 func (c *checker) checkModels() {
 	for key, shown := range c.showings {
 		s := c.steps[key.stepKey]
@@ -577,8 +576,8 @@ func (c *checker) checkModels() {
 			continue
 		}
 		c.count.models++
-		// A call that was lost may have its run cancelled before it is made again, and a summary
-		// may not be needed any more.
+		// After a lost call, its run may be cancelled before the retry, or the summary may no
+		// longer be needed.
 		if s.ended == 0 && (s.open || s.kind == event.StepModel && c.status[key.run] == event.RunCompleted) {
 			c.find(ends, "%s of %s never ends", key.step, key.run)
 		}
@@ -592,7 +591,7 @@ func (c *checker) checkModels() {
 	}
 }
 
-// checkOrders wants each message and answer that was acknowledged in the log, once.
+// checkOrders checks that the log has each acknowledged message and answer once.
 func (c *checker) checkOrders() {
 	wanted := map[string]bool{}
 	last := map[string]string{}
@@ -644,7 +643,8 @@ func (c *checker) checkOrders() {
 		if !shown && c.status[places[0]] == event.RunCompleted {
 			c.find(kept, "message %s stands in run %s, which completed, and no model was shown it", o.mark, places[0])
 		}
-		// Messages that join runs keep their order, and so do those that begin one.
+		// Messages that join runs keep their order among themselves, as do messages that start
+		// runs.
 		line := fmt.Sprint(o.Conversation, o.told.Joined)
 		if before, ok := last[line]; ok && c.position(o.Conversation, before) > c.position(o.Conversation, o.mark) {
 			c.find(kept, "message %s was sent after %s and stands before it", o.mark, before)
@@ -659,8 +659,7 @@ func (c *checker) checkOrders() {
 	}
 }
 
-// checkInterrupts wants that only what stood before somebody's interruption was
-// cancelled.
+// checkInterrupts checks that an interrupting message cancelled only earlier runs.
 func (c *checker) checkInterrupts() {
 	until := map[string]int{}
 	for i := range c.orders {
@@ -723,8 +722,8 @@ func (c *checker) checkAnswer(o *order) {
 	}
 }
 
-// checkClients wants that a client, who comes back to the next process with the place
-// where it was, has seen each event once and none too many.
+// checkClients checks that a client which resumes at each new process has seen each event exactly
+// once.
 func (c *checker) checkClients() {
 	for i := range c.talks {
 		t := &c.talks[i]
@@ -743,8 +742,7 @@ func (c *checker) checkClients() {
 	}
 }
 
-// checkSights wants that nobody saw what is not so, or what came before without
-// what stands between.
+// checkSights checks that nobody saw a false event, or an event without its predecessors.
 func (c *checker) checkSights() {
 	logs := map[string][]*event.Event{}
 	for i := range c.talks {

@@ -18,8 +18,8 @@ type shortened struct {
 	seq   int64
 }
 
-// covers reports whether another compaction leaves nothing out that this one does not: it does not reach further,
-// and keeps no less (the last word of a person is kept until there is another one).
+// covers reports whether s leaves out at least as much as o: it reaches as far and keeps no more.
+// The latest user message is kept until there is a newer one.
 func (s *shortened) covers(o shortened) bool {
 	if s.scope != o.scope || s.Cut != o.Cut {
 		return false
@@ -27,7 +27,7 @@ func (s *shortened) covers(o shortened) bool {
 	return o.To < s.To || o.To == s.To && len(o.Keep) >= len(s.Keep)
 }
 
-// scopeOf names the scope of an event: the root's is the same in all runs.
+// scopeOf identifies the scope of an event. The root's is the same in all runs.
 func scopeOf(e *event.Event) stepKey {
 	if e.Scope == "" {
 		return stepKey{}
@@ -35,8 +35,8 @@ func scopeOf(e *event.Event) stepKey {
 	return stepKey{e.Run, e.Scope}
 }
 
-// checkCompactions wants that what is left out of a conversation is left out once, and that
-// a model is shown exactly the rest, with the newest summary in the place of what it is not.
+// checkCompactions checks that content is compacted once, and that models are shown exactly the
+// rest, with the newest summary in place of the compacted part.
 func (c *checker) checkCompactions(t *talk) {
 	var all []shortened
 	of := map[attemptKey]int{}
@@ -73,7 +73,7 @@ func (c *checker) checkCompactions(t *talk) {
 	c.checkShown(t, all)
 }
 
-// checkShown holds what the models of a conversation were shown against its log.
+// checkShown compares what the models of a conversation were shown with its log.
 func (c *checker) checkShown(t *talk, all []shortened) {
 	runs := map[string]bool{}
 	for i := range t.runs {
@@ -107,8 +107,8 @@ func (c *checker) checkSight(t *talk, key attemptKey, e *ledger.Entry, marks, su
 	}
 }
 
-// visible are the messages of people, and the summaries, that a model is to be shown which is
-// called at a place in the log.
+// visible returns the user messages and summaries to show to a model that is called at a position
+// in the log.
 func (t *talk) visible(scope stepKey, at int64, all []shortened) (marks, sums []string) {
 	var before []shortened
 	for _, s := range all {

@@ -13,18 +13,18 @@ import (
 	"github.com/braidrun/braid/test/kill/worker"
 )
 
-// person talks in one conversation after another until the world comes to its end.
+// person is a user who talks in one conversation after another until the world ends.
 type person struct {
 	world  *world
 	name   string
 	random *rand.Rand
 	talks  int
 	said   int
-	// accepted are the messages of the conversation that were.
+	// accepted are the conversation's accepted messages.
 	accepted []*order
 }
 
-// people has n persons talk.
+// people starts n users.
 func (w *world) people(n int, random *rand.Rand) *sync.WaitGroup {
 	var all sync.WaitGroup
 	for i := range n {
@@ -49,8 +49,8 @@ func (p *person) live() {
 	}
 }
 
-// turn begins a run, perhaps says more while it goes on, and waits until
-// nothing of it is left. It reports whether to go on.
+// turn starts a run, perhaps sends more during it, and waits until everything has ended. It
+// reports whether to continue.
 func (p *person) turn(talk string) bool {
 	w := p.world
 	w.mu.Lock()
@@ -85,14 +85,15 @@ func (p *person) turn(talk string) bool {
 	return p.rest(talk)
 }
 
-// policy is one of the four, the quiet ones more often: an interrupted run shows less.
+// policy picks one of the four policies. Those that do not interrupt are more frequent, because
+// an interrupted run shows less.
 func (p *person) policy() braid.Policy {
 	return []braid.Policy{
 		braid.Queue, braid.Queue, braid.Steer, braid.Steer, braid.Steer, braid.Interrupt, braid.Reject,
 	}[p.random.IntN(7)]
 }
 
-// say gives an order with a message, and waits for its answer.
+// say sends a message and waits for its acknowledgement.
 func (p *person) say(talk string, do worker.Do, policy braid.Policy, what string) {
 	p.said++
 	mark := fmt.Sprintf("%s.%d", talk, p.said)
@@ -104,15 +105,15 @@ func (p *person) say(talk string, do worker.Do, policy braid.Policy, what string
 	}
 }
 
-// repeat says again what was accepted before, however long ago: that changes nothing.
+// repeat sends an accepted message again, which must change nothing.
 func (p *person) repeat() {
 	o := *p.accepted[p.random.IntN(len(p.accepted))]
 	o.told, o.answered, o.again = nil, false, true
 	p.world.do(&o)
 }
 
-// watch waits until so many more events of the conversation were seen, or there will
-// be none: nothing of it is open, or it asks.
+// watch waits until that many further events of the conversation were seen, or none can come
+// because nothing is open or a question is.
 func (p *person) watch(talk string, n int) {
 	w := p.world
 	w.mu.Lock()
@@ -122,8 +123,8 @@ func (p *person) watch(talk string, n int) {
 	}
 }
 
-// rest waits until nothing of the conversation is open, and answers what is asked
-// meanwhile. It reports whether to go on.
+// rest waits until nothing of the conversation is open, and answers questions meanwhile. It
+// reports whether to continue.
 func (p *person) rest(talk string) bool {
 	w := p.world
 	answered := map[string]bool{}
@@ -150,19 +151,19 @@ func (p *person) rest(talk string) bool {
 		told := w.do(&order{Order: worker.Order{
 			Do: worker.DoAnswer, Conversation: talk, Token: token, Text: fmt.Sprintf("yes-%s.%d", talk, p.said),
 		}})
-		// An earlier process may have taken the answer and died over saying so, or the
-		// run was interrupted.
+		// An earlier process may have taken the answer and died before the reply, or the run
+		// was interrupted.
 		if told != nil && told.Error != "" && told.Error != event.ErrNotFound && told.Error != event.ErrConflict {
 			w.errorf("an answer is refused: %s", told.Says)
 		}
 		if p.random.IntN(4) == 0 {
-			// Somebody else has another opinion, too late.
+			// A second answer that differs comes too late.
 			w.do(&order{again: true, Order: worker.Order{Do: worker.DoAnswer, Conversation: talk, Token: token, Text: "no"}})
 		}
 	}
 }
 
-// isOpen reports whether a run of the conversation has not ended. The world is locked.
+// isOpen reports whether a run of the conversation is open. The caller holds the world's lock.
 func (w *world) isOpen(talk string) bool {
 	for _, conversation := range w.open {
 		if conversation == talk {
@@ -172,7 +173,7 @@ func (w *world) isOpen(talk string) bool {
 	return false
 }
 
-// question finds an open question. The world is locked.
+// question finds an open question. The caller holds the world's lock.
 func (w *world) question(talk string, answered map[string]bool) string {
 	for token, conversation := range w.asked {
 		if conversation == talk && !answered[token] {
@@ -182,8 +183,8 @@ func (w *world) question(talk string, answered map[string]bool) string {
 	return ""
 }
 
-// plan makes up what the agent is to do: up to three cycles of up to five tools,
-// sometimes with a helper among them.
+// plan makes up the agent's work: up to three cycles of up to five tools, sometimes including a
+// helper.
 func (p *person) plan() string {
 	cycles := make([]string, p.random.IntN(4))
 	for i := range cycles {

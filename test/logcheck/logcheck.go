@@ -1,6 +1,6 @@
-// Package logcheck holds the log of one conversation against what every log promises,
-// whoever wrote it and whatever went wrong meanwhile. The simulation and the suites of real
-// processes that are killed and stopped ask the same questions by it.
+// Package logcheck checks a conversation's log against the promises that hold for every log,
+// whatever failed while it was written. The simulation and the suites that kill and stop real
+// processes share it.
 package logcheck
 
 import (
@@ -10,18 +10,18 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Entry is a durable event and the epoch of the lease under which it was written.
+// Entry is a durable event and the epoch of the lease that wrote it.
 type Entry struct {
 	*event.Event
 
 	Epoch int64
 }
 
-// Finding is a promise that a log does not keep, by its number, and how.
+// Finding is a broken promise, by its number, with the details.
 type Finding struct{ Promise, Says string }
 
-// Attempt is what a log says of one attempt of a step. Where it began, and where it ended and
-// asked, are positions in the log.
+// Attempt is what a log says about one attempt of a step. Begin, ends and questions are positions
+// in the log.
 type Attempt struct {
 	Run, Step string
 	Number    int
@@ -32,7 +32,7 @@ type Attempt struct {
 	Asked     []int
 }
 
-// Attempts lists the attempts in the order in which they began.
+// Attempts lists the attempts in the order of their beginnings.
 func Attempts(log []Entry) []*Attempt {
 	var list []*Attempt
 	type key struct {
@@ -51,7 +51,7 @@ func Attempts(log []Entry) []*Attempt {
 			if a := index[at]; a != nil {
 				a.Ends = append(a.Ends, i)
 			} else if a := latest[step]; a != nil && e.Attempt == 0 {
-				a.Ends = append(a.Ends, i) // a call is closed, whatever its attempt
+				a.Ends = append(a.Ends, i) // the call is closed under any attempt
 			}
 		case *event.AssistantMessage:
 			if a := index[at]; a != nil && !b.Piece {
@@ -66,7 +66,7 @@ func Attempts(log []Entry) []*Attempt {
 	return list
 }
 
-// Check reads the log of one conversation from its beginning.
+// Check checks the log of one conversation from its beginning and returns the broken promises.
 //
 //   - P2: an attempt ends once, and a step that has ended does not begin again.
 //   - P3: what was in flight when its driver died is not said to be done, and only that is in
@@ -77,7 +77,7 @@ func Attempts(log []Entry) []*Attempt {
 //   - P16: a run that continues another one follows it at once, that one had failed, and no tool call that it had finished
 //     begins again.
 //
-// Findings call runs by name.
+// name returns a run's name for the findings.
 func Check(log []Entry, name func(run string) string) []Finding {
 	c := &checker{log: log, name: name}
 	c.order()
@@ -131,10 +131,10 @@ func (c *checker) order() {
 	}
 }
 
-// continued looks at runs that continue a failed one.
+// continued checks runs that continue a failed run.
 func (c *checker) continued() {
 	newest, failed := "", false
-	done := map[string]bool{} // tool calls that the run has finished, and those that it continues
+	done := map[string]bool{} // tool calls finished by the run and by those that it continues
 	continues := false
 	for _, e := range c.log {
 		switch b := e.Body.(type) {
@@ -210,8 +210,7 @@ func (c *checker) doubts(attempts []*Attempt) {
 	}
 }
 
-// child reports whether the attempt is a call of an agent: its scope goes on in other
-// drivers.
+// child reports whether the attempt calls an agent: other drivers may continue its scope.
 func (c *checker) child(a *Attempt) bool {
 	return slices.ContainsFunc(c.log, func(e Entry) bool {
 		o, ok := e.Body.(*event.ScopeOpened)

@@ -10,7 +10,7 @@ import (
 	"github.com/braidrun/braid/live"
 )
 
-// bus is the hub as a process sees it: every call goes through the gate.
+// bus is the hub of one process: every call passes the gate.
 type bus struct{ p *process }
 
 var _ live.Bus = (*bus)(nil)
@@ -36,14 +36,14 @@ func (b *bus) Watch(ctx context.Context, key live.Key) (live.Watcher, error) {
 // Close implements [live.Bus].
 func (b *bus) Close() error { return b.p.hub.Close() }
 
-// publisher may lose what it is to send, send it twice, or after the next one.
+// publisher may lose an event, send it twice, or send it after the next one.
 type publisher struct {
 	p    *process
 	who  string
 	base live.Publisher
 
 	mu sync.Mutex
-	// held is what comes after the next one.
+	// held holds the events to send after the next one.
 	held []event.Event
 }
 
@@ -105,15 +105,15 @@ func (u *publisher) Publish(e event.Event) {
 // Close implements [live.Publisher].
 func (u *publisher) Close() { u.base.Close() }
 
-// watcher hands over what came, when it is its turn.
+// watcher returns the events it has received when its turn comes.
 type watcher struct {
 	live.Watcher
 	p   *process
 	who string
 }
 
-// Read implements [live.Watcher]. What was read when the bus fails is lost: who
-// reads has to watch anew.
+// Read implements [live.Watcher]. It loses what it has read when the bus fails: the reader must
+// watch again.
 func (w *watcher) Read(ctx context.Context, items []live.Item) (int, error) {
 	n, err := w.Watcher.Read(ctx, items)
 	if err != nil {
@@ -127,7 +127,7 @@ func (w *watcher) Read(ctx context.Context, items []live.Item) (int, error) {
 	return n, nil
 }
 
-// texts gives what text the blocks of a snapshot hold.
+// texts returns the text of a snapshot's blocks.
 func texts(s *live.Snapshot) string {
 	blocks := slices.Clone(s.Blocks)
 	slices.SortStableFunc(blocks, func(a, b live.Block) int { return a.Block - b.Block })

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Case is one simulation: everything in it follows from these four.
+// Case is one simulation. Its fields determine it completely.
 type Case struct {
 	Scenario string
 	// Store is "memory" or "sqlite".
@@ -22,7 +22,7 @@ type Strike struct {
 	Fault Fault
 }
 
-// String is how the case is named in a report; [Parse] reads it.
+// String returns the name of the case in reports; [Parse] parses it.
 func (c Case) String() string {
 	parts := make([]string, len(c.Strikes))
 	for i, s := range c.Strikes {
@@ -33,7 +33,7 @@ func (c Case) String() string {
 
 func (s Strike) String() string { return fmt.Sprintf("%s:%d:%s", s.Seam, s.K, s.Fault) }
 
-// Parse reads the name of a case.
+// Parse parses the name of a case.
 func Parse(name string) (Case, error) {
 	parts := strings.Split(name, "/")
 	if len(parts) != 4 {

@@ -11,8 +11,8 @@ import (
 	"github.com/braidrun/braid/test/logcheck"
 )
 
-// How late things may be, counted from when the last fault was over. The figures
-// are those of the promises; a sweep of the engine is every 2 s.
+// The deadlines of the promises, counted from the end of the last fault. The engine sweeps every
+// 2 s.
 const (
 	endSeen     = 5 * time.Second
 	takenOver   = term + 2*time.Second + restart + 100*time.Millisecond
@@ -21,7 +21,7 @@ const (
 	cancelSlow  = takenOver
 )
 
-// check holds what was seen against the journal and the promises.
+// check compares the record with the journal and the promises.
 func (w *world) check() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -44,7 +44,7 @@ func (w *world) check() {
 	w.checkDeadly()
 }
 
-// checkDrain: a drain fails no run and repeats no step (P14).
+// checkDrain checks that a drain fails no run and repeats no step (P14).
 func (w *world) checkDrain() {
 	if !w.scenario.drains || len(w.c.Strikes) > 0 {
 		return
@@ -67,7 +67,7 @@ func (w *world) checkDrain() {
 	}
 }
 
-// askedBefore reports whether an earlier attempt of the step has asked.
+// askedBefore reports whether an earlier attempt of the step asked a question.
 func (w *world) askedBefore(a *attempt) bool {
 	return slices.ContainsFunc(w.g().entries, func(e entry) bool {
 		_, ok := e.Body.(*event.Asked)
@@ -77,7 +77,7 @@ func (w *world) askedBefore(a *attempt) bool {
 
 func (w *world) g() *log { return w.record.log(talk) }
 
-// epochs puts the leases beside a log under which its events were acknowledged.
+// epochs pairs the events of a log with the leases under which they were acknowledged.
 func epochs(g *log, events []*event.Event) []logcheck.Entry {
 	list := make([]logcheck.Entry, 0, len(events))
 	for i, e := range events {
@@ -88,8 +88,8 @@ func epochs(g *log, events []*event.Event) []logcheck.Entry {
 	return list
 }
 
-// checkLog: what was acknowledged is in the journal (P1), which keeps what every log
-// promises (P2 to P5).
+// checkLog checks that the journal holds what was acknowledged (P1) and that its logs keep the
+// promises of every log (P2 to P5).
 func (w *world) checkLog() {
 	g := w.g()
 	events, err := logOf(w.base, talk)
@@ -128,7 +128,7 @@ func (w *world) checkLog() {
 	}
 }
 
-// attempt is what the log says of one attempt of a step.
+// attempt is what the log holds about one attempt of a step.
 type attempt struct {
 	run, step string
 	attempt   int
@@ -158,8 +158,8 @@ func (w *world) attempts() []*attempt {
 	return list
 }
 
-// checkEffects: what was in flight at a crash is decided by its class, and what is
-// in doubt is shown (P3).
+// checkEffects checks that the class of a call decides what happens to it after a crash, and that
+// a call in doubt is shown (P3).
 func (w *world) checkEffects() {
 	effects := map[string][]*toolCall{}
 	for _, c := range w.record.tools {
@@ -174,8 +174,8 @@ func (w *world) checkEffects() {
 				w.failLocked("P3", "%s of %s was repeated as another call", c.step, w.aliasLocked(c.run))
 			}
 		}
-		// What a driver does that has lost its lease and does not know it yet
-		// reaches the outside; for what may be asked about, that is one more.
+		// A driver that has lost its lease without knowing it may still cause an effect. For
+		// calls whose effect can be queried, that effect is extra.
 		fenced := slices.DeleteFunc(slices.Clone(list), func(o *toolCall) bool { return o.zombie })
 		switch {
 		case c.class == event.EffectUnsafe && len(list) > 1:
@@ -187,7 +187,7 @@ func (w *world) checkEffects() {
 	w.checkDoubt()
 }
 
-// checkDoubt: the next request in its scope shows a call that is in doubt.
+// checkDoubt checks that the next request in its scope shows a call in doubt.
 func (w *world) checkDoubt() {
 	g := w.g()
 	for _, a := range w.attempts() {
@@ -208,7 +208,7 @@ func (w *world) checkDoubt() {
 	}
 }
 
-// begunAt is where in the log a model call began.
+// begunAt returns the position in the log at which a model call began.
 func (w *world) begunAt(g *log, m *modelCall) int64 {
 	for _, e := range g.entries {
 		if _, ok := e.Body.(*event.StepBegun); ok && e.Run == m.run && e.Step == m.step && e.Attempt == m.attempt {
@@ -218,7 +218,8 @@ func (w *world) begunAt(g *log, m *modelCall) int64 {
 	return 0
 }
 
-// checkViewers: everybody was shown everything, once (P5), and the end in time (P7).
+// checkViewers checks that every viewer was shown every event once (P5), and the end in time
+// (P7).
 func (w *world) checkViewers(stalled bool) {
 	g := w.g()
 	for _, v := range w.viewers {
@@ -243,7 +244,7 @@ func (w *world) checkViewers(stalled bool) {
 	}
 }
 
-// since is when a promise's time begins to count: not before the last fault was over.
+// since returns the start of a promise's time, which is not before the end of the last fault.
 func (w *world) since(at time.Time) time.Time {
 	if w.quiet.After(at) {
 		return w.quiet
@@ -251,7 +252,7 @@ func (w *world) since(at time.Time) time.Time {
 	return at
 }
 
-// checkTakeOver: a run whose process died goes on elsewhere in time (P8).
+// checkTakeOver checks that another process continues a dead process's run in time (P8).
 func (w *world) checkTakeOver() {
 	bound := takenOver
 	if w.c.Store == "sqlite" && !slices.ContainsFunc(w.c.Strikes, func(s Strike) bool { return s.Fault == Pause || s.Fault == PauseAfter }) {
@@ -267,7 +268,7 @@ func (w *world) checkTakeOver() {
 	}
 }
 
-// wentOn is when somebody took the conversation or wrote to it after a time.
+// wentOn returns when a process acquired the conversation or wrote to it after a time.
 func (w *world) wentOn(conv string, stamp int) (at time.Time, run string, ok bool) {
 	for _, a := range w.record.acquires {
 		if a.stamp > stamp && a.conv == conv {
@@ -286,14 +287,14 @@ func (w *world) wentOn(conv string, stamp int) (at time.Time, run string, ok boo
 	return at, run, ok
 }
 
-// checkCancels: a run that was to be cancelled is, soon, and begins nothing after the
-// driver's next commit (P9).
+// checkCancels checks that a run is cancelled in time and begins nothing after the driver's next
+// commit (P9).
 func (w *world) checkCancels() {
 	for _, c := range w.record.cancels {
 		name := w.aliasLocked(c.run)
 		run := w.record.runs[c.run]
 		if run == nil || run.ended == nil {
-			continue // it was said already that it goes on
+			continue // it is reported already
 		}
 		commits := map[int]bool{}
 		began := map[int]bool{}
@@ -322,8 +323,8 @@ func (w *world) checkCancels() {
 	}
 }
 
-// checkModels: a run is with one model until a call of it falls back, which is written before
-// the next one is asked, and the one that the log names is the one that was asked (P2).
+// checkModels checks that a run stays with one model until a call falls back. The fallback is
+// committed before the next model is called, and the log names the model that was called (P2).
 func (w *world) checkModels() {
 	asked := map[string]string{}
 	for _, m := range w.record.models {
@@ -357,7 +358,7 @@ func (w *world) checkModels() {
 	}
 }
 
-// checkUsage: what a model call has used is recorded once, in every outcome (P10).
+// checkUsage checks that the usage of a model call is recorded once, whatever its outcome (P10).
 func (w *world) checkUsage() {
 	total := map[string]event.Usage{}
 	told := map[string]*modelCall{}
@@ -406,8 +407,8 @@ func (w *world) checkUsage() {
 	}
 }
 
-// checkAnswers: a question is answered once, by who was told that his answer counts,
-// and by nobody who did not mean to (P11).
+// checkAnswers checks that a question is answered once, by a client that was told so and meant to
+// answer (P11).
 func (w *world) checkAnswers() {
 	values := map[string][]string{}
 	asked := map[string]bool{}
@@ -444,9 +445,8 @@ func (w *world) checkAnswers() {
 	}
 }
 
-// checkMessages: each message that was accepted is in the log once, in the order in
-// which it was accepted, and every model call of the root after that shows it once
-// and none before.
+// checkMessages checks that the log holds each accepted message once, in order of acceptance.
+// Every later model call of the root shows it once, and no earlier one does.
 func (w *world) checkMessages(stalled bool) {
 	g := w.g()
 	place := map[string][]entry{}
@@ -491,13 +491,13 @@ func (w *world) checkMessages(stalled bool) {
 	}
 }
 
-// ordered reports whether a message under the policy b cannot overtake one under a:
-// what steers goes to the run that is open now, before those that are queued.
+// ordered reports whether a message under the policy b cannot overtake one under a. A steering
+// message goes to the open run, before the queued ones.
 func ordered(a, b braid.Policy) bool { return b != braid.Steer || a == braid.Steer }
 
 func (w *world) checkShown(g *log, text string, at entry) {
 	if run := w.record.runs[at.Run]; run.ended != nil && run.ended.Status == event.RunFailed {
-		return // its texts are left out
+		return // the request omits its texts
 	}
 	for _, m := range w.record.models {
 		if m.scope != "" || m.sum {

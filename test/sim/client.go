@@ -10,24 +10,23 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// tenant and conversation are those of all scenarios.
+// tenant and talk are the tenant and the conversation of all scenarios.
 const (
 	tenant = "acme"
 	talk   = "talk"
 )
 
-// client is somebody outside who asks for things, one after the other, and asks
-// again where no answer came.
+// client makes one request after another, and repeats a request without an answer.
 type client struct {
 	w    *world
 	name string
-	// n counts its visits to the gate, jobs what it has asked for.
+	// n counts its visits to the gate, and jobs its requests.
 	n, jobs int
-	// unsure is set where an answer to what it asked last was lost.
+	// unsure is set if the answer to its last request was lost.
 	unsure bool
 }
 
-// accepted is a message that the service took.
+// accepted is a message that the service accepted.
 type accepted struct {
 	client string
 	text   string
@@ -49,7 +48,7 @@ type answerRecord struct {
 	value  string
 }
 
-// client lets a client do something beside all others.
+// client runs do concurrently with the other clients.
 func (w *world) client(name string, do func(c *client)) {
 	w.mu.Lock()
 	w.active++
@@ -63,17 +62,16 @@ func (w *world) client(name string, do func(c *client)) {
 	})
 }
 
-// at waits until about so many calls of seams have been made in all.
+// at waits until about so many calls of seams have been made.
 func (c *client) at(turns int) {
 	c.n++
 	c.w.gate.pass(nil, fmt.Sprintf("client %s %d", c.name, c.n), turns)
 }
 
-// any is some place among the first so many calls.
+// any returns a random position among the first most calls.
 func (w *world) any(most int) int { return w.draw.IntN(most) }
 
-// ask has a process do something, again and again until there is an answer. It is
-// false where the case ended first.
+// ask calls f with a process until it gets an answer. It returns false if the case ends first.
 func (c *client) ask(f func(ctx context.Context, p *process) error) (bool, error) {
 	c.unsure = false
 	for {
@@ -96,7 +94,7 @@ func (c *client) ask(f func(ctx context.Context, p *process) error) (bool, error
 	}
 }
 
-// submit begins a run through the engine, under a key, and gives its id.
+// submit starts a run through the engine under a key, and returns its id.
 func (c *client) submit(text string) string {
 	c.jobs++
 	run := journal.Run{
@@ -125,7 +123,7 @@ func (c *client) took(text string, policy braid.Policy, run string) {
 	r.accepted = append(r.accepted, accepted{c.name, text, policy, run, r.tick()})
 }
 
-// send says something under a policy.
+// send sends a message under a policy.
 func (c *client) send(text string, policy braid.Policy) {
 	c.jobs++
 	key := fmt.Sprintf("%s-key-%d", c.name, c.jobs)
@@ -161,13 +159,13 @@ func (c *client) send(text string, policy braid.Policy) {
 	c.took(text, policy, sent.Run)
 }
 
-// wake tells the engine that there is mail. It is a hint: nobody asks what came of it.
+// wake notifies the engine of mail. It is only a hint, so nobody checks its outcome.
 func (c *client) wake(ctx context.Context, p *process, run string) {
 	row := journal.Run{ID: run, Conversation: talk, Tenant: tenant}
 	_, _ = call(p, Wake, c.name+" "+c.w.alias(run), func() (struct{}, error) { return struct{}{}, p.engine.Wake(ctx, row) })
 }
 
-// cancel wishes a run to end.
+// cancel cancels a run.
 func (c *client) cancel(run string) {
 	ok, err := c.ask(func(ctx context.Context, p *process) error {
 		_, err := call(p, Cancel, c.name, func() (struct{}, error) {
@@ -177,7 +175,7 @@ func (c *client) cancel(run string) {
 	})
 	switch {
 	case !ok || event.KindOf(err) == event.ErrConflict:
-		return // it has ended
+		return // the run has ended
 	case event.KindOf(err) == event.ErrNotFound:
 		c.w.fail("P1", "%s was accepted, and the journal does not know it", run)
 		return
@@ -192,7 +190,7 @@ func (c *client) cancel(run string) {
 	r.cancels = append(r.cancels, cancelRecord{run, r.tick(), time.Now(), c.name})
 }
 
-// answer answers a question. Where somebody else has, that is all.
+// answer answers a question, unless another client already has.
 func (c *client) answer(q event.Event, value string) {
 	token := q.Body.(*event.Asked).Token
 	ok, err := c.ask(func(ctx context.Context, p *process) error {
@@ -213,7 +211,7 @@ func (c *client) answer(q event.Event, value string) {
 	w.record.answers = append(w.record.answers, answerRecord{c.name, token, value})
 }
 
-// questions does something about every question that is asked.
+// questions calls do with every question.
 func (c *client) questions(do func(q event.Event)) {
 	known := map[string]bool{}
 	for {
@@ -229,13 +227,13 @@ func (c *client) questions(do func(q event.Event)) {
 	}
 }
 
-// waiter is a client that waits to be shown something.
+// waiter is a client that waits for an event.
 type waiter struct {
 	want func(event.Event) bool
 	got  chan event.Event
 }
 
-// see waits until the first watcher has been shown a durable event that want wants.
+// see waits until the first watcher has been shown a durable event for which want returns true.
 func (c *client) see(want func(event.Event) bool) (event.Event, bool) {
 	w := c.w
 	w.mu.Lock()
@@ -256,7 +254,7 @@ func (c *client) see(want func(event.Event) bool) (event.Event, bool) {
 	return e, ok
 }
 
-// show tells clients what the first watcher has been shown.
+// show passes an event of the first watcher to the clients.
 func (w *world) show(e event.Event) {
 	left := w.waiters[:0]
 	for _, one := range w.waiters {
@@ -270,7 +268,7 @@ func (w *world) show(e event.Event) {
 	w.waiters = left
 }
 
-// asked wants the n-th question, from 1.
+// asked matches the n-th question, counted from 1.
 func asked(n int) func(event.Event) bool {
 	seen := map[string]bool{}
 	return func(e event.Event) bool {
@@ -283,7 +281,7 @@ func asked(n int) func(event.Event) bool {
 	}
 }
 
-// begun wants the n-th beginning of a kind of step.
+// begun matches the n-th start of a kind of step.
 func begun(step event.StepKind, n int) func(event.Event) bool {
 	return func(e event.Event) bool {
 		b, ok := e.Body.(*event.StepBegun)
@@ -294,7 +292,7 @@ func begun(step event.StepKind, n int) func(event.Event) bool {
 	}
 }
 
-// ended wants the n-th end of a run.
+// ended matches the n-th end of a run.
 func ended(n int) func(event.Event) bool {
 	return func(e event.Event) bool {
 		if _, ok := e.Body.(*event.RunEnded); ok {

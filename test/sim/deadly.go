@@ -10,14 +10,14 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// lostDrivers is how many drivers a run may lose in a row without progress, by default.
+// lostDrivers is the default number of drivers that a run may lose in a row without progress.
 const lostDrivers = 3
 
-// always is how often a tool ends its process that no process survives.
+// always is the number of deaths of a tool that always ends its process.
 const always = 1 << 10
 
-// deadly is tools that end their process, some of them only so often, and a model that fails for good once. The run
-// fails twice, and the client has it continued each time.
+// deadly is a scenario with tools that end their process, some only a few times, and a model that
+// fails permanently once. The run fails twice, and the client retries it each time.
 func deadly() *scenario {
 	return &scenario{
 		name: "deadly", root: "worker",
@@ -48,7 +48,7 @@ func deadly() *scenario {
 	}
 }
 
-// retry continues the run that failed with a new one. It is false where there is none.
+// retry continues the failed run with a new one. It returns false if there is none.
 func (c *client) retry() bool {
 	c.jobs++
 	run := journal.Run{
@@ -57,7 +57,7 @@ func (c *client) retry() bool {
 	}
 	failed, sent := "", false
 	ok, err := c.ask(func(ctx context.Context, p *process) (err error) {
-		if !sent { // once it may have been admitted, it is the newest
+		if !sent { // a run that may have been admitted is the newest
 			if failed, err = braid.Open(p.store, talk).Retryable(ctx); failed == "" || err != nil {
 				return err
 			}
@@ -73,7 +73,8 @@ func (c *client) retry() bool {
 	return ok && err == nil && sent
 }
 
-// dies ends the process of a call that is to die now, before or after its effect. It is true for one that has died.
+// dies ends the process of a call if it is due, before or after the call's effect. It reports
+// whether the process has ended.
 func (t *simTool) dies(ctx context.Context, c *toolCall, after bool) bool {
 	if t.kills == 0 || c.proc.w.deaths(c.key, after, t.kills) {
 		return false
@@ -83,7 +84,8 @@ func (t *simTool) dies(ctx context.Context, c *toolCall, after bool) bool {
 	return true
 }
 
-// deaths counts a death of a call, unless it has died often enough, or is to die at another moment this time.
+// deaths counts a death of a call, unless the call has died often enough or dies at the other
+// moment this time.
 func (w *world) deaths(key string, after bool, most int) (lives bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -96,7 +98,8 @@ func (w *world) deaths(key string, after bool, most int) (lives bool) {
 	return false
 }
 
-// failsNow reports whether a model is to fail a cycle for good: it has failed it less often than it is to.
+// failsNow reports whether a model must fail a cycle permanently because it has not failed it
+// most times yet.
 func (w *world) failsNow(cycle, most int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -107,8 +110,9 @@ func (w *world) failsNow(cycle, most int) bool {
 	return true
 }
 
-// checkPoison: a run ends as poisoned only where it lost so many drivers since it got on last, and no call ends more
-// processes than that. What a failed run has done is not done again by those that continue it.
+// checkPoison checks that a run ends as poisoned only if it lost that many drivers since its last
+// progress, and that no call ends more processes. A run that continues a failed one does not
+// repeat its steps.
 func (w *world) checkPoison() {
 	g := w.g()
 	for id, run := range w.record.runs {
@@ -127,7 +131,7 @@ func (w *world) checkPoison() {
 				progress = e.stamp
 			}
 		}
-		taken := 0 // each time from a driver that was lost
+		taken := 0 // each time from a lost driver
 		for _, a := range w.record.acquires {
 			if a.run == id && a.stamp > progress && a.stamp < end {
 				taken++
@@ -146,7 +150,8 @@ func (w *world) checkPoison() {
 	w.checkRepeated()
 }
 
-// endsRun reports whether an event is of the commit that ends the run: a call that is closed there is no progress.
+// endsRun reports whether an event belongs to the commit that ends the run. Closing a call there
+// is not progress.
 func endsRun(g *log, e entry) bool {
 	return slices.ContainsFunc(g.entries, func(o entry) bool {
 		_, ends := o.Body.(*event.RunEnded)
@@ -154,7 +159,7 @@ func endsRun(g *log, e entry) bool {
 	})
 }
 
-// checkRepeated looks at calls by the id that the model gave them: runs that continue others call each once.
+// checkRepeated checks calls by the model's ids: a chain of continued runs makes each call once.
 func (w *world) checkRepeated() {
 	if w.scenario.name != "deadly" {
 		return
@@ -169,7 +174,7 @@ func (w *world) checkRepeated() {
 	}
 }
 
-// checkDeadly: where nothing else strikes, the story has its whole course.
+// checkDeadly checks that the scenario runs to its end if no other fault strikes.
 func (w *world) checkDeadly() {
 	if w.scenario.name != "deadly" || len(w.c.Strikes) > 0 {
 		return

@@ -11,9 +11,9 @@ import (
 	"github.com/braidrun/braid/journal/sqlite"
 )
 
-// disks has the journals of a case.
+// disks holds the journals of a case.
 type disks struct {
-	// folder is where the files of a case may stand.
+	// folder is the folder for the files of a case.
 	folder string
 	kind   string
 	open   []*sqlite.Store
@@ -42,9 +42,8 @@ func (d *disks) start(folder string) journal.Journal {
 	return s
 }
 
-// reopen gives the journal as the next process finds it: for files, what the one
-// that crashed has left in them, and not what it still had in mind. What is
-// in memory outlives the process as a database of its own would.
+// reopen returns the journal as the next process finds it. For files that is the state on the
+// disk after the crash. A journal in memory survives like a database server.
 func (d *disks) reopen(base journal.Journal) journal.Journal {
 	s, ok := base.(*sqlite.Store)
 	if !ok {
@@ -92,7 +91,7 @@ func (d *disks) close() {
 	}
 }
 
-// whole reads the journal as it is in the end.
+// whole reads the journal's final state.
 func whole(base journal.Journal) (map[string]journal.Run, error) {
 	rows, err := base.Runs(context.Background(), talk, 0, 0)
 	if err != nil {

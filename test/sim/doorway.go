@@ -9,30 +9,28 @@ import (
 	"sync"
 )
 
-// doorway is where every call of a seam waits for its turn. Whoever is let through
-// runs until it waits again, so one thing happens at a time, in an order that
-// the seed alone decides.
+// doorway is the gate at which every call of a seam waits for its turn. A caller runs until its
+// next call waits, so one thing happens at a time, in an order that only the seed decides.
 type doorway struct {
 	rng *rand.Rand
 
 	mu     sync.Mutex
 	parked []*turn
 	opened bool
-	// news has something in it when somebody has come since the last look.
+	// news has a value if a caller has arrived since the last look.
 	news chan struct{}
-	// turns counts who was let through.
+	// turns counts the passes.
 	turns int
 	story []string
 	hash  uint64
 }
 
-// turn is one who waits.
+// turn is a waiting call.
 type turn struct {
 	key string
-	// proc is whose process it is; nil is a client.
+	// proc is the caller's process; nil is a client.
 	proc *process
-	// after is the number of turns that should have been before it, if there
-	// is anything else to do.
+	// after is the number of turns that should come first, as long as there is other work.
 	after int
 	pass  chan struct{}
 }
@@ -41,7 +39,7 @@ func newGate(seed uint64) *doorway {
 	return &doorway{rng: rand.New(rand.NewPCG(seed, 0x6272616964)), news: make(chan struct{}, 1)} //nolint:gosec // no secrecy
 }
 
-// pass waits for its turn. It is false where the process has died meanwhile: then
+// pass waits for the call's turn. It returns false if the process has died meanwhile: then
 // nothing that follows may have an effect.
 func (g *doorway) pass(p *process, key string, after int) bool {
 	t := &turn{key: key, proc: p, after: after, pass: make(chan struct{})}
@@ -65,7 +63,7 @@ func (g *doorway) pass(p *process, key string, after int) bool {
 	}
 }
 
-// open lets all clients through, now and from now on: the case is over.
+// open lets all clients pass from now on, because the case is over.
 func (g *doorway) open() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -85,7 +83,7 @@ func (g *doorway) ring() {
 	}
 }
 
-// next lets one through that may go. It is false where none may.
+// next lets one waiting call pass. It returns false if none may.
 func (g *doorway) next() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -102,7 +100,7 @@ func (g *doorway) next() bool {
 		}
 	}
 	if len(now) == 0 && len(later) > 0 {
-		// Nothing else is to be done before time goes on.
+		// No other work is left before time advances.
 		now = append(now, slices.MinFunc(later, func(a, b *turn) int { return cmp.Compare(a.after, b.after) }))
 	}
 	if len(now) == 0 {
@@ -116,7 +114,7 @@ func (g *doorway) next() bool {
 	return true
 }
 
-// tell adds to the story.
+// tell adds a line to the history.
 func (g *doorway) tell(line string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -2,8 +2,7 @@ package sim
 
 import "strings"
 
-// Seam is a place at which a process calls, or is called by, what it does not
-// control.
+// Seam is a point at which a process calls, or is called by, something that it does not control.
 type Seam string
 
 // The seams.
@@ -37,40 +36,40 @@ const (
 	ToolEffect    Seam = "tool.effect"
 	ToolEnd       Seam = "tool.end"
 
-	// Arrive is where the driver takes in what has ended.
+	// Arrive is where the driver takes the results of ended steps.
 	Arrive Seam = "driver.arrive"
 )
 
-// Fault is what goes wrong.
+// Fault is a kind of fault.
 type Fault string
 
-// The faults. A crash is before the call had its effect or after it: then nobody
-// learns of it. The same goes for errors, delays and pauses.
+// The faults. A crash, error, delay or pause comes before the call had its effect or after it;
+// then the caller does not learn of the effect.
 const (
 	Crash      Fault = "crash"
 	CrashAfter Fault = "crash-after"
-	// Fail is an error of which the caller cannot know whether the call had its effect.
+	// Fail is an error that does not tell the caller whether the call had its effect.
 	Fail      Fault = "fail"
 	FailAfter Fault = "fail-after"
-	// Twice is a call, or a message, that comes two times.
+	// Twice is a call or a message that happens twice.
 	Twice Fault = "twice"
-	// Lose is a message that does not come.
+	// Lose is a message that does not arrive.
 	Lose Fault = "lose"
-	// Reorder is a message that comes after the next one.
+	// Reorder is a message that arrives after the next one.
 	Reorder Fault = "reorder"
-	// Delay is longer than a lease lasts, for this call alone.
+	// Delay delays this call by more than the term of a lease.
 	Delay      Fault = "delay"
 	DelayAfter Fault = "delay-after"
-	// Pause stops the whole process for longer than a lease lasts. Another one is
-	// started meanwhile.
+	// Pause stops the whole process for longer than the term of a lease. Another process starts
+	// meanwhile.
 	Pause      Fault = "pause"
 	PauseAfter Fault = "pause-after"
-	// Outage has the journal refuse every call of every process, for longer than a
-	// lease lasts.
+	// Outage makes the journal refuse every call of every process for longer than the term of a
+	// lease.
 	Outage Fault = "outage"
 )
 
-// faults says what may strike where.
+// faults lists the faults of each seam.
 var faults = map[Seam][]Fault{
 	Admit:   {Crash, CrashAfter, Fail, FailAfter, Twice, Delay, DelayAfter, Pause, PauseAfter, Outage},
 	Acquire: {Crash, CrashAfter, Fail, FailAfter, Twice, Delay, DelayAfter, Pause, PauseAfter, Outage},
@@ -104,10 +103,10 @@ var faults = map[Seam][]Fault{
 	Arrive: {Crash, Delay, Pause},
 }
 
-// isJournal reports whether the seam is the journal's.
+// isJournal reports whether the seam belongs to the journal.
 func (s Seam) isJournal() bool { return strings.HasPrefix(string(s), "journal.") }
 
-// seams lists all of them in the order of the table that is printed.
+// seams lists all seams in the order of the printed table.
 var seams = []Seam{
 	Admit, Acquire, Commit, Renew, Post, Read, Tail, Queue, Due,
 	Publish, Watch, Receive,

@@ -8,7 +8,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// store is the journal as a process sees it: every call goes through the gate.
+// store is the journal of one process: every call passes the gate.
 type store struct {
 	p    *process
 	base journal.Store
@@ -25,7 +25,7 @@ func (s *store) Admit(ctx context.Context, r journal.Run) (journal.Run, error) {
 	})
 }
 
-// Start implements [journal.Store] with the two calls that it stands for: each may fail.
+// Start implements [journal.Store] by its two calls, each of which may fail.
 func (s *store) Start(ctx context.Context, r journal.Run, have int64) (journal.Opened, error) {
 	return journal.AdmitAndAcquire(ctx, s, r, have)
 }
@@ -114,7 +114,7 @@ func (s *store) ReadPage(ctx context.Context, conversation string, after int64, 
 	return events, more, err
 }
 
-// Posted implements [journal.Store]. The engines of the simulation do not ask it.
+// Posted implements [journal.Store]. The simulated engines do not call it.
 func (s *store) Posted(ctx context.Context, runs []string) (map[string]journal.Posted, error) {
 	return s.base.Posted(ctx, runs)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/braidrun/braid/tool"
 )
 
-// modelCall is one call of a model as its provider has seen it.
+// modelCall is a call of a model as its provider has seen it.
 type modelCall struct {
 	begun, ended int
 	proc         *process
@@ -24,20 +24,20 @@ type modelCall struct {
 	step         string
 	cycle        int
 	attempt      int
-	// texts are the blocks of text that the user's side of the request shows, and
-	// results those of tool results by their call.
+	// texts holds the text blocks of the request's user side, and results the tool results by
+	// call.
 	texts   []string
 	results map[string]string
-	// said is what was streamed, usage what was told of it.
+	// said is the streamed output, and usage the reported usage.
 	said  string
 	usage *event.Usage
 	whole bool
 	err   error
-	// sum says that a summary is asked for, and no answer.
+	// sum is set if the request asks for a summary.
 	sum bool
 }
 
-// toolCall is one entry of a tool as the world outside has seen it.
+// toolCall is a call of a tool as the outside world has seen it.
 type toolCall struct {
 	begun, effect, ended int
 	proc                 *process
@@ -48,28 +48,28 @@ type toolCall struct {
 	reconciled           bool
 	asks                 bool
 	answered             bool
-	// lost is set where the driver had been told that its lease is lost, or had
-	// not been told yet that another one had taken it, when the effect came.
+	// zombie is set if the effect came after the driver had lost its lease, whether it knew that
+	// or not.
 	zombie bool
 }
 
-// askRecord is that a tool had its answer.
+// askRecord records that a tool received its answer.
 type askRecord struct {
 	run, step string
 	value     string
 }
 
-// reply is what a model says in one cycle of an agent's script.
+// reply is a model's output in one cycle of an agent's script.
 type reply struct {
-	// text is said in two pieces.
+	// text is streamed in two pieces.
 	text string
-	// calls are made after it: tool and arguments.
+	// calls are made after the text: tool and arguments.
 	calls []want
-	// errs are what the first attempts give instead.
+	// errs are the errors of the first attempts.
 	errs []*event.Error
-	// slow is how long the provider takes before its first piece.
+	// slow is the provider's delay before the first piece.
 	slow time.Duration
-	// fails is how many runs fail here for good.
+	// fails is the number of runs that fail here permanently.
 	fails int
 }
 
@@ -78,12 +78,11 @@ type want struct {
 	args string
 }
 
-// model follows a script: what it says depends on the cycle alone, so that any
-// driver gets the same.
+// simModel follows a script: its output depends on the cycle only, so every driver gets the same.
 type simModel struct {
 	agent  string
 	script []reply
-	// nth is its place in the agent's list of models.
+	// nth is its index in the agent's list of models.
 	nth int
 }
 
@@ -92,7 +91,7 @@ func (m *simModel) Info() model.Info {
 	return model.Info{Name: "sim:" + m.agent + strings.Repeat("+", m.nth), Simulated: true, Cost: priceOf}
 }
 
-// priceOf is what every model of a simulation costs.
+// priceOf is the price of every simulated model.
 func priceOf(u event.Usage) (nanoUSD int64, known bool) { return 3 * u.Total, true }
 
 // Stream implements [braid.Model].
@@ -146,7 +145,7 @@ func (m *simModel) stream(ctx context.Context, req *model.Request, yield func(mo
 			return m.end(c, ctx.Err())
 		}
 	}
-	// Each attempt says something else, so that two of them are told apart.
+	// Each attempt has a different output, so that attempts can be distinguished.
 	whole := fmt.Sprintf("<%s %s/%d %s> %s", m.agent, c.step, c.attempt, p.name, say.text)
 	half := len(whole) / 2
 	for _, piece := range []string{whole[:half], whole[half:]} {
@@ -224,14 +223,14 @@ func (m *simModel) end(c *modelCall, err error) error {
 	return err
 }
 
-// tool does something to the world, as its class says.
+// simTool has an effect on the outside world according to its class.
 type simTool struct {
 	name  string
 	class event.Effect
-	// ask is a question before the effect; takes is how long the effect takes.
+	// ask is a question before the effect; takes is the duration of the effect.
 	ask   string
 	takes time.Duration
-	// kills is how often a call of it ends its process.
+	// kills is the number of times that a call ends its process.
 	kills int
 }
 
@@ -240,7 +239,7 @@ func (t *simTool) Spec() model.ToolSpec {
 	return model.ToolSpec{Name: t.name, Description: t.name, Schema: json.RawMessage(`{"type":"object"}`)}
 }
 
-// Traits says what repeating the tool would do.
+// Traits returns the effect of repeating the tool.
 func (t *simTool) Traits() tool.Traits {
 	tr := tool.Traits{Effect: t.class}
 	if t.class == event.EffectReconcilable {
@@ -303,7 +302,7 @@ func (t *simTool) Call(ctx context.Context, _ json.RawMessage) (tool.Output, err
 	return tool.Text(t.name + " did it"), nil
 }
 
-// reconcile asks the outside what became of a call.
+// reconcile queries the outside world for the outcome of a call.
 func (t *simTool) reconcile(ctx context.Context, _ json.RawMessage) (tool.Output, bool, error) {
 	c := t.entry(ctx)
 	w := c.proc.w
@@ -325,7 +324,7 @@ func (t *simTool) entry(ctx context.Context) *toolCall {
 	}
 }
 
-// starts is the beginning of a model call in the outside world.
+// starts records the start of a model call.
 func (w *world) starts(p *process, c *modelCall) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -340,7 +339,7 @@ func (w *world) starts(p *process, c *modelCall) {
 	}
 }
 
-// enters is the beginning of a tool call in the outside world.
+// enters records the start of a tool call.
 func (w *world) enters(p *process, c *toolCall) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -355,8 +354,7 @@ func (w *world) enters(p *process, c *toolCall) {
 	w.beginning(p, c.run, c.step, c.attempt)
 }
 
-// beginning looks whether the journal knows of what begins, and that it has not
-// ended.
+// beginning checks that the journal knows the step that begins, and that the step has not ended.
 func (w *world) beginning(p *process, run, step string, attempt int) {
 	g := w.record.log(w.record.run(run, "").row.Conversation)
 	begun := false
@@ -372,7 +370,7 @@ func (w *world) beginning(p *process, run, step string, attempt int) {
 				w.failLocked("P2", "%s/%d of %s began after it had ended", step, attempt, w.aliasLocked(run))
 			}
 		case *event.StepEnded:
-			// One that was left behind before it got here begins late.
+			// A call that was abandoned before it got here begins late.
 			left := b.Outcome == event.OutcomeStraggler && e.Attempt == attempt
 			if b.Step == event.StepTool && !left && !w.superseded(p, g, run) {
 				w.failLocked("P2", "%s/%d of %s began after it had ended", step, attempt, w.aliasLocked(run))
@@ -384,13 +382,13 @@ func (w *world) beginning(p *process, run, step string, attempt int) {
 	}
 }
 
-// superseded reports whether the process has lost the conversation to another one
-// and may not know it yet.
+// superseded reports whether the process has lost the conversation to another one, which it may
+// not know yet.
 func (w *world) superseded(p *process, g *log, run string) bool {
 	return g.proc != p || g.holder != run
 }
 
-// affects is the effect of a tool call.
+// affects records the effect of a tool call.
 func (w *world) affects(p *process, c *toolCall) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -406,7 +404,7 @@ func (w *world) leaves(c *toolCall) {
 	c.ended = w.record.tick()
 }
 
-// happened tells whether a call has had its effect.
+// happened reports whether a call has had its effect.
 func (w *world) happened(key string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -418,8 +416,7 @@ func (w *world) happened(key string) bool {
 	return false
 }
 
-// holds looks whether a step goes on though its driver was told that the lease is
-// lost.
+// holds checks that no step continues after its driver was told that the lease is lost.
 func (w *world) holds(ctx context.Context, p *process, run, step string) {
 	if ctx.Err() != nil || !p.living() {
 		return

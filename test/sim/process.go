@@ -14,26 +14,26 @@ import (
 	"github.com/braidrun/braid/live"
 )
 
-// process is one simulated process: an engine, a hub and agents of its own on a
-// journal that others may have, too.
+// process is a simulated process: its own engine, hub and agents on a journal that other
+// processes may share.
 type process struct {
 	w    *world
 	name string
-	// base is the journal as it is, store as the process sees it through the seams.
+	// base is the journal itself, and store the process's view of it through the seams.
 	base   journal.Journal
 	store  journal.Store
 	hub    *live.Hub
 	bus    *bus
 	engine *engine.Local
 
-	// state is the gate's to guard.
+	// The gate guards state.
 	state state
-	// gone is closed when clients lose their connections, buried when whatever
-	// stands still in a dead process is to come back with errors.
+	// gone is closed when clients lose their connections, and buried when all calls that wait in
+	// a dead process must return errors.
 	gone   chan struct{}
 	buried chan struct{}
 	calls  atomic.Int64
-	// limit is after how many calls of seams the process crashes; 0 is never.
+	// limit is the number of calls of seams after which the process crashes; 0 is never.
 	limit int64
 }
 
@@ -45,25 +45,24 @@ const (
 	dead
 )
 
-// How long things take. Terms are as short as the promises allow, so that a fault
-// fits between two of them.
+// Durations. Terms are as short as the promises allow, so that a fault fits between two of them.
 const (
 	term      = 10 * time.Second
 	delayed   = 13 * time.Second
 	pausedFor = 14 * time.Second
-	// pausedJust is over when the next process looks for what is due.
+	// pausedJust ends when the next process looks for due runs.
 	pausedJust = term + restart
 	restart    = 300 * time.Millisecond
 	behind     = 50 * time.Millisecond
-	// grace is longer than anything that a scenario does in one step.
+	// grace is longer than any step of a scenario.
 	grace = 10 * time.Second
 )
 
-// unread is what a watcher may leave unread before the hub cuts it off: so little
-// that some are.
+// unread is the number of unread events at which the hub cuts off a watcher. It is small enough
+// that some are cut off.
 const unread = 3
 
-// whoKey is the context's key of the name of who calls.
+// whoKey is the context key of the caller's name.
 type whoKey struct{}
 
 func as(ctx context.Context, who string) context.Context {
@@ -75,13 +74,12 @@ func who(ctx context.Context) string {
 	return name
 }
 
-// processKey is the context's key of the process that drives.
+// processKey is the context key of the driving process.
 type processKey struct{}
 
 func processOf(ctx context.Context) *process { return ctx.Value(processKey{}).(*process) }
 
-// boot starts a process on a journal. It becomes the one that clients reach when
-// its engine has started.
+// boot starts a process on a journal. Clients reach it once its engine has started.
 func (w *world) boot(base journal.Journal) {
 	w.mu.Lock()
 	if w.closing {
@@ -113,7 +111,7 @@ func (w *world) boot(base journal.Journal) {
 	})
 }
 
-// drive is what the engine calls: the glue that a program writes.
+// drive drives a run for the engine, as a program does.
 func (p *process) drive(ctx context.Context, work engine.Work) (engine.Outcome, error) {
 	name := "drive " + p.w.alias(work.Run.ID)
 	ctx = context.WithValue(sched.With(as(ctx, name), arrivals{p, name}), processKey{}, p)
@@ -130,7 +128,7 @@ func (p *process) drive(ctx context.Context, work engine.Work) (engine.Outcome, 
 	return engine.Outcome{Status: r.Status, WakeAt: r.WakeAt}, nil
 }
 
-// arrivals is the driver's way to the gate.
+// arrivals passes the driver's arrivals through the gate.
 type arrivals struct {
 	p    *process
 	name string
@@ -141,8 +139,8 @@ func (a arrivals) Pass(what string) {
 	_, _ = call(a.p, Arrive, a.name+" "+what, func() (struct{}, error) { return struct{}{}, nil })
 }
 
-// serve runs a client's request inside the process. It is false where the
-// connection was lost first: then nobody knows what came of it.
+// serve executes a client's request in the process. It returns false if the connection was lost
+// first: then the outcome is unknown.
 func (p *process) serve(name string, f func(ctx context.Context) error) (bool, error) {
 	done := make(chan error, 1)
 	p.w.spawn(func() { done <- f(as(context.Background(), name)) })
@@ -154,8 +152,8 @@ func (p *process) serve(name string, f func(ctx context.Context) error) (bool, e
 	}
 }
 
-// enter waits for the turn of a call of a seam and says what strikes there. It is
-// false where the process is dead.
+// enter waits for the turn of a call of a seam and returns the fault that strikes there. It
+// returns false if the process is dead.
 func (p *process) enter(s Seam, who string) (Fault, bool) {
 	if !p.w.gate.pass(p, p.name+" "+string(s)+" "+who, 0) {
 		return "", false
@@ -168,7 +166,7 @@ func (p *process) enter(s Seam, who string) (Fault, bool) {
 	return p.w.strike(s), true
 }
 
-// call is one call of a seam with what strikes there.
+// call executes one call of a seam with its fault.
 func call[T any](p *process, s Seam, who string, do func() (T, error)) (T, error) {
 	var none T
 	f, ok := p.enter(s, who)
@@ -199,7 +197,7 @@ func call[T any](p *process, s Seam, who string, do func() (T, error)) (T, error
 			return none, gone(s)
 		}
 	case Reorder:
-		// Whatever else is on its way goes first.
+		// Other events on their way go first.
 		lapse(behind)
 		if !p.again(s, who) {
 			return none, gone(s)
@@ -225,7 +223,7 @@ func call[T any](p *process, s Seam, who string, do func() (T, error)) (T, error
 	return v, err
 }
 
-// late lets time go by for this call alone.
+// late delays only this call.
 func (p *process) late(s Seam, who string) bool {
 	lapse(delayed)
 	return p.again(s, who)
@@ -236,18 +234,17 @@ func (p *process) again(s Seam, who string) bool {
 	return p.w.gate.pass(p, p.name+" "+string(s)+" "+who+" again", 0)
 }
 
-// gone is what comes back in a process that was buried. Nobody acts on it.
+// gone returns the error of a call in a dead process. Nobody acts on it.
 func gone(s Seam) error {
 	return &event.Error{Op: string(s), Kind: event.ErrLeaseLost, Message: "the process has died"}
 }
 
-// unavailable is the error whose caller does not know what happened.
+// unavailable returns an error that does not tell what happened.
 func unavailable(s Seam) error {
 	return &event.Error{Op: string(s), Kind: event.ErrUnavailable, Message: "the answer was lost"}
 }
 
-// crash ends the process in the middle of whatever it does. A new one is started
-// on what the journal has.
+// crash ends the process at its current point. A new one starts on the state of the journal.
 func (p *process) crash() {
 	if !p.become(dead) {
 		return
@@ -267,8 +264,8 @@ func (p *process) crash() {
 	})
 }
 
-// beside lists the other processes that have the same files open: these belong to
-// one process, so that its crash is the end of a paused one too.
+// beside lists the other processes that have the same files open. Files belong to one process, so
+// its crash also ends a paused one.
 func (w *world) beside(p *process) []*process {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -281,8 +278,8 @@ func (w *world) beside(p *process) []*process {
 	return list
 }
 
-// pause stops the process for longer than a lease. Another one is started on the
-// same journal at once.
+// pause stops the process for longer than the term of a lease. Another one starts on the same
+// journal at once.
 func (p *process) pause() {
 	if !p.become(paused) {
 		return
@@ -304,8 +301,8 @@ func (p *process) pause() {
 	})
 }
 
-// leave drains the process, as a deployment does: its clients go to the next one, and
-// what it drives is handed back.
+// leave drains the process, as a deployment does. Its clients move to the next one, and its runs
+// are released.
 func (p *process) leave() {
 	g := p.w.gate
 	g.mu.Lock()
@@ -334,7 +331,7 @@ func (p *process) leave() {
 	})
 }
 
-// become changes the state, unless the process is dead.
+// become changes the state unless the process is dead.
 func (p *process) become(s state) bool {
 	g := p.w.gate
 	g.mu.Lock()
@@ -349,7 +346,7 @@ func (p *process) become(s state) bool {
 	first := p.state == alive
 	select {
 	case <-p.gone:
-		// It was paused before, and has no clients to lose.
+		// The process was paused before and has no clients.
 		first = false
 	default:
 	}
@@ -367,7 +364,7 @@ func (p *process) over() bool {
 	}
 }
 
-// bury lets everything in the process come back with errors, and waits for it.
+// bury makes all waiting calls of the process return errors, and waits for them.
 func (p *process) bury() {
 	p.w.gate.mu.Lock()
 	p.state = dead

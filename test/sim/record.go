@@ -9,17 +9,16 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// record is what was seen of the journal, the bus and the world outside, in the
-// order in which it happened.
+// record is the observed history of the journal, the bus and the outside world, in order.
 type record struct {
 	clock int
 	logs  map[string]*log
-	// order lists the conversations as they came.
+	// order lists the conversations in the order of their creation.
 	order []string
 	runs  map[string]*runRecord
-	// lost has the leases whose driver was told that they are lost.
+	// lost holds the leases whose driver was told of their loss.
 	lost map[leaseKey]int
-	// sure is until when a driver may be sure of its lease, by its own clock.
+	// sure is the time until which a driver may rely on its lease, on its own clock.
 	sure map[leaseKey]time.Time
 
 	acquires []acquireRecord
@@ -33,11 +32,11 @@ type record struct {
 	cancels  []cancelRecord
 	answers  []answerRecord
 	missing  []string
-	// connections counts those of watchers, cuts how often one was cut back to a
-	// snapshot.
+	// connections counts the watchers' connections, and cuts the watchers that were cut back to
+	// a snapshot.
 	connections, cuts int
-	// deaths counts the processes that calls have ended, by key, and refused the runs that a model has failed, by cycle;
-	// died and poisoned are counted in the end.
+	// deaths counts the processes that calls have ended, by key. refused counts the runs that a
+	// model has failed, by cycle. The check sets died and poisoned at the end.
 	deaths         map[string]int
 	refused        map[int]int
 	died, poisoned int
@@ -48,19 +47,19 @@ type leaseKey struct {
 	epoch int64
 }
 
-// log is a conversation's as the commits have made it.
+// log is a conversation's log as the commits have written it.
 type log struct {
 	conv    string
 	entries []entry
-	// epoch is the last that was given out, and to whom.
+	// epoch is the epoch of the newest lease.
 	epoch  int64
 	holder string
 	proc   *process
-	// lapsed is when the lease in force runs out; zero where it was given back.
+	// until is when the current lease expires; zero if it was released.
 	until time.Time
 }
 
-// entry is a durable event and how it came there.
+// entry is a durable event and its origin.
 type entry struct {
 	*event.Event
 	epoch int64
@@ -90,7 +89,7 @@ type acquireRecord struct {
 	last  int64
 }
 
-// stopRecord is a process that crashed or was paused, and what it was driving.
+// stopRecord is a process that crashed or paused, and the runs that it was driving.
 type stopRecord struct {
 	stamp int
 	at    time.Time
@@ -131,8 +130,8 @@ func (r *record) log(conv string) *log {
 	return l
 }
 
-// run gives the record of a run; one that the journal admitted by itself becomes
-// known with its first event.
+// run returns the record of a run. A run that the journal admitted by itself becomes known with
+// its first event.
 func (r *record) run(id, conv string) *runRecord {
 	run := r.runs[id]
 	if run == nil {
@@ -145,7 +144,7 @@ func (r *record) run(id, conv string) *runRecord {
 
 func (r *record) ready(p *process) { r.starts = append(r.starts, startRecord{time.Now(), p}) }
 
-// living reports whether what the process does counts.
+// living reports whether the process's actions still count.
 func (p *process) living() bool { return !p.over() }
 
 func (w *world) admitted(p *process, row journal.Run, err error) {
@@ -169,8 +168,8 @@ func (w *world) acquired(p *process, run string, o journal.Opened, err error) {
 	now := time.Now()
 	above := l.epoch
 	if w.voided(l, p) {
-		// Taking a lease is not durable by itself: what nothing was written under may
-		// be given out again after a crash.
+		// Acquiring a lease is not durable by itself: after a crash, an epoch under which
+		// nothing was written may be given out again.
 		above = 0
 		if n := len(l.entries); n > 0 {
 			above = l.entries[n-1].epoch
@@ -179,7 +178,7 @@ func (w *world) acquired(p *process, run string, o journal.Opened, err error) {
 	if above > 0 && o.Lease.Epoch <= above {
 		w.failLocked("P4", "the epoch %d was given out after %d", o.Lease.Epoch, l.epoch)
 	}
-	// A file holds microseconds.
+	// A file stores microseconds.
 	if !l.until.IsZero() && now.Add(time.Microsecond).Before(l.until) && !w.voided(l, p) {
 		w.failLocked("P4", "%s was taken %v before epoch %d had run out", w.aliasLocked(run), l.until.Sub(now), l.epoch)
 	}
@@ -189,13 +188,13 @@ func (w *world) acquired(p *process, run string, o journal.Opened, err error) {
 	w.gate.tell(fmt.Sprintf("%s takes %s with epoch %d", p.name, w.aliasLocked(run), o.Lease.Epoch))
 }
 
-// voided reports whether the lease died with its process: in files, the next owner
-// holds all leases of the one before void.
+// voided reports whether the lease ended with its process: the next owner of the files voids all
+// earlier leases.
 func (w *world) voided(l *log, p *process) bool {
 	return w.c.Store == "sqlite" && l.proc != nil && l.proc.base != p.base
 }
 
-// uses is the arrival of a call under a lease, before its turn has come.
+// uses records the arrival of a call under a lease, before its turn.
 func (w *world) uses(p *process, s Seam, l journal.Lease) {
 	if !p.living() {
 		return
@@ -208,7 +207,7 @@ func (w *world) uses(p *process, s Seam, l journal.Lease) {
 	}
 }
 
-// told is the answer of the journal to a call under a lease.
+// told records the journal's result of a call under a lease.
 func (w *world) told(p *process, l journal.Lease, err error) {
 	if !p.living() || event.KindOf(err) != event.ErrLeaseLost {
 		return
@@ -220,7 +219,7 @@ func (w *world) told(p *process, l journal.Lease, err error) {
 	}
 }
 
-// assured is that a driver was told that the lease is its own, from a time on.
+// assured records that a driver was told at a time that it holds the lease.
 func (w *world) assured(p *process, l journal.Lease, from time.Time, err error) {
 	if err != nil || !p.living() {
 		return
@@ -247,14 +246,14 @@ func (w *world) renewed(p *process, l journal.Lease, err error) {
 	}
 }
 
-// refused looks at a lease that was said to be lost: somebody must have taken it.
+// refused checks a lease that was reported as lost: another driver must have acquired it.
 func (w *world) refused(g *log, l journal.Lease, err error) {
 	if event.KindOf(err) == event.ErrLeaseLost && l.Epoch == g.epoch && g.holder == l.Run && !g.until.IsZero() {
 		w.failLocked("P4", "epoch %d of %s was refused, and nobody has taken it", l.Epoch, w.aliasLocked(l.Run))
 	}
 }
 
-// committed follows the log.
+// committed records a commit.
 func (w *world) committed(p *process, l journal.Lease, b journal.Batch, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -301,7 +300,7 @@ func (w *world) posted(p *process, m journal.Mail, err error) {
 	w.gate.tell(fmt.Sprintf("%s posts %s to %s: %v", p.name, m.Kind, w.aliasLocked(m.Run), event.KindOf(err)))
 }
 
-// published is what a driver sends to those who watch.
+// published records an event that a driver sends to its watchers.
 func (w *world) published(p *process, e event.Event) {
 	if e.Live() {
 		return
@@ -314,14 +313,14 @@ func (w *world) published(p *process, e event.Event) {
 	}
 }
 
-// drove is a drive that came to nothing.
+// drove records a drive that failed.
 func (w *world) drove(p *process, run string, err error) {
 	if p.living() {
 		w.gate.tell(fmt.Sprintf("%s could not drive %s: %v", p.name, w.alias(run), event.KindOf(err)))
 	}
 }
 
-// stopped notes what a process that crashes or is paused was driving.
+// stopped records what a process was driving when it crashed or paused.
 func (w *world) stopped(p *process) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,25 +12,24 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// scenario is a story: who is asked, what the models say, what the clients do.
+// scenario defines the agents, the models' scripts and the clients of a case.
 type scenario struct {
 	name string
 	root string
-	// scripts are what each agent's model says, cycle by cycle.
+	// scripts holds the output of each agent's model by cycle.
 	scripts map[string][]reply
-	// make makes the agent that is asked, once for all processes: it holds nothing of
-	// them.
+	// make returns the agent, once for all processes: it must not hold state of a process.
 	make  func(s *scenario) *braid.Agent
 	agent *braid.Agent
-	// setup writes what was before.
+	// setup writes an earlier history.
 	setup func(w *world)
-	// clients begins everything that happens.
+	// clients starts the clients.
 	clients func(w *world)
-	// loops has every process crash after a while, drains has some drain.
+	// loops makes every process crash after a while; drains makes some processes drain.
 	loops, drains bool
 }
 
-// crashAfter says after how many calls of seams a process of the restart loop
+// crashAfter returns the number of calls of seams after which a process of the restart loop
 // crashes; 0 is never.
 func (s *scenario) crashAfter(w *world, generation int) int64 {
 	if !s.loops || generation > 8 {
@@ -41,10 +40,10 @@ func (s *scenario) crashAfter(w *world, generation int) int64 {
 	return int64(12 + w.draw.IntN(40))
 }
 
-// scenarios are all of them by name.
+// scenarios holds all scenarios by name.
 var scenarios = index(
-	text(), tools(), waits(), cancels(), steers(), policies(), nested(), flows(), compacted(), summed(), loop(), retries(), falls(), late(), drains(), mixed(),
-	deadly(),
+	text(), tools(), waits(), cancels(), steers(), policies(), nested(), flows(), compacted(), summed(),
+	loop(), retries(), falls(), late(), drains(), mixed(), deadly(),
 )
 
 func index(list ...*scenario) map[string]*scenario {
@@ -66,7 +65,7 @@ func names() []string {
 	return list
 }
 
-// solo makes one agent with tools.
+// solo returns a maker of one agent with tools.
 func solo(kit func() []braid.Tool) func(*scenario) *braid.Agent {
 	return func(s *scenario) *braid.Agent {
 		m := &simModel{agent: s.root, script: s.scripts[s.root]}
@@ -78,7 +77,7 @@ func solo(kit func() []braid.Tool) func(*scenario) *braid.Agent {
 	}
 }
 
-// text is one question and one answer, and then another one.
+// text is a question with an answer, twice.
 func text() *scenario {
 	return &scenario{
 		name: "text", root: "writer",
@@ -95,7 +94,7 @@ func text() *scenario {
 	}
 }
 
-// kit has a tool of each class.
+// kit returns a tool of each class.
 func kit() []braid.Tool {
 	return []braid.Tool{
 		&simTool{name: "look", class: event.EffectPure},
@@ -106,7 +105,7 @@ func kit() []braid.Tool {
 	}
 }
 
-// tools is a batch with a tool of every class, all at once, and one after it.
+// tools is a parallel batch with a tool of every class, and one call after it.
 func tools() *scenario {
 	return &scenario{
 		name: "tools", root: "worker",
@@ -124,8 +123,8 @@ func tools() *scenario {
 	}
 }
 
-// waits is a run that asks two things beside a tool that works, and two clients
-// who answer each question differently.
+// waits is a run that asks two questions beside a working tool. Two clients answer each question
+// differently.
 func waits() *scenario {
 	return &scenario{
 		name: "wait", root: "clerk",
@@ -155,8 +154,8 @@ func waits() *scenario {
 	}
 }
 
-// cancels is a run that is cancelled before, while or after it does something, and
-// one behind it that is not.
+// cancels is a run that is cancelled before, during or after its work, with a second run queued
+// behind it.
 func cancels() *scenario {
 	return &scenario{
 		name: "cancel", root: "clerk",
@@ -252,7 +251,7 @@ func policies() *scenario {
 	}
 }
 
-// nested is agents as tools, two deep, and a question at the bottom.
+// nested is agents as tools, two levels deep, with a question at the bottom.
 func nested() *scenario {
 	return &scenario{
 		name: "nested", root: "boss",
@@ -317,13 +316,13 @@ func flows() *scenario {
 	}
 }
 
-// summary stands for what was compacted.
+// The texts of the summary that replaces compacted messages.
 const (
 	forgotten = "what was said long ago"
 	summary   = "a summary of long ago"
 )
 
-// compacted is a conversation whose beginning was compacted before it goes on.
+// compacted is a conversation whose beginning was compacted before it continues.
 func compacted() *scenario {
 	return &scenario{
 		name: "compacted", root: "writer",
@@ -344,7 +343,7 @@ func compacted() *scenario {
 	}
 }
 
-// longAgo writes a run, and a compaction of it by the next one, as a driver would.
+// longAgo writes a run, and its compaction by the next run, as a driver would.
 func longAgo(w *world) {
 	write := func(run string, bodies ...event.Body) {
 		ctx := context.Background()
@@ -384,11 +383,11 @@ func longAgo(w *world) {
 		&event.Compacted{From: 2, To: 3, Summary: said(summary), Trigger: "manual"}, end)
 }
 
-// summing is what a model is told that is asked for a summary.
+// summing is the instruction for a summary.
 const summing = "sum it up"
 
-// summed is work that is summed up before nearly every model call, of an agent and of two that
-// work for it at once: what a provider counts is always more than their context.
+// summed is work that is compacted before nearly every model call: by an agent, and by two
+// sub-agents in parallel. The provider always counts more tokens than fit their context.
 func summed() *scenario {
 	work := []reply{
 		{text: "first", calls: []want{{"look", "{}"}, {"pay", "{}"}}},
@@ -422,14 +421,14 @@ func summed() *scenario {
 	}
 }
 
-// loop is a batch of tools in processes that crash again and again.
+// loop is a batch of tools in processes that keep crashing.
 func loop() *scenario {
 	s := tools()
 	s.name, s.loops = "loop", true
 	return s
 }
 
-// retries is a model that is throttled for so long that the run is parked.
+// retries is a model that is throttled until the run is parked.
 func retries() *scenario {
 	throttled := func(after time.Duration) *event.Error {
 		return &event.Error{Op: "model", Kind: event.ErrThrottled, Message: "too much", RetryAfter: after}
@@ -448,8 +447,8 @@ func retries() *scenario {
 	}
 }
 
-// falls is an agent with a list of models, of which the first and the second fail for
-// what they are not asked again for.
+// falls is an agent with a list of models, of which the first two fail with errors that are not
+// retried.
 func falls() *scenario {
 	fails := func(kind event.ErrorKind) *event.Error { return &event.Error{Op: "model", Kind: kind, Message: "no"} }
 	return &scenario{
@@ -478,8 +477,7 @@ func falls() *scenario {
 	}
 }
 
-// late is a tool that is left behind, and comes back while the run does something
-// else.
+// late is a tool that is abandoned, and returns while the run does something else.
 func late() *scenario {
 	return &scenario{
 		name: "late", root: "worker",
@@ -501,7 +499,7 @@ func late() *scenario {
 	}
 }
 
-// drains is processes that are replaced by the next one while they work.
+// drains is processes that are replaced while they work.
 func drains() *scenario {
 	return &scenario{
 		name: "drain", root: "worker", drains: true,
@@ -531,12 +529,12 @@ func drains() *scenario {
 	}
 }
 
-// says answers every question alike.
+// says answers every question with the same value.
 func says(value string) func(c *client) {
 	return func(c *client) { c.questions(func(q event.Event) { c.answer(q, value) }) }
 }
 
-// mixed is a bit of everything at once.
+// mixed combines all of these.
 func mixed() *scenario {
 	return &scenario{
 		name: "mixed", root: "clerk",

@@ -197,7 +197,7 @@ func seeds(t *testing.T, byDefault, short int) int {
 
 // TestMemory strikes every call of every seam with every fault, and goes on with
 // cases that are drawn until there are 16,500 in all. Where the race detector watches it plays a
-// tenth of the table, which is another one each time: make test plays all of it without.
+// tenth of the table, which is another one each time: make test-long plays all of it without.
 func TestMemory(t *testing.T) { //nolint:paralleltest // it keeps all cores busy by itself
 	counts := map[string]map[Seam]int{}
 	var cases []Case

@@ -11,15 +11,15 @@ import (
 	"github.com/braidrun/braid/live"
 )
 
-// viewer is a client that follows a conversation, with its cursor, through whatever
-// happens to the connection. What it was shown is kept.
+// viewer is a client that follows a conversation by its cursor across connections, and keeps what
+// it was shown.
 type viewer struct {
 	w    *world
 	name string
 	conv string
 	draw *rand.Rand
 
-	// What follows is the world's to guard.
+	// The world's mutex guards the fields below.
 
 	seen  []sight
 	shown map[string]*shown
@@ -29,21 +29,21 @@ type viewer struct {
 	stop  context.CancelFunc
 }
 
-// sight is a durable event that was shown, and when.
+// sight is a shown durable event with its time.
 type sight struct {
 	*event.Event
 	at time.Time
 }
 
-// shown is the text of a step in flight as a person would have it on the screen.
+// shown is the text of a step in flight as a user would see it.
 type shown struct {
 	attempt int
 	text    string
-	// holed is set where the screen said that something is missing.
+	// holed is set if the screen reported a gap.
 	holed bool
 }
 
-// viewer begins to follow the conversation.
+// viewer starts to follow the conversation.
 func (w *world) viewer(name string) {
 	v := &viewer{
 		w: w, name: name, conv: talk, shown: map[string]*shown{},
@@ -54,7 +54,7 @@ func (w *world) viewer(name string) {
 	w.spawn(v.follow)
 }
 
-// have is the cursor.
+// have returns the cursor.
 func (v *viewer) have() int64 { return int64(len(v.seen)) }
 
 // follow connects again and again.
@@ -75,7 +75,7 @@ func (v *viewer) follow() {
 		select {
 		case <-done:
 		case <-p.gone:
-			// What was on its way to this client gets no further than that first.
+			// Events on their way to this client are lost first.
 			v.w.gate.pass(nil, "viewer "+v.name+" is cut off", 0)
 		case <-ctx.Done():
 		}
@@ -90,12 +90,12 @@ func (v *viewer) follow() {
 	}
 }
 
-// connect is one connection: the handler of a request, inside the process.
+// connect is one connection: the handler of a request in the process.
 func (v *viewer) connect(ctx context.Context, p *process) {
 	v.w.mu.Lock()
 	after := v.have()
-	// The steps that have begun are known from what was shown before; what they
-	// have said comes with the connection, or not at all.
+	// The viewer knows the steps in flight from earlier events. Their text comes with the
+	// connection, or not at all.
 	for _, s := range v.shown {
 		s.text, s.holed = "", false
 	}
@@ -118,7 +118,7 @@ func (v *viewer) connect(ctx context.Context, p *process) {
 		}
 		select {
 		case <-p.gone:
-			return // nobody is there any more
+			return // the client has left
 		default:
 		}
 		v.w.mu.Lock()
@@ -154,12 +154,12 @@ func (v *viewer) durable(e *event.Event) {
 		v.fail("P5", "was shown event %d after %d", e.Seq, v.have())
 		return
 	}
-	own := *e // the item's memory is the watcher's
+	own := *e // the watcher owns the item's memory
 	v.seen = append(v.seen, sight{&own, time.Now()})
 	key := e.Run + "/" + e.Step
 	switch b := e.Body.(type) {
 	case *event.StepBegun:
-		// A step that begins anew begins with an empty screen.
+		// A new attempt begins with an empty screen.
 		v.shown[key] = &shown{attempt: e.Attempt}
 	case *event.AssistantMessage:
 		if s := v.shown[key]; s != nil && e.Step != "" && !s.holed && !strings.HasPrefix(event.TextOf(b.Content), s.text) {
@@ -176,7 +176,7 @@ func (v *viewer) durable(e *event.Event) {
 	}
 }
 
-// say is a piece of a step in flight.
+// say shows a piece of a step in flight.
 func (v *viewer) say(e *event.Event) {
 	d, ok := e.Body.(*event.TextDelta)
 	if !ok {
@@ -197,7 +197,7 @@ func (v *viewer) say(e *event.Event) {
 	}
 }
 
-// sync replaces what is on the screen of the steps in flight.
+// sync replaces the screens of the steps in flight.
 func (v *viewer) sync(y *live.Sync) {
 	if y.Missed > 0 {
 		v.w.record.cuts++
@@ -218,7 +218,7 @@ func (v *viewer) sync(y *live.Sync) {
 	}
 }
 
-// compare holds the screen against what the model has said in this attempt.
+// compare compares the screen with the model's output in this attempt.
 func (v *viewer) compare(run, step string, s *shown) {
 	if s.holed || s.text == "" {
 		return

@@ -14,13 +14,12 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// world is everything in one case: the processes, their clients, what stands
-// outside, and what was seen of all of them.
+// world is the state of a case: the processes, their clients, the outside world, and the record.
 type world struct {
 	c        Case
 	scenario *scenario
 	gate     *doorway
-	// draw decides what the clients do, so that it does not depend on the gate.
+	// draw decides the clients' actions, independently of the gate.
 	draw  *rand.Rand
 	disks *disks
 
@@ -33,7 +32,7 @@ type world struct {
 	fired   map[Strike]bool
 	begun   time.Time
 	quiet   time.Time
-	// down is until when the journal refuses everything.
+	// down is the time until which the journal refuses every call.
 	down     time.Time
 	names    map[string]string
 	active   int
@@ -45,7 +44,7 @@ type world struct {
 	work     sync.WaitGroup
 }
 
-// Failure is a promise that was broken, and how.
+// failure is a broken promise with its details.
 type failure struct {
 	promise string
 	what    string
@@ -53,13 +52,13 @@ type failure struct {
 
 func (f failure) String() string { return f.promise + ": " + f.what }
 
-// limits of one case: more is a simulation that does not come to an end.
+// The limits of a case. A case that exceeds them does not terminate.
 const (
 	mostTurns = 20_000
 	mostTime  = 5 * time.Minute
 )
 
-// play plays one case inside a bubble of simulated time.
+// play runs one case in a synctest bubble.
 func play(c Case, d *disks) *world {
 	w := &world{
 		c: c, scenario: scenarios[c.Scenario], gate: newGate(c.Seed), disks: d,
@@ -82,7 +81,7 @@ func play(c Case, d *disks) *world {
 	return w
 }
 
-// run lets one through after the other until everything is done.
+// run lets one call after another pass until everything is done.
 func (w *world) run() {
 	for {
 		synctest.Wait()
@@ -100,7 +99,7 @@ func (w *world) run() {
 			w.stalled()
 			return
 		}
-		// Nobody can go on before time does.
+		// No call can proceed before time advances.
 		pause := time.NewTimer(mostTime)
 		select {
 		case <-w.gate.news:
@@ -110,7 +109,7 @@ func (w *world) run() {
 	}
 }
 
-// end lets everything that stands still come back.
+// end makes all waiting calls return.
 func (w *world) end() {
 	w.mu.Lock()
 	w.closing = true
@@ -134,7 +133,7 @@ func (w *world) end() {
 	synctest.Wait()
 }
 
-// over reports whether the case has come to its end: clients give up then.
+// over reports whether the case has ended: clients give up then.
 func (w *world) over() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -145,12 +144,12 @@ func (w *world) spawn(f func()) {
 	w.work.Go(f)
 }
 
-// done reports whether the clients have done what they wanted, all runs have
-// ended and every watcher has seen so.
+// done reports whether the clients are finished, all runs have ended and every watcher has seen
+// their ends.
 func (w *world) done() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	// Who waits to be shown something is done when nothing more is to come.
+	// A client that waits for an event is finished when none will come.
 	if w.active > len(w.waiters) {
 		return false
 	}
@@ -163,7 +162,7 @@ func (w *world) done() bool {
 	return true
 }
 
-// open lists the conversation's runs that have not ended, as the journal has them.
+// open lists the conversation's open runs from the journal.
 func (w *world) open(conv string) []journal.Run {
 	rows, err := w.base.Queue(context.Background(), conv)
 	if err != nil {
@@ -172,7 +171,7 @@ func (w *world) open(conv string) []journal.Run {
 	return rows
 }
 
-// stalled says what did not come.
+// stalled reports what did not happen.
 func (w *world) stalled() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -198,7 +197,7 @@ func (w *world) stalled() {
 	}
 }
 
-// reachable makes p the process that clients come to.
+// reachable makes p the process that clients reach.
 func (w *world) reachable(p *process) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -238,7 +237,7 @@ func (w *world) reach() *process {
 	}
 }
 
-// strike counts a call of a seam and says what strikes it.
+// strike counts a call of a seam and returns the fault that strikes it.
 func (w *world) strike(s Seam) Fault {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -261,7 +260,7 @@ func (w *world) strike(s Seam) Fault {
 	return ""
 }
 
-// disturb notes until when the fault may be felt.
+// disturb extends the time in which faults may have effects.
 func (w *world) disturb(f Fault) {
 	until := time.Now()
 	switch f {
@@ -277,7 +276,7 @@ func (w *world) disturb(f Fault) {
 	}
 }
 
-// inherit gives the journal as the next process finds it after a crash.
+// inherit returns the journal as the next process finds it after a crash.
 func (w *world) inherit(base journal.Journal) journal.Journal {
 	next := w.disks.reopen(base)
 	w.mu.Lock()
@@ -286,7 +285,7 @@ func (w *world) inherit(base journal.Journal) journal.Journal {
 	return next
 }
 
-// alias names what has a random name after its place in the order of things.
+// alias returns a stable name for a random id, by its order of appearance.
 func (w *world) alias(id string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -316,10 +315,10 @@ func (w *world) failLocked(promise, format string, args ...any) {
 	w.failures = append(w.failures, failure{promise, fmt.Sprintf(format, args...)})
 }
 
-// logOf is the log as the journal has it now.
+// logOf reads the current log from the journal.
 func logOf(base journal.Journal, conv string) ([]*event.Event, error) {
 	return base.Read(context.Background(), conv, 0, 0)
 }
 
-// lapse lets simulated time go by.
+// lapse waits for simulated time.
 func lapse(d time.Duration) { <-time.After(d) }

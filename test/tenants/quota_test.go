@@ -524,7 +524,7 @@ func TestQuotaAtOnce(t *testing.T) {
 						made.Add(1)
 					case r.code == 429:
 						refused.Add(1)
-						r.over(t, what, what, "as many as it may")
+						r.over(t, what, what, "the most that it may have")
 					default:
 						t.Errorf("%s: %d %s", what, r.code, r.body)
 					}

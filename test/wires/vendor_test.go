@@ -6,8 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/braidrun/braid/model"
 	"go.uber.org/goleak"
+
+	"github.com/braidrun/braid/model"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"

@@ -7,10 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/braidrun/braid/model"
-	"github.com/braidrun/braid/tool"
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/tool/mcptool"

@@ -8,8 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/braidrun/braid/tool"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/braidrun/braid/tool"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/secret"

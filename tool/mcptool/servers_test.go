@@ -9,9 +9,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/braidrun/braid/tool"
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/braidrun/braid/tool"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"

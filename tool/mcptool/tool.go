@@ -12,9 +12,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/tool"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"

@@ -55,7 +55,7 @@ func New(docs []Document) *Index {
 	return t
 }
 
-// Find returns the places of at most most documents that fit query best, the best first. It leaves out documents of
+// Find returns the places of up to most documents that fit query best, the best first. It leaves out documents of
 // which skip reports true. A document whose name is the query comes first, and one without a word of it does not come.
 func (t *Index) Find(query string, most int, skip func(int) bool) []int {
 	const k, b = 1.2, 0.75

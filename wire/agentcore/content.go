@@ -7,7 +7,7 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// appendMessage writes an assistant's message.
+// appendMessage appends an assistant's message.
 func (enc *Encoder) appendMessage(dst []byte, content []event.Block) []byte {
 	dst = append(dst, `{"role": "assistant", "content": [`...)
 	first := true
@@ -26,7 +26,7 @@ func (enc *Encoder) appendMessage(dst []byte, content []event.Block) []byte {
 	return append(dst, "]}"...)
 }
 
-// appendBlock writes a block; nothing where Strands has none for it.
+// appendBlock appends a block; nothing if Strands has no form for it.
 func (enc *Encoder) appendBlock(dst []byte, b event.Block) []byte {
 	switch b := b.(type) {
 	case *event.Text:
@@ -94,7 +94,7 @@ func (enc *Encoder) appendResult(dst []byte, r *event.ToolResult) []byte {
 	return append(dst, "]}}"...)
 }
 
-// appendSeconds writes a time as Python's int where it is whole seconds.
+// appendSeconds appends a duration in seconds, as a Python int if it is whole.
 func appendSeconds(dst []byte, d time.Duration) []byte {
 	if d%time.Second == 0 {
 		return strconv.AppendInt(dst, int64(d/time.Second), 10)
@@ -102,8 +102,8 @@ func appendSeconds(dst []byte, d time.Duration) []byte {
 	return appendFloat(dst, d.Seconds())
 }
 
-// stopWord is Strands' word for a stop reason; it has the same as ours for most, and
-// where it has none ours goes as it is: the set is open.
+// stopWord returns Strands' word for a stop reason. Reasons that Strands lacks keep our word,
+// because the set is open.
 func stopWord(s event.StopReason) string {
 	switch s {
 	case event.StopQuestion:

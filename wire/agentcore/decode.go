@@ -6,27 +6,30 @@ import (
 	"time"
 )
 
-// state is what an item means depends on.
+// state is the context that the meaning of an item depends on.
 type state struct {
-	// over says that the run has ended, told that the stream's end was complained about.
-	over, told bool
-	// loop says that the stream tells of an agent's loop, whose end it tells of too; plain
-	// that a program said texts of its own.
-	loop, plain bool
-	// raw says that this message's pieces come as raw chunks; last is the last of them.
+	// over is set once the run has ended.
+	over bool
+	// told is set once the stream's missing end was reported.
+	told bool
+	// loop is set for the stream of an agent's loop, which has an explicit end.
+	loop bool
+	// plain is set once a program sent texts of its own.
+	plain bool
+	// raw is set if this message's pieces come as raw chunks; last is the last chunk.
 	raw, thinks, inputs bool
 	last                []byte
-	// answered says that an answer's text has been told; tracked names the answer that was
-	// told whole last.
+	// answered is set once an answer's text was reported.
 	answered bool
-	tracked  string
-	// blocks are the calls of this message's blocks, by their index.
+	// tracked is the id of the last complete answer.
+	tracked string
+	// blocks holds the calls of this message's blocks by index.
 	blocks map[int]*ToolUse
-	// fragments are the pieces of their inputs.
+	// fragments holds the pieces of their inputs.
 	fragments map[int][]byte
 }
 
-// value reads the next value of rest; nil where there is none.
+// value reads the next value of rest; nil if there is none.
 func (r *Reader) value() *Item {
 	s := scanner{b: r.rest}
 	c := s.peek()
@@ -45,7 +48,7 @@ func (r *Reader) value() *Item {
 		r.dict(&s, it)
 	case '"':
 		if !r.failed && bytes.HasPrefix(s.b[s.at:], []byte(`"{'`)) {
-			it.Text = s.span() // its escapes hide nothing that is looked for
+			it.Text = s.span() // escapes do not matter for what follows
 		} else {
 			it.Text = s.text(&r.scratch)
 		}
@@ -62,7 +65,7 @@ func (r *Reader) value() *Item {
 		r.rest = r.rest[s.at:]
 		return it
 	}
-	// No JSON: a text, as a program that sends its strings bare does, or a mishap.
+	// Not JSON: the bare text of a program, or garbage.
 	raw := r.rest[begin:]
 	r.number--
 	if c != '{' && c != '[' && c != '"' && c != '<' && !isMCPAgentTool(raw) {
@@ -82,7 +85,7 @@ func (r *Reader) value() *Item {
 	return r.anomaly(nameOf(raw), raw)
 }
 
-// str sorts a string: the printed form of Python objects, a known mishap, or text.
+// str classifies a string: the printed form of Python objects, a known defect, or text.
 func (r *Reader) str(it *Item) {
 	switch t := it.Text; {
 	case r.failed:
@@ -112,7 +115,7 @@ func (r *Reader) fail(it *Item) {
 	r.state.over = true
 }
 
-// fields are what of an object's values decides what it is.
+// fields holds the values of an object that determine its kind.
 type fields struct {
 	message, debug, result, toolStream, cancel, interrupt, output []byte
 	notice                                                        []byte
@@ -203,7 +206,7 @@ func (r *Reader) dict(s *scanner, it *Item) {
 	}
 }
 
-// sort says what an object is that holds no raw chunk.
+// sort classifies an object that holds no raw chunk.
 func (r *Reader) sort(it *Item, f *fields) {
 	switch {
 	case f.hasError || r.failed:
@@ -273,7 +276,7 @@ func (r *Reader) notice(it *Item, raw []byte) {
 
 func isObject(raw []byte) bool { return len(raw) > 0 && raw[0] == '{' }
 
-// json keeps a value, and notes what had to be mended.
+// json keeps a value and reports what it had to repair.
 func (*Reader) json(it *Item, raw []byte) json.RawMessage {
 	s := scanner{b: raw}
 	out := s.json()
@@ -286,7 +289,7 @@ func (*Reader) json(it *Item, raw []byte) json.RawMessage {
 	return out
 }
 
-// each gives every key of an object to read, which says whether it has taken the value.
+// each calls read with every key of an object. read reports whether it has consumed the value.
 func each(s *scanner, read func(key string) bool) {
 	if !s.object() {
 		return

@@ -2,9 +2,9 @@ package agentcore
 
 import "time"
 
-// What a stream tells of the agent's loop while it turns: the provider's pieces and its counts.
+// Events of the agent's loop: the provider's pieces and counts.
 
-// chunk reads what the model's provider sent.
+// chunk reads a chunk of the model's provider.
 func (r *Reader) chunk(s *scanner, it *Item) {
 	r.state.loop = true
 	s.object()
@@ -56,7 +56,7 @@ func (r *Reader) chunk(s *scanner, it *Item) {
 	}
 }
 
-// messageStart begins a message.
+// messageStart starts a message.
 func (r *Reader) messageStart(s *scanner, it *Item) {
 	each(s, func(k string) bool {
 		if k == "role" {
@@ -71,7 +71,7 @@ func (r *Reader) messageStart(s *scanner, it *Item) {
 	clear(st.fragments)
 }
 
-// delta reads a piece: the way that most of a stream goes.
+// delta reads a piece, the most frequent event.
 func (r *Reader) delta(s *scanner, it *Item) {
 	if !s.object() {
 		return
@@ -177,7 +177,7 @@ func (r *Reader) blockStart(s *scanner, it *Item) {
 	it.Tools = []*ToolUse{have}
 }
 
-// inputEnded makes the pieces of a call's input its input.
+// inputEnded joins the pieces of a call's input.
 func (r *Reader) inputEnded(it *Item) {
 	u := r.state.blocks[it.Block]
 	if u == nil {
@@ -189,12 +189,12 @@ func (r *Reader) inputEnded(it *Item) {
 	}
 }
 
-// inputSoFar reads what Strands makes of a piece of a tool's input.
+// inputSoFar reads Strands' copy of a piece of a tool's input.
 func (r *Reader) inputSoFar(it *Item, raw []byte) {
 	s := scanner{b: raw}
 	it.Kind, it.Repeats = KindToolInput, r.state.inputs
 	u := r.toolUse(&s, it)
-	u.Input, it.Anomaly = nil, "" // it is a string so far
+	u.Input, it.Anomaly = nil, "" // the input is an incomplete string so far
 	it.Tools = []*ToolUse{r.tools.add(u)}
 }
 
@@ -239,7 +239,7 @@ func (*Reader) metadata(s *scanner, it *Item) {
 	})
 }
 
-// longest bounds a time that a stream may tell: a year.
+// longest is the maximum duration that the reader accepts: a year.
 const longest = 365 * 24 * time.Hour
 
 func milliseconds(s *scanner) time.Duration {

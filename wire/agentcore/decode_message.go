@@ -6,7 +6,7 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// What a stream tells in whole: messages, their blocks, calls with results, and the end.
+// Complete values: messages, their blocks, calls with results, and the end.
 
 // toolUse reads {toolUseId, name, input}.
 func (r *Reader) toolUse(s *scanner, it *Item) (u ToolUse) {
@@ -26,7 +26,7 @@ func (r *Reader) toolUse(s *scanner, it *Item) (u ToolUse) {
 	return u
 }
 
-// toolEvent reads what Strands tells of one call: the call, and a value under a key.
+// toolEvent reads an event about one call: the call, and a value under a key.
 func (r *Reader) toolEvent(it *Item, raw []byte, value string) {
 	s := scanner{b: raw}
 	each(&s, func(k string) bool {
@@ -53,7 +53,7 @@ func (r *Reader) toolEvent(it *Item, raw []byte, value string) {
 	})
 }
 
-// message reads a whole message.
+// message reads a complete message.
 func (r *Reader) message(it *Item, raw []byte) {
 	it.Kind = KindMessage
 	r.content(it, raw)
@@ -74,7 +74,7 @@ func (r *Reader) message(it *Item, raw []byte) {
 	r.tools.cycle = len(r.tools.all)
 }
 
-// announced reads what the author's program says of a call.
+// announced reads the program's announcement of a call.
 func (r *Reader) announced(it *Item, f *fields) {
 	it.Kind = KindToolUse
 	title := string(f.tool)
@@ -101,7 +101,7 @@ func (r *Reader) announced(it *Item, f *fields) {
 	}
 }
 
-// result reads what the run came to: Strands' result, or whatever a program returned.
+// result reads the result of the run: Strands' result, or any value that a program returned.
 func (r *Reader) result(it *Item, raw []byte) {
 	it.Kind, it.Repeats = KindResult, r.state.answered || r.state.raw
 	r.state.over = true
@@ -143,7 +143,7 @@ func (r *Reader) content(it *Item, raw []byte) {
 		switch k {
 		case "role":
 			it.Role = s.word()
-		case "trackingId": // Strands in JavaScript tells of one message up to three times
+		case "trackingId": // Strands for JavaScript sends one message up to three times
 			id := s.word()
 			it.Repeats = id != "" && id == r.state.tracked
 			if it.Role == "assistant" {
@@ -169,7 +169,7 @@ func (r *Reader) content(it *Item, raw []byte) {
 	})
 }
 
-// block reads a content block; nil where it is of no kind that has a meaning here.
+// block reads a content block; nil for an unknown kind.
 func (r *Reader) block(s *scanner, it *Item) (b event.Block) {
 	each(s, func(k string) bool {
 		switch k {

@@ -1,12 +1,11 @@
-// Package agentcore is the stream of Amazon Bedrock AgentCore as Strands agents fill it
-// (seed 1): our events as its frames, and whatever such a server sends, read.
+// Package agentcore encodes and reads the stream of Amazon Bedrock AgentCore as Strands agents
+// send it (seed 1).
 //
-// A [Reader] takes server-sent events, one JSON value on a line, or a recorded JSON
-// array, and gives an [Item] for each thing that is said. It never stops at what it
-// cannot read: that is an item too, with the name of the [Anomaly]. A [Summary] adds
-// the items of a stream up: the text once, though a stream says it up to three times
-// (in pieces, in the pieces' copies, in the whole message), and each tool once, by its
-// toolUseId.
+// An [Encoder] writes a run as such a stream. A [Reader] reads server-sent events, one JSON value
+// per line, or a recorded JSON array, and returns [Item] values. Unreadable input is an item too,
+// with an [Anomaly]; it does not stop the reader. A [Summary] adds up the items of a stream. It
+// counts a text once although a stream repeats it up to three times (in pieces, in copies of the
+// pieces, in the complete message), and each tool call once by its toolUseId.
 //
-// Neither does any input or output of its own, or knows a store.
+// The package does no input or output of its own and knows no store.
 package agentcore

@@ -9,52 +9,55 @@ import (
 	"github.com/braidrun/braid/wire/story"
 )
 
-// Wire is AgentCore's, with the settings of the Python program of today.
+// Wire is the AgentCore wire with the settings of the current Python program.
 var Wire = wire.Wire{
 	Name: "agentcore", ContentType: "text/event-stream; charset=utf-8",
-	Open: func(s wire.Start) wire.Encoder { return &Encoder{} },
+	Open: func(wire.Start) wire.Encoder { return &Encoder{} },
 }
 
-// Encoder turns the story of a run into the frames that AgentCore's
-// Python program sends for a Strands agent, byte for byte as Python writes JSON. One
-// run may follow another. An Encoder is used by one goroutine at a time.
+// Encoder encodes the story of a run as the frames that AgentCore's Python program sends for a
+// Strands agent, byte for byte. It may encode several runs in a row. It is not safe for
+// concurrent use.
 //
-// What was not streamed of an answer is sent as a piece before its end, so that a
-// reader who only joins pieces has all of it. What Strands has no word for gives no bytes.
+// Before the end of an answer, it sends the parts that were not streamed as a piece, so that a
+// reader can rely on the pieces. It writes nothing for items that Strands has no form for.
 type Encoder struct {
-	// ASCII escapes all other characters as \uXXXX, as the program did until July 2025.
+	// ASCII escapes all other characters as \uXXXX, as the Python program did until July 2025.
 	ASCII bool
-	// Copies sends each piece a second time as Strands derives it: {"data", "delta"}
-	// (the seed's kind 4, as JSON and never as a printed dict) and tool_use_stream.
+	// Copies repeats each piece as Strands derives it: {"data", "delta"} (the seed's kind 4, as
+	// JSON and never as a printed dict) and tool_use_stream.
 	Copies bool
-	// Announce sends each call as the seed's kind 7 before the message that holds it.
+	// Announce sends each call as the seed's kind 7 before its message.
 	Announce bool
 
 	dst  []byte
 	root *scope
-	// done is set once the run to be shown has ended or waits for answers, or the stream has failed.
+	// done is set once the run has ended or waits for answers, or the stream has failed.
 	done bool
 }
 
 var _ wire.Encoder = (*Encoder)(nil)
 
-// scope is an agent's thread of work. What a sub-agent says stands inside the frames
-// of the call that waits for it.
+// scope is an agent's thread of work. A sub-agent's frames are nested in those of the call that
+// waits for it.
 type scope struct {
 	before, after string
 	step          string
 	cycles        int
-	// opened says that the model has begun to speak, block which of its blocks is open.
+	// opened is set once the model's message has begun.
 	opened bool
-	block  int
-	sent   map[int]*sent
-	// left counts the blocks that were streamed and are not in the whole answer, had those of it that came before.
-	left, had int
-	// last is the newest whole answer.
+	// block is the index of the open block; negative for none.
+	block int
+	sent  map[int]*sent
+	// left counts the streamed blocks that are missing in the complete answer.
+	left int
+	// had counts the blocks of the complete answer in earlier parts.
+	had int
+	// last is the newest complete answer.
 	last []event.Block
 }
 
-// sent is what has been sent of a block.
+// sent is the part of a block that was sent.
 type sent struct {
 	kind  blockKind
 	text  story.Streamed
@@ -62,7 +65,7 @@ type sent struct {
 	input []byte
 }
 
-// blockKind is what a block that is streamed holds.
+// blockKind is the kind of a streamed block.
 type blockKind uint8
 
 const (
@@ -71,13 +74,13 @@ const (
 	callBlock
 )
 
-// add counts a piece of text.
+// add appends a piece of text.
 func (b *sent) add(kind blockKind, text string) {
 	b.kind = kind
 	b.text.Add(text)
 }
 
-// rest returns what of a whole text was not sent; "" if it is another text by now.
+// rest returns the unsent remainder of a complete text; "" if the text has changed.
 func (b *sent) rest(text string) string {
 	if b == nil {
 		return text
@@ -88,7 +91,7 @@ func (b *sent) rest(text string) string {
 	return text[b.text.N:]
 }
 
-// Append appends what an item gives: any number of frames, each closed.
+// Append appends the frames of an item: any number, each complete.
 func (enc *Encoder) Append(dst []byte, it *story.Item) []byte {
 	enc.dst = dst
 	if it.Snapshot != nil {
@@ -101,7 +104,7 @@ func (enc *Encoder) Append(dst []byte, it *story.Item) []byte {
 	return dst
 }
 
-// event writes what an event gives.
+// event writes the frames of an event.
 func (enc *Encoder) event(it *story.Item) {
 	e, lost := it.Event, it.Answer != nil && it.Answer.Lost
 	s := enc.scope(it.Agent)
@@ -151,7 +154,8 @@ func (enc *Encoder) event(it *story.Item) {
 
 func newScope() *scope { return &scope{block: -1, sent: map[int]*sent{}} }
 
-// scope finds the thread of an agent. One that was not opened is told as a node of a graph.
+// scope returns the scope of an agent. An agent that no event opened appears as a node of a
+// graph.
 func (enc *Encoder) scope(a *story.Agent) *scope {
 	if a.ID == "" {
 		return enc.main()
@@ -165,7 +169,7 @@ func (enc *Encoder) scope(a *story.Agent) *scope {
 	return s
 }
 
-// main is the thread of the run's own agent.
+// main returns the scope of the run's own agent.
 func (enc *Encoder) main() *scope {
 	if enc.root == nil {
 		enc.root = newScope()
@@ -173,13 +177,13 @@ func (enc *Encoder) main() *scope {
 	return enc.root
 }
 
-// inNode puts a scope's frames into those of a node of a graph.
+// inNode nests a scope's frames in those of a graph node.
 func (enc *Encoder) inNode(s *scope, node string) {
 	b := appendQuoted([]byte(`{"type": "multiagent_node_stream", "node_id": `), node, enc.ASCII)
 	s.before, s.after = string(append(b, `, "event": `...)), `}`
 }
 
-// opened puts the frames of a scope into those of what waits for it.
+// opened nests the frames of a scope in those of the call that waits for it.
 func (enc *Encoder) opened(a *story.Agent, b *event.ScopeOpened) {
 	s, parent := enc.scope(a), enc.scope(a.Parent)
 	switch {
@@ -195,13 +199,13 @@ func (enc *Encoder) opened(a *story.Agent, b *event.ScopeOpened) {
 	s.before, s.after = parent.before+s.before, s.after+parent.after
 }
 
-// appendToolStream begins what a call streams.
+// appendToolStream begins a frame of what a call streams.
 func (enc *Encoder) appendToolStream(dst []byte, call *event.ToolCall) []byte {
 	dst = append(dst, `{"type": "tool_stream", "tool_stream_event": {"tool_use": `...)
 	return append(enc.appendUse(dst, call), `, "data": `...)
 }
 
-// begin begins a frame, end closes it.
+// begin begins a frame; end closes it.
 func (enc *Encoder) begin(s *scope, text string) {
 	enc.dst = append(append(sse.OpenData(enc.dst), s.before...), text...)
 }
@@ -228,22 +232,22 @@ func (enc *Encoder) stepBegun(s *scope, e *event.Event, b *event.StepBegun) {
 	s.step = e.Step
 	s.fresh()
 	if again {
-		return // Strands repeats a call within its cycle
+		return // Strands retries a call within its cycle
 	}
 	if s.cycles++; s.cycles > 1 {
-		enc.plain(s, `{"start": true}`) // its loop calls itself, and says it twice
+		enc.plain(s, `{"start": true}`) // Strands' loop calls itself and sends this twice
 	}
 	enc.plain(s, `{"start": true}`)
 	enc.plain(s, `{"start_event_loop": true}`)
 }
 
-// fresh makes a scope ready for a message.
+// fresh prepares a scope for a new message.
 func (s *scope) fresh() {
 	s.opened, s.block, s.left, s.had = false, -1, 0, 0
 	clear(s.sent)
 }
 
-// open says once that the model begins to speak.
+// open begins the message once.
 func (enc *Encoder) open(s *scope) {
 	if !s.opened {
 		s.opened = true
@@ -251,7 +255,7 @@ func (enc *Encoder) open(s *scope) {
 	}
 }
 
-// at makes a block the open one.
+// at opens a block and closes the one before.
 func (enc *Encoder) at(s *scope, block int) *sent {
 	enc.open(s)
 	if s.block != block {
@@ -340,8 +344,8 @@ func (enc *Encoder) input(s *scope, b *event.ToolInputDelta) {
 	}
 }
 
-// rest sends what of a block was not streamed. Of a block that is not as it was streamed, because a secret in it or a hook
-// has changed it, nothing more is sent: the whole message has it.
+// rest sends the unstreamed part of a block. If a secret filter or a hook has changed the
+// streamed part, it sends nothing: the complete message follows.
 func (enc *Encoder) rest(s *scope, i int, b event.Block) {
 	i, have := s.streamed(i+s.left, b)
 	switch b := b.(type) {
@@ -364,8 +368,8 @@ func (enc *Encoder) rest(s *scope, i int, b event.Block) {
 	}
 }
 
-// streamed finds what was sent of a block of the whole answer that has this number at least. Blocks that were streamed and
-// left out afterwards, such as thinking with a secret in it, are passed over.
+// streamed finds the sent block for a block of the complete answer, from this number on. It skips
+// blocks that were streamed and removed later, such as thinking with a secret.
 func (s *scope) streamed(i int, b event.Block) (number int, have *sent) {
 	var kind blockKind
 	switch b.(type) {
@@ -502,7 +506,7 @@ func (enc *Encoder) asked(s *scope, call *event.ToolCall, b *event.Asked) {
 	enc.end(s, `]}}`)
 }
 
-// interrupt writes a question as Strands has it.
+// interrupt writes a question in Strands' form.
 func (enc *Encoder) interrupt(b *event.Asked) {
 	enc.raw(`{"id": `)
 	enc.str(b.Token)
@@ -541,7 +545,7 @@ func (enc *Encoder) result(s *scope, stop event.StopReason) {
 	enc.end(s, `}}`)
 }
 
-// agentResult writes what a run came to, and leaves it open.
+// agentResult writes the result of a run and leaves it open.
 func (enc *Encoder) agentResult(s *scope, stop event.StopReason) {
 	enc.raw(`{"type": "agent_result", "message": `)
 	enc.dst = enc.appendMessage(enc.dst, s.last)
@@ -549,8 +553,8 @@ func (enc *Encoder) agentResult(s *scope, stop event.StopReason) {
 	enc.str(stopWord(stop))
 }
 
-// failed ends a stream that has begun as the Python program does: what Strands says
-// where its loop has begun, and the exception.
+// failed ends a started stream as the Python program does: with Strands' event if its loop has
+// begun, and the exception.
 func (enc *Encoder) failed(s *scope, err *event.Error) {
 	message, class := faultOf(err)
 	if s.cycles > 0 && class != maxTokensClass {
@@ -561,7 +565,7 @@ func (enc *Encoder) failed(s *scope, err *event.Error) {
 	enc.fault(s, message, class)
 }
 
-// fault is what the Python program sends of an exception after the start.
+// fault writes the Python program's frame of an exception after the start.
 func (enc *Encoder) fault(s *scope, message, class string) {
 	enc.begin(s, `{"error": `)
 	enc.str(message)

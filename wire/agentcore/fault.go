@@ -6,7 +6,7 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// The exceptions of Strands that have a counterpart here.
+// Strands' exceptions that have a counterpart here.
 const (
 	throttledClass = "ModelThrottledException"
 	overflowClass  = "ContextWindowOverflowException"
@@ -14,8 +14,8 @@ const (
 	loopClass      = "EventLoopException"
 )
 
-// faultOf returns an error as the stream reports it: its sentence and the class of the
-// exception. Of an internal error it returns only that it is one.
+// faultOf returns the message and exception class of an error in the stream. It hides the message
+// of an internal error.
 func faultOf(err *event.Error) (message, class string) {
 	if err == nil {
 		err = &event.Error{}
@@ -41,10 +41,9 @@ func faultOf(err *event.Error) (message, class string) {
 	return message, class
 }
 
-// ErrorOf is what stands in place of a stream that has not begun: the body as the
-// Python program writes it, which is JSON without spaces there, with what to do next as
-// its details; and the status and exception of the platform's page of errors. Of an
-// internal error it says no more than that it is one.
+// ErrorOf returns the response to an error before the stream has begun. body is JSON in the
+// Python program's form, without spaces, with the hint as its details. status and exception are
+// from the platform's error page. It hides the message of an internal error.
 func ErrorOf(err error) (body []byte, status int, exception string) {
 	e, ok := errors.AsType[*event.Error](err)
 	if !ok {
@@ -59,7 +58,7 @@ func ErrorOf(err error) (body []byte, status int, exception string) {
 	return append(body, '}'), statusOf(info.AgentCore), info.AgentCore
 }
 
-// statusOf is the status that the platform answers an exception with.
+// statusOf returns the platform's status for an exception.
 func statusOf(exception string) int {
 	switch exception {
 	case "ValidationException":

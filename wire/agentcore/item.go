@@ -7,23 +7,23 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Kind is what an item of a stream is.
+// Kind is the kind of an item.
 type Kind string
 
-// The kinds of items. The first eight are those of seed 1; the others are what else
-// Strands and AgentCore send.
+// The kinds of items. The first eight are those of seed 1; Strands and AgentCore also send the
+// others.
 const (
 	KindInit         Kind = "init"
 	KindStart        Kind = "start"
 	KindStartLoop    Kind = "start_event_loop"
 	KindMessageStart Kind = "message_start"
 	KindText         Kind = "text"
-	// KindRepr is a string that holds the printed form of Python objects. It says
-	// nothing that other items do not say.
+	// KindRepr is a string with the printed form of Python objects. It repeats the content of
+	// other items.
 	KindRepr        Kind = "repr"
 	KindMessageStop Kind = "message_stop"
 	KindMetadata    Kind = "metadata"
-	// KindToolUse is the announcement of a call by the author's program.
+	// KindToolUse is the program's announcement of a call.
 	KindToolUse Kind = "tool_use"
 	KindMessage Kind = "message"
 
@@ -31,80 +31,82 @@ const (
 	KindBlockStop  Kind = "block_stop"
 	KindThinking   Kind = "thinking"
 	KindToolInput  Kind = "tool_input"
-	// KindReplaced says that a guardrail took the message's text back: Text stands instead.
+	// KindReplaced means that a guardrail replaced the message's text by Text.
 	KindReplaced   Kind = "replaced"
 	KindToolStream Kind = "tool_stream"
 	KindToolCancel Kind = "tool_cancel"
 	KindInterrupt  Kind = "interrupt"
 	KindThrottled  Kind = "throttled"
-	// KindNotice says why nothing comes of the run for now: Text, and in Code a word for programs.
+	// KindNotice explains why the run makes no progress for now, with Text for people and Code
+	// for programs.
 	KindNotice     Kind = "notice"
 	KindStructured Kind = "structured_output"
 	KindForceStop  Kind = "force_stop"
 	KindResult     Kind = "result"
 	KindError      Kind = "error"
-	// KindOther is JSON that means nothing to this reader.
+	// KindOther is JSON that this reader does not know.
 	KindOther Kind = "other"
-	// KindAnomaly is what cannot be read, or should not be there; see [Anomaly].
+	// KindAnomaly is unreadable or unexpected input; see [Anomaly].
 	KindAnomaly Kind = "anomaly"
 )
 
-// Anomaly names what is wrong with a stream.
+// Anomaly names a defect of a stream.
 type Anomaly string
 
 // The anomalies. None ends the reading.
 const (
-	// NotJSON is a line, or an event, that is no JSON and no text either.
+	// NotJSON is a line or an event that is neither JSON nor text.
 	NotJSON Anomaly = "not_json"
-	// HTML is a page in the middle, as a proxy writes it.
+	// HTML is an HTML page inside the stream, as a proxy sends it.
 	HTML Anomaly = "html"
-	// MCPAgentTool is the text "'MCPAgentTool' object …", which Python writes where it
-	// could not serialise a tool.
+	// MCPAgentTool is the text "'MCPAgentTool' object …", which Python writes if it cannot
+	// serialise a tool.
 	MCPAgentTool Anomaly = "mcp_agent_tool"
-	// NotFinite is a NaN or an infinity in what a tool was given: read as null.
+	// NotFinite is a NaN or an infinity in a tool's input, read as null.
 	NotFinite Anomaly = "not_finite"
-	// BadInput is a tool's input that is no JSON.
+	// BadInput is a tool's input that is not JSON.
 	BadInput Anomaly = "bad_input"
-	// TooLarge is an event above the limit, which was passed over.
+	// TooLarge is an event above the limit, which the reader skipped.
 	TooLarge Anomaly = "too_large"
 	// Truncated is a stream that ends before its run does.
 	Truncated Anomaly = "truncated"
 )
 
-// Item is one thing that a stream says. It, and all its bytes, are good until the next
-// call of [Reader.Next]; tools, content and results stay good.
+// Item is one item of a stream. The item and its bytes are valid until the next call of
+// [Reader.Next]; tools, content and results stay valid.
 type Item struct {
 	Kind Kind
 	// Number counts the stream's items from 1.
 	Number int
-	// Raw is the value as it came, or the beginning of what is no JSON.
+	// Raw is the value as received, or the beginning of input that is not JSON.
 	Raw []byte
-	// Text is a piece of text, of reasoning, or of a tool's input; the sentence of an
-	// error or a forced stop; the text of a result.
+	// Text is a piece of text, reasoning or tool input, the message of an error or a forced
+	// stop, or the text of a result.
 	Text []byte
-	// Repeats says that items before it said the same: adding it would say it twice.
+	// Repeats means that earlier items had the same content, so adding it would duplicate it.
 	Repeats bool
-	// Block numbers the content block that a piece belongs to.
+	// Block is the number of the content block of a piece.
 	Block int
-	// Role is that of a message.
+	// Role is the role of a message.
 	Role string
-	// Stop is why a message, or the run, ended, in the stream's own word.
+	// Stop is the stop reason of a message or the run, in the stream's own word.
 	Stop string
-	// Tools are the calls that it tells of. They also change later, as more is told.
+	// Tools are the calls that the item is about. The reader updates them later, as it learns
+	// more.
 	Tools []*ToolUse
-	// Content is a whole message: text, thinking, tool calls and results.
+	// Content is a complete message: text, thinking, tool calls and results.
 	Content []event.Block
-	// Usage, Latency and FirstByte are what a metadata item measured.
+	// Usage, Latency and FirstByte are the figures of a metadata item.
 	Usage              event.Usage
 	Latency, FirstByte time.Duration
 	// Delay is how long a throttled call waits.
 	Delay time.Duration
-	// Code is a word for a notice, such as QUEUED.
+	// Code is the code of a notice, such as QUEUED.
 	Code string
-	// ErrorType is the class of an error, as the other side calls it.
+	// ErrorType is the class of an error in the sender's terms.
 	ErrorType string
-	// Data is the JSON of what a tool streams, an interrupt, or a structured output.
+	// Data is the JSON of a tool's stream, an interrupt or a structured output.
 	Data json.RawMessage
-	// Anomaly says what is wrong; items of other kinds may have one too.
+	// Anomaly names the defect; items of other kinds may have one too.
 	Anomaly Anomaly
 }

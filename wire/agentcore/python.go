@@ -13,10 +13,9 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// appendQuoted writes a string as Python's json.dumps does: with ascii set, all that is
-// not ASCII as \uXXXX in lower case; otherwise only quotes, backslashes and control
-// characters are escaped, and DEL, U+2028 and HTML stay as they are. Bytes that are no
-// UTF-8 become U+FFFD.
+// appendQuoted appends a string as Python's json.dumps does. With ascii, all other characters
+// become \uXXXX in lower case. Otherwise only quotes, backslashes and control characters are
+// escaped; DEL, U+2028 and HTML characters are not. Invalid UTF-8 becomes U+FFFD.
 func appendQuoted[S string | []byte](dst []byte, s S, ascii bool) []byte {
 	dst = append(dst, '"')
 	begin := 0
@@ -73,9 +72,8 @@ func appendEscape(dst []byte, r rune) []byte {
 	return append(dst, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
 }
 
-// appendFloat writes a float as Python's repr does: the shortest digits that read back,
-// with an exponent of at least two digits below 1e-4 and from 1e16 on, and otherwise
-// with a point.
+// appendFloat appends a float as Python's repr does: the shortest digits that parse back. It uses
+// an exponent of at least two digits below 1e-4 and from 1e16 on, and a point otherwise.
 func appendFloat(dst []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):
@@ -96,8 +94,8 @@ func appendFloat(dst []byte, f float64) []byte {
 	return append(dst, ".0"...)
 }
 
-// appendValue writes JSON again as Python would that has read it: ", " and ": ", keys
-// in their order, integers exact, floats by their repr. What is no JSON is null.
+// appendValue appends JSON as Python would after parsing it: ", " and ": ", keys in their order,
+// exact integers, floats by their repr. Invalid JSON becomes null.
 func appendValue(dst []byte, raw json.RawMessage, ascii bool) []byte {
 	if strictjson.Check(raw, strictjson.DefaultDepth) != nil {
 		return append(dst, "null"...)
@@ -122,7 +120,8 @@ func appendValue(dst []byte, raw json.RawMessage, ascii bool) []byte {
 	return dst
 }
 
-// appendNumber writes a word: numbers with a point or an exponent are floats to Python.
+// appendNumber appends a number or a word. Python reads numbers with a point or an exponent as
+// floats.
 func appendNumber(dst, word []byte) []byte {
 	if c := word[len(word)-1]; c < '0' || c > '9' {
 		return append(dst, word...)

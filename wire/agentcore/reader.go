@@ -6,13 +6,11 @@ import (
 	"io"
 )
 
-// DefaultLimit is how large one event may be where nothing else was said: 16 MiB. The
-// platform allows 10 MB.
+// DefaultLimit is the default maximum size of one event: 16 MiB. The platform allows 10 MB.
 const DefaultLimit = 16 << 20
 
-// Reader reads a stream: server-sent events, one JSON value on a line, or a JSON array
-// of either, as recordings have it. It goes on after whatever it cannot read. A Reader
-// is used by one goroutine at a time.
+// Reader reads a stream of server-sent events, of one JSON value per line, or of a recorded JSON
+// array of either. It continues after unreadable input. It is not safe for concurrent use.
 type Reader struct {
 	from  io.Reader
 	limit int
@@ -22,25 +20,26 @@ type Reader struct {
 	below      error
 	started    bool
 	array      bool
-	// long says that the rest of a line above the limit is being passed over; junk
-	// that the line before was nothing that can be read.
-	long, junk bool
-	// lost says that such a line has ended and was not told of.
+	// long is set while the rest of a line above the limit is skipped.
+	long bool
+	// junk is set if the previous line was unreadable.
+	junk bool
+	// lost is set once such a line has ended, until it is reported.
 	lost bool
 
-	// data are the lines of the event that is not over yet, which are several where that
-	// is set; named is its name.
+	// data holds the lines of the incomplete event; several is set if there is more than one.
 	data    []byte
 	hasData bool
 	several bool
-	named   []byte
-	// failed says that what is being read is called "error".
+	// named is the name of the incomplete event.
+	named []byte
+	// failed is set if the current event is named "error".
 	failed bool
-	// rest is what is left of the data that are being read.
+	// rest is the unread part of the current data.
 	rest []byte
-	// found is what a line, or its end, gave by itself.
+	// found is an item that a line, or the end, produced without data.
 	found *Item
-	// again is a line that is read once more, after the event before it.
+	// again is a line to read once more, after the event before it.
 	again    []byte
 	hasAgain bool
 
@@ -51,7 +50,8 @@ type Reader struct {
 	tools   tools
 }
 
-// NewReader reads a stream from r. limit bounds one event in bytes; 0 means [DefaultLimit].
+// NewReader returns a reader of the stream r. limit is the maximum size of one event in bytes; 0
+// means [DefaultLimit].
 func NewReader(r io.Reader, limit int) *Reader {
 	if limit <= 0 {
 		limit = DefaultLimit
@@ -59,17 +59,17 @@ func NewReader(r io.Reader, limit int) *Reader {
 	return &Reader{from: r, limit: limit}
 }
 
-// Tools are the calls of the stream so far. The list is the reader's own.
+// Tools returns the calls of the stream so far. The list belongs to the reader.
 func (r *Reader) Tools() []*ToolUse { return r.tools.all }
 
-// Complete reports whether the run that the stream tells of has come to an end: a
-// result, an error, a forced stop, or an answer that asked for no tools. A stream of
-// nothing but a program's own texts has no such word: it is complete at its end.
+// Complete reports whether the stream's run has ended: with a result, an error, a forced stop, or
+// an answer that asked for no tools. A stream that holds only a program's own texts is complete
+// at its end.
 func (r *Reader) Complete() bool { return r.state.over }
 
-// Next gives the next item. At the end it is [io.EOF], before which a stream whose run
-// has not ended gives an anomaly. Other errors are those of the reader below; they and
-// the end stick.
+// Next returns the next item. At the end it returns [io.EOF]; if the run has not ended, it first
+// returns an anomaly. Other errors are those of the underlying reader. Every later call returns
+// the same error.
 func (r *Reader) Next() (*Item, error) {
 	for {
 		for len(r.rest) > 0 {
@@ -84,7 +84,7 @@ func (r *Reader) Next() (*Item, error) {
 	}
 }
 
-// more gets the next data into rest, or tells of a line that is none.
+// more reads the next data into rest, or reports an unreadable line.
 func (r *Reader) more() error {
 	if r.array {
 		return r.element()
@@ -154,20 +154,20 @@ func (r *Reader) more() error {
 		return nil
 	}
 	if r.junk {
-		return nil // one page is one anomaly
+		return nil // a page counts as one anomaly
 	}
 	r.junk = true
 	r.found = r.anomaly(nameOf(trimmed), trimmed)
 	return nil
 }
 
-// atEnd tells of what was not over when the bytes were.
+// atEnd reports what was incomplete at the end of the input.
 func (r *Reader) atEnd(end error) error {
 	switch {
 	case r.hasData:
 		r.flush()
 	case errors.Is(end, io.EOF) && r.state.plain && !r.state.loop && !r.state.over:
-		r.state.over = true // a program that only says texts is done when it says no more
+		r.state.over = true // a program that only sends texts has no explicit end
 		return end
 	case errors.Is(end, io.EOF) && !r.state.over && !r.state.told:
 		r.state.told = true
@@ -178,21 +178,21 @@ func (r *Reader) atEnd(end error) error {
 	return nil
 }
 
-// flush makes the event that has been collected the next to be read.
+// flush makes the collected event the next one to read.
 func (r *Reader) flush() {
 	r.rest, r.data, r.hasData, r.several = r.data, r.data[:0], false, false
 	r.failed = string(r.named) == "error"
 	r.named = r.named[:0]
 }
 
-// whole reports whether data is a JSON value and nothing else.
+// whole reports whether data is exactly one JSON value.
 func whole(data []byte) bool {
 	s := scanner{b: data}
 	s.skip()
 	return !s.bad && s.peek() == 0
 }
 
-// nameOf tells what a text that is no JSON is.
+// nameOf names the defect of a text that is not JSON.
 func nameOf(text []byte) Anomaly {
 	switch {
 	case isMCPAgentTool(text):
@@ -206,7 +206,7 @@ func nameOf(text []byte) Anomaly {
 
 func isMCPAgentTool(text []byte) bool { return bytes.Contains(text, []byte("'MCPAgentTool' object")) }
 
-// keepRaw bounds what an anomaly keeps of what is no JSON.
+// keepRaw is the maximum length that an anomaly keeps of its input.
 const keepRaw = 4096
 
 func (r *Reader) fresh() *Item {
@@ -222,7 +222,7 @@ func (r *Reader) anomaly(name Anomaly, raw []byte) *Item {
 	return it
 }
 
-// nextLine gives the next line without its end. A line above the limit is passed over.
+// nextLine returns the next line without its end. It skips a line above the limit.
 func (r *Reader) nextLine() ([]byte, error) {
 	if r.hasAgain {
 		r.hasAgain = false
@@ -262,7 +262,7 @@ func (r *Reader) nextLine() ([]byte, error) {
 			return nil, r.below
 		}
 		if r.end-r.begin > r.limit+64 {
-			// What is too long is told of at its end.
+			// The end of the line reports it.
 			r.long, r.begin = true, r.end
 		}
 		moved := r.begin
@@ -271,7 +271,7 @@ func (r *Reader) nextLine() ([]byte, error) {
 	}
 }
 
-// start passes a byte order mark and white space, and sees whether a JSON array comes.
+// start skips a byte order mark and white space, and detects a JSON array.
 func (r *Reader) start() error {
 	for {
 		b := r.buf[r.begin:r.end]
@@ -299,7 +299,7 @@ func (r *Reader) start() error {
 	}
 }
 
-// element gets the next element of a JSON array.
+// element reads the next element of a JSON array.
 func (r *Reader) element() error {
 	for {
 		s := scanner{b: r.buf[r.begin:r.end]}
@@ -316,7 +316,7 @@ func (r *Reader) element() error {
 		if c != 0 {
 			from := s.at
 			raw := s.skip()
-			// A word at the end of what there is may go on.
+			// A word at the end of the buffer may continue.
 			if !s.bad && (s.at < len(s.b) || r.dry() || c == '"' || c == '{' || c == '[') {
 				r.begin += s.at
 				r.rest = raw
@@ -345,10 +345,10 @@ func (r *Reader) element() error {
 	}
 }
 
-// dry reports whether the reader below has given all that it will.
+// dry reports whether the underlying reader has returned all its data.
 func (r *Reader) dry() bool { return r.below != nil }
 
-// quoted takes a recorded line out of its string: "data: {…}" is what it says.
+// quoted unwraps a recorded line such as "data: {…}" from its JSON string.
 func (r *Reader) quoted(raw []byte) []byte {
 	s := scanner{b: raw}
 	r.data = r.data[:0]
@@ -360,7 +360,7 @@ func (r *Reader) quoted(raw []byte) []byte {
 	return bytes.TrimSpace(line)
 }
 
-// fill reads once, after making room.
+// fill makes room and reads once.
 func (r *Reader) fill() {
 	if r.begin > 0 {
 		copy(r.buf, r.buf[r.begin:r.end])
@@ -372,7 +372,7 @@ func (r *Reader) fill() {
 		copy(bigger, r.buf[:r.end])
 		r.buf = bigger
 	}
-	for range 100 { // as in package bufio: a reader that gives nothing for ever is broken
+	for range 100 { // as in package bufio: give up on a reader that never returns data
 		n, err := r.from.Read(r.buf[r.end:])
 		r.end += max(n, 0)
 		r.below = err

@@ -8,15 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// scanner reads JSON as Python writes it and as broken senders do: NaN and Infinity
-// are values, half a surrogate pair is U+FFFD, control characters may stand in
-// strings. What is passed over is only held to its brackets and quotes. The first
-// thing that cannot be read sets bad and moves to the end.
+// scanner reads JSON as Python and careless senders write it: NaN and Infinity are values, a lone
+// surrogate becomes U+FFFD, and strings may hold control characters. It checks skipped values for
+// brackets and quotes only. The first unreadable byte sets bad and moves to the end.
 type scanner struct {
 	b   []byte
 	at  int
 	bad bool
-	// odd says that NaN or Infinity was met by [scanner.json].
+	// odd is set once [scanner.json] has met NaN or Infinity.
 	odd bool
 }
 
@@ -24,7 +23,7 @@ func (s *scanner) fail() {
 	s.bad, s.at = true, len(s.b)
 }
 
-// peek moves to the next value or bracket and tells its first byte; 0 at the end.
+// peek moves to the next value or bracket and returns its first byte; 0 at the end.
 func (s *scanner) peek() byte {
 	for s.at < len(s.b) {
 		switch c := s.b[s.at]; c {
@@ -37,7 +36,7 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// span passes a string and gives what stands between its quotes, as it is written.
+// span skips a string and returns the raw text between its quotes.
 func (s *scanner) span() []byte {
 	if s.peek() != '"' {
 		s.fail()
@@ -63,8 +62,8 @@ func (s *scanner) span() []byte {
 	}
 }
 
-// key gives the next key of an object whose bracket has been passed, and false at
-// its end. Escapes in it stay as they are: none of the keys that mean something has any.
+// key returns the next key of an open object, and false at its end. It does not resolve escapes,
+// because no known key has any.
 func (s *scanner) key() ([]byte, bool) {
 	c := s.peek()
 	if c == ',' {
@@ -87,10 +86,10 @@ func (s *scanner) key() ([]byte, bool) {
 	return k, true
 }
 
-// object passes the bracket of an object; what is none is skipped.
+// object opens an object; it skips any other value.
 func (s *scanner) object() bool { return s.open('{') }
 
-// list passes the bracket of a list, which must be there.
+// list opens a list, which must be there.
 func (s *scanner) list() { s.open('[') }
 
 func (s *scanner) open(bracket byte) bool {
@@ -102,7 +101,7 @@ func (s *scanner) open(bracket byte) bool {
 	return false
 }
 
-// next reports whether a list whose bracket has been passed has another element.
+// next reports whether an open list has another element.
 func (s *scanner) next() bool {
 	c := s.peek()
 	if c == ',' {
@@ -120,7 +119,7 @@ func (s *scanner) next() bool {
 	return !s.bad
 }
 
-// skip passes a value and gives it as it is written.
+// skip skips a value and returns its raw text.
 func (s *scanner) skip() []byte {
 	c := s.peek()
 	begin := s.at
@@ -178,7 +177,7 @@ func isLiteral(word []byte) bool {
 	return isNumber(word) || isOdd(word)
 }
 
-// isNumber reports whether a word is a number of JSON's.
+// isNumber reports whether a word is a JSON number.
 func isNumber(word []byte) bool {
 	word = bytes.TrimPrefix(word, []byte{'-'})
 	whole := digits(word)
@@ -213,7 +212,7 @@ func digits(b []byte) int {
 	return len(b)
 }
 
-// isOdd reports whether a word is a number of Python's that JSON has not.
+// isOdd reports whether a word is a Python number that JSON lacks.
 func isOdd(word []byte) bool {
 	switch string(word) {
 	case "NaN", "Infinity", "-Infinity":
@@ -222,8 +221,8 @@ func isOdd(word []byte) bool {
 	return false
 }
 
-// text gives a string without its escapes. It is in the input, or at the end of
-// scratch where there were any. What is no string is skipped: nil.
+// text returns a string with its escapes resolved, or nil for any other value, which it skips.
+// The result is part of the input, or of scratch if there were escapes.
 func (s *scanner) text(scratch *[]byte) []byte {
 	if s.peek() != '"' {
 		s.skip()
@@ -238,13 +237,13 @@ func (s *scanner) text(scratch *[]byte) []byte {
 	return (*scratch)[begin:]
 }
 
-// word is text as a string.
+// word returns text as a string.
 func (s *scanner) word() string {
 	var scratch []byte
 	return string(s.text(&scratch))
 }
 
-// number reads a number; what is none, or is not finite, is 0.
+// number reads a number; other values and infinities are 0.
 func (s *scanner) number() float64 {
 	f, err := strconv.ParseFloat(string(s.skip()), 64)
 	if err != nil || f != f || f > 1e18 || f < -1e18 {
@@ -265,8 +264,8 @@ func (s *scanner) count() int64 {
 	return int64(f)
 }
 
-// json gives a value as JSON that everybody reads: NaN and the infinities are null,
-// as in JavaScript, half pairs U+FFFD, without white space. What cannot be mended is nil.
+// json returns a value as strict JSON without white space: NaN and infinities become null, as in
+// JavaScript, and lone surrogates U+FFFD. It returns nil if it cannot repair the value.
 func (s *scanner) json() json.RawMessage {
 	raw := s.skip()
 	if s.bad {
@@ -297,7 +296,7 @@ func (s *scanner) json() json.RawMessage {
 	return out
 }
 
-// appendPlain takes the escapes out of a string.
+// appendPlain appends a string with its escapes resolved.
 func appendPlain(dst, raw []byte) []byte {
 	begin := len(dst)
 	for i := 0; i < len(raw); {

@@ -5,9 +5,9 @@ import (
 	"github.com/braidrun/braid/wire/story"
 )
 
-// snapshot writes what a step in flight has said and was not sent: a reader who
-// missed pieces goes on with whole text. Where the snapshot has gaps itself, the pieces
-// wait for the end of the step, which repeats all of it.
+// snapshot sends the unsent part of a step in flight, so that a reader who missed pieces
+// continues without a gap. If the snapshot is truncated, it sends nothing: the end of the step
+// repeats the whole answer.
 func (enc *Encoder) snapshot(it *story.Item) {
 	in := it.Snapshot
 	if in.Kind != event.StepModel || in.Truncated {

@@ -9,51 +9,51 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Summary is what a whole stream comes to. The zero Summary is that of an empty stream.
+// Summary sums up a stream. The zero Summary is that of an empty stream.
 type Summary struct {
-	// Answers are the texts of the messages that have any, in order.
+	// Answers are the texts of the messages that have text, in order.
 	Answers []string
-	// Tools are the calls, each once; see [Reader.Tools].
+	// Tools holds each call once; see [Reader.Tools].
 	Tools []*ToolUse
-	// Cycles counts the model calls that ended; Usage and Latency are summed over them.
+	// Cycles counts the ended model calls; Usage and Latency are their totals.
 	Cycles  int
 	Usage   event.Usage
 	Latency time.Duration
 	// Stop is the last stop reason, in the stream's own word.
 	Stop string
-	// Error is the sentence of an error that ended the stream, ErrorType its class.
+	// Error and ErrorType are the message and class of the error that ended the stream.
 	Error, ErrorType string
-	// Items counts what the stream said.
+	// Items counts the items.
 	Items int
-	// Anomalies are what is wrong with it.
+	// Anomalies are the stream's defects.
 	Anomalies []Found
-	// Complete says that the run came to an end; see [Reader.Complete].
+	// Complete reports whether the run ended; see [Reader.Complete].
 	Complete bool
 
 	answer  strings.Builder
 	stopped bool
 }
 
-// Found is an anomaly in its place.
+// Found is an anomaly and its position.
 type Found struct {
-	// Number is that of the item, from 1.
+	// Number is the item's number, counted from 1.
 	Number  int
 	Anomaly Anomaly
-	// Text is the beginning of what is wrong.
+	// Text is the beginning of the defective input.
 	Text string
 }
 
-// foundText bounds [Found.Text] in bytes, and anomaliesKept their number.
+// foundText bounds [Found.Text] in bytes, and anomaliesKept the number of anomalies.
 const (
 	foundText     = 200
 	anomaliesKept = 1000
 )
 
-// Text is all that the agent said, with a blank line between messages.
+// Text returns all that the agent said, with a blank line between messages.
 func (s *Summary) Text() string { return strings.Join(s.Answers, "\n\n") }
 
-// Summarize reads a stream to its end. The summary is good as far as it came also where
-// the reader below fails.
+// Summarize reads a stream to its end. If the underlying reader fails, it returns the error and
+// the summary so far.
 func Summarize(from io.Reader) (*Summary, error) {
 	r := NewReader(from, 0)
 	s := &Summary{}
@@ -70,7 +70,7 @@ func Summarize(from io.Reader) (*Summary, error) {
 	}
 }
 
-// Add takes an item in.
+// Add adds an item.
 func (s *Summary) Add(it *Item) {
 	s.Items = it.Number
 	if it.Anomaly != "" && len(s.Anomalies) < anomaliesKept {
@@ -89,7 +89,7 @@ func (s *Summary) Add(it *Item) {
 		if s.stopped {
 			s.close()
 		}
-		s.answer.Reset() // what an attempt said that failed
+		s.answer.Reset() // drop the text of a failed attempt
 	case KindMessageStop:
 		s.stopped, s.Stop = true, it.Stop
 	case KindMetadata:
@@ -124,7 +124,7 @@ func (s *Summary) close() {
 	s.stopped = false
 }
 
-// End takes in what the reader knows at the end.
+// End adds what the reader knows at the end of the stream.
 func (s *Summary) End(r *Reader) {
 	s.close()
 	s.Tools, s.Complete = r.Tools(), r.Complete()

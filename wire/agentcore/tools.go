@@ -6,21 +6,21 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// ToolUse is one tool call of a stream: one toolUseId, however often the stream tells of it.
+// ToolUse is one tool call of a stream: one toolUseId, however often the stream repeats it.
 type ToolUse struct {
-	// Index numbers the stream's calls from 0, in the order in which they were first
-	// told. A call that is told again keeps its number and only learns more.
+	// Index numbers the stream's calls from 0, in order of appearance. A repeated call keeps its
+	// number and gains details.
 	Index int
-	// ID is the toolUseId; empty where an announcement told none.
+	// ID is the toolUseId; empty if an announcement had none.
 	ID string
-	// Name is the tool's own; empty where it is not known.
+	// Name is the tool's name; empty if unknown.
 	Name string
-	// Title is the name for people that an announcement gave; see [ToolUse.Label].
+	// Title is the display name from an announcement; see [ToolUse.Label].
 	Title string
-	// Input is a JSON value without white space, nil until it is told whole. NaN and
-	// the infinities in it have become null.
+	// Input is a JSON value without white space, nil until it is complete. NaN and infinities in
+	// it have become null.
 	Input json.RawMessage
-	// Result is what the call came to; nil until it is told.
+	// Result is the result of the call; nil until it is known.
 	Result *event.ToolResult
 }
 
@@ -32,12 +32,12 @@ const (
 	iconTool      = "🔧"
 )
 
-// unknownTool stands for a tool without a name.
+// unknownTool is the display name of a tool without a name.
 const unknownTool = "Unknown Tool"
 
-// TitleOf is the name for people, and the icon, of the tool called name: the AWS
-// knowledge tools have names of their own (seed 1), others are called as they are
-// behind a wrench, and one without a name is "Unknown Tool".
+// TitleOf returns the icon and the display name of the tool called name. The AWS knowledge tools
+// have display names of their own (seed 1); others keep their name behind a wrench; a tool
+// without a name is "Unknown Tool".
 func TitleOf(name string) (icon, title string) {
 	switch name {
 	case "aws___search_documentation":
@@ -53,7 +53,7 @@ func TitleOf(name string) (icon, title string) {
 	}
 }
 
-// Label is the call's icon and its name for people.
+// Label returns the call's icon and display name.
 func (u *ToolUse) Label() (icon, title string) {
 	icon, title = TitleOf(u.Name)
 	if u.Title != "" && (u.Name == "" || icon == iconTool) {
@@ -62,16 +62,16 @@ func (u *ToolUse) Label() (icon, title string) {
 	return icon, title
 }
 
-// tools are the calls that a stream has told of.
+// tools are the calls of a stream so far.
 type tools struct {
 	all  []*ToolUse
 	byID map[string]*ToolUse
-	// cycle is the index of the first call of this message: calls without an id are
-	// the same only within one.
+	// cycle is the index of the first call of this message. Calls without an id can be equal
+	// only within one message.
 	cycle int
 }
 
-// add takes in what is told of a call, and gives the call.
+// add merges the details of a call and returns the call.
 func (t *tools) add(u ToolUse) *ToolUse {
 	have := t.find(&u)
 	if have == nil {
@@ -103,7 +103,7 @@ func (t *tools) add(u ToolUse) *ToolUse {
 	return have
 }
 
-// looksBack bounds how many calls one without an id is compared with.
+// looksBack is the maximum number of calls that a call without an id is compared with.
 const looksBack = 100
 
 func (t *tools) find(u *ToolUse) *ToolUse {
@@ -116,7 +116,7 @@ func (t *tools) find(u *ToolUse) *ToolUse {
 		switch {
 		case have.ID != "" && u.ID != "":
 		case u.ID == "" && u.Title != "" && u.Name == "" || have.ID == "" && have.Name == "":
-			// An announcement without its call: the name for people is all there is.
+			// An announcement without its call has only a display name.
 			if label(have) == label(u) {
 				return have
 			}
@@ -132,7 +132,7 @@ func label(u *ToolUse) string {
 	return title
 }
 
-// result notes what a call came to.
+// result records the result of a call.
 func (t *tools) result(r *event.ToolResult) {
 	have := t.byID[r.Call]
 	if have == nil {

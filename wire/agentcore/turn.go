@@ -7,11 +7,11 @@ import (
 	"github.com/braidrun/braid/wire/story"
 )
 
-// A request and its answer need not be a run: one that was interrupted goes on in
-// another request, and a stream may break off before its run does.
+// A request and a run are not the same: an interrupted run continues in another request, and a
+// stream may break off before its run ends.
 
-// AppendResumed begins the stream of a request that answers what its run waits for.
-// The encoder has been given the run's events so far, whose bytes are not sent again.
+// AppendResumed begins the stream of a request that answers the questions of a waiting run. The
+// encoder must have the run's events so far, whose bytes are not sent again.
 func (enc *Encoder) AppendResumed(dst []byte) []byte {
 	enc.dst = dst
 	s := enc.main()
@@ -23,8 +23,8 @@ func (enc *Encoder) AppendResumed(dst []byte) []byte {
 	return dst
 }
 
-// AppendInterrupted appends the result of a run that waits for answers: Strands ends
-// the stream there, and goes on in another request.
+// AppendInterrupted appends the result of a run that waits for answers. Strands ends the stream
+// there and continues in another request.
 func (enc *Encoder) AppendInterrupted(dst []byte, _ []event.Asked) []byte {
 	enc.dst, enc.done = dst, true
 	enc.result(enc.main(), event.StopQuestion)
@@ -32,8 +32,8 @@ func (enc *Encoder) AppendInterrupted(dst []byte, _ []event.Asked) []byte {
 	return dst
 }
 
-// AppendNotice says why nothing comes of the run for now: {"notice": {"code", "message"}}. Strands has no such event, and
-// its clients pass over keys that they do not know.
+// AppendNotice appends why the run makes no progress for now: {"notice": {"code", "message"}}.
+// Strands has no such event, and its clients ignore unknown keys.
 func (enc *Encoder) AppendNotice(dst []byte, code, message string) []byte {
 	enc.dst = dst
 	s := enc.main()
@@ -46,16 +46,16 @@ func (enc *Encoder) AppendNotice(dst []byte, code, message string) []byte {
 	return dst
 }
 
-// Skip takes in an item whose bytes an earlier stream had.
+// Skip records an item that an earlier stream has sent.
 func (enc *Encoder) Skip(it *story.Item) { enc.Append(nil, it) }
 
-// Idle appends nothing: the Python program sends nothing while it waits.
+// Idle appends nothing, because the Python program sends nothing while it waits.
 func (*Encoder) Idle(dst []byte) []byte { return dst }
 
-// Done reports whether the run to be shown has ended or waits for answers, or the stream has failed.
+// Done reports whether the run has ended or waits for answers, or the stream has failed.
 func (enc *Encoder) Done() bool { return enc.done }
 
-// Fail ends a stream whose run goes on, as AppendBroken does.
+// Fail ends a stream whose run continues, as AppendBroken does.
 func (enc *Encoder) Fail(dst []byte, err error) []byte {
 	enc.done = true
 	e, ok := errors.AsType[*event.Error](err)
@@ -70,8 +70,8 @@ func Kept(err error) *event.Error {
 	return &event.Error{Kind: event.ErrUnavailable, Message: "the server ends the stream; the run is kept", Err: err}
 }
 
-// AppendBroken ends a stream that breaks off although its run may not have: the error
-// that the Python program sends when it fails itself.
+// AppendBroken ends a stream that breaks off before the end of its run, with the frame that the
+// Python program sends when it fails.
 func (enc *Encoder) AppendBroken(dst []byte, err *event.Error) []byte {
 	enc.dst = dst
 	message, class := faultOf(err)
@@ -80,10 +80,10 @@ func (enc *Encoder) AppendBroken(dst []byte, err *event.Error) []byte {
 	return dst
 }
 
-// AppendResult appends what a run came to as one JSON value, for a request that wants no
-// stream: {"result": …} as the stream's last frame has it, with the structured output
-// and the questions that it waits for in it, and no line behind it. The encoder has been
-// given the run's events, whose bytes are not needed. end is nil for a run that waits.
+// AppendResult appends the result of a run as one JSON value without a line end, for a request
+// that wants no stream. It is {"result": …} as in the stream's last frame, with the structured
+// output and the open questions. The encoder must have the run's events, whose bytes are not
+// needed. end is nil for a waiting run.
 func (enc *Encoder) AppendResult(dst []byte, end *event.RunEnded, open []event.Asked) []byte {
 	enc.dst = dst
 	stop := event.StopQuestion

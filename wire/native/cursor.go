@@ -8,19 +8,18 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Cursor is a place in a conversation's stream: behind the durable event Seq and
-// the live events up to N of a driver's epoch. As text it is "7", or "7:2.41" where
-// live events came after event 7. The zero Cursor is "0", before everything.
+// Cursor is a position in a conversation's stream: after the durable event Seq and the live
+// events up to N of a driver's epoch. Its text is "7", or "7:2.41" if live events came after
+// event 7. The zero Cursor is "0", the start.
 type Cursor struct {
-	// Seq is the last durable event's.
+	// Seq is the Seq of the last durable event.
 	Seq int64
-	// Epoch and N are the last live event's after it; both are 0 where there was
-	// none.
+	// Epoch is the driver's epoch of the last live event after it; 0 for none.
 	Epoch int64
 	N     int64
 }
 
-// CursorOf is the place behind an event that stands after durable event last.
+// CursorOf returns the position after an event whose last durable predecessor is last.
 func CursorOf(e *event.Event, last int64) Cursor {
 	if e.Seq > 0 {
 		return Cursor{Seq: e.Seq}
@@ -28,10 +27,10 @@ func CursorOf(e *event.Event, last int64) Cursor {
 	return Cursor{Seq: last, Epoch: e.Epoch, N: e.N}
 }
 
-// String is the cursor as text.
+// String returns the text of the cursor.
 func (c Cursor) String() string { return string(c.Append(nil)) }
 
-// Append appends the cursor as text.
+// Append appends the text of the cursor.
 func (c Cursor) Append(dst []byte) []byte {
 	dst = strconv.AppendInt(dst, c.Seq, 10)
 	if c.Epoch > 0 && c.N > 0 {
@@ -41,8 +40,8 @@ func (c Cursor) Append(dst []byte) []byte {
 	return dst
 }
 
-// ParseCursor reads a cursor. Each has one form: no signs, spaces or leading
-// zeros. The error is [event.ErrInvalid].
+// ParseCursor parses a cursor. Each cursor has one form, without signs, spaces or leading zeros.
+// The error is [event.ErrInvalid].
 func ParseCursor(s string) (Cursor, error) {
 	seq, rest, live := strings.Cut(s, ":")
 	var c Cursor
@@ -53,14 +52,14 @@ func ParseCursor(s string) (Cursor, error) {
 	}
 	if !ok {
 		return Cursor{}, &event.Error{
-			Op: "resume", Kind: event.ErrInvalid, Message: "the place in the stream is not one that a frame had as its id",
-			Hint: "send the id of the last frame as it came, or none to begin at the beginning",
+			Op: "resume", Kind: event.ErrInvalid, Message: "the position is not the id of a frame of this stream",
+			Hint: "send the id of the last frame unchanged, or none to start from the beginning",
 		}
 	}
 	return c, nil
 }
 
-// number reads digits without a leading zero.
+// number parses digits without a leading zero.
 func number(s string, n *int64) bool {
 	if s == "" || s[0] == '0' && len(s) > 1 {
 		return false

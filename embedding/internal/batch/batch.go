@@ -25,28 +25,28 @@ const mostDimensions = 1 << 16
 func Check(op string, req *embedding.Request) error {
 	switch {
 	case len(req.Texts) == 0:
-		return vendor.NotSent(op, event.ErrInvalid, "There are no texts to embed.", "give at least one")
+		return vendor.NotSent(op, event.ErrInvalid, "there are no texts to embed", "give at least one")
 	case len(req.Texts) > embedding.MaxTexts:
-		return vendor.NotSent(op, event.ErrTooLarge, "There are more than %d texts to embed.", "embed them in several requests", embedding.MaxTexts)
+		return vendor.NotSent(op, event.ErrTooLarge, "there are more than %d texts to embed", "embed them in several requests", embedding.MaxTexts)
 	case req.Dimensions < 0 || req.Dimensions > mostDimensions:
-		return vendor.NotSent(op, event.ErrInvalid, "Vectors cannot have so many dimensions.", "give a number from 1, or 0 for the model's own")
+		return vendor.NotSent(op, event.ErrInvalid, "vectors cannot have so many dimensions", "give a number from 1, or 0 for the model's own")
 	case req.Task != "" && req.Task != embedding.Query && req.Task != embedding.Document:
-		return vendor.NotSent(op, event.ErrInvalid, "There is no such task of embeddings.", "use query or document, or leave it out")
+		return vendor.NotSent(op, event.ErrInvalid, "there is no such task of embeddings", "use query or document, or leave it out")
 	}
 	for i, text := range req.Texts {
 		switch {
 		case strings.TrimSpace(text) == "":
-			return vendor.NotSent(op, event.ErrInvalid, "The text %d to embed is empty.", "leave it out", i+1)
+			return vendor.NotSent(op, event.ErrInvalid, "the text %d to embed is empty", "leave it out", i+1)
 		case len(text) > embedding.MaxText:
-			return vendor.NotSent(op, event.ErrTooLarge, "The text %d to embed is larger than 1 MiB.", "split it", i+1)
+			return vendor.NotSent(op, event.ErrTooLarge, "the text %d to embed is larger than 1 MiB", "split it", i+1)
 		case !utf8.ValidString(text):
-			return vendor.NotSent(op, event.ErrInvalid, "The text %d to embed is not UTF-8.", "encode it as UTF-8", i+1)
+			return vendor.NotSent(op, event.ErrInvalid, "the text %d to embed is not UTF-8", "encode it as UTF-8", i+1)
 		}
 	}
 	return nil
 }
 
-// Split splits texts into calls. Each has at most most texts, and at most the given bytes unless a
+// Split splits texts into calls. Each has no more than most texts, and at most the given bytes unless a
 // single text is larger.
 func Split(texts []string, most, bytes int) [][]string {
 	var calls [][]string
@@ -125,7 +125,7 @@ func (c *Caller) Read(ctx context.Context, resp *http.Response, bound int64) ([]
 // Wrong returns the error for an invalid response.
 func (c *Caller) Wrong(what string) error {
 	return &event.Error{
-		Op: c.Op, Kind: event.ErrModel, Message: "The answer of " + c.Title + " cannot be used: " + what + ".",
+		Op: c.Op, Kind: event.ErrModel, Message: "the answer of " + c.Title + " cannot be used: " + what,
 		Hint: "check that the address is one of embeddings, and that the model embeds texts",
 	}
 }
@@ -143,7 +143,7 @@ func (c *Caller) failure(ctx context.Context, err error) error {
 	said := vendor.Line(message, c.Key)
 	e := &event.Error{Op: c.Op, Code: vendor.Line(code, c.Key), RetryAfter: vendor.RetryAfter(refused.Header, time.Now()), Err: refused}
 	tell := func(kind event.ErrorKind, what, hint string) {
-		e.Kind, e.Message, e.Hint = kind, vendor.Tell(c.Title+" "+what+".", said), hint
+		e.Kind, e.Message, e.Hint = kind, vendor.Tell(c.Title+" "+what, said), hint
 	}
 	switch status := refused.Status; {
 	case c.Long != nil && c.Long(code, message):

@@ -91,8 +91,11 @@ func Policy(l decide.Limits) *decide.Policy {
 
 // compactions are the ways to shorten a conversation under which [UnderAll] looks at logs of other runs.
 var compactions = []decide.Compaction{
-	{Window: -1, Threshold: -1, Tries: 3}, {Window: -1, Threshold: -1, Tries: -1}, {Window: 2, Threshold: -1, Tries: 3},
-	{Window: -1, Threshold: 21, Before: 30, Tries: 3}, {Window: -1, Threshold: 200, Before: 30, Tries: 1},
+	{Window: -1, Threshold: -1, Tries: 3},
+	{Window: -1, Threshold: -1, Tries: -1},
+	{Window: 2, Threshold: -1, Tries: 3},
+	{Window: -1, Threshold: 21, Before: 30, Tries: 3},
+	{Window: -1, Threshold: 200, Before: 30, Tries: 1},
 }
 
 // UnderAll is [OneCommand] with every way to shorten a conversation.

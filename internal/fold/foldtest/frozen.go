@@ -16,7 +16,7 @@ import (
 // FrozenLogs reads the events of a frozen journal, by conversation.
 func FrozenLogs(t *testing.T, file string) map[string][]*event.Event {
 	t.Helper()
-	f, err := os.Open(file)
+	f, err := os.Open(file) //nolint:gosec // a file of this module's tests
 	if err != nil {
 		t.Fatal(err)
 	}

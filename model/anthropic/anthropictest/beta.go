@@ -220,7 +220,7 @@ func (c *checker) change(raw []byte, at, before, next string) {
 		c.fail("role 'system' is not supported on this model")
 	case before == "":
 		c.fail("%s: use the top-level 'system' parameter for the initial system prompt", at)
-	case before == "assistant" && !c.served, !slices.Contains([]string{"user", "system", "assistant"}, before),
+	case before == "assistant" && !c.last.served, !slices.Contains([]string{"user", "system", "assistant"}, before),
 		!slices.Contains([]string{"", "assistant", "system"}, next):
 		c.fail("%s: a system message must follow a user message and be followed by an assistant message or end the array", at)
 	}

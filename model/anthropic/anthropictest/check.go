@@ -100,13 +100,20 @@ type checker struct {
 	compacts bool
 	most     int64
 	forced   bool
-	// budget is set where the model is to think by one; calls and thought say
-	// whether the last answer called a tool, and whether it began with thinking.
-	budget  bool
-	calls   bool
+	// budget is set where the model is to think by one.
+	budget bool
+	// last is what is known of the last answer.
+	last lastAnswer
+}
+
+// lastAnswer is what a request's end is checked against.
+type lastAnswer struct {
+	// calls is set where the answer called a tool.
+	calls bool
+	// thought is set where it began with thinking.
 	thought bool
-	// served is set where the last answer holds a tool of the vendor's own: it may be the last message,
-	// for the vendor goes on with it (stop reason pause_turn).
+	// served is set where it holds a tool of the vendor's own: it may be the last message, for the vendor
+	// goes on with it (stop reason pause_turn).
 	served bool
 }
 
@@ -504,11 +511,11 @@ func (c *checker) messages(o object) {
 	if len(waiting) > 0 {
 		c.unanswered(len(all)-1, waiting)
 	}
-	if c.budget && c.calls && !c.thought && role == "user" {
+	if c.budget && c.last.calls && !c.last.thought && role == "user" {
 		c.fail("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, "+
 			"a final `assistant` message must start with a thinking block", len(all)-2)
 	}
-	if role == "assistant" && !old.MatchString(c.model) && !c.served {
+	if role == "assistant" && !old.MatchString(c.model) && !c.last.served {
 		c.fail("This model does not support assistant message prefill. The conversation must end with a user message.")
 	}
 }
@@ -547,12 +554,12 @@ var callID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 
 // answer checks what the model is to have said, and gives the calls in it.
 func (c *checker) answer(content []json.RawMessage, message string) (calls []string) {
-	c.served = false
+	c.last.served = false
 	for i, raw := range content {
 		at := fmt.Sprintf("%s.content.%d", message, i)
 		kind := typeOf(raw)
 		if i == 0 {
-			c.thought = kind == "thinking" || kind == "redacted_thinking"
+			c.last.thought = kind == "thinking" || kind == "redacted_thinking"
 		}
 		switch kind {
 		case "text":
@@ -606,13 +613,13 @@ func (c *checker) answer(content []json.RawMessage, message string) (calls []str
 		case "image", "document", "tool_result":
 			c.fail("%s: %s blocks are not permitted in assistant messages", at, kind)
 		case "server_tool_use", "mcp_tool_use":
-			c.served = true
+			c.last.served = true
 			b := c.object(raw, at, "type", "id", "name", "input", "server_name", "caller", "cache_control")
 			id := c.str(b, at, "id")
 			c.serverCalls[id], c.openCalls[id] = true, c.str(b, at, "name")
 		case "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result", "bash_code_execution_tool_result",
 			"text_editor_code_execution_tool_result", "mcp_tool_result":
-			c.served = true
+			c.last.served = true
 			b := c.object(raw, at, "type", "tool_use_id", "content", "is_error", "caller", "cache_control")
 			id := c.str(b, at, "tool_use_id")
 			delete(c.openCalls, id)
@@ -634,7 +641,7 @@ func (c *checker) answer(content []json.RawMessage, message string) (calls []str
 			c.fail("%s: Input tag '%s' found using 'type' does not match any of the expected tags", at, kind)
 		}
 	}
-	c.calls = len(calls) > 0
+	c.last.calls = len(calls) > 0
 	return calls
 }
 

@@ -29,7 +29,7 @@ func TestFailure(t *testing.T) {
 		{429, "ModelNotReadyException", "x", event.ErrUnavailable, "not ready", "again"},
 		{408, "ModelTimeoutException", "x", event.ErrUnavailable, "too long", "again"},
 		{500, "InternalServerException", "x", event.ErrUnavailable, "failed", "again"},
-		{424, "ModelErrorException", "x", event.ErrUnavailable, "The model failed", "again"},
+		{424, "ModelErrorException", "x", event.ErrUnavailable, "the model failed", "again"},
 		{424, "ModelErrorException", "Input is too long for requested model.", event.ErrContextOverflow, "does not fit", "shorten"},
 		{400, "ValidationException", "Input is too long for requested model.", event.ErrContextOverflow, "does not fit", "shorten"},
 		{0, "validationException", "prompt is too long: 5 tokens > 4 maximum", event.ErrContextOverflow, "5 tokens", "shorten"},

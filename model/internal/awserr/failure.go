@@ -89,31 +89,31 @@ func (t *teller) named() *event.Error {
 	case "ThrottlingException", "TooManyRequestsException":
 		if ofADay.MatchString(t.Message) {
 			t.e.RetryAfter = 0 // waiting does not help
-			return t.tell(event.ErrModel, "The account's tokens for today are used up.", "ask AWS for higher quotas, or take another model")
+			return t.tell(event.ErrModel, "the account's tokens for today are used up", "ask AWS for higher quotas, or take another model")
 		}
-		return t.tell(event.ErrThrottled, "Amazon Bedrock is throttling.", moreHint)
+		return t.tell(event.ErrThrottled, "Amazon Bedrock is throttling", moreHint)
 	case "ServiceQuotaExceededException":
-		return t.tell(event.ErrThrottled, "The account's quota at Amazon Bedrock is used up.", moreHint)
+		return t.tell(event.ErrThrottled, "the account's quota at Amazon Bedrock is used up", moreHint)
 	case "ServiceUnavailableException", "ServiceUnavailable":
-		return t.tell(event.ErrOverloaded, "Amazon Bedrock is overloaded.", "try again later, or take an inference profile, which has more regions")
+		return t.tell(event.ErrOverloaded, "Amazon Bedrock is overloaded", "try again later, or take an inference profile, which has more regions")
 	case "ModelNotReadyException":
-		return t.tell(event.ErrUnavailable, "The model is not ready yet.", "try again in a while")
+		return t.tell(event.ErrUnavailable, "the model is not ready yet", "try again in a while")
 	case "ModelTimeoutException":
-		return t.tell(event.ErrUnavailable, "The model took too long.", "try again, or ask for less at once")
+		return t.tell(event.ErrUnavailable, "the model took too long", "try again, or ask for less at once")
 	case "InternalServerException", "InternalFailure", "InternalServerError":
-		return t.tell(event.ErrUnavailable, "Amazon Bedrock failed.", again)
+		return t.tell(event.ErrUnavailable, "Amazon Bedrock failed", again)
 	case "ModelStreamErrorException", "ModelErrorException":
 		if t.Original == http.StatusTooManyRequests {
-			return t.tell(event.ErrThrottled, "The model is throttling.", moreHint)
+			return t.tell(event.ErrThrottled, "the model is throttling", moreHint)
 		}
 		if overflow.MatchString(t.Message) {
 			return nil
 		}
-		return t.tell(event.ErrUnavailable, "The model failed.", again)
+		return t.tell(event.ErrUnavailable, "the model failed", again)
 	case "ResourceNotFoundException":
 		return t.noModel()
 	case "RequestEntityTooLargeException":
-		return t.tell(event.ErrTooLarge, "The request is too large for Amazon Bedrock.", smaller)
+		return t.tell(event.ErrTooLarge, "the request is too large for Amazon Bedrock", smaller)
 	}
 	return t.refused(kind)
 }
@@ -124,14 +124,14 @@ func (t *teller) refused(kind string) *event.Error {
 	switch kind {
 	case "UnrecognizedClientException", "InvalidClientTokenId", "MissingAuthenticationTokenException", "MissingAuthenticationToken",
 		"IncompleteSignatureException", "IncompleteSignature":
-		return t.tell(event.ErrModelAuth, "Amazon Bedrock does not know the AWS credentials.", credentials)
+		return t.tell(event.ErrModelAuth, "Amazon Bedrock does not know the AWS credentials", credentials)
 	case "InvalidSignatureException", "SignatureDoesNotMatch", "RequestTimeTooSkewed":
-		return t.tell(event.ErrModelAuth, "Amazon Bedrock refused the signature of the request.",
+		return t.tell(event.ErrModelAuth, "Amazon Bedrock refused the signature of the request",
 			credentials+"; the clock of this machine must be right, too")
 	case "ExpiredTokenException", "ExpiredToken", "RequestExpired":
-		return t.tell(event.ErrModelAuth, "The credentials have expired.", "sign in again, or renew "+t.Variable)
+		return t.tell(event.ErrModelAuth, "the credentials have expired", "sign in again, or renew "+t.Variable)
 	case "FTUFormNotFilled":
-		return t.tell(event.ErrModelAuth, "The AWS account has not said what it uses the model for.",
+		return t.tell(event.ErrModelAuth, "the AWS account has not said what it uses the model for",
 			"fill in the vendor's form in the Bedrock console")
 	case "AccessDeniedException", "AccessDenied", "OptInRequired":
 		return t.denied()
@@ -142,12 +142,12 @@ func (t *teller) refused(kind string) *event.Error {
 func (t *teller) denied() *event.Error {
 	switch {
 	case noAccess.MatchString(t.Message):
-		return t.tell(event.ErrModelAuth, "Amazon Bedrock does not allow this model to the account.",
+		return t.tell(event.ErrModelAuth, "Amazon Bedrock does not allow this model to the account",
 			"ask for access to the model in the console of the region "+strconv.Quote(t.Region))
 	case badKey.MatchString(t.Message):
-		return t.tell(event.ErrModelAuth, "Amazon Bedrock refused the key.", "look at "+t.Variable)
+		return t.tell(event.ErrModelAuth, "Amazon Bedrock refused the key", "look at "+t.Variable)
 	default:
-		return t.tell(event.ErrModelAuth, "Amazon Bedrock does not allow this to the credentials.",
+		return t.tell(event.ErrModelAuth, "Amazon Bedrock does not allow this to the credentials",
 			"they need bedrock:InvokeModel and bedrock:InvokeModelWithResponseStream for the model and its inference profile")
 	}
 }
@@ -156,16 +156,16 @@ func (t *teller) denied() *event.Error {
 func (t *teller) worded() *event.Error {
 	switch said := t.Message; {
 	case t.Status == http.StatusRequestEntityTooLarge || bodyLarge.MatchString(said):
-		return t.tell(event.ErrTooLarge, "The request is too large for Amazon Bedrock.", smaller)
+		return t.tell(event.ErrTooLarge, "the request is too large for Amazon Bedrock", smaller)
 	case overflow.MatchString(said):
-		return t.tell(event.ErrContextOverflow, "The conversation does not fit the model's context.", "shorten it, or begin a new session")
+		return t.tell(event.ErrContextOverflow, "the conversation does not fit the model's context", "shorten it, or begin a new session")
 	case onDemand.MatchString(said):
-		return t.tell(event.ErrModelNotFound, "The model is served through inference profiles only.",
+		return t.tell(event.ErrModelNotFound, "the model is served through inference profiles only",
 			"name a profile, such as "+strconv.Quote("bedrock:"+t.profile()))
 	case unknown.MatchString(said):
 		return t.noModel()
 	case tooLarge.MatchString(said):
-		return t.tell(event.ErrTooLarge, "Something in the request is too large for the model.", smaller)
+		return t.tell(event.ErrTooLarge, "something in the request is too large for the model", smaller)
 	}
 	return nil
 }
@@ -175,30 +175,30 @@ func (t *teller) numbered() *event.Error {
 	const fit = "the model, its options or the conversation do not fit each other"
 	switch {
 	case t.Kind == "ValidationException" || t.Kind == "validationException":
-		return t.tell(event.ErrInvalid, "Amazon Bedrock refused the request.", fit)
+		return t.tell(event.ErrInvalid, "Amazon Bedrock refused the request", fit)
 	case t.Status == http.StatusUnauthorized, t.Status == http.StatusForbidden:
 		hint := "look at the AWS credentials"
 		if t.Keyed {
 			hint = "look at " + t.Variable
 		}
-		return t.tell(event.ErrModelAuth, "Amazon Bedrock refused the credentials.", hint)
+		return t.tell(event.ErrModelAuth, "Amazon Bedrock refused the credentials", hint)
 	case t.Status == http.StatusNotFound:
 		return t.noModel()
 	case t.Status == http.StatusTooManyRequests:
-		return t.tell(event.ErrThrottled, "Amazon Bedrock is throttling.", moreHint)
+		return t.tell(event.ErrThrottled, "Amazon Bedrock is throttling", moreHint)
 	case t.Status == http.StatusServiceUnavailable:
-		return t.tell(event.ErrOverloaded, "Amazon Bedrock is overloaded.", "try again later")
+		return t.tell(event.ErrOverloaded, "Amazon Bedrock is overloaded", "try again later")
 	case t.Status == http.StatusRequestTimeout, t.Status == http.StatusFailedDependency, t.Status >= http.StatusInternalServerError:
-		return t.tell(event.ErrUnavailable, "Amazon Bedrock failed.", again)
+		return t.tell(event.ErrUnavailable, "Amazon Bedrock failed", again)
 	case t.Status >= http.StatusBadRequest:
-		return t.tell(event.ErrInvalid, "Amazon Bedrock refused the request.", fit)
+		return t.tell(event.ErrInvalid, "Amazon Bedrock refused the request", fit)
 	default:
-		return t.tell(event.ErrModel, "Amazon Bedrock gave an error.", again)
+		return t.tell(event.ErrModel, "Amazon Bedrock gave an error", again)
 	}
 }
 
 func (t *teller) noModel() *event.Error {
-	return t.tell(event.ErrModelNotFound, "Amazon Bedrock has no model "+strconv.Quote(t.Model)+" in the region "+strconv.Quote(t.Region)+".",
+	return t.tell(event.ErrModelNotFound, "Amazon Bedrock has no model "+strconv.Quote(t.Model)+" in the region "+strconv.Quote(t.Region),
 		"look at AWS's list of models and their regions, or set AWS_REGION; many are served through inference profiles only, such as "+
 			strconv.Quote("bedrock:"+t.profile()))
 }

@@ -16,9 +16,9 @@ func AppendExtra(b []byte, op string, extra map[string]json.RawMessage, own ...s
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
 		switch {
 		case name == "" || slices.Contains(own, name):
-			return nil, NotSent(op, event.ErrInvalid, "The member %q cannot be added to requests.", "leave it out: Braid writes it itself", name)
+			return nil, NotSent(op, event.ErrInvalid, "the member %q cannot be added to requests", "leave it out: Braid writes it itself", name)
 		case !json.Valid(extra[name]):
-			return nil, NotSent(op, event.ErrInvalid, "The member %q that is added to requests is not JSON.", "write its value as JSON", name)
+			return nil, NotSent(op, event.ErrInvalid, "the member %q that is added to requests is not JSON", "write its value as JSON", name)
 		}
 		b = strictjson.AppendString(append(b, ','), name)
 		b = append(append(b, ':'), extra[name]...)

@@ -21,12 +21,12 @@ func Headers(op string, extra map[string]string, own ...string) (http.Header, er
 			"Accept", "Accept-Encoding", "X-Api-Key", "Api-Key", "X-Goog-Api-Key", "X-Amz-Security-Token", "Upgrade", "Te", "Trailer",
 		}, own...) {
 			if http.CanonicalHeaderKey(taken) == canonical {
-				return nil, NotSent(op, event.ErrInvalid, "The header field %s cannot be added to requests.",
+				return nil, NotSent(op, event.ErrInvalid, "the header field %s cannot be added to requests",
 					"leave it out: Braid writes it itself", canonical)
 			}
 		}
 		if !token(name) || !plain(value) {
-			return nil, NotSent(op, event.ErrInvalid, "An added header field has a name or a value that cannot be sent.",
+			return nil, NotSent(op, event.ErrInvalid, "an added header field has a name or a value that cannot be sent",
 				"use ASCII letters, and no control characters")
 		}
 		h[canonical] = []string{value}

@@ -19,14 +19,14 @@ func Form(schema json.RawMessage, rules *Rules) (form json.RawMessage, problems 
 		given = []byte("{}")
 	}
 	if len(given) > maxInput {
-		return nil, []Problem{{Kind: Fatal, Text: "The schema is larger than 1 MiB."}}
+		return nil, []Problem{{Kind: Fatal, Text: "the schema is larger than 1 MiB"}}
 	}
 	root, err := parse(given)
 	switch {
 	case errors.Is(err, errTooLarge):
-		return nil, []Problem{{Kind: Fatal, Text: "The schema has too many parts."}}
+		return nil, []Problem{{Kind: Fatal, Text: "the schema has too many parts"}}
 	case err != nil:
-		return nil, []Problem{{Kind: Fatal, Text: "The schema is no JSON that can be read in one way only."}}
+		return nil, []Problem{{Kind: Fatal, Text: "the schema is no JSON that can be read in one way only"}}
 	}
 	f.root = root
 	top := f.top(root)
@@ -40,7 +40,7 @@ func Form(schema json.RawMessage, rules *Rules) (form json.RawMessage, problems 
 	}
 	form = top.bytes()
 	if most := cmpOr(rules.Limits.Bytes, maxBytes); len(form) > most {
-		f.fatal(root, "", "The schema is too large in the form that the model's server takes.")
+		f.fatal(root, "", "the schema is too large in the form that the model's server takes")
 		return nil, f.problems
 	}
 	return form, f.problems
@@ -178,7 +178,7 @@ func (f *former) schema(n *node) *node {
 		return f.nothing(n)
 	case '{':
 	default:
-		f.fatal(n, "", "There is something that is no schema.")
+		f.fatal(n, "", "there is something that is no schema")
 		return object()
 	}
 	if f.made++; f.full || f.made > maxNodes {
@@ -203,10 +203,10 @@ func (f *former) schema(n *node) *node {
 func (f *former) anything(n *node) *node {
 	switch {
 	case f.rules.Anything != "":
-		f.narrow(n, "", "A value of any kind cannot be asked for.")
+		f.narrow(n, "", "a value of any kind cannot be asked for")
 		return f.table(n, f.rules.Anything)
 	case f.rules.Typed:
-		f.fatal(n, "", "There is a value of any kind, which cannot be asked for.")
+		f.fatal(n, "", "there is a value of any kind, which cannot be asked for")
 	}
 	return object()
 }
@@ -215,7 +215,7 @@ func (f *former) anything(n *node) *node {
 func (f *former) table(n *node, schema string) *node {
 	t, err := parse([]byte(schema))
 	if err != nil || !t.isObject() {
-		f.fatal(n, "", "The rules for the model's server hold what is no schema.")
+		f.fatal(n, "", "the rules for the model's server hold what is no schema")
 		return object()
 	}
 	return t
@@ -258,7 +258,7 @@ func (f *former) keywords(w *node) *node {
 		}
 	}
 	if v := out.get("properties"); f.rules.Hollow != "" && allows(out, "object") && len(v.names()) == 0 {
-		f.narrow(w, "properties", "An object cannot be asked for without naming its properties.")
+		f.narrow(w, "properties", "an object cannot be asked for without naming its properties")
 		hollow := f.table(w, f.rules.Hollow)
 		for _, key := range []string{"description", "nullable"} {
 			if v := out.get(key); v != nil && f.knows(key) {
@@ -374,7 +374,7 @@ func (f *former) below(out *node, key string, v *node) {
 
 func (f *former) members(out, w *node, key string, v *node) {
 	if !v.isObject() {
-		f.fatal(w, key, "The schema has "+key+" that are no object.")
+		f.fatal(w, key, "the schema has "+key+" that are no object")
 		return
 	}
 	into := object()
@@ -387,7 +387,7 @@ func (f *former) members(out, w *node, key string, v *node) {
 
 func (f *former) list(out, w *node, key string, v *node) {
 	if !v.isArray() || len(v.vals) == 0 {
-		f.fatal(w, key, "The schema has "+key+" that is no list of schemas.")
+		f.fatal(w, key, "the schema has "+key+" that is no list of schemas")
 		return
 	}
 	into := array()
@@ -448,7 +448,7 @@ func (f *former) values(out, w *node, key string, v *node) {
 		list = array(v)
 	}
 	if !list.isArray() || len(list.vals) == 0 {
-		f.fatal(w, key, "The schema has an enum without values.")
+		f.fatal(w, key, "the schema has an enum without values")
 		return
 	}
 	for _, one := range list.vals {

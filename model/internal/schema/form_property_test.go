@@ -330,7 +330,7 @@ func TestFormsLetThroughWhatSchemasDo(t *testing.T) {
 	}
 	times := 4 // of few schemas there may be none that the strictest can say
 	if race.On {
-		times = 1 // make test plays them all without the race detector
+		times = 1 // make test-long plays them all without the race detector
 	}
 	for range times {
 		rapid.Check(t, one)
@@ -431,7 +431,7 @@ func TestFormsHoldWhatIsNotTold(t *testing.T) {
 		}
 	}
 	// One of ten schemas is taken by a vendor with nothing told: with -short there are a fifth as many
-	// checks, and each vendor is to have some in any case. make test plays them all without the race
+	// checks, and each vendor is to have some in any case. make test-long plays them all without the race
 	// detector.
 	each := 10
 	if race.On {

@@ -237,7 +237,7 @@ func TestHostileSchemas(t *testing.T) {
 	same += `"z":{}}}}`
 	played := vendors
 	if race.On {
-		// One goroutine has nothing for the race detector: `make test` plays the others, and what
+		// One goroutine has nothing for the race detector: `make test-long` plays the others, and what
 		// is large, without it.
 		played = map[string]*Rules{"OpenAI output": OpenAIOutput}
 	}

@@ -37,7 +37,7 @@ func (f *former) fold(n *node, top, within bool, opened *[]*node) *node {
 		w.drop("allOf")
 		own := w
 		if !all.isArray() {
-			f.fatal(n, "allOf", "The schema has an allOf that is no list.")
+			f.fatal(n, "allOf", "the schema has an allOf that is no list")
 			return w
 		}
 		for _, s := range all.vals {
@@ -66,7 +66,7 @@ func (f *former) sentence(n *node) *node {
 	case 'f':
 		f.tell(n, "", nil, "no value is valid here")
 	default:
-		f.fatal(n, "", "There is something that is no schema.")
+		f.fatal(n, "", "there is something that is no schema")
 	}
 	return w
 }
@@ -112,7 +112,7 @@ func (f *former) target(n, ref *node, opened *[]*node) *node {
 	t := f.resolve(ref)
 	switch {
 	case t == nil:
-		f.fatal(n, "$ref", "The schema refers to something that is not in it.")
+		f.fatal(n, "$ref", "the schema refers to something that is not in it")
 		return nil
 	case f.open[t] >= unroll:
 		if slices.Contains(*opened, t) && f.open[t] == count(*opened, t) {
@@ -220,23 +220,23 @@ func (f *former) checked(w *node) {
 		}
 		for _, v := range list {
 			if !v.isText() || !slices.Contains(types, v.text) {
-				f.fatal(w, "type", "The schema names a type that JSON does not have.")
+				f.fatal(w, "type", "the schema names a type that JSON does not have")
 				w.drop("type")
 				return
 			}
 		}
 		if len(list) == 0 {
-			f.fatal(w, "type", "The schema names no type.")
+			f.fatal(w, "type", "the schema names no type")
 			w.drop("type")
 		}
 	}
 	if r := w.get("$ref"); r != nil && !r.isText() {
-		f.fatal(w, "$ref", "The schema has a reference that is no text.")
+		f.fatal(w, "$ref", "the schema has a reference that is no text")
 		w.drop("$ref")
 	}
 	for _, key := range []string{"properties", "patternProperties"} {
 		if v := w.get(key); v != nil && !v.isObject() {
-			f.fatal(w, key, "The schema has "+key+" that are no object.")
+			f.fatal(w, key, "the schema has "+key+" that are no object")
 			w.drop(key)
 		}
 	}

@@ -374,7 +374,7 @@ func (f *former) inferred(w *node) *node {
 		return w
 	}
 	if !exact {
-		f.narrow(w, "type", "The schema does not say of what type a value is.")
+		f.narrow(w, "type", "the schema does not say of what type a value is")
 	}
 	w = w.copied()
 	t := word(list[0])
@@ -546,15 +546,15 @@ func (f *former) closed(w *node) *node {
 	open := rest == nil || rest.isTrue() || rest.isObject() && len(rest.keys) == 0
 	switch {
 	case rest.isObject() && len(rest.keys) > 0, open && empty:
-		f.fatal(w, "additionalProperties", "There is an object whose properties may have any name.")
+		f.fatal(w, "additionalProperties", "there is an object whose properties may have any name")
 	case w.has("patternProperties"):
-		f.fatal(w, "patternProperties", "There is an object whose properties have names by a pattern.")
+		f.fatal(w, "patternProperties", "there is an object whose properties have names by a pattern")
 	case open:
-		f.narrow(w, "additionalProperties", "Objects cannot have properties beyond those that are named.")
+		f.narrow(w, "additionalProperties", "objects cannot have properties beyond those that are named")
 	}
 	for _, name := range w.get("required").texts() {
 		if !props.has(name) {
-			f.fatal(w, "required", "A property is required that is not described.")
+			f.fatal(w, "required", "a property is required that is not described")
 			break
 		}
 	}
@@ -584,7 +584,7 @@ func (f *former) complete(out, w *node, v *node) {
 			f.always[name] = f.always[name] || mayNull(form)
 		case !nulls(form):
 			f.add(Problem{
-				Kind: Nulled, Keyword: "required", At: f.at(v.vals[i], Nulled), Text: "A property that may be missing is null instead.", Name: name,
+				Kind: Nulled, Keyword: "required", At: f.at(v.vals[i], Nulled), Text: "a property that may be missing is null instead", Name: name,
 			})
 			form = orNull(form)
 			fallthrough

@@ -13,7 +13,7 @@ func (f *former) top(root *node) *node {
 		n = object()
 	}
 	if !n.isObject() {
-		f.fatal(root, "", "The schema allows nothing, or is none.")
+		f.fatal(root, "", "the schema allows nothing, or is none")
 		return object()
 	}
 	f.open[root]++
@@ -23,7 +23,7 @@ func (f *former) top(root *node) *node {
 	w = w.copied()
 	if f.rules.Object {
 		if t := w.get("type"); t != nil && (!t.isText() || t.text != "object") {
-			f.fatal(w, "type", "The schema is not that of an object.")
+			f.fatal(w, "type", "the schema is not that of an object")
 			return object()
 		}
 		w.first("type", word("object"))
@@ -145,7 +145,7 @@ func (f *former) offer(w, props *node, alternatives []*node) {
 				case s != nil && !slices.ContainsFunc(variants.vals, func(o *node) bool { return same(o, s) }):
 					variants.vals = append(variants.vals, s)
 				case s == nil && !b.get("additionalProperties").isFalse():
-					f.narrow(w, "anyOf", "A property is described in some alternatives only.")
+					f.narrow(w, "anyOf", "a property is described in some alternatives only")
 				}
 			}
 			schema := variants.vals[0]
@@ -189,7 +189,7 @@ func (n *node) names() []string {
 func (f *former) reference(w, ref *node) *node {
 	t := f.resolve(ref)
 	if t == nil {
-		f.fatal(w, "$ref", "The schema refers to something that is not in it.")
+		f.fatal(w, "$ref", "the schema refers to something that is not in it")
 		return ref
 	}
 	if t == f.root && t.get("type").isText() && !t.has("anyOf") && !t.has("oneOf") {
@@ -289,10 +289,10 @@ func (f *former) measure(top *node) {
 		has, most int
 		text      string
 	}{
-		{deepest, l.Objects, "Objects stand deeper in one another than the model's server takes."},
-		{properties, l.Properties, "There are more properties than the model's server takes."},
-		{enums, l.Enums, "There are more values in enums than the model's server takes."},
-		{letters, l.Letters, "Names and values are longer in all than the model's server takes."},
+		{deepest, l.Objects, "objects stand deeper in one another than the model's server takes"},
+		{properties, l.Properties, "there are more properties than the model's server takes"},
+		{enums, l.Enums, "there are more values in enums than the model's server takes"},
+		{letters, l.Letters, "names and values are longer in all than the model's server takes"},
 	} {
 		if c.most > 0 && c.has > c.most {
 			f.fatal(f.root, "", c.text)

@@ -1,6 +1,6 @@
-// Command killed is what `make test` kills: the part of the command that runs agents, which the command
-// built with the changes of test/instrument has, too, and nothing that it does not run. So it is compiled in a
-// tenth of the time. `make test-long` kills the whole command.
+// Command killed is the program that `make test` kills: the part of the instrumented command
+// braid that runs agents. It compiles in a tenth of the time. `make test-long` kills the whole
+// command.
 package main
 
 import (

@@ -1,7 +1,6 @@
-// Package ledger is the outside world of the tests that kill processes: it
-// writes down whatever a worker does to it, in the order in which it happened,
-// and answers when it is asked what became of something. It lives in the test's own
-// process, which nobody kills, and speaks JSON lines over a Unix socket.
+// Package ledger is the outside world of the tests that kill processes. It records what workers
+// do to it, in order, and tells them what became of a call. It lives in the test's own process,
+// which nobody kills, and speaks JSON lines over a Unix socket.
 package ledger
 
 import (
@@ -18,27 +17,27 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Op says what an entry is about.
+// Op is the purpose of an entry.
 type Op string
 
-// What a worker tells and asks.
+// The purposes of entries.
 const (
-	// Effect is a tool that does something to the world.
+	// Effect is a tool's effect on the world.
 	Effect Op = "effect"
-	// Reconcile asks what became of a call.
+	// Reconcile queries the outcome of a call.
 	Reconcile Op = "reconcile"
-	// Shown is a model that is called, with what it is shown; Billed the same
-	// call when the model has said its last word, with what it cost.
+	// Shown is a model call with the request that the model received; Billed is the end of that
+	// call with its cost.
 	Shown  Op = "shown"
 	Billed Op = "billed"
-	// Fate is a call that asks whether it is to end its process now, or fail its run.
+	// Fate is a call that asks whether to end its process now or to fail its run.
 	Fate Op = "fate"
 )
 
 // Entry is one line of the ledger.
 type Entry struct {
 	Op Op `json:"op"`
-	// Process numbers the processes of a test, from 1.
+	// Process is the number of the process, from 1.
 	Process      int    `json:"process"`
 	Conversation string `json:"conversation,omitempty"`
 	Run          string `json:"run"`
@@ -46,41 +45,42 @@ type Entry struct {
 	Cycle        int    `json:"cycle,omitempty"`
 	Step         string `json:"step,omitempty"`
 	Attempt      int    `json:"attempt"`
-	// Call, Key, Tool and Class go with tools: the model's id of the call, the
-	// key that names it to the world, and what repeating it does in truth.
+	// Call is the model's id of a tool call, Key its idempotency key, and Class the true effect
+	// of repeating the tool.
 	Call  string       `json:"call,omitempty"`
 	Key   string       `json:"key,omitempty"`
 	Tool  string       `json:"tool,omitempty"`
 	Class event.Effect `json:"class,omitempty"`
-	// Request is what a plan calls a call, whichever run makes it, and Most how often it is to end its process.
+	// Request is the plan's name of a call, whichever run makes it. Most is how often the call
+	// ends its process.
 	Request string `json:"request,omitempty"`
 	Most    int    `json:"most,omitempty"`
-	// Dies is the ledger's own: it has told the call of Fate that it is to.
+	// Dies is set by the ledger after it told the call of Fate to end its process.
 	Dies bool `json:"-"`
-	// Kind goes with models: what kind of step called it.
+	// Kind is the kind of the step that called a model.
 	Kind event.StepKind `json:"kind,omitempty"`
-	// Answer is what a person answered before the effect.
+	// Answer is the user's answer before the effect.
 	Answer string `json:"answer,omitempty"`
 	// Usage goes with Billed.
 	Usage event.Usage `json:"usage,omitzero"`
-	// Doubts are the calls whose results the model is told to be in doubt, Marks
-	// the messages that it is shown, Sums the summaries that stand in the place of
-	// others, each in their order. Broken says why no provider would take such a history.
+	// Doubts are the calls whose results the model is told to be in doubt. Marks are the
+	// messages that it is shown, and Sums the summaries that replace others, each in order.
+	// Broken is the reason why no provider would accept such a history.
 	Doubts []string `json:"doubts,omitempty"`
 	Marks  []string `json:"marks,omitempty"`
 	Sums   []string `json:"sums,omitempty"`
 	Broken string   `json:"broken,omitempty"`
 }
 
-// Reply is the ledger's answer.
+// Reply is the ledger's answer to an entry.
 type Reply struct {
-	// Known says that the key's effect has happened.
+	// Known reports whether the key's effect has happened.
 	Known bool `json:"known,omitempty"`
-	// Dies says that the process is to end.
+	// Dies tells the worker to end its process.
 	Dies bool `json:"dies,omitempty"`
 }
 
-// Ledger is the world's side. Make it with [Listen].
+// Ledger is the server side. Make it with [Listen].
 type Ledger struct {
 	listener net.Listener
 	work     sync.WaitGroup
@@ -89,16 +89,15 @@ type Ledger struct {
 	changed *sync.Cond
 	open    map[net.Conn]bool
 	entries []Entry
-	// applied counts effects by key, deaths those of a request.
+	// applied counts effects by key, and deaths by request.
 	applied map[string]int
 	deaths  map[string]int
 	hook    Hook
 }
 
-// Hook stands between a worker and the ledger. before is called with an entry that has
-// not happened, and drop makes it one that never will; after is called with one
-// that has, before the worker is told. Either may be nil. A worker that is not
-// to get an answer is told so by stay false.
+// Hook intercepts entries between a worker and the ledger. before is called with an entry that
+// has not been recorded; drop discards it. after is called with a recorded entry before the
+// worker gets its reply; if stay is false, the worker gets none. Either may be nil.
 type Hook struct {
 	Before func(Entry) (happens bool)
 	After  func(Entry) (stay bool)
@@ -117,16 +116,16 @@ func Listen(ctx context.Context, path string) (*Ledger, error) {
 	return l, nil
 }
 
-// Set has the hook stand between from now on.
+// Set installs the hook.
 func (l *Ledger) Set(h Hook) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.hook = h
 }
 
-// Settle waits until everything that a dead process has sent is written down: its
-// connections are read to their ends. Without it, a deed of the dead could
-// happen after its successor has asked for it.
+// Settle waits until everything that a dead process has sent is recorded, by reading its
+// connections to their ends. Otherwise a dead process's effect could be recorded after its
+// successor has asked for it.
 func (l *Ledger) Settle() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -135,14 +134,14 @@ func (l *Ledger) Settle() {
 	}
 }
 
-// Entries copies what was written down.
+// Entries returns a copy of the recorded entries.
 func (l *Ledger) Entries() []Entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.entries)
 }
 
-// Close ends the ledger and waits for all who still speak to it.
+// Close closes the ledger and waits for its connections.
 func (l *Ledger) Close() error {
 	err := l.listener.Close()
 	l.mu.Lock()
@@ -174,8 +173,7 @@ func (l *Ledger) accept() {
 	}
 }
 
-// serve answers one connection until it ends. A line that was cut off by the
-// death of who wrote it has not happened.
+// serve reads one connection to its end. It ignores a line that the death of its writer has cut.
 func (l *Ledger) serve(c net.Conn) {
 	in, out := bufio.NewReader(c), json.NewEncoder(c)
 	for {
@@ -189,7 +187,7 @@ func (l *Ledger) serve(c net.Conn) {
 		}
 		reply, stay := l.enter(e)
 		if !stay {
-			// Who is about to be killed waits for an answer that never comes.
+			// A worker that is about to be killed gets no reply.
 			_, _ = io.Copy(io.Discard, in)
 			return
 		}
@@ -226,7 +224,7 @@ func (l *Ledger) enter(e Entry) (Reply, bool) {
 	return reply, hook.After == nil || hook.After(e)
 }
 
-// Client is a worker's side: any number of calls at once.
+// Client is a worker's side. It is safe for concurrent use.
 type Client struct {
 	path    string
 	process int
@@ -240,11 +238,11 @@ type connection struct {
 	in *bufio.Reader
 }
 
-// Dial prepares to speak to the ledger at a socket, in the name of a process.
+// Dial returns a client of the ledger at a socket for a process. It connects at the first entry.
 func Dial(path string, process int) *Client { return &Client{path: path, process: process} }
 
-// Enter writes an entry down and waits until it is there, also where ctx ends: what
-// was begun outside cannot be taken back.
+// Enter records an entry and waits until that is done, even if ctx ends, because an effect
+// outside cannot be undone.
 func (c *Client) Enter(ctx context.Context, e Entry) (Reply, error) {
 	e.Process = c.process
 	conn, err := c.take(context.WithoutCancel(ctx))
@@ -261,7 +259,7 @@ func (c *Client) Enter(ctx context.Context, e Entry) (Reply, error) {
 	return reply, nil
 }
 
-// Close gives the idle connections back.
+// Close closes the idle connections.
 func (c *Client) Close() (err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -293,7 +291,7 @@ func (c *connection) enter(e *Entry) (reply Reply, err error) {
 	if err != nil {
 		return reply, err
 	}
-	// One write: a process that dies has sent all of it or nothing that counts.
+	// Write once: a process that dies has sent either the whole line or nothing that counts.
 	if _, err = c.Write(append(line, '\n')); err != nil {
 		return reply, err
 	}
