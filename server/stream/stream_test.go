@@ -47,9 +47,9 @@ func (p *plain) Fail(dst []byte, _ error) []byte {
 
 // conversation is a log, and the bus that tells of it.
 type conversation struct {
-	mu sync.Mutex
 	livetest.Script
 
+	mu     sync.Mutex
 	hub    live.Hub
 	events []*event.Event
 	broken error

@@ -72,7 +72,9 @@ func nested(t *testing.T, h Harness) {
 		{"above was one, and is no more", []string{"c:", "b: x y=c", "b:", "a: z=b"}, "c: x", ""},
 		{"four deep", []string{"d: w", "c: x=d", "b: y=c"}, "a: z=b", ""},
 		{
-			"five deep", []string{"e: v", "d: w=e", "c: x=d", "b: y=c"}, "a: z=b",
+			"five deep",
+			[]string{"e: v", "d: w=e", "c: x=d", "b: y=c"},
+			"a: z=b",
 			"an agent is nested too deeply: a > z (b) > y (c) > x (d) > w (e) > v",
 		},
 		{"too deep from above", []string{"e:", "d:", "c: x=d", "b: y=c", "a: z=b"}, "d: w=e", ""},
