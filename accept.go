@@ -33,7 +33,7 @@ func acceptable(ctx context.Context, q *event.Asked, value json.RawMessage) erro
 		schema = permissionSchema
 	}
 	if q.Ask == event.AskApproval && (len(schema) == 0 || len(value) > 0 && value[0] == '{' && plainYesNo(schema)) {
-		schema = tool.ApprovalSchema() // whoever asks for a bool takes the long form, too
+		schema = tool.ApprovalSchema() // a question for a bool also accepts the long form
 	}
 	if len(schema) == 0 || string(value) == "null" {
 		return nil

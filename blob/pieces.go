@@ -126,7 +126,7 @@ type reader struct {
 	blob    Blob
 	at, end int64
 	fetch   func(at int64) (Piece, error)
-	// rest is what is left of the current piece.
+	// rest holds the unread bytes of the current piece.
 	rest []byte
 	// whole is the digest of what was read; nil for a part of a blob.
 	whole hash.Hash
