@@ -1,6 +1,7 @@
 package braid
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/internal/schemacheck"
 	"github.com/braidrun/braid/model"
@@ -62,7 +64,7 @@ func New(name string, model Model, parts ...Part) *Agent {
 			Op: "agent", Kind: event.ErrInvalid,
 			Message: fmt.Sprintf("%q cannot be the name of an agent", name), Hint: "give it a name of its own",
 		}
-	case isNil(model):
+	case foreign.IsNil(model):
 		a.set.model = nil
 		a.err = &event.Error{
 			Op: "agent " + name, Kind: event.ErrInvalid, Message: "the agent has no model",
@@ -77,10 +79,10 @@ func New(name string, model Model, parts ...Part) *Agent {
 func (a *Agent) Use(parts ...Part) *Agent {
 	_ = a.change(func() error {
 		for _, p := range parts {
-			if isNil(p) {
+			if foreign.IsNil(p) {
 				continue
 			}
-			err := shielded("agent "+a.set.name, "a part of the agent", func() error { return p.attach(a) })
+			err := foreign.Shield("agent "+a.set.name, "a part of the agent", func() error { return p.attach(a) })
 			if err != nil && a.err == nil {
 				a.err = err
 			}
@@ -112,8 +114,8 @@ var defaultRetry = Retry{Attempts: 6, Base: 4 * time.Second, Max: 240 * time.Sec
 func Retries(r Retry) Part {
 	return partFunc(func(a *Agent) error {
 		a.set.retry = Retry{
-			Attempts: or(r.Attempts, defaultRetry.Attempts), Base: or(r.Base, defaultRetry.Base),
-			Max: or(r.Max, defaultRetry.Max), Exact: r.Exact,
+			Attempts: cmp.Or(r.Attempts, defaultRetry.Attempts), Base: cmp.Or(r.Base, defaultRetry.Base),
+			Max: cmp.Or(r.Max, defaultRetry.Max), Exact: r.Exact,
 		}
 		return nil
 	})
@@ -163,7 +165,7 @@ func Announce(servers func() []event.ToolServer) Part {
 func Tools(tools ...Tool) Part {
 	return partFunc(func(a *Agent) error {
 		for _, t := range tools {
-			if isNil(t) {
+			if foreign.IsNil(t) {
 				return &event.Error{
 					Op: "agent " + a.set.name, Kind: event.ErrInvalid, Message: "a tool is nil", Hint: "leave it out",
 				}

@@ -16,6 +16,7 @@ import (
 	"github.com/braidrun/braid/internal/argtype"
 	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/output"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/tool"
@@ -121,7 +122,7 @@ func wayOf(f *output.Form, m Model, info *model.Info) output.Way {
 
 // suits reports why a model cannot be asked req together with the output's form.
 func suits(f *output.Form, c model.Checker, info *model.Info, req model.Request) error {
-	check := func(req *model.Request) error { return sound(c.Check(req)) }
+	check := func(req *model.Request) error { return foreign.Sound(c.Check(req)) }
 	if f == nil {
 		return check(&req)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/model"
 )
@@ -142,7 +143,7 @@ func (a *assembler) take(c *model.Chunk, now func() time.Time) event.Body {
 		d.Call, d.Tool, d.JSON, d.Block = b.id, b.name, c.Text, c.Index
 		return d
 	case model.ChunkBlock:
-		if err := fitBlock(c.Block); err != nil {
+		if err := foreign.FitBlock(c.Block); err != nil {
 			a.fault = err
 			return nil
 		}

@@ -2,6 +2,7 @@ package braid
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"github.com/braidrun/braid/event"
@@ -179,7 +180,7 @@ func (d *driver) checkInput(w *toolWork) {
 	case w.call.tool == nil:
 		p.refused = &event.Error{
 			Kind:    event.ErrNotFound,
-			Message: "there is no tool called " + quote(c.Name) + "; " + orTheyAreFound(w.agent, d.offer(w.scope, w.agent)) + ".",
+			Message: "there is no tool called " + strconv.Quote(c.Name) + "; " + orTheyAreFound(w.agent, d.offer(w.scope, w.agent)) + ".",
 		}
 	case c.Args == nil:
 		p.refused = &event.Error{Kind: event.ErrInvalid, Message: c.Fault + "."}

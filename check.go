@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/output"
 	"github.com/braidrun/braid/model"
 )
@@ -20,7 +21,7 @@ func (a *Agent) Err() error {
 		a.checking.Lock()
 		defer a.checking.Unlock()
 		if a.unchecked.Load() {
-			a.refused = shielded("agent "+a.set.name, "a model of the agent", func() error {
+			a.refused = foreign.Shield("agent "+a.set.name, "a model of the agent", func() error {
 				for _, m := range a.set.models() {
 					_ = m.Info()
 				}
@@ -78,7 +79,7 @@ func (a *Agent) canAnswer(x *output.Form) error {
 		return nil // every run says so
 	}
 	o := a.current()
-	return shielded("agent "+a.set.name, "a model of the agent", func() error {
+	return foreign.Shield("agent "+a.set.name, "a model of the agent", func() error {
 		for _, m := range a.set.models() {
 			c, info := checkerOf(m), m.Info()
 			if c == nil {

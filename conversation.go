@@ -165,7 +165,7 @@ func (c *Conversation) newRun() string {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.runs++
-		return "run-" + itoa(c.runs)
+		return "run-" + strconv.Itoa(c.runs)
 	}
 	return "run-" + rand.Text()
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"strconv"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/nearest"
@@ -68,7 +69,7 @@ type directCall struct{ call *event.ToolCall }
 
 // messages are what of it the log has before the tool runs.
 func (c *directCall) messages() []event.Message {
-	words := "[The program itself calls the tool " + quote(c.call.Name) + ".]"
+	words := "[The program itself calls the tool " + strconv.Quote(c.call.Name) + ".]"
 	return []event.Message{
 		{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: words}}},
 		{Role: event.RoleAssistant, Content: []event.Block{c.call}},
@@ -87,7 +88,7 @@ func (a *Agent) called(tool string, args any, o *runOptions) (*directCall, error
 	if offered.find(tool) < 0 {
 		hint := "the tools are: " + list(offered.names)
 		if near := nearest.Word(tool, offered.names); near != "" {
-			hint = "did you mean " + quote(near) + "?"
+			hint = "did you mean " + strconv.Quote(near) + "?"
 		}
 		return bad(event.ErrNotFound, "the agent "+a.set.name+" has no such tool", hint, nil)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/tool"
@@ -66,7 +67,7 @@ func (d *driver) drive(mail []journal.Mail) (err error) {
 		// A caller that waits for the run gets its own panic back.
 		if !done && (!d.out.reading || !d.cfg.callerWaits) {
 			if v := recover(); v != nil {
-				d.phase, err = phaseCrashed, panicked("run", "the run", v)
+				d.phase, err = phaseCrashed, foreign.Panicked("run", "the run", v)
 			}
 		}
 		d.close()

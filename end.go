@@ -2,6 +2,7 @@ package braid
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -141,7 +142,7 @@ func (d *driver) endOpenCall(s *fold.Scope, c *fold.Call) {
 	}
 	if w := d.exec.flight(c.Step); w != nil {
 		outcome = event.OutcomeStraggler
-		text = "The tool " + quote(c.Name) + " did not stop when it was cancelled and was left behind; it may still have an effect."
+		text = "The tool " + strconv.Quote(c.Name) + " did not stop when it was cancelled and was left behind; it may still have an effect."
 		d.abandon(w)
 	}
 	d.endCallInWords(s, c, attempt, outcome, text)
@@ -178,7 +179,7 @@ func (d *driver) endLostSteps(s *fold.Scope) {
 // endOverdueCall ends a call whose tool did not return in time. The tool is left behind.
 func (d *driver) endOverdueCall(w *work) {
 	d.abandon(w)
-	text := "Error: the tool " + quote(w.call.Name) + " did not return in time and was left behind; it may still have an effect."
+	text := "Error: the tool " + strconv.Quote(w.call.Name) + " did not return in time and was left behind; it may still have an effect."
 	d.endCall(w.scope, w.step, w.attempt, &callEnd{
 		outcome: event.OutcomeStraggler, result: errorResult(w.call.ID, w.call.Name, text), took: d.now.Sub(w.begun),
 		err: &event.Error{Op: "tool " + w.call.Name, Kind: event.ErrTimeout, Message: "the tool did not return in time"},

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/foreign"
 )
 
 // Fallback gives the agent more models, to be asked in this order where a call fails
@@ -55,7 +56,7 @@ func Fallback(kinds []event.ErrorKind, models ...Model) Part {
 			names = append(names, a.set.model.Info().Name)
 		}
 		for _, m := range models {
-			if isNil(m) {
+			if foreign.IsNil(m) {
 				return bad("a model to fall back on is nil", "pass what models.Open gives, after looking at its error")
 			}
 			name := m.Info().Name

@@ -3,6 +3,7 @@ package braid
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/decide"
@@ -96,7 +97,7 @@ func lastTools(s *fold.Scope) (names []string) {
 	if n := len(s.Transcript.Messages); n > 0 {
 		for _, b := range s.Transcript.Messages[n-1].Content {
 			if r, ok := b.(*event.ToolResult); ok {
-				names = append(names, quote(r.Name))
+				names = append(names, strconv.Quote(r.Name))
 			}
 		}
 	}
@@ -141,7 +142,7 @@ func (d *driver) answerCall(s *fold.Scope) {
 	}
 	if end.Err != nil {
 		r.IsError = true
-		text := "Error: agent " + quote(s.Agent) + ": " + end.Err.Message + "."
+		text := "Error: agent " + strconv.Quote(s.Agent) + ": " + end.Err.Message + "."
 		if len(r.Content) > 0 {
 			text = "\n\n" + text // who joins the blocks must see where the answer was cut
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/flow/kind"
 	"github.com/braidrun/braid/internal/decide"
+	"github.com/braidrun/braid/internal/foreign"
 )
 
 // NewFlow makes an agent of another kind: k decides which of the agents work, and on what. The agent itself asks no model, so
@@ -25,7 +26,7 @@ func NewFlow(name string, k kind.Kind, agents ...*Agent) *Agent {
 	if name == "" || name == event.UserAuthor {
 		wrong(fmt.Sprintf("%q cannot be the name of an agent", name), "give it a name of its own")
 	}
-	if isNil(k) {
+	if foreign.IsNil(k) {
 		wrong("the agent has no kind", "pass a value that implements flow.Kind, or use flow.Sequence")
 	}
 	own := decide.Flow{Kind: k}

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/sched"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/model"
@@ -50,7 +52,7 @@ func (a *driveAgent) stand(name string) *driveAgent {
 // stands adds what stands for a model that can say what it is.
 func (a *driveAgent) stands(m Model) {
 	var info model.Info
-	if <-apart("model", "the model", func() error { info = m.Info(); return nil }) == nil {
+	if <-foreign.Apart("model", "the model", func() error { info = m.Info(); return nil }) == nil {
 		a.fallbacks = append(a.fallbacks, noModel{info})
 	}
 }
@@ -61,9 +63,9 @@ func (l *Limits) poisoned(row *journal.Run) *event.Error {
 		return nil
 	}
 	return &event.Error{
-		Op: "run", Kind: event.ErrPoisoned, Message: "the processes that drove the run died " + itoa(row.Lost) + " times, and it did not get on",
+		Op: "run", Kind: event.ErrPoisoned, Message: "the processes that drove the run died " + strconv.Itoa(row.Lost) + " times, and it did not get on",
 		Hint: "what it called last may be the cause; do not repeat the request as it is",
-		Err:  errors.New("drivers lost: " + itoa(row.Lost)),
+		Err:  errors.New("drivers lost: " + strconv.Itoa(row.Lost)),
 	}
 }
 

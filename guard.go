@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/guardrail"
 )
 
@@ -56,12 +58,12 @@ func Guard(name string, check func(ctx context.Context, text string) (string, er
 		var looks []guardrail.Place
 		for _, p := range places {
 			if p != GuardInput && p != GuardOutput && p != GuardResult {
-				return bad("a guardrail cannot look at "+quote(string(p)), "use GuardInput, GuardOutput or GuardResult")
+				return bad("a guardrail cannot look at "+strconv.Quote(string(p)), "use GuardInput, GuardOutput or GuardResult")
 			}
 			looks = append(looks, guardrail.Place(p))
 		}
 		safe := func(ctx context.Context, text string) (passed string, err error) {
-			err = shielded("guardrail "+name, "the guardrail", func() (err error) { passed, err = check(ctx, text); return err })
+			err = foreign.Shield("guardrail "+name, "the guardrail", func() (err error) { passed, err = check(ctx, text); return err })
 			return passed, err
 		}
 		a.set.guards = append(a.set.guards, guard{guardrail.Rule{Name: name, Check: safe}, looks})

@@ -8,6 +8,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/hooks"
 )
 
@@ -24,7 +25,7 @@ func (d *driver) decideAside(f func()) bool { return d.aside(f) && d.ctx.Err() =
 // hook ends the goroutine, the run fails.
 func (d *driver) aside(f func()) bool {
 	defer func() { d.now = time.Now() }()
-	done := apart("hook", "a hook", func() error { f(); return nil })
+	done := foreign.Apart("hook", "a hook", func() error { f(); return nil })
 	over := func(err error) bool {
 		if err != nil {
 			d.broke(err)

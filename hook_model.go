@@ -8,6 +8,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/guardrail"
 	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/internal/strictjson"
@@ -36,10 +37,10 @@ func (d *driver) askModel(agent *driveAgent, why event.Why, w *work, forced bool
 	if e.Request != nil && e.Request != &w.request {
 		w.request = *e.Request
 	}
-	if failed == nil && slices.ContainsFunc(w.request.Messages, func(m event.Message) bool { return hasNil(m.Content) }) {
+	if failed == nil && slices.ContainsFunc(w.request.Messages, func(m event.Message) bool { return foreign.HasNil(m.Content) }) {
 		failed = &event.Error{Op: "hook", Kind: event.ErrInvalid, Message: "a hook made a request with a block that is nil"}
 	}
-	if !isNil(e.Model) && e.Model != w.model {
+	if !foreign.IsNil(e.Model) && e.Model != w.model {
 		if w.request.Options.Context == agent.asks(w.model).Context {
 			w.request.Options.Context = agent.asks(e.Model).Context
 		}
@@ -147,7 +148,7 @@ func fitMessage(m *event.AssistantMessage) error {
 	}
 	var ids []string
 	for _, b := range m.Content {
-		if hasNil([]event.Block{b}) {
+		if foreign.HasNil([]event.Block{b}) {
 			return bad("with a block that is nil", nil)
 		}
 		if _, err := event.AppendBlock(nil, b); err != nil {

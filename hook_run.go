@@ -2,6 +2,7 @@ package braid
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
@@ -52,7 +53,7 @@ func paired(in []event.Message) error {
 			switch b := b.(type) {
 			case *event.ToolCall:
 				if m.Role == event.RoleUser {
-					problem = " is the user's and calls the tool " + quote(b.Name)
+					problem = " is the user's and calls the tool " + strconv.Quote(b.Name)
 				}
 			case *event.ToolResult:
 				n := len(open)
@@ -63,7 +64,7 @@ func paired(in []event.Message) error {
 			}
 			if problem != "" {
 				return &event.Error{
-					Op: "run", Kind: event.ErrInvalid, Message: "a hook before the run gave an input whose message " + itoa(i) + problem,
+					Op: "run", Kind: event.ErrInvalid, Message: "a hook before the run gave an input whose message " + strconv.Itoa(i) + problem,
 					Hint: "put each tool result into the message after its call",
 				}
 			}

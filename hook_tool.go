@@ -6,6 +6,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/guardrail"
 	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/internal/strictjson"
@@ -99,7 +100,7 @@ func (d *driver) callBeforeHooks(w *toolWork) {
 // replace puts a hook's tool in the place of the one that the model called by name.
 func (p *callDecision) replace(c *runningCall, tool Tool) {
 	had := c.tool
-	if isNil(tool) || tool == had {
+	if foreign.IsNil(tool) || tool == had {
 		return
 	}
 	c.tool, p.runs = tool, tool.Spec().Name

@@ -5,6 +5,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
+	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/hooks"
 )
 
@@ -53,7 +54,7 @@ func Order(n int) HookOption { return func(h *hooks.Hook) { h.Order = n } }
 func Parts(parts ...Part) Part {
 	return partFunc(func(a *Agent) error {
 		for _, p := range parts {
-			if isNil(p) {
+			if foreign.IsNil(p) {
 				continue
 			}
 			if err := p.attach(a); err != nil {

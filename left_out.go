@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/tool"
 )
@@ -36,7 +37,7 @@ type setAside struct {
 // leave tells a tool that it is left out for a model; "" means for the agent.
 func leave(t OptionalTool, name, model string, why error) (setAside, error) {
 	l := setAside{name: name, why: why}
-	err := shielded("tool "+name, "a tool that is left out", func() error {
+	err := foreign.Shield("tool "+name, "a tool that is left out", func() error {
 		l.server = t.Server()
 		t.LeftOut(model, why)
 		return nil

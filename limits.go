@@ -1,6 +1,8 @@
 package braid
 
 import (
+	"cmp"
+	"strconv"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -102,29 +104,22 @@ var defaultLimits = Limits{
 // count for Depth, Scopes, Parallel, Grace, Active, LostDrivers and Conversation.
 func Limit(l Limits) Part {
 	return partFunc(func(a *Agent) error {
-		l.Cycles = or(l.Cycles, defaultLimits.Cycles)
-		l.Repeats = or(l.Repeats, defaultLimits.Repeats)
-		l.RepeatNote = or(l.RepeatNote, defaultLimits.RepeatNote)
-		l.Depth = or(l.Depth, defaultLimits.Depth)
-		l.Scopes = or(l.Scopes, defaultLimits.Scopes)
-		l.Parallel = or(l.Parallel, defaultLimits.Parallel)
-		l.OutputRetries = or(l.OutputRetries, defaultLimits.OutputRetries)
-		l.ArgBytes = or(l.ArgBytes, defaultLimits.ArgBytes)
-		l.ResultBytes = or(l.ResultBytes, defaultLimits.ResultBytes)
-		l.AnswerBytes = or(l.AnswerBytes, defaultLimits.AnswerBytes)
-		l.ToolTime = or(l.ToolTime, defaultLimits.ToolTime)
-		l.Grace = or(l.Grace, defaultLimits.Grace)
-		l.LostDrivers = or(l.LostDrivers, defaultLimits.LostDrivers)
+		l.Cycles = cmp.Or(l.Cycles, defaultLimits.Cycles)
+		l.Repeats = cmp.Or(l.Repeats, defaultLimits.Repeats)
+		l.RepeatNote = cmp.Or(l.RepeatNote, defaultLimits.RepeatNote)
+		l.Depth = cmp.Or(l.Depth, defaultLimits.Depth)
+		l.Scopes = cmp.Or(l.Scopes, defaultLimits.Scopes)
+		l.Parallel = cmp.Or(l.Parallel, defaultLimits.Parallel)
+		l.OutputRetries = cmp.Or(l.OutputRetries, defaultLimits.OutputRetries)
+		l.ArgBytes = cmp.Or(l.ArgBytes, defaultLimits.ArgBytes)
+		l.ResultBytes = cmp.Or(l.ResultBytes, defaultLimits.ResultBytes)
+		l.AnswerBytes = cmp.Or(l.AnswerBytes, defaultLimits.AnswerBytes)
+		l.ToolTime = cmp.Or(l.ToolTime, defaultLimits.ToolTime)
+		l.Grace = cmp.Or(l.Grace, defaultLimits.Grace)
+		l.LostDrivers = cmp.Or(l.LostDrivers, defaultLimits.LostDrivers)
 		a.set.limits, a.set.bounds = l, l.bounds()
 		return nil
 	})
-}
-
-func or[T int | int64 | time.Duration](v, byDefault T) T {
-	if v == 0 {
-		return byDefault
-	}
-	return v
 }
 
 // money reports whether the agent bounds money.
@@ -214,17 +209,17 @@ func (d *driver) tooMany(s *fold.Scope, more int) *event.Error {
 	case l.Depth > 0 && s.Depth+1 > l.Depth:
 		return &event.Error{
 			Kind: event.ErrLimit, Code: string(event.StopLimitDepth),
-			Message: "agents may call agents " + itoa(l.Depth) + " levels deep, and this would be one more.",
+			Message: "agents may call agents " + strconv.Itoa(l.Depth) + " levels deep, and this would be one more.",
 		}
 	case l.Scopes > 0 && had+more > l.Scopes:
 		return &event.Error{
 			Kind: event.ErrLimit, Code: string(event.StopLimitScopes),
-			Message: "the run has opened as many agents as it may (" + itoa(l.Scopes) + ").",
+			Message: "the run has opened as many agents as it may (" + strconv.Itoa(l.Scopes) + ").",
 		}
 	case all > 0 && d.view.Spent.Scopes+had-1+more > all:
 		return &event.Error{
 			Kind: event.ErrLimit, Code: string(event.StopLimitScopes),
-			Message: "the conversation has opened as many agents as it may (" + itoa(all) + ").",
+			Message: "the conversation has opened as many agents as it may (" + strconv.Itoa(all) + ").",
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package braid
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/braidrun/braid/event"
@@ -131,7 +132,7 @@ func (a *driveAgent) managed() management {
 
 func (m *Management) managing() (*management, error) {
 	made := &management{
-		Policy: compact.Policy{Window: -1, Pin: m.Pin}, at: m.At, context: m.Context, tries: or(m.Tries, defaultEasings),
+		Policy: compact.Policy{Window: -1, Pin: m.Pin}, at: m.At, context: m.Context, tries: cmp.Or(m.Tries, defaultEasings),
 	}
 	switch {
 	case m.At == 0:
@@ -216,7 +217,7 @@ func (a *driveAgent) compaction(s *fold.Scope) decide.Compaction {
 func (m *management) threshold(s *fold.Scope, a *driveAgent) int64 {
 	size := m.context
 	if size == 0 {
-		size = or(a.named(s.LastModel).Info().ContextWindow, defaultContext)
+		size = cmp.Or(a.named(s.LastModel).Info().ContextWindow, defaultContext)
 	}
 	return int64(m.at * float64(size))
 }

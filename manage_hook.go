@@ -9,6 +9,7 @@ import (
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/compact"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/hooks"
 )
 
@@ -87,7 +88,7 @@ func (a *driveAgent) tellCompaction(ctx context.Context, grace time.Duration, e 
 
 // fitSummary refuses what cannot stand in a message of the user's side.
 func fitSummary(blocks []event.Block) error {
-	if hasNil(blocks) {
+	if foreign.HasNil(blocks) {
 		return &event.Error{Op: "hook", Kind: event.ErrInvalid, Message: "a hook made a summary with a block that is nil"}
 	}
 	for _, b := range blocks {

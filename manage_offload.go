@@ -1,6 +1,7 @@
 package braid
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -27,7 +28,7 @@ func Offload(o Offloading) Part {
 				Hint: "leave it 0 for the default",
 			}
 		}
-		made := &offloading{Over: or(o.Over, defaultOver), Preview: or(o.Preview, defaultPreview)}
+		made := &offloading{Over: cmp.Or(o.Over, defaultOver), Preview: cmp.Or(o.Preview, defaultPreview)}
 		if a.set.offload != nil {
 			made.reader, a.set.offload = a.set.offload.reader, made
 			return nil

@@ -1,11 +1,13 @@
 package braid
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/model"
 )
 
@@ -90,9 +92,9 @@ func (p *providerManaged) of(m Model) model.ContextManagement {
 		return c
 	}
 	if checker := checkerOf(m); checker != nil {
-		from := max(int(p.at*float64(or(p.size, or(info.ContextWindow, defaultContext)))), 1)
+		from := max(int(p.at*float64(cmp.Or(p.size, cmp.Or(info.ContextWindow, defaultContext)))), 1)
 		for _, one := range []model.ContextManagement{{Compact: from}, {ClearResults: from}, {Truncate: true}} {
-			if sound(checker.Check(&model.Request{Options: model.Options{Context: one}})) == nil {
+			if foreign.Sound(checker.Check(&model.Request{Options: model.Options{Context: one}})) == nil {
 				c = one
 				break
 			}

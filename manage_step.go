@@ -1,12 +1,15 @@
 package braid
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/compact"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/guardrail"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/model"
@@ -107,7 +110,7 @@ func (d *driver) beginSummary(s *fold.Scope, agent *driveAgent, cycle int, p *co
 	}
 	step := fold.StepName(s.ID, 'c', cycle, 0)
 	if p.Why == event.WhyOverflow {
-		step += "." + itoa(s.Model.Easings+1) // there may have been others before the same call
+		step += "." + strconv.Itoa(s.Model.Easings+1) // there may have been others before the same call
 	}
 	attempt, tries := 1, 1
 	if s.Compaction().Step == step {
@@ -115,7 +118,7 @@ func (d *driver) beginSummary(s *fold.Scope, agent *driveAgent, cycle int, p *co
 	}
 	w := newModelWork(modelCall{model: llm, info: llm.Info(), sum: &summing{Omission: *p}})
 	w.scope, w.agent, w.step, w.attempt, w.begun = s, agent, step, attempt, d.now
-	size, refused := or(m.context, or(w.info.ContextWindow, defaultContext)), 0
+	size, refused := cmp.Or(m.context, cmp.Or(w.info.ContextWindow, defaultContext)), 0
 	if err := s.Compaction().Err; tries > 1 && err != nil && err.Kind == event.ErrContextOverflow {
 		refused = s.Compaction().Tries
 	}
@@ -136,9 +139,9 @@ func (d *driver) summarise(w *work, to reporter) {
 	back := false
 	defer func() {
 		if v := recover(); v != nil {
-			sum.err = panicked("summary", "what follows the model", v)
+			sum.err = foreign.Panicked("summary", "what follows the model", v)
 		} else if !back {
-			sum.err = endedGoroutine("model "+w.info.Name, "the model or a hook after it")
+			sum.err = foreign.EndedGoroutine("model "+w.info.Name, "the model or a hook after it")
 		}
 	}()
 	runModel(w.within(d.ctx), w, &assembler{}, d.cfg.work.Models, func(event.Body) bool { return d.ctx.Err() == nil })

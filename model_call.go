@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/guardrail"
 	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/model"
@@ -65,7 +66,7 @@ func (d *driver) callModel(w *work, a *assembler, send func(event.Body) bool) {
 			return // the reader's own panic goes on
 		}
 		if v := recover(); v != nil {
-			w.answer.fail(panicked("model "+w.info.Name, "what follows the model", v))
+			w.answer.fail(foreign.Panicked("model "+w.info.Name, "what follows the model", v))
 		}
 	}()
 	guards := d.guardsOf(w.agent, guardrail.Output)
@@ -102,7 +103,7 @@ func (d *driver) callModelBeside(w *work, to reporter) {
 	back := false
 	defer func() {
 		if !back {
-			w.answer.fail(endedGoroutine("model "+w.info.Name, "the model or a hook after it"))
+			w.answer.fail(foreign.EndedGoroutine("model "+w.info.Name, "the model or a hook after it"))
 		}
 		d.reportEnd(w, to)
 	}()
@@ -144,7 +145,7 @@ func (d *driver) callModelAlone(w *work, to reporter) {
 	returned := false
 	defer func() {
 		if !returned {
-			w.answer.fail(endedGoroutine("model "+w.info.Name, "the model or a hook after it"))
+			w.answer.fail(foreign.EndedGoroutine("model "+w.info.Name, "the model or a hook after it"))
 		}
 		to.report(arrival{work: w})
 	}()

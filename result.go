@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -109,10 +108,6 @@ func (r *Result) outcome(conversation string) hook.Outcome {
 		State: r.State, Questions: r.Questions, Simulated: r.Simulated,
 	}
 }
-
-func quote(s string) string { return strconv.Quote(s) }
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // agentInput reads the arguments of a call to an agent, or says what is wrong.
 func agentInput(c *event.ToolCall) ([]event.Block, string) {

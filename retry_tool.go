@@ -1,6 +1,7 @@
 package braid
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -17,7 +18,7 @@ const (
 
 // forTools fills in what a tool's policy leaves out.
 func forTools(r Retry) Retry {
-	return Retry{Base: or(r.Base, toolRetryBase), Max: or(r.Max, toolRetryMax), Exact: r.Exact}
+	return Retry{Base: cmp.Or(r.Base, toolRetryBase), Max: cmp.Or(r.Max, toolRetryMax), Exact: r.Exact}
 }
 
 // checkRetry refuses a policy that would repeat what must not be repeated.

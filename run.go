@@ -14,6 +14,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/internal/output"
 	"github.com/braidrun/braid/internal/sched"
@@ -367,7 +368,7 @@ func (a *driveAgent) take(
 	over := false
 	defer func() {
 		if !over && o.work != nil { // the goroutine is being ended
-			_ = a.brokenOff(ctx, o, opened, endedGoroutine("run", "a model, a hook or the reader"), r, func(event.Event) bool { return true })
+			_ = a.brokenOff(ctx, o, opened, foreign.EndedGoroutine("run", "a model, a hook or the reader"), r, func(event.Event) bool { return true })
 		}
 	}()
 	undriven = d.drive(opened.Mail)
@@ -586,7 +587,7 @@ func inputMessages(in []event.Message) ([]event.Message, []Answer, error) {
 				return bad(fmt.Sprintf("message %d is empty", i))
 			}
 		}
-		if hasNil(m.Content) {
+		if foreign.HasNil(m.Content) {
 			return bad(fmt.Sprintf("message %d holds a block that is nil", i))
 		}
 		for _, b := range m.Content {

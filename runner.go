@@ -1,6 +1,9 @@
 package braid
 
-import "github.com/braidrun/braid/event"
+import (
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/foreign"
+)
 
 // stepRunner runs what the driver hands it, beside the driver. There are two: [ownRunner] runs one step of which the
 // beginning stands in the log, a call of a model or a tool; a foreign program (program.go) works on a scope, whose
@@ -83,9 +86,9 @@ func (d *driver) runTool(w *work, to reporter) {
 		}
 		switch {
 		case v != nil:
-			w.end.fail(panicked("tool "+w.call.Name, "what follows the tool", v))
+			w.end.fail(foreign.Panicked("tool "+w.call.Name, "what follows the tool", v))
 		case returned:
-			w.end.fail(endedGoroutine("tool "+w.call.Name, "a hook"))
+			w.end.fail(foreign.EndedGoroutine("tool "+w.call.Name, "a hook"))
 		}
 		w.end.make(w.call) // of fixed words
 	}()

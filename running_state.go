@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/guardrail"
 	"github.com/braidrun/braid/internal/userdata"
 	"github.com/braidrun/braid/secret"
@@ -92,7 +93,7 @@ func (c *runningCall) rebase() (err error) {
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			err = panicked("state", "the function that changes the state", v)
+			err = foreign.Panicked("state", "the function that changes the state", v)
 		}
 	}()
 	now, same := make(map[string]json.RawMessage), make(map[string]bool)

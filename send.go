@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strconv"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
@@ -84,7 +85,7 @@ func (a *Agent) send(ctx context.Context, o *runOptions, conv *Conversation, mes
 		return conv.steer(ctx, row)
 	default:
 		return Sent{}, &event.Error{
-			Op: "send", Kind: event.ErrInvalid, Message: "there is no policy " + quote(string(o.policy)),
+			Op: "send", Kind: event.ErrInvalid, Message: "there is no policy " + strconv.Quote(string(o.policy)),
 			Hint: "use reject, queue, steer or interrupt",
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -114,7 +115,7 @@ func (w *setupWorld) Stream(_ context.Context, req *model.Request) iter.Seq2[mod
 			w.changed++
 		}
 		w.n++
-		text := "answer " + itoa(w.n) + " " + strings.Repeat("x", w.IntN(900))
+		text := "answer " + strconv.Itoa(w.n) + " " + strings.Repeat("x", w.IntN(900))
 		switch w.IntN(12) {
 		case 0:
 			yield(model.Chunk{}, &event.Error{Kind: event.ErrModel, Message: "broken"})
@@ -136,12 +137,12 @@ func (w *setupWorld) Stream(_ context.Context, req *model.Request) iter.Seq2[mod
 			stop = event.StopPause
 		case 1, 2:
 			if w.hasTool(req, FindTool) {
-				list = append(list, model.Chunk{Kind: model.ChunkCall, Index: 1, ID: "c" + itoa(w.n), Text: FindTool},
-					model.Chunk{Kind: model.ChunkCallInput, Index: 1, Text: `{"query":"tool` + itoa(w.IntN(6)) + `"}`})
+				list = append(list, model.Chunk{Kind: model.ChunkCall, Index: 1, ID: "c" + strconv.Itoa(w.n), Text: FindTool},
+					model.Chunk{Kind: model.ChunkCallInput, Index: 1, Text: `{"query":"tool` + strconv.Itoa(w.IntN(6)) + `"}`})
 				stop = event.StopToolUse
 			}
 		case 3, 4:
-			list = append(list, model.Chunk{Kind: model.ChunkCall, Index: 1, ID: "c" + itoa(w.n), Text: "tool" + itoa(w.IntN(6))},
+			list = append(list, model.Chunk{Kind: model.ChunkCall, Index: 1, ID: "c" + strconv.Itoa(w.n), Text: "tool" + strconv.Itoa(w.IntN(6))},
 				model.Chunk{Kind: model.ChunkCallInput, Index: 1, Text: `{}`})
 			stop = event.StopToolUse
 		}
@@ -233,7 +234,7 @@ func (w *setupWorld) agent() (a *Agent) {
 	a = New("root", w, Instructions(text), Retries(Retry{Base: 1, Max: 1, Exact: true}))
 	for i := range 6 {
 		if i < 3 || !w.one(3) {
-			a.Use(Func("tool"+itoa(i), "Does a thing.", func(context.Context, struct{}) (string, error) { return "done", nil }, tool.Pure()))
+			a.Use(Func("tool"+strconv.Itoa(i), "Does a thing.", func(context.Context, struct{}) (string, error) { return "done", nil }, tool.Pure()))
 		}
 	}
 	if w.one(2) {
@@ -305,7 +306,7 @@ func TestSetupsComeFromTheLog(t *testing.T) {
 	}
 	defer store.Close()
 	for seed := range cases {
-		w := &setupWorld{Rand: rand.New(rand.NewPCG(uint64(seed), 3)), store: store, id: "c" + itoa(seed), under: map[string]model.Setup{}}
+		w := &setupWorld{Rand: rand.New(rand.NewPCG(uint64(seed), 3)), store: store, id: "c" + strconv.Itoa(seed), under: map[string]model.Setup{}}
 		w.conv = Open(store, w.id)
 		for range 4 + w.IntN(30) {
 			w.step(t)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/model"
 )
 
@@ -105,9 +106,9 @@ func runTool(w *work) {
 	defer func() {
 		end.took = time.Since(w.begun)
 		if v := recover(); v != nil {
-			end.fail(panicked("tool "+c.Name, "the tool", v))
+			end.fail(foreign.Panicked("tool "+c.Name, "the tool", v))
 		} else if !back {
-			end.fail(endedGoroutine("tool "+c.Name, "the tool"))
+			end.fail(foreign.EndedGoroutine("tool "+c.Name, "the tool"))
 		}
 	}()
 	if c.traits.Timeout > 0 {
@@ -117,7 +118,7 @@ func runTool(w *work) {
 	}
 	if c.reconcile {
 		out, known, err := c.traits.Reconcile(c, c.Args)
-		err = sound(err)
+		err = foreign.Sound(err)
 		if known || err != nil {
 			if end.out, end.err, end.unknown = out, err, !known; end.unknown {
 				end.skip = skipUnknown
@@ -128,7 +129,7 @@ func runTool(w *work) {
 		// The outside knows nothing of it: it never happened, so it may run.
 	}
 	end.out, end.err = c.tool.Call(c, c.Args)
-	end.err = sound(end.err)
+	end.err = foreign.Sound(end.err)
 	back = true
 }
 
@@ -148,7 +149,7 @@ func runModel(ctx context.Context, w *work, a *assembler, instead func(Model) Mo
 			return
 		}
 		if v := recover(); v != nil {
-			end.err = panicked("model "+w.info.Name, "the model", v)
+			end.err = foreign.Panicked("model "+w.info.Name, "the model", v)
 			end.message = nil
 			end.takeOver(a)
 		}
@@ -159,7 +160,7 @@ func runModel(ctx context.Context, w *work, a *assembler, instead func(Model) Mo
 	}
 	for chunk, err := range model.Stream(ctx, &w.request) {
 		if err != nil {
-			end.err = sound(err)
+			end.err = foreign.Sound(err)
 			break
 		}
 		if !w.take(a, &chunk, send) {

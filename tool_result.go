@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/tool"
 )
@@ -80,7 +81,7 @@ const maxResultBlocks = 1000
 // fit makes a result one that the model can be shown and every log keep. It returns an error where the result was
 // not one, and then the result says so.
 func fit(c *runningCall, limit int, r *event.ToolResult) *event.Error {
-	if hasNil(r.Content) {
+	if foreign.HasNil(r.Content) {
 		return unkept(c, r, errNilBlock)
 	}
 	text := ""

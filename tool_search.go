@@ -1,6 +1,7 @@
 package braid
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -37,7 +38,7 @@ type ToolSearch struct {
 // driven, shows the same.
 func SearchTools(s ToolSearch) Part {
 	return partFunc(func(a *Agent) error {
-		s.Above, s.Results = or(s.Above, 20), or(s.Results, 5)
+		s.Above, s.Results = cmp.Or(s.Above, 20), cmp.Or(s.Results, 5)
 		a.set.search = &toolSearch{Above: s.Above, Always: s.Always, Results: s.Results}
 		return Func(FindTool,
 			"You have more tools than are listed. This one finds them by what they are for; those that it finds you can call from then on. "+

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -32,7 +34,7 @@ func (a *driveAgent) readTaken(
 		k = renewLease(context.WithoutCancel(ctx), conv.store, lease, lease.Term, stop)
 	}
 	var v *fold.Conversation
-	err := shielded("run", "reading the conversation", func() (err error) {
+	err := foreign.Shield("run", "reading the conversation", func() (err error) {
 		if v, err = conv.coldView(ctx); err == nil && !v.SpentKnown && a.limits.Conversation != (Budget{}) {
 			v, err = conv.wholeView(ctx)
 		}
@@ -115,7 +117,7 @@ func unreadable(why *event.Error) *event.Error {
 func lostReading(row *journal.Run) *event.Error {
 	return &event.Error{
 		Op: "run", Kind: event.ErrPoisoned, Message: "the processes that read the conversation died",
-		Err: errors.New("drivers lost: " + itoa(row.Lost)),
+		Err: errors.New("drivers lost: " + strconv.Itoa(row.Lost)),
 	}
 }
 
