@@ -35,7 +35,9 @@ type Agent struct {
 	draft    *offer
 	// made are the hooks that wait for the agent to be made.
 	made []hooks.Hook
-	err  error
+	// bounded are the limits of the agent's runs.
+	bounded Limits
+	err     error
 	// unchecked is set while the models were not asked about the last change.
 	unchecked atomic.Bool
 	checking  sync.Mutex
@@ -56,7 +58,9 @@ func (f partFunc) attach(a *Agent) error { return f(a) }
 // schema, no model) do not panic: [Agent.Err] tells, and so does every run,
 // with a kind of [event.ErrInvalid].
 func New(name string, model Model, parts ...Part) *Agent {
-	a := &Agent{set: driveAgent{name: name, model: model, limits: defaultLimits, bounds: defaultLimits.bounds(), retry: defaultRetry}}
+	a := &Agent{set: driveAgent{name: name, model: model}}
+	a.limit(&defaultLimits)
+	a.set.retry = defaultRetry
 	a.set.offers = a.current
 	switch {
 	case name == "" || name == event.UserAuthor:

@@ -62,7 +62,7 @@ func runAs[T any](ctx context.Context, a *Agent, input any, opts []RunOption) (v
 }
 
 // wants holds the root's answers to x for one run.
-func wants(x *output.Form) RunOption { return func(o *runOptions) { o.want = x } }
+func wants(x *output.Form) RunOption { return func(o *runOptions) { o.output = x } }
 
 // wanted makes T's schema what an agent's answers can be held to.
 func wanted[T any](a *Agent) (*output.Form, error) {

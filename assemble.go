@@ -73,7 +73,7 @@ const blockCost = 4 << 10
 func (a *assembler) full() bool { return a.bounded && a.room < 0 }
 
 // begin makes the assembler ready for a call, keeping its slabs.
-func (a *assembler) begin(now time.Time, l *Limits) {
+func (a *assembler) begin(now time.Time, l *limits) {
 	a.begun, a.first, a.argBytes, a.sending = now, 0, l.ArgBytes, false
 	a.room, a.bounded = l.AnswerBytes, l.AnswerBytes > 0
 	a.blocks = a.blocks[:0]

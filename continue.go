@@ -1,11 +1,7 @@
 package braid
 
 import (
-	"context"
-
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/fold"
-	"github.com/braidrun/braid/journal"
 )
 
 // How a run takes over the work of one that failed: [Agent.Resume] admits a run without input that names the
@@ -14,18 +10,6 @@ import (
 // ContinuesLabel is the label of a run's row that names the ended run that it continues. [Agent.Resume] sets it.
 // An engine sets it on a run without input, where [Conversation.Retryable] names that run.
 const ContinuesLabel = "braid.continues"
-
-// Retryable gives the id of the run that [Agent.Resume] would continue with a new one: the newest run, where it failed
-// after it had begun to work, or where a limit or its deadline ended it before its answer. It is empty for
-// all others: a run that is open, that is complete, or that a user stopped.
-func (c *Conversation) Retryable(ctx context.Context) (run string, err error) {
-	err = c.look(ctx, func(v *fold.Conversation) {
-		if v.Continuable() || v.Limited() {
-			run = v.Run.ID
-		}
-	})
-	return run, err
-}
 
 // ForgetFailed makes conversations forget the messages of the agent's failed runs: later runs see only a note
 // of what their tools did. Without it they see whole messages and results, and a note that the run failed.
@@ -57,22 +41,4 @@ func (d *driver) takesOver(b *event.RunStarted) {
 		Op: "resume", Kind: event.ErrConflict, Message: "the run that was to be continued is not the conversation's newest, or did not fail",
 		Hint: "begin a run with new input",
 	})
-}
-
-// withContinued lengthens the end of a log that begins with a run that continues an earlier one: that is
-// needed, too.
-func withContinued(ctx context.Context, store journal.Store, conversation string, t journal.Tail) (journal.Tail, error) {
-	if len(t.Events) == 0 || t.First <= 1 {
-		return t, nil
-	}
-	b, ok := t.Events[0].Body.(*event.RunStarted)
-	if !ok || b.Continues == "" || b.From <= 0 || b.From >= t.First {
-		return t, nil
-	}
-	events, err := store.Read(ctx, conversation, b.From-1, 0)
-	if err != nil || len(events) == 0 {
-		return t, err
-	}
-	t.First, t.Events, t.Last = b.From, events, events[len(events)-1].Seq
-	return t, nil
 }

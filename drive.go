@@ -179,7 +179,7 @@ func (d *driver) start() {
 		_, started.Tools = d.allowed(&fold.Scope{Agent: d.cfg.agent.name}, o.specs, o.names)
 	}
 	_, started.Tools = d.cfg.agent.current().told(started.Model, nil, started.Tools)
-	if d.cfg.agent.limits.Conversation != (Budget{}) {
+	if d.cfg.agent.limits.Budgeted {
 		spent := v.Spent
 		started.Spent = &spent
 	}
@@ -216,7 +216,7 @@ func (d *driver) input() error {
 }
 
 // stalled reports that the store refuses to write, or, with nil, that it writes again.
-func (w *Work) stalled(err error) {
+func (w *engineWork) stalled(err error) {
 	if w.Stalled != nil {
 		w.Stalled(err)
 	}

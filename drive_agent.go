@@ -20,7 +20,7 @@ type driveAgent struct {
 	instructionTokens int64
 	// offers returns the tools of the moment; nil for an agent without tools.
 	offers func() *offer
-	limits Limits
+	limits limits
 	// bounds are those of limits that a decision looks at.
 	bounds  decide.Limits
 	retry   Retry

@@ -16,7 +16,9 @@ import (
 // Its [Limits] bound all that happens below it. Wrong arguments (a nil, two different agents of one name) do not panic:
 // [Agent.Err] reports them, and so does every run.
 func NewFlow(name string, k kind.Kind, agents ...*Agent) *Agent {
-	a := &Agent{set: driveAgent{name: name, limits: defaultLimits, bounds: defaultLimits.bounds(), retry: defaultRetry}}
+	a := &Agent{set: driveAgent{name: name}}
+	a.limit(&defaultLimits)
+	a.set.retry = defaultRetry
 	a.set.offers = a.current
 	wrong := func(message, hint string) {
 		if a.err == nil {

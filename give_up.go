@@ -5,10 +5,10 @@ import (
 	"errors"
 	"iter"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/sched"
@@ -34,7 +34,7 @@ var errNoModel = &event.Error{Kind: event.ErrUnsupported, Message: "there is no 
 func (a *driveAgent) stand(name string) *driveAgent {
 	limits := a.limits
 	limits.Active = 0
-	own := &driveAgent{name: name, model: noModel{model.Info{Name: "none"}}, limits: limits, retry: defaultRetry, forgets: a.forgets}
+	own := &driveAgent{name: name, model: noModel{model.Info{Name: "none"}}, limits: limits, retry: a.retry, forgets: a.forgets}
 	for _, m := range a.models() {
 		own.stands(m)
 	}
@@ -57,22 +57,10 @@ func (a *driveAgent) stands(m Model) {
 	}
 }
 
-// poisoned is why a run is not driven that has lost as many drivers as it may; nil where it has not.
-func (l *Limits) poisoned(row *journal.Run) *event.Error {
-	if l.LostDrivers <= 0 || row.Lost < l.LostDrivers {
-		return nil
-	}
-	return &event.Error{
-		Op: "run", Kind: event.ErrPoisoned, Message: "the processes that drove the run died " + strconv.Itoa(row.Lost) + " times, and it did not get on",
-		Hint: "what it called last may be the cause; do not repeat the request as it is",
-		Err:  errors.New("drivers lost: " + strconv.Itoa(row.Lost)),
-	}
-}
-
 // giveUp ends the run under its lease, as failed with why; as cancelled where somebody has asked for
 // that. The events go to sink. It gives the error that the run ended with.
 func (a *driveAgent) giveUp(
-	ctx context.Context, o *runOptions, opened *journal.Opened, why *event.Error, r *Result, sink func(event.Event) bool,
+	ctx context.Context, o *request, opened *journal.Opened, why *event.Error, r *hook.Outcome, sink func(event.Event) bool,
 ) (*event.Error, error) {
 	lease, row, mail := opened.Lease, opened.Run, opened.Mail
 	base := context.WithoutCancel(ctx)
@@ -81,7 +69,7 @@ func (a *driveAgent) giveUp(
 	if a.limits.killsReaders(&row) {
 		return a.endUnread(base, o, opened, why, r, sink)
 	}
-	v, renewer, err := a.readTaken(base, o.conv, lease, stop)
+	v, renewer, err := a.readTaken(base, o.log, lease, stop)
 	if err != nil {
 		if isPanic(err) && opened.Last >= 0 {
 			renewer.close()
@@ -101,12 +89,12 @@ func (a *driveAgent) giveUp(
 	}
 	d := &driver{
 		ctx: ctx, stop: stop, row: row, view: v, now: time.Now(),
-		cfg:   runConfig{agent: a.stand(name), exclusive: o.conv.own, callerWaits: o.work == nil},
-		lease: runLease{conv: o.conv, held: lease, renewer: renewer, base: base},
+		cfg:   runConfig{agent: a.stand(name), exclusive: o.log.own, callerWaits: o.engine == nil},
+		lease: runLease{conv: o.log, held: lease, renewer: renewer, base: base},
 		exec:  executor{order: sched.From(base)},
 		out:   sender{sink: sink},
 	}
-	d.cfg.work.ForgetFailed = o.work != nil && o.work.ForgetFailed
+	d.cfg.work.ForgetFailed = o.engine != nil && o.engine.ForgetFailed
 	cancelled := row.Cancelled || slices.ContainsFunc(mail, func(m journal.Mail) bool { return m.Kind == journal.MailCancel })
 	if cancelled {
 		stop()
@@ -142,7 +130,7 @@ const (
 
 // giveBackLate gives a lease back that ran out while the store could not be reached, as soon as that is back: this
 // driver lives, and the run has not lost it.
-func giveBackLate(base context.Context, store journal.Store, lease journal.Lease, work *Work) {
+func giveBackLate(base context.Context, store journal.Store, lease journal.Lease, work *engineWork) {
 	pause := latePause
 	for left := lateTime; left > 0; left -= pause {
 		err := store.Commit(base, lease, journal.Batch{Release: true})
@@ -161,16 +149,16 @@ func giveBackLate(base context.Context, store journal.Store, lease journal.Lease
 
 // brokenOff is what a drive that panicked gives: the run is ended as failed, under the lease that it has.
 func (a *driveAgent) brokenOff(
-	ctx context.Context, o *runOptions, opened *journal.Opened, why *event.Error, r *Result, sink func(event.Event) bool,
+	ctx context.Context, o *request, opened *journal.Opened, why *event.Error, r *hook.Outcome, sink func(event.Event) bool,
 ) error {
 	lease := opened.Lease
-	news, err := o.conv.store.Renew(context.WithoutCancel(ctx), lease)
+	news, err := o.log.store.Renew(context.WithoutCancel(ctx), lease)
 	if err == nil {
 		// Where its log ends now, after what the drive has written, is not known.
 		_, err = a.giveUp(ctx, o, &journal.Opened{Lease: lease, Run: opened.Run, Last: -1, Mail: news.Mail}, why, r, sink)
 	}
 	if err != nil && !errors.Is(err, event.ErrLeaseLost) {
-		_ = o.conv.store.Commit(context.WithoutCancel(ctx), lease, journal.Batch{Release: true})
+		_ = o.log.store.Commit(context.WithoutCancel(ctx), lease, journal.Batch{Release: true})
 	}
 	return err
 }

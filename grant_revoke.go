@@ -47,7 +47,7 @@ func (c *Conversation) Revoke(ctx context.Context, tool string, opts ...RunOptio
 		return 0, nil
 	}
 	o := options(opts)
-	err = c.record(ctx, "revoke", "state", &o, func(*fold.Conversation) ([]event.Body, error) { return []event.Body{changed}, nil })
+	err = c.log.record(ctx, "revoke", "state", &o.request, func(*fold.Conversation) ([]event.Body, error) { return []event.Body{changed}, nil })
 	if err != nil {
 		return 0, err
 	}
@@ -56,7 +56,7 @@ func (c *Conversation) Revoke(ctx context.Context, tool string, opts ...RunOptio
 
 // keptGrants are the conversation's own grants, by their keys in the state.
 func (c *Conversation) keptGrants(ctx context.Context) (kept map[string]grant.Grant, err error) {
-	err = c.look(ctx, func(v *fold.Conversation) { kept = grantsOf(v.State) })
+	err = c.log.look(ctx, func(v *fold.Conversation) { kept = grantsOf(v.State) })
 	return kept, err
 }
 

@@ -38,8 +38,10 @@ func (d *driver) tellTaken() {
 }
 
 // tellLeft calls the hooks after a drive. Nothing is left that an error could change.
-func (d *driver) tellLeft(list []hooks.Hook, r *Result, err error) {
-	_ = hooks.CallAfter(context.WithoutCancel(d.ctx), list, &hook.AfterDrive{Result: r.outcome(d.row.Conversation), Err: err})
+func (d *driver) tellLeft(list []hooks.Hook, r *hook.Outcome, err error) {
+	told := *r
+	told.Conversation = d.row.Conversation
+	_ = hooks.CallAfter(context.WithoutCancel(d.ctx), list, &hook.AfterDrive{Result: told, Err: err})
 }
 
 // errBrokenOff is how a drive ended of which nobody can say how.

@@ -12,7 +12,7 @@ import (
 
 // runLease is the lease under which a drive writes, and the store that has given it.
 type runLease struct {
-	conv *Conversation
+	conv *handle
 	held journal.Lease
 	// renewer is nil where nobody else can take the lease.
 	renewer *leaseRenewer

@@ -2,12 +2,10 @@ package braid
 
 import (
 	"cmp"
-	"strconv"
 	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/decide"
-	"github.com/braidrun/braid/internal/fold"
 )
 
 // Limits bound what is done in an agent's scope, and in those below it: for the root
@@ -117,9 +115,20 @@ func Limit(l Limits) Part {
 		l.ToolTime = cmp.Or(l.ToolTime, defaultLimits.ToolTime)
 		l.Grace = cmp.Or(l.Grace, defaultLimits.Grace)
 		l.LostDrivers = cmp.Or(l.LostDrivers, defaultLimits.LostDrivers)
-		a.set.limits, a.set.bounds = l, l.bounds()
+		a.limit(&l)
 		return nil
 	})
+}
+
+// limit holds the agent's runs to l.
+func (a *Agent) limit(l *Limits) {
+	a.bounded = *l
+	a.set.bounds = l.bounds()
+	a.set.limits = limits{
+		Depth: l.Depth, Scopes: l.Scopes, Parallel: l.Parallel, ArgBytes: l.ArgBytes, ResultBytes: l.ResultBytes,
+		AnswerBytes: l.AnswerBytes, ToolTime: l.ToolTime, Active: l.Active, Grace: l.Grace, LostDrivers: l.LostDrivers,
+		Budgeted: l.Conversation != (Budget{}), Budget: budget{Scopes: l.Conversation.Scopes, Active: l.Conversation.Active},
+	}
 }
 
 // money reports whether the agent bounds money.
@@ -128,7 +137,7 @@ func (l *Limits) money() bool { return l.CostNanoUSD > 0 || l.Conversation.CostN
 // priced says which of the models that a bound in money counts has no price: what such a
 // model costs would count as nothing.
 func (a *Agent) priced(o *offer) error {
-	if !a.set.limits.money() {
+	if !a.bounded.money() {
 		return nil
 	}
 	seen := map[*Agent]bool{}
@@ -180,47 +189,4 @@ func (b *Budget) bounds() decide.Bounds {
 		Cycles: b.Cycles, ToolCalls: b.ToolCalls, InputTokens: b.InputTokens, OutputTokens: b.OutputTokens,
 		TotalTokens: b.TotalTokens, CostNanoUSD: b.CostNanoUSD,
 	}
-}
-
-// timeLeft is how long the run may still be driven; false for without end.
-func (l *Limits) timeLeft(v *fold.Conversation, run string) (left time.Duration, bounded bool) {
-	active := time.Duration(0)
-	if v.Open() && v.Run.ID == run {
-		active = v.Run.Active
-	}
-	if l.Active > 0 {
-		left, bounded = l.Active-active, true
-	}
-	if all := l.Conversation.Active; all > 0 {
-		if rest := all - v.Spent.Active - active; !bounded || rest < left {
-			left, bounded = rest, true
-		}
-	}
-	return left, bounded
-}
-
-// tooMany says why the scope may not open so many more agents; nil where it may. The Code is
-// the stop reason, by which the fold knows that the scope is to end.
-func (d *driver) tooMany(s *fold.Scope, more int) *event.Error {
-	l := &d.cfg.agent.limits
-	had := len(d.view.Run.Scopes)
-	all := l.Conversation.Scopes
-	switch {
-	case l.Depth > 0 && s.Depth+1 > l.Depth:
-		return &event.Error{
-			Kind: event.ErrLimit, Code: string(event.StopLimitDepth),
-			Message: "agents may call agents " + strconv.Itoa(l.Depth) + " levels deep, and this would be one more.",
-		}
-	case l.Scopes > 0 && had+more > l.Scopes:
-		return &event.Error{
-			Kind: event.ErrLimit, Code: string(event.StopLimitScopes),
-			Message: "the run has opened as many agents as it may (" + strconv.Itoa(l.Scopes) + ").",
-		}
-	case all > 0 && d.view.Spent.Scopes+had-1+more > all:
-		return &event.Error{
-			Kind: event.ErrLimit, Code: string(event.StopLimitScopes),
-			Message: "the conversation has opened as many agents as it may (" + strconv.Itoa(all) + ").",
-		}
-	}
-	return nil
 }

@@ -13,8 +13,8 @@ import (
 // its end, in one commit. It is for what is done to a conversation without asking its agent.
 // bodies is asked before the run is admitted, and again when the conversation is taken: its
 // error the first time leaves no trace, and the second time a run that failed.
-func (c *Conversation) record(
-	ctx context.Context, op, agent string, o *runOptions, bodies func(*fold.Conversation) ([]event.Body, error),
+func (c *handle) record(
+	ctx context.Context, op, agent string, o *request, bodies func(*fold.Conversation) ([]event.Body, error),
 ) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

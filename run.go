@@ -2,24 +2,16 @@ package braid
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/foreign"
-	"github.com/braidrun/braid/internal/hooks"
-	"github.com/braidrun/braid/internal/output"
-	"github.com/braidrun/braid/internal/sched"
-	"github.com/braidrun/braid/journal"
-	"github.com/braidrun/braid/secret"
 )
 
 // Run answers input and gives the result. It is [Agent.Stream] read to its end.
@@ -76,30 +68,12 @@ type Answer struct {
 type RunOption func(*runOptions)
 
 type runOptions struct {
-	conv       *Conversation
-	into       *Result
-	key        string
-	executor   string
-	metadata   map[string]string
-	newSession bool
-	tenant     string
-	user       string
-	state      map[string]any
-	secrets    map[string]secret.Secret
-	given      map[string]json.RawMessage
-	policy     Policy
-	want       *output.Form
-	// run is the run to drive where it was admitted before; waits says that its
-	// turn may have to be waited for, and work that an engine drives it.
-	run   string
-	waits bool
-	work  *Work
-	// private says that nobody else has the run's conversation.
-	private bool
-	// programs run the foreign programs that work in the place of agents, by the agents' names; nil for none.
-	programs map[string]stepRunner
-	// renewer renews the lease of a run whose log was read after it was taken; nil for none.
-	renewer *leaseRenewer
+	request
+
+	conv   *Conversation
+	into   *Result
+	state  map[string]any
+	policy Policy
 }
 
 // In runs in a conversation. Without it a run has one of its own; find it in
@@ -203,6 +177,7 @@ func (a *Agent) drive(ctx context.Context, input any, o *runOptions, r *Result, 
 		o.conv, o.private = NewConversation(), o.into == nil
 	}
 	conv := o.conv
+	o.log = &conv.log
 	if r != nil {
 		r.Conversation = conv
 	}
@@ -218,297 +193,13 @@ func (a *Agent) drive(ctx context.Context, input any, o *runOptions, r *Result, 
 		}
 		o.run, o.waits, messages = sent.Run, true, nil
 	}
-	for {
-		err := a.frozen.through(ctx, team, messages, o, r, sink)
-		if !o.waits || !errors.Is(err, event.ErrLocked) || ctx.Err() != nil {
-			return err
-		}
-		if a.frozen.endCancelled(ctx, team, conv) {
-			continue
-		}
-		if err := conv.waitTurn(ctx, err); err != nil {
-			return err
-		}
-	}
-}
-
-// endCancelled writes the end of a run that was cancelled and stands in the way,
-// where nobody else does. It reports whether it did.
-func (a *driveAgent) endCancelled(ctx context.Context, team map[string]*driveAgent, conv *Conversation) bool {
-	open, err := conv.store.Queue(ctx, conv.id)
-	if err != nil || len(open) == 0 || !open[0].Cancelled {
-		return false
-	}
-	o := runOptions{conv: conv, run: open[0].ID, work: &Work{}}
-	return a.through(ctx, team, nil, &o, nil, func(event.Event) bool { return true }) == nil
-}
-
-// through takes the handle and a run through it.
-func (a *driveAgent) through(
-	ctx context.Context, team map[string]*driveAgent, messages []event.Message, o *runOptions, r *Result,
-	sink func(event.Event) bool,
-) error {
-	conv := o.conv
-	o.private = o.private && ctx.Done() == nil
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	lock := conv.lock
-	if o.waits {
-		lock = func(stop context.CancelFunc) error { return conv.lockWhenFree(ctx, stop) }
-	}
-	if err := lock(stop); err != nil {
-		return err
-	}
-	kept := conv.warm
-	defer func() { conv.unlock(kept) }()
-	// A run that an engine drives is taken also where somebody has wished it to end:
-	// its end is to be written. A process that is about to end takes nothing more.
-	taking := ctx
-	if o.work != nil && !errors.Is(context.Cause(ctx), event.ErrUnavailable) {
-		taking = context.WithoutCancel(ctx)
-	}
-	v, unread := kept, kept == nil && o.work != nil
-	switch {
-	case unread:
-		v = unreadView()
-	case v == nil:
-		var err error
-		if v, err = conv.coldView(taking); err != nil {
-			return err
-		}
-	}
-	opened, err := a.open(taking, o, conv, v, messages)
-	if opened.Run.Status.Ended() && o.work == nil {
-		return replay(ctx, conv, opened.Run.ID, r, sink)
-	}
-	if err != nil {
-		return err
-	}
-	// From here on the view may run ahead of the log, so it is kept only when
-	// all went well.
-	kept = nil
-	conv.drives(opened.Run.ID)
-	if unread && a.behindUnread(taking, stop, conv, &opened) {
-		_, err = a.endUnread(taking, o, &opened, lostReading(&opened.Run), r, sink)
-		return err
-	}
-	if why := a.limits.poisoned(&opened.Run); why != nil {
-		ended, err := a.giveUp(ctx, o, &opened, why, r, sink)
-		if err == nil && ended != nil && o.work == nil {
-			return ended
-		}
-		return err
-	}
-	if unread {
-		defer func() { o.renewer.close() }()
-		if v, err = a.takeUnread(taking, stop, o, &opened, r, sink); v == nil {
-			return err
-		}
-	}
-	for _, e := range opened.Events {
-		v.Add(e)
-	}
-	if v.Stale || v.Last != opened.Last {
-		if v, err = conv.coldView(taking); err != nil {
-			// Nobody need wait until the lease has run out.
-			_ = conv.store.Commit(context.WithoutCancel(ctx), opened.Lease, journal.Batch{Release: true})
-			return err
-		}
-	}
-	if !v.SpentKnown && a.limits.Conversation != (Budget{}) {
-		if v, err = conv.wholeView(taking); err != nil {
-			_ = conv.store.Commit(context.WithoutCancel(ctx), opened.Lease, journal.Batch{Release: true})
-			return err
-		}
-	}
-	v.State.Share(opened.Shared)
-	kept, err = a.take(ctx, stop, team, o, &opened, v, r, sink)
-	return err
-}
-
-// take drives a run that was taken, on a view that has folded all of the log. It gives the view that
-// is the conversation's then; nil where that may have run ahead of the log.
-func (a *driveAgent) take(
-	ctx context.Context, stop context.CancelFunc, team map[string]*driveAgent, o *runOptions, opened *journal.Opened, v *fold.Conversation, r *Result,
-	sink func(event.Event) bool,
-) (*fold.Conversation, error) {
-	conv, private := o.conv, o.private
-	if left, bounded := a.limits.timeLeft(v, opened.Run.ID); bounded {
-		var end context.CancelFunc
-		ctx, end = context.WithTimeout(ctx, left)
-		defer end()
-		private = false
-	}
-	d := &driver{
-		ctx: ctx, stop: stop, row: opened.Run, view: v, now: time.Now(),
-		cfg: runConfig{
-			agent: a, team: team, output: o.want, given: o.given, secrets: o.secrets, programs: o.programs,
-			exclusive: conv.own, callerWaits: o.work == nil, unstoppable: private,
-		},
-		lease: runLease{conv: conv, held: opened.Lease, renewer: o.renewer, base: context.WithoutCancel(ctx)},
-		inbox: inbox{wake: conv.wake},
-		exec:  executor{order: sched.From(ctx)},
-		out:   sender{sink: sink},
-	}
-	if o.work != nil {
-		d.cfg.work, d.cfg.secrets = *o.work, o.work.Secrets
-		d.inbox.engine = o.work.Mail
-	}
-	if len(d.cfg.secrets) > 0 {
-		d.cfg.mask = maskOf(d.cfg.secrets, d.cfg.work.Shown)
-		d.cfg.maskRules = maskGuard(d.cfg.mask)
-	}
-	undriven := errBrokenOff // until it is known better: a reader may panic
-	if list := a.hooks.At(hooks.AfterDrive); len(list) > 0 {
-		if r == nil {
-			r = &Result{Conversation: conv}
-		}
-		defer func() { d.tellLeft(list, r, undriven) }()
-	}
-	over := false
-	defer func() {
-		if !over && o.work != nil { // the goroutine is being ended
-			_ = a.brokenOff(ctx, o, opened, foreign.EndedGoroutine("run", "a model, a hook or the reader"), r, func(event.Event) bool { return true })
-		}
-	}()
-	undriven = d.drive(opened.Mail)
-	over = true
-	if d.phase == phaseCrashed {
-		why, _ := errors.AsType[*event.Error](undriven)
-		if d.out.reading {
-			sink = func(event.Event) bool { return true }
-		}
-		if undriven = a.brokenOff(ctx, o, opened, why, r, sink); undriven == nil && o.work == nil {
-			return nil, why
-		}
-		return nil, undriven
-	}
-	if undriven != nil {
-		return nil, undriven
-	}
-	v = d.view // a compaction may have put another in its place
-	d.report(r)
-	if d.phase == phaseHandedBack && o.work == nil {
-		return v, context.Cause(ctx)
-	}
-	if d.err != nil && o.work == nil {
-		return v, d.err
-	}
-	return v, nil
-}
-
-// report tells the caller what the run came to; nil is told nothing.
-func (d *driver) report(r *Result) {
 	if r == nil {
-		return
+		return a.frozen.run(ctx, team, messages, &o.request, nil, sink)
 	}
-	r.fill(d.view.Run, d.view.State, d.now)
-	r.Partial, r.Simulated = d.partial, d.cfg.simulated
-	switch d.phase {
-	case phaseHandedBack:
-		r.Status = event.RunRunning
-		r.Stop, r.Why = "", ""
-	case phaseParked:
-		r.WakeAt = d.exec.wakeAt
-	}
-}
-
-// simulated reports whether any model of the run follows a script.
-func (a *driveAgent) simulated(team map[string]*driveAgent) bool {
-	simulated := func(m Model) bool { return m.Info().Simulated }
-	if slices.ContainsFunc(a.models(), simulated) {
-		return true
-	}
-	for _, one := range team {
-		if slices.ContainsFunc(one.models(), simulated) {
-			return true
-		}
-	}
-	return false
-}
-
-// open takes the run that is to be driven: a new one for new input, the one that
-// was asked for, or the conversation's open one. Where that run is over,
-// the answer is its row and an error.
-func (a *driveAgent) open(
-	ctx context.Context, o *runOptions, conv *Conversation, v *fold.Conversation, messages []event.Message,
-) (journal.Opened, error) {
-	var opened journal.Opened
-	take := func() (err error) {
-		opened, err = conv.acquire(ctx, o.run, v.Last)
-		return err
-	}
-	switch {
-	case o.run != "":
-	case messages == nil && v.Open():
-		o.run = v.Run.ID
-		defer func() { o.run = "" }()
-	case messages == nil && !v.Unanswered() && !v.Continuable():
-		return journal.Opened{}, &event.Error{
-			Op: "resume", Kind: event.ErrConflict, Message: "the conversation has no open run",
-			Hint: "begin one with Run",
-		}
-	case messages != nil && v.Open() && o.key == "":
-		return journal.Opened{}, &event.Error{
-			Op: "run", Kind: event.ErrConflict, Message: "the conversation's last run is not over",
-			Hint: "answer its questions and Resume it, or Cancel and Resume it; braid.During says what else may be done",
-		}
-	default:
-		row := a.row(o, conv, messages)
-		row.Alone = true
-		if messages == nil && v.Continuable() {
-			row.Metadata = maps.Clone(row.Metadata)
-			if row.Metadata == nil {
-				row.Metadata = make(map[string]string, 1)
-			}
-			row.Metadata[ContinuesLabel] = v.Run.ID
-		}
-		take = func() (err error) {
-			opened, err = conv.store.Start(ctx, row, v.Last)
-			return err
-		}
-	}
-	err := conv.pastWithdrawn(ctx, take(), take)
-	if err != nil && o.run == "" && opened.Run.Status == event.RunQueued && o.key == "" {
-		conv.withdraw(context.WithoutCancel(ctx), opened.Run.ID)
-	}
-	return opened, err
-}
-
-// replay gives the events and the result of a run that is over: the answer to a
-// repeated idempotency key.
-func replay(ctx context.Context, conv *Conversation, run string, r *Result, sink func(event.Event) bool) error {
-	v := fold.New(nil)
-	for e, err := range conv.Events(ctx, 0) {
-		if err != nil {
-			return err
-		}
-		v.Add(e)
-		if e.Run != run {
-			continue
-		}
-		if r != nil {
-			r.Simulated = e.Simulated
-		}
-		if !sink(*e) {
-			return nil
-		}
-		ended, ok := e.Body.(*event.RunEnded)
-		if !ok {
-			continue
-		}
-		if r != nil {
-			r.fill(v.Run, v.State, e.Time)
-		}
-		if ended.Err != nil {
-			return ended.Err
-		}
-		return nil
-	}
-	return &event.Error{
-		Op: "run", Kind: event.ErrInternal, Message: "the run is over, but the log does not hold its end",
-		Hint: "look at the conversation's events",
-	}
+	outcome := &hook.Outcome{}
+	err = a.frozen.run(ctx, team, messages, &o.request, outcome, sink)
+	r.set(outcome)
+	return err
 }
 
 // inputOf reads what Run was given. No messages and no error means to resume.

@@ -19,7 +19,7 @@ type runConfig struct {
 	// output is the form that the caller wants for the root's answer; nil leaves it to the agent.
 	output *output.Form
 	// work is what an engine gave besides the run.
-	work Work
+	work engineWork
 	// programs run the foreign programs that work in the place of agents, by the agents' names; nil for none.
 	programs map[string]stepRunner
 	// trace is the run's place in a distributed trace.

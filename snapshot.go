@@ -62,11 +62,11 @@ func (c *Conversation) Snapshot(ctx context.Context, fields ...SnapshotField) (*
 	if len(fields) == 0 {
 		fields = []SnapshotField{SnapshotMessages, SnapshotState}
 	}
-	s := &Snapshot{Schema: SnapshotSchema, Fields: slices.Clone(fields), Conversation: c.id, Taken: time.Now().UTC()}
+	s := &Snapshot{Schema: SnapshotSchema, Fields: slices.Clone(fields), Conversation: c.log.id, Taken: time.Now().UTC()}
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	err := c.look(ctx, func(v *fold.Conversation) {
+	err := c.log.look(ctx, func(v *fold.Conversation) {
 		s.Seq, s.Turn = v.Last, v.Turn
 		if v.Run != nil {
 			s.Agent = v.Run.Agent
@@ -188,7 +188,7 @@ func (c *Conversation) Load(ctx context.Context, s *Snapshot, opts ...RunOption)
 	if agent == "" || agent == event.UserAuthor {
 		agent = "snapshot"
 	}
-	return c.record(ctx, "load", agent, &o, func(v *fold.Conversation) (list []event.Body, _ error) {
+	return c.log.record(ctx, "load", agent, &o.request, func(v *fold.Conversation) (list []event.Body, _ error) {
 		if s.has(SnapshotMessages) {
 			for _, m := range s.Messages {
 				if m.Role == event.RoleAssistant {

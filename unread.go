@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/journal"
@@ -27,7 +28,7 @@ func unreadView() *fold.Conversation { return &fold.Conversation{Last: math.MaxI
 // readTaken folds the log of a run that was taken, and renews the lease meanwhile: reading a long log may take longer
 // than a lease lasts. The caller closes the renewer, also if there is an error. A panic is an error with a [event.PanicError].
 func (a *driveAgent) readTaken(
-	ctx context.Context, conv *Conversation, lease journal.Lease, stop context.CancelFunc,
+	ctx context.Context, conv *handle, lease journal.Lease, stop context.CancelFunc,
 ) (*fold.Conversation, *leaseRenewer, error) {
 	var k *leaseRenewer
 	if !conv.own {
@@ -35,7 +36,7 @@ func (a *driveAgent) readTaken(
 	}
 	var v *fold.Conversation
 	err := foreign.Shield("run", "reading the conversation", func() (err error) {
-		if v, err = conv.coldView(ctx); err == nil && !v.SpentKnown && a.limits.Conversation != (Budget{}) {
+		if v, err = conv.coldView(ctx); err == nil && !v.SpentKnown && a.limits.Budgeted {
 			v, err = conv.wholeView(ctx)
 		}
 		return err
@@ -48,9 +49,9 @@ func (a *driveAgent) readTaken(
 
 // takeUnread reads the log of a run that was taken before that. It gives no view where the run is not to be driven.
 func (a *driveAgent) takeUnread(
-	ctx context.Context, stop context.CancelFunc, o *runOptions, opened *journal.Opened, r *Result, sink func(event.Event) bool,
+	ctx context.Context, stop context.CancelFunc, o *request, opened *journal.Opened, r *hook.Outcome, sink func(event.Event) bool,
 ) (*fold.Conversation, error) {
-	v, renewer, err := a.readTaken(ctx, o.conv, opened.Lease, stop)
+	v, renewer, err := a.readTaken(ctx, o.log, opened.Lease, stop)
 	if err == nil {
 		o.renewer = renewer
 		return v, nil
@@ -65,14 +66,14 @@ func (a *driveAgent) takeUnread(
 }
 
 // letGo gives back the lease of a run that was taken and could not be read, so that nobody waits until it has run out.
-func (o *runOptions) letGo(ctx context.Context, lease journal.Lease, k *leaseRenewer) {
+func (o *request) letGo(ctx context.Context, lease journal.Lease, k *leaseRenewer) {
 	k.close()
 	base := context.WithoutCancel(ctx)
 	switch {
 	case k.err() == nil:
-		_ = o.conv.store.Commit(base, lease, journal.Batch{Release: true})
-	case k.outOfContact() && o.work != nil:
-		giveBackLate(base, o.conv.store, lease, o.work)
+		_ = o.log.store.Commit(base, lease, journal.Batch{Release: true})
+	case k.outOfContact() && o.engine != nil:
+		giveBackLate(base, o.log.store, lease, o.engine)
 	}
 }
 
@@ -82,15 +83,9 @@ func isPanic(err error) bool {
 	return ok
 }
 
-// killsReaders reports whether giving the run up has ended the process as often as driving it had: then reading its
-// log is what does.
-func (l *Limits) killsReaders(row *journal.Run) bool {
-	return l.LostDrivers > 0 && row.Lost/2 >= l.LostDrivers
-}
-
 // behindUnread reports whether a run that lost a driver before it began stands behind one that ended unread. Reading the
 // log has ended the process then once more, and is not tried again. It renews the lease while it waits for the store.
-func (a *driveAgent) behindUnread(ctx context.Context, stop context.CancelFunc, conv *Conversation, o *journal.Opened) bool {
+func (a *driveAgent) behindUnread(ctx context.Context, stop context.CancelFunc, conv *handle, o *journal.Opened) bool {
 	if a.limits.LostDrivers <= 0 || o.Run.Lost == 0 || o.Run.Session > 0 || o.Last == 0 {
 		return false
 	}
@@ -125,7 +120,7 @@ func lostReading(row *journal.Run) *event.Error {
 // that were open get no end of their own; folds close them with the run.
 // It gives the error that the run ended with.
 func (a *driveAgent) endUnread(
-	ctx context.Context, opts *runOptions, o *journal.Opened, why *event.Error, r *Result, sink func(event.Event) bool,
+	ctx context.Context, opts *request, o *journal.Opened, why *event.Error, r *hook.Outcome, sink func(event.Event) bool,
 ) (*event.Error, error) {
 	ctx = context.WithoutCancel(ctx)
 	end := &event.RunEnded{Status: event.RunFailed, Stop: event.StopError, Why: event.WhyFailed, Err: unreadable(why)}
@@ -156,7 +151,7 @@ func (a *driveAgent) endUnread(
 		end.CostNanoUSD = new(int64)
 	}
 	add(end)
-	if err := opts.conv.commit(ctx, o.Lease, b); err != nil {
+	if err := opts.log.commit(ctx, o.Lease, b); err != nil {
 		return nil, err
 	}
 	if r != nil {
@@ -172,14 +167,14 @@ func (a *driveAgent) endUnread(
 
 // inputUnread is what users say in the input of a run that has not begun. Nothing has looked at it: what a guardrail or a
 // secret may hide is hidden.
-func (a *driveAgent) inputUnread(ctx context.Context, opts *runOptions, o *journal.Opened) []event.Message {
+func (a *driveAgent) inputUnread(ctx context.Context, opts *request, o *journal.Opened) []event.Message {
 	if o.Run.Key != "" {
-		if run, err := opts.conv.store.Entered(ctx, o.Run.Conversation, LetterID(o.Run.Key)); err != nil || run != "" {
+		if run, err := opts.log.store.Entered(ctx, o.Run.Conversation, LetterID(o.Run.Key)); err != nil || run != "" {
 			return nil // it is in the log already
 		}
 	}
 	in := slices.DeleteFunc(a.unguarded(o.Run.Input), func(m event.Message) bool { return m.Role != event.RoleUser })
-	if len(opts.secrets) > 0 || opts.work != nil && len(opts.work.Secrets) > 0 {
+	if len(opts.secrets) > 0 || opts.engine != nil && len(opts.engine.Secrets) > 0 {
 		for i := range in {
 			in[i].Content = fold.RedactedContent
 		}
