@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/tool"
 )
 
@@ -13,7 +14,7 @@ import (
 func From(sources ...tool.Source) Part {
 	return partFunc(func(a *Agent) error {
 		for _, s := range sources {
-			if isNil(s) {
+			if foreign.IsNil(s) {
 				continue
 			}
 			if text := s.Instructions(); text != "" {
