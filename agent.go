@@ -247,7 +247,7 @@ func (a *Agent) team() (map[string]*driveAgent, error) {
 		}
 		team[one.set.name] = one.frozen
 		for _, c := range one.opens(one.current()) {
-			todo = append(todo, c.agent)
+			todo = append(todo, c)
 		}
 	}
 	return team, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/braidrun/braid/internal/guardrail"
 	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // beginModel begins the scope's next model call, or the next attempt of one that failed. It reports whether the scope
@@ -155,7 +156,7 @@ func (d *driver) beginCalls(s *fold.Scope, agent *driveAgent, calls []*fold.Call
 // beginCall begins a call that the stages before it have decided: it runs, opens a scope, is refused, or waits for an
 // answer.
 func (d *driver) beginCall(w *toolWork) {
-	nested, _ := w.call.tool.(*agentTool)
+	nested, _ := w.call.tool.(subAgent)
 	switch {
 	case w.call.waits():
 		d.park(w)
@@ -173,7 +174,7 @@ func (d *driver) checkInput(w *toolWork) {
 	if p.refused != nil || p.args != nil && w.call.tool != nil {
 		return
 	}
-	if _, nested := w.call.tool.(*agentTool); nested {
+	if _, nested := w.call.tool.(subAgent); nested {
 		return
 	}
 	switch {
@@ -190,7 +191,10 @@ func (d *driver) checkInput(w *toolWork) {
 // beginTool begins a tool call, or ends it at once where it was refused.
 func (d *driver) beginTool(w *toolWork) {
 	s, c, p := w.scope, w.entry, &w.decision
-	traits := traitsOf(w.call.tool)
+	var traits tool.Traits
+	if w.call.tool != nil {
+		traits = tool.TraitsOf(w.call.tool)
+	}
 	w.call.reconcile = w.call.reconcile && traits.Reconcile != nil
 	d.add(s, w.step, w.attempt, p.note(&event.StepBegun{
 		Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: traits.Effect, Reconcile: w.call.reconcile,
@@ -220,7 +224,7 @@ func (d *driver) beginTool(w *toolWork) {
 
 // beginAgent begins a call of an agent that is used as a tool: it opens a scope for it. Nothing is called; the scope's
 // own decisions do the rest.
-func (d *driver) beginAgent(w *toolWork, child *agentTool) {
+func (d *driver) beginAgent(w *toolWork, child subAgent) {
 	s, c, p := w.scope, w.entry, &w.decision
 	d.add(s, w.step, w.attempt, p.note(&event.StepBegun{
 		Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: event.EffectIdempotent,

@@ -113,19 +113,3 @@ func (a *Agent) cannotAsk(model string, err error) error {
 	}
 	return bad
 }
-
-// checkerOf finds what can be asked of a model or of the one that it wraps; nil
-// for nothing.
-func checkerOf(m Model) model.Checker {
-	for m != nil {
-		if c, ok := m.(model.Checker); ok {
-			return c
-		}
-		w, ok := m.(interface{ Unwrap() Model })
-		if !ok {
-			return nil
-		}
-		m = w.Unwrap()
-	}
-	return nil
-}

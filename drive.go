@@ -119,7 +119,7 @@ func (d *driver) recover(early []journal.Mail) error {
 		}
 	}
 	for key, value := range d.cfg.given {
-		d.view.State.SetTemp(StateTemp+key, value)
+		d.view.State.SetTemp(tool.StateTemp+key, value)
 	}
 	if begins || len(d.cfg.agent.hooks.At(hooks.BeforeRun)) == 0 {
 		// Of a run that has begun, the log has what a hook made of its input.

@@ -8,13 +8,14 @@ import (
 	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/internal/output"
 	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // driveAgent is what a driver needs of an agent. [Agent] fills it; a driver gets a copy and changes nothing of it. Only its
 // tools may change while it works: current returns those of the moment.
 type driveAgent struct {
 	name  string
-	model Model
+	model model.Model
 	// instructions is the whole system prompt. instructionTokens is an estimate of its size.
 	instructions      string
 	instructionTokens int64
@@ -23,16 +24,16 @@ type driveAgent struct {
 	limits limits
 	// bounds are those of limits that a decision looks at.
 	bounds  decide.Limits
-	retry   Retry
+	retry   tool.Retry
 	options model.Options
 	// sequential says that the calls of one answer run one after another.
 	sequential bool
 	// fallbacks are called if a model failed with one of fallbackOn.
-	fallbacks  []Model
+	fallbacks  []model.Model
 	fallbackOn []event.ErrorKind
 	// flow decides for an agent without a model, and parts are its agents; nil for an agent that calls a model.
 	flow  decide.Kind
-	parts []*agentTool
+	parts []subAgent
 	// manage is nil for an agent without [Manage].
 	manage *management
 	// offload is nil for an agent that shows all results as they are.
@@ -94,4 +95,11 @@ func (a *driveAgent) below() []*driveAgent {
 		}
 	}
 	return list
+}
+
+// subAgent is an agent that is used as a tool. A call of it opens a scope.
+type subAgent interface {
+	tool.Tool
+	// runs is the agent behind the tool.
+	runs() *driveAgent
 }

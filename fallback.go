@@ -1,7 +1,6 @@
 package braid
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -68,40 +67,4 @@ func Fallback(kinds []event.ErrorKind, models ...Model) Part {
 		a.set.fallbackOn, a.set.fallbacks = slices.Clone(kinds), slices.Clone(models)
 		return nil
 	})
-}
-
-// models lists what the agent may ask, in order.
-func (a *driveAgent) models() []Model {
-	if a.isFlow() {
-		return nil
-	}
-	return append([]Model{a.model}, a.fallbacks...)
-}
-
-// named finds the agent's model of that name; its first one where none is called so.
-func (a *driveAgent) named(name string) Model {
-	for _, m := range a.fallbacks {
-		if m.Info().Name == name {
-			return m
-		}
-	}
-	return a.model
-}
-
-// instead returns the model to ask after the one of that name has failed with err. It returns nil if that was the last
-// one, or if neither err nor a cause of it has one of the kinds.
-func (a *driveAgent) instead(name string, err *event.Error) Model {
-	if len(a.fallbacks) == 0 || !slices.ContainsFunc(a.fallbackOn, func(kind event.ErrorKind) bool { return errors.Is(err, kind) }) {
-		return nil
-	}
-	next := 0
-	for i, m := range a.fallbacks {
-		if m.Info().Name == name {
-			next = i + 1
-		}
-	}
-	if next == len(a.fallbacks) {
-		return nil
-	}
-	return a.fallbacks[next]
 }

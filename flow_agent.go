@@ -37,7 +37,7 @@ func NewFlow(name string, k kind.Kind, agents ...*Agent) *Agent {
 		case part == nil:
 			wrong("an agent of a flow is nil", "leave it out")
 			continue
-		case slices.ContainsFunc(a.set.parts, func(t *agentTool) bool { return t.agent == part }):
+		case slices.ContainsFunc(a.set.parts, func(t subAgent) bool { return t.(*agentTool).agent == part }):
 			continue // it works more than once
 		case slices.Contains(own.Agents, part.set.name):
 			wrong(fmt.Sprintf("two agents are called %q", part.set.name), "rename one of them")
@@ -52,4 +52,9 @@ func NewFlow(name string, k kind.Kind, agents ...*Agent) *Agent {
 }
 
 // opens lists the agents for which the agent itself can open a scope, if it offers o.
-func (a *Agent) opens(o *offer) []*agentTool { return slices.Concat(a.set.parts, o.children) }
+func (a *Agent) opens(o *offer) (agents []*Agent) {
+	for _, child := range slices.Concat(a.set.parts, o.children) {
+		agents = append(agents, child.(*agentTool).agent)
+	}
+	return agents
+}

@@ -50,7 +50,7 @@ func (a *driveAgent) stand(name string) *driveAgent {
 }
 
 // stands adds what stands for a model that can say what it is.
-func (a *driveAgent) stands(m Model) {
+func (a *driveAgent) stands(m model.Model) {
 	var info model.Info
 	if <-foreign.Apart("model", "the model", func() error { info = m.Info(); return nil }) == nil {
 		a.fallbacks = append(a.fallbacks, noModel{info})

@@ -10,11 +10,12 @@ import (
 	"github.com/braidrun/braid/grant"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/internal/userdata"
+	"github.com/braidrun/braid/tool"
 )
 
 // toolHash returns the hash that approvals of a tool are bound to. It covers all that the model and the
 // user read about the tool. The order of the schema's keys does not count.
-func toolHash(t Tool) string {
+func toolHash(t tool.Tool) string {
 	spec := t.Spec()
 	schema := spec.Schema
 	if exact, err := canonical(schema); err == nil {

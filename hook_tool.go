@@ -98,13 +98,13 @@ func (d *driver) callBeforeHooks(w *toolWork) {
 }
 
 // replace puts a hook's tool in the place of the one that the model called by name.
-func (p *callDecision) replace(c *runningCall, tool Tool) {
+func (p *callDecision) replace(c *runningCall, tool tool.Tool) {
 	had := c.tool
 	if foreign.IsNil(tool) || tool == had {
 		return
 	}
 	c.tool, p.runs = tool, tool.Spec().Name
-	if _, nested := tool.(*agentTool); nested || p.runs == "" {
+	if _, nested := tool.(subAgent); nested || p.runs == "" {
 		p.refuse(event.ErrInvalid, "a hook put something in the tool's place that cannot stand there")
 	}
 	if p.runs == c.Name && had != nil {

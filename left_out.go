@@ -6,6 +6,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/foreign"
+	"github.com/braidrun/braid/internal/output"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/tool"
 )
@@ -26,25 +27,6 @@ func leave(t tool.Optional, name, model string, why error) (setAside, error) {
 		return nil
 	})
 	return l, err
-}
-
-// attachTool adds one tool to the draft.
-func (a *Agent) attachTool(t Tool) error {
-	if err := tool.ErrOf(t); err != nil {
-		return err
-	}
-	spec := t.Spec()
-	err := tool.CheckSchema(spec)
-	if err == nil {
-		err = a.draft.add(a.set.name, t, spec)
-	}
-	optional, ok := t.(tool.Optional)
-	if err == nil || !ok {
-		return err
-	}
-	left, err := leave(optional, spec.Name, "", err)
-	a.draft.missing = append(a.draft.missing, left)
-	return err
 }
 
 // giveWay takes an optional tool out of the draft whose name another tool is to have. It reports whether there
@@ -189,9 +171,9 @@ const utf8Max = 4
 // untold is told for a request that a hook has made another model's. The tool that takes the answer stays.
 func (o *offer) untold(r *model.Request, m string) {
 	specs, _ := o.told(m, r.Tools, nil)
-	if len(specs) < len(r.Tools) && slices.ContainsFunc(r.Tools, func(t model.ToolSpec) bool { return t.Name == OutputTool }) {
+	if len(specs) < len(r.Tools) && slices.ContainsFunc(r.Tools, func(t model.ToolSpec) bool { return t.Name == output.ToolName }) {
 		specs = slices.DeleteFunc(slices.Clone(r.Tools), func(t model.ToolSpec) bool {
-			return t.Name != OutputTool && !slices.ContainsFunc(specs, func(s model.ToolSpec) bool { return s.Name == t.Name })
+			return t.Name != output.ToolName && !slices.ContainsFunc(specs, func(s model.ToolSpec) bool { return s.Name == t.Name })
 		})
 	}
 	r.Tools = specs

@@ -166,7 +166,7 @@ func (a *Agent) priced(o *offer) error {
 			offered = one.current()
 		}
 		for _, c := range one.opens(offered) {
-			todo = append(todo, c.agent)
+			todo = append(todo, c)
 		}
 	}
 	return nil

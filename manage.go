@@ -6,8 +6,6 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/compact"
-	"github.com/braidrun/braid/internal/decide"
-	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/model"
 )
 
@@ -94,42 +92,6 @@ func (Summarize) strategy()     {}
 func (SlidingWindow) strategy() {}
 func (KeepAll) strategy()       {}
 
-// management is a [Management] with its defaults filled in.
-type management struct {
-	compact.Policy
-
-	summary *summaryCall
-	keepAll bool
-	// at is 0 for never before an overflow.
-	at      float64
-	context int
-	tries   int
-	// provider is nil where Braid manages by itself.
-	provider *providerManaged
-}
-
-// The figures that Strands has found good, and how many tokens a model counts for that says nothing.
-const (
-	defaultAt      = 0.7
-	defaultContext = 200_000
-	defaultEasings = 3
-	defaultRatio   = 0.3
-	defaultRecent  = 10
-)
-
-// unmanaged is how an agent without [Manage] is managed.
-func unmanaged() management {
-	return management{Policy: compact.Policy{Window: -1}, tries: defaultEasings}
-}
-
-// managed gives how the agent is managed.
-func (a *driveAgent) managed() management {
-	if a.manage == nil {
-		return unmanaged()
-	}
-	return *a.manage
-}
-
 func (m *Management) managing() (*management, error) {
 	made := &management{
 		Policy: compact.Policy{Window: -1, Pin: m.Pin}, at: m.At, context: m.Context, tries: cmp.Or(m.Tries, defaultEasings),
@@ -170,15 +132,6 @@ func (m *Management) managing() (*management, error) {
 	return made, nil
 }
 
-// summaryCall is a [Summarize] with its defaults filled in.
-type summaryCall struct {
-	Model        Model
-	Ratio        float64
-	Recent       int
-	Instructions string
-	Options      model.Options
-}
-
 func (s Summarize) filled() *summaryCall {
 	if s.Ratio == 0 {
 		s.Ratio = defaultRatio
@@ -195,29 +148,4 @@ func (s Summarize) filled() *summaryCall {
 	}
 	filled := summaryCall(s)
 	return &filled
-}
-
-// compaction says when the model is shown less of one of the agent's scopes.
-func (a *driveAgent) compaction(s *fold.Scope) decide.Compaction {
-	m := a.manage
-	if m == nil {
-		return decide.Compaction{Window: -1, Threshold: -1, Tries: defaultEasings}
-	}
-	c := decide.Compaction{Window: m.Window, Threshold: -1, Before: a.toldTokens(), Tries: m.tries}
-	if m.at > 0 {
-		c.Threshold = m.threshold(s, a)
-	}
-	if m.keepAll {
-		c.Tries = -1
-	}
-	return c
-}
-
-// threshold is how many tokens a conversation may have before something is left out.
-func (m *management) threshold(s *fold.Scope, a *driveAgent) int64 {
-	size := m.context
-	if size == 0 {
-		size = cmp.Or(a.named(s.LastModel).Info().ContextWindow, defaultContext)
-	}
-	return int64(m.at * float64(size))
 }

@@ -1,13 +1,9 @@
 package braid
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"sync"
 
-	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/model"
 )
 
@@ -34,16 +30,6 @@ type ProviderManaged struct {
 }
 
 func (ProviderManaged) strategy() {}
-
-// providerManaged is a ProviderManaged and what each model is asked for. It is safe for concurrent use.
-type providerManaged struct {
-	want model.ContextManagement
-	at   float64
-	size int
-
-	mu    sync.Mutex
-	asked map[string]model.ContextManagement
-}
 
 // manages fills in how the provider manages, and what Braid does where that is not enough.
 func (p ProviderManaged) manages(m *Management, made *management) error {
@@ -77,52 +63,4 @@ func (p ProviderManaged) manages(m *Management, made *management) error {
 		return fmt.Errorf("%T cannot stand in for the provider", p.Else)
 	}
 	return nil
-}
-
-// of gives what a model is asked for; nothing where it has none of it.
-func (p *providerManaged) of(m Model) model.ContextManagement {
-	if p.want.Any() {
-		return p.want // the model's own check says whether it can
-	}
-	info := m.Info()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	c, ok := p.asked[info.Name]
-	if ok {
-		return c
-	}
-	if checker := checkerOf(m); checker != nil {
-		from := max(int(p.at*float64(cmp.Or(p.size, cmp.Or(info.ContextWindow, defaultContext)))), 1)
-		for _, one := range []model.ContextManagement{{Compact: from}, {ClearResults: from}, {Truncate: true}} {
-			if foreign.Sound(checker.Check(&model.Request{Options: model.Options{Context: one}})) == nil {
-				c = one
-				break
-			}
-		}
-	}
-	if p.asked == nil {
-		p.asked = make(map[string]model.ContextManagement)
-	}
-	p.asked[info.Name] = c
-	return c
-}
-
-// asks gives the options with which the agent asks a model.
-func (a *driveAgent) asks(m Model) model.Options {
-	o := a.options
-	if a.manage != nil && a.manage.provider != nil {
-		o.Context = a.manage.provider.of(m)
-	}
-	return o
-}
-
-// left says that a model's provider cannot be left to manage the conversation.
-func (a *driveAgent) left(m Model) error {
-	if a.manage == nil || a.manage.provider == nil || a.manage.provider.of(m).Any() {
-		return nil
-	}
-	return &event.Error{
-		Kind: event.ErrUnsupported, Message: "the model's provider does not manage long conversations",
-		Hint: "manage them with Summarize or SlidingWindow, or use another model",
-	}
 }

@@ -14,13 +14,13 @@ import (
 // shown one offer, and the calls that it answers with find their tools in the same one,
 // whatever is registered or removed meanwhile. An agent that changes gets another offer.
 type offer struct {
-	tools []Tool
+	tools []tool.Tool
 	specs []model.ToolSpec
 	// names are those of specs, shared with the log.
 	names []string
 	// index finds a tool by name where there are too many to look through.
 	index    map[string]int
-	children []*agentTool
+	children []subAgent
 	// agents names the children, polling the tools that are there to be asked again and again. tokens estimates the specs.
 	// All are made when the draft is done.
 	agents  []string
@@ -54,7 +54,7 @@ func (o *offer) find(name string) int {
 }
 
 // tool finds a tool by name; nil if there is none.
-func (o *offer) tool(name string) Tool {
+func (o *offer) tool(name string) tool.Tool {
 	if i := o.find(name); i >= 0 {
 		return o.tools[i]
 	}
@@ -62,9 +62,9 @@ func (o *offer) tool(name string) Tool {
 }
 
 // child finds an agent that is used as a tool; nil if the name is none.
-func (o *offer) child(name string) *agentTool {
+func (o *offer) child(name string) subAgent {
 	for _, c := range o.children {
-		if c.spec.Name == name {
+		if c.Spec().Name == name {
 			return c
 		}
 	}
@@ -79,7 +79,7 @@ func (o *offer) draft() *offer {
 }
 
 // add puts a tool whose schema is known to be good into a draft.
-func (o *offer) add(agent string, t Tool, spec model.ToolSpec) error {
+func (o *offer) add(agent string, t tool.Tool, spec model.ToolSpec) error {
 	if err := tool.CheckName(spec.Name); err != nil {
 		return err
 	}
@@ -120,14 +120,14 @@ func (o *offer) remove(names []string) {
 	}
 	clear(o.tools[kept:])
 	o.tools, o.specs, o.names, o.index = o.tools[:kept], o.specs[:kept], o.names[:kept], nil
-	o.children = slices.DeleteFunc(o.children, func(c *agentTool) bool { return slices.Contains(names, c.spec.Name) })
+	o.children = slices.DeleteFunc(o.children, func(c subAgent) bool { return slices.Contains(names, c.Spec().Name) })
 }
 
 // done makes what is known of the whole offer.
 func (o *offer) done() {
 	o.indexed()
 	for _, c := range o.children {
-		o.agents = append(o.agents, c.spec.Name)
+		o.agents = append(o.agents, c.Spec().Name)
 	}
 	for i, t := range o.tools {
 		o.tokens += model.ToolTokens(&o.specs[i])
@@ -147,75 +147,6 @@ func (o *offer) indexed() {
 		o.index[name] = i
 	}
 }
-
-// current is what the agent offers now. It is safe for concurrent use.
-func (a *Agent) current() *offer {
-	if o := a.offered.Load(); o != nil {
-		return o
-	}
-	return noOffer
-}
-
-// change makes another offer from the agent's and puts it in its place, in one step and
-// only where f and check find nothing wrong.
-func (a *Agent) change(f func() error, check func(*offer) error) error {
-	a.offering.Lock()
-	defer a.offering.Unlock()
-	a.draft = a.current().draft()
-	defer func() { a.draft = nil }()
-	if err := f(); err != nil {
-		return err
-	}
-	if err := check(a.draft); err != nil {
-		return err
-	}
-	a.draft.done()
-	a.offered.Store(a.draft)
-	return nil
-}
-
-// AddTools registers tools with an agent that may be at work: all of them, or none where
-// one is wrong (a name that is taken, a schema that is none or that the agent's models
-// refuse). Every model call that begins afterwards is offered them, in all of the agent's
-// runs; what was asked in calls that have begun is answered with what these were offered.
-//
-// Nothing of this outlives the process: whoever drives the agent's runs elsewhere, or
-// later, registers them there too. Agents that are used as tools are given with [Agent.Use].
-func (a *Agent) AddTools(tools ...Tool) error { return a.ReplaceTools(nil, tools...) }
-
-// RemoveTools takes tools away from an agent that may be at work, under the rules of
-// [Agent.AddTools]: no model call that begins afterwards is offered them, and what models
-// have asked for already is still run. Names that the agent does not have are passed over.
-func (a *Agent) RemoveTools(names ...string) {
-	// Nothing can be wrong with fewer tools that was not wrong with more.
-	_ = a.ReplaceTools(names)
-}
-
-// ReplaceTools removes and adds tools in one step, so that no model call is offered
-// neither or both: the way to give a tool's name to another one, or to take over a list
-// that has changed as a whole. Where it fails nothing has changed.
-func (a *Agent) ReplaceTools(remove []string, tools ...Tool) error {
-	return a.change(func() error {
-		a.draft.remove(remove)
-		for _, t := range tools {
-			if _, agent := t.(*agentTool); agent {
-				return &event.Error{
-					Op: "agent " + a.set.name, Kind: event.ErrUnsupported,
-					Message: "an agent cannot become a tool of one that may be at work", Hint: "give it with Use before the first run",
-				}
-			}
-		}
-		return Tools(tools...).attach(a)
-	}, func(o *offer) error {
-		if len(tools) == 0 {
-			return nil
-		}
-		return a.check(o)
-	})
-}
-
-// Tools lists what the agent offers now, in the order in which it was given.
-func (a *Agent) Tools() []Tool { return slices.Clone(a.current().tools) }
 
 // sameNames compares names that mostly are one and the same slice.
 func sameNames(a, b []string) bool {

@@ -181,13 +181,13 @@ func (p *tightPlan) play(conv *Conversation, run func(*Agent) (*Result, error)) 
 // sameAsLog compares what next says of the fold that a driver leaves behind with what it says of its log: at once, and once the
 // open questions are answered.
 func (p *tightPlan) sameAsLog(conv *Conversation, agentOf func(name string) *driveAgent) error {
-	log, left := conv.logged(), conv.warm
+	log, left := conv.logged(), conv.log.warm
 	for _, answers := range []bool{false, true} {
 		if answers && (p.warm || left.Run.Ended != nil) {
 			return nil
 		}
 		if answers {
-			conv.warm = nil // it gets ahead of its log
+			conv.log.warm = nil // it gets ahead of its log
 			for _, q := range left.Run.Questions {
 				e := &event.Event{Header: event.Header{Seq: left.Last + 1, Run: left.Run.ID}, Body: &event.Answered{Token: q.Token, Value: []byte("true")}}
 				left.Add(e)

@@ -674,9 +674,9 @@ func mergedState(log []*event.Event) map[string]json.RawMessage {
 // shows that is opened anew, and both with the log.
 func checkHandles(conv *Conversation) error {
 	ctx := deadlineless
-	cold := &Conversation{id: conv.id, store: conv.store}
+	cold := &Conversation{log: handle{id: conv.log.id, store: conv.log.store}}
 	log := conv.logged()
-	if conv.warm == nil {
+	if conv.log.warm == nil {
 		return errors.New("the conversation is not warm after a run")
 	}
 	warm, err := conv.Messages(ctx)
@@ -706,7 +706,7 @@ func checkHandles(conv *Conversation) error {
 			return fmt.Errorf("%d questions after the end: %w", len(open), err)
 		}
 	}
-	return sameView(conv.warm, fold.New(log))
+	return sameView(conv.log.warm, fold.New(log))
 }
 
 // checkJSON encodes a log, decodes it and folds what came of it.

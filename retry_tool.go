@@ -17,8 +17,8 @@ const (
 )
 
 // forTools fills in what a tool's policy leaves out.
-func forTools(r Retry) Retry {
-	return Retry{Base: cmp.Or(r.Base, toolRetryBase), Max: cmp.Or(r.Max, toolRetryMax), Exact: r.Exact}
+func forTools(r tool.Retry) tool.Retry {
+	return tool.Retry{Base: cmp.Or(r.Base, toolRetryBase), Max: cmp.Or(r.Max, toolRetryMax), Exact: r.Exact}
 }
 
 // checkRetry refuses a policy that would repeat what must not be repeated.

@@ -16,7 +16,7 @@ import (
 type runningCall struct {
 	tool.Call
 
-	tool      Tool
+	tool      tool.Tool
 	traits    tool.Traits
 	box       *fold.State
 	questions asker

@@ -187,10 +187,6 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 	}
 }
 
-// LetterID is the id of a message that joined an open run under a key (see [Key]): what [event.UserMessage]
-// has as its Mail once the message is in the log.
-func LetterID(key string) string { return "message-" + key }
-
 // delivered finds out whether a letter has entered the log, or was left for a run
 // that has ended since: then sending it again must not leave another one.
 func (c *Conversation) delivered(ctx context.Context, letter journal.Mail) (Sent, bool, error) {

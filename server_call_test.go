@@ -160,7 +160,7 @@ func TestAProvidersToolsStayPaired(t *testing.T) {
 					continue
 				}
 				if n++; n == c.redact {
-					err := conv.record(t.Context(), "redact", "a", &runOptions{}, func(*fold.Conversation) ([]event.Body, error) {
+					err := conv.log.record(t.Context(), "redact", "a", &request{}, func(*fold.Conversation) ([]event.Body, error) {
 						return []event.Body{&event.Redacted{Target: e.Seq}}, nil
 					})
 					if err != nil {

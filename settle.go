@@ -11,6 +11,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // perform starts what has begun, and takes in what has ended.
@@ -198,7 +199,7 @@ const quickly = time.Second
 
 // retryAfter returns how long to wait before the next attempt, and whether there is one. A call that
 // reached no server is made again once: unreached counts those just before.
-func retryAfter(r *Retry, tries, unreached int, err *event.Error) (time.Duration, bool) {
+func retryAfter(r *tool.Retry, tries, unreached int, err *event.Error) (time.Duration, bool) {
 	switch {
 	case tries >= r.Attempts:
 		return 0, false
@@ -210,7 +211,7 @@ func retryAfter(r *Retry, tries, unreached int, err *event.Error) (time.Duration
 }
 
 // retryWait returns how long to wait after attempt number n has failed.
-func retryWait(r *Retry, n int, asked time.Duration) time.Duration {
+func retryWait(r *tool.Retry, n int, asked time.Duration) time.Duration {
 	w := r.Base
 	for i := 1; i < n && w < r.Max; i++ {
 		w *= 2

@@ -255,7 +255,7 @@ func (w *setupWorld) step(t *testing.T) {
 	}
 	if w.one(6) && w.conv != nil {
 		log := w.log()
-		err := w.conv.record(deadlineless, "redact", "root", &runOptions{}, func(*fold.Conversation) ([]event.Body, error) {
+		err := w.conv.log.record(deadlineless, "redact", "root", &request{}, func(*fold.Conversation) ([]event.Body, error) {
 			target := int64(1 + w.IntN(max(len(log), 1)))
 			for _, e := range log {
 				if e.Body.Kind() == event.KindSetup && w.one(3) {

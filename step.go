@@ -59,7 +59,7 @@ func (w *work) due() time.Time {
 // modelCall is what a call of a model needs besides.
 type modelCall struct {
 	// model is the one of the agent's models that is called.
-	model Model
+	model model.Model
 	// info is what the model says of itself.
 	info model.Info
 	// request is what the model is asked.
@@ -141,7 +141,7 @@ func (w *work) callID(i int) string {
 
 // runModel calls the model once and puts its answer together in w. Each live body goes to send, which reports whether to
 // go on. A panic of the model ends the call; a panic of send is the reader's, and goes on. instead is [Work.Models].
-func runModel(ctx context.Context, w *work, a *assembler, instead func(Model) Model, send func(event.Body) bool) {
+func runModel(ctx context.Context, w *work, a *assembler, instead func(model.Model) model.Model, send func(event.Body) bool) {
 	end := &w.answer
 	a.begin(w.begun, &w.agent.limits)
 	defer func() {

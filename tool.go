@@ -47,11 +47,3 @@ func (t *FuncTool) attach(a *Agent) error {
 func Ask[T any](ctx context.Context, prompt string, opts ...tool.AskOption) (T, error) {
 	return tool.Ask[T](ctx, prompt, opts...)
 }
-
-// traitsOf is [tool.TraitsOf], which returns no traits for no tool.
-func traitsOf(t Tool) tool.Traits {
-	if t == nil {
-		return tool.Traits{}
-	}
-	return tool.TraitsOf(t)
-}

@@ -14,6 +14,7 @@ import (
 	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/internal/sched"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 )
 
 // run drives a run from its admission to its last event, or to where it waits. r reports what it came to; nil for nobody.
@@ -218,7 +219,7 @@ func (d *driver) report(r *hook.Outcome) {
 
 // simulated reports whether any model of the run follows a script.
 func (a *driveAgent) simulated(team map[string]*driveAgent) bool {
-	simulated := func(m Model) bool { return m.Info().Simulated }
+	simulated := func(m model.Model) bool { return m.Info().Simulated }
 	if slices.ContainsFunc(a.models(), simulated) {
 		return true
 	}
