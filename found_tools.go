@@ -13,8 +13,8 @@ import (
 	"github.com/braidrun/braid/tool/search"
 )
 
-// FindTool is the tool with which a model looks for others; see [SearchTools].
-const FindTool = "find_tools"
+// findTool is the tool with which a model looks for others; see [SearchTools].
+const findTool = "find_tools"
 
 // toolSearch is a [ToolSearch] with its defaults filled in.
 type toolSearch struct {
@@ -59,7 +59,7 @@ func (t *toolSearch) on(o *offer) bool { return t != nil && len(o.tools)-1 > t.A
 
 // always reports whether a tool is shown without having been found.
 func (t *toolSearch) always(o *offer, i int) bool {
-	return o.names[i] == FindTool || slices.Contains(t.Always, o.names[i]) || o.child(o.names[i]) != nil
+	return o.names[i] == findTool || slices.Contains(t.Always, o.names[i]) || o.child(o.names[i]) != nil
 }
 
 // shownTools is what the scope's model is shown of an offer. It grows at its end only, as
@@ -81,7 +81,7 @@ func (a *driveAgent) shown(s *fold.Scope, own *thread, o *offer) []model.ToolSpe
 		t = &shownTools{offer: o}
 		own.shown = t
 		for i := range o.specs {
-			if many && a.search.always(o, i) || !many && o.names[i] != FindTool {
+			if many && a.search.always(o, i) || !many && o.names[i] != findTool {
 				t.specs = append(t.specs, o.specs[i])
 			}
 		}
@@ -157,7 +157,7 @@ func firstSentence(text string) string {
 // orTheyAreFound says what there is instead of a tool that there is not.
 func orTheyAreFound(agent *driveAgent, o *offer) string {
 	if agent.search.on(o) {
-		return "find one with " + FindTool
+		return "find one with " + findTool
 	}
 	return "the tools are: " + list(slices.DeleteFunc(slices.Clone(o.names), agent.denies))
 }

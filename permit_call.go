@@ -12,14 +12,7 @@ import (
 	"github.com/braidrun/braid/grant"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/strictjson"
-	"github.com/braidrun/braid/internal/userdata"
 )
-
-// PermissionQuestion is the name of the question that [Permit] asks. Its answer is an
-// [event.Approval]: yes or no, for how long ([event.Approval].Lasts), for which arguments,
-// and why not. It is bound to the tool, its description and schema, the exact arguments in
-// the question, and the run's user.
-const PermissionQuestion = userdata.Reserved + "permission"
 
 // permission is what a policy says of a tool; the stricter one is the greater.
 type permission uint8
@@ -81,7 +74,7 @@ func (d *driver) restrained(s *fold.Scope, calls []*fold.Call) bool {
 				return true
 			}
 		}
-		if slices.ContainsFunc(c.Extra().Questions, func(q *fold.Ask) bool { return q.Name == PermissionQuestion }) {
+		if slices.ContainsFunc(c.Extra().Questions, func(q *fold.Ask) bool { return q.Name == event.PermissionQuestion }) {
 			return true
 		}
 	}
@@ -135,7 +128,7 @@ func (d *driver) permit(w *toolWork) {
 		return
 	}
 	q := event.Asked{
-		Ask: event.AskApproval, Name: PermissionQuestion, Prompt: "May " + c.Agent + " run " + tool + "?", Schema: permissionSchema,
+		Ask: event.AskApproval, Name: event.PermissionQuestion, Prompt: "May " + c.Agent + " run " + tool + "?", Schema: permissionSchema,
 	}
 	c.questions.add(&q, len(c.questions.answered))
 	last := &c.questions.asked[len(c.questions.asked)-1]

@@ -142,7 +142,7 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 		ID: "message-" + row.ID, Kind: journal.MailMessage, Message: row.Input[0].Content, By: row.User,
 	}
 	if row.Key != "" {
-		letter.ID = LetterID(row.Key)
+		letter.ID = journal.LetterID(row.Key)
 	}
 	row.Alone = true
 	// A run may end between the question and the letter, but not for ever.

@@ -18,7 +18,7 @@ type ToolSearch struct {
 }
 
 // SearchTools spares an agent with many tools their schemas: where it has more than
-// s.Above, its model is shown the tool [FindTool] instead, and those that it has found
+// s.Above, its model is shown the tool "find_tools" instead, and those that it has found
 // with it. It may call any other by its name all the same.
 //
 // What is found stays shown for the rest of the session, behind what was shown before, so that a
@@ -29,7 +29,7 @@ func SearchTools(s ToolSearch) Part {
 	return partFunc(func(a *Agent) error {
 		s.Above, s.Results = cmp.Or(s.Above, 20), cmp.Or(s.Results, 5)
 		a.set.search = &toolSearch{Above: s.Above, Always: s.Always, Results: s.Results}
-		return Func(FindTool,
+		return Func(findTool,
 			"You have more tools than are listed. This one finds them by what they are for; those that it finds you can call from then on. "+
 				"Look here before you say that something cannot be done.",
 			a.set.findTools, tool.Pure()).attach(a)
