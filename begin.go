@@ -82,13 +82,14 @@ func (d *driver) beginModel(s *fold.Scope, agent *driveAgent, why event.Why) boo
 type toolWork struct {
 	work
 	own      runningCall
+	ended    toolEnd
 	decision callDecision
 }
 
 // newToolWork returns the work of an attempt of a call.
 func newToolWork(s *fold.Scope, agent *driveAgent, c *fold.Call, attempt int) *toolWork {
 	w := &toolWork{work: work{scope: s, entry: c, agent: agent, step: c.Step, attempt: attempt}}
-	w.call = &w.own
+	w.call, w.end = &w.own, &w.ended
 	return w
 }
 

@@ -33,8 +33,8 @@ type work struct {
 	ctx context.Context //nolint:containedctx // a step lives for one call
 	// bound is how long a tool may run before it is abandoned; zero for any time.
 	bound time.Duration
-	// end is how a tool call ends.
-	end toolEnd
+	// end is how a tool call ends; nil for a model call.
+	end *toolEnd
 }
 
 // modelWork is a call of a model in one piece.
@@ -106,7 +106,7 @@ type modelEnd struct {
 
 // runTool runs one tool call, and leaves its end in w. It never panics.
 func runTool(w *work) {
-	c, end := w.call, &w.end
+	c, end := w.call, w.end
 	back := false
 	defer func() {
 		end.took = time.Since(w.begun)
@@ -207,7 +207,7 @@ func runModel(ctx context.Context, w *work, a *assembler, instead func(Model) Mo
 		return
 	}
 	// The order counts: content may change the stop reason.
-	whole := &struct {
+	whole := &struct { // one piece of memory for the message and its cost
 		event.AssistantMessage
 		nano int64
 	}{}

@@ -2,11 +2,12 @@ package braid
 
 import "github.com/braidrun/braid/event"
 
-// stepSpace is memory of one driver for what nearly every run needs. It lies in the driver, so that a run pays for one
-// piece of memory and not for ten.
+// stepSpace is memory of one driver for what nearly every run needs. It lies in the driver: with pieces of their own a warm
+// turn has 52 allocations instead of 44 (row e-10 of the bench).
 type stepSpace struct {
 	// model is the work of one model call at a time. It serves again once a call has wholly ended: the model came back,
-	// its end is folded, and no hook has seen the request. A call that was abandoned keeps it.
+	// its end is folded, and no hook has seen the request. A call that was abandoned keeps it. With a work for each call,
+	// 100 tool cycles take 509 KB instead of 406 KB (row b-100).
 	model modelWork
 	// lent is set while a call has model.
 	lent bool
