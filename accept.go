@@ -29,7 +29,7 @@ func answerJSON(value any) (json.RawMessage, error) { return userdata.JSON("answ
 // is told, and not the tool that asked. Null answers every question.
 func acceptable(ctx context.Context, q *event.Asked, value json.RawMessage) error {
 	schema := q.Schema
-	if q.Name == PermissionQuestion && len(schema) == 0 {
+	if q.Name == event.PermissionQuestion && len(schema) == 0 {
 		schema = permissionSchema
 	}
 	if q.Ask == event.AskApproval && (len(schema) == 0 || len(value) > 0 && value[0] == '{' && plainYesNo(schema)) {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/hooks"
-	"github.com/braidrun/braid/internal/schemacheck"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/tool"
 )
@@ -23,7 +22,7 @@ type Agent struct {
 	// set is what the parts have set so far. frozen is a copy of it, made by each Use: what a run gets.
 	set    driveAgent
 	frozen *driveAgent
-	// own is the text of Instructions. below are the texts of MoreInstructions.
+	// own is the text of Instructions. below are those of sources; see From.
 	own   string
 	below []string
 	// offered is what the next model call is shown. A change makes another one under offering and puts it in its place.
@@ -125,18 +124,6 @@ func Instructions(s string) Part {
 	return partFunc(func(a *Agent) error { a.own = s; return nil })
 }
 
-// MoreInstructions stand below the agent's [Instructions], wherever these are given, in the
-// order in which they are added, with an empty line between: for what brings a text of
-// its own, such as skills and servers of tools. An empty one is left out.
-func MoreInstructions(s string) Part {
-	return partFunc(func(a *Agent) error {
-		if s != "" {
-			a.below = append(a.below, s)
-		}
-		return nil
-	})
-}
-
 // joinTexts puts texts under one another, and leaves out those that are empty.
 func joinTexts(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), "\n\n")
@@ -151,12 +138,6 @@ func Options(o model.Options) Part {
 // By default they run at the same time.
 func Sequential() Part {
 	return partFunc(func(a *Agent) error { a.set.sequential = true; return nil })
-}
-
-// Announce says where the agent's tools come from, and how these sources are doing: it
-// is asked when a run of the agent begins, and the answer stands in the run's first event.
-func Announce(servers func() []event.ToolServer) Part {
-	return partFunc(func(a *Agent) error { a.set.servers = servers; return nil })
 }
 
 // Tools adds tools of any kind.
@@ -180,41 +161,6 @@ func Tools(tools ...Tool) Part {
 		}
 		return nil
 	})
-}
-
-// checkToolName holds the rule that all providers share: letters, digits, "_"
-// and "-", at most 64.
-func checkToolName(name string) error {
-	ok := name != "" && len(name) <= 64
-	for i := 0; ok && i < len(name); i++ {
-		c := name[i]
-		ok = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
-	}
-	if ok {
-		return nil
-	}
-	return &event.Error{
-		Op: "tool", Kind: event.ErrInvalid, Message: fmt.Sprintf("%q cannot be the name of a tool", name),
-		Hint: "use 1 to 64 letters, digits, _ or -",
-	}
-}
-
-// checkSchema refuses a tool whose schema is not a JSON schema of an object, or can never be checked.
-func checkSchema(spec model.ToolSpec) error {
-	bad := func(what string, cause error) error {
-		return &event.Error{
-			Op: "tool " + spec.Name, Kind: event.ErrInvalid, Message: "the schema of its arguments " + what,
-			Hint: `give a JSON schema such as {"type":"object","properties":{}}`, Err: cause,
-		}
-	}
-	s, err := schemacheck.Compile(spec.Schema)
-	if err != nil {
-		return bad("cannot be used: "+err.Error(), err)
-	}
-	if s.Type() != "object" {
-		return bad("does not describe an object", nil)
-	}
-	return nil
 }
 
 // AsTool lets an agent be called like a tool. A call opens a scope: the

@@ -140,7 +140,7 @@ func clashing(f *output.Form, agent string, o *offer) (optional string, err erro
 	if !f.HasTool() || o.find(OutputTool) < 0 {
 		return "", nil
 	}
-	if _, ok := o.tool(OutputTool).(OptionalTool); ok {
+	if _, ok := o.tool(OutputTool).(tool.Optional); ok {
 		return OutputTool, nil
 	}
 	return "", answerNamed(agent)

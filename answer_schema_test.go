@@ -83,28 +83,3 @@ func TestAProviderIsGivenTheSchema(t *testing.T) {
 		t.Errorf("an answer that does not keep to it: %v", err)
 	}
 }
-
-func TestWhereToolsComeFrom(t *testing.T) {
-	t.Parallel()
-	conv := braid.NewConversation()
-	agent := braid.New("a", answers(says("x")), braid.Announce(func() []event.ToolServer {
-		return []event.ToolServer{{Name: "files", Status: "connected"}}
-	}))
-	if _, err := agent.Run(t.Context(), "hello", braid.In(conv)); err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for e, err := range conv.Events(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if b, ok := e.Body.(*event.RunStarted); ok {
-			for _, s := range b.Servers {
-				got = append(got, s.Name+" "+s.Status)
-			}
-		}
-	}
-	if strings.Join(got, ",") != "files connected" {
-		t.Errorf("the servers are %v", got)
-	}
-}

@@ -11,10 +11,6 @@ import (
 // How a run takes over the work of one that failed: [Agent.Resume] admits a run without input that names the
 // failed one, and its first step is what failed. The failed run and its end stay in the log as they are.
 
-// ContinuesLabel is the label of a run's row that names the ended run that it continues. [Agent.Resume] sets it.
-// An engine sets it on a run without input, where [Conversation.Retryable] names that run.
-const ContinuesLabel = "braid.continues"
-
 // Retryable gives the id of the run that [Agent.Resume] would continue with a new one: the newest run, where it failed
 // after it had begun to work, or where a limit or its deadline ended it before its answer. It is empty for
 // all others: a run that is open, that is complete, or that a user stopped.
@@ -40,7 +36,7 @@ func ForgetFailed() Part {
 // takesOver notes at a run's beginning which failed run it continues. Where another run came between, the run
 // fails: it has no input of its own.
 func (d *driver) takesOver(b *event.RunStarted) {
-	failed := d.row.Metadata[ContinuesLabel]
+	failed := d.row.Metadata[journal.ContinuesLabel]
 	if failed == "" || len(d.row.Input) > 0 {
 		return
 	}

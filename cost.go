@@ -79,16 +79,11 @@ func (d *driver) reportUsage(w *work) {
 		return
 	}
 	d.add(w.scope, w.step, w.attempt, &event.Notice{
-		Code: NoticeUsage,
+		Code: event.NoticeUsage,
 		Text: "the model " + w.info.Name + " reported impossible usage (" + strings.Join(faults, ", ") + "): Braid counts what can be",
 	})
 	d.pending.events[len(d.pending.events)-1].Audience = event.Operator
 }
-
-// NoticeUsage is the code of the [event.Notice] for the operator that follows a model call
-// whose usage or cost cannot be, such as a count below zero. The call's own event has the
-// usage as Braid counts it.
-const NoticeUsage = "usage_clipped"
 
 // refused reports whether a provider has said no, or was not there. The kinds that are
 // left out may also mean that it was at work and nobody heard it.

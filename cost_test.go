@@ -280,7 +280,7 @@ func TestImpossibleUsage(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if b, ok := e.Body.(*event.Notice); ok && b.Code == braid.NoticeUsage && e.Audience == event.Operator {
+				if b, ok := e.Body.(*event.Notice); ok && b.Code == event.NoticeUsage && e.Audience == event.Operator {
 					says = b.Text
 				}
 			}
@@ -308,7 +308,7 @@ func TestImpossibleCosts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if b, ok := e.Body.(*event.Notice); ok && b.Code == braid.NoticeUsage {
+			if b, ok := e.Body.(*event.Notice); ok && b.Code == event.NoticeUsage {
 				told++
 			}
 		}

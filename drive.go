@@ -196,7 +196,7 @@ func (d *driver) start() {
 func (d *driver) input() error {
 	root := d.view.Run.Scopes[0]
 	if d.row.Key != "" {
-		if run, err := d.entered(LetterID(d.row.Key)); err != nil || run != "" {
+		if run, err := d.entered(journal.LetterID(d.row.Key)); err != nil || run != "" {
 			return err // it steered an earlier run, whose sender did not learn of that
 		}
 	}

@@ -126,7 +126,7 @@ func (d *driver) callFor(own *runningCall, s *fold.Scope, c *fold.Call, attempt 
 	own.secrets = d.cfg.secrets
 	own.questions.of = own
 	for _, q := range c.Extra().Questions {
-		if q.Name == PermissionQuestion {
+		if q.Name == event.PermissionQuestion {
 			own.consent.permits = append(own.consent.permits, q)
 		} else {
 			own.questions.answered = append(own.questions.answered, q)

@@ -137,7 +137,7 @@ func (d *driver) admit(mail []journal.Mail) {
 		}
 		switch {
 		case known == d.row.ID:
-		case known == "" && (d.row.Key == "" || m.ID != LetterID(d.row.Key)):
+		case known == "" && (d.row.Key == "" || m.ID != journal.LetterID(d.row.Key)):
 			d.pending.read = append(d.pending.read, m.ID)
 			d.addInput(nil, m.Message, func(c []event.Block) event.Body { return &event.UserMessage{Content: c, Mail: m.ID} })
 		default:

@@ -9,23 +9,6 @@ import (
 	"github.com/braidrun/braid/tool"
 )
 
-// OptionalTool is a [Tool] that an agent does without where it cannot have it, such as one that a server of somebody
-// else offers. An agent leaves such a tool out, and goes on, where
-//
-//   - its schema or its name cannot be used,
-//   - another tool of the agent has its name: of two optional ones the first stays, and one that is not optional always does,
-//   - a model cannot be told of its schema: then it is left out for that model alone.
-//
-// Any other tool is an error of the agent.
-type OptionalTool interface {
-	Tool
-	// Server names where the tool is from. The first event of a run lists there what is left out.
-	Server() string
-	// LeftOut is called with the reason. model is the name of the model that is not told of the tool; it is empty where the
-	// agent does not have it at all. It may be called often, and concurrently.
-	LeftOut(model string, why error)
-}
-
 // setAside is an optional tool that an agent, or one of its models, does without.
 type setAside struct {
 	server string
@@ -34,7 +17,7 @@ type setAside struct {
 }
 
 // leave tells a tool that it is left out for a model; "" means for the agent.
-func leave(t OptionalTool, name, model string, why error) (setAside, error) {
+func leave(t tool.Optional, name, model string, why error) (setAside, error) {
 	l := setAside{name: name, why: why}
 	err := shielded("tool "+name, "a tool that is left out", func() error {
 		l.server = t.Server()
@@ -50,11 +33,11 @@ func (a *Agent) attachTool(t Tool) error {
 		return err
 	}
 	spec := t.Spec()
-	err := checkSchema(spec)
+	err := tool.CheckSchema(spec)
 	if err == nil {
 		err = a.draft.add(a.set.name, t, spec)
 	}
-	optional, ok := t.(OptionalTool)
+	optional, ok := t.(tool.Optional)
 	if err == nil || !ok {
 		return err
 	}
@@ -66,7 +49,7 @@ func (a *Agent) attachTool(t Tool) error {
 // giveWay takes an optional tool out of the draft whose name another tool is to have. It reports whether there
 // was one.
 func (o *offer) giveWay(agent, name string) bool {
-	optional, ok := o.tool(name).(OptionalTool)
+	optional, ok := o.tool(name).(tool.Optional)
 	if !ok {
 		return false
 	}
@@ -84,7 +67,7 @@ func (o *offer) giveWay(agent, name string) bool {
 func (o *offer) suiting(clash string, suits func(tools []model.ToolSpec) error) (left []setAside, err error) {
 	var own, optional []model.ToolSpec
 	for i, t := range o.tools {
-		_, ok := t.(OptionalTool)
+		_, ok := t.(tool.Optional)
 		switch {
 		case ok && o.names[i] == clash:
 			left = append(left, setAside{name: clash, why: &event.Error{
@@ -132,7 +115,7 @@ func misfits(tools []model.ToolSpec, suits func([]model.ToolSpec) error) []setAs
 // leaveFor tells the tools that a model is not told of, and gives what is left out with their servers.
 func (o *offer) leaveFor(model string, left []setAside) error {
 	for i := range left {
-		optional, ok := o.tool(left[i].name).(OptionalTool)
+		optional, ok := o.tool(left[i].name).(tool.Optional)
 		if !ok {
 			continue
 		}

@@ -176,9 +176,7 @@ func TestToolsThatAreLeftOut(t *testing.T) {
 			if c.parts != nil {
 				m.says = [][]model.Chunk{answersWith(`{}`)}
 			}
-			parts := append([]braid.Part{braid.Tools(tools...), braid.Announce(func() []event.ToolServer {
-				return []event.ToolServer{{Name: "inn", Status: "connected"}, {Name: "other", Status: "connected"}}
-			})}, c.parts...)
+			parts := append([]braid.Part{braid.Tools(tools...), braid.From(inns{})}, c.parts...)
 			agent := braid.New("host", m, parts...)
 			err := agent.Err()
 			if c.err != "" {
@@ -276,4 +274,15 @@ func TestToolsOfOneModelOnly(t *testing.T) {
 	if names := fmt.Sprint(len(agent.Tools())); names != "3" {
 		t.Errorf("the agent has %s tools", names)
 	}
+}
+
+// inns are the servers of optional tools.
+type inns struct{}
+
+func (inns) Tools() []braid.Tool { return nil }
+
+func (inns) Instructions() string { return "" }
+
+func (inns) ToolServers() []event.ToolServer {
+	return []event.ToolServer{{Name: "inn", Status: "connected"}, {Name: "other", Status: "connected"}}
 }

@@ -80,14 +80,14 @@ func (o *offer) draft() *offer {
 
 // add puts a tool whose schema is known to be good into a draft.
 func (o *offer) add(agent string, t Tool, spec model.ToolSpec) error {
-	if err := checkToolName(spec.Name); err != nil {
+	if err := tool.CheckName(spec.Name); err != nil {
 		return err
 	}
 	if o.index == nil && len(o.tools) >= manyTools {
 		o.indexed()
 	}
 	if o.find(spec.Name) >= 0 {
-		if _, optional := t.(OptionalTool); optional || !o.giveWay(agent, spec.Name) {
+		if _, optional := t.(tool.Optional); optional || !o.giveWay(agent, spec.Name) {
 			return twoCalled(agent, spec.Name)
 		}
 	}

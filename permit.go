@@ -14,7 +14,6 @@ import (
 	"github.com/braidrun/braid/grant"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/strictjson"
-	"github.com/braidrun/braid/internal/userdata"
 )
 
 // Permissions say which tools an agent may call by itself, for which of them a person is
@@ -32,12 +31,6 @@ type Permissions struct {
 	// Grants keeps what people have allowed for always. nil keeps it in memory as long as the agent lives.
 	Grants grant.Store
 }
-
-// PermissionQuestion is the name of the question that [Permit] asks. Its answer is an
-// [event.Approval]: yes or no, for how long ([event.Approval].Lasts), for which arguments,
-// and why not. It is bound to the tool, its description and schema, the exact arguments in
-// the question, and the run's user.
-const PermissionQuestion = userdata.Reserved + "permission"
 
 // Permit sets what the agent may call. It holds for what the model asks for, also of agents
 // that are used as tools below it, and it is asked after the hooks before a tool, about what
@@ -193,7 +186,7 @@ func (d *driver) restrained(s *fold.Scope, calls []*fold.Call) bool {
 				return true
 			}
 		}
-		if slices.ContainsFunc(c.Extra().Questions, func(q *fold.Ask) bool { return q.Name == PermissionQuestion }) {
+		if slices.ContainsFunc(c.Extra().Questions, func(q *fold.Ask) bool { return q.Name == event.PermissionQuestion }) {
 			return true
 		}
 	}
@@ -247,7 +240,7 @@ func (d *driver) permit(w *toolWork) {
 		return
 	}
 	q := event.Asked{
-		Ask: event.AskApproval, Name: PermissionQuestion, Prompt: "May " + c.Agent + " run " + tool + "?", Schema: permissionSchema,
+		Ask: event.AskApproval, Name: event.PermissionQuestion, Prompt: "May " + c.Agent + " run " + tool + "?", Schema: permissionSchema,
 	}
 	c.questions.add(&q, len(c.questions.answered))
 	last := &c.questions.asked[len(c.questions.asked)-1]

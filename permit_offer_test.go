@@ -62,7 +62,7 @@ func TestDeniedToolsAreNotFound(t *testing.T) {
 		parts = append(parts, saysName(fmt.Sprint("tool_", i)))
 	}
 	conv := braid.NewConversation()
-	model := answers(asksFor(braid.FindTool, `{"query":"tool_3 says its name"}`), says("ok"))
+	model := answers(asksFor("find_tools", `{"query":"tool_3 says its name"}`), says("ok"))
 	if _, err := braid.New("a", model, parts...).Run(t.Context(), "go", braid.In(conv)); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestDirectCallsPassPermissions(t *testing.T) {
 	if _, err := agent.Call(t.Context(), "send", nil, braid.In(conv), braid.Into(&r)); !errors.Is(err, event.ErrConflict) || ran != 0 {
 		t.Fatalf("a tool for which a person is asked gives %v, ran %d times", err, ran)
 	}
-	if len(r.Questions) != 1 || r.Questions[0].Name != braid.PermissionQuestion {
+	if len(r.Questions) != 1 || r.Questions[0].Name != event.PermissionQuestion {
 		t.Fatalf("%+v", r.Questions)
 	}
 	if err := conv.Answer(t.Context(), r.Questions[0].Token, true); err != nil {

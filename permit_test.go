@@ -120,7 +120,7 @@ func TestWhatAPersonSaysToACall(t *testing.T) {
 				t.Fatalf("%+v, %v", result, err)
 			}
 			q := result.Questions[0]
-			if q.Ask != event.AskApproval || q.Name != braid.PermissionQuestion || q.Tool != "tool" || q.Call != "c0" ||
+			if q.Ask != event.AskApproval || q.Name != event.PermissionQuestion || q.Tool != "tool" || q.Call != "c0" ||
 				string(q.Args) != `{"say":"a"}` || q.Prompt != "May a run tool?" || q.Step != "t1.0" {
 				t.Errorf("the question is %+v", q.Asked)
 			}

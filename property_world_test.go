@@ -158,7 +158,7 @@ func (r *runPlan) agent() *Agent {
 			Func("pure", "", planTool, tool.Pure()), Func("idem", "", planTool, tool.Idempotent()), Func("unsafe", "", planTool),
 			Func("recon", "", planTool, tool.Reconcile(planReconcile)))
 		if p.told > 0 {
-			a.Use(Instructions("Be brief."), MoreInstructions(strings.Repeat("また", p.told)))
+			a.Use(Instructions("Be brief."), From(moreWords(strings.Repeat("また", p.told))))
 		}
 		if p.told == 2 {
 			a.Use(Func("more", "", planTool))
@@ -627,3 +627,10 @@ func planConversation() *Conversation {
 	c.id = "conversation"
 	return c
 }
+
+// moreWords are a source of instructions alone.
+type moreWords string
+
+func (moreWords) Tools() []Tool { return nil }
+
+func (w moreWords) Instructions() string { return string(w) }

@@ -460,7 +460,7 @@ func (a *driveAgent) open(
 			if row.Metadata == nil {
 				row.Metadata = make(map[string]string, 1)
 			}
-			row.Metadata[ContinuesLabel] = v.Run.ID
+			row.Metadata[journal.ContinuesLabel] = v.Run.ID
 		}
 		take = func() (err error) {
 			opened, err = conv.store.Start(ctx, row, v.Last)

@@ -148,7 +148,7 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 		ID: "message-" + row.ID, Kind: journal.MailMessage, Message: row.Input[0].Content, By: row.User,
 	}
 	if row.Key != "" {
-		letter.ID = LetterID(row.Key)
+		letter.ID = journal.LetterID(row.Key)
 	}
 	row.Alone = true
 	// A run may end between the question and the letter, but not for ever.
@@ -192,10 +192,6 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 		}
 	}
 }
-
-// LetterID is the id of a message that joined an open run under a key (see [Key]): what [event.UserMessage]
-// has as its Mail once the message is in the log.
-func LetterID(key string) string { return "message-" + key }
 
 // delivered finds out whether a letter has entered the log, or was left for a run
 // that has ended since: then sending it again must not leave another one.

@@ -135,8 +135,8 @@ func (w *setupWorld) Stream(_ context.Context, req *model.Request) iter.Seq2[mod
 		case 0:
 			stop = event.StopPause
 		case 1, 2:
-			if w.hasTool(req, FindTool) {
-				list = append(list, model.Chunk{Kind: model.ChunkCall, Index: 1, ID: "c" + itoa(w.n), Text: FindTool},
+			if w.hasTool(req, findTool) {
+				list = append(list, model.Chunk{Kind: model.ChunkCall, Index: 1, ID: "c" + itoa(w.n), Text: findTool},
 					model.Chunk{Kind: model.ChunkCallInput, Index: 1, Text: `{"query":"tool` + itoa(w.IntN(6)) + `"}`})
 				stop = event.StopToolUse
 			}

@@ -17,9 +17,9 @@ import (
 	"github.com/braidrun/braid/internal/userdata"
 )
 
-// SnapshotSchema is the version of the form of a [Snapshot]. One of a later version is
+// snapshotSchema is the version of the form of a [Snapshot]. One of another version is
 // refused.
-const SnapshotSchema = 1
+const snapshotSchema = 1
 
 // SnapshotField names a part of a [Snapshot].
 type SnapshotField string
@@ -40,7 +40,7 @@ const (
 //
 // A question that is open is not in it, nor calls without results: their run waits in its own log.
 type Snapshot struct {
-	// Schema is [SnapshotSchema], Fields says what is in it.
+	// Schema is the version of this form, 1. Fields says what is in it.
 	Schema int             `json:"schema"`
 	Fields []SnapshotField `json:"fields"`
 	// Conversation, Seq and Turn say what it was taken of, and Taken when. Agent is who
@@ -62,7 +62,7 @@ func (c *Conversation) Snapshot(ctx context.Context, fields ...SnapshotField) (*
 	if len(fields) == 0 {
 		fields = []SnapshotField{SnapshotMessages, SnapshotState}
 	}
-	s := &Snapshot{Schema: SnapshotSchema, Fields: slices.Clone(fields), Conversation: c.id, Taken: time.Now().UTC()}
+	s := &Snapshot{Schema: snapshotSchema, Fields: slices.Clone(fields), Conversation: c.id, Taken: time.Now().UTC()}
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -117,8 +117,8 @@ func ReadSnapshot(r io.Reader) (*Snapshot, error) {
 	if err := json.Unmarshal(data, &v); err != nil {
 		return nil, badSnapshot("is none", err)
 	}
-	if v.Schema != SnapshotSchema {
-		return nil, badSnapshot(fmt.Sprintf("is of version %d; this program knows %d", v.Schema, SnapshotSchema), nil)
+	if v.Schema != snapshotSchema {
+		return nil, badSnapshot(fmt.Sprintf("is of version %d; this program knows %d", v.Schema, snapshotSchema), nil)
 	}
 	s := &Snapshot{}
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -137,8 +137,8 @@ func ReadSnapshot(r io.Reader) (*Snapshot, error) {
 
 // check holds a snapshot against what can be loaded.
 func (s *Snapshot) check() error {
-	if s.Schema != SnapshotSchema {
-		return badSnapshot(fmt.Sprintf("is of version %d; this program knows %d", s.Schema, SnapshotSchema), nil)
+	if s.Schema != snapshotSchema {
+		return badSnapshot(fmt.Sprintf("is of version %d; this program knows %d", s.Schema, snapshotSchema), nil)
 	}
 	for _, f := range s.Fields {
 		if f != SnapshotMessages && f != SnapshotState {

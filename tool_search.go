@@ -13,8 +13,8 @@ import (
 	"github.com/braidrun/braid/tool/search"
 )
 
-// FindTool is the tool with which a model looks for others; see [SearchTools].
-const FindTool = "find_tools"
+// findTool is the tool with which a model looks for others; see [SearchTools].
+const findTool = "find_tools"
 
 // ToolSearch says when a model looks for its tools instead of being shown all of them.
 type ToolSearch struct {
@@ -28,7 +28,7 @@ type ToolSearch struct {
 }
 
 // SearchTools spares an agent with many tools their schemas: where it has more than
-// s.Above, its model is shown the tool [FindTool] instead, and those that it has found
+// s.Above, its model is shown the tool "find_tools" instead, and those that it has found
 // with it. It may call any other by its name all the same.
 //
 // What is found stays shown for the rest of the session, behind what was shown before, so that a
@@ -39,7 +39,7 @@ func SearchTools(s ToolSearch) Part {
 	return partFunc(func(a *Agent) error {
 		s.Above, s.Results = or(s.Above, 20), or(s.Results, 5)
 		a.set.search = &toolSearch{Above: s.Above, Always: s.Always, Results: s.Results}
-		return Func(FindTool,
+		return Func(findTool,
 			"You have more tools than are listed. This one finds them by what they are for; those that it finds you can call from then on. "+
 				"Look here before you say that something cannot be done.",
 			a.set.findTools, tool.Pure()).attach(a)
@@ -89,7 +89,7 @@ func (t *toolSearch) on(o *offer) bool { return t != nil && len(o.tools)-1 > t.A
 
 // always reports whether a tool is shown without having been found.
 func (t *toolSearch) always(o *offer, i int) bool {
-	return o.names[i] == FindTool || slices.Contains(t.Always, o.names[i]) || o.child(o.names[i]) != nil
+	return o.names[i] == findTool || slices.Contains(t.Always, o.names[i]) || o.child(o.names[i]) != nil
 }
 
 // shownTools is what the scope's model is shown of an offer. It grows at its end only, as
@@ -111,7 +111,7 @@ func (a *driveAgent) shown(s *fold.Scope, own *thread, o *offer) []model.ToolSpe
 		t = &shownTools{offer: o}
 		own.shown = t
 		for i := range o.specs {
-			if many && a.search.always(o, i) || !many && o.names[i] != FindTool {
+			if many && a.search.always(o, i) || !many && o.names[i] != findTool {
 				t.specs = append(t.specs, o.specs[i])
 			}
 		}
@@ -187,7 +187,7 @@ func firstSentence(text string) string {
 // orTheyAreFound says what there is instead of a tool that there is not.
 func orTheyAreFound(agent *driveAgent, o *offer) string {
 	if agent.search.on(o) {
-		return "find one with " + FindTool
+		return "find one with " + findTool
 	}
 	return "the tools are: " + list(slices.DeleteFunc(slices.Clone(o.names), agent.denies))
 }

@@ -86,8 +86,8 @@ func TestAModelFindsItsTools(t *testing.T) {
 		return result
 	}
 	first := run(
-		asksFor(braid.FindTool, `{"query":"delete old snapshots"}`), asksFor("delete_snapshot", `{"region":"x"}`),
-		asksFor(braid.FindTool, `{"query":"exporting the invoices"}`, "find_tool", `{}`), asksFor("share_secret", `{"region":"x"}`), asksFor("nonsense", `{}`), says("done"))
+		asksFor("find_tools", `{"query":"delete old snapshots"}`), asksFor("delete_snapshot", `{"region":"x"}`),
+		asksFor("find_tools", `{"query":"exporting the invoices"}`, "find_tool", `{}`), asksFor("share_secret", `{"region":"x"}`), asksFor("nonsense", `{}`), says("done"))
 	for i, want := range []string{
 		"audit_role find_tools",
 		"audit_role find_tools delete_snapshot list_snapshot create_snapshot",
@@ -108,7 +108,7 @@ func TestAModelFindsItsTools(t *testing.T) {
 		t.Error("nothing was found between two calls, and their lists are not one")
 	}
 	for tool, want := range map[string]string{
-		braid.FindTool:    "You can call these now:\n- export_invoice: Exports a invoice.\n- list_invoice: Lists a invoice.\n- create_invoice: Creates a invoice.",
+		"find_tools":      "You can call these now:\n- export_invoice: Exports a invoice.\n- list_invoice: Lists a invoice.\n- create_invoice: Creates a invoice.",
 		"delete_snapshot": "from delete_snapshot", "share_secret": "from share_secret",
 		"nonsense": `Error: there is no tool called "nonsense"; find one with find_tools.`,
 	} {
@@ -169,12 +169,12 @@ func TestWhatWordsFind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		agent := braid.New("a", answers(asksFor(braid.FindTool, string(args)), says("ok")), braid.Tools(tools...), braid.SearchTools(braid.ToolSearch{}))
+		agent := braid.New("a", answers(asksFor("find_tools", string(args)), says("ok")), braid.Tools(tools...), braid.SearchTools(braid.ToolSearch{}))
 		result, err := agent.Run(t.Context(), "go")
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := resultOf(t, result.Conversation, braid.FindTool)
+		got := resultOf(t, result.Conversation, "find_tools")
 		switch {
 		case want == "" && !strings.HasPrefix(got, "No tool fits"), want == "any" && !strings.HasPrefix(got, "You can"),
 			want != "" && want != "any" && !strings.HasPrefix(got, "You can call these now:\n- "+want+":"):
@@ -220,7 +220,7 @@ func TestWhatAToolSearchDoesByItself(t *testing.T) {
 		agent := braid.New("a", &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 			seen = append(seen, req.Tools)
 			if req.Cycle == 1 {
-				return chunks(asksFor(braid.FindTool, `{"query":"an invoice or a bucket"}`))
+				return chunks(asksFor("find_tools", `{"query":"an invoice or a bucket"}`))
 			}
 			return chunks(says("ok"))
 		}}, braid.Tools(tools...), braid.SearchTools(braid.ToolSearch{}))

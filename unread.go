@@ -172,7 +172,7 @@ func (a *driveAgent) endUnread(
 // secret may hide is hidden.
 func (a *driveAgent) inputUnread(ctx context.Context, opts *runOptions, o *journal.Opened) []event.Message {
 	if o.Run.Key != "" {
-		if run, err := opts.conv.store.Entered(ctx, o.Run.Conversation, LetterID(o.Run.Key)); err != nil || run != "" {
+		if run, err := opts.conv.store.Entered(ctx, o.Run.Conversation, journal.LetterID(o.Run.Key)); err != nil || run != "" {
 			return nil // it is in the log already
 		}
 	}

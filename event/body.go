@@ -396,6 +396,11 @@ const (
 	AskExternal QuestionKind = "external"
 )
 
+// PermissionQuestion is the name of the question whether a tool may run, which an agent's permissions ask. Its answer is
+// an [Approval]: yes or no, for how long, for which arguments, and why not. It is bound to the tool, its description and
+// schema, the exact arguments in the question, and the run's user.
+const PermissionQuestion = "braid.permission"
+
 // Asked parks a tool call until somebody answers; without a step, what its scope would do next.
 //
 //event:body asked final
@@ -449,6 +454,10 @@ type Notice struct {
 	// Data holds the details as JSON.
 	Data json.RawMessage `json:"data,omitempty" redacted:"drop"`
 }
+
+// NoticeUsage is the Code of the [Notice] for the operator that follows a model call whose usage or cost cannot be, such
+// as a count below zero. The call's own event has the usage as Braid counts it.
+const NoticeUsage = "usage_clipped"
 
 // Compacted replaces the events From to To of its scope, both included, by Summary in
 // what the model sees. The log keeps them.

@@ -258,6 +258,14 @@ type Batch struct {
 	Tools []ToolEntry
 }
 
+// ContinuesLabel is the key in a run's Metadata that names the ended run that it continues. It goes with a run without
+// input. An agent that resumes a failed run sets it, and so does an engine that admits such a run.
+const ContinuesLabel = "braid.continues"
+
+// LetterID returns the ID of a [Mail] with a message that joined an open run under a key (Run.Key). The
+// [event.UserMessage] has it as its Mail when the message is in the log.
+func LetterID(key string) string { return "message-" + key }
+
 // MailKind is the purpose of mail.
 type MailKind string
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 )
@@ -27,7 +26,7 @@ func (s *Service) joined(ctx context.Context, started *Started, key string) erro
 	}
 	letter := ""
 	if key != "" {
-		letter = braid.LetterID(key)
+		letter = journal.LetterID(key)
 	}
 	after, err := s.runStart(ctx, run.Conversation, run.ID)
 	if err != nil {

@@ -48,7 +48,7 @@ func (m *MessageProcessor) take(e event.Event) {
 	case *event.Redacted:
 		m.service.unscrubbed.Store(true)
 	case *event.Notice:
-		if b.Code == braid.NoticeUsage {
+		if b.Code == event.NoticeUsage {
 			m.service.log.Warn(b.Text, "tenant", m.x.Principal.Tenant, "conversation", m.x.Conversation, "run", e.Run, "step", e.Step)
 		}
 	case *event.Compacted:

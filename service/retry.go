@@ -73,7 +73,7 @@ func (s *Service) retried(ctx context.Context, row *Row, run *journal.Run, faile
 		return Started{}, notRetryable("the run did not fail while it worked: it is complete, was cancelled, or failed before it began")
 	}
 	inherit(run, &old)
-	run.Metadata[braid.ContinuesLabel] = failed
+	run.Metadata[journal.ContinuesLabel] = failed
 	run.Follows = old.Turn // also if another server admits a run before this one
 	return Started{}, nil
 }

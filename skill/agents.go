@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"unicode/utf8"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/tool"
 )
 
 // AgentsFile is the file with instructions for agents in a workspace (agents.md).
@@ -23,13 +23,15 @@ const MaxAgents = 32 << 10
 const agentsLead = "This is the " + AgentsFile + " of the workspace that you work in. Follow it, unless what was said before or " +
 	"what the user says is against it."
 
-// Workspace is the content of a workspace's AGENTS.md. The zero value is empty.
+// Workspace is the content of a workspace's AGENTS.md, and a [tool.Source] for an agent that works there. The zero value is empty.
 type Workspace struct {
 	// Text is the file's text. It is empty if there is no file.
 	Text string
 	// Path is the file's path in the workspace, with slashes.
 	Path string
 }
+
+var _ tool.Source = Workspace{}
 
 // Agents reads the AGENTS.md for a folder of a workspace: the nearest one, in the folder itself or
 // in those above it, up to the workspace and never beyond. folder is a path in the workspace, which
@@ -94,8 +96,11 @@ func agentsText(data []byte, whole bool) (string, error) {
 	return text, nil
 }
 
-// Part returns the part that appends the file's text to an agent's instructions.
-func (w Workspace) Part() braid.Part { return braid.MoreInstructions(w.Prompt("")) }
+// Instructions implement [tool.Source]: the file's text between tags. They are empty if there is no text.
+func (w Workspace) Instructions() string { return w.Prompt("") }
+
+// Tools implements [tool.Source]. A workspace's file brings no tools.
+func (w Workspace) Tools() []tool.Tool { return nil }
 
 // Prompt returns base and below it the file's text between tags. It returns base alone if there is
 // no text.

@@ -5,7 +5,7 @@
 //	skills, problems := skill.Load("skills")
 //	for _, p := range problems { … }
 //	agent := braid.New("helper", model,
-//		braid.Instructions("You help with documents."), skills.Part())
+//		braid.Instructions("You help with documents."), braid.From(skills))
 //
 // The model sees the name and the description of each skill in its instructions. With the tool
 // "skill" it loads one when a task needs it, and then the files that the skill names. So a hundred

@@ -24,7 +24,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	result, err := braid.New("poet", model, braid.Instructions("You write."), skills.Part()).Run(context.Background(), "A haiku, please.")
+	result, err := braid.New("poet", model, braid.Instructions("You write."), braid.From(skills)).Run(context.Background(), "A haiku, please.")
 	if err != nil {
 		fmt.Println(err)
 		return

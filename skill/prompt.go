@@ -4,8 +4,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/braidrun/braid"
 )
 
 const lead = "Skills say how to go about certain kinds of tasks. Before you begin a task that one of these descriptions fits, " +
@@ -40,10 +38,8 @@ func (s *Set) Prompt(base string) string {
 	return below(base, frame("skills", b.String()))
 }
 
-// Part returns the part that gives an agent the skills: the text of [Set.Prompt] and [Set.Tools].
-func (s *Set) Part() braid.Part {
-	return braid.Parts(braid.MoreInstructions(s.Prompt("")), braid.Tools(s.Tools()...))
-}
+// Instructions implement [tool.Source]: the text of [Set.Prompt] without a base.
+func (s *Set) Instructions() string { return s.Prompt("") }
 
 // below joins two texts with an empty line.
 func below(base, text string) string { return strings.TrimLeft(base+"\n\n"+text, "\n") }

@@ -57,7 +57,7 @@ func TestAnAgentWithSkills(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	agent := braid.New("reader", model, braid.Instructions("You read."), s.Part())
+	agent := braid.New("reader", model, braid.Instructions("You read."), braid.From(s))
 	if err := agent.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestWhatTheModelIsTold(t *testing.T) {
 		asked = r.Instructions
 		return demo.Rule{Reply: []demo.Piece{demo.Say("Yes.")}}
 	})
-	if _, err := braid.New("reader", m, braid.Instructions("You read."), s.Part()).Run(t.Context(), "Hello."); err != nil {
+	if _, err := braid.New("reader", m, braid.Instructions("You read."), braid.From(s)).Run(t.Context(), "Hello."); err != nil {
 		t.Fatal(err)
 	}
 	if asked != s.Prompt("You read.") || !strings.Contains(asked, "- pdf: Reads PDFs.") || strings.Contains(asked, "Turn every page.") {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/tool"
 )
 
@@ -18,11 +17,11 @@ type request struct {
 
 // Tools returns the tool "skill", which returns the body of a skill with the paths of its files, or
 // one of these files. It only reads. It returns no tool if there are no skills.
-func (s *Set) Tools() []braid.Tool {
+func (s *Set) Tools() []tool.Tool {
 	if len(s.list) == 0 {
 		return nil
 	}
-	return []braid.Tool{braid.Func(
+	return []tool.Tool{tool.Func(
 		ToolName, "Loads a skill, which says how to go about a certain kind of task, or a file that the skill refers to.",
 		func(_ context.Context, in request) (string, error) { return s.load(in) }, tool.Pure(),
 	)}

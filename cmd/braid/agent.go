@@ -81,9 +81,9 @@ func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid
 	closeAll := p.onExit(func() { _ = closeMCP(mcp); closeTools(); tells.close() })
 	parts = append(parts, braid.Instructions(s.Instructions))
 	if mcp != nil {
-		parts = append(parts, mcp.Part())
+		parts = append(parts, braid.From(mcp))
 	}
-	parts = append(append(parts, skills.Part(), braid.Tools(tools...)), permitParts(s, "")...)
+	parts = append(append(parts, braid.From(skills), braid.Tools(tools...)), permitParts(s, "")...)
 	worksWithTools := len(tools) > 0 || len(skills.Skills()) > 0 || s.MCP != ""
 	if s.Schema != nil {
 		parts = append(parts, braid.OutputSchema(s.Schema))

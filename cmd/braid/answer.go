@@ -27,7 +27,7 @@ type asker struct {
 
 // errNoUser ends a run that asks a question without a user to answer it.
 func errNoUser(q *event.Asked) error {
-	if q.Name == braid.PermissionQuestion {
+	if q.Name == event.PermissionQuestion {
 		return &event.Error{
 			Kind:    event.ErrCancelled,
 			Message: toolName(q) + " needs permission and nobody can give it, so the run was cancelled",
@@ -56,7 +56,7 @@ func (a *asker) ask(ctx context.Context, q *event.Asked) (any, error) {
 	}
 	prompt := "answer> "
 	switch {
-	case q.Name == braid.PermissionQuestion:
+	case q.Name == event.PermissionQuestion:
 		prompt = "y/c/a/n> "
 	case q.Ask == event.AskApproval:
 		prompt = "y/n> "
@@ -90,7 +90,7 @@ func (a *asker) show(q *event.Asked) error {
 		prompt = "May it go on?"
 	}
 	asks := "? " + term.CleanLine(toolName(q)) + " asks: "
-	if q.Name == braid.PermissionQuestion {
+	if q.Name == event.PermissionQuestion {
 		asks = "? " // it is not the tool that asks
 	}
 	b = a.look.Paint(b, term.Bold, asks)
@@ -101,7 +101,7 @@ func (a *asker) show(q *event.Asked) error {
 			b = append(b, "  "+term.Fit(line, max(a.look.Width-2, 10))+"\n"...)
 		}
 	}
-	if q.Name == braid.PermissionQuestion {
+	if q.Name == event.PermissionQuestion {
 		b = append(b, "  "+permissionWords+"\n"...)
 	}
 	if q.Ask == event.AskExternal {
@@ -120,7 +120,7 @@ func parseAnswer(q *event.Asked, line string) (any, error) {
 	if err := checkText("the answer", line); err != nil {
 		return nil, errors.New("that is not UTF-8 text")
 	}
-	if q.Name == braid.PermissionQuestion {
+	if q.Name == event.PermissionQuestion {
 		return parsePermission(line)
 	}
 	if q.Ask == event.AskApproval {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 )
@@ -110,7 +109,7 @@ func TestAskNobody(t *testing.T) {
 // A question for permission takes more answers than yes and no, and each says how long.
 func TestParsePermission(t *testing.T) {
 	t.Parallel()
-	q := &event.Asked{Ask: event.AskApproval, Name: braid.PermissionQuestion, Tool: "delete_file", Prompt: "May a run delete_file?"}
+	q := &event.Asked{Ask: event.AskApproval, Name: event.PermissionQuestion, Tool: "delete_file", Prompt: "May a run delete_file?"}
 	for line, want := range map[string]string{
 		"y": `true`, " YES ": `true`, "はい": `true`, "n": `false`, "no": `false`, "いいえ": `false`,
 		"n  it is Friday": `{"approved":false,"reason":"it is Friday"}`,
@@ -153,7 +152,7 @@ func TestShowPermission(t *testing.T) {
 	var out strings.Builder
 	a := &asker{lines: &typed{[]string{"what?", "c"}}, out: &out, look: term.Screen{Width: 90}}
 	q := &event.Asked{
-		Ask: event.AskApproval, Name: braid.PermissionQuestion, Prompt: "May assistant run delete_file?", Tool: "delete_file",
+		Ask: event.AskApproval, Name: event.PermissionQuestion, Prompt: "May assistant run delete_file?", Tool: "delete_file",
 		Args: json.RawMessage(`{"name":"draft.txt"}`),
 	}
 	if _, err := a.ask(t.Context(), q); err != nil {
@@ -166,7 +165,7 @@ func TestShowPermission(t *testing.T) {
 func TestOneYesForSeveral(t *testing.T) {
 	t.Parallel()
 	q := func(tool, args string) *event.Asked {
-		return &event.Asked{Name: braid.PermissionQuestion, Tool: tool, Prompt: "May a run " + tool + "?", Args: json.RawMessage(args)}
+		return &event.Asked{Name: event.PermissionQuestion, Tool: tool, Prompt: "May a run " + tool + "?", Args: json.RawMessage(args)}
 	}
 	for _, c := range []struct {
 		value      any

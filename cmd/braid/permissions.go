@@ -404,7 +404,7 @@ type said struct {
 // lasting adds an answer to the permissions that cover more.
 func lasting(list []said, q *event.Asked, value any) []said {
 	a, ok := value.(event.Approval)
-	if q.Name != braid.PermissionQuestion || !ok || a.Lasts == "" {
+	if q.Name != event.PermissionQuestion || !ok || a.Lasts == "" {
 		return list
 	}
 	one := said{tool: q.Tool, hash: q.ToolHash, prompt: q.Prompt}
@@ -416,7 +416,7 @@ func lasting(list []said, q *event.Asked, value any) []said {
 
 // coveredBy answers a question with the permission given for another question of the same time.
 func coveredBy(list []said, q *event.Asked) (any, bool) {
-	return true, q.Name == braid.PermissionQuestion && slices.ContainsFunc(list, func(s said) bool {
+	return true, q.Name == event.PermissionQuestion && slices.ContainsFunc(list, func(s said) bool {
 		return s.tool == q.Tool && s.hash == q.ToolHash && s.prompt == q.Prompt && (s.args == nil || bytes.Equal(s.args, q.Args))
 	})
 }

@@ -98,7 +98,7 @@ func TestManyToolsAreLookedFor(t *testing.T) {
 			parts = append(parts, braid.Func("tool_"+strconv.Itoa(i), "Does it.", func(context.Context, struct{}) (string, error) { return "", nil }))
 		}
 		r, err := braid.New("a", showing{}, parts...).Run(t.Context(), "go")
-		if err != nil || strings.Contains(r.Text(), braid.FindTool) != finds {
+		if err != nil || strings.Contains(r.Text(), "find_tools") != finds {
 			t.Errorf("above %d the model is shown %s, %v", above, r.Text(), err)
 		}
 	}

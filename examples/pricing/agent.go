@@ -55,7 +55,7 @@ func newAgent(model braid.Model, servers *mcptool.Servers) *braid.Agent {
 	return braid.New(
 		"estimator", model,
 		braid.Instructions("You work out what things cost. Take prices from the tools alone, and calculate with the calculator."),
-		servers.Part(),
+		braid.From(servers),
 		braid.Tools(demotool.Calculator()),
 	)
 }

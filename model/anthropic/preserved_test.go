@@ -22,7 +22,7 @@ func thinks(told *anthropictest.Told) []anthropictest.Part {
 	for word := range strings.FieldsSeq(told.Last) {
 		if name, ok := strings.CutPrefix(word, "call:"); ok && told.Results == 0 && len(told.Tools) > 0 {
 			args := fmt.Sprintf(`{"text":"a %d"}`, calls)
-			if name == braid.FindTool {
+			if name == "find_tools" {
 				args = fmt.Sprintf(`{"query":"tool %d"}`, told.Messages)
 			}
 			parts = append(parts, anthropictest.Part{Tool: name, Args: args})
@@ -179,7 +179,7 @@ func TestThinkingBehindAChangedPrefix(t *testing.T) {
 		}},
 		"a tool search": {keeps: true, turns: func(_ *testing.T, m braid.Model, _ *anthropictest.Server) []turn {
 			a := braid.New("a", m, append(many(), braid.SearchTools(braid.ToolSearch{Above: 3, Results: 2}))...)
-			return []turn{{a, "call:" + braid.FindTool}, {a, "call:tool_1"}, {a, "Hello."}, {a, "call:" + braid.FindTool}, {a, "Bye."}}
+			return []turn{{a, "call:find_tools"}, {a, "call:tool_1"}, {a, "Hello."}, {a, "call:find_tools"}, {a, "Bye."}}
 		}},
 		"large results": {keeps: true, turns: func(_ *testing.T, m braid.Model, _ *anthropictest.Server) []turn {
 			a := braid.New("a", m, loud("loud", 9000), braid.Offload(braid.Offloading{}))

@@ -226,7 +226,7 @@ func (a *Factory) given(o *service.AgentOptions, prefer []string) (parts []braid
 		tools = append(chosen(a.tools, o.Tools), far...)
 		parts = append(parts, a.mcp.announced(far, lacks(o.Tools, append(skills.Tools(), tools...))))
 	}
-	return append(parts, skills.Part(), braid.Tools(tools...)), works || len(tools) > 0 || len(skills.Skills()) > 0, nil
+	return append(parts, braid.From(skills), braid.Tools(tools...)), works || len(tools) > 0 || len(skills.Skills()) > 0, nil
 }
 
 // unknownSkill returns the error for a preferred skill that the agent does not have. It is not

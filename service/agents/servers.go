@@ -17,7 +17,7 @@ func (m toolServers) parts() []braid.Part {
 	if m.servers == nil {
 		return nil
 	}
-	return []braid.Part{m.servers.Part()}
+	return []braid.Part{braid.From(m.servers)}
 }
 
 // announced returns the part that records the state of the servers in the agent's runs: the servers
@@ -33,7 +33,9 @@ func (m toolServers) announced(tools []braid.Tool, lacks bool) braid.Part {
 			of[s.Server()] = true
 		}
 	}
-	return m.servers.Announce(func(s mcptool.Status) bool { return of[s.Name] || lacks && s.State != mcptool.StateConnected })
+	return braid.From(m.servers.Announced(func(s mcptool.Status) bool {
+		return of[s.Name] || lacks && s.State != mcptool.StateConnected
+	}))
 }
 
 // tools returns the tools that the servers offer now.

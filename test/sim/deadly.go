@@ -63,7 +63,7 @@ func (c *client) retry() bool {
 			}
 		}
 		sent = true
-		run.Metadata = map[string]string{braid.ContinuesLabel: failed}
+		run.Metadata = map[string]string{journal.ContinuesLabel: failed}
 		_, err = call(p, Submit, c.name, func() (journal.Run, error) { return p.engine.Submit(ctx, run) })
 		return err
 	})

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/tool"
 )
@@ -21,8 +20,8 @@ type calculation struct {
 // such as 1 / 3, is cut after 20 digits and ends with "…". What cannot be
 // calculated (a division by zero, a bracket that is missing, something too
 // large) is an error that says so to the model. It is pure.
-func Calculator() braid.Tool {
-	return braid.Func("calculator", "Works out an arithmetic expression exactly. Knows + - * / ^, parentheses and decimals.",
+func Calculator() tool.Tool {
+	return tool.Func("calculator", "Works out an arithmetic expression exactly. Knows + - * / ^, parentheses and decimals.",
 		func(_ context.Context, in calculation) (string, error) { return calculate(in.Expression) }, tool.Pure())
 }
 

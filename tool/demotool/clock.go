@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/tool"
 )
@@ -18,16 +17,16 @@ type moment struct {
 // "2026-11-20 18:30:00 JST (Friday, UTC+09:00)". Without a zone it is the
 // machine's own. Reading a clock again does no harm, but gives another time,
 // so it is idempotent and not pure.
-func Clock() braid.Tool { return ClockAt(time.Now) }
+func Clock() tool.Tool { return ClockAt(time.Now) }
 
 // ClockAt is [Clock] with a clock of the caller's: now gives the time, in the
 // zone that counts where none is asked for. It must be safe for concurrent use;
 // nil means time.Now.
-func ClockAt(now func() time.Time) braid.Tool {
+func ClockAt(now func() time.Time) tool.Tool {
 	if now == nil {
 		now = time.Now
 	}
-	return braid.Func("clock", "Tells the current date and time.",
+	return tool.Func("clock", "Tells the current date and time.",
 		func(_ context.Context, in moment) (string, error) { return tell(now(), in.Zone) }, tool.Idempotent())
 }
 

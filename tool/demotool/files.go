@@ -17,7 +17,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/tool"
 )
@@ -39,7 +38,7 @@ const (
 //
 // The errors are *[event.Error]s, of kind ErrNotFound where there is no such
 // folder.
-func Files(dir string) ([]braid.Tool, error) {
+func Files(dir string) ([]tool.Tool, error) {
 	f := &folder{open: func(context.Context) (*os.Root, error) { return os.OpenRoot(dir) }}
 	if err := f.in(context.Background(), func(*os.Root) error { return nil }); err != nil {
 		return nil, err
@@ -49,14 +48,14 @@ func Files(dir string) ([]braid.Tool, error) {
 
 // FilesIn is [Files] over a folder that is open already. root stays the
 // caller's and must stay open while the tools are used.
-func FilesIn(root *os.Root) []braid.Tool {
+func FilesIn(root *os.Root) []tool.Tool {
 	f := &folder{open: func(context.Context) (*os.Root, error) { return root.OpenRoot(".") }}
 	return f.tools()
 }
 
 // FilesOf is [Files] over the folder that open gives for the context of a call, which
 // the tools close behind it.
-func FilesOf(open func(ctx context.Context) (*os.Root, error)) []braid.Tool {
+func FilesOf(open func(ctx context.Context) (*os.Root, error)) []tool.Tool {
 	f := &folder{open: open}
 	return f.tools()
 }
@@ -78,15 +77,15 @@ type fileContent struct {
 
 type nothing struct{}
 
-func (f *folder) tools() []braid.Tool {
-	return []braid.Tool{
-		braid.Func("write_file", "Writes a text file to the scratch folder, or replaces it.",
+func (f *folder) tools() []tool.Tool {
+	return []tool.Tool{
+		tool.Func("write_file", "Writes a text file to the scratch folder, or replaces it.",
 			func(ctx context.Context, in fileContent) (string, error) { return f.write(ctx, in.Name, in.Content) }, tool.Idempotent()),
-		braid.Func("read_file", "Reads a text file of the scratch folder.",
+		tool.Func("read_file", "Reads a text file of the scratch folder.",
 			func(ctx context.Context, in fileName) (string, error) { return f.read(ctx, in.Name) }, tool.Idempotent()),
-		braid.Func("list_files", "Lists the files of the scratch folder.",
+		tool.Func("list_files", "Lists the files of the scratch folder.",
 			func(ctx context.Context, _ nothing) (string, error) { return f.list(ctx) }, tool.Idempotent()),
-		braid.Func("delete_file", "Deletes a file of the scratch folder, after asking the person.", f.remove, tool.Reconcile(f.removed)),
+		tool.Func("delete_file", "Deletes a file of the scratch folder, after asking the person.", f.remove, tool.Reconcile(f.removed)),
 	}
 }
 
@@ -224,7 +223,7 @@ func (f *folder) list(ctx context.Context) (out string, err error) {
 	return out, err
 }
 
-// remove asks before the effect, as [braid.Ask] wants it: what stands before
+// remove asks before the effect, as [tool.Ask] wants it: what stands before
 // the question happens again with the answer.
 func (f *folder) remove(ctx context.Context, in fileName) (string, error) {
 	if err := checkName(in.Name); err != nil {
@@ -237,7 +236,7 @@ func (f *folder) remove(ctx context.Context, in fileName) (string, error) {
 	}); err != nil {
 		return "", err
 	}
-	yes, err := braid.Ask[bool](ctx, "Delete "+in.Name+" ("+amount(size)+")?")
+	yes, err := tool.Ask[bool](ctx, "Delete "+in.Name+" ("+amount(size)+")?")
 	if err != nil {
 		return "", err
 	}

@@ -8,7 +8,7 @@
 //	if err != nil { … }
 //	defer servers.Close()
 //	agent := braid.New("helper", model,
-//		braid.Instructions("You look after my files."), servers.Part())
+//		braid.Instructions("You look after my files."), braid.From(servers))
 //
 // The protocol itself is the official Go SDK's. Both of its eras are spoken:
 // sessions that begin with "initialize" (2024-11-05 to 2025-11-25) and the

@@ -45,7 +45,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	agent := braid.New("weather", model, braid.Instructions("You know the weather."), servers.Part())
+	agent := braid.New("weather", model, braid.Instructions("You know the weather."), braid.From(servers))
 	result, err := agent.Run(ctx, "What will it be like in Lisbon?")
 	if err != nil {
 		fmt.Println(err)

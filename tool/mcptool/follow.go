@@ -4,8 +4,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/tool"
 )
 
 // followers are the agents whose tools are kept those of the servers.
@@ -14,12 +14,20 @@ type followers struct {
 	list []*follower
 }
 
+// Agent is what [Servers.Follow] needs of an agent. A [github.com/braidrun/braid.Agent] is one.
+type Agent interface {
+	// Tools returns the tools that the agent has now.
+	Tools() []tool.Tool
+	// ReplaceTools removes the tools of these names and adds others, in one step, or changes nothing and returns an error.
+	ReplaceTools(remove []string, tools ...tool.Tool) error
+}
+
 type follower struct {
-	agent  *braid.Agent
+	agent  Agent
 	failed func(error)
 }
 
-// Follow keeps the tools of an agent, made with [Servers.Part], those of the servers: when a server
+// Follow keeps the tools of an agent, made with the servers as its source, those of the servers: when a server
 // says that its list has changed (notifications/tools/list_changed), or [Servers.Refresh] has
 // reached one that was not there, the next model call of each of the agent's runs is offered the
 // new list. A model call that has begun is answered with what it was offered, also by the
@@ -30,7 +38,7 @@ type follower struct {
 // model refuses a schema, the agent keeps what it has, and failed, which may be nil, is told why.
 // Follow changes the agent once, at once; the function that it returns ends it. It is for agents
 // of one process: those that others drive follow their own servers.
-func (s *Servers) Follow(agent *braid.Agent, failed func(error)) (stop func()) {
+func (s *Servers) Follow(agent Agent, failed func(error)) (stop func()) {
 	one := &follower{agent, failed}
 	s.followers.mu.Lock()
 	s.followers.list = append(s.followers.list, one)
@@ -64,7 +72,7 @@ func (s *Servers) hand(one *follower) {
 	tools := s.Tools()
 	same := len(had) == len(tools)
 	for i := 0; same && i < len(tools); i++ {
-		t := one.agent.Tools()[slices.IndexFunc(one.agent.Tools(), func(t braid.Tool) bool { return t.Spec().Name == had[i] })]
+		t := one.agent.Tools()[slices.IndexFunc(one.agent.Tools(), func(t tool.Tool) bool { return t.Spec().Name == had[i] })]
 		own, ok := t.(*Tool)
 		other, is := tools[i].(*Tool)
 		same = ok && is && own.from == other.from && had[i] == other.Spec().Name && own.Digest() == other.Digest()

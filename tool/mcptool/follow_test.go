@@ -56,7 +56,7 @@ func TestAnAgentFollowsAList(t *testing.T) {
 				})
 				return "it is there", nil
 			})
-			agent = braid.New("a", model, s.Part(), braid.Tools(wait))
+			agent = braid.New("a", model, braid.From(s), braid.Tools(wait))
 			stop := s.Follow(agent, func(err error) { t.Error(err) })
 			conv := braid.NewConversation()
 			r, err := agent.Run(t.Context(), "go", braid.In(conv))
@@ -98,7 +98,7 @@ func TestAnAgentKeepsItsToolsWhereAListClashes(t *testing.T) {
 	o.Skipped = func(_ string, s mcptool.Skipped) { skipped <- s }
 	s := connect(t, o, inside(t, "everything", everything(nil)))
 	own := braid.Func("grown", "Is the agent's own.", func(context.Context, struct{}) (string, error) { return "own", nil })
-	agent := braid.New("a", &asking{}, s.Part(), braid.Tools(own))
+	agent := braid.New("a", &asking{}, braid.From(s), braid.Tools(own))
 	defer s.Follow(agent, func(err error) { t.Error(err) })()
 	before := len(agent.Tools())
 	if got := text(t, s, "grow", "{}"); got != "grew" {
@@ -146,7 +146,7 @@ func TestOneToolOfAServerIsLeftOut(t *testing.T) {
 			o.Skipped = func(_ string, s mcptool.Skipped) { mu.Lock(); told[s]++; mu.Unlock() }
 			s := connect(t, o, w.config(t))
 			picky, other := &choosy{refuses: []string{"echo", "grown"}}, &asking{}
-			agents := []*braid.Agent{braid.New("a", picky, s.Part()), braid.New("b", other, s.Part())}
+			agents := []*braid.Agent{braid.New("a", picky, braid.From(s)), braid.New("b", other, braid.From(s))}
 			for _, agent := range agents {
 				defer s.Follow(agent, func(err error) { t.Error(err) })()
 			}

@@ -91,7 +91,7 @@ type Options struct {
 	Changed func(server string)
 
 	// Skipped is called with a server's name and a tool of it that is left out, once for each reason: when the list is read,
-	// and when an agent or its model turns out not to take the tool ([braid.OptionalTool]). It must not block for long.
+	// and when an agent or its model turns out not to take the tool ([github.com/braidrun/braid/tool.Optional]). It must not block for long.
 	Skipped func(server string, s Skipped)
 
 	// Protocol fixes the version that is offered first, such as "2025-06-18".

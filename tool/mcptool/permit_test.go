@@ -35,7 +35,7 @@ func TestAServerThatChangesAnApprovedTool(t *testing.T) {
 	}
 	grants := &grant.Memory{}
 	agent := func() *braid.Agent {
-		return braid.New("a", &asking{calls: []string{"say"}}, s.Part(), braid.Permit(braid.Permissions{Ask: []string{"say"}, Grants: grants}))
+		return braid.New("a", &asking{calls: []string{"say"}}, braid.From(s), braid.Permit(braid.Permissions{Ask: []string{"say"}, Grants: grants}))
 	}
 	const yes = `{"approved":true,"lasts":"always","any_args":true}`
 	run := func() *braid.Result {

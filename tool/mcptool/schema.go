@@ -2,15 +2,11 @@ package mcptool
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"iter"
 	"regexp"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/internal/schemacheck"
 	"github.com/braidrun/braid/internal/strictjson"
-	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/tool"
 )
 
@@ -92,25 +88,7 @@ func dropPatterns(v any) {
 	}
 }
 
-// accepted asks an agent, so that there is one rule.
+// accepted asks what an agent asks, so that there is one rule.
 func accepted(schema json.RawMessage) bool {
-	return braid.New("mcp", noModel{}, braid.Tools(wanted{schema})).Err() == nil
-}
-
-// wanted is a tool that an agent does not leave out.
-type wanted struct{ schema json.RawMessage }
-
-func (t wanted) Spec() model.ToolSpec { return model.ToolSpec{Name: "tool", Schema: t.schema} }
-
-func (wanted) Call(context.Context, json.RawMessage) (tool.Output, error) {
-	return tool.Output{}, nil
-}
-
-// noModel lets an agent be made that never runs.
-type noModel struct{}
-
-func (noModel) Info() model.Info { return model.Info{Name: "none"} }
-
-func (noModel) Stream(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
-	return func(func(model.Chunk, error) bool) {}
+	return tool.CheckSchema(tool.Spec{Name: "tool", Schema: schema}) == nil
 }

@@ -8,11 +8,12 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/tool"
 )
 
-// Servers are the MCP servers of an agent. Close them when they are no longer
+// Servers are the MCP servers of an agent, and a [tool.Source] of it: give them to an agent with
+// [github.com/braidrun/braid.From]. Close them when they are no longer
 // needed. All methods are safe for concurrent use.
 type Servers struct {
 	list  []*server
@@ -20,6 +21,8 @@ type Servers struct {
 	// followers take over what changes.
 	followers followers
 }
+
+var _ tool.ServerSource = (*Servers)(nil)
 
 // State is how a server is doing, in the words that clients of agents know.
 type State string
@@ -165,7 +168,7 @@ func (s *Servers) Refresh(ctx context.Context) {
 // [Options.Naming]), in the order of the servers and of their lists. They are the
 // tools of this moment: agents that are made later may get others. Each is a
 // [*Tool].
-func (s *Servers) Tools() []braid.Tool {
+func (s *Servers) Tools() []tool.Tool {
 	var all []*Tool
 	for _, one := range s.list {
 		one.mu.Lock()
@@ -173,36 +176,18 @@ func (s *Servers) Tools() []braid.Tool {
 		one.mu.Unlock()
 	}
 	names := nameTools(all, s.order.Naming, s.order.Reserved)
-	tools := make([]braid.Tool, len(all))
+	tools := make([]tool.Tool, len(all))
 	for i, t := range all {
 		tools[i] = t.named(names[i])
 	}
 	return tools
 }
 
-// Part gives an agent what the servers offer at this moment: [Servers.Tools], what they say
-// about their use below the agent's instructions, and how each of them is doing in
-// the first event of every run.
-func (s *Servers) Part() braid.Part {
-	return braid.Parts(braid.MoreInstructions(s.Prompt("")), braid.Tools(s.Tools()...), braid.Announce(s.announce))
-}
+// Instructions implement [tool.Source]: what the servers say about their use, as [Servers.Prompt] frames it.
+func (s *Servers) Instructions() string { return s.Prompt("") }
 
-// Announce gives an agent that has only some of the tools how the servers are doing that wanted reports, for the first event of
-// its runs. wanted must be safe for concurrent use.
-func (s *Servers) Announce(wanted func(Status) bool) braid.Part {
-	return braid.Announce(func() []event.ToolServer {
-		var list []event.ToolServer
-		all := s.announce()
-		for i, status := range s.Status() {
-			if wanted(status) {
-				list = append(list, all[i])
-			}
-		}
-		return list
-	})
-}
-
-func (s *Servers) announce() []event.ToolServer {
+// ToolServers implements [tool.ServerSource]: how each server is doing, and which of its tools are left out.
+func (s *Servers) ToolServers() []event.ToolServer {
 	status := s.Status()
 	list := make([]event.ToolServer, len(status))
 	for i := range status {
@@ -214,10 +199,35 @@ func (s *Servers) announce() []event.ToolServer {
 	return list
 }
 
+// Announced returns a source without tools of its own, for an agent that has only some of the servers' tools. It reports the
+// servers that wanted accepts when a run begins. wanted must be safe for concurrent use.
+func (s *Servers) Announced(wanted func(Status) bool) tool.ServerSource { return announced{s, wanted} }
+
+type announced struct {
+	servers *Servers
+	wanted  func(Status) bool
+}
+
+func (announced) Tools() []tool.Tool { return nil }
+
+func (announced) Instructions() string { return "" }
+
+func (a announced) ToolServers() []event.ToolServer {
+	var list []event.ToolServer
+	all := a.servers.ToolServers()
+	for i, status := range a.servers.Status() {
+		if a.wanted(status) {
+			list = append(list, all[i])
+		}
+	}
+	return list
+}
+
 // Prompt is base, the agent's own instructions, and below it what the servers
 // say about their use: each framed as the word of that server, at most
 // [Options.InstructionBytes] of it. It is base alone where no server says
-// anything. Pass it to [braid.Instructions].
+// anything. It is for
+// a program that places them itself; an agent that is given the servers has them below its own.
 func (s *Servers) Prompt(base string) string {
 	var said []string
 	for _, one := range s.list {

@@ -14,11 +14,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/tool"
-
-	"github.com/braidrun/braid"
-	"github.com/braidrun/braid/event"
 )
 
 // Tool is a tool of an MCP server. It goes on working when its server was
@@ -33,7 +31,7 @@ type Tool struct {
 	traits tool.Traits
 }
 
-var _ braid.OptionalTool = (*Tool)(nil)
+var _ tool.Optional = (*Tool)(nil)
 
 // Hints are what a server says about a tool of its own. They are advice: a
 // server may be wrong, or lie.
@@ -84,14 +82,14 @@ func (t *Tool) named(name string) *Tool {
 	return &other
 }
 
-// Spec implements [braid.Tool]: the name for the model, the server's own
+// Spec implements [tool.Tool]: the name for the model, the server's own
 // description, and the server's schema.
 func (t *Tool) Spec() model.ToolSpec { return t.spec }
 
 // Traits tells the loop about the tool's effect and time-out.
 func (t *Tool) Traits() tool.Traits { return t.traits }
 
-// LeftOut implements [braid.OptionalTool]: [Servers.Status] tells it from then on, until the server lists its tools again.
+// LeftOut implements [tool.Optional]: [Servers.Status] tells it from then on, until the server lists its tools again.
 func (t *Tool) LeftOut(model string, why error) {
 	if t.from != nil {
 		t.from.leftOut(t, model, why)
@@ -122,7 +120,7 @@ func (t *Tool) Digest() string {
 // pauses stand between the tries to reach a server that is not there.
 var pauses = []time.Duration{200 * time.Millisecond, 600 * time.Millisecond}
 
-// Call implements [braid.Tool]. What the server answers is the result, also
+// Call implements [tool.Tool]. What the server answers is the result, also
 // where it is an error; an error of Call means that the server gave no answer. A call that cannot
 // have reached the server, because it was started again meanwhile or
 // is not there, is tried again; one that may have reached it is not, unless the

@@ -271,7 +271,7 @@ func (w *worker) retry(ctx context.Context, o *Order, done *Done) error {
 	}
 	row, err := w.engine.Submit(ctx, journal.Run{
 		ID: o.Key, Conversation: o.Conversation, Tenant: Tenant, User: User, Agent: w.agent.Name(),
-		Metadata: map[string]string{braid.ContinuesLabel: failed},
+		Metadata: map[string]string{journal.ContinuesLabel: failed},
 	})
 	done.Run = row.ID
 	return err

@@ -1,0 +1,44 @@
+package tool
+
+import (
+	"fmt"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/schemacheck"
+)
+
+// CheckName returns an error if a tool cannot have the name. All providers share the rule: 1 to 64 letters, digits, "_"
+// and "-".
+func CheckName(name string) error {
+	ok := name != "" && len(name) <= 64
+	for i := 0; ok && i < len(name); i++ {
+		c := name[i]
+		ok = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
+	}
+	if ok {
+		return nil
+	}
+	return &event.Error{
+		Op: "tool", Kind: event.ErrInvalid, Message: fmt.Sprintf("%q cannot be the name of a tool", name),
+		Hint: "use 1 to 64 letters, digits, _ or -",
+	}
+}
+
+// CheckSchema returns an error if the schema of a tool's arguments is not a JSON schema of an object, or can never be
+// checked.
+func CheckSchema(spec Spec) error {
+	bad := func(what string, cause error) error {
+		return &event.Error{
+			Op: "tool " + spec.Name, Kind: event.ErrInvalid, Message: "the schema of its arguments " + what,
+			Hint: `give a JSON schema such as {"type":"object","properties":{}}`, Err: cause,
+		}
+	}
+	s, err := schemacheck.Compile(spec.Schema)
+	if err != nil {
+		return bad("cannot be used: "+err.Error(), err)
+	}
+	if s.Type() != "object" {
+		return bad("does not describe an object", nil)
+	}
+	return nil
+}
