@@ -242,7 +242,8 @@ func (d *driver) permit(w *toolWork) {
 		return
 	}
 	q := event.Asked{
-		Ask: event.AskApproval, Name: event.PermissionQuestion, Prompt: "May " + c.Agent + " run " + tool + "?", Schema: answercheck.PermissionSchema(),
+		Ask: event.AskApproval, Name: event.PermissionQuestion, Prompt: "May " + c.Agent + " run " + tool + "?",
+		Schema: answercheck.PermissionSchema(),
 	}
 	c.questions.add(&q, len(c.questions.answered))
 	last := &c.questions.asked[len(c.questions.asked)-1]
