@@ -11,7 +11,7 @@ type stepSpace struct {
 	model modelWork
 	// lent is set while a call has model.
 	lent bool
-	// todo, running and events are where the lists of the driver begin.
+	// The lists of the driver begin here.
 	todo    [1]*work
 	running [1]string
 	events  [5]*event.Event
