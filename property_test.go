@@ -25,7 +25,7 @@ import (
 )
 
 // propertyCases is how many generated cases each run of the tests plays;
-// -rapid.checks asks for more, -short for a fifth, the race detector for a tenth.
+// -rapid.checks asks for more, -short for a fifth, the race detector for a twentieth.
 const propertyCases = 5000
 
 var deadlineless = context.Background()
@@ -54,7 +54,7 @@ func TestGeneratedRuns(t *testing.T) {
 	if !chosen {
 		cases := propertyCases
 		if race.On {
-			cases /= 10
+			cases /= 20
 		}
 		shards = max((cases+perShard-1)/perShard, 1)
 	}
