@@ -2,7 +2,6 @@ package braid
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
 
 	"github.com/braidrun/braid/event"
@@ -227,17 +226,8 @@ func (d *driver) settleSummary(w *work) {
 
 // writeCompaction writes what the model is not shown any more.
 func (d *driver) writeCompaction(s *fold.Scope, cycle int, step string, attempt int, p *compact.Omission, summary []event.Block) {
-	trigger := "limit"
-	if p.Why == event.WhyOverflow {
-		trigger = "overflow"
-	}
-	if p.To > 0 {
-		slices.Sort(p.Keep)
-		b := &event.Compacted{From: p.First, To: p.To, Keep: p.Keep, Summary: summary, Trigger: trigger}
+	for _, b := range p.Compacted(summary) {
 		d.addAt(s, cycle, step, attempt, b)
-	}
-	if p.Cut > 0 {
-		d.addAt(s, cycle, step, attempt, &event.Compacted{From: p.First, To: p.Cut, Cut: true, Trigger: trigger})
 	}
 }
 
