@@ -3,24 +3,26 @@ package braid
 import (
 	"slices"
 
+	"github.com/braidrun/braid/internal/drive"
+
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/tool"
 )
 
 // current is what the agent offers now. It is safe for concurrent use.
-func (a *Agent) current() *offer {
+func (a *Agent) current() *drive.Offer {
 	if o := a.offered.Load(); o != nil {
 		return o
 	}
-	return noOffer
+	return drive.NoOffer
 }
 
 // change makes another offer from the agent's and puts it in its place, in one step and
 // only where f and check find nothing wrong.
-func (a *Agent) change(f func() error, check func(*offer) error) error {
+func (a *Agent) change(f func() error, check func(*drive.Offer) error) error {
 	a.offering.Lock()
 	defer a.offering.Unlock()
-	a.draft = a.current().draft()
+	a.draft = a.current().Draft()
 	defer func() { a.draft = nil }()
 	if err := f(); err != nil {
 		return err
@@ -28,7 +30,7 @@ func (a *Agent) change(f func() error, check func(*offer) error) error {
 	if err := check(a.draft); err != nil {
 		return err
 	}
-	a.draft.done()
+	a.draft.Done()
 	a.offered.Store(a.draft)
 	return nil
 }
@@ -55,17 +57,17 @@ func (a *Agent) RemoveTools(names ...string) {
 // that has changed as a whole. Where it fails nothing has changed.
 func (a *Agent) ReplaceTools(remove []string, tools ...Tool) error {
 	return a.change(func() error {
-		a.draft.remove(remove)
+		a.draft.Remove(remove)
 		for _, t := range tools {
 			if _, agent := t.(*agentTool); agent {
 				return &event.Error{
-					Op: "agent " + a.set.name, Kind: event.ErrUnsupported,
+					Op: "agent " + a.set.Name, Kind: event.ErrUnsupported,
 					Message: "an agent cannot become a tool of one that may be at work", Hint: "give it with Use before the first run",
 				}
 			}
 		}
 		return Tools(tools...).attach(a)
-	}, func(o *offer) error {
+	}, func(o *drive.Offer) error {
 		if len(tools) == 0 {
 			return nil
 		}
@@ -74,7 +76,7 @@ func (a *Agent) ReplaceTools(remove []string, tools ...Tool) error {
 }
 
 // Tools lists what the agent offers now, in the order in which it was given.
-func (a *Agent) Tools() []Tool { return slices.Clone(a.current().tools) }
+func (a *Agent) Tools() []Tool { return slices.Clone(a.current().Tools) }
 
 // attachTool adds one tool to the draft.
 func (a *Agent) attachTool(t Tool) error {
@@ -84,13 +86,13 @@ func (a *Agent) attachTool(t Tool) error {
 	spec := t.Spec()
 	err := tool.CheckSchema(spec)
 	if err == nil {
-		err = a.draft.add(a.set.name, t, spec)
+		err = a.draft.Add(a.set.Name, t, spec)
 	}
 	optional, ok := t.(tool.Optional)
 	if err == nil || !ok {
 		return err
 	}
-	left, err := leave(optional, spec.Name, "", err)
-	a.draft.missing = append(a.draft.missing, left)
+	left, err := drive.Leave(optional, spec.Name, "", err)
+	a.draft.Missing = append(a.draft.Missing, left)
 	return err
 }

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/braidrun/braid/internal/drive"
+
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/braidrun/braid/event"
@@ -40,11 +42,11 @@ const OutputTool = output.ToolName
 // used as a tool is held to its schema in the same way, and its JSON is the call's result.
 func OutputSchema(schema json.RawMessage) Part {
 	return partFunc(func(a *Agent) error {
-		x, err := output.New(schema, a.set.name)
+		x, err := output.New(schema, a.set.Name)
 		if err != nil {
-			return badAnswerSchema("agent "+a.set.name, err)
+			return badAnswerSchema("agent "+a.set.Name, err)
 		}
-		a.set.answer = x
+		a.set.Answer = x
 		return nil
 	})
 }
@@ -54,11 +56,11 @@ func OutputSchema(schema json.RawMessage) Part {
 // was answered.
 func OutputType[T any]() Part {
 	return partFunc(func(a *Agent) error {
-		x, err := answerFor[T](a.set.name)
+		x, err := answerFor[T](a.set.Name)
 		if err != nil {
 			return err
 		}
-		a.set.answer = x
+		a.set.Answer = x
 		return nil
 	})
 }
@@ -102,11 +104,11 @@ func badAnswerSchema(op string, err error) error {
 }
 
 // clashing finds a tool of an agent that has the name of the output's tool.
-func clashing(f *output.Form, agent string, o *offer) (optional string, err error) {
-	if !f.HasTool() || o.find(OutputTool) < 0 {
+func clashing(f *output.Form, agent string, o *drive.Offer) (optional string, err error) {
+	if !f.HasTool() || o.Find(OutputTool) < 0 {
 		return "", nil
 	}
-	if _, ok := o.tool(OutputTool).(tool.Optional); ok {
+	if _, ok := o.Tool(OutputTool).(tool.Optional); ok {
 		return OutputTool, nil
 	}
 	return "", answerNamed(agent)

@@ -62,17 +62,17 @@ func runAs[T any](ctx context.Context, a *Agent, input any, opts []RunOption) (v
 }
 
 // wants holds the root's answers to x for one run.
-func wants(x *output.Form) RunOption { return func(o *runOptions) { o.output = x } }
+func wants(x *output.Form) RunOption { return func(o *runOptions) { o.Output = x } }
 
 // wanted makes T's schema what an agent's answers can be held to.
 func wanted[T any](a *Agent) (*output.Form, error) {
-	x, err := answerFor[T](a.set.name)
+	x, err := answerFor[T](a.set.Name)
 	if err != nil {
 		return nil, err
 	}
-	clash, err := clashing(x, a.set.name, a.current())
+	clash, err := clashing(x, a.set.Name, a.current())
 	if err == nil && clash != "" {
-		err = answerNamed(a.set.name)
+		err = answerNamed(a.set.Name)
 	}
 	if err == nil {
 		err = a.canAnswer(x)

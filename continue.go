@@ -8,7 +8,7 @@ package braid
 // A failed run can be continued with [Agent.Resume] either way. Each run's end records which it was.
 func ForgetFailed() Part {
 	return partFunc(func(a *Agent) error {
-		a.set.forgets = true
+		a.set.Forgets = true
 		return nil
 	})
 }

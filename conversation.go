@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"iter"
 
+	"github.com/braidrun/braid/internal/drive"
+
 	"github.com/braidrun/braid/internal/answercheck"
 
 	"github.com/braidrun/braid/event"
@@ -16,31 +18,31 @@ import (
 // between runs, so that a turn costs the same however long the log is. Make it
 // with [NewConversation] or [Open]. It is safe for concurrent use; one run at a
 // time goes through a handle, a second one is refused with [event.ErrLocked].
-type Conversation struct{ log handle }
+type Conversation struct{ log drive.Handle }
 
 // NewConversation begins a conversation in memory. Its log is its own and is
 // collected with it.
 func NewConversation() *Conversation {
 	// Its name stands in the idempotency keys of its tool calls, which must not
 	// be those of another conversation.
-	return &Conversation{log: handle{id: "conversation-" + newID(), store: &journal.Memory{}, own: true}}
+	return &Conversation{log: drive.Handle{Id: "conversation-" + drive.NewID(), Store: &journal.Memory{}, Own: true}}
 }
 
 // Open gives a handle on a conversation in a store. It need not exist yet: its
 // first run makes it.
 func Open(store journal.Store, id string) *Conversation {
-	return &Conversation{log: handle{id: id, store: store}}
+	return &Conversation{log: drive.Handle{Id: id, Store: store}}
 }
 
 // ID is the conversation's id in its store.
-func (c *Conversation) ID() string { return c.log.id }
+func (c *Conversation) ID() string { return c.log.Id }
 
 // BeforeCommit has fill called with each batch of events before it is committed under the lease, so that what it
 // adds, such as [journal.Batch].Usage, is written with the events or not at all. An error of fill is the commit's.
 // A commit of unknown outcome is filled again when it is repeated. Call BeforeCommit before the conversation is
 // used; a later call takes the place of an earlier one.
 func (c *Conversation) BeforeCommit(fill func(ctx context.Context, l journal.Lease, b *journal.Batch) error) {
-	c.log.fill = fill
+	c.log.Fill = fill
 }
 
 // Answer answers an open question of a waiting run. value is written as JSON; nil
@@ -64,7 +66,7 @@ func (c *Conversation) answer(ctx context.Context, a Answer) error {
 	}
 	run := ""
 	var asked event.Asked
-	err = c.log.look(ctx, func(v *fold.Conversation) {
+	err = c.log.Look(ctx, func(v *fold.Conversation) {
 		if !v.Open() {
 			return
 		}
@@ -89,16 +91,16 @@ func (c *Conversation) answer(ctx context.Context, a Answer) error {
 	letter := journal.Mail{
 		ID: "answer-" + a.Token, Run: run, Kind: journal.MailAnswer, Token: a.Token, Value: value, By: a.By,
 	}
-	err = c.log.store.Post(ctx, letter)
+	err = c.log.Store.Post(ctx, letter)
 	if err == nil {
-		c.log.wakeDriver()
+		c.log.WakeDriver()
 	}
 	return err
 }
 
 // Questions lists what the conversation's waiting run wants to know.
 func (c *Conversation) Questions(ctx context.Context) (open []Question, err error) {
-	err = c.log.look(ctx, func(v *fold.Conversation) {
+	err = c.log.Look(ctx, func(v *fold.Conversation) {
 		if v.Open() {
 			open = v.Run.OpenQuestions()
 		}
@@ -109,7 +111,7 @@ func (c *Conversation) Questions(ctx context.Context) (open []Question, err erro
 // Messages lists what the model would see next: the whole session so far.
 // Nothing in it is to be changed.
 func (c *Conversation) Messages(ctx context.Context) (messages []event.Message, err error) {
-	err = c.log.look(ctx, func(v *fold.Conversation) {
+	err = c.log.Look(ctx, func(v *fold.Conversation) {
 		messages = v.Past.Shared()
 		if v.Open() {
 			messages = v.Run.Scopes[0].Transcript.Shared()
@@ -121,7 +123,7 @@ func (c *Conversation) Messages(ctx context.Context) (messages []event.Message, 
 // State copies the conversation's state, shared keys with their prefix, without those that
 // are Braid's own.
 func (c *Conversation) State(ctx context.Context) (state map[string]json.RawMessage, err error) {
-	err = c.log.look(ctx, func(v *fold.Conversation) { state = v.State.All() })
+	err = c.log.Look(ctx, func(v *fold.Conversation) { state = v.State.All() })
 	return state, err
 }
 
@@ -129,7 +131,7 @@ func (c *Conversation) State(ctx context.Context) (state map[string]json.RawMess
 // after it had begun to work, or where a limit or its deadline ended it before its answer. It is empty for
 // all others: a run that is open, that is complete, or that a user stopped.
 func (c *Conversation) Retryable(ctx context.Context) (run string, err error) {
-	err = c.log.look(ctx, func(v *fold.Conversation) {
+	err = c.log.Look(ctx, func(v *fold.Conversation) {
 		if v.Continuable() || v.Limited() {
 			run = v.Run.ID
 		}
@@ -139,9 +141,9 @@ func (c *Conversation) Retryable(ctx context.Context) (run string, err error) {
 
 // Cancel asks for the open run to be cancelled: a running one stops its model and
 // tools, a waiting one ends when it is resumed. Without an open run it does nothing.
-func (c *Conversation) Cancel(ctx context.Context) error { return c.log.cancelRun(ctx) }
+func (c *Conversation) Cancel(ctx context.Context) error { return c.log.CancelRun(ctx) }
 
 // Events reads the log after seq, in order. Nothing in it is to be changed.
 func (c *Conversation) Events(ctx context.Context, after int64) iter.Seq2[*event.Event, error] {
-	return c.log.events(ctx, after)
+	return c.log.Events(ctx, after)
 }

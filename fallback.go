@@ -36,7 +36,7 @@ import (
 func Fallback(kinds []event.ErrorKind, models ...Model) Part {
 	return partFunc(func(a *Agent) error {
 		bad := func(message, hint string) error {
-			return &event.Error{Op: "agent " + a.set.name, Kind: event.ErrInvalid, Message: message, Hint: hint}
+			return &event.Error{Op: "agent " + a.set.Name, Kind: event.ErrInvalid, Message: message, Hint: hint}
 		}
 		known := event.Kinds()
 		for _, kind := range kinds {
@@ -51,8 +51,8 @@ func Fallback(kinds []event.ErrorKind, models ...Model) Part {
 			return bad("there is no model to fall back on", "name one, or leave Fallback out")
 		}
 		var names []string
-		if a.set.model != nil {
-			names = append(names, a.set.model.Info().Name)
+		if a.set.Model != nil {
+			names = append(names, a.set.Model.Info().Name)
 		}
 		for _, m := range models {
 			if foreign.IsNil(m) {
@@ -64,7 +64,7 @@ func Fallback(kinds []event.ErrorKind, models ...Model) Part {
 			}
 			names = append(names, name)
 		}
-		a.set.fallbackOn, a.set.fallbacks = slices.Clone(kinds), slices.Clone(models)
+		a.set.FallbackOn, a.set.Fallbacks = slices.Clone(kinds), slices.Clone(models)
 		return nil
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/braidrun/braid/internal/drive"
+
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/flow/kind"
 	"github.com/braidrun/braid/internal/decide"
@@ -16,10 +18,10 @@ import (
 // Its [Limits] bound all that happens below it. Wrong arguments (a nil, two different agents of one name) do not panic:
 // [Agent.Err] reports them, and so does every run.
 func NewFlow(name string, k kind.Kind, agents ...*Agent) *Agent {
-	a := &Agent{set: driveAgent{name: name}}
+	a := &Agent{set: drive.Agent{Name: name}}
 	a.limit(&defaultLimits)
-	a.set.retry = defaultRetry
-	a.set.offers = a.current
+	a.set.Retry = defaultRetry
+	a.set.Offers = a.current
 	wrong := func(message, hint string) {
 		if a.err == nil {
 			a.err = &event.Error{Op: "agent " + name, Kind: event.ErrInvalid, Message: message, Hint: hint}
@@ -37,23 +39,23 @@ func NewFlow(name string, k kind.Kind, agents ...*Agent) *Agent {
 		case part == nil:
 			wrong("an agent of a flow is nil", "leave it out")
 			continue
-		case slices.ContainsFunc(a.set.parts, func(t subAgent) bool { return t.(*agentTool).agent == part }):
+		case slices.ContainsFunc(a.set.Parts, func(t drive.SubAgent) bool { return t.(*agentTool).agent == part }):
 			continue // it works more than once
-		case slices.Contains(own.Agents, part.set.name):
-			wrong(fmt.Sprintf("two agents are called %q", part.set.name), "rename one of them")
+		case slices.Contains(own.Agents, part.set.Name):
+			wrong(fmt.Sprintf("two agents are called %q", part.set.Name), "rename one of them")
 		}
 		if err := part.Err(); err != nil && a.err == nil {
 			a.err = err
 		}
-		a.set.parts, own.Agents = append(a.set.parts, &agentTool{agent: part}), append(own.Agents, part.set.name)
+		a.set.Parts, own.Agents = append(a.set.Parts, &agentTool{agent: part}), append(own.Agents, part.set.Name)
 	}
-	a.set.flow = own
+	a.set.Flow = own
 	return a.Use()
 }
 
 // opens lists the agents for which the agent itself can open a scope, if it offers o.
-func (a *Agent) opens(o *offer) (agents []*Agent) {
-	for _, child := range slices.Concat(a.set.parts, o.children) {
+func (a *Agent) opens(o *drive.Offer) (agents []*Agent) {
+	for _, child := range slices.Concat(a.set.Parts, o.Children) {
 		agents = append(agents, child.(*agentTool).agent)
 	}
 	return agents

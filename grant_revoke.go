@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/braidrun/braid/internal/drive"
+
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/grant"
 	"github.com/braidrun/braid/internal/fold"
@@ -47,7 +49,7 @@ func (c *Conversation) Revoke(ctx context.Context, tool string, opts ...RunOptio
 		return 0, nil
 	}
 	o := options(opts)
-	err = c.log.record(ctx, "revoke", "state", &o.request, func(*fold.Conversation) ([]event.Body, error) { return []event.Body{changed}, nil })
+	err = c.log.Record(ctx, "revoke", "state", &o.Request, func(*fold.Conversation) ([]event.Body, error) { return []event.Body{changed}, nil })
 	if err != nil {
 		return 0, err
 	}
@@ -56,14 +58,14 @@ func (c *Conversation) Revoke(ctx context.Context, tool string, opts ...RunOptio
 
 // keptGrants are the conversation's own grants, by their keys in the state.
 func (c *Conversation) keptGrants(ctx context.Context) (kept map[string]grant.Grant, err error) {
-	err = c.log.look(ctx, func(v *fold.Conversation) { kept = grantsOf(v.State) })
+	err = c.log.Look(ctx, func(v *fold.Conversation) { kept = grantsOf(v.State) })
 	return kept, err
 }
 
 // grantsOf gives the grants in the state, by their keys.
 func grantsOf(s *fold.State) map[string]grant.Grant {
 	kept := map[string]grant.Grant{}
-	for key, raw := range s.WithPrefix(stateGrant) {
+	for key, raw := range s.WithPrefix(drive.StateGrant) {
 		var g grant.Grant
 		if json.Unmarshal(raw, &g) == nil {
 			kept[key] = g

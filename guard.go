@@ -4,6 +4,8 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/braidrun/braid/internal/drive"
+
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/guardrail"
@@ -44,7 +46,7 @@ const (
 func Guard(name string, check func(ctx context.Context, text string) (string, error), places ...GuardPlace) Part {
 	return partFunc(func(a *Agent) error {
 		bad := func(message, hint string) error {
-			return &event.Error{Op: "agent " + a.set.name, Kind: event.ErrInvalid, Message: message, Hint: hint}
+			return &event.Error{Op: "agent " + a.set.Name, Kind: event.ErrInvalid, Message: message, Hint: hint}
 		}
 		switch {
 		case name == "":
@@ -63,7 +65,7 @@ func Guard(name string, check func(ctx context.Context, text string) (string, er
 			err = foreign.Shield("guardrail "+name, "the guardrail", func() (err error) { passed, err = check(ctx, text); return err })
 			return passed, err
 		}
-		a.set.guards = append(a.set.guards, guard{guardrail.Rule{Name: name, Check: safe}, looks})
+		a.set.Guards = append(a.set.Guards, drive.Guard{Rule: guardrail.Rule{Name: name, Check: safe}, Places: looks})
 		return nil
 	})
 }
@@ -73,7 +75,7 @@ func Guard(name string, check func(ctx context.Context, text string) (string, er
 func GuardsOf(of *Agent) Part {
 	return partFunc(func(a *Agent) error {
 		if of != nil {
-			a.set.guards = append(a.set.guards, of.set.guards...)
+			a.set.Guards = append(a.set.Guards, of.set.Guards...)
 		}
 		return nil
 	})

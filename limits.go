@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/braidrun/braid/internal/drive"
+
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/decide"
 )
@@ -123,11 +125,11 @@ func Limit(l Limits) Part {
 // limit holds the agent's runs to l.
 func (a *Agent) limit(l *Limits) {
 	a.bounded = *l
-	a.set.bounds = l.bounds()
-	a.set.limits = limits{
+	a.set.Bounds = l.bounds()
+	a.set.Limits = drive.Limits{
 		Depth: l.Depth, Scopes: l.Scopes, Parallel: l.Parallel, ArgBytes: l.ArgBytes, ResultBytes: l.ResultBytes,
 		AnswerBytes: l.AnswerBytes, ToolTime: l.ToolTime, Active: l.Active, Grace: l.Grace, LostDrivers: l.LostDrivers,
-		Budgeted: l.Conversation != (Budget{}), Budget: budget{Scopes: l.Conversation.Scopes, Active: l.Conversation.Active},
+		Budgeted: l.Conversation != (Budget{}), Budget: drive.Budget{Scopes: l.Conversation.Scopes, Active: l.Conversation.Active},
 	}
 }
 
@@ -136,7 +138,7 @@ func (l *Limits) money() bool { return l.CostNanoUSD > 0 || l.Conversation.CostN
 
 // priced says which of the models that a bound in money counts has no price: what such a
 // model costs would count as nothing.
-func (a *Agent) priced(o *offer) error {
+func (a *Agent) priced(o *drive.Offer) error {
 	if !a.bounded.money() {
 		return nil
 	}
@@ -148,14 +150,14 @@ func (a *Agent) priced(o *offer) error {
 			continue
 		}
 		seen[one] = true
-		for _, m := range one.set.models() {
+		for _, m := range one.set.Models() {
 			if m == nil {
 				continue
 			}
 			info := m.Info()
-			if _, known, _ := priceOf(&info, event.Usage{Input: 1, Output: 1, Total: 2}); !known {
+			if _, known, _ := drive.PriceOf(&info, event.Usage{Input: 1, Output: 1, Total: 2}); !known {
 				return &event.Error{
-					Op: "agent " + a.set.name, Kind: event.ErrInvalid,
+					Op: "agent " + a.set.Name, Kind: event.ErrInvalid,
 					Message: "a limit in money cannot be held: nobody knows what the model " + info.Name + " costs",
 					Hint:    "give it a price, or use other limits",
 				}

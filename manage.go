@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/braidrun/braid/internal/drive"
+
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/compact"
 	"github.com/braidrun/braid/model"
@@ -28,9 +30,9 @@ func Manage(m Management) Part {
 	return partFunc(func(a *Agent) error {
 		made, err := m.managing()
 		if err != nil {
-			return &event.Error{Op: "agent " + a.set.name, Kind: event.ErrInvalid, Message: err.Error(), Hint: "see braid.Management"}
+			return &event.Error{Op: "agent " + a.set.Name, Kind: event.ErrInvalid, Message: err.Error(), Hint: "see braid.Management"}
 		}
-		a.set.manage = made
+		a.set.Manage = made
 		return nil
 	})
 }
@@ -92,15 +94,15 @@ func (Summarize) strategy()     {}
 func (SlidingWindow) strategy() {}
 func (KeepAll) strategy()       {}
 
-func (m *Management) managing() (*management, error) {
-	made := &management{
-		Policy: compact.Policy{Window: -1, Pin: m.Pin}, at: m.At, context: m.Context, tries: cmp.Or(m.Tries, defaultEasings),
+func (m *Management) managing() (*drive.Management, error) {
+	made := &drive.Management{
+		Policy: compact.Policy{Window: -1, Pin: m.Pin}, At: m.At, Context: m.Context, Tries: cmp.Or(m.Tries, drive.DefaultEasings),
 	}
 	switch {
 	case m.At == 0:
-		made.at = defaultAt
+		made.At = drive.DefaultAt
 	case m.At < 0:
-		made.at = 0
+		made.At = 0
 	case !(m.At <= 1): // NaN, too
 		return nil, fmt.Errorf("a share of %v of the context is more than there is", m.At)
 	}
@@ -109,16 +111,16 @@ func (m *Management) managing() (*management, error) {
 	}
 	switch by := m.By.(type) {
 	case nil:
-		made.summary = Summarize{}.filled()
+		made.Summary = Summarize{}.filled()
 	case Summarize:
-		made.summary = by.filled()
+		made.Summary = by.filled()
 	case SlidingWindow:
 		if by < 0 {
 			return nil, fmt.Errorf("a window cannot be %d messages", int(by))
 		}
 		made.Window = int(by)
 	case KeepAll:
-		made.keepAll, made.at = true, 0
+		made.KeepAll, made.At = true, 0
 	case ProviderManaged:
 		if err := by.manages(m, made); err != nil {
 			return nil, err
@@ -126,26 +128,26 @@ func (m *Management) managing() (*management, error) {
 	default:
 		return nil, fmt.Errorf("there is no way to manage a conversation called %T", m.By)
 	}
-	if s := made.summary; s != nil {
+	if s := made.Summary; s != nil {
 		made.Sums, made.Ratio, made.Recent = true, s.Ratio, s.Recent
 	}
 	return made, nil
 }
 
-func (s Summarize) filled() *summaryCall {
+func (s Summarize) filled() *drive.SummaryCall {
 	if s.Ratio == 0 {
-		s.Ratio = defaultRatio
+		s.Ratio = drive.DefaultRatio
 	}
 	s.Ratio = min(max(s.Ratio, 0.1), 0.8)
 	switch {
 	case s.Recent == 0:
-		s.Recent = defaultRecent
+		s.Recent = drive.DefaultRecent
 	case s.Recent < 0:
 		s.Recent = 0
 	}
 	if s.Instructions == "" {
 		s.Instructions = compact.Instructions
 	}
-	filled := summaryCall(s)
+	filled := drive.SummaryCall(s)
 	return &filled
 }

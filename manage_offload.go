@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/braidrun/braid/internal/drive"
+
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/tool"
 )
@@ -17,20 +19,20 @@ func Offload(o Offloading) Part {
 	return partFunc(func(a *Agent) error {
 		if o.Over < 0 || o.Preview < 0 {
 			return &event.Error{
-				Op: "agent " + a.set.name, Kind: event.ErrInvalid, Message: "a size below zero says nothing of what is off-loaded",
+				Op: "agent " + a.set.Name, Kind: event.ErrInvalid, Message: "a size below zero says nothing of what is off-loaded",
 				Hint: "leave it 0 for the default",
 			}
 		}
-		made := &offloading{Over: cmp.Or(o.Over, defaultOver), Preview: cmp.Or(o.Preview, defaultPreview)}
-		if a.set.offload != nil {
-			made.reader, a.set.offload = a.set.offload.reader, made
+		made := &drive.Offloading{Over: cmp.Or(o.Over, defaultOver), Preview: cmp.Or(o.Preview, defaultPreview)}
+		if a.set.Offload != nil {
+			made.Reader, a.set.Offload = a.set.Offload.Reader, made
 			return nil
 		}
 		most := max(made.Over, 1000)
 		reader := Func("read_result", "Reads a part of a tool's result that was too long to be shown whole. "+
 			"With find it lists where a text occurs in it, with what stands around it.",
-			func(ctx context.Context, in readArgs) (string, error) { return readResult(ctx, in, most) }, tool.Pure())
-		made.reader, a.set.offload = reader, made
+			func(ctx context.Context, in drive.ReadArgs) (string, error) { return drive.ReadResult(ctx, in, most) }, tool.Pure())
+		made.Reader, a.set.Offload = reader, made
 		return reader.attach(a)
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/braidrun/braid/internal/drive"
+
 	"github.com/braidrun/braid/model"
 )
 
@@ -32,33 +34,33 @@ type ProviderManaged struct {
 func (ProviderManaged) strategy() {}
 
 // manages fills in how the provider manages, and what Braid does where that is not enough.
-func (p ProviderManaged) manages(m *Management, made *management) error {
+func (p ProviderManaged) manages(m *Management, made *drive.Management) error {
 	if p.ClearResults < 0 || p.KeepResults < 0 || p.Compact < 0 {
 		return errors.New("a provider cannot be asked for fewer than no tokens or results")
 	}
 	if p.KeepResults > 0 && p.ClearResults == 0 {
 		return errors.New("how many results are kept says nothing without from where on they are dropped")
 	}
-	at := made.at
+	at := made.At
 	if at == 0 {
-		at = defaultAt
+		at = drive.DefaultAt
 	}
-	made.at = 0
-	made.provider = &providerManaged{
-		want: model.ContextManagement{ClearResults: p.ClearResults, KeepResults: p.KeepResults, Compact: p.Compact, Truncate: p.Truncate},
-		at:   at, size: m.Context,
+	made.At = 0
+	made.Provider = &drive.ProviderManaged{
+		Want: model.ContextManagement{ClearResults: p.ClearResults, KeepResults: p.KeepResults, Compact: p.Compact, Truncate: p.Truncate},
+		At:   at, Size: m.Context,
 	}
 	switch by := p.Else.(type) {
 	case nil:
-		made.summary = Summarize{}.filled()
+		made.Summary = Summarize{}.filled()
 	case Summarize:
-		made.summary = by.filled()
+		made.Summary = by.filled()
 	case SlidingWindow:
 		if by < 0 {
 			return fmt.Errorf("a window cannot be %d messages", int(by))
 		}
 	case KeepAll:
-		made.keepAll = true
+		made.KeepAll = true
 	default:
 		return fmt.Errorf("%T cannot stand in for the provider", p.Else)
 	}

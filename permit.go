@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 
+	"github.com/braidrun/braid/internal/drive"
+
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/grant"
 )
@@ -40,20 +42,20 @@ func Permit(p Permissions) Part {
 	return partFunc(func(a *Agent) error {
 		policy, err := policyOf(&p)
 		if err != nil {
-			err.Op = "agent " + a.set.name
+			err.Op = "agent " + a.set.Name
 			return err
 		}
-		a.set.permits = append(a.set.permits, policy)
+		a.set.Permits = append(a.set.Permits, policy)
 		return nil
 	})
 }
 
-func policyOf(p *Permissions) (*policy, *event.Error) {
-	o := &policy{grants: p.Grants}
-	if o.grants == nil {
-		o.grants = &grant.Memory{}
+func policyOf(p *Permissions) (*drive.Policy, *event.Error) {
+	o := &drive.Policy{Grants: p.Grants}
+	if o.Grants == nil {
+		o.Grants = &grant.Memory{}
 	}
-	for do, list := range [][]string{permitted: p.Allow, toAsk: p.Ask, denied: p.Deny} {
+	for do, list := range [][]string{drive.Permitted: p.Allow, drive.ToAsk: p.Ask, drive.Denied: p.Deny} {
 		for _, pattern := range list {
 			letters, ok := lettersOf(pattern)
 			if !ok {
@@ -62,11 +64,11 @@ func policyOf(p *Permissions) (*policy, *event.Error) {
 					Hint: `use letters, digits, _ and -, with * for any number of them and ? for one, as in "get_*"`,
 				}
 			}
-			o.rules = append(o.rules, rule{pattern: pattern, do: permission(do), letters: letters})
+			o.Rules = append(o.Rules, drive.Rule{Pattern: pattern, Do: drive.Permission(do), Letters: letters})
 		}
 	}
-	slices.SortStableFunc(o.rules, func(a, b rule) int {
-		return cmp.Or(cmp.Compare(b.letters, a.letters), cmp.Compare(b.do, a.do))
+	slices.SortStableFunc(o.Rules, func(a, b drive.Rule) int {
+		return cmp.Or(cmp.Compare(b.Letters, a.Letters), cmp.Compare(b.Do, a.Do))
 	})
 	return o, nil
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/braidrun/braid/internal/drive"
+
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/foreign"
@@ -68,7 +70,7 @@ type Answer struct {
 type RunOption func(*runOptions)
 
 type runOptions struct {
-	request
+	drive.Request
 
 	conv   *Conversation
 	into   *Result
@@ -86,22 +88,22 @@ func Into(r *Result) RunOption { return func(o *runOptions) { o.into = r } }
 // Key makes the run idempotent: a second run of the conversation with the same
 // key and input is the first one; with another input it is refused with
 // [event.ErrConflict].
-func Key(key string) RunOption { return func(o *runOptions) { o.key = key } }
+func Key(key string) RunOption { return func(o *runOptions) { o.Key = key } }
 
 // Executor labels the run for logs and usage. It is no identity.
-func Executor(label string) RunOption { return func(o *runOptions) { o.executor = label } }
+func Executor(label string) RunOption { return func(o *runOptions) { o.Executor = label } }
 
 // Metadata adds the caller's own labels.
-func Metadata(m map[string]string) RunOption { return func(o *runOptions) { o.metadata = m } }
+func Metadata(m map[string]string) RunOption { return func(o *runOptions) { o.Metadata = m } }
 
 // NewSession begins a new stretch of the conversation: the log goes on, and the
 // model sees nothing of what was before.
-func NewSession() RunOption { return func(o *runOptions) { o.newSession = true } }
+func NewSession() RunOption { return func(o *runOptions) { o.NewSession = true } }
 
 // For says whose conversation it is, where a store is shared: "app:" state
 // belongs to the tenant, "user:" state to the user inside it.
 func For(tenant, user string) RunOption {
-	return func(o *runOptions) { o.tenant, o.user = tenant, user }
+	return func(o *runOptions) { o.Tenant, o.User = tenant, user }
 }
 
 // WithState gives the run values of its own before it begins: its tools and hooks read them as
@@ -163,7 +165,7 @@ func (a *Agent) drive(ctx context.Context, input any, o *runOptions, r *Result, 
 		return err
 	}
 	if len(o.state) > 0 {
-		if o.given, err = givenState(o.state); err != nil {
+		if o.Given, err = givenState(o.state); err != nil {
 			return err
 		}
 	}
@@ -174,10 +176,10 @@ func (a *Agent) drive(ctx context.Context, input any, o *runOptions, r *Result, 
 				Hint: "pass it with braid.In",
 			}
 		}
-		o.conv, o.private = NewConversation(), o.into == nil
+		o.conv, o.Private = NewConversation(), o.into == nil
 	}
 	conv := o.conv
-	o.log = &conv.log
+	o.Log = &conv.log
 	if r != nil {
 		r.Conversation = conv
 	}
@@ -191,13 +193,13 @@ func (a *Agent) drive(ctx context.Context, input any, o *runOptions, r *Result, 
 		if err != nil {
 			return err
 		}
-		o.run, o.waits, messages = sent.Run, true, nil
+		o.Run, o.Waits, messages = sent.Run, true, nil
 	}
 	if r == nil {
-		return a.frozen.run(ctx, team, messages, &o.request, nil, sink)
+		return a.frozen.Run(ctx, team, messages, &o.Request, nil, sink)
 	}
 	outcome := &hook.Outcome{}
-	err = a.frozen.run(ctx, team, messages, &o.request, outcome, sink)
+	err = a.frozen.Run(ctx, team, messages, &o.Request, outcome, sink)
 	r.set(outcome)
 	return err
 }

@@ -16,9 +16,9 @@ import (
 // caller says, metadata, and the state of temporary keys stay as they are.
 func WithSecrets(values map[string]secret.Secret) RunOption {
 	return func(o *runOptions) {
-		if o.secrets == nil {
-			o.secrets = make(map[string]secret.Secret, len(values))
+		if o.Secrets == nil {
+			o.Secrets = make(map[string]secret.Secret, len(values))
 		}
-		maps.Copy(o.secrets, values)
+		maps.Copy(o.Secrets, values)
 	}
 }

@@ -72,8 +72,8 @@ func (a *Agent) Send(ctx context.Context, conv *Conversation, input any, opts ..
 }
 
 func (a *Agent) send(ctx context.Context, o *runOptions, conv *Conversation, messages []event.Message) (Sent, error) {
-	o.log = &conv.log
-	row := a.frozen.row(&o.request, messages)
+	o.Log = &conv.log
+	row := a.frozen.Row(&o.Request, messages)
 	switch o.policy {
 	case Reject, "":
 		row.Alone = true
@@ -95,10 +95,10 @@ func (a *Agent) send(ctx context.Context, o *runOptions, conv *Conversation, mes
 func (c *Conversation) admit(ctx context.Context, row journal.Run) (Sent, error) {
 	var run journal.Run
 	admit := func() (err error) {
-		run, err = c.log.store.Admit(ctx, row)
+		run, err = c.log.Store.Admit(ctx, row)
 		return err
 	}
-	if err := c.log.pastWithdrawn(ctx, admit(), admit); err != nil {
+	if err := c.log.PastWithdrawn(ctx, admit(), admit); err != nil {
 		return Sent{}, err
 	}
 	return Sent{Run: run.ID, Turn: run.Turn, Status: run.Status}, nil
@@ -111,7 +111,7 @@ func (c *Conversation) interrupt(ctx context.Context, row journal.Run) (Sent, er
 	if err != nil || sent.Status.Ended() {
 		return sent, err
 	}
-	open, err := c.log.store.Queue(ctx, c.log.id)
+	open, err := c.log.Store.Queue(ctx, c.log.Id)
 	if err != nil {
 		return Sent{}, err
 	}
@@ -120,13 +120,13 @@ func (c *Conversation) interrupt(ctx context.Context, row journal.Run) (Sent, er
 		if run.ID == sent.Run || run.Turn > sent.Turn {
 			break
 		}
-		err := c.log.store.Post(ctx, journal.Mail{ID: "cancel-" + run.ID, Run: run.ID, Kind: journal.MailCancel})
+		err := c.log.Store.Post(ctx, journal.Mail{ID: "cancel-" + run.ID, Run: run.ID, Kind: journal.MailCancel})
 		if err != nil && !errors.Is(err, event.ErrConflict) { // it has ended meanwhile
 			return Sent{}, err
 		}
 		sent.Interrupted = append(sent.Interrupted, run.ID)
 	}
-	c.log.wakeDriver()
+	c.log.WakeDriver()
 	return sent, nil
 }
 
@@ -156,7 +156,7 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 		if !errors.Is(err, event.ErrLocked) {
 			return sent, err
 		}
-		open, err := c.log.store.Queue(ctx, c.log.id)
+		open, err := c.log.Store.Queue(ctx, c.log.Id)
 		if err != nil {
 			return Sent{}, err
 		}
@@ -171,15 +171,15 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 			}
 		}
 		letter.Run = open[0].ID
-		err = c.log.store.Post(ctx, letter)
+		err = c.log.Store.Post(ctx, letter)
 		switch {
 		case err == nil:
-			c.log.wakeDriver()
+			c.log.WakeDriver()
 			return Sent{Run: open[0].ID, Turn: open[0].Turn, Status: open[0].Status, Joined: true}, nil
 		case !errors.Is(err, event.ErrConflict):
 			return Sent{}, err
 		}
-		if still, lookErr := c.log.store.Queue(ctx, c.log.id); lookErr != nil {
+		if still, lookErr := c.log.Store.Queue(ctx, c.log.Id); lookErr != nil {
 			return Sent{}, lookErr
 		} else if len(still) > 0 && still[0].ID == letter.Run {
 			return Sent{}, err // it is the key's fault: it said something else before
@@ -191,7 +191,7 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 // that has ended since: then sending it again must not leave another one.
 func (c *Conversation) delivered(ctx context.Context, letter journal.Mail) (Sent, bool, error) {
 	last, by, tail := "", "", false
-	if err := c.log.look(ctx, func(v *fold.Conversation) {
+	if err := c.log.Look(ctx, func(v *fold.Conversation) {
 		if by, tail = v.Mail[letter.ID], v.Partial; v.Run != nil && v.Run.Ended != nil {
 			last = v.Run.ID
 		}
@@ -200,14 +200,14 @@ func (c *Conversation) delivered(ctx context.Context, letter journal.Mail) (Sent
 	}
 	if by == "" && tail {
 		var err error
-		if by, err = c.log.store.Entered(ctx, c.log.id, letter.ID); err != nil {
+		if by, err = c.log.Store.Entered(ctx, c.log.Id, letter.ID); err != nil {
 			return Sent{}, false, err
 		}
 	}
 	if letter.Run = cmp.Or(by, last); letter.Run == "" {
 		return Sent{}, false, nil
 	}
-	err := c.log.store.Post(ctx, letter)
+	err := c.log.Store.Post(ctx, letter)
 	if errors.Is(err, event.ErrConflict) && by == "" {
 		return Sent{}, false, nil
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/braidrun/braid/internal/drive"
+
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/model"
@@ -160,7 +162,7 @@ func TestAProvidersToolsStayPaired(t *testing.T) {
 					continue
 				}
 				if n++; n == c.redact {
-					err := conv.log.record(t.Context(), "redact", "a", &request{}, func(*fold.Conversation) ([]event.Body, error) {
+					err := conv.log.Record(t.Context(), "redact", "a", &drive.Request{}, func(*fold.Conversation) ([]event.Body, error) {
 						return []event.Body{&event.Redacted{Target: e.Seq}}, nil
 					})
 					if err != nil {

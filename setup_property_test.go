@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/braidrun/braid/internal/drive"
+
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/race"
@@ -136,8 +138,8 @@ func (w *setupWorld) Stream(_ context.Context, req *model.Request) iter.Seq2[mod
 		case 0:
 			stop = event.StopPause
 		case 1, 2:
-			if w.hasTool(req, findTool) {
-				list = append(list, model.Chunk{Kind: model.ChunkCall, Index: 1, ID: "c" + strconv.Itoa(w.n), Text: findTool},
+			if w.hasTool(req, drive.FindTool) {
+				list = append(list, model.Chunk{Kind: model.ChunkCall, Index: 1, ID: "c" + strconv.Itoa(w.n), Text: drive.FindTool},
 					model.Chunk{Kind: model.ChunkCallInput, Index: 1, Text: `{"query":"tool` + strconv.Itoa(w.IntN(6)) + `"}`})
 				stop = event.StopToolUse
 			}
@@ -255,7 +257,7 @@ func (w *setupWorld) step(t *testing.T) {
 	}
 	if w.one(6) && w.conv != nil {
 		log := w.log()
-		err := w.conv.log.record(deadlineless, "redact", "root", &request{}, func(*fold.Conversation) ([]event.Body, error) {
+		err := w.conv.log.Record(deadlineless, "redact", "root", &drive.Request{}, func(*fold.Conversation) ([]event.Body, error) {
 			target := int64(1 + w.IntN(max(len(log), 1)))
 			for _, e := range log {
 				if e.Body.Kind() == event.KindSetup && w.one(3) {

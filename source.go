@@ -24,7 +24,7 @@ func From(sources ...tool.Source) Part {
 				return err
 			}
 			if s, ok := s.(tool.ServerSource); ok {
-				a.set.servers = bothServers(a.set.servers, s.ToolServers)
+				a.set.Servers = bothServers(a.set.Servers, s.ToolServers)
 			}
 		}
 		return nil

@@ -52,7 +52,7 @@ func (s State[T]) Update(ctx context.Context, change func(old T) (T, error)) err
 // Of reads the value between runs, as [Conversation.State] has it.
 func (s State[T]) Of(ctx context.Context, c *Conversation) (value T, ok bool, err error) {
 	raw := json.RawMessage(nil)
-	err = c.log.look(ctx, func(v *fold.Conversation) { raw, ok = v.State.Get(string(s)) })
+	err = c.log.Look(ctx, func(v *fold.Conversation) { raw, ok = v.State.Get(string(s)) })
 	if err != nil || !ok {
 		return value, false, err
 	}

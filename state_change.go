@@ -19,11 +19,11 @@ const AnyVersion = -1
 // What other conversations write to "app:" and "user:" does not count.
 func (c *Conversation) StateVersion(ctx context.Context) (version int64, err error) {
 	known := false
-	err = c.log.look(ctx, func(v *fold.Conversation) { version, known = v.State.Version() })
+	err = c.log.Look(ctx, func(v *fold.Conversation) { version, known = v.State.Version() })
 	if err != nil || known {
 		return version, err
 	}
-	v, err := c.log.wholeView(ctx)
+	v, err := c.log.WholeView(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -67,11 +67,11 @@ func (c *Conversation) ChangeState(ctx context.Context, version int64, set map[s
 		return &event.Error{Op: op, Kind: event.ErrInvalid, Message: "nothing is to be changed", Hint: "name a value"}
 	}
 	o := options(opts)
-	return c.log.record(ctx, op, "state", &o.request, func(v *fold.Conversation) ([]event.Body, error) {
+	return c.log.Record(ctx, op, "state", &o.Request, func(v *fold.Conversation) ([]event.Body, error) {
 		if version != AnyVersion {
 			now, known := v.State.Version()
 			if !known {
-				whole, err := c.log.wholeView(ctx)
+				whole, err := c.log.WholeView(ctx)
 				if err != nil {
 					return nil, err
 				}

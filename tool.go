@@ -40,7 +40,7 @@ func (t *FuncTool) attach(a *Agent) error {
 	if err := t.Err(); err != nil {
 		return err
 	}
-	return a.draft.add(a.set.name, t, t.Spec())
+	return a.draft.Add(a.set.Name, t, t.Spec())
 }
 
 // Ask is [tool.Ask]: it asks a user, inside a tool or a hook, and the run waits for the answer.

@@ -3,6 +3,8 @@ package braid
 import (
 	"cmp"
 
+	"github.com/braidrun/braid/internal/drive"
+
 	"github.com/braidrun/braid/tool"
 )
 
@@ -28,10 +30,10 @@ type ToolSearch struct {
 func SearchTools(s ToolSearch) Part {
 	return partFunc(func(a *Agent) error {
 		s.Above, s.Results = cmp.Or(s.Above, 20), cmp.Or(s.Results, 5)
-		a.set.search = &toolSearch{Above: s.Above, Always: s.Always, Results: s.Results}
-		return Func(findTool,
+		a.set.Search = &drive.ToolSearch{Above: s.Above, Always: s.Always, Results: s.Results}
+		return Func(drive.FindTool,
 			"You have more tools than are listed. This one finds them by what they are for; those that it finds you can call from then on. "+
 				"Look here before you say that something cannot be done.",
-			a.set.findTools, tool.Pure()).attach(a)
+			a.set.FindTools, tool.Pure()).attach(a)
 	})
 }

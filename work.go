@@ -3,6 +3,8 @@ package braid
 import (
 	"context"
 
+	"github.com/braidrun/braid/internal/drive"
+
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/secret"
 )
@@ -56,10 +58,10 @@ func (a *Agent) Drive(ctx context.Context, conv *Conversation, run string, w Wor
 			return true
 		}
 	}
-	given := engineWork{
+	given := drive.EngineWork{
 		Mail: w.Mail, Draining: w.Draining, ForgetFailed: w.ForgetFailed, Secrets: w.Secrets, Shown: w.Shown, Models: w.Models, Stalled: w.Stalled,
 	}
-	o := runOptions{request: request{run: run, engine: &given}, conv: conv}
+	o := runOptions{Request: drive.Request{Run: run, Engine: &given}, conv: conv}
 	err := a.drive(ctx, resume{}, &o, r, sink)
 	return r, err
 }
