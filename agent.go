@@ -1,7 +1,6 @@
 package braid
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/braidrun/braid/internal/drive"
 
@@ -108,23 +106,6 @@ func (a *Agent) Name() string { return a.set.Name }
 
 // Model is the agent's model; nil for an agent that [NewFlow] made.
 func (a *Agent) Model() Model { return a.set.Model }
-
-// Retry is [tool.Retry]: how often a call that failed is repeated, and after which waits. For models, the call is one that
-// was throttled, overloaded or cut off, and a wait is at least what the provider asked for.
-type Retry = tool.Retry
-
-var defaultRetry = Retry{Attempts: 6, Base: 4 * time.Second, Max: 240 * time.Second}
-
-// Retries sets the agent's retry policy.
-func Retries(r Retry) Part {
-	return partFunc(func(a *Agent) error {
-		a.set.Retry = Retry{
-			Attempts: cmp.Or(r.Attempts, defaultRetry.Attempts), Base: cmp.Or(r.Base, defaultRetry.Base),
-			Max: cmp.Or(r.Max, defaultRetry.Max), Exact: r.Exact,
-		}
-		return nil
-	})
-}
 
 // Instructions set the agent's system prompt: what its maker says. Of several the last
 // one counts.
@@ -248,9 +229,10 @@ func (a *Agent) team() (map[string]*drive.Agent, error) {
 			return nil, err
 		}
 		team[one.set.Name] = one.frozen
-		for _, c := range one.opens(one.current()) {
-			todo = append(todo, c)
-		}
+		todo = append(todo, one.opens(one.current())...)
 	}
 	return team, nil
 }
+
+// Model is [model.Model]: a language model that answers one request with one stream.
+type Model = model.Model

@@ -25,17 +25,17 @@ type Conversation struct{ log drive.Handle }
 func NewConversation() *Conversation {
 	// Its name stands in the idempotency keys of its tool calls, which must not
 	// be those of another conversation.
-	return &Conversation{log: drive.Handle{Id: "conversation-" + drive.NewID(), Store: &journal.Memory{}, Own: true}}
+	return &Conversation{log: drive.Handle{ID: "conversation-" + drive.NewID(), Store: &journal.Memory{}, Own: true}}
 }
 
 // Open gives a handle on a conversation in a store. It need not exist yet: its
 // first run makes it.
 func Open(store journal.Store, id string) *Conversation {
-	return &Conversation{log: drive.Handle{Id: id, Store: store}}
+	return &Conversation{log: drive.Handle{ID: id, Store: store}}
 }
 
 // ID is the conversation's id in its store.
-func (c *Conversation) ID() string { return c.log.Id }
+func (c *Conversation) ID() string { return c.log.ID }
 
 // BeforeCommit has fill called with each batch of events before it is committed under the lease, so that what it
 // adds, such as [journal.Batch].Usage, is written with the events or not at all. An error of fill is the commit's.

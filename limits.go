@@ -167,9 +167,7 @@ func (a *Agent) priced(o *drive.Offer) error {
 		if one != a {
 			offered = one.current()
 		}
-		for _, c := range one.opens(offered) {
-			todo = append(todo, c)
-		}
+		todo = append(todo, one.opens(offered)...)
 	}
 	return nil
 }

@@ -676,7 +676,7 @@ func mergedState(log []*event.Event) map[string]json.RawMessage {
 // shows that is opened anew, and both with the log.
 func checkHandles(conv *Conversation) error {
 	ctx := deadlineless
-	cold := &Conversation{log: drive.Handle{Id: conv.log.Id, Store: conv.log.Store}}
+	cold := &Conversation{log: drive.Handle{ID: conv.log.ID, Store: conv.log.Store}}
 	log := conv.logged()
 	if conv.log.Warm == nil {
 		return errors.New("the conversation is not warm after a run")

@@ -437,7 +437,7 @@ func (w *world) play(base context.Context, conv *Conversation, r *runPlan, input
 			stop := false
 			if b, ok := e.Body.(*event.StepBegun); ok && b.Step == event.StepTool &&
 				(r.cancel == byBreak || r.cancel == byContext || r.cancel == byHandle) {
-				key := conv.log.Id + "/" + e.Run + "/" + e.Step
+				key := conv.log.ID + "/" + e.Run + "/" + e.Step
 				entered := w.entered(key)
 				defer func() {
 					if w.entered(key) > entered {
@@ -531,7 +531,7 @@ func (s *watcher) see(e *event.Event) {
 
 // logged is the whole log of a conversation in memory.
 func (c *Conversation) logged() []*event.Event {
-	events, err := c.log.Store.Read(context.Background(), c.log.Id, 0, 0)
+	events, err := c.log.Store.Read(context.Background(), c.log.ID, 0, 0)
 	if err != nil {
 		panic(err)
 	}
@@ -543,7 +543,7 @@ func (c *Conversation) logged() []*event.Event {
 func cutLog(log []*event.Event, inputs []string) (*Conversation, error) {
 	ctx := context.Background()
 	store := journal.NewMemory(journal.MemoryOptions{})
-	conv := &Conversation{log: drive.Handle{Id: "conversation", Store: store, Own: true}}
+	conv := &Conversation{log: drive.Handle{ID: "conversation", Store: store, Own: true}}
 	for len(log) > 0 {
 		n := 1
 		for n < len(log) && log[n].Run == log[0].Run {
@@ -551,7 +551,7 @@ func cutLog(log []*event.Event, inputs []string) (*Conversation, error) {
 		}
 		run := log[:n]
 		log = log[n:]
-		row := journal.Run{ID: run[0].Run, Conversation: conv.log.Id, Agent: "root"}
+		row := journal.Run{ID: run[0].Run, Conversation: conv.log.ID, Agent: "root"}
 		row.Input, _, _ = inputOf(inputs[conv.log.Runs])
 		conv.log.Runs++
 		if _, err := store.Admit(ctx, row); err != nil {
@@ -626,7 +626,7 @@ func showLog(log []*event.Event) string {
 // into another store.
 func planConversation() *Conversation {
 	c := NewConversation()
-	c.log.Id = "conversation"
+	c.log.ID = "conversation"
 	return c
 }
 

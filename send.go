@@ -111,7 +111,7 @@ func (c *Conversation) interrupt(ctx context.Context, row journal.Run) (Sent, er
 	if err != nil || sent.Status.Ended() {
 		return sent, err
 	}
-	open, err := c.log.Store.Queue(ctx, c.log.Id)
+	open, err := c.log.Store.Queue(ctx, c.log.ID)
 	if err != nil {
 		return Sent{}, err
 	}
@@ -156,7 +156,7 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 		if !errors.Is(err, event.ErrLocked) {
 			return sent, err
 		}
-		open, err := c.log.Store.Queue(ctx, c.log.Id)
+		open, err := c.log.Store.Queue(ctx, c.log.ID)
 		if err != nil {
 			return Sent{}, err
 		}
@@ -179,7 +179,7 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 		case !errors.Is(err, event.ErrConflict):
 			return Sent{}, err
 		}
-		if still, lookErr := c.log.Store.Queue(ctx, c.log.Id); lookErr != nil {
+		if still, lookErr := c.log.Store.Queue(ctx, c.log.ID); lookErr != nil {
 			return Sent{}, lookErr
 		} else if len(still) > 0 && still[0].ID == letter.Run {
 			return Sent{}, err // it is the key's fault: it said something else before
@@ -200,7 +200,7 @@ func (c *Conversation) delivered(ctx context.Context, letter journal.Mail) (Sent
 	}
 	if by == "" && tail {
 		var err error
-		if by, err = c.log.Store.Entered(ctx, c.log.Id, letter.ID); err != nil {
+		if by, err = c.log.Store.Entered(ctx, c.log.ID, letter.ID); err != nil {
 			return Sent{}, false, err
 		}
 	}

@@ -62,7 +62,7 @@ func (c *Conversation) Snapshot(ctx context.Context, fields ...SnapshotField) (*
 	if len(fields) == 0 {
 		fields = []SnapshotField{SnapshotMessages, SnapshotState}
 	}
-	s := &Snapshot{Schema: snapshotSchema, Fields: slices.Clone(fields), Conversation: c.log.Id, Taken: time.Now().UTC()}
+	s := &Snapshot{Schema: snapshotSchema, Fields: slices.Clone(fields), Conversation: c.log.ID, Taken: time.Now().UTC()}
 	if err := s.check(); err != nil {
 		return nil, err
 	}

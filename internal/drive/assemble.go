@@ -310,6 +310,7 @@ func (b *building) arguments(c *event.ToolCall, limit int) {
 	c.Args = bytes.Clone(text)
 }
 
+// EmptyObject is the arguments of a call without any.
 var EmptyObject = json.RawMessage("{}")
 
 // cut keeps the beginning of what cannot be used.

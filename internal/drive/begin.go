@@ -3,12 +3,10 @@ package drive
 import (
 	"encoding/json"
 	"strconv"
-	"strings"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
-	"github.com/braidrun/braid/internal/guardrail"
 	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/tool"
@@ -221,38 +219,6 @@ func (d *driver) beginTool(w *toolWork) {
 	}
 	d.runs(s, w.step)
 	d.exec.todo = append(d.exec.todo, &w.Work)
-}
-
-// beginAgent begins a call of an agent that is used as a tool: it opens a scope for it. Nothing is called; the scope's
-// own decisions do the rest.
-func (d *driver) beginAgent(w *toolWork, child SubAgent) {
-	s, c, p := w.scope, w.entry, &w.decision
-	d.add(s, w.step, w.attempt, p.note(&event.StepBegun{
-		Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: event.EffectIdempotent,
-	}))
-	d.writeState(&w.Work)
-	w.call.did.endTurn = false // only a hook after the call may end the turn
-	if p.notice != nil {
-		d.add(s, w.step, w.attempt, p.notice)
-	}
-	input, problem := agentInput(p.arguments(c))
-	if problem != "" {
-		d.endRefused(w, &event.Error{Kind: event.ErrInvalid, Message: strings.TrimPrefix(problem, "Error: ")})
-		return
-	}
-	if over := d.tooMany(s, 1); over != nil {
-		d.endRefused(w, over)
-		return
-	}
-	input, guardedBy, err := d.filterBlocks(d.guardsOf(child.Runs(), guardrail.Input), input)
-	if err != nil {
-		d.endRefused(w, hookError(err))
-		return
-	}
-	d.add(s, w.step, w.attempt, &event.ScopeOpened{
-		ID: w.step, Parent: s.ID, Call: c.ID, Agent: child.Runs().Name, Depth: s.Depth + 1, Input: input,
-	})
-	d.record(s, w.step, w.attempt, guardedBy)
 }
 
 // park writes the questions that hooks or policies asked before a call. The call waits for their answers.

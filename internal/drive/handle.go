@@ -18,7 +18,7 @@ import (
 // Handle is what the drives of one process share of a conversation: its place in the store, which run goes through it now,
 // and the fold of its log, which it keeps between runs. One run at a time goes through a handle.
 type Handle struct {
-	Id    string
+	ID    string
 	Store journal.Store
 	// Fill completes each batch before its commit; nil adds nothing.
 	Fill func(context.Context, journal.Lease, *journal.Batch) error
@@ -151,7 +151,7 @@ func (c *Handle) Look(ctx context.Context, f func(*fold.Conversation)) error {
 	}
 	c.mu.Unlock()
 	if warm != nil && !busy {
-		events, err := c.Store.Read(ctx, c.Id, last, 1)
+		events, err := c.Store.Read(ctx, c.ID, last, 1)
 		if err != nil {
 			return err
 		}
@@ -174,7 +174,7 @@ func (c *Handle) Look(ctx context.Context, f func(*fold.Conversation)) error {
 // ColdView folds the log anew: as much of it as is still needed, where the store
 // knows how much that is.
 func (c *Handle) ColdView(ctx context.Context) (*fold.Conversation, error) {
-	tail, err := readTail(ctx, c.Store, c.Id)
+	tail, err := readTail(ctx, c.Store, c.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func foldable(t *journal.Tail) *fold.Tail {
 
 // WholeView folds the whole log.
 func (c *Handle) WholeView(ctx context.Context) (*fold.Conversation, error) {
-	events, err := c.Store.Read(ctx, c.Id, 0, 0)
+	events, err := c.Store.Read(ctx, c.ID, 0, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +235,7 @@ func (c *Handle) Events(ctx context.Context, after int64) iter.Seq2[*event.Event
 	const page, bytes = 256, 4 << 20
 	return func(yield func(*event.Event, error) bool) {
 		for {
-			events, more, err := c.Store.ReadPage(ctx, c.Id, after, page, bytes)
+			events, more, err := c.Store.ReadPage(ctx, c.ID, after, page, bytes)
 			if err != nil {
 				yield(nil, err)
 				return

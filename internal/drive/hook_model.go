@@ -22,7 +22,7 @@ func (d *driver) askModel(agent *Agent, why event.Why, w *Work, forced bool) (wo
 	w.request.Messages = slices.Clone(w.request.Messages)
 	w.request.Tools = slices.Clone(w.request.Tools)
 	told, output, choice, tools := w.request.Instructions, w.request.Output, w.request.ToolChoice, len(w.request.Tools)
-	at := d.thresholdOf(w.scope)
+	at := d.hookContextOf(w.scope)
 	var failed error
 	back := d.decideAside(func() {
 		failed = hooks.CallBefore(at, agent.Hooks.At(hooks.BeforeModel), e, func() bool { return e.Cancel != "" || at.questions.waits() })

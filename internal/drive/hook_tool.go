@@ -17,11 +17,11 @@ import (
 // calls that are decided, which are all of the batch where that was cancelled, and none where a hook before the batch has
 // asked a question. ok is false where the run is to stop: nothing begins then.
 func (d *driver) askBefore(s *fold.Scope, agent *Agent, calls []*fold.Call) (list []*toolWork, ok bool) {
-	var at *atThreshold
+	var at *hookContext
 	back := d.decideAside(func() {
 		var refused *event.Error
 		if len(agent.Hooks.At(hooks.BeforeTools)) > 0 && s.Untouched() {
-			at = d.thresholdOf(s)
+			at = d.hookContextOf(s)
 			if refused = askBatch(at, agent.Hooks.At(hooks.BeforeTools), s.Batch.Calls); at.questions.waits() {
 				return
 			}
@@ -49,7 +49,7 @@ func (d *driver) askBefore(s *fold.Scope, agent *Agent, calls []*fold.Call) (lis
 
 // askBatch calls the hooks before a batch. It returns why none of the calls may run; nil where they may, or where a
 // hook has asked a question.
-func askBatch(at *atThreshold, list []hooks.Hook, calls []*fold.Call) *event.Error {
+func askBatch(at *hookContext, list []hooks.Hook, calls []*fold.Call) *event.Error {
 	batch := hook.BeforeTools{}
 	for _, c := range calls {
 		batch.Calls = append(batch.Calls, c.ToolCall)

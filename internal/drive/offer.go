@@ -32,6 +32,7 @@ type Offer struct {
 	Narrow  atomic.Pointer[map[string][]SetAside]
 }
 
+// NoOffer is what an agent without tools offers.
 var NoOffer = &Offer{}
 
 // manyTools is where looking through a list of names costs more than a map does.

@@ -39,7 +39,7 @@ func (c *Handle) Record(
 		return err
 	}
 	row := journal.Run{
-		ID: c.newRun(), Conversation: c.Id, Tenant: o.Tenant, User: o.User, Agent: agent, Executor: o.Executor,
+		ID: c.newRun(), Conversation: c.ID, Tenant: o.Tenant, User: o.User, Agent: agent, Executor: o.Executor,
 		Metadata: o.Metadata, NewSession: o.NewSession, Alone: true,
 	}
 	var opened journal.Opened

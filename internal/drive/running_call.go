@@ -70,7 +70,7 @@ type callEffects struct {
 	writes map[string]json.RawMessage
 	// updates are the changes among writes that depend on the value before them.
 	updates []stateUpdate
-	// found are the tools that the call has found; see [SearchTools].
+	// found are the tools that the call has found; see SearchTools in the root.
 	found []string
 	// endTurn says that the loop stops after this batch.
 	endTurn bool

@@ -92,7 +92,7 @@ func (a *Agent) behindUnread(ctx context.Context, stop context.CancelFunc, conv 
 	if !conv.Own {
 		defer renewLease(context.WithoutCancel(ctx), conv.Store, o.Lease, o.Lease.Term, stop).close()
 	}
-	events, err := conv.Store.Read(ctx, conv.Id, o.Last-1, 1)
+	events, err := conv.Store.Read(ctx, conv.ID, o.Last-1, 1)
 	if err != nil || len(events) != 1 {
 		return false
 	}

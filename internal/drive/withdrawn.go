@@ -44,7 +44,7 @@ const withdrawn = "withdraw-"
 func (c *Handle) endWithdrawn(ctx context.Context) (bool, error) {
 	ended := false
 	for {
-		open, err := c.Store.Queue(ctx, c.Id)
+		open, err := c.Store.Queue(ctx, c.ID)
 		if err != nil || len(open) == 0 || open[0].Status != event.RunQueued || !open[0].Cancelled {
 			return ended, err
 		}

@@ -9,16 +9,16 @@ import (
 	"github.com/braidrun/braid/tool"
 )
 
-// atThreshold is the context of hooks that stand before something that is no tool call: [Ask]
+// hookContext is the context of hooks that stand before something that is no tool call: [Ask]
 // works in it.
-type atThreshold struct {
+type hookContext struct {
 	context.Context //nolint:containedctx // it is a context
 	questions       asker
 }
 
-// thresholdOf makes the context in which the hooks before the scope's next step are called.
-func (d *driver) thresholdOf(s *fold.Scope) *atThreshold {
-	t := &atThreshold{}
+// hookContextOf makes the context in which the hooks before the scope's next step are called.
+func (d *driver) hookContextOf(s *fold.Scope) *hookContext {
+	t := &hookContext{}
 	t.Context = tool.WithAsker(d.ctx, &t.questions)
 	if s.Before != nil {
 		t.questions.answered = slices.Clone(s.Before.Questions)
@@ -49,7 +49,7 @@ func (d *driver) addAsked(s *fold.Scope, agent *Agent, step string, attempt int,
 
 // shut writes down what hooks have asked at a threshold. It reports whether that was anything;
 // whatever else they decided is asked of them again with the answers.
-func (d *driver) shut(s *fold.Scope, t *atThreshold) bool {
+func (d *driver) shut(s *fold.Scope, t *hookContext) bool {
 	d.addAsked(s, d.agentIn(s), "", 0, t.questions.asked)
 	return len(t.questions.asked) > 0
 }

@@ -146,7 +146,7 @@ type reading struct {
 
 // lend gives a call of the reader what it needs.
 func (d *driver) lend(c *runningCall, agent *Agent) {
-	if agent.Offload != nil && c.tool == tool.Tool(agent.Offload.Reader) {
+	if agent.Offload != nil && c.tool == agent.Offload.Reader {
 		c.reading = &reading{store: d.lease.conv.Store, begin: d.view.Begin, redacted: maps.Clone(d.view.Hidden.Redacted)}
 	}
 }

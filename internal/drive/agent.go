@@ -34,7 +34,7 @@ type Agent struct {
 	// Flow decides for an agent without a model, and parts are its agents; nil for an agent that calls a model.
 	Flow  decide.Kind
 	Parts []SubAgent
-	// Manage is nil for an agent without [Manage].
+	// Manage is nil for an agent that manages nothing.
 	Manage *Management
 	// Offload is nil for an agent that shows all results as they are.
 	Offload *Offloading
@@ -95,11 +95,4 @@ func (a *Agent) below() []*Agent {
 		}
 	}
 	return list
-}
-
-// SubAgent is an agent that is used as a tool. A call of it opens a scope.
-type SubAgent interface {
-	tool.Tool
-	// runs is the agent behind the tool.
-	Runs() *Agent
 }

@@ -35,7 +35,7 @@ const (
 	DefaultRecent  = 10
 )
 
-// unmanaged is how an agent without [Manage] is managed.
+// unmanaged is how an agent that manages nothing is managed.
 func unmanaged() Management {
 	return Management{Policy: compact.Policy{Window: -1}, Tries: DefaultEasings}
 }
@@ -48,7 +48,7 @@ func (a *Agent) managed() Management {
 	return *a.Manage
 }
 
-// SummaryCall is a [Summarize] with its defaults filled in.
+// SummaryCall is the root's Summarize with its defaults filled in.
 type SummaryCall struct {
 	Model        model.Model
 	Ratio        float64
@@ -138,4 +138,18 @@ func (a *Agent) Left(m model.Model) error {
 		Kind: event.ErrUnsupported, Message: "the model's provider does not manage long conversations",
 		Hint: "manage them with Summarize or SlidingWindow, or use another model",
 	}
+}
+
+// projected estimates how many tokens the scope's next model call has.
+func (a *Agent) projected(s *fold.Scope) int64 {
+	tokens, whole := s.Tokens()
+	if whole {
+		return tokens
+	}
+	return tokens + a.toldTokens()
+}
+
+// toldTokens estimates what stands before the messages of each call.
+func (a *Agent) toldTokens() int64 {
+	return a.InstructionTokens + a.Current().tokens
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/braidrun/braid/tool/search"
 )
 
-// FindTool is the tool with which a model looks for others; see [SearchTools].
+// FindTool is the tool with which a model looks for others; see SearchTools in the root.
 const FindTool = "find_tools"
 
 // ToolSearch is a [ToolSearch] with its defaults filled in.

@@ -39,7 +39,7 @@ func (a *Agent) Run(
 // endCancelled writes the end of a run that was cancelled and stands in the way,
 // where nobody else does. It reports whether it did.
 func (a *Agent) endCancelled(ctx context.Context, team map[string]*Agent, conv *Handle) bool {
-	open, err := conv.Store.Queue(ctx, conv.Id)
+	open, err := conv.Store.Queue(ctx, conv.ID)
 	if err != nil || len(open) == 0 || !open[0].Cancelled {
 		return false
 	}
@@ -318,7 +318,7 @@ func replay(ctx context.Context, conv *Handle, run string, r *hook.Outcome, sink
 // Row is the run that input asks for.
 func (a *Agent) Row(o *Request, messages []event.Message) journal.Run {
 	return journal.Run{
-		ID: o.Log.newRun(), Conversation: o.Log.Id, Tenant: o.Tenant, User: o.User, Agent: a.Name,
+		ID: o.Log.newRun(), Conversation: o.Log.ID, Tenant: o.Tenant, User: o.User, Agent: a.Name,
 		Input: messages, Key: o.Key, Executor: o.Executor, Metadata: o.Metadata, NewSession: o.NewSession,
 	}
 }

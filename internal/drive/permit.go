@@ -1,14 +1,14 @@
 package drive
 
 import (
-	"github.com/braidrun/braid/internal/answercheck"
-
 	"bytes"
 	"context"
 	"encoding/json"
 	"path"
 	"slices"
 	"time"
+
+	"github.com/braidrun/braid/internal/answercheck"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/grant"
@@ -19,6 +19,7 @@ import (
 // Permission is what a policy says of a tool; the stricter one is the greater.
 type Permission uint8
 
+// The permissions, from the mildest on.
 const (
 	Permitted Permission = iota
 	ToAsk
@@ -33,7 +34,7 @@ type Rule struct {
 	Letters int
 }
 
-// Policy is what [Permissions] say, in the order in which it is looked through.
+// Policy is what the root's Permissions say, in the order in which it is looked through.
 type Policy struct {
 	Rules  []Rule
 	Grants grant.Store

@@ -88,9 +88,10 @@ func (l *Limits) poisoned(row *journal.Run) *event.Error {
 		return nil
 	}
 	return &event.Error{
-		Op: "run", Kind: event.ErrPoisoned, Message: "the processes that drove the run died " + strconv.Itoa(row.Lost) + " times, and it did not get on",
-		Hint: "what it called last may be the cause; do not repeat the request as it is",
-		Err:  errors.New("drivers lost: " + strconv.Itoa(row.Lost)),
+		Op: "run", Kind: event.ErrPoisoned,
+		Message: "the processes that drove the run died " + strconv.Itoa(row.Lost) + " times, and it did not get on",
+		Hint:    "what it called last may be the cause; do not repeat the request as it is",
+		Err:     errors.New("drivers lost: " + strconv.Itoa(row.Lost)),
 	}
 }
 

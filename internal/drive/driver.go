@@ -216,13 +216,6 @@ func (d *driver) input() error {
 	return nil
 }
 
-// stalled reports that the store refuses to write, or, with nil, that it writes again.
-func (w *EngineWork) stalled(err error) {
-	if w.Stalled != nil {
-		w.Stalled(err)
-	}
-}
-
 // parkAfter is how long a wait must be at least for the run to be parked: a lease
 // and a worker are not held for longer than that for nothing (DESIGN section 4).
 const parkAfter = 30 * time.Second

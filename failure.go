@@ -1,12 +1,15 @@
 package braid
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/foreign"
+	"github.com/braidrun/braid/tool"
 )
 
 // Fallback gives the agent more models, to be asked in this order where a call fails
@@ -65,6 +68,33 @@ func Fallback(kinds []event.ErrorKind, models ...Model) Part {
 			names = append(names, name)
 		}
 		a.set.FallbackOn, a.set.Fallbacks = slices.Clone(kinds), slices.Clone(models)
+		return nil
+	})
+}
+
+// ForgetFailed makes conversations forget the messages of the agent's failed runs: later runs see only a note
+// of what their tools did. Without it they see whole messages and results, and a note that the run failed.
+// A failed run can be continued with [Agent.Resume] either way. Each run's end records which it was.
+func ForgetFailed() Part {
+	return partFunc(func(a *Agent) error {
+		a.set.Forgets = true
+		return nil
+	})
+}
+
+// Retry is [tool.Retry]: how often a call that failed is repeated, and after which waits. For models, the call is one that
+// was throttled, overloaded or cut off, and a wait is at least what the provider asked for.
+type Retry = tool.Retry
+
+var defaultRetry = Retry{Attempts: 6, Base: 4 * time.Second, Max: 240 * time.Second}
+
+// Retries sets the agent's retry policy.
+func Retries(r Retry) Part {
+	return partFunc(func(a *Agent) error {
+		a.set.Retry = Retry{
+			Attempts: cmp.Or(r.Attempts, defaultRetry.Attempts), Base: cmp.Or(r.Base, defaultRetry.Base),
+			Max: cmp.Or(r.Max, defaultRetry.Max), Exact: r.Exact,
+		}
 		return nil
 	})
 }
