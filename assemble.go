@@ -65,6 +65,15 @@ type building struct {
 	block event.Block
 }
 
+// add adds a piece of the text. The buffer at least doubles. With the growth of append an answer of 500 pieces (row a of
+// the bench) takes 35.9 KB instead of 33.4 KB.
+func (b *building) add(text string) {
+	if need := len(b.text) + len(text); need > cap(b.text) {
+		b.text = slices.Grow(b.text, max(64, 2*cap(b.text), need)-len(b.text))
+	}
+	b.text = append(b.text, text...)
+}
+
 // blockCost is what a block counts beside its bytes: it becomes events, and a tool call a goroutine.
 const blockCost = 4 << 10
 
@@ -94,7 +103,7 @@ func (a *assembler) take(c *model.Chunk, now func() time.Time) event.Body {
 	switch c.Kind {
 	case model.ChunkText:
 		b := a.at(c.Index, model.ChunkText)
-		b.text = append(b.text, c.Text...)
+		b.add(c.Text)
 		if c.Text == "" {
 			return nil
 		}
@@ -103,7 +112,7 @@ func (a *assembler) take(c *model.Chunk, now func() time.Time) event.Body {
 		return d
 	case model.ChunkThinking:
 		b := a.at(c.Index, model.ChunkThinking)
-		b.text = append(b.text, c.Text...)
+		b.add(c.Text)
 		if c.Text == "" {
 			return nil
 		}
@@ -133,7 +142,7 @@ func (a *assembler) take(c *model.Chunk, now func() time.Time) event.Body {
 		if len(b.text)+len(c.Text) > a.argBytes && a.argBytes > 0 {
 			b.over += len(c.Text)
 		} else {
-			b.text = append(b.text, c.Text...)
+			b.add(c.Text)
 		}
 		if c.Text == "" {
 			return nil

@@ -32,7 +32,7 @@ func (d *driver) beginModel(s *fold.Scope, agent *driveAgent, why event.Why) boo
 	offered := agent.current()
 	shown, names := d.allowed(s, agent.shown(s, d.thread(s), offered), offered.names)
 	shown, names = offered.told(info.Name, shown, names)
-	w := newModelWork(modelCall{model: m, info: info})
+	w := d.exec.space.modelWork(modelCall{model: m, info: info})
 	w.scope, w.agent, w.step, w.attempt, w.begun = s, agent, step, attempt, d.now
 	w.request = model.Request{
 		Instructions: agent.instructions, Messages: s.Transcript.Shared(), Tools: shown, Options: agent.asks(m),
@@ -82,13 +82,14 @@ func (d *driver) beginModel(s *fold.Scope, agent *driveAgent, why event.Why) boo
 type toolWork struct {
 	work
 	own      runningCall
+	ended    toolEnd
 	decision callDecision
 }
 
 // newToolWork returns the work of an attempt of a call.
 func newToolWork(s *fold.Scope, agent *driveAgent, c *fold.Call, attempt int) *toolWork {
 	w := &toolWork{work: work{scope: s, entry: c, agent: agent, step: c.Step, attempt: attempt}}
-	w.call = &w.own
+	w.call, w.end = &w.own, &w.ended
 	return w
 }
 

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/braidrun/braid/internal/answercheck"
+
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
@@ -250,7 +252,7 @@ func (c *Conversation) AnswerAs(ctx context.Context, by, token string, value any
 }
 
 func (c *Conversation) answer(ctx context.Context, a Answer) error {
-	value, err := answerJSON(a.Value)
+	value, err := answercheck.JSON(a.Value)
 	if err != nil {
 		return err
 	}
@@ -275,7 +277,7 @@ func (c *Conversation) answer(ctx context.Context, a Answer) error {
 			Hint: "look at the conversation's questions; each is answered once",
 		}
 	}
-	if err := acceptable(ctx, &asked, value); err != nil {
+	if err := answercheck.Check(ctx, &asked, value); err != nil {
 		return err
 	}
 	letter := journal.Mail{

@@ -57,6 +57,7 @@ type driver struct {
 // drive drives the run until it ends, waits or is handed back. mail is what others have left for it so far.
 func (d *driver) drive(mail []journal.Mail) (err error) {
 	done := false
+	d.begin()
 	if !d.cfg.exclusive && d.lease.renewer == nil {
 		d.lease.renewer = renewLease(d.lease.base, d.lease.conv.store, d.lease.held, d.lease.held.Term, d.stop)
 	}

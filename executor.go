@@ -22,8 +22,10 @@ type executor struct {
 	reports chan arrival
 	// quit is closed when the drive is over.
 	quit chan struct{}
-	// alone serves the model calls with which nothing else runs; nil before the first one.
-	alone *modelAlone
+	// alone serves the model calls with which nothing else runs.
+	alone modelAlone
+	// space is memory for steps that have not begun.
+	space stepSpace
 	// own runs models and tools; nil before the first one that runs beside the driver.
 	own *ownRunner
 	// graceSpent is set once cancelled steps have had the grace period.

@@ -256,7 +256,7 @@ func (e *modelEnd) filter(f *guardrail.Filter) {
 
 // guardResult is the stage of the guardrails at results.
 func (d *driver) guardResult(w *work) {
-	c, end := w.call, &w.end
+	c, end := w.call, w.end
 	guards := c.guardrails()
 	if len(guards) == 0 {
 		return

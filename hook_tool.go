@@ -137,7 +137,7 @@ func (d *driver) callFor(own *runningCall, s *fold.Scope, c *fold.Call, attempt 
 
 // callAfterHooks is the stage of the hooks after a call. What they make of the result is fitted and guarded again.
 func (d *driver) callAfterHooks(w *work) {
-	c, end := w.call, &w.end
+	c, end := w.call, w.end
 	list := w.agent.hooks.At(hooks.AfterTool)
 	if len(list) == 0 {
 		return

@@ -36,10 +36,8 @@ func (a *modelAlone) sendPiece(b event.Body) bool {
 
 // callAlone calls a model while nothing else runs, and folds its end.
 func (d *driver) callAlone(w *work) {
-	if d.exec.alone == nil {
-		a := &modelAlone{d: d}
-		a.send = a.sendPiece
-		d.exec.alone = a
+	if d.exec.alone.send == nil {
+		d.exec.alone.d, d.exec.alone.send = d, d.exec.alone.sendPiece
 	}
 	d.exec.alone.head = d.header(w.scope, w.step, w.attempt)
 	if d.cfg.unstoppable || d.stopsPromptly(w) {
@@ -49,6 +47,10 @@ func (d *driver) callAlone(w *work) {
 	}
 	d.now = w.begun.Add(w.answer.took)
 	d.settleModel(w)
+	if own := &d.exec.space.model; w == &own.work && !d.cfg.hooked {
+		*own = modelWork{}
+		d.exec.space.lent = false
+	}
 }
 
 // stopsPromptly reports whether a model call ends as soon as the run is to stop: its model promises that, and no hook or

@@ -40,7 +40,7 @@ func (d *driver) addAt(s *fold.Scope, cycle int, step string, attempt int, body 
 func (p *pendingCommit) newEvent() *event.Event {
 	if len(p.space) == 0 {
 		n := 16
-		if p.events == nil {
+		if p.space == nil {
 			n = 5
 		}
 		p.space = make([]event.Event, n)

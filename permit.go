@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/braidrun/braid/internal/answercheck"
+
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/grant"
 	"github.com/braidrun/braid/internal/fold"
@@ -240,7 +242,8 @@ func (d *driver) permit(w *toolWork) {
 		return
 	}
 	q := event.Asked{
-		Ask: event.AskApproval, Name: event.PermissionQuestion, Prompt: "May " + c.Agent + " run " + tool + "?", Schema: permissionSchema,
+		Ask: event.AskApproval, Name: event.PermissionQuestion, Prompt: "May " + c.Agent + " run " + tool + "?",
+		Schema: answercheck.PermissionSchema(),
 	}
 	c.questions.add(&q, len(c.questions.answered))
 	last := &c.questions.asked[len(c.questions.asked)-1]
@@ -305,19 +308,6 @@ func grantedBy(ctx context.Context, asking []*policy, call grant.Grant) bool {
 	}
 	return true
 }
-
-// permissionSchema is what the question of a policy takes as its answer.
-var permissionSchema = json.RawMessage(`{"anyOf":[{"type":"boolean"},` +
-	`{"type":"object","properties":{"approved":{"const":true},` +
-	`"lasts":{"enum":["once","conversation","always"],"description":"how long it holds for this tool; once where it is missing"},` +
-	`"any_args":{"type":"boolean","description":"let it hold for whatever arguments, and not for these alone"},` +
-	`"payload":{"description":"anything for the tool"}},"required":["approved"],"additionalProperties":false},` +
-	`{"type":"object","properties":{"approved":{"const":true},` +
-	`"args":{"type":"object","description":"arguments to call it with instead, this once"},"lasts":{"const":"once"},` +
-	`"payload":{}},"required":["approved","args"],"additionalProperties":false},` +
-	`{"type":"object","properties":{"approved":{"const":false},"reason":{"type":"string","description":"what the model is told"},` +
-	`"stop":{"type":"boolean","description":"end the run beside refusing the call"},"payload":{}},` +
-	`"required":["approved"],"additionalProperties":false}]}`)
 
 // same reports whether arguments are exactly those that canonical gave.
 func same(args, exact json.RawMessage) bool {

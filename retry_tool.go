@@ -46,7 +46,7 @@ func (d *driver) retryCall(w *work) bool {
 	if d.ctx.Err() != nil {
 		return true
 	}
-	c, end, at := w.call, &w.end, d.now
+	c, end, at := w.call, w.end, d.now
 	switch {
 	case end.again && w.attempt < hookTries:
 	case end.failure != nil && c.traits.Retry.Attempts > 1 && w.triesAgain():
@@ -62,7 +62,7 @@ func (d *driver) retryCall(w *work) bool {
 // triesAgain reports whether the tool's own policy has a failed call made again. What failed
 // is known to have: hooks that made a result of it have been asked before.
 func (w *work) triesAgain() bool {
-	c, end := w.call, &w.end
+	c, end := w.call, w.end
 	if w.entry.Extra().Retries+1 >= c.traits.Retry.Attempts || end.err == nil || !c.traits.Repeats() {
 		return false
 	}

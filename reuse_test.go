@@ -13,6 +13,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/tool"
 )
@@ -119,5 +120,22 @@ func TestAKeptRequestIsNoOtherRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// The requests of one run that hooks have seen are apart: a hook may keep one.
+func TestARequestThatAHookKeepsStaysAsItWas(t *testing.T) {
+	t.Parallel()
+	var kept []*model.Request
+	keep := braid.On(func(_ context.Context, e *hook.BeforeModel) error { kept = append(kept, e.Request); return nil })
+	none := braid.Func("none", "Does nothing.", func(context.Context, struct{}) (string, error) { return "", nil })
+	agent := braid.New("a", answers(asksFor("none", `{}`), says("ok")), none, keep)
+	for _, err := range agent.Stream(context.Background(), "go") {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(kept) != 2 || len(kept[0].Messages) != 1 || len(kept[1].Messages) != 3 {
+		t.Errorf("the requests are %+v", kept)
 	}
 }

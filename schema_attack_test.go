@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/braidrun/braid/internal/answercheck"
+
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/race"
@@ -43,7 +45,7 @@ func TestHostileSchemasEndNothing(t *testing.T) {
 					t.Errorf("%s: %v", place, err)
 				}
 			}
-			if err := braid.CheckAnswer(&event.Asked{Ask: event.AskInput, Schema: schema}, map[string]int{"n": 1}); err != nil {
+			if err := answercheck.CheckValue(&event.Asked{Ask: event.AskInput, Schema: schema}, map[string]int{"n": 1}); err != nil {
 				t.Errorf("the answer to a question: %v", err)
 			}
 		})

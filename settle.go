@@ -93,7 +93,7 @@ func (d *driver) settleTool(w *work) {
 
 // settleCall passes a call through the driver's own stages after it, and writes its end.
 func (d *driver) settleCall(w *work) {
-	c, end := w.call, &w.end
+	c, end := w.call, w.end
 	c.close()
 	if !d.passAfter(w) {
 		return

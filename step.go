@@ -33,19 +33,25 @@ type work struct {
 	ctx context.Context //nolint:containedctx // a step lives for one call
 	// bound is how long a tool may run before it is abandoned; zero for any time.
 	bound time.Duration
-	// end is how a tool call ends.
-	end toolEnd
+	// end is how a tool call ends; nil for a model call.
+	end *toolEnd
 }
 
-// newModelWork returns the work of a call of a model.
-func newModelWork(call modelCall) *work {
-	w := &struct {
-		work
-		own modelCall
-	}{own: call}
+// modelWork is a call of a model in one piece.
+type modelWork struct {
+	work
+	own modelCall
+}
+
+// as makes the work one of such a call.
+func (w *modelWork) as(call modelCall) *work {
+	w.own = call
 	w.modelCall = &w.own
 	return &w.work
 }
+
+// newModelWork returns the work of a call of a model.
+func newModelWork(call modelCall) *work { return new(modelWork).as(call) }
 
 // due returns when a running tool is abandoned; zero for never.
 func (w *work) due() time.Time {
@@ -100,7 +106,7 @@ type modelEnd struct {
 
 // runTool runs one tool call, and leaves its end in w. It never panics.
 func runTool(w *work) {
-	c, end := w.call, &w.end
+	c, end := w.call, w.end
 	back := false
 	defer func() {
 		end.took = time.Since(w.begun)
@@ -201,7 +207,11 @@ func runModel(ctx context.Context, w *work, a *assembler, instead func(Model) Mo
 		return
 	}
 	// The order counts: content may change the stop reason.
-	m := &event.AssistantMessage{}
+	whole := &struct { // one piece of memory for the message and its cost
+		event.AssistantMessage
+		nano int64
+	}{}
+	m := &whole.AssistantMessage
 	m.Content = a.content(w)
 	m.Stop, m.Usage, m.Response, m.Model = a.stop, end.usage, a.response, a.model
 	m.ThinkingDropped, m.ThinkingRefused = a.dropped, a.refused
@@ -212,7 +222,8 @@ func runModel(ctx context.Context, w *work, a *assembler, instead func(Model) Mo
 	if end.known || w.info.Simulated {
 		nano, known, fault := priceOf(&w.info, end.usage)
 		if end.doubt(fault); known {
-			m.CostNanoUSD = &nano
+			whole.nano = nano
+			m.CostNanoUSD = &whole.nano
 		}
 	}
 	end.message = m

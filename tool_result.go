@@ -65,7 +65,7 @@ func (e *toolEnd) make(c *runningCall) {
 
 // fitResult is the stage of the size limits. It makes the result first, where the tool has run.
 func (d *driver) fitResult(w *work) {
-	end := &w.end
+	end := w.end
 	if end.made == nil {
 		end.make(w.call)
 	}

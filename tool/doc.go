@@ -6,5 +6,8 @@
 // [SecretOf] take it. Each of them asks the call's [Host], which is the agent loop in a run. A test can call a tool without
 // the loop: [NewCall] makes a call with a host of its own.
 //
+// A [Source] offers a list of tools with instructions, such as servers of tools. An agent leaves out an [Optional] tool that
+// it cannot have.
+//
 // The package imports package event and nothing of the loop, so a package of tools compiles without it.
 package tool

@@ -10,7 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/internal/answercheck"
+
 	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/cmd/braid/internal/printer"
 	"github.com/braidrun/braid/cmd/braid/internal/term"
@@ -70,7 +71,7 @@ func (a *asker) ask(ctx context.Context, q *event.Asked) (any, error) {
 		}
 		value, err := parseAnswer(q, line)
 		if err == nil {
-			if err = braid.CheckAnswer(q, value); err == nil {
+			if err = answercheck.CheckValue(q, value); err == nil {
 				return value, nil
 			}
 			message, hint := term.Describe(err)

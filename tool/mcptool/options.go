@@ -66,7 +66,7 @@ type Options struct {
 	MessageBytes int
 	// TextBytes bounds the text of one result; default 256 KiB. What is over is
 	// cut, and the text says so. Images and files are bound by MessageBytes and
-	// by [braid.Limits].
+	// by [github.com/braidrun/braid.Limits].
 	TextBytes int
 	// MaxTools bounds the tools that are taken from one server; default 1000.
 	// What is over is left out, and [Status.Skipped] says so. Together with their
