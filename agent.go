@@ -8,9 +8,11 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
+
+	"github.com/braidrun/braid/internal/drive"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/tool"
@@ -20,19 +22,21 @@ import (
 // so one agent serves any number of runs at once. Make it with [New].
 type Agent struct {
 	// set is what the parts have set so far. frozen is a copy of it, made by each Use: what a run gets.
-	set    driveAgent
-	frozen *driveAgent
+	set    drive.Agent
+	frozen *drive.Agent
 	// own is the text of Instructions. below are those of sources; see From.
 	own   string
 	below []string
 	// offered is what the next model call is shown. A change makes another one under offering and puts it in its place.
 	// draft is that one while it is made.
-	offered  atomic.Pointer[offer]
+	offered  atomic.Pointer[drive.Offer]
 	offering sync.Mutex
-	draft    *offer
+	draft    *drive.Offer
 	// made are the hooks that wait for the agent to be made.
 	made []hooks.Hook
-	err  error
+	// bounded are the limits of the agent's runs.
+	bounded Limits
+	err     error
 	// unchecked is set while the models were not asked about the last change.
 	unchecked atomic.Bool
 	checking  sync.Mutex
@@ -53,16 +57,18 @@ func (f partFunc) attach(a *Agent) error { return f(a) }
 // schema, no model) do not panic: [Agent.Err] tells, and so does every run,
 // with a kind of [event.ErrInvalid].
 func New(name string, model Model, parts ...Part) *Agent {
-	a := &Agent{set: driveAgent{name: name, model: model, limits: defaultLimits, bounds: defaultLimits.bounds(), retry: defaultRetry}}
-	a.set.offers = a.current
+	a := &Agent{set: drive.Agent{Name: name, Model: model}}
+	a.limit(&defaultLimits)
+	a.set.Retry = defaultRetry
+	a.set.Offers = a.current
 	switch {
 	case name == "" || name == event.UserAuthor:
 		a.err = &event.Error{
 			Op: "agent", Kind: event.ErrInvalid,
 			Message: fmt.Sprintf("%q cannot be the name of an agent", name), Hint: "give it a name of its own",
 		}
-	case isNil(model):
-		a.set.model = nil
+	case foreign.IsNil(model):
+		a.set.Model = nil
 		a.err = &event.Error{
 			Op: "agent " + name, Kind: event.ErrInvalid, Message: "the agent has no model",
 			Hint: `pass what models.Open("") gives, after looking at its error`,
@@ -76,18 +82,18 @@ func New(name string, model Model, parts ...Part) *Agent {
 func (a *Agent) Use(parts ...Part) *Agent {
 	_ = a.change(func() error {
 		for _, p := range parts {
-			if isNil(p) {
+			if foreign.IsNil(p) {
 				continue
 			}
-			err := shielded("agent "+a.set.name, "a part of the agent", func() error { return p.attach(a) })
+			err := foreign.Shield("agent "+a.set.Name, "a part of the agent", func() error { return p.attach(a) })
 			if err != nil && a.err == nil {
 				a.err = err
 			}
 		}
 		return nil
-	}, func(*offer) error { return nil })
-	a.set.instructions = joinTexts(append([]string{a.own}, a.below...)...)
-	a.set.instructionTokens = model.TextTokens(a.set.instructions)
+	}, func(*drive.Offer) error { return nil })
+	a.set.Instructions = joinTexts(append([]string{a.own}, a.below...)...)
+	a.set.InstructionTokens = model.TextTokens(a.set.Instructions)
 	a.unchecked.Store(true)
 	frozen := a.set
 	a.frozen = &frozen
@@ -96,27 +102,10 @@ func (a *Agent) Use(parts ...Part) *Agent {
 }
 
 // Name is the agent's name, the author of what it says.
-func (a *Agent) Name() string { return a.set.name }
+func (a *Agent) Name() string { return a.set.Name }
 
 // Model is the agent's model; nil for an agent that [NewFlow] made.
-func (a *Agent) Model() Model { return a.set.model }
-
-// Retry is [tool.Retry]: how often a call that failed is repeated, and after which waits. For models, the call is one that
-// was throttled, overloaded or cut off, and a wait is at least what the provider asked for.
-type Retry = tool.Retry
-
-var defaultRetry = Retry{Attempts: 6, Base: 4 * time.Second, Max: 240 * time.Second}
-
-// Retries sets the agent's retry policy.
-func Retries(r Retry) Part {
-	return partFunc(func(a *Agent) error {
-		a.set.retry = Retry{
-			Attempts: or(r.Attempts, defaultRetry.Attempts), Base: or(r.Base, defaultRetry.Base),
-			Max: or(r.Max, defaultRetry.Max), Exact: r.Exact,
-		}
-		return nil
-	})
-}
+func (a *Agent) Model() Model { return a.set.Model }
 
 // Instructions set the agent's system prompt: what its maker says. Of several the last
 // one counts.
@@ -131,22 +120,22 @@ func joinTexts(texts ...string) string {
 
 // Options set what the agent asks of its model.
 func Options(o model.Options) Part {
-	return partFunc(func(a *Agent) error { a.set.options = o; return nil })
+	return partFunc(func(a *Agent) error { a.set.Options = o; return nil })
 }
 
 // Sequential runs the tools of one answer one after another, in request order.
 // By default they run at the same time.
 func Sequential() Part {
-	return partFunc(func(a *Agent) error { a.set.sequential = true; return nil })
+	return partFunc(func(a *Agent) error { a.set.Sequential = true; return nil })
 }
 
 // Tools adds tools of any kind.
 func Tools(tools ...Tool) Part {
 	return partFunc(func(a *Agent) error {
 		for _, t := range tools {
-			if isNil(t) {
+			if foreign.IsNil(t) {
 				return &event.Error{
-					Op: "agent " + a.set.name, Kind: event.ErrInvalid, Message: "a tool is nil", Hint: "leave it out",
+					Op: "agent " + a.set.Name, Kind: event.ErrInvalid, Message: "a tool is nil", Hint: "leave it out",
 				}
 			}
 			if p, ok := t.(Part); ok {
@@ -170,7 +159,7 @@ func Tools(tools ...Tool) Part {
 func AsTool(a *Agent, description string) Part {
 	t := &agentTool{agent: a, spec: model.ToolSpec{Description: description, Schema: agentToolSchema}}
 	if a != nil {
-		t.spec.Name = a.set.name
+		t.spec.Name = a.set.Name
 	}
 	return t
 }
@@ -186,8 +175,8 @@ type agentTool struct {
 
 func (t *agentTool) Spec() model.ToolSpec { return t.spec }
 
-// runs is the agent behind the tool as a driver sees it.
-func (t *agentTool) runs() *driveAgent { return t.agent.frozen }
+// Runs is the agent behind the tool as a driver sees it.
+func (t *agentTool) Runs() *drive.Agent { return t.agent.frozen }
 
 // Agent is the agent behind the tool, for those who look through [Agent.Tools].
 func (t *agentTool) Agent() *Agent { return t.agent }
@@ -203,35 +192,35 @@ func (t *agentTool) Call(context.Context, json.RawMessage) (tool.Output, error) 
 func (t *agentTool) attach(a *Agent) error {
 	if t.agent == nil {
 		return &event.Error{
-			Op: "agent " + a.set.name, Kind: event.ErrInvalid, Message: "an agent that is used as a tool is nil", Hint: "leave it out",
+			Op: "agent " + a.set.Name, Kind: event.ErrInvalid, Message: "an agent that is used as a tool is nil", Hint: "leave it out",
 		}
 	}
 	if err := t.agent.Err(); err != nil {
 		return err
 	}
-	if err := a.draft.add(a.set.name, t, t.spec); err != nil {
+	if err := a.draft.Add(a.set.Name, t, t.spec); err != nil {
 		return err
 	}
-	a.draft.children = append(a.draft.children, t)
+	a.draft.Children = append(a.draft.Children, t)
 	return nil
 }
 
 // team lists an agent and all that it can call, by name. Two different agents of
 // one name cannot be told apart in the log, and are refused.
-func (a *Agent) team() (map[string]*driveAgent, error) {
+func (a *Agent) team() (map[string]*drive.Agent, error) {
 	if len(a.opens(a.current())) == 0 {
 		return nil, a.Err()
 	}
-	team := map[string]*driveAgent{}
+	team := map[string]*drive.Agent{}
 	todo := []*Agent{a}
 	for len(todo) > 0 {
 		one := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		if known, ok := team[one.set.name]; ok {
+		if known, ok := team[one.set.Name]; ok {
 			if known != one.frozen {
 				return nil, &event.Error{
-					Op: "agent " + a.set.name, Kind: event.ErrInvalid,
-					Message: fmt.Sprintf("two agents are called %q", one.set.name), Hint: "rename one of them",
+					Op: "agent " + a.set.Name, Kind: event.ErrInvalid,
+					Message: fmt.Sprintf("two agents are called %q", one.set.Name), Hint: "rename one of them",
 				}
 			}
 			continue
@@ -239,10 +228,11 @@ func (a *Agent) team() (map[string]*driveAgent, error) {
 		if err := one.Err(); err != nil {
 			return nil, err
 		}
-		team[one.set.name] = one.frozen
-		for _, c := range one.opens(one.current()) {
-			todo = append(todo, c.agent)
-		}
+		team[one.set.Name] = one.frozen
+		todo = append(todo, one.opens(one.current())...)
 	}
 	return team, nil
 }
+
+// Model is [model.Model]: a language model that answers one request with one stream.
+type Model = model.Model

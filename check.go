@@ -3,7 +3,10 @@ package braid
 import (
 	"errors"
 
+	"github.com/braidrun/braid/internal/drive"
+
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/output"
 	"github.com/braidrun/braid/model"
 )
@@ -20,8 +23,8 @@ func (a *Agent) Err() error {
 		a.checking.Lock()
 		defer a.checking.Unlock()
 		if a.unchecked.Load() {
-			a.refused = shielded("agent "+a.set.name, "a model of the agent", func() error {
-				for _, m := range a.set.models() {
+			a.refused = foreign.Shield("agent "+a.set.Name, "a model of the agent", func() error {
+				for _, m := range a.set.Models() {
 					_ = m.Info()
 				}
 				return a.check(a.current())
@@ -33,61 +36,61 @@ func (a *Agent) Err() error {
 }
 
 // check asks the agent's models what they cannot be asked, with these tools.
-func (a *Agent) check(o *offer) error {
+func (a *Agent) check(o *drive.Offer) error {
 	if err := a.priced(o); err != nil {
 		return err
 	}
-	clash, err := clashing(a.set.answer, a.set.name, o)
+	clash, err := clashing(a.set.Answer, a.set.Name, o)
 	if err != nil {
 		return err
 	}
-	var narrow map[string][]setAside
-	for _, m := range a.set.models() {
-		checker, info := checkerOf(m), m.Info()
-		if err := a.set.left(m); err != nil {
+	var narrow map[string][]drive.SetAside
+	for _, m := range a.set.Models() {
+		checker, info := drive.CheckerOf(m), m.Info()
+		if err := a.set.Left(m); err != nil {
 			return a.cannotAsk(info.Name, err)
 		}
-		left, err := o.suiting(clash, func(tools []model.ToolSpec) error {
+		left, err := o.Suiting(clash, func(tools []model.ToolSpec) error {
 			if checker == nil {
 				return nil
 			}
-			return suits(a.set.answer, checker, &info, model.Request{Tools: tools, Options: a.set.asks(m), Instructions: a.set.instructions})
+			return drive.Suits(a.set.Answer, checker, &info, model.Request{Tools: tools, Options: a.set.Asks(m), Instructions: a.set.Instructions})
 		})
 		if err != nil {
 			return a.cannotAsk(info.Name, err)
 		}
-		if err := o.leaveFor(info.Name, left); err != nil {
+		if err := o.LeaveFor(info.Name, left); err != nil {
 			return err
 		}
 		if len(left) > 0 {
 			if narrow == nil {
-				narrow = map[string][]setAside{}
+				narrow = map[string][]drive.SetAside{}
 			}
 			narrow[info.Name] = left
 		}
 	}
 	if narrow != nil {
-		o.narrow.Store(&narrow)
+		o.Narrow.Store(&narrow)
 	}
 	return nil
 }
 
 // canAnswer asks the agent's models whether they can be asked for another answer than the agent's own.
 func (a *Agent) canAnswer(x *output.Form) error {
-	if a.set.model == nil {
+	if a.set.Model == nil {
 		return nil // every run says so
 	}
 	o := a.current()
-	return shielded("agent "+a.set.name, "a model of the agent", func() error {
-		for _, m := range a.set.models() {
-			c, info := checkerOf(m), m.Info()
+	return foreign.Shield("agent "+a.set.Name, "a model of the agent", func() error {
+		for _, m := range a.set.Models() {
+			c, info := drive.CheckerOf(m), m.Info()
 			if c == nil {
 				continue
 			}
-			tools, _ := o.told(info.Name, o.specs, nil)
-			req := model.Request{Tools: tools, Options: a.set.asks(m), Instructions: a.set.instructions}
+			tools, _ := o.Told(info.Name, o.Specs, nil)
+			req := model.Request{Tools: tools, Options: a.set.Asks(m), Instructions: a.set.Instructions}
 			// What is wrong without the answer is the agent's own fault, which every run tells.
-			if err := suits(x, c, &info, req); err != nil && a.Err() == nil {
+			if err := drive.Suits(x, c, &info, req); err != nil && a.Err() == nil {
 				return a.cannotAsk(info.Name, err)
 			}
 		}
@@ -98,7 +101,7 @@ func (a *Agent) canAnswer(x *output.Form) error {
 // cannotAsk is a check's error with the agent's name on it.
 func (a *Agent) cannotAsk(model string, err error) error {
 	bad := &event.Error{
-		Op: "agent " + a.set.name + ", model " + model, Kind: event.ErrInvalid,
+		Op: "agent " + a.set.Name + ", model " + model, Kind: event.ErrInvalid,
 		Message: "the model cannot be asked what the agent asks: " + err.Error(), Hint: "change what is named, or use another model", Err: err,
 	}
 	if e, ok := errors.AsType[*event.Error](err); ok {
@@ -111,20 +114,4 @@ func (a *Agent) cannotAsk(model string, err error) error {
 		}
 	}
 	return bad
-}
-
-// checkerOf finds what can be asked of a model or of the one that it wraps; nil
-// for nothing.
-func checkerOf(m Model) model.Checker {
-	for m != nil {
-		if c, ok := m.(model.Checker); ok {
-			return c
-		}
-		w, ok := m.(interface{ Unwrap() Model })
-		if !ok {
-			return nil
-		}
-		m = w.Unwrap()
-	}
-	return nil
 }

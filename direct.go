@@ -6,6 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"strconv"
+
+	"github.com/braidrun/braid/internal/drive"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/nearest"
@@ -68,7 +71,7 @@ type directCall struct{ call *event.ToolCall }
 
 // messages are what of it the log has before the tool runs.
 func (c *directCall) messages() []event.Message {
-	words := "[The program itself calls the tool " + quote(c.call.Name) + ".]"
+	words := "[The program itself calls the tool " + strconv.Quote(c.call.Name) + ".]"
 	return []event.Message{
 		{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: words}}},
 		{Role: event.RoleAssistant, Content: []event.Block{c.call}},
@@ -84,17 +87,17 @@ func (a *Agent) called(tool string, args any, o *runOptions) (*directCall, error
 		return nil, &event.Error{Op: "tool " + tool, Kind: kind, Message: message, Hint: hint, Err: err}
 	}
 	offered := a.current()
-	if offered.find(tool) < 0 {
-		hint := "the tools are: " + list(offered.names)
-		if near := nearest.Word(tool, offered.names); near != "" {
-			hint = "did you mean " + quote(near) + "?"
+	if offered.Find(tool) < 0 {
+		hint := "the tools are: " + drive.List(offered.Names)
+		if near := nearest.Word(tool, offered.Names); near != "" {
+			hint = "did you mean " + strconv.Quote(near) + "?"
 		}
-		return bad(event.ErrNotFound, "the agent "+a.set.name+" has no such tool", hint, nil)
+		return bad(event.ErrNotFound, "the agent "+a.set.Name+" has no such tool", hint, nil)
 	}
 	if o.policy == Steer {
 		return bad(event.ErrUnsupported, "a tool call cannot join an open run", "use braid.Queue", nil)
 	}
-	raw := emptyObject
+	raw := drive.EmptyObject
 	if args != nil {
 		var buf bytes.Buffer
 		enc := json.NewEncoder(&buf)
@@ -108,14 +111,14 @@ func (a *Agent) called(tool string, args any, o *runOptions) (*directCall, error
 			return bad(event.ErrInvalid, "the arguments are no JSON object", "pass a struct, a map or a json.RawMessage", err)
 		}
 	}
-	return &directCall{&event.ToolCall{ID: directID(o.key), Name: tool, Args: raw}}, nil
+	return &directCall{&event.ToolCall{ID: directID(o.Key), Name: tool, Args: raw}}, nil
 }
 
 // directID names a direct call: at random, or by the run's idempotency key, under which the
 // same call must look the same.
 func directID(key string) string {
 	if key == "" {
-		return "direct_" + newID()
+		return "direct_" + drive.NewID()
 	}
 	sum := sha256.Sum256([]byte(key))
 	return "direct_" + hex.EncodeToString(sum[:12])

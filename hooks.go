@@ -5,6 +5,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
+	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/hooks"
 )
 
@@ -24,7 +25,7 @@ import (
 func On[E hook.Event | Made](f func(ctx context.Context, e *E) error, opts ...HookOption) Part {
 	return partFunc(func(a *Agent) error {
 		if f == nil {
-			return &event.Error{Op: "agent " + a.set.name, Kind: event.ErrInvalid, Message: "a hook is nil", Hint: "leave it out"}
+			return &event.Error{Op: "agent " + a.set.Name, Kind: event.ErrInvalid, Message: "a hook is nil", Hint: "leave it out"}
 		}
 		h := hooks.Hook{Call: func(ctx context.Context, e any) error { return f(ctx, e.(*E)) }}
 		for _, o := range opts {
@@ -35,10 +36,10 @@ func On[E hook.Event | Made](f func(ctx context.Context, e *E) error, opts ...Ho
 			a.made = hooks.Insert(a.made, h, false)
 			return nil
 		}
-		if a.set.hooks == nil {
-			a.set.hooks = &hooks.Set{}
+		if a.set.Hooks == nil {
+			a.set.Hooks = &hooks.Set{}
 		}
-		a.set.hooks.Add(p, h)
+		a.set.Hooks.Add(p, h)
 		return nil
 	})
 }
@@ -53,7 +54,7 @@ func Order(n int) HookOption { return func(h *hooks.Hook) { h.Order = n } }
 func Parts(parts ...Part) Part {
 	return partFunc(func(a *Agent) error {
 		for _, p := range parts {
-			if isNil(p) {
+			if foreign.IsNil(p) {
 				continue
 			}
 			if err := p.attach(a); err != nil {

@@ -1,11 +1,13 @@
 package braid
 
 import (
+	"cmp"
 	"time"
+
+	"github.com/braidrun/braid/internal/drive"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/decide"
-	"github.com/braidrun/braid/internal/fold"
 )
 
 // Limits bound what is done in an agent's scope, and in those below it: for the root
@@ -102,29 +104,33 @@ var defaultLimits = Limits{
 // count for Depth, Scopes, Parallel, Grace, Active, LostDrivers and Conversation.
 func Limit(l Limits) Part {
 	return partFunc(func(a *Agent) error {
-		l.Cycles = or(l.Cycles, defaultLimits.Cycles)
-		l.Repeats = or(l.Repeats, defaultLimits.Repeats)
-		l.RepeatNote = or(l.RepeatNote, defaultLimits.RepeatNote)
-		l.Depth = or(l.Depth, defaultLimits.Depth)
-		l.Scopes = or(l.Scopes, defaultLimits.Scopes)
-		l.Parallel = or(l.Parallel, defaultLimits.Parallel)
-		l.OutputRetries = or(l.OutputRetries, defaultLimits.OutputRetries)
-		l.ArgBytes = or(l.ArgBytes, defaultLimits.ArgBytes)
-		l.ResultBytes = or(l.ResultBytes, defaultLimits.ResultBytes)
-		l.AnswerBytes = or(l.AnswerBytes, defaultLimits.AnswerBytes)
-		l.ToolTime = or(l.ToolTime, defaultLimits.ToolTime)
-		l.Grace = or(l.Grace, defaultLimits.Grace)
-		l.LostDrivers = or(l.LostDrivers, defaultLimits.LostDrivers)
-		a.set.limits, a.set.bounds = l, l.bounds()
+		l.Cycles = cmp.Or(l.Cycles, defaultLimits.Cycles)
+		l.Repeats = cmp.Or(l.Repeats, defaultLimits.Repeats)
+		l.RepeatNote = cmp.Or(l.RepeatNote, defaultLimits.RepeatNote)
+		l.Depth = cmp.Or(l.Depth, defaultLimits.Depth)
+		l.Scopes = cmp.Or(l.Scopes, defaultLimits.Scopes)
+		l.Parallel = cmp.Or(l.Parallel, defaultLimits.Parallel)
+		l.OutputRetries = cmp.Or(l.OutputRetries, defaultLimits.OutputRetries)
+		l.ArgBytes = cmp.Or(l.ArgBytes, defaultLimits.ArgBytes)
+		l.ResultBytes = cmp.Or(l.ResultBytes, defaultLimits.ResultBytes)
+		l.AnswerBytes = cmp.Or(l.AnswerBytes, defaultLimits.AnswerBytes)
+		l.ToolTime = cmp.Or(l.ToolTime, defaultLimits.ToolTime)
+		l.Grace = cmp.Or(l.Grace, defaultLimits.Grace)
+		l.LostDrivers = cmp.Or(l.LostDrivers, defaultLimits.LostDrivers)
+		a.limit(&l)
 		return nil
 	})
 }
 
-func or[T int | int64 | time.Duration](v, byDefault T) T {
-	if v == 0 {
-		return byDefault
+// limit holds the agent's runs to l.
+func (a *Agent) limit(l *Limits) {
+	a.bounded = *l
+	a.set.Bounds = l.bounds()
+	a.set.Limits = drive.Limits{
+		Depth: l.Depth, Scopes: l.Scopes, Parallel: l.Parallel, ArgBytes: l.ArgBytes, ResultBytes: l.ResultBytes,
+		AnswerBytes: l.AnswerBytes, ToolTime: l.ToolTime, Active: l.Active, Grace: l.Grace, LostDrivers: l.LostDrivers,
+		Budgeted: l.Conversation != (Budget{}), Budget: drive.Budget{Scopes: l.Conversation.Scopes, Active: l.Conversation.Active},
 	}
-	return v
 }
 
 // money reports whether the agent bounds money.
@@ -132,8 +138,8 @@ func (l *Limits) money() bool { return l.CostNanoUSD > 0 || l.Conversation.CostN
 
 // priced says which of the models that a bound in money counts has no price: what such a
 // model costs would count as nothing.
-func (a *Agent) priced(o *offer) error {
-	if !a.set.limits.money() {
+func (a *Agent) priced(o *drive.Offer) error {
+	if !a.bounded.money() {
 		return nil
 	}
 	seen := map[*Agent]bool{}
@@ -144,14 +150,14 @@ func (a *Agent) priced(o *offer) error {
 			continue
 		}
 		seen[one] = true
-		for _, m := range one.set.models() {
+		for _, m := range one.set.Models() {
 			if m == nil {
 				continue
 			}
 			info := m.Info()
-			if _, known, _ := priceOf(&info, event.Usage{Input: 1, Output: 1, Total: 2}); !known {
+			if _, known, _ := drive.PriceOf(&info, event.Usage{Input: 1, Output: 1, Total: 2}); !known {
 				return &event.Error{
-					Op: "agent " + a.set.name, Kind: event.ErrInvalid,
+					Op: "agent " + a.set.Name, Kind: event.ErrInvalid,
 					Message: "a limit in money cannot be held: nobody knows what the model " + info.Name + " costs",
 					Hint:    "give it a price, or use other limits",
 				}
@@ -161,9 +167,7 @@ func (a *Agent) priced(o *offer) error {
 		if one != a {
 			offered = one.current()
 		}
-		for _, c := range one.opens(offered) {
-			todo = append(todo, c.agent)
-		}
+		todo = append(todo, one.opens(offered)...)
 	}
 	return nil
 }
@@ -185,47 +189,4 @@ func (b *Budget) bounds() decide.Bounds {
 		Cycles: b.Cycles, ToolCalls: b.ToolCalls, InputTokens: b.InputTokens, OutputTokens: b.OutputTokens,
 		TotalTokens: b.TotalTokens, CostNanoUSD: b.CostNanoUSD,
 	}
-}
-
-// timeLeft is how long the run may still be driven; false for without end.
-func (l *Limits) timeLeft(v *fold.Conversation, run string) (left time.Duration, bounded bool) {
-	active := time.Duration(0)
-	if v.Open() && v.Run.ID == run {
-		active = v.Run.Active
-	}
-	if l.Active > 0 {
-		left, bounded = l.Active-active, true
-	}
-	if all := l.Conversation.Active; all > 0 {
-		if rest := all - v.Spent.Active - active; !bounded || rest < left {
-			left, bounded = rest, true
-		}
-	}
-	return left, bounded
-}
-
-// tooMany says why the scope may not open so many more agents; nil where it may. The Code is
-// the stop reason, by which the fold knows that the scope is to end.
-func (d *driver) tooMany(s *fold.Scope, more int) *event.Error {
-	l := &d.cfg.agent.limits
-	had := len(d.view.Run.Scopes)
-	all := l.Conversation.Scopes
-	switch {
-	case l.Depth > 0 && s.Depth+1 > l.Depth:
-		return &event.Error{
-			Kind: event.ErrLimit, Code: string(event.StopLimitDepth),
-			Message: "agents may call agents " + itoa(l.Depth) + " levels deep, and this would be one more.",
-		}
-	case l.Scopes > 0 && had+more > l.Scopes:
-		return &event.Error{
-			Kind: event.ErrLimit, Code: string(event.StopLimitScopes),
-			Message: "the run has opened as many agents as it may (" + itoa(l.Scopes) + ").",
-		}
-	case all > 0 && d.view.Spent.Scopes+had-1+more > all:
-		return &event.Error{
-			Kind: event.ErrLimit, Code: string(event.StopLimitScopes),
-			Message: "the conversation has opened as many agents as it may (" + itoa(all) + ").",
-		}
-	}
-	return nil
 }

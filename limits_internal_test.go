@@ -24,8 +24,8 @@ func TestTheDefaultsOfLimits(t *testing.T) {
 		"none set":  {New("a", nil, Limit(Limits{})), want},
 		"one set":   {New("a", nil, Limit(Limits{TotalTokens: 7})), few},
 	} {
-		if c.agent.set.limits != c.want {
-			t.Errorf("%s: %+v, want %+v", name, c.agent.set.limits, c.want)
+		if c.agent.bounded != c.want {
+			t.Errorf("%s: %+v, want %+v", name, c.agent.bounded, c.want)
 		}
 	}
 }
@@ -33,7 +33,7 @@ func TestTheDefaultsOfLimits(t *testing.T) {
 // A model call is tried six times in all, after 4 seconds and then twice as many each time, 240 at most.
 func TestTheDefaultsOfRetries(t *testing.T) {
 	t.Parallel()
-	if got, want := New("a", nil).set.retry, (Retry{Attempts: 6, Base: 4 * time.Second, Max: 240 * time.Second}); got != want {
+	if got, want := New("a", nil).set.Retry, (Retry{Attempts: 6, Base: 4 * time.Second, Max: 240 * time.Second}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }

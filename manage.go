@@ -1,12 +1,13 @@
 package braid
 
 import (
+	"cmp"
 	"fmt"
+
+	"github.com/braidrun/braid/internal/drive"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/compact"
-	"github.com/braidrun/braid/internal/decide"
-	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/model"
 )
 
@@ -29,9 +30,9 @@ func Manage(m Management) Part {
 	return partFunc(func(a *Agent) error {
 		made, err := m.managing()
 		if err != nil {
-			return &event.Error{Op: "agent " + a.set.name, Kind: event.ErrInvalid, Message: err.Error(), Hint: "see braid.Management"}
+			return &event.Error{Op: "agent " + a.set.Name, Kind: event.ErrInvalid, Message: err.Error(), Hint: "see braid.Management"}
 		}
-		a.set.manage = made
+		a.set.Manage = made
 		return nil
 	})
 }
@@ -93,51 +94,15 @@ func (Summarize) strategy()     {}
 func (SlidingWindow) strategy() {}
 func (KeepAll) strategy()       {}
 
-// management is a [Management] with its defaults filled in.
-type management struct {
-	compact.Policy
-
-	summary *summaryCall
-	keepAll bool
-	// at is 0 for never before an overflow.
-	at      float64
-	context int
-	tries   int
-	// provider is nil where Braid manages by itself.
-	provider *providerManaged
-}
-
-// The figures that Strands has found good, and how many tokens a model counts for that says nothing.
-const (
-	defaultAt      = 0.7
-	defaultContext = 200_000
-	defaultEasings = 3
-	defaultRatio   = 0.3
-	defaultRecent  = 10
-)
-
-// unmanaged is how an agent without [Manage] is managed.
-func unmanaged() management {
-	return management{Policy: compact.Policy{Window: -1}, tries: defaultEasings}
-}
-
-// managed gives how the agent is managed.
-func (a *driveAgent) managed() management {
-	if a.manage == nil {
-		return unmanaged()
-	}
-	return *a.manage
-}
-
-func (m *Management) managing() (*management, error) {
-	made := &management{
-		Policy: compact.Policy{Window: -1, Pin: m.Pin}, at: m.At, context: m.Context, tries: or(m.Tries, defaultEasings),
+func (m *Management) managing() (*drive.Management, error) {
+	made := &drive.Management{
+		Policy: compact.Policy{Window: -1, Pin: m.Pin}, At: m.At, Context: m.Context, Tries: cmp.Or(m.Tries, drive.DefaultEasings),
 	}
 	switch {
 	case m.At == 0:
-		made.at = defaultAt
+		made.At = drive.DefaultAt
 	case m.At < 0:
-		made.at = 0
+		made.At = 0
 	case !(m.At <= 1): // NaN, too
 		return nil, fmt.Errorf("a share of %v of the context is more than there is", m.At)
 	}
@@ -146,16 +111,16 @@ func (m *Management) managing() (*management, error) {
 	}
 	switch by := m.By.(type) {
 	case nil:
-		made.summary = Summarize{}.filled()
+		made.Summary = Summarize{}.filled()
 	case Summarize:
-		made.summary = by.filled()
+		made.Summary = by.filled()
 	case SlidingWindow:
 		if by < 0 {
 			return nil, fmt.Errorf("a window cannot be %d messages", int(by))
 		}
 		made.Window = int(by)
 	case KeepAll:
-		made.keepAll, made.at = true, 0
+		made.KeepAll, made.At = true, 0
 	case ProviderManaged:
 		if err := by.manages(m, made); err != nil {
 			return nil, err
@@ -163,60 +128,26 @@ func (m *Management) managing() (*management, error) {
 	default:
 		return nil, fmt.Errorf("there is no way to manage a conversation called %T", m.By)
 	}
-	if s := made.summary; s != nil {
+	if s := made.Summary; s != nil {
 		made.Sums, made.Ratio, made.Recent = true, s.Ratio, s.Recent
 	}
 	return made, nil
 }
 
-// summaryCall is a [Summarize] with its defaults filled in.
-type summaryCall struct {
-	Model        Model
-	Ratio        float64
-	Recent       int
-	Instructions string
-	Options      model.Options
-}
-
-func (s Summarize) filled() *summaryCall {
+func (s Summarize) filled() *drive.SummaryCall {
 	if s.Ratio == 0 {
-		s.Ratio = defaultRatio
+		s.Ratio = drive.DefaultRatio
 	}
 	s.Ratio = min(max(s.Ratio, 0.1), 0.8)
 	switch {
 	case s.Recent == 0:
-		s.Recent = defaultRecent
+		s.Recent = drive.DefaultRecent
 	case s.Recent < 0:
 		s.Recent = 0
 	}
 	if s.Instructions == "" {
 		s.Instructions = compact.Instructions
 	}
-	filled := summaryCall(s)
+	filled := drive.SummaryCall(s)
 	return &filled
-}
-
-// compaction says when the model is shown less of one of the agent's scopes.
-func (a *driveAgent) compaction(s *fold.Scope) decide.Compaction {
-	m := a.manage
-	if m == nil {
-		return decide.Compaction{Window: -1, Threshold: -1, Tries: defaultEasings}
-	}
-	c := decide.Compaction{Window: m.Window, Threshold: -1, Before: a.toldTokens(), Tries: m.tries}
-	if m.at > 0 {
-		c.Threshold = m.threshold(s, a)
-	}
-	if m.keepAll {
-		c.Tries = -1
-	}
-	return c
-}
-
-// threshold is how many tokens a conversation may have before something is left out.
-func (m *management) threshold(s *fold.Scope, a *driveAgent) int64 {
-	size := m.context
-	if size == 0 {
-		size = or(a.named(s.LastModel).Info().ContextWindow, defaultContext)
-	}
-	return int64(m.at * float64(size))
 }

@@ -61,11 +61,15 @@ func checkPlanned(log []*event.Event, seed uint64) error {
 			return fmt.Errorf("%+v reaches less far than %d before it: both summaries would stay", p, reach[s.ID])
 		}
 		reach[s.ID] = max(reach[s.ID], p.To)
-		d := &driver{view: fold.New(log), cfg: runConfig{agent: &driveAgent{}}}
-		d.row.ID = log[len(log)-1].Run
-		d.writeCompaction(d.view.Run.Scope(s.ID), 1, "", 0, &p, tool.Text("in short").Content)
-		log = append(log, d.pending.events...)
-		if err := checkShortened(traced, log, d.pending.events); err != nil {
+		var written []*event.Event
+		newest := log[len(log)-1]
+		for _, b := range p.Compacted(tool.Text("in short").Content) {
+			e := &event.Event{Header: newest.Header, Body: b}
+			e.Seq, e.Scope, e.Step, e.Attempt = newest.Seq+int64(len(written))+1, s.ID, "", 0
+			written = append(written, e)
+		}
+		log = append(log, written...)
+		if err := checkShortened(traced, log, written); err != nil {
 			return fmt.Errorf("after %+v: %w", p, err)
 		}
 		after := fold.New(log).Run.Scope(s.ID)

@@ -3,9 +3,9 @@ package braid
 import (
 	"errors"
 	"fmt"
-	"sync"
 
-	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/drive"
+
 	"github.com/braidrun/braid/model"
 )
 
@@ -33,94 +33,36 @@ type ProviderManaged struct {
 
 func (ProviderManaged) strategy() {}
 
-// providerManaged is a ProviderManaged and what each model is asked for. It is safe for concurrent use.
-type providerManaged struct {
-	want model.ContextManagement
-	at   float64
-	size int
-
-	mu    sync.Mutex
-	asked map[string]model.ContextManagement
-}
-
 // manages fills in how the provider manages, and what Braid does where that is not enough.
-func (p ProviderManaged) manages(m *Management, made *management) error {
+func (p ProviderManaged) manages(m *Management, made *drive.Management) error {
 	if p.ClearResults < 0 || p.KeepResults < 0 || p.Compact < 0 {
 		return errors.New("a provider cannot be asked for fewer than no tokens or results")
 	}
 	if p.KeepResults > 0 && p.ClearResults == 0 {
 		return errors.New("how many results are kept says nothing without from where on they are dropped")
 	}
-	at := made.at
+	at := made.At
 	if at == 0 {
-		at = defaultAt
+		at = drive.DefaultAt
 	}
-	made.at = 0
-	made.provider = &providerManaged{
-		want: model.ContextManagement{ClearResults: p.ClearResults, KeepResults: p.KeepResults, Compact: p.Compact, Truncate: p.Truncate},
-		at:   at, size: m.Context,
+	made.At = 0
+	made.Provider = &drive.ProviderManaged{
+		Want: model.ContextManagement{ClearResults: p.ClearResults, KeepResults: p.KeepResults, Compact: p.Compact, Truncate: p.Truncate},
+		At:   at, Size: m.Context,
 	}
 	switch by := p.Else.(type) {
 	case nil:
-		made.summary = Summarize{}.filled()
+		made.Summary = Summarize{}.filled()
 	case Summarize:
-		made.summary = by.filled()
+		made.Summary = by.filled()
 	case SlidingWindow:
 		if by < 0 {
 			return fmt.Errorf("a window cannot be %d messages", int(by))
 		}
 	case KeepAll:
-		made.keepAll = true
+		made.KeepAll = true
 	default:
 		return fmt.Errorf("%T cannot stand in for the provider", p.Else)
 	}
 	return nil
-}
-
-// of gives what a model is asked for; nothing where it has none of it.
-func (p *providerManaged) of(m Model) model.ContextManagement {
-	if p.want.Any() {
-		return p.want // the model's own check says whether it can
-	}
-	info := m.Info()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	c, ok := p.asked[info.Name]
-	if ok {
-		return c
-	}
-	if checker := checkerOf(m); checker != nil {
-		from := max(int(p.at*float64(or(p.size, or(info.ContextWindow, defaultContext)))), 1)
-		for _, one := range []model.ContextManagement{{Compact: from}, {ClearResults: from}, {Truncate: true}} {
-			if sound(checker.Check(&model.Request{Options: model.Options{Context: one}})) == nil {
-				c = one
-				break
-			}
-		}
-	}
-	if p.asked == nil {
-		p.asked = make(map[string]model.ContextManagement)
-	}
-	p.asked[info.Name] = c
-	return c
-}
-
-// asks gives the options with which the agent asks a model.
-func (a *driveAgent) asks(m Model) model.Options {
-	o := a.options
-	if a.manage != nil && a.manage.provider != nil {
-		o.Context = a.manage.provider.of(m)
-	}
-	return o
-}
-
-// left says that a model's provider cannot be left to manage the conversation.
-func (a *driveAgent) left(m Model) error {
-	if a.manage == nil || a.manage.provider == nil || a.manage.provider.of(m).Any() {
-		return nil
-	}
-	return &event.Error{
-		Kind: event.ErrUnsupported, Message: "the model's provider does not manage long conversations",
-		Hint: "manage them with Summarize or SlidingWindow, or use another model",
-	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/braidrun/braid/internal/drive"
+
 	"pgregory.net/rapid"
 
 	"github.com/braidrun/braid/tool"
@@ -134,11 +136,11 @@ func (p *tightPlan) agent() *Agent {
 }
 
 // deciding gives the policy of an agent's scopes as a driver makes it.
-func deciding(agentOf func(name string) *driveAgent) decidetest.Agent {
+func deciding(agentOf func(name string) *drive.Agent) decidetest.Agent {
 	return func(v *fold.Conversation, s *fold.Scope) (decide.Kind, *decide.Policy) {
 		a := agentOf(s.Agent)
 		p := &decide.Policy{Earlier: &v.Spent}
-		a.decidePolicy(p, a.current(), s, a.answer)
+		a.DecidePolicy(p, a.Current(), s, a.Answer)
 		return decide.LLM{}, p
 	}
 }
@@ -151,7 +153,7 @@ func (p *tightPlan) play(conv *Conversation, run func(*Agent) (*Result, error)) 
 	if err != nil {
 		return nil, err
 	}
-	agentOf := func(name string) *driveAgent {
+	agentOf := func(name string) *drive.Agent {
 		if name == "root" {
 			return a.frozen
 		}
@@ -180,14 +182,14 @@ func (p *tightPlan) play(conv *Conversation, run func(*Agent) (*Result, error)) 
 
 // sameAsLog compares what next says of the fold that a driver leaves behind with what it says of its log: at once, and once the
 // open questions are answered.
-func (p *tightPlan) sameAsLog(conv *Conversation, agentOf func(name string) *driveAgent) error {
-	log, left := conv.logged(), conv.warm
+func (p *tightPlan) sameAsLog(conv *Conversation, agentOf func(name string) *drive.Agent) error {
+	log, left := conv.logged(), conv.log.Warm
 	for _, answers := range []bool{false, true} {
 		if answers && (p.warm || left.Run.Ended != nil) {
 			return nil
 		}
 		if answers {
-			conv.warm = nil // it gets ahead of its log
+			conv.log.Warm = nil // it gets ahead of its log
 			for _, q := range left.Run.Questions {
 				e := &event.Event{Header: event.Header{Seq: left.Last + 1, Run: left.Run.ID}, Body: &event.Answered{Token: q.Token, Value: []byte("true")}}
 				left.Add(e)
@@ -224,7 +226,7 @@ func TestOneLogOneCommandAfterACrash(t *testing.T) {
 		log := conv.logged()
 		a := p.agent()
 		team, _ := a.team()
-		agentOf := func(name string) *driveAgent {
+		agentOf := func(name string) *drive.Agent {
 			if name == "root" {
 				return a.frozen
 			}

@@ -1,21 +1,15 @@
 package braid
 
 import (
-	"bytes"
 	"cmp"
-	"context"
-	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
-	"time"
 
-	"github.com/braidrun/braid/internal/answercheck"
+	"github.com/braidrun/braid/internal/drive"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/grant"
-	"github.com/braidrun/braid/internal/fold"
-	"github.com/braidrun/braid/internal/strictjson"
 )
 
 // Permissions say which tools an agent may call by itself, for which of them a person is
@@ -48,43 +42,20 @@ func Permit(p Permissions) Part {
 	return partFunc(func(a *Agent) error {
 		policy, err := policyOf(&p)
 		if err != nil {
-			err.Op = "agent " + a.set.name
+			err.Op = "agent " + a.set.Name
 			return err
 		}
-		a.set.permits = append(a.set.permits, policy)
+		a.set.Permits = append(a.set.Permits, policy)
 		return nil
 	})
 }
 
-// permission is what a policy says of a tool; the stricter one is the greater.
-type permission uint8
-
-const (
-	permitted permission = iota
-	toAsk
-	denied
-)
-
-// rule is one pattern of a policy.
-type rule struct {
-	pattern string
-	do      permission
-	// letters counts those that are no wildcards; a name without has more than any pattern.
-	letters int
-}
-
-// policy is what [Permissions] say, in the order in which it is looked through.
-type policy struct {
-	rules  []rule
-	grants grant.Store
-}
-
-func policyOf(p *Permissions) (*policy, *event.Error) {
-	o := &policy{grants: p.Grants}
-	if o.grants == nil {
-		o.grants = &grant.Memory{}
+func policyOf(p *Permissions) (*drive.Policy, *event.Error) {
+	o := &drive.Policy{Grants: p.Grants}
+	if o.Grants == nil {
+		o.Grants = &grant.Memory{}
 	}
-	for do, list := range [][]string{permitted: p.Allow, toAsk: p.Ask, denied: p.Deny} {
+	for do, list := range [][]string{drive.Permitted: p.Allow, drive.ToAsk: p.Ask, drive.Denied: p.Deny} {
 		for _, pattern := range list {
 			letters, ok := lettersOf(pattern)
 			if !ok {
@@ -93,11 +64,11 @@ func policyOf(p *Permissions) (*policy, *event.Error) {
 					Hint: `use letters, digits, _ and -, with * for any number of them and ? for one, as in "get_*"`,
 				}
 			}
-			o.rules = append(o.rules, rule{pattern: pattern, do: permission(do), letters: letters})
+			o.Rules = append(o.Rules, drive.Rule{Pattern: pattern, Do: drive.Permission(do), Letters: letters})
 		}
 	}
-	slices.SortStableFunc(o.rules, func(a, b rule) int {
-		return cmp.Or(cmp.Compare(b.letters, a.letters), cmp.Compare(b.do, a.do))
+	slices.SortStableFunc(o.Rules, func(a, b drive.Rule) int {
+		return cmp.Or(cmp.Compare(b.Letters, a.Letters), cmp.Compare(b.Do, a.Do))
 	})
 	return o, nil
 }
@@ -129,16 +100,6 @@ func lettersOf(pattern string) (n int, ok bool) {
 	return n, true
 }
 
-// of says what the policy makes of a tool.
-func (p *policy) of(tool string) permission {
-	for i := range p.rules {
-		if fits, _ := path.Match(p.rules[i].pattern, tool); fits {
-			return p.rules[i].do
-		}
-	}
-	return permitted
-}
-
 // Check says whether a list holds what is no pattern of tools' names: an error of the kind
 // [event.ErrInvalid].
 func (p Permissions) Check() error {
@@ -159,158 +120,4 @@ func (p Permissions) Idle(tools []string) (idle []string) {
 		}
 	}
 	return idle
-}
-
-// permission is what all policies say that hold in a scope, and those of them that ask.
-func (d *driver) permission(s *fold.Scope, tool string) (strictest permission, asking []*policy) {
-	for ; s != nil; s = s.Parent {
-		agent := d.agentOf(s.Agent)
-		if agent == nil {
-			continue
-		}
-		for _, p := range agent.permits {
-			do := p.of(tool)
-			if do == toAsk {
-				asking = append(asking, p)
-			}
-			strictest = max(strictest, do)
-		}
-	}
-	return strictest, asking
-}
-
-// restrained reports whether one of the calls is not simply permitted, or has an answer that
-// says whether it is: a policy may have been there when it was asked for.
-func (d *driver) restrained(s *fold.Scope, calls []*fold.Call) bool {
-	for _, c := range calls {
-		if d.cfg.policed {
-			if do, _ := d.permission(s, c.Name); do != permitted {
-				return true
-			}
-		}
-		if slices.ContainsFunc(c.Extra().Questions, func(q *fold.Ask) bool { return q.Name == event.PermissionQuestion }) {
-			return true
-		}
-	}
-	return false
-}
-
-// permit is the stage of the policies. It looks at a call as the hooks before it have left it.
-func (d *driver) permit(w *toolWork) {
-	c, p := w.call, &w.decision
-	args := c.Args
-	if p.args != nil {
-		args = p.args
-	}
-	if p.logged || p.refused != nil || c.tool == nil || args == nil || c.waits() {
-		return
-	}
-	if _, ofTheLoop := c.tool.(answerTool); ofTheLoop {
-		return // the model's answer in another form: nothing is done
-	}
-	permits := c.consent.permits
-	if !d.cfg.policed && len(permits) == 0 {
-		return
-	}
-	do, asking := d.permission(w.scope, c.Name)
-	tool := c.Name
-	if p.runs != "" {
-		tool = p.runs
-		also, more := d.permission(w.scope, tool)
-		do, asking = max(do, also), append(asking, more...)
-	}
-	if do == denied {
-		p.refuse(event.ErrPermission, "the tool "+tool+" is not allowed here")
-		return
-	}
-	if do == permitted && len(permits) == 0 {
-		return
-	}
-	exact, err := canonical(args)
-	if err != nil {
-		p.refuse(event.ErrInvalid, "the arguments are no usable JSON: "+err.Error())
-		return
-	}
-	need := grant.Grant{
-		Tenant: d.row.Tenant, User: d.row.User, Agent: c.Agent, Tool: tool, ToolHash: toolHash(c.tool), Args: exact,
-	}
-	if i := slices.IndexFunc(permits, func(q *fold.Ask) bool { return answersGrant(q, &need) }); i >= 0 {
-		p.heed(c, permits[i], need, asking)
-		return
-	}
-	if do == permitted || grantInState(&need, c) || grantedBy(c, asking, need) {
-		return
-	}
-	q := event.Asked{
-		Ask: event.AskApproval, Name: event.PermissionQuestion, Prompt: "May " + c.Agent + " run " + tool + "?",
-		Schema: answercheck.PermissionSchema(),
-	}
-	c.questions.add(&q, len(c.questions.answered))
-	last := &c.questions.asked[len(c.questions.asked)-1]
-	last.Tool, last.Args, last.ToolHash = tool, args, need.ToolHash
-}
-
-// answersGrant reports whether a question was about this very call. A question without a hash comes from an
-// earlier version. It is about no call: nobody knows what the tool said of itself then.
-func answersGrant(q *fold.Ask, g *grant.Grant) bool {
-	return q.Tool == g.Tool && q.ToolHash == g.ToolHash && same(q.Args, g.Args)
-}
-
-// heed does what a user has answered.
-func (p *callDecision) heed(c *runningCall, q *fold.Ask, need grant.Grant, asking []*policy) {
-	var a event.Approval
-	if err := json.Unmarshal(q.Value, &a); err != nil {
-		a = event.Approval{} // null, or something that an earlier version let pass: it is no yes
-	}
-	if !a.Approved {
-		why := "a person refused this call"
-		if a.Reason != "" {
-			why += ": " + validText(a.Reason)
-		}
-		p.refuse(event.ErrPermission, why)
-		c.did.endTurn = c.did.endTurn || a.Stop
-		return
-	}
-	c.consent.approval, c.consent.by = &a, q.By
-	if a.Args != nil {
-		if err := strictjson.Check(a.Args, strictjson.DefaultDepth); err != nil {
-			p.refuse(event.ErrInvalid, "the arguments that a person gave are no usable JSON")
-			return
-		}
-		p.args = a.Args
-		return // a grant would be for the arguments that were asked about
-	}
-	if a.AnyArgs {
-		need.Args, need.AnyArgs = nil, true
-	}
-	need.By, need.At = q.By, time.Now()
-	switch a.Lasts {
-	case event.LastsConversation:
-		grantToState(&need, c)
-	case event.LastsAlways:
-		for _, policy := range asking {
-			if err := policy.grants.Grant(c, need); err != nil {
-				p.notice = &event.Notice{
-					Code: "grant_not_kept", Text: "That " + need.Tool + " is allowed always could not be kept; it is allowed this once.",
-				}
-			}
-		}
-	}
-}
-
-// grantedBy reports whether each of the policies that ask has a grant for the call. Where that
-// cannot be found out, a person is asked.
-func grantedBy(ctx context.Context, asking []*policy, call grant.Grant) bool {
-	for _, p := range asking {
-		if ok, err := p.grants.Granted(ctx, call); err != nil || !ok {
-			return false
-		}
-	}
-	return true
-}
-
-// same reports whether arguments are exactly those that canonical gave.
-func same(args, exact json.RawMessage) bool {
-	other, err := canonical(args)
-	return err == nil && bytes.Equal(other, exact)
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/braidrun/braid/internal/drive"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
@@ -26,54 +29,54 @@ type playedProgram struct {
 	odd bool
 }
 
-func (p *playedProgram) start(w *work, to reporter) {
+func (p *playedProgram) Start(w *drive.Work, to drive.Reporter) {
 	go func() {
-		defer to.report(arrival{work: w})
+		defer to.Report(drive.Arrival{Work: w})
 		for len(p.committed) > 0 {
 			<-p.committed // those of before
 		}
-		say := func(r programReport) {
-			to.report(arrival{work: w, program: &r})
+		say := func(r drive.ProgramReport) {
+			to.Report(drive.Arrival{Work: w, Program: &r})
 			if p.committed != nil {
 				select {
 				case <-p.committed:
-				case <-to.quit:
+				case <-to.Quit:
 				}
 			}
 		}
 		if p.odd {
-			say(programReport{result: &event.ToolResult{Call: "nobody"}})
+			say(drive.ProgramReport{Result: &event.ToolResult{Call: "nobody"}})
 			return
 		}
-		open, last := w.program.open, w.program.messages[len(w.program.messages)-1]
+		open, last := w.Program.Open, w.Program.Messages[len(w.Program.Messages)-1]
 		_, answered := last.Content[0].(*event.ToolResult)
 		if !answered && len(open) == 0 {
 			call := &event.ToolCall{ID: "c1", Name: "edit", Args: json.RawMessage(`{"file":"a"}`)}
-			say(programReport{model: "its own"})
-			to.report(arrival{work: w, live: &event.TextDelta{Text: "I edit."}})
-			say(programReport{message: &event.AssistantMessage{
+			say(drive.ProgramReport{Model: "its own"})
+			to.Report(drive.Arrival{Work: w, Live: &event.TextDelta{Text: "I edit."}})
+			say(drive.ProgramReport{Message: &event.AssistantMessage{
 				Content: []event.Block{&event.Text{Text: "I edit."}, call}, Stop: event.StopToolUse,
 			}})
 			open = append(open, call)
 		}
 		for _, c := range open {
-			say(programReport{call: c.ID, effect: p.effect})
+			say(drive.ProgramReport{Call: c.ID, Effect: p.effect})
 			p.mu.Lock()
 			p.ran++
 			p.mu.Unlock()
-			to.report(arrival{work: w, live: &event.ToolProgress{Call: c.ID, Tool: c.Name, Text: "half"}})
-			say(programReport{result: &event.ToolResult{Call: c.ID, Content: []event.Block{&event.Text{Text: "edited"}}}})
+			to.Report(drive.Arrival{Work: w, Live: &event.ToolProgress{Call: c.ID, Tool: c.Name, Text: "half"}})
+			say(drive.ProgramReport{Result: &event.ToolResult{Call: c.ID, Content: []event.Block{&event.Text{Text: "edited"}}}})
 		}
-		say(programReport{model: "its own"})
-		say(programReport{message: &event.AssistantMessage{Content: []event.Block{&event.Text{Text: "Done."}}, Stop: event.StopEndTurn}})
+		say(drive.ProgramReport{Model: "its own"})
+		say(drive.ProgramReport{Message: &event.AssistantMessage{Content: []event.Block{&event.Text{Text: "Done."}}, Stop: event.StopEndTurn}})
 	}()
 }
 
-func (p *playedProgram) abandon(*work) {}
+func (p *playedProgram) Abandon(*drive.Work) {}
 
 // worksIn lets a program work in the place of the agent a.
-func worksIn(p stepRunner) RunOption {
-	return func(o *runOptions) { o.programs = map[string]stepRunner{"a": p} }
+func worksIn(p drive.StepRunner) RunOption {
+	return func(o *runOptions) { o.Programs = map[string]drive.StepRunner{"a": p} }
 }
 
 // logOf returns what stands in a conversation's log, one line for an event.
@@ -95,7 +98,7 @@ func logOf(t *testing.T, c *Conversation) (lines []string) {
 func TestAProgramWorksInThePlaceOfAnAgent(t *testing.T) {
 	t.Parallel()
 	program := &playedProgram{effect: event.EffectUnsafe}
-	agent := New("a", noModel{model.Info{Name: "none"}})
+	agent := New("a", silentModel{})
 	conv := NewConversation()
 	var live []string
 	for e, err := range agent.Stream(t.Context(), "go", In(conv), worksIn(program)) {
@@ -127,7 +130,7 @@ func TestAProgramGoesOnAfterACrash(t *testing.T) {
 			t.Run(fmt.Sprint(effect, " after event ", after), func(t *testing.T) {
 				t.Parallel()
 				store := &journal.Memory{}
-				agent, program := New("a", noModel{model.Info{Name: "none"}}), &playedProgram{effect: effect, committed: make(chan struct{}, 100)}
+				agent, program := New("a", silentModel{}), &playedProgram{effect: effect, committed: make(chan struct{}, 100)}
 				dying := &dyingStore{Memory: store, after: int64(after), committed: program.committed}
 				if _, err := agent.Run(t.Context(), "go", In(Open(dying, "c")), worksIn(program)); err == nil {
 					t.Fatal("the driver did not die")
@@ -152,7 +155,7 @@ func TestAProgramGoesOnAfterACrash(t *testing.T) {
 
 func TestAProgramThatReportsWhatDoesNotFollowFails(t *testing.T) {
 	t.Parallel()
-	r, err := New("a", noModel{model.Info{Name: "none"}}).Run(t.Context(), "go", worksIn(&playedProgram{odd: true}))
+	r, err := New("a", silentModel{}).Run(t.Context(), "go", worksIn(&playedProgram{odd: true}))
 	if err == nil || r.Status != event.RunFailed {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -181,4 +184,13 @@ func (s *dyingStore) Commit(ctx context.Context, l journal.Lease, b journal.Batc
 		s.committed <- struct{}{}
 	}
 	return err
+}
+
+// silentModel answers nothing.
+type silentModel struct{}
+
+func (silentModel) Info() model.Info { return model.Info{Name: "none"} }
+
+func (silentModel) Stream(context.Context, *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(func(model.Chunk, error) bool) {}
 }

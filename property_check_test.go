@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/braidrun/braid/internal/drive"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
@@ -445,7 +447,7 @@ func checkFold(log []*event.Event, scratch func(n int) bool) error {
 // checkTorn folds what is left of a log when events are lost from its middle and
 // others stand there twice, as a log may look that another version wrote: nobody
 // is shown an invalid history for it, and Next says something.
-func checkTorn(log []*event.Event, agent *driveAgent, team map[string]*driveAgent, seed uint64) error {
+func checkTorn(log []*event.Event, agent *drive.Agent, team map[string]*drive.Agent, seed uint64) error {
 	lose := rand.New(rand.NewPCG(seed, uint64(len(log))))
 	v := fold.New(nil)
 	for n, e := range log {
@@ -475,7 +477,7 @@ func checkTorn(log []*event.Event, agent *driveAgent, team map[string]*driveAgen
 				a = team[s.Agent]
 			}
 			p := decide.Policy{}
-			a.decidePolicy(&p, a.current(), s, nil)
+			a.DecidePolicy(&p, a.Current(), s, nil)
 			if cmd := decide.Next(decide.LLM{}, s, &p, e.Time); cmd.Why == "" && cmd.Do != decide.Tools && cmd.Do != decide.Agents {
 				return fmt.Errorf("seed %d, after event %d, scope %q: Next does %d and gives no reason", seed, n+1, s.ID, cmd.Do)
 			}
@@ -674,9 +676,9 @@ func mergedState(log []*event.Event) map[string]json.RawMessage {
 // shows that is opened anew, and both with the log.
 func checkHandles(conv *Conversation) error {
 	ctx := deadlineless
-	cold := &Conversation{id: conv.id, store: conv.store}
+	cold := &Conversation{log: drive.Handle{ID: conv.log.ID, Store: conv.log.Store}}
 	log := conv.logged()
-	if conv.warm == nil {
+	if conv.log.Warm == nil {
 		return errors.New("the conversation is not warm after a run")
 	}
 	warm, err := conv.Messages(ctx)
@@ -706,7 +708,7 @@ func checkHandles(conv *Conversation) error {
 			return fmt.Errorf("%d questions after the end: %w", len(open), err)
 		}
 	}
-	return sameView(conv.warm, fold.New(log))
+	return sameView(conv.log.Warm, fold.New(log))
 }
 
 // checkJSON encodes a log, decodes it and folds what came of it.

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/braidrun/braid/internal/drive"
+
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
@@ -161,11 +163,11 @@ func TestRetriesWaitAtMostMax(t *testing.T) {
 	for n, want := range map[int]time.Duration{
 		1: 10 * time.Second, 2: 20 * time.Second, 9: 2560 * time.Second, 10: time.Hour, 31: time.Hour, 200: time.Hour,
 	} {
-		if got := retryWait(&r, n, 0); got != want {
+		if got := drive.RetryWait(&r, n, 0); got != want {
 			t.Errorf("after attempt %d it waits %v, want %v", n, got, want)
 		}
 	}
-	if got := retryWait(&r, 1, time.Minute); got != time.Minute {
+	if got := drive.RetryWait(&r, 1, time.Minute); got != time.Minute {
 		t.Errorf("asked for a minute, it waits %v", got)
 	}
 }
@@ -216,7 +218,7 @@ func TestAHistoryIsNotHeldAgainstTheToolLimit(t *testing.T) {
 	agent := New("root", &planModel{plan: &agentPlan{name: "root"}}, Limit(Limits{ToolCalls: 1}))
 	result, err := agent.Run(inWorld(t.Context(), conv), []event.Message{
 		{Role: event.RoleUser, Content: tool.Text("what time is it?").Content},
-		{Role: event.RoleAssistant, Content: []event.Block{&event.ToolCall{ID: "a", Name: "clock", Args: emptyObject}}},
+		{Role: event.RoleAssistant, Content: []event.Block{&event.ToolCall{ID: "a", Name: "clock", Args: drive.EmptyObject}}},
 		{Role: event.RoleUser, Content: []event.Block{&event.ToolResult{Call: "a", Content: tool.Text("noon").Content}}},
 	}, In(conv))
 	if err != nil || result.Stop != event.StopEndTurn {

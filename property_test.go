@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/braidrun/braid/internal/drive"
+
 	"pgregory.net/rapid"
 
 	"github.com/braidrun/braid/event"
@@ -128,7 +130,7 @@ func (c *testCase) check(counts *histogram) error {
 	chosen := func(n int) bool { return c.plan.all || slices.Contains(cuts, n) }
 	seed := uint64(c.plan.cuts[0])
 	if err = checkFold(log, chosen); err == nil {
-		agentOf := func(name string) *driveAgent { return cmp.Or(team[name], agent.frozen) }
+		agentOf := func(name string) *drive.Agent { return cmp.Or(team[name], agent.frozen) }
 		err = decidetest.OneCommand(log, deciding(agentOf), func(n int) bool { return seed%32 == 0 || chosen(n) })
 	}
 	if err == nil {

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/braidrun/braid/internal/drive"
+
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
@@ -402,7 +404,7 @@ func (w *world) play(base context.Context, conv *Conversation, r *runPlan, input
 	agent := r.agent()
 	w.holding = r.cancel == byTool && input != nil
 	if w.holding && r.deaf() {
-		agent.frozen.limits.Grace = 1
+		agent.frozen.Limits.Grace = 1
 	}
 	n := 0
 	for round := 0; ; round++ {
@@ -435,7 +437,7 @@ func (w *world) play(base context.Context, conv *Conversation, r *runPlan, input
 			stop := false
 			if b, ok := e.Body.(*event.StepBegun); ok && b.Step == event.StepTool &&
 				(r.cancel == byBreak || r.cancel == byContext || r.cancel == byHandle) {
-				key := conv.id + "/" + e.Run + "/" + e.Step
+				key := conv.log.ID + "/" + e.Run + "/" + e.Step
 				entered := w.entered(key)
 				defer func() {
 					if w.entered(key) > entered {
@@ -463,7 +465,7 @@ func (w *world) play(base context.Context, conv *Conversation, r *runPlan, input
 		hangs.Stop()
 		ctx.expire()
 		cancel()
-		v, err := conv.coldView(base)
+		v, err := conv.log.ColdView(base)
 		if err != nil {
 			return nil, err
 		}
@@ -477,7 +479,7 @@ func (w *world) play(base context.Context, conv *Conversation, r *runPlan, input
 		if err != nil {
 			return nil, err
 		}
-		if due, err := conv.store.Due(base, 0); err != nil || len(due) > 0 {
+		if due, err := conv.log.Store.Due(base, 0); err != nil || len(due) > 0 {
 			return result, fmt.Errorf("the run waits for people and would be taken by a driver at once: %w", err)
 		}
 		if len(open) == 0 {
@@ -529,7 +531,7 @@ func (s *watcher) see(e *event.Event) {
 
 // logged is the whole log of a conversation in memory.
 func (c *Conversation) logged() []*event.Event {
-	events, err := c.store.Read(context.Background(), c.id, 0, 0)
+	events, err := c.log.Store.Read(context.Background(), c.log.ID, 0, 0)
 	if err != nil {
 		panic(err)
 	}
@@ -541,7 +543,7 @@ func (c *Conversation) logged() []*event.Event {
 func cutLog(log []*event.Event, inputs []string) (*Conversation, error) {
 	ctx := context.Background()
 	store := journal.NewMemory(journal.MemoryOptions{})
-	conv := &Conversation{id: "conversation", store: store, own: true}
+	conv := &Conversation{log: drive.Handle{ID: "conversation", Store: store, Own: true}}
 	for len(log) > 0 {
 		n := 1
 		for n < len(log) && log[n].Run == log[0].Run {
@@ -549,9 +551,9 @@ func cutLog(log []*event.Event, inputs []string) (*Conversation, error) {
 		}
 		run := log[:n]
 		log = log[n:]
-		row := journal.Run{ID: run[0].Run, Conversation: conv.id, Agent: "root"}
-		row.Input, _, _ = inputOf(inputs[conv.runs])
-		conv.runs++
+		row := journal.Run{ID: run[0].Run, Conversation: conv.log.ID, Agent: "root"}
+		row.Input, _, _ = inputOf(inputs[conv.log.Runs])
+		conv.log.Runs++
 		if _, err := store.Admit(ctx, row); err != nil {
 			return nil, err
 		}
@@ -624,7 +626,7 @@ func showLog(log []*event.Event) string {
 // into another store.
 func planConversation() *Conversation {
 	c := NewConversation()
-	c.id = "conversation"
+	c.log.ID = "conversation"
 	return c
 }
 

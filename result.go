@@ -3,13 +3,10 @@ package braid
 import (
 	"context"
 	"encoding/json"
-	"slices"
-	"strconv"
 	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
-	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/trace"
 )
 
@@ -63,26 +60,6 @@ func (r *Result) Text() string {
 // Question is an open question of a waiting run.
 type Question = event.Question
 
-// fill sets the result from the fold of its run.
-func (r *Result) fill(run *fold.Run, state *fold.State, now time.Time) {
-	r.Run = run.ID
-	r.Message = run.LastMessage
-	r.Usage = run.Usage
-	r.Metrics = run.Metrics
-	r.Metrics.Duration = now.Sub(run.Started)
-	r.Metrics.Tools = slices.Clone(run.Metrics.Tools) // the run may go on
-	r.State = state.Run()
-	if run.Ended != nil {
-		r.Status, r.Stop, r.Why = run.Ended.Status, run.Ended.Stop, run.Ended.Why
-		r.CostNanoUSD, r.Estimated, r.Output = run.Ended.CostNanoUSD, run.Ended.Estimated, run.Ended.Output
-		return
-	}
-	_, r.CostNanoUSD, r.Estimated = run.Bill()
-	r.Status = event.RunWaiting
-	r.Stop, r.Why = event.StopQuestion, event.WhyWaiting
-	r.Questions = run.OpenQuestions()
-}
-
 // Trace returns the tree of what the run did. It reads the conversation's log.
 func (r *Result) Trace(ctx context.Context) (*trace.Span, error) {
 	var t trace.Tree
@@ -100,30 +77,10 @@ func (r *Result) Trace(ctx context.Context) (*trace.Span, error) {
 	return t.Root(), nil
 }
 
-// outcome is the result as hooks get it.
-func (r *Result) outcome(conversation string) hook.Outcome {
-	return hook.Outcome{
-		Conversation: conversation, Run: r.Run, Status: r.Status, WakeAt: r.WakeAt, Stop: r.Stop, Why: r.Why,
-		Message: r.Message, Partial: r.Partial, Output: r.Output,
-		Usage: r.Usage, CostNanoUSD: r.CostNanoUSD, Estimated: r.Estimated, Metrics: r.Metrics,
-		State: r.State, Questions: r.Questions, Simulated: r.Simulated,
-	}
-}
-
-func quote(s string) string { return strconv.Quote(s) }
-
-func itoa(n int) string { return strconv.Itoa(n) }
-
-// agentInput reads the arguments of a call to an agent, or says what is wrong.
-func agentInput(c *event.ToolCall) ([]event.Block, string) {
-	if c.Args == nil {
-		return nil, "Error: " + c.Fault + "."
-	}
-	var args struct {
-		Input string `json:"input"`
-	}
-	if err := json.Unmarshal(c.Args, &args); err != nil || args.Input == "" {
-		return nil, `Error: invalid arguments: input is missing; it says what the agent is to do.`
-	}
-	return []event.Block{&event.Text{Text: args.Input}}, ""
+// set takes over what a drive reports. The result may be kept, so it shares nothing that the run goes on to write.
+func (r *Result) set(o *hook.Outcome) {
+	r.Run, r.Status, r.WakeAt, r.Stop, r.Why = o.Run, o.Status, o.WakeAt, o.Stop, o.Why
+	r.Message, r.Partial, r.Output = o.Message, o.Partial, o.Output
+	r.Usage, r.CostNanoUSD, r.Estimated, r.Metrics = o.Usage, o.CostNanoUSD, o.Estimated, o.Metrics
+	r.State, r.Questions, r.Simulated = o.State, o.Questions, o.Simulated
 }

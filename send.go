@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strconv"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
@@ -71,7 +72,8 @@ func (a *Agent) Send(ctx context.Context, conv *Conversation, input any, opts ..
 }
 
 func (a *Agent) send(ctx context.Context, o *runOptions, conv *Conversation, messages []event.Message) (Sent, error) {
-	row := a.frozen.row(o, conv, messages)
+	o.Log = &conv.log
+	row := a.frozen.Row(&o.Request, messages)
 	switch o.policy {
 	case Reject, "":
 		row.Alone = true
@@ -84,27 +86,19 @@ func (a *Agent) send(ctx context.Context, o *runOptions, conv *Conversation, mes
 		return conv.steer(ctx, row)
 	default:
 		return Sent{}, &event.Error{
-			Op: "send", Kind: event.ErrInvalid, Message: "there is no policy " + quote(string(o.policy)),
+			Op: "send", Kind: event.ErrInvalid, Message: "there is no policy " + strconv.Quote(string(o.policy)),
 			Hint: "use reject, queue, steer or interrupt",
 		}
-	}
-}
-
-// row is the run that input asks for.
-func (a *driveAgent) row(o *runOptions, conv *Conversation, messages []event.Message) journal.Run {
-	return journal.Run{
-		ID: conv.newRun(), Conversation: conv.id, Tenant: o.tenant, User: o.user, Agent: a.name,
-		Input: messages, Key: o.key, Executor: o.executor, Metadata: o.metadata, NewSession: o.newSession,
 	}
 }
 
 func (c *Conversation) admit(ctx context.Context, row journal.Run) (Sent, error) {
 	var run journal.Run
 	admit := func() (err error) {
-		run, err = c.store.Admit(ctx, row)
+		run, err = c.log.Store.Admit(ctx, row)
 		return err
 	}
-	if err := c.pastWithdrawn(ctx, admit(), admit); err != nil {
+	if err := c.log.PastWithdrawn(ctx, admit(), admit); err != nil {
 		return Sent{}, err
 	}
 	return Sent{Run: run.ID, Turn: run.Turn, Status: run.Status}, nil
@@ -117,7 +111,7 @@ func (c *Conversation) interrupt(ctx context.Context, row journal.Run) (Sent, er
 	if err != nil || sent.Status.Ended() {
 		return sent, err
 	}
-	open, err := c.store.Queue(ctx, c.id)
+	open, err := c.log.Store.Queue(ctx, c.log.ID)
 	if err != nil {
 		return Sent{}, err
 	}
@@ -126,13 +120,13 @@ func (c *Conversation) interrupt(ctx context.Context, row journal.Run) (Sent, er
 		if run.ID == sent.Run || run.Turn > sent.Turn {
 			break
 		}
-		err := c.store.Post(ctx, journal.Mail{ID: "cancel-" + run.ID, Run: run.ID, Kind: journal.MailCancel})
+		err := c.log.Store.Post(ctx, journal.Mail{ID: "cancel-" + run.ID, Run: run.ID, Kind: journal.MailCancel})
 		if err != nil && !errors.Is(err, event.ErrConflict) { // it has ended meanwhile
 			return Sent{}, err
 		}
 		sent.Interrupted = append(sent.Interrupted, run.ID)
 	}
-	c.wakeDriver()
+	c.log.WakeDriver()
 	return sent, nil
 }
 
@@ -162,7 +156,7 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 		if !errors.Is(err, event.ErrLocked) {
 			return sent, err
 		}
-		open, err := c.store.Queue(ctx, c.id)
+		open, err := c.log.Store.Queue(ctx, c.log.ID)
 		if err != nil {
 			return Sent{}, err
 		}
@@ -177,15 +171,15 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 			}
 		}
 		letter.Run = open[0].ID
-		err = c.store.Post(ctx, letter)
+		err = c.log.Store.Post(ctx, letter)
 		switch {
 		case err == nil:
-			c.wakeDriver()
+			c.log.WakeDriver()
 			return Sent{Run: open[0].ID, Turn: open[0].Turn, Status: open[0].Status, Joined: true}, nil
 		case !errors.Is(err, event.ErrConflict):
 			return Sent{}, err
 		}
-		if still, lookErr := c.store.Queue(ctx, c.id); lookErr != nil {
+		if still, lookErr := c.log.Store.Queue(ctx, c.log.ID); lookErr != nil {
 			return Sent{}, lookErr
 		} else if len(still) > 0 && still[0].ID == letter.Run {
 			return Sent{}, err // it is the key's fault: it said something else before
@@ -197,7 +191,7 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 // that has ended since: then sending it again must not leave another one.
 func (c *Conversation) delivered(ctx context.Context, letter journal.Mail) (Sent, bool, error) {
 	last, by, tail := "", "", false
-	if err := c.look(ctx, func(v *fold.Conversation) {
+	if err := c.log.Look(ctx, func(v *fold.Conversation) {
 		if by, tail = v.Mail[letter.ID], v.Partial; v.Run != nil && v.Run.Ended != nil {
 			last = v.Run.ID
 		}
@@ -206,14 +200,14 @@ func (c *Conversation) delivered(ctx context.Context, letter journal.Mail) (Sent
 	}
 	if by == "" && tail {
 		var err error
-		if by, err = c.store.Entered(ctx, c.id, letter.ID); err != nil {
+		if by, err = c.log.Store.Entered(ctx, c.log.ID, letter.ID); err != nil {
 			return Sent{}, false, err
 		}
 	}
 	if letter.Run = cmp.Or(by, last); letter.Run == "" {
 		return Sent{}, false, nil
 	}
-	err := c.store.Post(ctx, letter)
+	err := c.log.Store.Post(ctx, letter)
 	if errors.Is(err, event.ErrConflict) && by == "" {
 		return Sent{}, false, nil
 	}

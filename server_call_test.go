@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/braidrun/braid/internal/drive"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
@@ -46,11 +49,11 @@ func (m *searching) Stream(_ context.Context, req *model.Request) iter.Seq2[mode
 			switch word {
 			case "call":
 				m.n++
-				c = model.Chunk{Kind: model.ChunkBlock, Index: i, Block: vendorBlock("server_tool_use", "id", "s"+itoa(m.n))}
+				c = model.Chunk{Kind: model.ChunkBlock, Index: i, Block: vendorBlock("server_tool_use", "id", "s"+strconv.Itoa(m.n))}
 			case "result":
-				c = model.Chunk{Kind: model.ChunkBlock, Index: i, Block: vendorBlock("web_search_tool_result", "tool_use_id", "s"+itoa(m.n))}
+				c = model.Chunk{Kind: model.ChunkBlock, Index: i, Block: vendorBlock("web_search_tool_result", "tool_use_id", "s"+strconv.Itoa(m.n))}
 			case "tool":
-				c = model.Chunk{Kind: model.ChunkCall, Index: i, ID: "t" + itoa(len(m.asked)), Text: "look"}
+				c = model.Chunk{Kind: model.ChunkCall, Index: i, ID: "t" + strconv.Itoa(len(m.asked)), Text: "look"}
 			case "pause_turn", "max_tokens", "refusal":
 				stop = event.StopReason(word)
 				continue
@@ -159,7 +162,7 @@ func TestAProvidersToolsStayPaired(t *testing.T) {
 					continue
 				}
 				if n++; n == c.redact {
-					err := conv.record(t.Context(), "redact", "a", &runOptions{}, func(*fold.Conversation) ([]event.Body, error) {
+					err := conv.log.Record(t.Context(), "redact", "a", &drive.Request{}, func(*fold.Conversation) ([]event.Body, error) {
 						return []event.Body{&event.Redacted{Target: e.Seq}}, nil
 					})
 					if err != nil {

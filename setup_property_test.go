@@ -8,8 +8,11 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/braidrun/braid/internal/drive"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
@@ -114,7 +117,7 @@ func (w *setupWorld) Stream(_ context.Context, req *model.Request) iter.Seq2[mod
 			w.changed++
 		}
 		w.n++
-		text := "answer " + itoa(w.n) + " " + strings.Repeat("x", w.IntN(900))
+		text := "answer " + strconv.Itoa(w.n) + " " + strings.Repeat("x", w.IntN(900))
 		switch w.IntN(12) {
 		case 0:
 			yield(model.Chunk{}, &event.Error{Kind: event.ErrModel, Message: "broken"})
@@ -135,13 +138,13 @@ func (w *setupWorld) Stream(_ context.Context, req *model.Request) iter.Seq2[mod
 		case 0:
 			stop = event.StopPause
 		case 1, 2:
-			if w.hasTool(req, findTool) {
-				list = append(list, model.Chunk{Kind: model.ChunkCall, Index: 1, ID: "c" + itoa(w.n), Text: findTool},
-					model.Chunk{Kind: model.ChunkCallInput, Index: 1, Text: `{"query":"tool` + itoa(w.IntN(6)) + `"}`})
+			if w.hasTool(req, drive.FindTool) {
+				list = append(list, model.Chunk{Kind: model.ChunkCall, Index: 1, ID: "c" + strconv.Itoa(w.n), Text: drive.FindTool},
+					model.Chunk{Kind: model.ChunkCallInput, Index: 1, Text: `{"query":"tool` + strconv.Itoa(w.IntN(6)) + `"}`})
 				stop = event.StopToolUse
 			}
 		case 3, 4:
-			list = append(list, model.Chunk{Kind: model.ChunkCall, Index: 1, ID: "c" + itoa(w.n), Text: "tool" + itoa(w.IntN(6))},
+			list = append(list, model.Chunk{Kind: model.ChunkCall, Index: 1, ID: "c" + strconv.Itoa(w.n), Text: "tool" + strconv.Itoa(w.IntN(6))},
 				model.Chunk{Kind: model.ChunkCallInput, Index: 1, Text: `{}`})
 			stop = event.StopToolUse
 		}
@@ -233,7 +236,7 @@ func (w *setupWorld) agent() (a *Agent) {
 	a = New("root", w, Instructions(text), Retries(Retry{Base: 1, Max: 1, Exact: true}))
 	for i := range 6 {
 		if i < 3 || !w.one(3) {
-			a.Use(Func("tool"+itoa(i), "Does a thing.", func(context.Context, struct{}) (string, error) { return "done", nil }, tool.Pure()))
+			a.Use(Func("tool"+strconv.Itoa(i), "Does a thing.", func(context.Context, struct{}) (string, error) { return "done", nil }, tool.Pure()))
 		}
 	}
 	if w.one(2) {
@@ -254,7 +257,7 @@ func (w *setupWorld) step(t *testing.T) {
 	}
 	if w.one(6) && w.conv != nil {
 		log := w.log()
-		err := w.conv.record(deadlineless, "redact", "root", &runOptions{}, func(*fold.Conversation) ([]event.Body, error) {
+		err := w.conv.log.Record(deadlineless, "redact", "root", &drive.Request{}, func(*fold.Conversation) ([]event.Body, error) {
 			target := int64(1 + w.IntN(max(len(log), 1)))
 			for _, e := range log {
 				if e.Body.Kind() == event.KindSetup && w.one(3) {
@@ -306,7 +309,7 @@ func TestSetupsComeFromTheLog(t *testing.T) {
 	}
 	defer store.Close()
 	for seed := range cases {
-		w := &setupWorld{Rand: rand.New(rand.NewPCG(uint64(seed), 3)), store: store, id: "c" + itoa(seed), under: map[string]model.Setup{}}
+		w := &setupWorld{Rand: rand.New(rand.NewPCG(uint64(seed), 3)), store: store, id: "c" + strconv.Itoa(seed), under: map[string]model.Setup{}}
 		w.conv = Open(store, w.id)
 		for range 4 + w.IntN(30) {
 			w.step(t)

@@ -62,11 +62,11 @@ func (c *Conversation) Snapshot(ctx context.Context, fields ...SnapshotField) (*
 	if len(fields) == 0 {
 		fields = []SnapshotField{SnapshotMessages, SnapshotState}
 	}
-	s := &Snapshot{Schema: snapshotSchema, Fields: slices.Clone(fields), Conversation: c.id, Taken: time.Now().UTC()}
+	s := &Snapshot{Schema: snapshotSchema, Fields: slices.Clone(fields), Conversation: c.log.ID, Taken: time.Now().UTC()}
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	err := c.look(ctx, func(v *fold.Conversation) {
+	err := c.log.Look(ctx, func(v *fold.Conversation) {
 		s.Seq, s.Turn = v.Last, v.Turn
 		if v.Run != nil {
 			s.Agent = v.Run.Agent
@@ -183,12 +183,12 @@ func (c *Conversation) Load(ctx context.Context, s *Snapshot, opts ...RunOption)
 		return err
 	}
 	o := options(opts)
-	o.newSession = s.has(SnapshotMessages)
+	o.NewSession = s.has(SnapshotMessages)
 	agent := s.Agent
 	if agent == "" || agent == event.UserAuthor {
 		agent = "snapshot"
 	}
-	return c.record(ctx, "load", agent, &o, func(v *fold.Conversation) (list []event.Body, _ error) {
+	return c.log.Record(ctx, "load", agent, &o.Request, func(v *fold.Conversation) (list []event.Body, _ error) {
 		if s.has(SnapshotMessages) {
 			for _, m := range s.Messages {
 				if m.Role == event.RoleAssistant {

@@ -1,9 +1,14 @@
 package braid
 
 import (
+	"cmp"
 	"context"
 	"iter"
+	"slices"
 
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/drive"
+	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/tool"
 )
 
@@ -40,7 +45,7 @@ func (t *FuncTool) attach(a *Agent) error {
 	if err := t.Err(); err != nil {
 		return err
 	}
-	return a.draft.add(a.set.name, t, t.Spec())
+	return a.draft.Add(a.set.Name, t, t.Spec())
 }
 
 // Ask is [tool.Ask]: it asks a user, inside a tool or a hook, and the run waits for the answer.
@@ -48,10 +53,63 @@ func Ask[T any](ctx context.Context, prompt string, opts ...tool.AskOption) (T, 
 	return tool.Ask[T](ctx, prompt, opts...)
 }
 
-// traitsOf is [tool.TraitsOf], which returns no traits for no tool.
-func traitsOf(t Tool) tool.Traits {
-	if t == nil {
-		return tool.Traits{}
+// From adds what sources of tools offer when the agent is made: their tools, and their instructions below the agent's
+// [Instructions], with an empty line between, in the order in which they are added. The first event of each run
+// records how the servers of the tools are doing; see [tool.ServerSource]. A source that is nil is left out.
+func From(sources ...tool.Source) Part {
+	return partFunc(func(a *Agent) error {
+		for _, s := range sources {
+			if foreign.IsNil(s) {
+				continue
+			}
+			if text := s.Instructions(); text != "" {
+				a.below = append(a.below, text)
+			}
+			if err := Tools(s.Tools()...).attach(a); err != nil {
+				return err
+			}
+			if s, ok := s.(tool.ServerSource); ok {
+				a.set.Servers = bothServers(a.set.Servers, s.ToolServers)
+			}
+		}
+		return nil
+	})
+}
+
+// bothServers returns what lists the servers of earlier sources and those of the next one. before may be nil.
+func bothServers(before, next func() []event.ToolServer) func() []event.ToolServer {
+	if before == nil {
+		return next
 	}
-	return tool.TraitsOf(t)
+	return func() []event.ToolServer { return slices.Concat(before(), next()) }
+}
+
+// SearchTools spares an agent with many tools their schemas: where it has more than
+// s.Above, its model is shown the tool "find_tools" instead, and those that it has found
+// with it. It may call any other by its name all the same.
+//
+// What is found stays shown for the rest of the session, behind what was shown before, so that a
+// provider's cache keeps what it has up to there. It is in the log
+// ([event.StepEnded], [event.RunStarted]), so that every later run, wherever it is
+// driven, shows the same.
+func SearchTools(s ToolSearch) Part {
+	return partFunc(func(a *Agent) error {
+		s.Above, s.Results = cmp.Or(s.Above, 20), cmp.Or(s.Results, 5)
+		a.set.Search = &drive.ToolSearch{Above: s.Above, Always: s.Always, Results: s.Results}
+		return Func(drive.FindTool,
+			"You have more tools than are listed. This one finds them by what they are for; those that it finds you can call from then on. "+
+				"Look here before you say that something cannot be done.",
+			a.set.FindTools, tool.Pure()).attach(a)
+	})
+}
+
+// ToolSearch says when a model looks for its tools instead of being shown all of them.
+type ToolSearch struct {
+	// Above is how many tools a model is shown without looking for them; default 20. An agent
+	// with no more than that shows them all.
+	Above int
+	// Always names tools that are shown in any case. Agents that are used as tools are, too.
+	Always []string
+	// Results is how many tools one search finds at most; default 5.
+	Results int
 }

@@ -2,11 +2,10 @@ package braid
 
 import (
 	"context"
-	"errors"
-	"time"
+
+	"github.com/braidrun/braid/internal/drive"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/secret"
 )
 
@@ -59,52 +58,10 @@ func (a *Agent) Drive(ctx context.Context, conv *Conversation, run string, w Wor
 			return true
 		}
 	}
-	o := runOptions{conv: conv, run: run, work: &w}
+	given := drive.EngineWork{
+		Mail: w.Mail, Draining: w.Draining, ForgetFailed: w.ForgetFailed, Secrets: w.Secrets, Shown: w.Shown, Models: w.Models, Stalled: w.Stalled,
+	}
+	o := runOptions{Request: drive.Request{Run: run, Engine: &given}, conv: conv}
 	err := a.drive(ctx, resume{}, &o, r, sink)
 	return r, err
-}
-
-// acquire takes a run. Of one that is over the answer says so.
-func (c *Conversation) acquire(ctx context.Context, run string, have int64) (journal.Opened, error) {
-	opened, err := c.store.Acquire(ctx, run, have)
-	if errors.Is(err, event.ErrConflict) {
-		// No run that can be acquired is refused like this: it has ended.
-		return journal.Opened{Run: journal.Run{ID: run, Status: event.RunCompleted}}, err
-	}
-	return opened, err
-}
-
-// waitTurn waits until it may be this run's turn: the handle was given back, or some
-// time has passed.
-func (c *Conversation) waitTurn(ctx context.Context, locked error) error {
-	const pause = 200 * time.Millisecond
-	wait := pause
-	if e, ok := errors.AsType[*event.Error](locked); ok && e.RetryAfter > 0 {
-		wait = min(e.RetryAfter, time.Second)
-	}
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	c.mu.Lock()
-	if c.freed == nil {
-		c.freed = make(chan struct{})
-	}
-	freed := c.freed
-	c.mu.Unlock()
-	select {
-	case <-freed:
-	case <-t.C:
-	case <-ctx.Done():
-		return stopped("run", ctx)
-	}
-	return nil
-}
-
-// stopped is ctx's end as one of our errors.
-func stopped(op string, ctx context.Context) error { //nolint:revive // the operation is what the reader looks for
-	err := context.Cause(ctx)
-	kind := event.ErrCancelled
-	if errors.Is(err, context.DeadlineExceeded) {
-		kind = event.ErrTimeout
-	}
-	return &event.Error{Op: op, Kind: kind, Message: "the wait was ended before it was the run's turn", Err: err}
 }

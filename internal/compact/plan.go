@@ -37,6 +37,22 @@ type Omission struct {
 	SumUp bool
 }
 
+// Compacted returns the events that record the compaction. The summary stands in the place of what is left out; it may be empty.
+func (p *Omission) Compacted(summary []event.Block) (list []*event.Compacted) {
+	trigger := "limit"
+	if p.Why == event.WhyOverflow {
+		trigger = "overflow"
+	}
+	if p.To > 0 {
+		slices.Sort(p.Keep)
+		list = append(list, &event.Compacted{From: p.First, To: p.To, Keep: p.Keep, Summary: summary, Trigger: trigger})
+	}
+	if p.Cut > 0 {
+		list = append(list, &event.Compacted{From: p.First, To: p.Cut, Cut: true, Trigger: trigger})
+	}
+	return list
+}
+
 // Plan chooses the messages to leave out. The scope's transcript must be traced. Plan reports false when nothing would help.
 // first is the event at which a compaction of the scope begins; reach is the last event that an earlier one has left out.
 // easings counts the earlier attempts to shorten the same call, which the model refused as too long.

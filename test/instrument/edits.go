@@ -11,28 +11,31 @@ type edit struct {
 // that line numbers in stack traces stay correct.
 var points = []edit{
 	{
-		".", `if asked := w.call.questions.asked; len(asked) > 0 {`,
+		"internal/drive", `if asked := w.call.questions.asked; len(asked) > 0 {`,
 		`failpoint.Hit("tool/ended"); if asked := w.call.questions.asked; len(asked) > 0 { failpoint.Hit("tool/asked")`,
 	},
 	{
-		".", `if end.taken != "" && (end.message != nil || !d.interrupted()) {`,
+		"internal/drive", `if end.taken != "" && (end.message != nil || !d.interrupted()) {`,
 		`failpoint.Hit("model/ended"); if end.taken != "" && (end.message != nil || !d.interrupted()) {`,
 	},
-	{".", `asked := time.Now()`, `failpoint.Hit("drive/renew"); asked := time.Now()`},
-	{".", `d.tellTaken()` + "\n\t//", `d.tellTaken(); failpoint.Hit("drive/acquired")` + "\n\t//"},
-	{".", `err = d.iterate()`, `failpoint.Hit("drive/recovered"); err = d.iterate()`},
-	{".", `waits := false` + "\n\treturn l.retry(", `failpoint.Hit("drive/commit"); waits := false` + "\n\treturn l.retry("},
+	{"internal/drive", `asked := time.Now()`, `failpoint.Hit("drive/renew"); asked := time.Now()`},
+	{"internal/drive", `d.tellTaken()` + "\n\t//", `d.tellTaken(); failpoint.Hit("drive/acquired")` + "\n\t//"},
+	{"internal/drive", `err = d.iterate()`, `failpoint.Hit("drive/recovered"); err = d.iterate()`},
+	{"internal/drive", `waits := false` + "\n\treturn l.retry(", `failpoint.Hit("drive/commit"); waits := false` + "\n\treturn l.retry("},
 	{
-		".", `d.pending.events, d.pending.read = d.pending.events[:0], d.pending.read[:0]`,
+		"internal/drive", `d.pending.events, d.pending.read = d.pending.events[:0], d.pending.read[:0]`,
 		`d.pending.events, d.pending.read = d.pending.events[:0], d.pending.read[:0]; failpoint.Hit("drive/sent")`,
 	},
-	{".", `b, decided := d.askCompaction(`, `failpoint.Hit("compaction/planned"); b, decided := d.askCompaction(`},
-	{".", `a := hook.AfterCompaction{Scope: w.scope.ID,`, `failpoint.Hit("compaction/summed"); a := hook.AfterCompaction{Scope: w.scope.ID,`},
+	{"internal/drive", `b, decided := d.askCompaction(`, `failpoint.Hit("compaction/planned"); b, decided := d.askCompaction(`},
 	{
-		".", `d.writeCompaction(s, cycle, w.step, w.attempt, &sum.Omission, sum.summary)`,
+		"internal/drive", `a := hook.AfterCompaction{Scope: w.scope.ID,`,
+		`failpoint.Hit("compaction/summed"); a := hook.AfterCompaction{Scope: w.scope.ID,`,
+	},
+	{
+		"internal/drive", `d.writeCompaction(s, cycle, w.step, w.attempt, &sum.Omission, sum.summary)`,
 		`d.writeCompaction(s, cycle, w.step, w.attempt, &sum.Omission, sum.summary); failpoint.Hit("compaction/ended")`,
 	},
-	{".", `func (d *driver) refold() error {`, `func (d *driver) refold() error { failpoint.Hit("compaction/refold")`},
+	{"internal/drive", `func (d *driver) refold() error {`, `func (d *driver) refold() error { failpoint.Hit("compaction/refold")`},
 	{
 		".", `return Sent{Run: run.ID, Turn: run.Turn, Status: run.Status}, nil`,
 		`failpoint.Hit("send/admitted"); return Sent{Run: run.ID, Turn: run.Turn, Status: run.Status}, nil`,
@@ -41,9 +44,15 @@ var points = []edit{
 		".", `sent.Interrupted = append(sent.Interrupted, run.ID)`,
 		`failpoint.Hit("send/cancelled"); sent.Interrupted = append(sent.Interrupted, run.ID)`,
 	},
-	{".", `err = c.store.Post(ctx, letter)` + "\n\t\tswitch {", `err = c.store.Post(ctx, letter); failpoint.Hit("send/posted")` + "\n\t\tswitch {"},
-	{".", `if known || err != nil {` + "\n\t\t\tif end.out", `failpoint.Hit("tool/reconciled"); if known || err != nil {` + "\n\t\t\tif end.out"},
-	{".", `if !w.take(a, &chunk, send) {`, `failpoint.Hit("model/streaming"); if !w.take(a, &chunk, send) {`},
+	{
+		".", `err = c.log.Store.Post(ctx, letter)` + "\n\t\tswitch {",
+		`err = c.log.Store.Post(ctx, letter); failpoint.Hit("send/posted")` + "\n\t\tswitch {",
+	},
+	{
+		"internal/drive", `if known || err != nil {` + "\n\t\t\tif end.out",
+		`failpoint.Hit("tool/reconciled"); if known || err != nil {` + "\n\t\t\tif end.out",
+	},
+	{"internal/drive", `if !w.take(a, &chunk, send) {`, `failpoint.Hit("model/streaming"); if !w.take(a, &chunk, send) {`},
 	{"engine", `return l.drive(ctx, w)`, `failpoint.Hit("engine/drive"); return l.drive(ctx, w)`},
 	{
 		"engine", `func (l *Local) finish(t *task, out Outcome, err error) {`,
@@ -58,15 +67,15 @@ var points = []edit{
 
 // bugs are edits that ask package planted for a bug. Some also add a point at the same place.
 var bugs = []edit{
-	{".", `i := slices.Index(d.exec.flights, w)` + "\n\tif i < 0 {", `i := slices.Index(d.exec.flights, w)` + "\n\t" +
+	{"internal/drive", `i := slices.Index(d.exec.flights, w)` + "\n\tif i < 0 {", `i := slices.Index(d.exec.flights, w)` + "\n\t" +
 		`if i < 0 { if planted.Is("straggler of the same epoch accepted") && w.call != nil { d.exec.running++; d.settleTool(w) }`},
-	{".", `case errors.Is(err, event.ErrLeaseLost):`, `case errors.Is(err, event.ErrLeaseLost) && !planted.Is("renewal after loss"):`},
+	{"internal/drive", `case errors.Is(err, event.ErrLeaseLost):`, `case errors.Is(err, event.ErrLeaseLost) && !planted.Is("renewal after loss"):`},
 	{
-		".", `if r.closed || r.lost != nil {` + "\n\t\treturn\n\t}\n\tif left",
+		"internal/drive", `if r.closed || r.lost != nil {` + "\n\t\treturn\n\t}\n\tif left",
 		`if r.closed || r.lost != nil || planted.Is("a lease without an end") {` + "\n\t\treturn\n\t}\n\tif left",
 	},
 	{
-		".", `if l.LostDrivers <= 0 || row.Lost < l.LostDrivers {`,
+		"internal/drive", `if l.LostDrivers <= 0 || row.Lost < l.LostDrivers {`,
 		`if l.LostDrivers <= 0 || row.Lost < l.LostDrivers || planted.Is("deadly run driven for ever") {`,
 	},
 	{
@@ -74,32 +83,32 @@ var bugs = []edit{
 		`r.Usage = r.Usage.Add(u); if planted.Is("usage twice") { r.Usage = r.Usage.Add(u) }`,
 	},
 	{
-		".", `if err := d.commit(); err != nil {`,
+		"internal/drive", `if err := d.commit(); err != nil {`,
 		`if planted.Is("run before commit") && len(d.exec.todo) > 0 { d.perform(); continue }; if err := d.commit(); err != nil {`,
 	},
 	{
-		".", `d.addInput(nil, m.Message, func(c []event.Block) event.Body {`,
+		"internal/drive", `d.addInput(nil, m.Message, func(c []event.Block) event.Body {`,
 		`if planted.Is("message lost") { continue }; ` +
 			`if planted.Is("message twice") { d.add(nil, "", 0, &event.UserMessage{Content: m.Message, Mail: m.ID}) }; ` +
 			`d.addInput(nil, m.Message, func(c []event.Block) event.Body {`,
 	},
 	{
-		".", `err = c.store.Post(ctx, letter)` + "\n\tif err == nil {",
-		`if planted.Is("answer accepted twice") { letter.ID += string(letter.Value) }; err = c.store.Post(ctx, letter)` + "\n\tif err == nil {",
+		".", `err = c.log.Store.Post(ctx, letter)` + "\n\tif err == nil {",
+		`if planted.Is("answer accepted twice") { letter.ID += string(letter.Value) }; err = c.log.Store.Post(ctx, letter)` + "\n\tif err == nil {",
 	},
 	{
-		".", `if c.State == fold.CallBegun && c.Child == nil && !d.repeatable(s, c) {`,
+		"internal/drive", `if c.State == fold.CallBegun && c.Child == nil && !d.repeatable(s, c) {`,
 		`if c.State == fold.CallAsked && planted.Is("asked taken for begun") { c.State, c.Attempt = fold.CallBegun, 0 }; ` +
 			`if c.State == fold.CallBegun && c.Child == nil && !d.repeatable(s, c) {`,
 	},
 	{
-		".", `if err := d.lease.commit(b, d.cfg.work.stalled); err != nil {` + "\n\t\treturn err\n\t}\n\tfor",
+		"internal/drive", `if err := d.lease.commit(b, d.cfg.work.stalled); err != nil {` + "\n\t\treturn err\n\t}\n\tfor",
 		`if planted.Is("send before commit") { for _, e := range d.pending.events { d.send(*e) } }; ` +
 			`if err := d.lease.commit(b, d.cfg.work.stalled); err != nil {` + "\n\t\treturn err\n\t}; " +
 			`failpoint.Hit("drive/committed")` + "\n\tfor",
 	},
 	{
-		".", `d.addAt(s, cycle, step, attempt, b)`,
+		"internal/drive", `d.addAt(s, cycle, step, attempt, b)`,
 		`d.addAt(s, cycle, step, attempt, b); if planted.Is("compacted twice") { d.addAt(s, cycle, step, attempt, b) }`,
 	},
 	{
@@ -110,11 +119,11 @@ var bugs = []edit{
 			`m = m[:len(m)-1] }; root.Cycle = 0 }`,
 	},
 	{
-		".", `case d.exec.running > 0:` + "\n\t\treturn",
+		"internal/drive", `case d.exec.running > 0:` + "\n\t\treturn",
 		`case d.exec.running > 0 && !planted.Is("handed back in the middle of a step"):` + "\n\t\treturn",
 	},
 	{
-		".", `end.out, end.err = c.tool.Call(c, c.Args)`,
+		"internal/drive", `end.out, end.err = c.tool.Call(c, c.Args)`,
 		`failpoint.Hit("tool/begun"); if planted.Is("tool run twice") { _, _ = c.tool.Call(c, c.Args) }; end.out, end.err = c.tool.Call(c, c.Args)`,
 	},
 	{"engine", `case woken:`, `case woken && !planted.Is("lost wake-up"):`},

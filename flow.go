@@ -1,0 +1,62 @@
+package braid
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/braidrun/braid/internal/drive"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/flow/kind"
+	"github.com/braidrun/braid/internal/decide"
+	"github.com/braidrun/braid/internal/foreign"
+)
+
+// NewFlow makes an agent of another kind: k decides which of the agents work, and on what. The agent itself asks no model, so
+// [Agent.Model] returns nil. It is used like any other agent. Package flow says how kinds are written, and has some.
+//
+// Its [Limits] bound all that happens below it. Wrong arguments (a nil, two different agents of one name) do not panic:
+// [Agent.Err] reports them, and so does every run.
+func NewFlow(name string, k kind.Kind, agents ...*Agent) *Agent {
+	a := &Agent{set: drive.Agent{Name: name}}
+	a.limit(&defaultLimits)
+	a.set.Retry = defaultRetry
+	a.set.Offers = a.current
+	wrong := func(message, hint string) {
+		if a.err == nil {
+			a.err = &event.Error{Op: "agent " + name, Kind: event.ErrInvalid, Message: message, Hint: hint}
+		}
+	}
+	if name == "" || name == event.UserAuthor {
+		wrong(fmt.Sprintf("%q cannot be the name of an agent", name), "give it a name of its own")
+	}
+	if foreign.IsNil(k) {
+		wrong("the agent has no kind", "pass a value that implements flow.Kind, or use flow.Sequence")
+	}
+	own := decide.Flow{Kind: k}
+	for _, part := range agents {
+		switch {
+		case part == nil:
+			wrong("an agent of a flow is nil", "leave it out")
+			continue
+		case slices.ContainsFunc(a.set.Parts, func(t drive.SubAgent) bool { return t.(*agentTool).agent == part }):
+			continue // it works more than once
+		case slices.Contains(own.Agents, part.set.Name):
+			wrong(fmt.Sprintf("two agents are called %q", part.set.Name), "rename one of them")
+		}
+		if err := part.Err(); err != nil && a.err == nil {
+			a.err = err
+		}
+		a.set.Parts, own.Agents = append(a.set.Parts, &agentTool{agent: part}), append(own.Agents, part.set.Name)
+	}
+	a.set.Flow = own
+	return a.Use()
+}
+
+// opens lists the agents for which the agent itself can open a scope, if it offers o.
+func (a *Agent) opens(o *drive.Offer) (agents []*Agent) {
+	for _, child := range slices.Concat(a.set.Parts, o.Children) {
+		agents = append(agents, child.(*agentTool).agent)
+	}
+	return agents
+}

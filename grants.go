@@ -1,0 +1,75 @@
+package braid
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/braidrun/braid/internal/drive"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/grant"
+	"github.com/braidrun/braid/internal/fold"
+)
+
+// Grants lists what a person has allowed for this conversation, by tool: each has Tool, and By
+// where somebody is known. The arguments that one is bound to are kept as a sum and are not told.
+// What is allowed for always is not the conversation's: see [Permissions].
+func (c *Conversation) Grants(ctx context.Context) ([]grant.Grant, error) {
+	kept, err := c.keptGrants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []grant.Grant
+	for _, key := range slices.Sorted(maps.Keys(kept)) {
+		list = append(list, kept[key])
+	}
+	slices.SortStableFunc(list, func(a, b grant.Grant) int { return strings.Compare(a.Tool, b.Tool) })
+	return list, nil
+}
+
+// Revoke takes back what was allowed for this conversation: of one tool, or of all where tool is
+// empty. It tells how many grants that were; where there is none nothing is written. A person is
+// asked again from the next call on. The change stands in the log, as that of
+// [Conversation.ChangeState] does; while a run is open it is refused in the same way.
+func (c *Conversation) Revoke(ctx context.Context, tool string, opts ...RunOption) (int, error) {
+	kept, err := c.keptGrants(ctx)
+	if err != nil {
+		return 0, err
+	}
+	changed := &event.StateChanged{}
+	for _, key := range slices.Sorted(maps.Keys(kept)) {
+		if tool == "" || kept[key].Tool == tool {
+			changed.Delete = append(changed.Delete, key)
+		}
+	}
+	if len(changed.Delete) == 0 {
+		return 0, nil
+	}
+	o := options(opts)
+	err = c.log.Record(ctx, "revoke", "state", &o.Request, func(*fold.Conversation) ([]event.Body, error) { return []event.Body{changed}, nil })
+	if err != nil {
+		return 0, err
+	}
+	return len(changed.Delete), nil
+}
+
+// keptGrants are the conversation's own grants, by their keys in the state.
+func (c *Conversation) keptGrants(ctx context.Context) (kept map[string]grant.Grant, err error) {
+	err = c.log.Look(ctx, func(v *fold.Conversation) { kept = grantsOf(v.State) })
+	return kept, err
+}
+
+// grantsOf gives the grants in the state, by their keys.
+func grantsOf(s *fold.State) map[string]grant.Grant {
+	kept := map[string]grant.Grant{}
+	for key, raw := range s.WithPrefix(drive.StateGrant) {
+		var g grant.Grant
+		if json.Unmarshal(raw, &g) == nil {
+			kept[key] = g
+		}
+	}
+	return kept
+}

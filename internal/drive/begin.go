@@ -1,0 +1,249 @@
+package drive
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/decide"
+	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/hooks"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
+)
+
+// beginModel begins the scope's next model call, or the next attempt of one that failed. It reports whether the scope
+// moved; it does not move where the run is to stop.
+func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
+	attempt := 1
+	if decide.Again(why) {
+		attempt = s.Model.Attempt + 1
+	}
+	m := agent.named(s.LastModel)
+	if why == event.WhyFallback {
+		m = agent.named(s.Model.Fallback)
+	}
+	info := m.Info()
+	cycle := s.Cycle
+	if attempt == 1 {
+		cycle++
+	}
+	step := fold.StepName(s.ID, 'm', cycle, 0)
+	offered := agent.Current()
+	shown, names := d.allowed(s, agent.shown(s, d.thread(s), offered), offered.Names)
+	shown, names = offered.Told(info.Name, shown, names)
+	w := d.exec.space.modelWork(modelCall{model: m, info: info})
+	w.scope, w.agent, w.step, w.attempt, w.begun = s, agent, step, attempt, d.now
+	w.request = model.Request{
+		Instructions: agent.Instructions, Messages: s.Transcript.Shared(), Tools: shown, Options: agent.Asks(m),
+		Run: d.row.ID, Scope: s.ID, Cycle: cycle, Attempt: attempt,
+	}
+	forced := why == event.WhyAnswer || decide.Again(why) && s.Answer.Forced
+	askFor(d.answerOf(s), &w.request, m, &info, forced)
+	begun := &event.StepBegun{Step: event.StepModel, Why: why, Model: info.Name}
+	if !sameNames(names, s.Tools.Names) {
+		begun.Tools = names
+		if names == nil {
+			begun.Tools = []string{} // none any more
+		}
+	}
+	was := asIs{}
+	asked := len(agent.Hooks.At(hooks.BeforeModel)) > 0
+	if asked {
+		was = requestAsIs(&w.request)
+		words, ok, waits, err := d.askModel(agent, why, w, forced)
+		if !ok {
+			d.pending.awaited = d.pending.awaited || !waits
+			return waits
+		}
+		if w.info.Name != info.Name {
+			begun.Runs = w.info.Name
+			offered.untold(&w.request, w.info.Name)
+		}
+		if err != nil || words != "" {
+			d.addAt(s, cycle, step, attempt, begun)
+			d.thread(s).offered = offered
+			d.answered(s, agent, w, words, err)
+			return true
+		}
+		w.begun = d.now
+	}
+	if w.info.Setups && (!asked || was.kept(&w.request)) {
+		d.setUp(s, cycle, &w.request)
+	}
+	d.addAt(s, cycle, step, attempt, begun)
+	d.thread(s).offered = offered
+	d.runs(s, step)
+	d.exec.todo = append(d.exec.todo, w)
+	return true
+}
+
+// toolWork is a tool call on its way through the stages before it.
+type toolWork struct {
+	Work
+	own      runningCall
+	ended    toolEnd
+	decision callDecision
+}
+
+// newToolWork returns the work of an attempt of a call.
+func newToolWork(s *fold.Scope, agent *Agent, c *fold.Call, attempt int) *toolWork {
+	w := &toolWork{Work: Work{scope: s, entry: c, agent: agent, step: c.Step, attempt: attempt}}
+	w.call, w.end = &w.own, &w.ended
+	return w
+}
+
+// callDecision is what the stages before a call have decided of it.
+type callDecision struct {
+	// args are the arguments, where a hook or a user changed them.
+	args json.RawMessage
+	// runs names the tool, where a hook put another one in its place.
+	runs string
+	// refused is why the call does not run.
+	refused *event.Error
+	// byPolicy says that a hook, a policy or a user refused the call.
+	byPolicy bool
+	// notice is what users are told besides.
+	notice *event.Notice
+	// logged says that the attempt before was in flight when its driver died: the log decides, and nobody is asked again.
+	logged bool
+}
+
+// refuse makes the call one that does not run.
+func (p *callDecision) refuse(kind event.ErrorKind, message string) {
+	p.refused, p.byPolicy = &event.Error{Kind: kind, Message: message}, true
+}
+
+// newCall prepares the next attempt of a call for the stages before it.
+func (d *driver) newCall(s *fold.Scope, agent *Agent, c *fold.Call) *toolWork {
+	w := newToolWork(s, agent, c, c.Attempt+1)
+	d.callFor(w.call, s, c, w.attempt)
+	w.call.reconcile = c.Effect == event.EffectReconcilable && (c.State == fold.CallBegun || c.Extra().Failed)
+	offered, had := d.offer(s, agent), c.Extra()
+	w.call.tool = d.toolOf(s, offered, c.Name)
+	if c.State == fold.CallBegun {
+		w.decision.logged, w.decision.args, w.decision.runs = true, had.Args, had.Runs
+		if had.Runs != "" {
+			w.call.tool = offered.Tool(had.Runs)
+		}
+	}
+	return w
+}
+
+// beginCalls begins the calls of tools and agents, after the stages before them. It reports whether the scope moved.
+func (d *driver) beginCalls(s *fold.Scope, agent *Agent, calls []*fold.Call) bool {
+	h := agent.Hooks
+	if len(h.At(hooks.BeforeTools))+len(h.At(hooks.BeforeTool)) == 0 && !d.restrained(s, calls) {
+		for _, c := range calls {
+			w := d.newCall(s, agent, c)
+			d.passBefore(w) // no foreign code is called
+			d.beginCall(w)
+		}
+		return true
+	}
+	list, ok := d.askBefore(s, agent, calls)
+	if !ok {
+		d.pending.awaited = true
+		return false
+	}
+	for _, w := range list {
+		d.beginCall(w)
+	}
+	return true
+}
+
+// beginCall begins a call that the stages before it have decided: it runs, opens a scope, is refused, or waits for an
+// answer.
+func (d *driver) beginCall(w *toolWork) {
+	nested, _ := w.call.tool.(SubAgent)
+	switch {
+	case w.call.waits():
+		d.park(w)
+	case nested != nil && w.decision.refused == nil:
+		d.beginAgent(w, nested)
+	default:
+		d.beginTool(w)
+	}
+}
+
+// checkInput is the stage that refuses a call of an unknown tool, or with arguments that are not JSON. An agent that is
+// used as a tool reads its arguments itself.
+func (d *driver) checkInput(w *toolWork) {
+	p, c := &w.decision, w.entry
+	if p.refused != nil || p.args != nil && w.call.tool != nil {
+		return
+	}
+	if _, nested := w.call.tool.(SubAgent); nested {
+		return
+	}
+	switch {
+	case w.call.tool == nil:
+		p.refused = &event.Error{
+			Kind:    event.ErrNotFound,
+			Message: "there is no tool called " + strconv.Quote(c.Name) + "; " + orTheyAreFound(w.agent, d.offer(w.scope, w.agent)) + ".",
+		}
+	case c.Args == nil:
+		p.refused = &event.Error{Kind: event.ErrInvalid, Message: c.Fault + "."}
+	}
+}
+
+// beginTool begins a tool call, or ends it at once where it was refused.
+func (d *driver) beginTool(w *toolWork) {
+	s, c, p := w.scope, w.entry, &w.decision
+	var traits tool.Traits
+	if w.call.tool != nil {
+		traits = tool.TraitsOf(w.call.tool)
+	}
+	w.call.reconcile = w.call.reconcile && traits.Reconcile != nil
+	d.add(s, w.step, w.attempt, p.note(&event.StepBegun{
+		Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: traits.Effect, Reconcile: w.call.reconcile,
+	}))
+	if p.refused != nil {
+		d.endRefused(w, p.refused)
+		return
+	}
+	if p.notice != nil {
+		d.add(s, w.step, w.attempt, p.notice)
+	}
+	if p.args != nil {
+		w.call.Args = p.args
+	}
+	w.begun = d.now
+	w.call.traits = traits
+	d.lend(w.call, w.agent)
+	switch {
+	case traits.Timeout > 0:
+		w.bound = traits.Timeout + max(d.cfg.agent.Limits.Grace, 0)
+	case w.agent.Limits.ToolTime > 0:
+		w.bound = w.agent.Limits.ToolTime
+	}
+	d.runs(s, w.step)
+	d.exec.todo = append(d.exec.todo, &w.Work)
+}
+
+// park writes the questions that hooks or policies asked before a call. The call waits for their answers.
+func (d *driver) park(w *toolWork) {
+	d.add(w.scope, w.step, w.attempt, &event.StepBegun{
+		Step: event.StepTool, Call: w.call.ID, Tool: w.call.Name, Effect: event.EffectPure,
+	})
+	d.addAsked(w.scope, w.agent, w.step, w.attempt, w.call.questions.asked)
+}
+
+// note adds what the stages before a call have decided to the event that begins it.
+func (p *callDecision) note(b *event.StepBegun) *event.StepBegun {
+	b.Args, b.Runs = p.args, p.runs
+	if p.byPolicy {
+		b.Effect = event.EffectPure // nothing happens
+	}
+	return b
+}
+
+// arguments returns the call with its changed arguments.
+func (p *callDecision) arguments(c *fold.Call) *event.ToolCall {
+	if p.args == nil {
+		return c.ToolCall
+	}
+	changed := *c.ToolCall
+	changed.Args, changed.Fault = p.args, ""
+	return &changed
+}

@@ -1,0 +1,52 @@
+package drive
+
+import (
+	"context"
+	"errors"
+
+	"github.com/braidrun/braid/event"
+)
+
+// drainSignal is closed when the run is to be handed back soon. It is nil once the driver knows that.
+func (d *driver) drainSignal() <-chan struct{} {
+	if d.phase != phaseDriving {
+		return nil
+	}
+	return d.cfg.work.Draining
+}
+
+// draining reports whether another driver is to go on with the run, because the engine drains or the process is about
+// to end.
+func (d *driver) draining() bool {
+	if d.phase == phaseDriving {
+		select {
+		case <-d.cfg.work.Draining:
+			d.phase = phaseDraining
+		default:
+			if d.interrupted() {
+				d.phase = phaseDraining
+			}
+		}
+	}
+	return d.phase == phaseDraining
+}
+
+// interrupted reports whether the steps were stopped although nobody wants the run to end.
+func (d *driver) interrupted() bool {
+	return d.ctx.Err() != nil && errors.Is(context.Cause(d.ctx), event.ErrUnavailable)
+}
+
+// drain begins nothing new, and waits for what is in flight. Steps that were interrupted stay begun: the next driver
+// finds them as after a crash. Once nothing is in flight, the commit gives the lease back.
+func (d *driver) drain() {
+	switch {
+	case d.interrupted():
+		d.settleAfterStop()
+	case d.ctx.Err() != nil:
+		d.decide() // somebody cancelled the run
+		return
+	case d.exec.running > 0:
+		return
+	}
+	d.phase = phaseHandedBack
+}

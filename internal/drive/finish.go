@@ -1,0 +1,161 @@
+package drive
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/decide"
+	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/guardrail"
+	"github.com/braidrun/braid/internal/output"
+)
+
+// finish ends a scope: every call that is still open gets a result in the same
+// commit, a child gives its parent the result, and the root ends the run.
+func (d *driver) finish(s *fold.Scope, cmd decide.Command) {
+	open := s.Batch.Calls != nil
+	d.endOpenSteps(s)
+	if open {
+		d.tellBatch(s, d.agentIn(s))
+	}
+	if err := d.closingWords(s, &cmd); err != nil {
+		d.broke(err) // the next round ends the scope with it
+		return
+	}
+	if s.Depth > 0 {
+		d.closeScope(s, cmd)
+		return
+	}
+	r := d.view.Run
+	ended := &event.RunEnded{
+		Status: event.RunCompleted, Stop: cmd.Stop, Why: cmd.Why, Err: cmd.Err,
+		Usage: r.Usage, Cycles: r.Metrics.Cycles, Duration: d.now.Sub(r.Started),
+	}
+	ended.Models, ended.CostNanoUSD, ended.Estimated = r.Bill()
+	switch cmd.Why {
+	case event.WhyFailed:
+		ended.Status = event.RunFailed
+	case event.WhyCancelled, event.WhyDeadline:
+		ended.Status = event.RunCancelled
+		ended.Partial = event.TextOf(d.partial)
+	}
+	if x := d.answerOf(s); x != nil && ended.Status == event.RunCompleted && ended.Err == nil && cmd.Why != event.WhyDirectCall {
+		var problem error
+		if ended.Output, problem = x.Given(s, d.ctx.Done()); problem != nil {
+			ended.Err = output.Missing(problem)
+		}
+	}
+	if d.cfg.agent.Hooks != nil && d.tellEnded(s, ended) {
+		return
+	}
+	ended.Keep = ended.Status == event.RunFailed && r.Worked() && !d.cfg.agent.Forgets && !d.cfg.work.ForgetFailed
+	d.err = ended.Err
+	d.add(s, "", 0, ended)
+}
+
+// closingWords writes the answer that no model gave: that of a flow, the result of a tool that returns
+// directly, or a note that the program itself has called one. Guardrails look at it as at any answer;
+// the error is that of one that could not.
+func (d *driver) closingWords(s *fold.Scope, cmd *decide.Command) error {
+	if len(cmd.Output) > 0 {
+		if s.Fresh == "" && len(s.Answer.Words) > 0 {
+			return nil // the log has it, and ends before the scope did
+		}
+		passed, by, err := d.filterBlocks(d.guardsOf(d.agentIn(s), guardrail.Output), slices.Clone(cmd.Output))
+		if err == nil {
+			d.add(s, "", 0, &event.AssistantMessage{Content: passed, Stop: cmd.Stop})
+			d.record(s, "", 0, by)
+		}
+		return err
+	}
+	text := ""
+	switch cmd.Why {
+	case event.WhyReturned:
+		r := s.Batch.Answer
+		if text = event.TextOf(r.Content); text == "" {
+			text = string(r.Structured)
+		}
+	case event.WhyDirectCall:
+		text = "[" + List(lastTools(s)) + " was called by the program itself.]"
+	}
+	if text == "" {
+		return nil
+	}
+	passed, by, err := d.filterText(d.guardsOf(d.agentIn(s), guardrail.Output), text)
+	if err != nil {
+		return err
+	}
+	d.add(s, "", 0, &event.AssistantMessage{Content: []event.Block{&event.Text{Text: orRedacted(passed)}}, Stop: event.StopEndTurn})
+	d.record(s, "", 0, by)
+	return nil
+}
+
+// lastTools names the tools whose results the scope has last.
+func lastTools(s *fold.Scope) (names []string) {
+	if n := len(s.Transcript.Messages); n > 0 {
+		for _, b := range s.Transcript.Messages[n-1].Content {
+			if r, ok := b.(*event.ToolResult); ok {
+				names = append(names, strconv.Quote(r.Name))
+			}
+		}
+	}
+	return names
+}
+
+// closeScope ends a child and its parent's call in one commit.
+func (d *driver) closeScope(s *fold.Scope, cmd decide.Command) {
+	last, typed := []event.Block(nil), false
+	if n := len(s.Transcript.Messages); n > 0 && s.Transcript.Messages[n-1].Role == event.RoleAssistant {
+		last = s.Transcript.Messages[n-1].Content
+	}
+	if x := d.answerOf(s); x != nil && cmd.Err == nil {
+		raw, problem := x.Given(s, d.ctx.Done())
+		if problem != nil {
+			cmd.Err = output.Missing(problem)
+		} else {
+			last, typed = []event.Block{&event.Text{Text: string(raw)}}, true
+		}
+	}
+	closed := &event.ScopeClosed{ID: s.ID, Output: last, Stop: cmd.Stop, Why: cmd.Why, Err: cmd.Err}
+	by := d.filterClosing(s, closed, typed)
+	d.add(s, "", 0, closed)
+	d.record(s, "", 0, by)
+	d.answerCall(s)
+}
+
+// answerCall gives the call that opened a scope, now closed, its result. It is a
+// function of the log: where the log ends between the two, as one that was copied
+// in part may, the next driver writes the same.
+func (d *driver) answerCall(s *fold.Scope) {
+	c, end := s.Opener, s.Closed
+	if c == nil || c.State == fold.CallEnded {
+		return
+	}
+	r, outcome := &event.ToolResult{Call: c.ID, Name: c.Name}, event.OutcomeDone
+	if text := event.TextOf(end.Output); text != "" {
+		r.Content = append(r.Content, &event.Text{Text: text})
+		if d.answerOf(s) != nil && end.Err == nil {
+			r.Structured = json.RawMessage(text)
+		}
+	}
+	if end.Err != nil {
+		r.IsError = true
+		text := "Error: agent " + strconv.Quote(s.Agent) + ": " + end.Err.Message + "."
+		if len(r.Content) > 0 {
+			text = "\n\n" + text // who joins the blocks must see where the answer was cut
+		}
+		r.Content = append(r.Content, &event.Text{Text: text})
+		if end.Why == event.WhyCancelled || end.Why == event.WhyDeadline {
+			outcome = event.OutcomeCancelled
+		}
+	}
+	if len(r.Content) == 0 {
+		r.Content = []event.Block{&event.Text{Text: "The agent gave no answer."}}
+	}
+	w := newToolWork(s.Parent, d.agentIn(s.Parent), c, c.Attempt)
+	d.callFor(w.call, s.Parent, c, max(c.Attempt, 1))
+	w.end.skip, w.end.made, w.end.outcome, w.end.failure = skipAgent, r, outcome, end.Err
+	d.endUnrun(&w.Work)
+}

@@ -1,0 +1,91 @@
+package drive
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/braidrun/braid/grant"
+	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/internal/userdata"
+	"github.com/braidrun/braid/tool"
+)
+
+// toolHash returns the hash that approvals of a tool are bound to. It covers all that the model and the
+// user read about the tool. The order of the schema's keys does not count.
+func toolHash(t tool.Tool) string {
+	spec := t.Spec()
+	schema := spec.Schema
+	if exact, err := canonical(schema); err == nil {
+		schema = exact
+	}
+	return hashOf(spec.Name, spec.Description, string(schema))
+}
+
+// hashOf returns a hash of parts. Each part is hashed with its length, so that parts cannot run together.
+func hashOf(parts ...string) string {
+	h := sha256.New()
+	for _, part := range parts {
+		h.Write(binary.AppendUvarint(nil, uint64(len(part))))
+		h.Write([]byte(part))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// StateGrant begins the keys of the state in which a conversation keeps its own grants. No tool
+// can write them.
+const StateGrant = userdata.Reserved + "grant:"
+
+// grantKey is where the conversation keeps a grant.
+func grantKey(g *grant.Grant) string {
+	args := string(g.Args)
+	if g.AnyArgs {
+		args = "" // no JSON is empty
+	}
+	return StateGrant + hashOf(g.User, g.Agent, g.Tool, g.ToolHash, args)
+}
+
+// grantInState reports whether the conversation has a grant for the call.
+func grantInState(g *grant.Grant, c *runningCall) bool {
+	if _, ok := c.State(grantKey(g)); ok {
+		return true
+	}
+	whole := *g
+	whole.AnyArgs = true
+	_, ok := c.State(grantKey(&whole))
+	return ok
+}
+
+// grantToState keeps a grant with the conversation. It is written with the end of the call.
+func grantToState(g *grant.Grant, c *runningCall) {
+	value, err := json.Marshal(struct {
+		Tool string `json:"tool"`
+		By   string `json:"by,omitempty"`
+	}{g.Tool, g.By})
+	if err == nil {
+		c.SetState(grantKey(g), value)
+	}
+}
+
+// canonical gives JSON in the one form that all JSON of the same meaning has: members sorted by
+// name, no space, no needless escapes. Numbers stay as they are written, so that 1 is not 1.0.
+func canonical(raw json.RawMessage) (json.RawMessage, error) {
+	if err := strictjson.Check(raw, strictjson.DefaultDepth); err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	var buf bytes.Buffer
+	e := json.NewEncoder(&buf)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(buf.Bytes()), nil
+}

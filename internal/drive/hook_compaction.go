@@ -1,0 +1,111 @@
+package drive
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
+	"github.com/braidrun/braid/internal/compact"
+	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/foreign"
+	"github.com/braidrun/braid/internal/hooks"
+)
+
+var errCompactionCancelled = &event.Error{Op: "hook", Kind: event.ErrCancelled, Message: "a hook wants the conversation to stay as it is"}
+
+// askCompaction calls the hooks before a compaction. decided is false where the run is to stop.
+func (d *driver) askCompaction(s *fold.Scope, agent *Agent, p *compact.Omission, m *Management) (b hook.BeforeCompaction, decided bool) {
+	b = hook.BeforeCompaction{Agent: agent.Name, Scope: s.ID, Why: p.Why}
+	if p.SumUp {
+		b.Instructions = m.Summary.Instructions
+	}
+	list := agent.Hooks.At(hooks.BeforeCompaction)
+	if len(list) == 0 {
+		return b, true
+	}
+	for i := range p.Gone {
+		u := &p.Gone[i]
+		b.Messages = append(b.Messages, u.Message())
+		if len(u.Got) > 0 {
+			b.Messages = append(b.Messages, event.Message{Role: event.RoleUser, Content: u.Got})
+		}
+	}
+	e, told := &b, b
+	var err error
+	if !d.decideAside(func() { err = hooks.CallBefore(d.ctx, list, e, func() bool { return e.Cancel }) }) {
+		return told, false
+	}
+	if err == nil {
+		err = fitSummary(b.Summary)
+	}
+	if err != nil {
+		d.broke(err)
+		return b, false
+	}
+	return b, true
+}
+
+// tellCompaction calls the hooks after a compaction on the driver's goroutine. It reports whether what
+// they made of the summary counts.
+func (d *driver) tellCompaction(agent *Agent, a *hook.AfterCompaction) bool {
+	if len(agent.Hooks.At(hooks.AfterCompaction)) == 0 {
+		return true
+	}
+	told := *a
+	var err error
+	if !d.aside(func() { err = agent.tellCompaction(d.ctx, d.cfg.agent.Limits.Grace, &told) }) {
+		d.pending.awaited = true
+		return false
+	}
+	if err != nil {
+		d.broke(err)
+		d.pending.awaited = true
+		return false
+	}
+	*a = told
+	return true
+}
+
+// tellCompaction calls the hooks after a compaction. It leaves a summary that can be kept.
+func (a *Agent) tellCompaction(ctx context.Context, grace time.Duration, e *hook.AfterCompaction) error {
+	list := a.Hooks.At(hooks.AfterCompaction)
+	if len(list) == 0 {
+		return nil
+	}
+	had := e.Err
+	e.Summary = slices.Clone(e.Summary)
+	ctx, cancel := afterwards(ctx, grace)
+	defer cancel()
+	err := hooks.CallAfter(ctx, list, e)
+	e.Err = had
+	if err == nil {
+		err = fitSummary(e.Summary)
+	}
+	return err
+}
+
+// fitSummary refuses what cannot stand in a message of the user's side.
+func fitSummary(blocks []event.Block) error {
+	if foreign.HasNil(blocks) {
+		return &event.Error{Op: "hook", Kind: event.ErrInvalid, Message: "a hook made a summary with a block that is nil"}
+	}
+	for _, b := range blocks {
+		switch b := b.(type) {
+		case *event.Text:
+			if validText(b.Text) != b.Text {
+				return &event.Error{Op: "hook", Kind: event.ErrInvalid, Message: "a hook made a summary that is not valid UTF-8"}
+			}
+		case *event.Image, *event.Document:
+			if _, err := event.AppendBlock(nil, b); err != nil {
+				return &event.Error{Op: "hook", Kind: event.ErrInvalid, Message: "a hook made a summary that cannot be kept", Err: err}
+			}
+		default:
+			return &event.Error{
+				Op: "hook", Kind: event.ErrInvalid, Message: "a hook made a summary of something else than text, pictures and documents",
+			}
+		}
+	}
+	return nil
+}

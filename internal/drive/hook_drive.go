@@ -1,0 +1,102 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
+	"github.com/braidrun/braid/internal/hooks"
+)
+
+// tellTaken calls the hooks before a drive.
+func (d *driver) tellTaken() {
+	list := d.cfg.agent.Hooks.At(hooks.BeforeDrive)
+	if len(list) == 0 {
+		return
+	}
+	run := d.view.Run
+	e := hook.BeforeDrive{
+		Agent: d.cfg.agent.Name, Model: d.cfg.agent.modelName(), Conversation: d.row.Conversation, Run: d.row.ID,
+		Trace: d.row.Metadata[hook.TraceLabel],
+	}
+	if e.Resumed = run != nil && run.ID == d.row.ID; e.Resumed && run.Labels[hook.TraceLabel] != "" {
+		e.Trace = run.Labels[hook.TraceLabel]
+	}
+	for i := range list {
+		e.Context = d.ctx //nolint:fatcontext // each hook goes on from what the one before made
+		if err := list[i].Safely(d.ctx, &e); err != nil {
+			d.broke(err)
+			return
+		}
+		if e.Context != nil {
+			d.ctx = e.Context
+		}
+	}
+	d.cfg.trace = e.Trace
+}
+
+// tellLeft calls the hooks after a drive. Nothing is left that an error could change.
+func (d *driver) tellLeft(list []hooks.Hook, r *hook.Outcome, err error) {
+	told := *r
+	told.Conversation = d.row.Conversation
+	_ = hooks.CallAfter(context.WithoutCancel(d.ctx), list, &hook.AfterDrive{Result: told, Err: err})
+}
+
+// errBrokenOff is how a drive ended of which nobody can say how.
+var errBrokenOff = errors.New("the drive was broken off")
+
+// labels are what stands in the log of the run's labels, with its trace.
+func (d *driver) labels() map[string]string {
+	m := d.row.Metadata
+	if d.cfg.trace == "" || m[hook.TraceLabel] == d.cfg.trace {
+		return m
+	}
+	if m = maps.Clone(m); m == nil {
+		m = make(map[string]string, 1)
+	}
+	m[hook.TraceLabel] = d.cfg.trace
+	return m
+}
+
+// tellSent calls the hooks over the stream.
+func (d *driver) tellSent(e event.Event) {
+	if d.out.sent == nil {
+		d.out.sent = &hook.EventSent{}
+	}
+	s := d.out.sent
+	s.Event, s.Context, s.Tool = e, d.ctx, nil
+	begun, begins := e.Body.(*event.StepBegun)
+	if begins && begun.Step == event.StepTool {
+		if scope := d.view.Run.Scope(e.Scope); scope != nil {
+			s.Tool = d.offer(scope, d.agentIn(scope)).Tool(begun.Tool)
+		}
+	}
+	for i := range d.out.watchers {
+		if err := d.out.watchers[i].Safely(d.ctx, s); err != nil {
+			d.broke(err)
+			return
+		}
+	}
+	if !begins || s.Context == d.ctx || s.Context == nil {
+		return
+	}
+	for _, w := range d.exec.todo {
+		if w.step != e.Step || w.attempt != e.Attempt {
+			continue
+		}
+		w.ctx = s.Context //nolint:fatcontext // one step has a name and an attempt
+		if w.call != nil {
+			w.call.Context = s.Context
+		}
+	}
+}
+
+// within is the context that the step runs in.
+func (w *Work) within(drive context.Context) context.Context {
+	if w.ctx != nil {
+		return w.ctx
+	}
+	return drive
+}

@@ -1,0 +1,187 @@
+package drive
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
+	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/foreign"
+	"github.com/braidrun/braid/internal/guardrail"
+	"github.com/braidrun/braid/internal/hooks"
+	"github.com/braidrun/braid/internal/strictjson"
+)
+
+// askModel calls the hooks before a model call, which may change it, and gives the words
+// with which one answered in the model's place. ok is false where the call does not begin:
+// one of them has asked a person, or the run is to stop.
+func (d *driver) askModel(agent *Agent, why event.Why, w *Work, forced bool) (words string, ok, asked bool, err error) {
+	e := &hook.BeforeModel{Agent: agent.Name, Why: why, Request: &w.request, Model: w.model}
+	w.request.Messages = slices.Clone(w.request.Messages)
+	w.request.Tools = slices.Clone(w.request.Tools)
+	told, output, choice, tools := w.request.Instructions, w.request.Output, w.request.ToolChoice, len(w.request.Tools)
+	at := d.hookContextOf(w.scope)
+	var failed error
+	back := d.decideAside(func() {
+		failed = hooks.CallBefore(at, agent.Hooks.At(hooks.BeforeModel), e, func() bool { return e.Cancel != "" || at.questions.waits() })
+		at.questions.end(errAskedAfter)
+	})
+	if !back {
+		return "", false, false, nil
+	}
+	if d.shut(w.scope, at) {
+		return "", false, true, nil
+	}
+	if e.Request != nil && e.Request != &w.request {
+		w.request = *e.Request
+	}
+	if failed == nil && slices.ContainsFunc(w.request.Messages, func(m event.Message) bool { return foreign.HasNil(m.Content) }) {
+		failed = &event.Error{Op: "hook", Kind: event.ErrInvalid, Message: "a hook made a request with a block that is nil"}
+	}
+	if !foreign.IsNil(e.Model) && e.Model != w.model {
+		if w.request.Options.Context == agent.Asks(w.model).Context {
+			w.request.Options.Context = agent.Asks(e.Model).Context
+		}
+		w.model, w.info = e.Model, e.Model.Info()
+		if x := d.answerOf(w.scope); w.request.Instructions == told && w.request.Output == output && w.request.ToolChoice == choice &&
+			len(w.request.Tools) == tools {
+			x.Retract(&w.request)
+			askFor(x, &w.request, w.model, &w.info, forced)
+		}
+	}
+	return e.Cancel, true, false, failed
+}
+
+// answered ends a model call that hooks have decided without a model: with words, or with an error. They pass the
+// guardrails before the hooks after the call, and again after them.
+func (d *driver) answered(s *fold.Scope, agent *Agent, w *Work, words string, err error) {
+	nothing := int64(0)
+	end := &modelEnd{err: err}
+	if err == nil {
+		end.message = &event.AssistantMessage{
+			Content: []event.Block{&event.Text{Text: validText(words)}}, Stop: event.StopEndTurn,
+			Model: w.info.Name, CostNanoUSD: &nothing,
+		}
+	}
+	guards := d.guardsOf(agent, guardrail.Output)
+	end = d.filterHooked(end, guards)
+	if list := agent.Hooks.At(hooks.AfterModel); len(list) > 0 {
+		// A copy, because hooks that are abandoned go on writing into it.
+		call := *w.modelCall
+		own := Work{modelCall: &call, agent: w.agent, ctx: w.ctx}
+		own.answer = *end
+		if d.aside(func() { own.tellAfterModel(d.ctx, list, d.cfg.agent.Limits.Grace) }) {
+			end = d.filterHooked(&own.answer, guards)
+		}
+	}
+	if end.message != nil {
+		end.message.CostNanoUSD, end.message.Hook = &nothing, true
+		d.endModel(s, w.step, w.attempt, &modelCallEnd{message: end.message, guardedBy: end.guardedBy})
+		return
+	}
+	d.endModel(s, w.step, w.attempt, &modelCallEnd{
+		outcome: event.OutcomeFailed, charge: charge{nano: &nothing}, known: true, err: hookError(end.err),
+	})
+}
+
+// filterHooked passes through guardrails what hooks have made of a model call.
+func (d *driver) filterHooked(end *modelEnd, guards []guardrail.Rule) *modelEnd {
+	if len(guards) == 0 {
+		return end
+	}
+	own := *end
+	if _, err := d.filter(guards, func(f *guardrail.Filter) { own.filter(f) }); err != nil {
+		return &modelEnd{err: err}
+	}
+	return &own
+}
+
+// tellAfterModel calls the hooks after a model call, which may change its end.
+func (w *Work) tellAfterModel(ctx context.Context, list []hooks.Hook, grace time.Duration) {
+	end := &w.answer
+	e := hook.AfterModel{Request: &w.request, Model: w.info.Name, Err: end.err, Duration: end.took}
+	if end.message != nil {
+		shown := *end.message
+		shown.Content = slices.Clone(shown.Content)
+		e.Message = &shown
+	}
+	ctx, cancel := afterwards(ctx, grace)
+	defer cancel()
+	err := hooks.CallAfter(ctx, list, &e)
+	if err == nil && e.Message != nil {
+		if err = fitMessage(e.Message); err == nil {
+			err = withoutTools("answer", e.Message.Content, true)
+		}
+	}
+	switch {
+	case err != nil:
+		end.message, end.err = nil, hookError(err)
+	case e.Message != nil:
+		if end.message == nil {
+			c := w.charge()
+			e.Message.Usage, e.Message.Latency, e.Message.CostNanoUSD, e.Message.Estimated = c.usage, end.took, c.nano, c.estimated
+		} else {
+			m := end.message
+			e.Message.Estimated = m.Estimated
+			e.Message.Usage, e.Message.Latency, e.Message.CostNanoUSD = m.Usage, m.Latency, m.CostNanoUSD
+			e.Message.TimeToFirstByte = m.TimeToFirstByte
+		}
+		e.Message.Piece = false
+		if e.Message.Model == "" {
+			e.Message.Model = w.info.Name
+		}
+		end.message, end.err = e.Message, nil
+	case end.message != nil:
+		end.message = nil
+		end.err = &event.Error{Op: "hook", Kind: event.ErrModel, Message: "a hook took the model's answer away"}
+	}
+	end.again, end.wait = err == nil && e.Retry, max(e.Wait, 0)
+}
+
+// fitMessage refuses an answer that the log could not keep, or whose calls could not be
+// told apart.
+func fitMessage(m *event.AssistantMessage) error {
+	bad := func(what string, cause error) error {
+		return &event.Error{Op: "hook", Kind: event.ErrInvalid, Message: "a hook made an answer " + what, Err: cause}
+	}
+	var ids []string
+	for _, b := range m.Content {
+		if foreign.HasNil([]event.Block{b}) {
+			return bad("with a block that is nil", nil)
+		}
+		if _, err := event.AppendBlock(nil, b); err != nil {
+			return bad("that cannot be kept", err)
+		}
+		c, ok := b.(*event.ToolCall)
+		if !ok {
+			continue
+		}
+		if c.ID == "" || slices.Contains(ids, c.ID) {
+			return bad("whose calls cannot be told apart", nil)
+		}
+		ids = append(ids, c.ID)
+		if c.Args != nil {
+			if err := strictjson.Check(c.Args, strictjson.DefaultDepth); err != nil {
+				return bad("with a call whose arguments are no usable JSON", err)
+			}
+		}
+	}
+	return nil
+}
+
+// withoutTools refuses results, and calls unless they may be, in what a hook lets somebody say: a provider
+// takes each only where it belongs.
+func withoutTools(what string, content []event.Block, calls bool) error {
+	for _, b := range content {
+		_, call := b.(*event.ToolCall)
+		if _, result := b.(*event.ToolResult); result || call && !calls {
+			return &event.Error{
+				Op: "hook", Kind: event.ErrInvalid, Message: "a hook made an " + what + " with a tool call or a tool result in it",
+				Hint: "leave it out: only models call tools, and only tools give results",
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,185 @@
+package drive
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
+	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/guardrail"
+	"github.com/braidrun/braid/internal/hooks"
+)
+
+// hookRounds bounds how often hooks may let one run go on.
+const hookRounds = 16
+
+// tellBegin calls the hooks before the run, and gives the words with which one answered in
+// the agent's place.
+func (d *driver) tellBegin() (words string) {
+	list := d.cfg.agent.Hooks.At(hooks.BeforeRun)
+	if len(list) == 0 {
+		return ""
+	}
+	e := hook.BeforeRun{Run: d.row.ID, Input: slices.Clone(d.row.Input)}
+	var err error
+	back := d.decideAside(func() {
+		err = hooks.CallBefore(d.ctx, list, &e, func() bool { return e.Cancel != "" })
+	})
+	if !back {
+		return ""
+	}
+	for i := 0; err == nil && i < len(e.Input); i++ {
+		err = fitMessage(&event.AssistantMessage{Content: e.Input[i].Content})
+	}
+	if err == nil {
+		err = paired(e.Input)
+	}
+	if err != nil {
+		d.broke(err)
+		return ""
+	}
+	d.row.Input = e.Input
+	return e.Cancel
+}
+
+// paired refuses a hook's input with a user's message that calls a tool, or with a result for a call that the message before it
+// does not make: no provider takes it. A call without a result gets one in the fold.
+func paired(in []event.Message) error {
+	var open []*event.ToolCall
+	for i, m := range in {
+		for _, b := range m.Content {
+			problem := ""
+			switch b := b.(type) {
+			case *event.ToolCall:
+				if m.Role == event.RoleUser {
+					problem = " is the user's and calls the tool " + strconv.Quote(b.Name)
+				}
+			case *event.ToolResult:
+				n := len(open)
+				open = slices.DeleteFunc(open, func(c *event.ToolCall) bool { return c.ID == b.Call })
+				if m.Role != event.RoleUser || len(open) != n-1 {
+					problem = " has a result for a call that the message before it does not make"
+				}
+			}
+			if problem != "" {
+				return &event.Error{
+					Op: "run", Kind: event.ErrInvalid, Message: "a hook before the run gave an input whose message " + strconv.Itoa(i) + problem,
+					Hint: "put each tool result into the message after its call",
+				}
+			}
+		}
+		open = nil
+		if m.Role == event.RoleAssistant {
+			open = slices.Clone(m.Calls())
+		}
+	}
+	return nil
+}
+
+// reply answers in the root agent's place, with a model step that costs nothing.
+func (d *driver) reply(words string) {
+	s := d.view.Run.Scopes[0]
+	words, by, err := d.filterText(d.guardsOf(d.cfg.agent, guardrail.Output), words)
+	if err != nil {
+		d.broke(err)
+		return
+	}
+	nothing := int64(0)
+	cycle := s.Cycle + 1
+	step := fold.StepName(s.ID, 'm', cycle, 0)
+	name := d.cfg.agent.modelName()
+	d.addAt(s, cycle, step, 1, &event.StepBegun{Step: event.StepModel, Why: event.WhyInput, Model: name})
+	d.endModel(s, step, 1, &modelCallEnd{guardedBy: by, message: &event.AssistantMessage{
+		Content: []event.Block{&event.Text{Text: orRedacted(words)}}, Stop: event.StopEndTurn, Model: name, CostNanoUSD: &nothing, Hook: true,
+	}})
+}
+
+// tellEnded calls the hooks after the run. It reports whether the run goes on.
+func (d *driver) tellEnded(s *fold.Scope, ended *event.RunEnded) (goesOn bool) {
+	list := d.cfg.agent.Hooks.At(hooks.AfterRun)
+	if len(list) == 0 {
+		return false
+	}
+	r := d.view.Run
+	e := hook.AfterRun{
+		Run: r.ID, Status: ended.Status, Stop: ended.Stop, Why: ended.Why, Message: r.LastMessage, Usage: r.Usage, Rounds: int(r.Rounds),
+	}
+	if ended.Err != nil {
+		e.Err = ended.Err
+	}
+	var err error
+	back := d.aside(func() {
+		ctx, cancel := afterwards(d.ctx, d.cfg.agent.Limits.Grace)
+		defer cancel()
+		err = hooks.CallAfter(ctx, list, &e)
+	})
+	if !back {
+		return false
+	}
+	if err == nil && len(e.GoOn) > 0 {
+		if err = fitMessage(&event.AssistantMessage{Content: e.GoOn}); err == nil {
+			err = withoutTools("input", e.GoOn, false)
+		}
+	}
+	switch {
+	case err != nil && ended.Status != event.RunFailed:
+		ended.Status, ended.Why, ended.Stop, ended.Err = event.RunFailed, event.WhyFailed, event.StopError, hookError(err)
+	case err == nil && len(e.GoOn) > 0 && ended.Status == event.RunCompleted && ended.Err == nil &&
+		r.Rounds < hookRounds && d.ctx.Err() == nil:
+		d.addInput(s, e.GoOn, func(c []event.Block) event.Body { return &event.UserMessage{Content: c} })
+		return true
+	}
+	return false
+}
+
+// news reports whether the commit that is put together has something of which hooks are to
+// be told.
+func (d *driver) news() bool {
+	for _, e := range d.pending.events {
+		if list, _ := d.newsOf(e); len(list) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// newsOf finds the hooks that are to be told of an event, and what they are told.
+func (d *driver) newsOf(e *event.Event) ([]hooks.Hook, any) {
+	s := d.view.Run.Scope(e.Scope)
+	if s == nil {
+		return nil, nil
+	}
+	h := d.agentIn(s).Hooks
+	switch b := e.Body.(type) {
+	case *event.UserMessage:
+		return h.At(hooks.MessageAdded), &hook.MessageAdded{Scope: e.Scope, Message: event.Message{Role: event.RoleUser, Content: b.Content}}
+	case *event.AssistantMessage:
+		return h.At(hooks.MessageAdded), &hook.MessageAdded{Scope: e.Scope, Message: event.Message{Role: event.RoleAssistant, Content: b.Content}}
+	case *event.StepEnded:
+		if b.Result != nil {
+			result := event.Message{Role: event.RoleUser, Content: []event.Block{b.Result}}
+			return h.At(hooks.MessageAdded), &hook.MessageAdded{Scope: e.Scope, Message: result}
+		}
+	case *event.Asked:
+		return h.At(hooks.QuestionAsked), &hook.QuestionAsked{Question: event.Question{Asked: *b, Step: e.Step, Scope: e.Scope}}
+	}
+	return nil, nil
+}
+
+// tellNews tells hooks of what was just written.
+func (d *driver) tellNews(events []*event.Event) {
+	var err error
+	back := d.aside(func() {
+		ctx, cancel := afterwards(d.ctx, d.cfg.agent.Limits.Grace)
+		defer cancel()
+		for _, e := range events {
+			if list, news := d.newsOf(e); len(list) > 0 && err == nil {
+				err = hooks.CallAfter(ctx, list, news)
+			}
+		}
+	})
+	if back && err != nil {
+		d.broke(err)
+	}
+}

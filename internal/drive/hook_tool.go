@@ -1,0 +1,220 @@
+package drive
+
+import (
+	"slices"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
+	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/foreign"
+	"github.com/braidrun/braid/internal/guardrail"
+	"github.com/braidrun/braid/internal/hooks"
+	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/tool"
+)
+
+// askBefore calls the hooks before a batch, and passes its calls through the stages before each of them. It returns the
+// calls that are decided, which are all of the batch where that was cancelled, and none where a hook before the batch has
+// asked a question. ok is false where the run is to stop: nothing begins then.
+func (d *driver) askBefore(s *fold.Scope, agent *Agent, calls []*fold.Call) (list []*toolWork, ok bool) {
+	var at *hookContext
+	back := d.decideAside(func() {
+		var refused *event.Error
+		if len(agent.Hooks.At(hooks.BeforeTools)) > 0 && s.Untouched() {
+			at = d.hookContextOf(s)
+			if refused = askBatch(at, agent.Hooks.At(hooks.BeforeTools), s.Batch.Calls); at.questions.waits() {
+				return
+			}
+			if refused != nil {
+				calls = s.Batch.Calls
+			}
+		}
+		for _, c := range calls {
+			w := d.newCall(s, agent, c)
+			if refused != nil && !w.decision.logged {
+				w.decision.refuse(refused.Kind, refused.Message)
+			}
+			d.passBefore(w)
+			list = append(list, w)
+		}
+	})
+	if !back {
+		return nil, false
+	}
+	if at != nil && d.shut(s, at) {
+		return nil, true
+	}
+	return list, true
+}
+
+// askBatch calls the hooks before a batch. It returns why none of the calls may run; nil where they may, or where a
+// hook has asked a question.
+func askBatch(at *hookContext, list []hooks.Hook, calls []*fold.Call) *event.Error {
+	batch := hook.BeforeTools{}
+	for _, c := range calls {
+		batch.Calls = append(batch.Calls, c.ToolCall)
+	}
+	err := hooks.CallBefore(at, list, &batch, func() bool { return batch.Cancel != "" || at.questions.waits() })
+	at.questions.end(errAskedAfter)
+	switch words := validText(batch.Cancel); {
+	case at.questions.waits():
+		return nil
+	case err != nil:
+		return hookError(err)
+	case words != "":
+		return &event.Error{Kind: event.ErrPermission, Message: words}
+	default:
+		return nil
+	}
+}
+
+// callBeforeHooks is the stage of the hooks before a call.
+func (d *driver) callBeforeHooks(w *toolWork) {
+	list, c, p := w.agent.Hooks.At(hooks.BeforeTool), w.call, &w.decision
+	if len(list) == 0 || p.logged || p.refused != nil {
+		return
+	}
+	e := hook.BeforeTool{Call: &c.Call, Args: slices.Clone(c.Args), Tool: c.tool}
+	err := hooks.CallBefore(c, list, &e, func() bool { return e.Cancel != "" || c.waits() })
+	switch {
+	case c.waits():
+		return
+	case err != nil:
+		he := hookError(err)
+		p.refuse(he.Kind, he.Message)
+		return
+	case e.Cancel != "":
+		p.refuse(event.ErrPermission, validText(e.Cancel))
+		return
+	}
+	if string(e.Args) != string(c.Args) {
+		if err := strictjson.Check(e.Args, strictjson.DefaultDepth); err != nil {
+			p.refuse(event.ErrInvalid, "a hook changed the arguments to what is no usable JSON: "+err.Error())
+			return
+		}
+		p.args = e.Args
+	}
+	p.replace(c, e.Tool)
+}
+
+// replace puts a hook's tool in the place of the one that the model called by name.
+func (p *callDecision) replace(c *runningCall, tool tool.Tool) {
+	had := c.tool
+	if foreign.IsNil(tool) || tool == had {
+		return
+	}
+	c.tool, p.runs = tool, tool.Spec().Name
+	if _, nested := tool.(SubAgent); nested || p.runs == "" {
+		p.refuse(event.ErrInvalid, "a hook put something in the tool's place that cannot stand there")
+	}
+	if p.runs == c.Name && had != nil {
+		p.runs = "" // another tool of the same name: the log cannot tell them apart
+	}
+}
+
+// callFor fills in what a tool, and the hooks around it, see of a call.
+func (d *driver) callFor(own *runningCall, s *fold.Scope, c *fold.Call, attempt int) {
+	own.Call = *tool.NewCall(d.ctx, own, tool.Call{
+		ID: c.ID, Name: c.Name, Args: c.Args, Conversation: d.row.Conversation, Run: d.row.ID, Scope: s.ID, Step: c.Step,
+		Agent: s.Agent, Attempt: attempt,
+	})
+	own.box = d.view.State
+	agent := d.agentOf(s.Agent)
+	if agent == nil {
+		agent = d.cfg.agent
+	}
+	own.guard.rules = d.guardsOf(agent, guardrail.Result)
+	own.secrets = d.cfg.secrets
+	own.questions.of = own
+	for _, q := range c.Extra().Questions {
+		if q.Name == event.PermissionQuestion {
+			own.consent.permits = append(own.consent.permits, q)
+		} else {
+			own.questions.answered = append(own.questions.answered, q)
+		}
+	}
+	own.questions.others = len(own.consent.permits)
+}
+
+// callAfterHooks is the stage of the hooks after a call. What they make of the result is fitted and guarded again.
+func (d *driver) callAfterHooks(w *Work) {
+	c, end := w.call, w.end
+	list := w.agent.Hooks.At(hooks.AfterTool)
+	if len(list) == 0 {
+		return
+	}
+	c.Context = w.within(d.ctx) // that of the tool is over with its time-out
+	c.questions.end(errAskedLate)
+	r := end.made
+	r.Content = slices.Clone(r.Content)
+	e := hook.AfterTool{Call: &c.Call, Result: r, Duration: end.took}
+	if end.failure != nil {
+		e.Err = end.failure
+	}
+	ctx, cancel := afterwards(c.Context, d.cfg.agent.Limits.Grace)
+	defer cancel()
+	inner := c.Context
+	c.Context = ctx
+	err := hooks.CallAfter(c, list, &e)
+	c.Context = inner
+	end.again = e.Retry && err == nil
+	end.takeChanged(c, e.Result, err)
+	if bad := fit(c, w.agent.Limits.ResultBytes, r); bad != nil {
+		end.failure, end.again = bad, false
+	}
+	d.guardResult(w)
+}
+
+// takeChanged takes in the result that hooks have left. err is the error of a hook.
+func (e *toolEnd) takeChanged(c *runningCall, changed *event.ToolResult, err error) {
+	r := e.made
+	switch {
+	case err != nil:
+		e.failure = hookError(err)
+		text := "Error: " + e.failure.Message + ". The tool itself had ended; it may have had its effect."
+		*r = event.ToolResult{IsError: true, Content: []event.Block{&event.Text{Text: text}}}
+	case changed == nil:
+		*r = event.ToolResult{}
+	default:
+		*r = *changed
+	}
+	r.Call, r.Name = c.ID, c.Name
+	if len(r.Content) == 0 {
+		r.Content = []event.Block{&event.Text{Text: "done"}}
+	}
+	if !r.IsError {
+		e.failure = nil // a hook has made a result of a failure
+	}
+}
+
+// tellBatch calls the hooks after a batch, once in each cycle. It reports whether one of
+// them ends the turn.
+func (d *driver) tellBatch(s *fold.Scope, agent *Agent) (ends bool) {
+	list := agent.Hooks.At(hooks.AfterTools)
+	if len(list) == 0 || !d.batchDone(s) {
+		return false
+	}
+	d.thread(s).told = s.Cycle
+	e := hook.AfterTools{}
+	if n := len(s.Transcript.Messages); n > 0 {
+		for _, b := range s.Transcript.Messages[n-1].Content {
+			if r, ok := b.(*event.ToolResult); ok {
+				e.Results = append(e.Results, r)
+			}
+		}
+	}
+	var err error
+	back := d.aside(func() {
+		ctx, cancel := afterwards(d.ctx, d.cfg.agent.Limits.Grace)
+		defer cancel()
+		err = hooks.CallAfter(ctx, list, &e)
+	})
+	switch {
+	case !back:
+		return false
+	case err != nil:
+		d.broke(err)
+		return false
+	}
+	return e.EndTurn
+}

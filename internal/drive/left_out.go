@@ -1,0 +1,180 @@
+package drive
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/foreign"
+	"github.com/braidrun/braid/internal/output"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
+)
+
+// SetAside is an optional tool that an agent, or one of its models, does without.
+type SetAside struct {
+	server string
+	name   string
+	why    error
+}
+
+// Leave tells a tool that it is left out for a model; "" means for the agent.
+func Leave(t tool.Optional, name, model string, why error) (SetAside, error) {
+	l := SetAside{name: name, why: why}
+	err := foreign.Shield("tool "+name, "a tool that is left out", func() error {
+		l.server = t.Server()
+		t.LeftOut(model, why)
+		return nil
+	})
+	return l, err
+}
+
+// giveWay takes an optional tool out of the draft whose name another tool is to have. It reports whether there
+// was one.
+func (o *Offer) giveWay(agent, name string) bool {
+	optional, ok := o.Tool(name).(tool.Optional)
+	if !ok {
+		return false
+	}
+	left, err := Leave(optional, name, "", twoCalled(agent, name))
+	if err != nil {
+		return false
+	}
+	o.Missing = append(o.Missing, left)
+	o.Remove([]string{name})
+	return true
+}
+
+// Suiting finds the optional tools that a model cannot be told of, so that suits, which checks a request with the tools that
+// it is given, finds nothing wrong with the others. The error is of what is not optional.
+func (o *Offer) Suiting(clash string, suits func(tools []model.ToolSpec) error) (left []SetAside, err error) {
+	var own, optional []model.ToolSpec
+	for i, t := range o.Tools {
+		_, ok := t.(tool.Optional)
+		switch {
+		case ok && o.Names[i] == clash:
+			left = append(left, SetAside{name: clash, why: &event.Error{
+				Op: "tool " + clash, Kind: event.ErrInvalid, Message: "the tool that takes the agent's answer has this name", Hint: "rename it",
+			}})
+		case ok:
+			optional = append(optional, o.Specs[i])
+		default:
+			own = append(own, o.Specs[i])
+		}
+	}
+	all := o.Specs
+	if len(left) > 0 {
+		all = slices.DeleteFunc(slices.Clone(all), func(t model.ToolSpec) bool { return t.Name == clash })
+	}
+	if err = suits(all); err == nil || len(optional) == 0 {
+		return left, err
+	}
+	if bad := suits(own); bad != nil {
+		return nil, bad
+	}
+	unfit := misfits(optional, suits)
+	for _, l := range unfit {
+		all = slices.DeleteFunc(slices.Clone(all), func(t model.ToolSpec) bool { return t.Name == l.name })
+	}
+	if len(unfit) == 0 {
+		return nil, err
+	}
+	return append(left, unfit...), suits(all)
+}
+
+// misfits finds the tools that are refused one by one.
+func misfits(tools []model.ToolSpec, suits func([]model.ToolSpec) error) []SetAside {
+	err := suits(tools)
+	switch {
+	case err == nil || event.KindOf(err) != event.ErrInvalid: // a model without tools is no fault of theirs
+		return nil
+	case len(tools) == 1:
+		return []SetAside{{name: tools[0].Name, why: err}}
+	}
+	half := len(tools) / 2
+	return append(misfits(tools[:half], suits), misfits(tools[half:], suits)...)
+}
+
+// LeaveFor tells the tools that a model is not told of, and gives what is left out with their servers.
+func (o *Offer) LeaveFor(model string, left []SetAside) error {
+	for i := range left {
+		optional, ok := o.Tool(left[i].name).(tool.Optional)
+		if !ok {
+			continue
+		}
+		told, err := Leave(optional, left[i].name, model, left[i].why)
+		if err != nil {
+			return err
+		}
+		left[i] = told
+	}
+	return nil
+}
+
+// Told takes out of what an agent shows what its model is not told of.
+func (o *Offer) Told(m string, specs []model.ToolSpec, names []string) ([]model.ToolSpec, []string) {
+	narrow := o.Narrow.Load()
+	if narrow == nil || len((*narrow)[m]) == 0 {
+		return specs, names
+	}
+	without := func(name string) bool {
+		return slices.ContainsFunc((*narrow)[m], func(l SetAside) bool { return l.name == name })
+	}
+	specs = slices.DeleteFunc(slices.Clone(specs), func(t model.ToolSpec) bool { return without(t.Name) })
+	return specs, slices.DeleteFunc(slices.Clone(names), without)
+}
+
+// What the first event of a run tells of tools that are left out: so many of each server, in so many bytes.
+const (
+	mostSkipped     = 20
+	mostSkippedName = 128
+	mostSkippedWhy  = 300
+)
+
+// skipped adds to servers the tools that the agent and its model do without.
+func (o *Offer) skipped(model string, servers []event.ToolServer) []event.ToolServer {
+	left := o.Missing
+	if narrow := o.Narrow.Load(); narrow != nil {
+		left = append(slices.Clip(left), (*narrow)[model]...)
+	}
+	for i := range servers {
+		s := &servers[i]
+		for _, l := range left {
+			if l.server == s.Name {
+				s.Skipped = append(s.Skipped, event.SkippedTool{Tool: l.name, Why: l.words()})
+			}
+		}
+		if over := len(s.Skipped) - mostSkipped; over > 0 {
+			s.Skipped = append(s.Skipped[:mostSkipped:mostSkipped], event.SkippedTool{Why: "and " + strconv.Itoa(over) + " more"})
+		}
+		for k := range s.Skipped {
+			t := &s.Skipped[k]
+			t.Tool, t.Why = shortText(t.Tool, mostSkippedName), shortText(t.Why, mostSkippedWhy)
+		}
+	}
+	return servers
+}
+
+// words are the reason without what is for operators.
+func (l *SetAside) words() string { return hookError(l.why).Message }
+
+// shortText is the beginning of a text, as every log can keep it.
+func shortText(s string, most int) string {
+	if s = validText(s); len(s) > most {
+		s = validText(s[:most-len("…")-utf8Max]) + "…"
+	}
+	return s
+}
+
+const utf8Max = 4
+
+// untold is told for a request that a hook has made another model's. The tool that takes the answer stays.
+func (o *Offer) untold(r *model.Request, m string) {
+	specs, _ := o.Told(m, r.Tools, nil)
+	if len(specs) < len(r.Tools) && slices.ContainsFunc(r.Tools, func(t model.ToolSpec) bool { return t.Name == output.ToolName }) {
+		specs = slices.DeleteFunc(slices.Clone(r.Tools), func(t model.ToolSpec) bool {
+			return t.Name != output.ToolName && !slices.ContainsFunc(specs, func(s model.ToolSpec) bool { return s.Name == t.Name })
+		})
+	}
+	r.Tools = specs
+}

@@ -1,0 +1,145 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/decide"
+	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/output"
+)
+
+// iterate is the loop: ask package decide of every open scope until none can move, write
+// down in one commit what ended and what begins, do what has begun, take in what
+// has ended, and again. Nothing recurses: an agent used as a tool is one more scope.
+func (d *driver) iterate() error {
+	for {
+		d.pending.awaited = false
+		d.readInbox()
+		if d.draining() {
+			d.drain()
+		} else {
+			d.decide()
+		}
+		if err := d.commit(); err != nil {
+			return err
+		}
+		if d.phase.over() {
+			return nil
+		}
+		if d.view.Stale {
+			if err := d.refold(); err != nil {
+				return err
+			}
+		}
+		d.perform()
+	}
+}
+
+// decide asks every open scope, children before their parents, until the
+// answers change nothing any more: a child that finishes lets its parent go on
+// in the same commit.
+func (d *driver) decide() {
+	d.exec.wakeAt = time.Time{}
+	if d.ctx.Err() != nil {
+		d.phase = phaseStopping
+		d.settleAfterStop()
+	}
+	for moved := true; moved && d.view.Run.Ended == nil && !d.outdated(); {
+		moved = false
+		scopes := d.view.Run.Scopes
+		for i := len(scopes) - 1; i >= 0 && d.view.Run.Ended == nil && !d.outdated(); i-- {
+			if s := scopes[i]; s.Closed == nil {
+				agent := d.agentIn(s)
+				moved = d.apply(s, agent, d.next(s, agent, false)) || moved
+			}
+		}
+	}
+}
+
+// next asks package decide what a scope does next; whole says that nothing of its conversation is left out. A hook's error ends
+// every scope.
+func (d *driver) next(s *fold.Scope, agent *Agent, whole bool) decide.Command {
+	if d.fault != nil {
+		return decide.Command{Do: decide.Finish, Why: event.WhyFailed, Stop: event.StopError, Err: d.fault}
+	}
+	d.decidePolicy(s, agent)
+	d.policy.Compaction.Whole = whole
+	cmd := decide.Next(agent.kind(), s, &d.policy, d.now)
+	if s.Depth == 0 && len(d.inbox.messages) > 0 && !agent.isFlow() {
+		cmd = d.admitPending(s, cmd)
+	}
+	return cmd
+}
+
+// decidePolicy makes the policy of a scope's next decision. There is one for all, in the driver's memory.
+func (d *driver) decidePolicy(s *fold.Scope, agent *Agent) {
+	t := d.thread(s)
+	p := &d.policy
+	agent.DecidePolicy(p, d.offer(s, agent), s, d.answerOf(s))
+	p.Team, p.Earlier, p.Running, p.Stop = d.cfg.bounds, &d.view.Spent, t.running, d.ctx.Done()
+	p.Expired = d.phase == phaseStopping && errors.Is(context.Cause(d.ctx), context.DeadlineExceeded) && !d.out.stopped
+	p.Cancelled = d.phase == phaseStopping && !p.Expired
+}
+
+// DecidePolicy fills in what an agent's settings say about the decisions for one of its scopes.
+func (a *Agent) DecidePolicy(p *decide.Policy, o *Offer, s *fold.Scope, form *output.Form) {
+	p.Limits, p.Sequential, p.Agents, p.Polling = &a.Bounds, a.Sequential, o.agents, o.polling
+	p.Output, p.ByTool = form, false
+	if a.isFlow() {
+		return
+	}
+	p.Compaction = a.compaction(s)
+	if form != nil {
+		m := a.named(s.LastModel)
+		info := m.Info()
+		way := wayOf(form, m, &info)
+		p.ByTool = way == output.Called || way == output.Strict
+	}
+}
+
+// apply turns a command into the events that begin it, and remembers what has to
+// be done once they are committed. It reports whether the scope moved.
+func (d *driver) apply(s *fold.Scope, agent *Agent, cmd decide.Command) bool {
+	if d.programOf(s) != nil {
+		return d.driveProgram(s, agent, cmd)
+	}
+	if d.cfg.hooked {
+		// Hooks before a step must see a committed log: commit what has ended first, then call them.
+		if d.mustHold(s, agent, &cmd) {
+			d.pending.awaited = true
+			return false
+		}
+		if cmd.Do == decide.Finish || cmd.Do == decide.Model {
+			before := d.fault
+			ends := d.tellBatch(s, agent)
+			if d.fault != before || d.ctx.Err() != nil && d.phase != phaseStopping {
+				d.pending.awaited = true // it has become another decision
+				return false
+			}
+			if ends && cmd.Do == decide.Model {
+				cmd = decide.Command{Do: decide.Finish, Why: event.WhyToolStop, Stop: event.StopToolUse}
+			}
+		}
+	}
+	switch cmd.Do {
+	case decide.Finish:
+		d.finish(s, cmd)
+	case decide.Tools, decide.Agents:
+		return d.beginCalls(s, agent, cmd.Calls)
+	case decide.Model:
+		return d.beginModel(s, agent, cmd.Why)
+	case decide.Compact:
+		return d.compact(s, agent, cmd.Why)
+	case decide.Open:
+		return d.openScopes(s, &cmd)
+	case decide.Say:
+		d.say(s, cmd)
+	case decide.Wait:
+		d.waitUntil(cmd.Until)
+		return false
+	}
+	return true
+}

@@ -1,0 +1,218 @@
+package drive
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/foreign"
+	"github.com/braidrun/braid/internal/guardrail"
+	"github.com/braidrun/braid/internal/hooks"
+	"github.com/braidrun/braid/model"
+)
+
+// A model call runs beside the driver where other steps run, too: its pieces are reports. Where nothing else runs, its
+// pieces go straight to the reader, because a channel between would cost each piece a hand-over. The call then runs on
+// the driver's goroutine where nobody can stop the run, or where the model promises to stop with it. Otherwise it
+// runs on a goroutine of its own while the driver waits: if the model ignores cancellation, the driver abandons the call.
+
+// modelAlone is what the model calls of a driver with which nothing else runs use, one after another.
+type modelAlone struct {
+	d *driver
+	// asm puts the answer together.
+	asm assembler
+	// head is the header of the pieces.
+	head event.Header
+	// send is sendPiece.
+	send func(event.Body) bool
+}
+
+// sendPiece sends a piece of the answer to the reader. It reports whether the model is to go on.
+func (a *modelAlone) sendPiece(b event.Body) bool {
+	a.head.Time = time.Now()
+	a.d.sendLive(&a.head, b)
+	return !a.d.out.stopped
+}
+
+// callAlone calls a model while nothing else runs, and folds its end.
+func (d *driver) callAlone(w *Work) {
+	if d.exec.alone.send == nil {
+		d.exec.alone.d, d.exec.alone.send = d, d.exec.alone.sendPiece
+	}
+	d.exec.alone.head = d.header(w.scope, w.step, w.attempt)
+	if d.cfg.unstoppable || d.stopsPromptly(w) {
+		d.callModel(w, &d.exec.alone.asm, d.exec.alone.send)
+	} else if !d.callOnOwnGoroutine(w) {
+		return // decide ends the run
+	}
+	d.now = w.begun.Add(w.answer.took)
+	d.settleModel(w)
+	if own := &d.exec.space.model; w == &own.Work && !d.cfg.hooked {
+		*own = modelWork{}
+		d.exec.space.lent = false
+	}
+}
+
+// stopsPromptly reports whether a model call ends as soon as the run is to stop: its model promises that, and no hook or
+// guardrail after it can be slow.
+func (d *driver) stopsPromptly(w *Work) bool {
+	return !d.cfg.hooked && model.IsCancellable(w.model) && !guardrail.HasChecks(d.guardsOf(w.agent, guardrail.Output))
+}
+
+// callModel calls a model and the hooks after it.
+func (d *driver) callModel(w *Work, a *assembler, send func(event.Body) bool) {
+	ctx := w.within(d.ctx)
+	defer func() {
+		if a.sending {
+			return // the reader's own panic goes on
+		}
+		if v := recover(); v != nil {
+			w.answer.fail(foreign.Panicked("model "+w.info.Name, "what follows the model", v))
+		}
+	}()
+	guards := d.guardsOf(w.agent, guardrail.Output)
+	if guardrail.HasChecks(guards) {
+		send = guardrail.WithholdDeltas(send)
+	}
+	if d.cfg.mask == nil {
+		runModel(ctx, w, a, d.cfg.work.Models, send)
+	} else {
+		deltas := guardrail.MaskDeltas(d.cfg.mask, send)
+		runModel(ctx, w, a, d.cfg.work.Models, deltas.Send)
+		w.lift(deltas, a)
+	}
+	d.filterAnswer(ctx, w, guards)
+	if list := w.agent.Hooks.At(hooks.AfterModel); len(list) > 0 {
+		w.tellAfterModel(ctx, list, d.cfg.agent.Limits.Grace)
+		d.filterAnswer(ctx, w, guards) // a hook may have changed it
+	}
+}
+
+// filterAnswer passes a model's answer through the guardrails, also when the run is to stop: what the model said
+// until then may be shown.
+func (d *driver) filterAnswer(ctx context.Context, w *Work, guards []guardrail.Rule) {
+	if len(guards) == 0 {
+		return
+	}
+	ctx, cancel := afterwards(ctx, d.cfg.agent.Limits.Grace)
+	defer cancel()
+	w.answer.filter(guardrail.New(ctx, guards))
+}
+
+// callModelBeside calls a model while other steps run, too.
+func (d *driver) callModelBeside(w *Work, to Reporter) {
+	back := false
+	defer func() {
+		if !back {
+			w.answer.fail(foreign.EndedGoroutine("model "+w.info.Name, "the model or a hook after it"))
+		}
+		d.reportEnd(w, to)
+	}()
+	d.callModel(w, &assembler{}, func(b event.Body) bool {
+		select {
+		case to.to <- Arrival{Work: w, Live: b}:
+			return true
+		case <-to.Quit:
+			return false
+		case <-d.ctx.Done():
+			return false
+		}
+	})
+	back = true
+}
+
+// callOnOwnGoroutine calls a model on another goroutine, and waits for it. It reports whether the model came back. A
+// model that does not within the grace period after the run is to stop is abandoned, as a tool is.
+func (d *driver) callOnOwnGoroutine(w *Work) bool {
+	w.gate = newStreamGate()
+	d.own().do(w, d.exec.reporter())
+	back := d.waitFor(w, d.ctx.Done(), nil)
+	if !back {
+		grace := time.NewTimer(max(d.cfg.agent.Limits.Grace, 0))
+		defer grace.Stop()
+		back = d.waitFor(w, nil, grace.C)
+	}
+	if !back {
+		d.abandonModelCall(w)
+	}
+	if left := w.gate.readerLeft; left != nil {
+		left.rethrow()
+	}
+	return back
+}
+
+// callModelAlone calls a model while the driver waits for it, and reports the end.
+func (d *driver) callModelAlone(w *Work, to Reporter) {
+	returned := false
+	defer func() {
+		if !returned {
+			w.answer.fail(foreign.EndedGoroutine("model "+w.info.Name, "the model or a hook after it"))
+		}
+		to.Report(Arrival{Work: w})
+	}()
+	d.callModel(w, &d.exec.alone.asm, d.exec.alone.send)
+	returned = true
+}
+
+// waitFor waits until the model has ended, the run is to stop or the time is over. It reports whether the model has
+// ended. Whatever else is reported is of steps that were abandoned.
+func (d *driver) waitFor(w *Work, stop <-chan struct{}, over <-chan time.Time) bool {
+	for {
+		select {
+		case a := <-d.exec.reports:
+			if a.Work == w {
+				d.own().ended(w)
+				return true
+			}
+			d.arrive(a)
+		case <-stop:
+			return false
+		case <-over:
+			return false
+		}
+	}
+}
+
+// abandonModelCall gives a model call up. It waits for a reader who has a piece of the answer just now; no piece comes
+// after that.
+func (d *driver) abandonModelCall(w *Work) {
+	w.gate.enter()
+	d.exec.graceSpent = true
+	w.left = d.exec.alone.asm.used()
+	d.exec.flights = append(d.exec.flights, w)
+	if !w.gate.ended && w.scope.Depth == 0 && len(d.guardsOf(w.agent, guardrail.Output)) == 0 {
+		d.exec.alone.asm.stop = event.StopCancelled
+		d.partial = d.exec.alone.asm.content(w)
+	}
+	w.gate.abandoned = true
+	w.gate.leave()
+	d.now = time.Now()
+}
+
+// take takes in a piece of a model's answer. It reports whether the model is to go on.
+func (w *Work) take(a *assembler, c *model.Chunk, send func(event.Body) bool) bool {
+	if !w.gate.enter() {
+		return false
+	}
+	defer w.gate.release(a)
+	body := a.take(c, time.Now)
+	if body == nil {
+		return true
+	}
+	a.sending = true
+	more := send(body)
+	a.sending = false
+	return more
+}
+
+// broken is how a reader's loop left its body other than by returning.
+type broken struct{ panicked any }
+
+// rethrow does to the driver's goroutine, which is the reader's, what the reader did.
+func (b *broken) rethrow() {
+	if b.panicked == nil {
+		runtime.Goexit()
+	}
+	panic(b.panicked) //nolint:forbidigo // it is the reader's own
+}

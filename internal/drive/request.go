@@ -1,0 +1,66 @@
+package drive
+
+import (
+	"encoding/json"
+
+	"github.com/braidrun/braid/internal/output"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/secret"
+)
+
+// Request says which run is to be driven and how.
+type Request struct {
+	// Log is the conversation of the run.
+	Log *Handle
+	// Run is the run to drive; empty for a new one, or for the conversation's open one.
+	Run string
+	// Waits says that the drive waits for its turn; without it a conversation that is busy is an error.
+	Waits bool
+	// Engine is what an engine gives for the drive. It is nil where the caller waits for the run itself.
+	Engine *EngineWork
+	// Private says that nobody else has the run's conversation.
+	Private bool
+
+	// Key is the run's idempotency key, and the fields below it are what its row says.
+	Key        string
+	Executor   string
+	Metadata   map[string]string
+	NewSession bool
+	Tenant     string
+	User       string
+
+	// Secrets are the run's; nil for none.
+	Secrets map[string]secret.Secret
+	// Given is the run's first temporary state; nil for none.
+	Given map[string]json.RawMessage
+	// Output is the form of the root's output; nil leaves it to the agent.
+	Output *output.Form
+	// Programs run the foreign programs that work in the place of agents, by the agents' names; nil for none.
+	Programs map[string]StepRunner
+	// renewer renews the lease of a run whose log was read after it was taken; nil for none.
+	renewer *leaseRenewer
+}
+
+// EngineWork is what an engine gives for a drive besides the run. The root's Work explains the fields.
+type EngineWork struct {
+	// Mail has something in it when mail was left for the run.
+	Mail <-chan struct{}
+	// Draining is closed when the run is to be handed back.
+	Draining <-chan struct{}
+	// ForgetFailed says that later runs see nothing of this one if it fails.
+	ForgetFailed bool
+	// Secrets are the run's. Shown names those that nobody hides.
+	Secrets map[string]secret.Secret
+	Shown   []string
+	// Models returns what is called in the place of a model; nil for the model itself.
+	Models func(model.Model) model.Model
+	// Stalled is called with the store's error when the drive begins to wait for it, and with nil when it goes on; nil for nobody.
+	Stalled func(error)
+}
+
+// stalled reports that the store refuses to write, or, with nil, that it writes again.
+func (w *EngineWork) stalled(err error) {
+	if w.Stalled != nil {
+		w.Stalled(err)
+	}
+}

@@ -1,0 +1,344 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
+	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/foreign"
+	"github.com/braidrun/braid/internal/hooks"
+	"github.com/braidrun/braid/internal/sched"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
+)
+
+// Run drives a run from its admission to its last event, or to where it waits. r reports what it came to; nil for nobody.
+// sink is given each event.
+func (a *Agent) Run(
+	ctx context.Context, team map[string]*Agent, messages []event.Message, o *Request, r *hook.Outcome, sink func(event.Event) bool,
+) error {
+	for {
+		err := a.through(ctx, team, messages, o, r, sink)
+		if !o.Waits || !errors.Is(err, event.ErrLocked) || ctx.Err() != nil {
+			return err
+		}
+		if a.endCancelled(ctx, team, o.Log) {
+			continue
+		}
+		if err := o.Log.waitTurn(ctx, err); err != nil {
+			return err
+		}
+	}
+}
+
+// endCancelled writes the end of a run that was cancelled and stands in the way,
+// where nobody else does. It reports whether it did.
+func (a *Agent) endCancelled(ctx context.Context, team map[string]*Agent, conv *Handle) bool {
+	open, err := conv.Store.Queue(ctx, conv.ID)
+	if err != nil || len(open) == 0 || !open[0].Cancelled {
+		return false
+	}
+	o := Request{Log: conv, Run: open[0].ID, Engine: &EngineWork{}}
+	return a.through(ctx, team, nil, &o, nil, func(event.Event) bool { return true }) == nil
+}
+
+// through takes the handle and a run through it.
+func (a *Agent) through(
+	ctx context.Context, team map[string]*Agent, messages []event.Message, o *Request, r *hook.Outcome,
+	sink func(event.Event) bool,
+) error {
+	conv := o.Log
+	o.Private = o.Private && ctx.Done() == nil
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	lock := conv.lock
+	if o.Waits {
+		lock = func(stop context.CancelFunc) error { return conv.lockWhenFree(ctx, stop) }
+	}
+	if err := lock(stop); err != nil {
+		return err
+	}
+	kept := conv.Warm
+	defer func() { conv.unlock(kept) }()
+	// A run that an engine drives is taken also where somebody has wished it to end:
+	// its end is to be written. A process that is about to end takes nothing more.
+	taking := ctx
+	if o.Engine != nil && !errors.Is(context.Cause(ctx), event.ErrUnavailable) {
+		taking = context.WithoutCancel(ctx)
+	}
+	v, unread := kept, kept == nil && o.Engine != nil
+	switch {
+	case unread:
+		v = unreadView()
+	case v == nil:
+		var err error
+		if v, err = conv.ColdView(taking); err != nil {
+			return err
+		}
+	}
+	opened, err := a.open(taking, o, conv, v, messages)
+	if opened.Run.Status.Ended() && o.Engine == nil {
+		return replay(ctx, conv, opened.Run.ID, r, sink)
+	}
+	if err != nil {
+		return err
+	}
+	// From here on the view may run ahead of the log, so it is kept only when
+	// all went well.
+	kept = nil
+	conv.drives(opened.Run.ID)
+	if unread && a.behindUnread(taking, stop, conv, &opened) {
+		_, err = a.endUnread(taking, o, &opened, lostReading(&opened.Run), r, sink)
+		return err
+	}
+	if why := a.Limits.poisoned(&opened.Run); why != nil {
+		ended, err := a.giveUp(ctx, o, &opened, why, r, sink)
+		if err == nil && ended != nil && o.Engine == nil {
+			return ended
+		}
+		return err
+	}
+	if unread {
+		defer func() { o.renewer.close() }()
+		if v, err = a.takeUnread(taking, stop, o, &opened, r, sink); v == nil {
+			return err
+		}
+	}
+	for _, e := range opened.Events {
+		v.Add(e)
+	}
+	if v.Stale || v.Last != opened.Last {
+		if v, err = conv.ColdView(taking); err != nil {
+			// Nobody need wait until the lease has run out.
+			_ = conv.Store.Commit(context.WithoutCancel(ctx), opened.Lease, journal.Batch{Release: true})
+			return err
+		}
+	}
+	if !v.SpentKnown && a.Limits.Budgeted {
+		if v, err = conv.WholeView(taking); err != nil {
+			_ = conv.Store.Commit(context.WithoutCancel(ctx), opened.Lease, journal.Batch{Release: true})
+			return err
+		}
+	}
+	v.State.Share(opened.Shared)
+	kept, err = a.take(ctx, stop, team, o, &opened, v, r, sink)
+	return err
+}
+
+// take drives a run that was taken, on a view that has folded all of the log. It gives the view that
+// is the conversation's then; nil where that may have run ahead of the log.
+func (a *Agent) take(
+	ctx context.Context, stop context.CancelFunc, team map[string]*Agent, o *Request, opened *journal.Opened, v *fold.Conversation, r *hook.Outcome,
+	sink func(event.Event) bool,
+) (*fold.Conversation, error) {
+	conv, private := o.Log, o.Private
+	if left, bounded := a.Limits.timeLeft(v, opened.Run.ID); bounded {
+		var end context.CancelFunc
+		ctx, end = context.WithTimeout(ctx, left)
+		defer end()
+		private = false
+	}
+	d := &driver{
+		ctx: ctx, stop: stop, row: opened.Run, view: v, now: time.Now(),
+		cfg: runConfig{
+			agent: a, team: team, output: o.Output, given: o.Given, secrets: o.Secrets, programs: o.Programs,
+			exclusive: conv.Own, callerWaits: o.Engine == nil, unstoppable: private,
+		},
+		lease: runLease{conv: conv, held: opened.Lease, renewer: o.renewer, base: context.WithoutCancel(ctx)},
+		inbox: inbox{wake: conv.wake},
+		exec:  executor{order: sched.From(ctx)},
+		out:   sender{sink: sink},
+	}
+	if o.Engine != nil {
+		d.cfg.work, d.cfg.secrets = *o.Engine, o.Engine.Secrets
+		d.inbox.engine = o.Engine.Mail
+	}
+	if len(d.cfg.secrets) > 0 {
+		d.cfg.mask = maskOf(d.cfg.secrets, d.cfg.work.Shown)
+		d.cfg.maskRules = maskGuard(d.cfg.mask)
+	}
+	undriven := errBrokenOff // until it is known better: a reader may panic
+	if list := a.Hooks.At(hooks.AfterDrive); len(list) > 0 {
+		if r == nil {
+			r = &hook.Outcome{}
+		}
+		defer func() { d.tellLeft(list, r, undriven) }()
+	}
+	over := false
+	defer func() {
+		if !over && o.Engine != nil { // the goroutine is being ended
+			_ = a.brokenOff(ctx, o, opened, foreign.EndedGoroutine("run", "a model, a hook or the reader"), r, func(event.Event) bool { return true })
+		}
+	}()
+	undriven = d.drive(opened.Mail)
+	over = true
+	if d.phase == phaseCrashed {
+		why, _ := errors.AsType[*event.Error](undriven)
+		if d.out.reading {
+			sink = func(event.Event) bool { return true }
+		}
+		if undriven = a.brokenOff(ctx, o, opened, why, r, sink); undriven == nil && o.Engine == nil {
+			return nil, why
+		}
+		return nil, undriven
+	}
+	if undriven != nil {
+		return nil, undriven
+	}
+	v = d.view // a compaction may have put another in its place
+	d.report(r)
+	if d.phase == phaseHandedBack && o.Engine == nil {
+		return v, context.Cause(ctx)
+	}
+	if d.err != nil && o.Engine == nil {
+		return v, d.err
+	}
+	return v, nil
+}
+
+// report tells the caller what the run came to; nil is told nothing.
+func (d *driver) report(r *hook.Outcome) {
+	if r == nil {
+		return
+	}
+	fill(r, d.view.Run, d.view.State, d.now)
+	r.Partial, r.Simulated = d.partial, d.cfg.simulated
+	switch d.phase {
+	case phaseHandedBack:
+		r.Status = event.RunRunning
+		r.Stop, r.Why = "", ""
+	case phaseParked:
+		r.WakeAt = d.exec.wakeAt
+	}
+}
+
+// simulated reports whether any model of the run follows a script.
+func (a *Agent) simulated(team map[string]*Agent) bool {
+	simulated := func(m model.Model) bool { return m.Info().Simulated }
+	if slices.ContainsFunc(a.Models(), simulated) {
+		return true
+	}
+	for _, one := range team {
+		if slices.ContainsFunc(one.Models(), simulated) {
+			return true
+		}
+	}
+	return false
+}
+
+// open takes the run that is to be driven: a new one for new input, the one that
+// was asked for, or the conversation's open one. Where that run is over,
+// the answer is its row and an error.
+func (a *Agent) open(
+	ctx context.Context, o *Request, conv *Handle, v *fold.Conversation, messages []event.Message,
+) (journal.Opened, error) {
+	var opened journal.Opened
+	take := func() (err error) {
+		opened, err = conv.acquire(ctx, o.Run, v.Last)
+		return err
+	}
+	switch {
+	case o.Run != "":
+	case messages == nil && v.Open():
+		o.Run = v.Run.ID
+		defer func() { o.Run = "" }()
+	case messages == nil && !v.Unanswered() && !v.Continuable():
+		return journal.Opened{}, &event.Error{
+			Op: "resume", Kind: event.ErrConflict, Message: "the conversation has no open run",
+			Hint: "begin one with Run",
+		}
+	case messages != nil && v.Open() && o.Key == "":
+		return journal.Opened{}, &event.Error{
+			Op: "run", Kind: event.ErrConflict, Message: "the conversation's last run is not over",
+			Hint: "answer its questions and Resume it, or Cancel and Resume it; braid.During says what else may be done",
+		}
+	default:
+		row := a.Row(o, messages)
+		row.Alone = true
+		if messages == nil && v.Continuable() {
+			row.Metadata = maps.Clone(row.Metadata)
+			if row.Metadata == nil {
+				row.Metadata = make(map[string]string, 1)
+			}
+			row.Metadata[journal.ContinuesLabel] = v.Run.ID
+		}
+		take = func() (err error) {
+			opened, err = conv.Store.Start(ctx, row, v.Last)
+			return err
+		}
+	}
+	err := conv.PastWithdrawn(ctx, take(), take)
+	if err != nil && o.Run == "" && opened.Run.Status == event.RunQueued && o.Key == "" {
+		conv.withdraw(context.WithoutCancel(ctx), opened.Run.ID)
+	}
+	return opened, err
+}
+
+// replay gives the events and the result of a run that is over: the answer to a
+// repeated idempotency key.
+func replay(ctx context.Context, conv *Handle, run string, r *hook.Outcome, sink func(event.Event) bool) error {
+	v := fold.New(nil)
+	for e, err := range conv.Events(ctx, 0) {
+		if err != nil {
+			return err
+		}
+		v.Add(e)
+		if e.Run != run {
+			continue
+		}
+		if r != nil {
+			r.Simulated = e.Simulated
+		}
+		if !sink(*e) {
+			return nil
+		}
+		ended, ok := e.Body.(*event.RunEnded)
+		if !ok {
+			continue
+		}
+		if r != nil {
+			fill(r, v.Run, v.State, e.Time)
+		}
+		if ended.Err != nil {
+			return ended.Err
+		}
+		return nil
+	}
+	return &event.Error{
+		Op: "run", Kind: event.ErrInternal, Message: "the run is over, but the log does not hold its end",
+		Hint: "look at the conversation's events",
+	}
+}
+
+// Row is the run that input asks for.
+func (a *Agent) Row(o *Request, messages []event.Message) journal.Run {
+	return journal.Run{
+		ID: o.Log.newRun(), Conversation: o.Log.ID, Tenant: o.Tenant, User: o.User, Agent: a.Name,
+		Input: messages, Key: o.Key, Executor: o.Executor, Metadata: o.Metadata, NewSession: o.NewSession,
+	}
+}
+
+// fill sets an outcome from the fold of its run.
+func fill(r *hook.Outcome, run *fold.Run, state *fold.State, now time.Time) {
+	r.Run = run.ID
+	r.Message = run.LastMessage
+	r.Usage = run.Usage
+	r.Metrics = run.Metrics
+	r.Metrics.Duration = now.Sub(run.Started)
+	r.Metrics.Tools = slices.Clone(run.Metrics.Tools) // the run may go on
+	r.State = state.Run()
+	if run.Ended != nil {
+		r.Status, r.Stop, r.Why = run.Ended.Status, run.Ended.Stop, run.Ended.Why
+		r.CostNanoUSD, r.Estimated, r.Output = run.Ended.CostNanoUSD, run.Ended.Estimated, run.Ended.Output
+		return
+	}
+	_, r.CostNanoUSD, r.Estimated = run.Bill()
+	r.Status = event.RunWaiting
+	r.Stop, r.Why = event.StopQuestion, event.WhyWaiting
+	r.Questions = run.OpenQuestions()
+}

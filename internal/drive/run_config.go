@@ -1,0 +1,72 @@
+package drive
+
+import (
+	"encoding/json"
+
+	"github.com/braidrun/braid/internal/decide"
+	"github.com/braidrun/braid/internal/output"
+	"github.com/braidrun/braid/secret"
+)
+
+// runConfig is what a drive is given. It is frozen once the drive has begun, so steps may read it on their goroutines.
+type runConfig struct {
+	// agent is the root agent.
+	agent *Agent
+	// team holds the agents below it, by name.
+	team map[string]*Agent
+	// bounds are the limits of the run's agents, by name; nil for one agent alone.
+	bounds map[string]*decide.Limits
+	// output is the form that the caller wants for the root's answer; nil leaves it to the agent.
+	output *output.Form
+	// work is what an engine gave besides the run.
+	work EngineWork
+	// programs run the foreign programs that work in the place of agents, by the agents' names; nil for none.
+	programs map[string]StepRunner
+	// trace is the run's place in a distributed trace.
+	trace string
+	// given is the state that the caller gave the run; nil for none.
+	given map[string]json.RawMessage
+	// secrets are the run's; nil for none.
+	secrets map[string]secret.Secret
+	// mask finds the secrets in texts; nil for none.
+	mask *secret.Mask
+	// maskRules is the mask as a guardrail.
+	maskRules []Guard
+
+	// hooked is set where an agent of the run has hooks inside runs.
+	hooked bool
+	// policed is set where an agent of the run may not call all of its tools by itself.
+	policed bool
+	// simulated is set where a model of the run follows a script.
+	simulated bool
+	// exclusive is set where nobody else can take the lease.
+	exclusive bool
+	// callerWaits is set where the caller waits for the run itself. Such a run is not parked for a timer.
+	callerWaits bool
+	// unstoppable is set where nobody but the reader can stop the run.
+	unstoppable bool
+}
+
+// survey notes what the agents of the run need.
+func (c *runConfig) survey() {
+	c.hooked, c.policed = c.agent.Hooks.Inside(), c.agent.Permits != nil
+	if len(c.team) > 0 {
+		c.bounds = map[string]*decide.Limits{c.agent.Name: &c.agent.Bounds}
+	}
+	for name, a := range c.team {
+		c.bounds[name] = &a.Bounds
+		c.hooked = c.hooked || a.Hooks.Inside()
+		c.policed = c.policed || a.Permits != nil
+	}
+	c.simulated = c.agent.simulated(c.team)
+	// A hook around the drive may let others stop it.
+	c.unstoppable = c.unstoppable && !c.hooked && c.agent.Hooks == nil
+}
+
+// agentOf returns the run's agent of this name; nil for none.
+func (c *runConfig) agentOf(name string) *Agent {
+	if name == c.agent.Name {
+		return c.agent
+	}
+	return c.team[name]
+}

@@ -1,0 +1,244 @@
+package drive
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
+)
+
+// perform starts what has begun, and takes in what has ended.
+func (d *driver) perform() {
+	todo := d.exec.todo
+	d.exec.todo = d.exec.todo[:0]
+	if d.ctx.Err() != nil {
+		// The run was cancelled while the commit was written: what has begun there must not run any more.
+		for _, w := range todo {
+			d.abandon(w)
+		}
+		todo = nil
+	}
+	if d.pending.awaited {
+		// Something waits for the commit: decide it before anything is taken in.
+		for _, w := range todo {
+			d.launch(w)
+		}
+		return
+	}
+	if len(todo) == 1 && todo[0].modelCall != nil && todo[0].sum == nil && d.undisturbed() {
+		d.callAlone(todo[0])
+		return
+	}
+	for _, w := range todo {
+		d.launch(w)
+	}
+	d.takeIn()
+}
+
+// undisturbed reports whether nothing but the one step that runs can move the
+// run: no other step, no timer, no question that may be answered meanwhile.
+func (d *driver) undisturbed() bool {
+	return d.exec.running == 1 && d.exec.wakeAt.IsZero() &&
+		!slices.ContainsFunc(d.view.Run.Questions, func(q *fold.Ask) bool { return !q.Answered })
+}
+
+// settle folds the end of a step. It reports false for a step that was abandoned.
+func (d *driver) settle(w *Work) bool {
+	i := slices.Index(d.exec.flights, w)
+	if i < 0 {
+		return false
+	}
+	d.exec.flights = slices.Delete(d.exec.flights, i, i+1)
+	d.launchNext()
+	switch {
+	case w.call != nil:
+		d.settleTool(w)
+	case w.Program != nil:
+		d.settleProgram(w)
+	case w.sum != nil:
+		d.settleSummary(w)
+	default:
+		d.settleModel(w)
+	}
+	return true
+}
+
+// settleTool takes in a tool call that has ended beside the driver. It has passed the stages of foreign code.
+func (d *driver) settleTool(w *Work) {
+	d.ran(w.scope, w.step)
+	w.call.close()
+	if asked := w.call.questions.asked; len(asked) > 0 {
+		d.addAsked(w.scope, w.agent, w.step, w.attempt, asked)
+		return
+	}
+	if w.end.err != nil && d.interrupted() {
+		return // it stays begun: the next driver finds it so
+	}
+	switch {
+	case d.ctx.Err() != nil && errors.Is(w.end.err, d.ctx.Err()):
+		w.end.outcome = event.OutcomeCancelled
+	case w.end.unknown:
+		w.end.outcome = event.OutcomeInDoubt
+		w.end.made.Content = []event.Block{&event.Text{Text: "In doubt: the program stopped while this tool was running, " +
+			"and what became of it could not be found out (" + w.end.failure.Message + "). Find out before doing it again."}}
+	}
+	d.settleCall(w)
+}
+
+// settleCall passes a call through the driver's own stages after it, and writes its end.
+func (d *driver) settleCall(w *Work) {
+	c, end := w.call, w.end
+	c.close()
+	if !d.passAfter(w) {
+		return
+	}
+	if _, answers := c.tool.(answerTool); answers && end.made.IsError {
+		c.did.endTurn, c.did.returns = false, false // a hook did not let it pass
+	}
+	e := callEnd{
+		outcome: cmp.Or(end.outcome, event.OutcomeDone), result: end.made, shown: end.shown, err: end.failure, took: end.took,
+		endTurn: c.did.endTurn, returnDirect: c.did.returns, guardedBy: c.guard.by,
+	}
+	if c.tool != nil {
+		e.found = w.foundBy(d.offer(w.scope, w.agent))
+	}
+	d.endCall(w.scope, w.step, w.attempt, &e)
+}
+
+// keepState is the stage that writes what a call has set. Where an update cannot be made to the newest value, the
+// call's result is an error and nothing that it set is kept.
+func (d *driver) keepState(w *Work) bool {
+	if bad := w.call.rebase(); bad != nil {
+		w.call.did.writes = nil
+		w.end.made, w.end.err = nil, errStateChanged(bad)
+		d.fitResult(w)
+		d.guardResult(w)
+	}
+	d.writeState(w)
+	return true
+}
+
+// writeState writes what a call has set so far.
+func (d *driver) writeState(w *Work) {
+	changed := stateChange(w.call.maskedWrites(d.cfg.mask))
+	if changed == nil {
+		return
+	}
+	d.add(w.scope, w.step, w.attempt, changed)
+	w.call.did.writes, w.call.did.updates = nil, nil
+}
+
+// settleModel writes the end of a model call: its message, or its failure with the time and the model of the next
+// attempt. These are decided here once and written.
+func (d *driver) settleModel(w *Work) {
+	end := &w.answer
+	d.ran(w.scope, w.step)
+	if end.taken != "" && (end.message != nil || !d.interrupted()) {
+		d.takeBack(w, end.taken)
+	}
+	if end.again && w.attempt < hookTries && d.ctx.Err() == nil {
+		d.askAgain(w)
+		return
+	}
+	if end.message != nil {
+		if w.scope.Depth == 0 {
+			d.partial = nil
+		}
+		d.endModel(w.scope, w.step, w.attempt, &modelCallEnd{message: end.message, guardedBy: end.guardedBy})
+		d.reportUsage(w)
+		return
+	}
+	if d.interrupted() {
+		return // the next driver finds it begun, and begins it again
+	}
+	failed := &modelCallEnd{
+		outcome: event.OutcomeFailed, charge: w.charge(), known: end.known, err: modelError(w.info.Name, end.err), took: end.took,
+	}
+	next := w.agent.instead(w.info.Name, failed.err)
+	switch {
+	case d.ctx.Err() != nil:
+		failed.outcome = event.OutcomeCancelled
+	case next != nil:
+		failed.retryAt, failed.fallback = d.now, next.Info().Name
+	case failed.err.Kind == event.ErrTimeout, failed.err.Kind == event.ErrQuota: // it would be so again
+	case failed.err.Kind.Info().Retry:
+		if after, again := retryAfter(&w.agent.Retry, w.scope.Model.Tries, w.scope.Model.Unreached, failed.err); again {
+			failed.retryAt = d.now.Add(after)
+		}
+	}
+	if w.scope.Depth == 0 {
+		d.partial = end.partial
+	}
+	d.endModel(w.scope, w.step, w.attempt, failed)
+	d.reportUsage(w)
+}
+
+// askAgain ends a model call that a hook wants made once more. What the dropped answer used counts.
+func (d *driver) askAgain(w *Work) {
+	end := &w.answer
+	failed := &modelCallEnd{outcome: event.OutcomeFailed, known: end.known, took: end.took, retryAt: d.now.Add(end.wait)}
+	if end.message != nil {
+		failed.charge = charge{end.usage, end.message.CostNanoUSD, end.message.Estimated}
+		failed.err = &event.Error{Op: "hook", Kind: event.ErrModel, Message: "a hook wants another answer"}
+	} else {
+		failed.charge, failed.err = w.charge(), modelError(w.info.Name, end.err)
+	}
+	d.endModel(w.scope, w.step, w.attempt, failed)
+	d.reportUsage(w)
+}
+
+// quickly is the longest wait before a call that reached no server is made again.
+const quickly = time.Second
+
+// retryAfter returns how long to wait before the next attempt, and whether there is one. A call that
+// reached no server is made again once: unreached counts those just before.
+func retryAfter(r *tool.Retry, tries, unreached int, err *event.Error) (time.Duration, bool) {
+	switch {
+	case tries >= r.Attempts:
+		return 0, false
+	case model.Unreached(err):
+		return min(RetryWait(r, 1, 0), quickly), unreached == 0
+	default:
+		return RetryWait(r, tries, err.RetryAfter), true
+	}
+}
+
+// RetryWait returns how long to wait after attempt number n has failed.
+func RetryWait(r *tool.Retry, n int, asked time.Duration) time.Duration {
+	w := r.Base
+	for i := 1; i < n && w < r.Max; i++ {
+		w *= 2
+	}
+	w = min(w, r.Max)
+	if !r.Exact && w > 1 {
+		w -= rand.N(w / 2) //nolint:gosec // jitter needs no secrecy
+	}
+	return max(w, asked)
+}
+
+// stateChange splits what a call wrote into values and removals.
+func stateChange(writes map[string]json.RawMessage) *event.StateChanged {
+	if len(writes) == 0 {
+		return nil
+	}
+	b := &event.StateChanged{}
+	for k, v := range writes {
+		if v == nil {
+			b.Delete = append(b.Delete, k)
+			continue
+		}
+		if b.Set == nil {
+			b.Set = make(map[string]json.RawMessage, len(writes))
+		}
+		b.Set[k] = v
+	}
+	slices.Sort(b.Delete)
+	return b
+}

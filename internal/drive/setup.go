@@ -1,0 +1,64 @@
+package drive
+
+import (
+	"slices"
+	"unicode/utf8"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/model"
+)
+
+// setUp puts into a request under which setups its messages were answered, and records the one
+// that it holds if that is another. It is called before the call's own event.
+func (d *driver) setUp(s *fold.Scope, cycle int, req *model.Request) {
+	now, last := &model.Setup{Instructions: req.Instructions, Tools: req.Tools}, s.Transcript.Setups.Last()
+	if last == nil || !fold.SameSetup(last, now) {
+		var b *event.Setup
+		switch {
+		case d.recordable(now):
+			b = fold.RecordSetup(d.view.Setups[s.Agent], now)
+			b.Base = s.Transcript.Setups.Full(b.Bytes())
+		case last != nil:
+			b = &event.Setup{Hidden: true}
+		default:
+			return
+		}
+		d.addAt(s, cycle, "", 0, b)
+		d.pending.events[len(d.pending.events)-1].Audience = event.Operator
+	}
+	if len(s.Transcript.Setups.List) > 1 {
+		req.Setups = slices.Clip(s.Transcript.Setups.List)
+	}
+}
+
+// recordable reports whether the log may keep a setup as it is: it holds none of the run's secrets,
+// is text, and is not too large.
+func (d *driver) recordable(s *model.Setup) bool {
+	n := 0
+	clean := func(text string) bool {
+		n += len(text)
+		return n <= fold.MaxSetup && utf8.ValidString(text) && d.cfg.mask.Hide(text) == text
+	}
+	return clean(s.Instructions) && !slices.ContainsFunc(s.Tools, func(t model.ToolSpec) bool {
+		return !clean(t.Name) || !clean(t.Description) || !clean(string(t.Schema))
+	})
+}
+
+// asIs is what hooks before a model call could change of a request, and a setup depends on.
+type asIs struct {
+	instructions string
+	messages     []event.Message
+	tools        []model.ToolSpec
+}
+
+func requestAsIs(r *model.Request) asIs { return asIs{r.Instructions, r.Messages, r.Tools} }
+
+// kept reports whether a request still is what it was. What a hook shows to a model stands in no log.
+func (a asIs) kept(r *model.Request) bool {
+	return a.instructions == r.Instructions &&
+		slices.EqualFunc(a.tools, r.Tools, func(a, b model.ToolSpec) bool { return fold.SameSpec(&a, &b) }) &&
+		slices.EqualFunc(a.messages, r.Messages, func(a, b event.Message) bool {
+			return a.Role == b.Role && slices.Equal(a.Content, b.Content)
+		})
+}

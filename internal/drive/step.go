@@ -1,0 +1,258 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/foreign"
+	"github.com/braidrun/braid/model"
+)
+
+// Work is what the driver hands to a runner: a step that has begun in the log, or the work of a foreign program on a scope.
+type Work struct {
+	// modelCall is set for a call of a model.
+	*modelCall
+	// call is set for a call of a tool.
+	call *runningCall
+	// Program is set for the work of a foreign program.
+	Program *programWork
+
+	scope *fold.Scope
+	// entry is the tool call in the fold.
+	entry   *fold.Call
+	agent   *Agent
+	step    string
+	attempt int
+	begun   time.Time
+	// ctx is what the step runs in where a hook says so; nil for the driver's.
+	ctx context.Context //nolint:containedctx // a step lives for one call
+	// bound is how long a tool may run before it is abandoned; zero for any time.
+	bound time.Duration
+	// end is how a tool call ends; nil for a model call.
+	end *toolEnd
+}
+
+// modelWork is a call of a model in one piece.
+type modelWork struct {
+	Work
+	own modelCall
+}
+
+// as makes the work one of such a call.
+func (w *modelWork) as(call modelCall) *Work {
+	w.own = call
+	w.modelCall = &w.own
+	return &w.Work
+}
+
+// newModelWork returns the work of a call of a model.
+func newModelWork(call modelCall) *Work { return new(modelWork).as(call) }
+
+// due returns when a running tool is abandoned; zero for never.
+func (w *Work) due() time.Time {
+	if w.bound <= 0 {
+		return time.Time{}
+	}
+	return w.begun.Add(w.bound)
+}
+
+// modelCall is what a call of a model needs besides.
+type modelCall struct {
+	// model is the one of the agent's models that is called.
+	model model.Model
+	// info is what the model says of itself.
+	info model.Info
+	// request is what the model is asked.
+	request model.Request
+	// answer is how the call ends.
+	answer modelEnd
+	// sum is what a call for a summary is about; nil for a call that answers.
+	sum *summing
+	// gate guards a call that the driver may abandon; nil for a call that reports to it.
+	gate *streamGate
+	// left is what an abandoned call had used, as far as the model reported it.
+	left event.Usage
+}
+
+// modelEnd is how a call of a model ended: with a message, or with an error.
+type modelEnd struct {
+	message *event.AssistantMessage
+	err     error
+	took    time.Duration
+	// usage is what the call is known to have used.
+	usage event.Usage
+	// known says that the model reported the usage.
+	known bool
+	// partial is what the model had said before an error.
+	partial []event.Block
+	// faults name what was impossible in the usage and the cost that the model reported.
+	faults []string
+	// again is set where a hook wants the call made once more.
+	again bool
+	// wait is how long the next attempt waits.
+	wait time.Duration
+	// begun is set where something of an answer came.
+	begun bool
+	// taken is what a provider's guardrail puts in place of the newest user message; empty for nothing.
+	taken string
+	// guardedBy names the guardrails that have taken something out of the answer.
+	guardedBy []string
+}
+
+// runTool runs one tool call, and leaves its end in w. It never panics.
+func runTool(w *Work) {
+	c, end := w.call, w.end
+	back := false
+	defer func() {
+		end.took = time.Since(w.begun)
+		if v := recover(); v != nil {
+			end.fail(foreign.Panicked("tool "+c.Name, "the tool", v))
+		} else if !back {
+			end.fail(foreign.EndedGoroutine("tool "+c.Name, "the tool"))
+		}
+	}()
+	if c.traits.Timeout > 0 {
+		ctx, cancel := context.WithTimeout(c.Context, c.traits.Timeout)
+		defer cancel()
+		c.Context = ctx
+	}
+	if c.reconcile {
+		out, known, err := c.traits.Reconcile(c, c.Args)
+		err = foreign.Sound(err)
+		if known || err != nil {
+			if end.out, end.err, end.unknown = out, err, !known; end.unknown {
+				end.skip = skipUnknown
+			}
+			back = true
+			return
+		}
+		// The outside knows nothing of it: it never happened, so it may run.
+	}
+	end.out, end.err = c.tool.Call(c, c.Args)
+	end.err = foreign.Sound(end.err)
+	back = true
+}
+
+// callID returns an id for a call to which the model gave no usable one.
+func (w *Work) callID(i int) string {
+	step := strings.NewReplacer("/", "_", ".", "_").Replace(w.step)
+	return "call_" + w.request.Run + "_" + step + "_" + strconv.Itoa(i)
+}
+
+// runModel calls the model once and puts its answer together in w. Each live body goes to send, which reports whether to
+// go on. A panic of the model ends the call; a panic of send is the reader's, and goes on. instead is [Work.Models].
+func runModel(ctx context.Context, w *Work, a *assembler, instead func(model.Model) model.Model, send func(event.Body) bool) {
+	end := &w.answer
+	a.begin(w.begun, &w.agent.Limits)
+	defer func() {
+		if a.sending {
+			return
+		}
+		if v := recover(); v != nil {
+			end.err = foreign.Panicked("model "+w.info.Name, "the model", v)
+			end.message = nil
+			end.takeOver(a)
+		}
+	}()
+	stopped, model := false, w.model
+	if instead != nil {
+		model = instead(model)
+	}
+	for chunk, err := range model.Stream(ctx, &w.request) {
+		if err != nil {
+			end.err = foreign.Sound(err)
+			break
+		}
+		if !w.take(a, &chunk, send) {
+			stopped = true
+			break
+		}
+		if a.full() {
+			a.blocks = a.blocks[:0] // nobody can use so large a part of an answer
+			end.err = &event.Error{
+				Op: "model " + w.info.Name, Kind: event.ErrModel,
+				Message: fmt.Sprintf("the model's answer is larger than %d bytes", w.agent.Limits.AnswerBytes),
+				Hint:    "ask for less at once, or raise Limits.AnswerBytes",
+			}
+			break
+		}
+	}
+	w.gate.end()
+	end.took = time.Since(w.begun)
+	end.takeOver(a)
+	switch {
+	case stopped:
+		end.err = context.Canceled
+	case end.err == nil && a.stop == "":
+		end.err = &event.Error{
+			Op: "model " + w.info.Name, Kind: event.ErrStreamCut,
+			Message: "the model's answer ended without its terminal signal",
+		}
+		if ctx.Err() != nil {
+			end.err = ctx.Err()
+		}
+	case end.err == nil && a.fault != nil:
+		end.err = &event.Error{
+			Op: "model " + w.info.Name, Kind: event.ErrModel, Message: "the model gave a block that cannot be kept", Err: a.fault,
+		}
+	}
+	if end.err != nil {
+		a.stop = event.StopCancelled
+		end.partial = a.content(w)
+		return
+	}
+	// The order counts: content may change the stop reason.
+	whole := &struct { // one piece of memory for the message and its cost
+		event.AssistantMessage
+		nano int64
+	}{}
+	m := &whole.AssistantMessage
+	m.Content = a.content(w)
+	m.Stop, m.Usage, m.Response, m.Model = a.stop, end.usage, a.response, a.model
+	m.ThinkingDropped, m.ThinkingRefused = a.dropped, a.refused
+	if m.Model == "" {
+		m.Model = w.info.Name
+	}
+	m.Latency, m.TimeToFirstByte = end.took, a.first
+	if end.known || w.info.Simulated {
+		nano, known, fault := PriceOf(&w.info, end.usage)
+		if end.doubt(fault); known {
+			whole.nano = nano
+			m.CostNanoUSD = &whole.nano
+		}
+	}
+	end.message = m
+}
+
+// fail ends the call with err alone.
+func (e *modelEnd) fail(err error) { e.message, e.err, e.again = nil, err, false }
+
+// takeOver notes what is known of a call however it ended.
+func (e *modelEnd) takeOver(a *assembler) {
+	e.usage, e.known, e.faults = a.used(), a.hasUsage, a.faults
+	e.begun, e.taken = a.begunAnswer(), a.taken
+}
+
+// modelError returns a model's error as one of ours. The text of a plain Go error stays in the cause: it may name
+// addresses and keys, and not only the operator reads events and streams.
+func modelError(name string, err error) *event.Error {
+	if e, ok := errors.AsType[*event.Error](err); ok {
+		return e
+	}
+	kind := event.KindOf(err)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		kind = event.ErrTimeout
+	case errors.Is(err, context.Canceled):
+		kind = event.ErrCancelled
+	case kind == event.ErrInternal:
+		kind = event.ErrModel
+	}
+	return &event.Error{Op: "model " + name, Kind: kind, Message: "the model failed", Err: err}
+}

@@ -1,0 +1,33 @@
+package drive
+
+import "github.com/braidrun/braid/event"
+
+// stepSpace is memory of one driver for what nearly every run needs. It lies in the driver: with pieces of their own a warm
+// turn has 52 allocations instead of 44 (row e-10 of the bench).
+type stepSpace struct {
+	// model is the work of one model call at a time. It serves again once a call has wholly ended: the model came back,
+	// its end is folded, and no hook has seen the request. A call that was abandoned keeps it. With a work for each call,
+	// 100 tool cycles take 509 KB instead of 406 KB (row b-100).
+	model modelWork
+	// lent is set while a call has model.
+	lent bool
+	// The lists of the driver begin here.
+	todo    [1]*Work
+	running [1]string
+	events  [5]*event.Event
+}
+
+// modelWork returns the work of a call of a model.
+func (p *stepSpace) modelWork(call modelCall) *Work {
+	if p.lent {
+		return newModelWork(call)
+	}
+	p.lent = true
+	return p.model.as(call)
+}
+
+// begin lets the driver's lists begin in its own memory.
+func (d *driver) begin() {
+	p := &d.exec.space
+	d.exec.todo, d.root.running, d.pending.events = p.todo[:0], p.running[:0], p.events[:0]
+}

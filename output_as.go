@@ -1,0 +1,115 @@
+package braid
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"reflect"
+	"slices"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/output"
+)
+
+// OutputOf reads a run's answer, which was to be JSON ([OutputType], [OutputSchema], [RunAs]), as
+// a T. Where there is none, or it is no T, the error is an *[event.Error] of kind
+// [event.ErrInvalid].
+func OutputOf[T any](r *Result) (T, error) {
+	var v T
+	if r == nil || len(r.Output) == 0 {
+		stop := event.StopReason("")
+		if r != nil {
+			stop = r.Stop
+		}
+		return v, &event.Error{
+			Op: "output", Kind: event.ErrInvalid, Message: fmt.Sprintf("the run has no answer in the form of a schema (it ended with %q)", stop),
+			Hint: "make the agent with OutputType, or run it with RunAs; look at the error that Run gave",
+		}
+	}
+	if err := json.Unmarshal(r.Output, &v); err != nil {
+		return v, &event.Error{
+			Op: "output", Kind: event.ErrInvalid, Message: fmt.Sprintf("the answer is no %s", reflect.TypeFor[T]()),
+			Hint: "read it as the type whose schema it was asked for in", Err: err,
+		}
+	}
+	return v, nil
+}
+
+// RunAs is [Agent.Run] with an answer that is a T: the agent is held to T's schema in this
+// run, as [OutputType] says, whatever its own answers are held to. Where the run parks or is
+// cut off, T's zero value stands beside the result; go on with RunAs and an [Answer], or with
+// [ResumeAs].
+func RunAs[T any](ctx context.Context, a *Agent, input any, opts ...RunOption) (T, *Result, error) {
+	return runAs[T](ctx, a, input, opts)
+}
+
+// ResumeAs is [Agent.Resume] with an answer that is a T; see [RunAs].
+func ResumeAs[T any](ctx context.Context, a *Agent, conv *Conversation, opts ...RunOption) (T, *Result, error) {
+	return runAs[T](ctx, a, resume{}, append([]RunOption{In(conv)}, opts...))
+}
+
+func runAs[T any](ctx context.Context, a *Agent, input any, opts []RunOption) (v T, r *Result, err error) {
+	x, err := wanted[T](a)
+	if err != nil {
+		return v, &Result{}, err
+	}
+	r, err = a.collect(ctx, input, append(slices.Clip(opts), wants(x)))
+	if err == nil && r.Status == event.RunCompleted {
+		v, err = OutputOf[T](r)
+	}
+	return v, r, err
+}
+
+// wants holds the root's answers to x for one run.
+func wants(x *output.Form) RunOption { return func(o *runOptions) { o.Output = x } }
+
+// wanted makes T's schema what an agent's answers can be held to.
+func wanted[T any](a *Agent) (*output.Form, error) {
+	x, err := answerFor[T](a.set.Name)
+	if err != nil {
+		return nil, err
+	}
+	clash, err := clashing(x, a.set.Name, a.current())
+	if err == nil && clash != "" {
+		err = answerNamed(a.set.Name)
+	}
+	if err == nil {
+		err = a.canAnswer(x)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// StreamAs is [RunAs] while the answer comes in: it yields a T as far as it is known, again and
+// again, and last the whole one, which keeps to the schema. Fields that are not known yet have their
+// zero value; text is shown as far as it goes, numbers only when they are complete. Of a large
+// answer not every piece is shown. Where a model begins its answer anew, because a call failed or
+// its answer could not be used, so do the values. A type that reads its own JSON
+// is left out until it can. An error is yielded last. [Into] gives the result, and a run
+// that waits for a person ends without a whole value.
+func StreamAs[T any](ctx context.Context, a *Agent, input any, opts ...RunOption) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var zero T
+		x, err := wanted[T](a)
+		if err != nil {
+			yield(zero, err)
+			return
+		}
+		p := output.NewPartial[T](x)
+		for e, err := range a.stream(ctx, input, append(slices.Clip(opts), wants(x))) {
+			if err != nil {
+				yield(zero, err)
+				return
+			}
+			v, ok, err := p.Take(&e)
+			if err != nil || ok {
+				if !yield(v, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
