@@ -140,7 +140,8 @@ func (c *Conversation) Retryable(ctx context.Context) (run string, err error) {
 }
 
 // Cancel asks for the open run to be cancelled: a running one stops its model and
-// tools, a waiting one ends when it is resumed. Without an open run it does nothing.
+// tools, a waiting one ends when it is resumed, and one that has not begun never begins. Without an open run Cancel does
+// nothing.
 func (c *Conversation) Cancel(ctx context.Context) error { return c.log.CancelRun(ctx) }
 
 // Events reads the log after seq, in order. Nothing in it is to be changed.

@@ -36,8 +36,8 @@ func (a *Agent) Stream(ctx context.Context, input any, opts ...RunOption) iter.S
 // answered, or one whose driver died. Finished steps are not repeated, and a run
 // that waits for tools goes straight to them, without a model call. Where the newest run
 // failed, a new run continues it at the step that failed: it sees the failed run's messages and results,
-// repeats no finished step, and has limits of its own. Where there
-// is no open run but the last word was the user's, it is answered.
+// repeats no finished step, and has limits of its own. A run that was accepted ([Agent.Send]) and has not begun is
+// driven. Where there is no open run but the last word was the user's, it is answered.
 func (a *Agent) Resume(ctx context.Context, conv *Conversation, opts ...RunOption) (*Result, error) {
 	return a.collect(ctx, resume{}, append(slices.Clone(opts), In(conv)))
 }

@@ -25,7 +25,8 @@ const (
 	// Steer leaves it for the open run, whose root agent sees it with its next
 	// model call. It never answers a question: a run that waits goes on waiting
 	// and sees the message afterwards. A run that ends without another
-	// model call leaves it to the next run.
+	// model call leaves it to the next run, or to a run of its own where there is none:
+	// an engine drives that, and without an engine the next [Agent.Run] or [Agent.Resume].
 	Steer Policy = "steer"
 	// Interrupt admits a run and cancels those before it.
 	Interrupt Policy = "interrupt"
