@@ -133,7 +133,7 @@ func (m *Model) look(g *idle.Guard, a *answer) error {
 // blanks may precede an answer: white space and a byte order mark.
 const blanks = " \t\r\n\ufeff"
 
-// beginning reads until at least least bytes follow the blanks.
+// beginning reads until it has the given number of bytes after the blanks.
 func beginning(in io.Reader, least int) ([]byte, error) {
 	b := make([]byte, 0, sniffed)
 	for len(b) < sniffed {
