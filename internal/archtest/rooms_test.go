@@ -76,7 +76,7 @@ var rooms = []room{
 		dir: "internal/drive", own: []string{
 			"flow/kind", "grant", "hook", "internal/answercheck", "internal/fold", "internal/decide", "internal/output", "internal/compact",
 			"internal/guardrail", "internal/hooks", "internal/foreign", "event", "journal", "model", "secret", "tool", "tool/search",
-			"internal/userdata",
+			"internal/userdata", "internal/lease",
 		},
 	},
 	{dir: "flow", own: []string{"", "event", "flow/kind"}, tests: []string{"internal/decide", "internal/decide/decidetest", "internal/fold", "journal", "model", "tool"}},
@@ -209,6 +209,7 @@ var rooms = []room{
 		tests: []string{"internal/decide/decidetest", "internal/fold/foldtest"},
 	},
 	{dir: "internal/decide/decidetest", own: []string{"event", "internal/decide", "internal/fold", "internal/fold/foldtest"}},
+	{dir: "internal/lease", own: []string{"event", "journal"}},
 	{dir: "internal/output", own: []string{"event", "model", "internal/fold"}},
 	{dir: "internal/compact", own: []string{"event", "model", "internal/fold"}},
 	{dir: "grant"},

@@ -315,3 +315,11 @@ func stopped(op string, ctx context.Context) error { //nolint:revive // the oper
 	}
 	return &event.Error{Op: op, Kind: kind, Message: "the wait was ended before it was the run's turn", Err: err}
 }
+
+// notify leaves one notification in a channel of capacity 1.
+func notify(to chan struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
+	}
+}
