@@ -7,6 +7,7 @@ import (
 	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/internal/output"
+	"github.com/braidrun/braid/internal/permission"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/tool"
 )
@@ -43,7 +44,7 @@ type Agent struct {
 	// Hooks is nil for an agent without hooks.
 	Hooks *hooks.Set
 	// Permits are the permission policies. The strictest one decides.
-	Permits []*Policy
+	Permits []*permission.Policy
 	// Guards are the guardrails.
 	Guards []Guard
 	// Forgets says that later runs see nothing of its failed runs.
