@@ -11,10 +11,9 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Err tells what is wrong with the agent's parts; nil means nothing. It also asks each
-// of the agent's models that is a [model.Checker] whether it can be asked what the agent
-// asks, once for all that was added since it was asked last, so that tools may be added
-// one by one. It is safe for concurrent use.
+// Err returns what is wrong with the agent's parts; nil if nothing is. It also asks each model of the agent that is a
+// [model.Checker] whether it accepts the agent's tools and options. It asks once for all that was added since the last
+// time. It is safe for concurrent use.
 func (a *Agent) Err() error {
 	if a.err != nil {
 		return a.err

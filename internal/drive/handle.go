@@ -219,8 +219,13 @@ func (c *Handle) CancelRun(ctx context.Context) error {
 			run = v.Run.ID
 		}
 	})
-	if err != nil || run == "" {
+	if err != nil {
 		return err
+	}
+	if run == "" {
+		if run = c.queued(ctx); run == "" {
+			return nil
+		}
 	}
 	return c.Store.Post(ctx, journal.Mail{ID: "cancel-" + run, Run: run, Kind: journal.MailCancel})
 }
@@ -322,4 +327,13 @@ func notify(to chan struct{}) {
 	case to <- struct{}{}:
 	default:
 	}
+}
+
+// queued returns the run at the head of the conversation's queue if it has not begun and nobody has cancelled it; "" for none.
+func (c *Handle) queued(ctx context.Context) string {
+	open, err := c.Store.Queue(ctx, c.ID)
+	if err != nil || len(open) == 0 || open[0].Status != event.RunQueued || open[0].Cancelled {
+		return ""
+	}
+	return open[0].ID
 }
