@@ -189,7 +189,7 @@ func (d *driver) start() {
 		started.Found = v.Found
 	}
 	if d.cfg.agent.Servers != nil {
-		started.Servers = d.cfg.agent.Current().skipped(started.Model, d.cfg.agent.Servers())
+		started.Servers = d.cfg.agent.Current().Skipped(started.Model, d.cfg.agent.Servers())
 	}
 	d.takesOver(started)
 	d.add(nil, "", 0, started)

@@ -10,6 +10,7 @@ import (
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/guardrail"
 	"github.com/braidrun/braid/internal/output"
+	"github.com/braidrun/braid/internal/toolset"
 )
 
 // finish ends a scope: every call that is still open gets a result in the same
@@ -78,7 +79,7 @@ func (d *driver) closingWords(s *fold.Scope, cmd *decide.Command) error {
 			text = string(r.Structured)
 		}
 	case event.WhyDirectCall:
-		text = "[" + List(lastTools(s)) + " was called by the program itself.]"
+		text = "[" + toolset.List(lastTools(s)) + " was called by the program itself.]"
 	}
 	if text == "" {
 		return nil

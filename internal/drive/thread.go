@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/toolset"
 )
 
 // thread is what one driver knows of a scope beyond the log. The next driver of the run begins with an empty one, and
@@ -13,9 +14,9 @@ type thread struct {
 	// was in flight when another driver died.
 	running []string
 	// offered is what the scope's last model call was offered; nil before the first one.
-	offered *Offer
+	offered *toolset.Offer
 	// shown is the part of an offer that the model is shown; nil for all of it.
-	shown *shownTools
+	shown *toolset.Shown
 	// visible is the part of an offer that no policy denies; nil where there is no policy.
 	visible *visible
 	// told is the last cycle after whose tools this driver called the hooks.
@@ -55,7 +56,7 @@ func (d *driver) ran(s *fold.Scope, step string) {
 }
 
 // offer is what the scope's last model call was offered. Before the driver's first one it is what the agent offers now.
-func (d *driver) offer(s *fold.Scope, agent *Agent) *Offer {
+func (d *driver) offer(s *fold.Scope, agent *Agent) *toolset.Offer {
 	if o := d.thread(s).offered; o != nil {
 		return o
 	}
