@@ -20,10 +20,11 @@ import (
 // (journal.Run.Lost), so an engine's drive takes the lease first and reads the log second: if reading ends the process,
 // the next drivers know that one was lost. A run whose log cannot be read is ended without being read.
 
-// codeUnread is the Code of the error of a run that ended unread.
+// codeUnread is the Code of the error of a run that was ended without reading its log.
 const codeUnread = "CONVERSATION_UNREADABLE"
 
-// unreadView stands for a log that is read once its lease is taken: a store sends a driver that has all events none.
+// unreadView stands for a log that is read after its lease was taken. A store sends no events to a driver that claims
+// to have all.
 func unreadView() *fold.Conversation { return &fold.Conversation{Last: math.MaxInt64} }
 
 // readTaken folds the log of a run that was taken, and renews the lease meanwhile: reading a long log may take longer
@@ -48,7 +49,7 @@ func (a *Agent) readTaken(
 	return v, k, err
 }
 
-// takeUnread reads the log of a run that was taken before that. It gives no view where the run is not to be driven.
+// takeUnread reads the log of a run whose lease was taken first. It returns no view if the run is not to be driven.
 func (a *Agent) takeUnread(
 	ctx context.Context, stop context.CancelFunc, o *Request, opened *journal.Opened, r *hook.Outcome, sink func(event.Event) bool,
 ) (*fold.Conversation, error) {
@@ -66,7 +67,7 @@ func (a *Agent) takeUnread(
 	return nil, err
 }
 
-// letGo gives back the lease of a run that was taken and could not be read, so that nobody waits until it has run out.
+// letGo gives back the lease of a run that could not be read, so that nobody waits until it has run out.
 func (o *Request) letGo(ctx context.Context, held journal.Lease, k *lease.Renewer) {
 	k.Close()
 	base := context.WithoutCancel(ctx)
@@ -78,14 +79,15 @@ func (o *Request) letGo(ctx context.Context, held journal.Lease, k *lease.Renewe
 	}
 }
 
-// isPanic reports whether an error is that of code that panicked.
+// isPanic reports whether an error comes from a panic.
 func isPanic(err error) bool {
 	_, ok := errors.AsType[*event.PanicError](err)
 	return ok
 }
 
-// behindUnread reports whether a run that lost a driver before it began stands behind one that ended unread. Reading the
-// log has ended the process then once more, and is not tried again. It renews the lease while it waits for the store.
+// behindUnread reports whether a run that lost a driver before it began stands behind a run that was ended unread.
+// Reading the log has then ended a process once more, and is not tried again. It renews the lease while it waits for
+// the store.
 func (a *Agent) behindUnread(ctx context.Context, stop context.CancelFunc, conv *Handle, o *journal.Opened) bool {
 	if a.Limits.LostDrivers <= 0 || o.Run.Lost == 0 || o.Run.Session > 0 || o.Last == 0 {
 		return false
@@ -101,7 +103,7 @@ func (a *Agent) behindUnread(ctx context.Context, stop context.CancelFunc, conv 
 	return ok && end.Err != nil && end.Err.Code == codeUnread
 }
 
-// unreadable is the error of a run whose log cannot be read. why is what is known of the reason.
+// unreadable returns the error of a run whose log cannot be read. why is the known reason.
 func unreadable(why *event.Error) *event.Error {
 	e := *why
 	e.Code = codeUnread
@@ -109,7 +111,7 @@ func unreadable(why *event.Error) *event.Error {
 	return &e
 }
 
-// lostReading is why a run ends unread that stands behind one that did.
+// lostReading returns why a run behind an unread one is ended unread too.
 func lostReading(row *journal.Run) *event.Error {
 	return &event.Error{
 		Op: "run", Kind: event.ErrPoisoned, Message: "the processes that read the conversation died",
@@ -117,9 +119,8 @@ func lostReading(row *journal.Run) *event.Error {
 	}
 }
 
-// endUnread ends a run without reading its log: as failed with why, or as cancelled if somebody asked for that. Calls
-// that were open get no end of their own; folds close them with the run.
-// It gives the error that the run ended with.
+// endUnread ends a run without reading its log, as failed with why, or as cancelled if that was asked for. Open calls
+// get no end of their own; folds close them with the run. It returns the error that the run ended with.
 func (a *Agent) endUnread(
 	ctx context.Context, opts *Request, o *journal.Opened, why *event.Error, r *hook.Outcome, sink func(event.Event) bool,
 ) (*event.Error, error) {
@@ -166,8 +167,8 @@ func (a *Agent) endUnread(
 	return end.Err, nil
 }
 
-// inputUnread is what users say in the input of a run that has not begun. Nothing has looked at it: what a guardrail or a
-// secret may hide is hidden.
+// inputUnread returns the users' messages in the input of a run that has not begun. Guardrails and masks have not seen
+// them: if there are any, the content is redacted.
 func (a *Agent) inputUnread(ctx context.Context, opts *Request, o *journal.Opened) []event.Message {
 	if o.Run.Key != "" {
 		if run, err := opts.Log.Store.Entered(ctx, o.Run.Conversation, journal.LetterID(o.Run.Key)); err != nil || run != "" {
