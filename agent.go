@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/braidrun/braid/internal/drive"
+	"github.com/braidrun/braid/internal/toolset"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/foreign"
@@ -29,9 +30,9 @@ type Agent struct {
 	below []string
 	// offered is what the next model call is shown. A change makes another one under offering and puts it in its place.
 	// draft is that one while it is made.
-	offered  atomic.Pointer[drive.Offer]
+	offered  atomic.Pointer[toolset.Offer]
 	offering sync.Mutex
-	draft    *drive.Offer
+	draft    *toolset.Offer
 	// made are the hooks that wait for the agent to be made.
 	made []hooks.Hook
 	// bounded are the limits of the agent's runs.
@@ -90,7 +91,7 @@ func (a *Agent) Use(parts ...Part) *Agent {
 			}
 		}
 		return nil
-	}, func(*drive.Offer) error { return nil })
+	}, func(*toolset.Offer) error { return nil })
 	a.set.Instructions = joinTexts(append([]string{a.own}, a.below...)...)
 	a.set.InstructionTokens = model.TextTokens(a.set.Instructions)
 	a.unchecked.Store(true)

@@ -3,23 +3,22 @@ package braid
 import (
 	"slices"
 
-	"github.com/braidrun/braid/internal/drive"
-
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/toolset"
 	"github.com/braidrun/braid/tool"
 )
 
 // current is what the agent offers now. It is safe for concurrent use.
-func (a *Agent) current() *drive.Offer {
+func (a *Agent) current() *toolset.Offer {
 	if o := a.offered.Load(); o != nil {
 		return o
 	}
-	return drive.NoOffer
+	return toolset.Empty
 }
 
 // change makes another offer from the agent's and puts it in its place, in one step and
 // only where f and check find nothing wrong.
-func (a *Agent) change(f func() error, check func(*drive.Offer) error) error {
+func (a *Agent) change(f func() error, check func(*toolset.Offer) error) error {
 	a.offering.Lock()
 	defer a.offering.Unlock()
 	a.draft = a.current().Draft()
@@ -65,7 +64,7 @@ func (a *Agent) ReplaceTools(remove []string, tools ...Tool) error {
 			}
 		}
 		return Tools(tools...).attach(a)
-	}, func(o *drive.Offer) error {
+	}, func(o *toolset.Offer) error {
 		if len(tools) == 0 {
 			return nil
 		}
@@ -90,7 +89,7 @@ func (a *Agent) attachTool(t Tool) error {
 	if err == nil || !ok {
 		return err
 	}
-	left, err := drive.Leave(optional, spec.Name, "", err)
+	left, err := toolset.Leave(optional, spec.Name, "", err)
 	a.draft.Missing = append(a.draft.Missing, left)
 	return err
 }

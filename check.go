@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/braidrun/braid/internal/drive"
+	"github.com/braidrun/braid/internal/toolset"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/foreign"
@@ -35,7 +36,7 @@ func (a *Agent) Err() error {
 }
 
 // check asks the agent's models what they cannot be asked, with these tools.
-func (a *Agent) check(o *drive.Offer) error {
+func (a *Agent) check(o *toolset.Offer) error {
 	if err := a.priced(o); err != nil {
 		return err
 	}
@@ -43,7 +44,7 @@ func (a *Agent) check(o *drive.Offer) error {
 	if err != nil {
 		return err
 	}
-	var narrow map[string][]drive.SetAside
+	var narrow map[string][]toolset.SetAside
 	for _, m := range a.set.Models() {
 		checker, info := drive.CheckerOf(m), m.Info()
 		if err := a.set.Left(m); err != nil {
@@ -63,7 +64,7 @@ func (a *Agent) check(o *drive.Offer) error {
 		}
 		if len(left) > 0 {
 			if narrow == nil {
-				narrow = map[string][]drive.SetAside{}
+				narrow = map[string][]toolset.SetAside{}
 			}
 			narrow[info.Name] = left
 		}

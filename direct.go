@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/braidrun/braid/internal/drive"
+	"github.com/braidrun/braid/internal/toolset"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/nearest"
@@ -85,7 +86,7 @@ func (a *Agent) called(tool string, args any, o *runOptions) (*directCall, error
 	}
 	offered := a.current()
 	if offered.Find(tool) < 0 {
-		hint := "the tools are: " + drive.List(offered.Names)
+		hint := "the tools are: " + toolset.List(offered.Names)
 		if near := nearest.Word(tool, offered.Names); near != "" {
 			hint = "did you mean " + strconv.Quote(near) + "?"
 		}

@@ -7,11 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/braidrun/braid/internal/drive"
-
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/grant"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/permission"
 )
 
 // Grants lists what users have allowed for this conversation, sorted by tool. Each grant has its Tool, and By if it is
@@ -64,7 +63,7 @@ func (c *Conversation) keptGrants(ctx context.Context) (kept map[string]grant.Gr
 // grantsOf gives the grants in the state, by their keys.
 func grantsOf(s *fold.State) map[string]grant.Grant {
 	kept := map[string]grant.Grant{}
-	for key, raw := range s.WithPrefix(drive.StateGrant) {
+	for key, raw := range s.WithPrefix(permission.KeyPrefix) {
 		var g grant.Grant
 		if json.Unmarshal(raw, &g) == nil {
 			kept[key] = g

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/internal/drive"
+	"github.com/braidrun/braid/internal/toolset"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/decide"
@@ -131,7 +132,7 @@ func (l *Limits) money() bool { return l.CostNanoUSD > 0 || l.Conversation.CostN
 
 // priced says which of the models that a bound in money counts has no price: what such a
 // model costs would count as nothing.
-func (a *Agent) priced(o *drive.Offer) error {
+func (a *Agent) priced(o *toolset.Offer) error {
 	if !a.bounded.money() {
 		return nil
 	}

@@ -5,13 +5,12 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/braidrun/braid/internal/drive"
-
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/argtype"
 	"github.com/braidrun/braid/internal/output"
+	"github.com/braidrun/braid/internal/toolset"
 	"github.com/braidrun/braid/tool"
 )
 
@@ -100,7 +99,7 @@ func badAnswerSchema(op string, err error) error {
 }
 
 // clashing finds a tool of an agent that has the name of the output's tool.
-func clashing(f *output.Form, agent string, o *drive.Offer) (optional string, err error) {
+func clashing(f *output.Form, agent string, o *toolset.Offer) (optional string, err error) {
 	if !f.HasTool() || o.Find(OutputTool) < 0 {
 		return "", nil
 	}

@@ -1,15 +1,11 @@
 package braid
 
 import (
-	"cmp"
-	"fmt"
 	"path"
 	"slices"
 
-	"github.com/braidrun/braid/internal/drive"
-
-	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/grant"
+	"github.com/braidrun/braid/internal/permission"
 )
 
 // Permissions say which tools an agent may call, for which calls a user is asked, and which tools it may not call. The
@@ -37,7 +33,7 @@ type Permissions struct {
 // If the driver died during a call, the next driver does not check the call again: the log says that it was permitted.
 func Permit(p Permissions) Part {
 	return partFunc(func(a *Agent) error {
-		policy, err := policyOf(&p)
+		policy, err := permission.New(p.Allow, p.Ask, p.Deny, p.Grants)
 		if err != nil {
 			err.Op = "agent " + a.set.Name
 			return err
@@ -47,59 +43,9 @@ func Permit(p Permissions) Part {
 	})
 }
 
-func policyOf(p *Permissions) (*drive.Policy, *event.Error) {
-	o := &drive.Policy{Grants: p.Grants}
-	if o.Grants == nil {
-		o.Grants = &grant.Memory{}
-	}
-	for do, list := range [][]string{drive.Permitted: p.Allow, drive.ToAsk: p.Ask, drive.Denied: p.Deny} {
-		for _, pattern := range list {
-			letters, ok := lettersOf(pattern)
-			if !ok {
-				return nil, &event.Error{
-					Kind: event.ErrInvalid, Message: fmt.Sprintf("%q is no pattern of tools' names", pattern),
-					Hint: `use letters, digits, _ and -, with * for any number of them and ? for one, as in "get_*"`,
-				}
-			}
-			o.Rules = append(o.Rules, drive.Rule{Pattern: pattern, Do: drive.Permission(do), Letters: letters})
-		}
-	}
-	slices.SortStableFunc(o.Rules, func(a, b drive.Rule) int {
-		return cmp.Or(cmp.Compare(b.Letters, a.Letters), cmp.Compare(b.Do, a.Do))
-	})
-	return o, nil
-}
-
-// lettersOf counts the letters of a pattern that are no wildcards. ok is false for one that
-// no tool's name can fit.
-func lettersOf(pattern string) (n int, ok bool) {
-	if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-		return 0, false
-	}
-	wild, class := false, false
-	for _, r := range pattern {
-		switch {
-		case class:
-			class = r != ']'
-		case r == '[':
-			wild, class = true, true
-		case r == '*' || r == '?':
-			wild = true
-		case r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-':
-			n++
-		default:
-			return 0, false
-		}
-	}
-	if !wild {
-		n = 1 << 20
-	}
-	return n, true
-}
-
 // Check reports an invalid pattern as an error of kind [event.ErrInvalid].
 func (p Permissions) Check() error {
-	if _, err := policyOf(&p); err != nil {
+	if _, err := permission.New(p.Allow, p.Ask, p.Deny, p.Grants); err != nil {
 		return err
 	}
 	return nil

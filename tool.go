@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/drive"
 	"github.com/braidrun/braid/internal/foreign"
+	"github.com/braidrun/braid/internal/toolset"
 	"github.com/braidrun/braid/tool"
 )
 
@@ -93,8 +93,8 @@ func bothServers(before, next func() []event.ToolServer) func() []event.ToolServ
 func SearchTools(s ToolSearch) Part {
 	return partFunc(func(a *Agent) error {
 		s.Above, s.Results = cmp.Or(s.Above, 20), cmp.Or(s.Results, 5)
-		a.set.Search = &drive.ToolSearch{Above: s.Above, Always: s.Always, Results: s.Results}
-		return Func(drive.FindTool,
+		a.set.Search = &toolset.Search{Above: s.Above, Always: s.Always, Results: s.Results}
+		return Func(toolset.FindTool,
 			"You have more tools than are listed. This one finds them by what they are for; those that it finds you can call from then on. "+
 				"Look here before you say that something cannot be done.",
 			a.set.FindTools, tool.Pure()).attach(a)

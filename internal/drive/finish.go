@@ -10,6 +10,7 @@ import (
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/guardrail"
 	"github.com/braidrun/braid/internal/output"
+	"github.com/braidrun/braid/internal/toolset"
 )
 
 // finish ends a scope. Every open call gets a result in the same commit. A child gives its result to its parent, and
@@ -77,7 +78,7 @@ func (d *driver) closingWords(s *fold.Scope, cmd *decide.Command) error {
 			text = string(r.Structured)
 		}
 	case event.WhyDirectCall:
-		text = "[" + List(lastTools(s)) + " was called by the program itself.]"
+		text = "[" + toolset.List(lastTools(s)) + " was called by the program itself.]"
 	}
 	if text == "" {
 		return nil

@@ -72,7 +72,7 @@ func (a *Agent) giveUp(
 	v, renewer, err := a.readTaken(base, o.Log, lease, stop)
 	if err != nil {
 		if isPanic(err) && opened.Last >= 0 {
-			renewer.close()
+			renewer.Close()
 			return a.endUnread(base, o, opened, why, r, sink)
 		}
 		o.letGo(base, lease, renewer)

@@ -317,6 +317,14 @@ func stopped(op string, ctx context.Context) error { //nolint:revive // the oper
 	return &event.Error{Op: op, Kind: kind, Message: "the wait was ended before it was the run's turn", Err: err}
 }
 
+// notify leaves one notification in a channel of capacity 1.
+func notify(to chan struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
+	}
+}
+
 // queued returns the run at the head of the conversation's queue if it has not begun and nobody has cancelled it; "" for none.
 func (c *Handle) queued(ctx context.Context) string {
 	open, err := c.Store.Queue(ctx, c.ID)

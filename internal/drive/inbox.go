@@ -42,22 +42,22 @@ func (d *driver) readInbox() {
 		d.fetch()
 	}
 	select {
-	case <-d.lease.renewer.notified():
-		d.deliver(d.lease.renewer.takeMail())
+	case <-d.lease.renewer.Notified():
+		d.deliver(d.lease.renewer.TakeMail())
 	default:
 	}
 }
 
 // fetch reads the inbox from the store. It reports whether the loop must look at it.
 func (d *driver) fetch() bool {
-	if d.lease.renewer.err() != nil {
+	if d.lease.renewer.Err() != nil {
 		return false // the store will refuse the next commit
 	}
 	news, err := d.lease.conv.Store.Renew(d.lease.base, d.lease.held)
 	if err != nil {
 		// Where the store could not be reached, the renewer asks again.
 		if errors.Is(err, event.ErrLeaseLost) && d.lease.renewer != nil {
-			d.lease.renewer.lose(err)
+			d.lease.renewer.Lose(err)
 		}
 		return false
 	}

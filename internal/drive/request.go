@@ -3,6 +3,7 @@ package drive
 import (
 	"encoding/json"
 
+	"github.com/braidrun/braid/internal/lease"
 	"github.com/braidrun/braid/internal/output"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/secret"
@@ -38,7 +39,7 @@ type Request struct {
 	// Programs run foreign programs in the place of agents, by the agents' names; nil for none.
 	Programs map[string]StepRunner
 	// renewer renews the lease of a run whose log was read after it was taken; nil for none.
-	renewer *leaseRenewer
+	renewer *lease.Renewer
 }
 
 // EngineWork is what an engine passes to a drive besides the run. The root's Work explains the fields.

@@ -114,7 +114,7 @@ func (a *Agent) through(
 		return err
 	}
 	if unread {
-		defer func() { o.renewer.close() }()
+		defer func() { o.renewer.Close() }()
 		if v, err = a.takeUnread(taking, stop, o, &opened, r, sink); v == nil {
 			return err
 		}

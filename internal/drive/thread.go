@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/toolset"
 )
 
 // thread is what one driver knows of a scope beyond the log. The next driver of the run begins with an empty one and
@@ -13,9 +14,9 @@ type thread struct {
 	// running when another driver died.
 	running []string
 	// offered is the tools of the scope's last model call; nil before the first one.
-	offered *Offer
+	offered *toolset.Offer
 	// shown is the part of them that the model sees; nil for all.
-	shown *shownTools
+	shown *toolset.Shown
 	// visible is the part of them that no policy denies; nil without a policy.
 	visible *visible
 	// told is the last cycle for which this driver called the hooks after a batch.
@@ -56,7 +57,7 @@ func (d *driver) ran(s *fold.Scope, step string) {
 
 // offer returns the tools of the scope's last model call. Before this driver's first one it returns the agent's
 // present tools.
-func (d *driver) offer(s *fold.Scope, agent *Agent) *Offer {
+func (d *driver) offer(s *fold.Scope, agent *Agent) *toolset.Offer {
 	if o := d.thread(s).offered; o != nil {
 		return o
 	}

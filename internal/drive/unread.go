@@ -12,6 +12,7 @@ import (
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/foreign"
+	"github.com/braidrun/braid/internal/lease"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -29,11 +30,11 @@ func unreadView() *fold.Conversation { return &fold.Conversation{Last: math.MaxI
 // readTaken folds the log of a run that was taken, and renews the lease meanwhile: reading a long log may take longer
 // than a lease lasts. The caller closes the renewer, also if there is an error. A panic is an error with a [event.PanicError].
 func (a *Agent) readTaken(
-	ctx context.Context, conv *Handle, lease journal.Lease, stop context.CancelFunc,
-) (*fold.Conversation, *leaseRenewer, error) {
-	var k *leaseRenewer
+	ctx context.Context, conv *Handle, held journal.Lease, stop context.CancelFunc,
+) (*fold.Conversation, *lease.Renewer, error) {
+	var k *lease.Renewer
 	if !conv.Own {
-		k = renewLease(context.WithoutCancel(ctx), conv.Store, lease, lease.Term, stop)
+		k = lease.Renew(context.WithoutCancel(ctx), conv.Store, held, stop)
 	}
 	var v *fold.Conversation
 	err := foreign.Shield("run", "reading the conversation", func() (err error) {
@@ -42,7 +43,7 @@ func (a *Agent) readTaken(
 		}
 		return err
 	})
-	if lost := k.err(); lost != nil {
+	if lost := k.Err(); lost != nil {
 		err = lost
 	}
 	return v, k, err
@@ -58,7 +59,7 @@ func (a *Agent) takeUnread(
 		return v, nil
 	}
 	if why, _ := errors.AsType[*event.Error](err); isPanic(err) {
-		renewer.close()
+		renewer.Close()
 		_, err = a.endUnread(ctx, o, opened, why, r, sink)
 		return nil, err
 	}
@@ -67,14 +68,14 @@ func (a *Agent) takeUnread(
 }
 
 // letGo gives back the lease of a run that could not be read, so that nobody waits until it has run out.
-func (o *Request) letGo(ctx context.Context, lease journal.Lease, k *leaseRenewer) {
-	k.close()
+func (o *Request) letGo(ctx context.Context, held journal.Lease, k *lease.Renewer) {
+	k.Close()
 	base := context.WithoutCancel(ctx)
 	switch {
-	case k.err() == nil:
-		_ = o.Log.Store.Commit(base, lease, journal.Batch{Release: true})
-	case k.outOfContact() && o.Engine != nil:
-		giveBackLate(base, o.Log.Store, lease, o.Engine)
+	case k.Err() == nil:
+		_ = o.Log.Store.Commit(base, held, journal.Batch{Release: true})
+	case k.OutOfContact() && o.Engine != nil:
+		giveBackLate(base, o.Log.Store, held, o.Engine)
 	}
 }
 
@@ -92,7 +93,7 @@ func (a *Agent) behindUnread(ctx context.Context, stop context.CancelFunc, conv 
 		return false
 	}
 	if !conv.Own {
-		defer renewLease(context.WithoutCancel(ctx), conv.Store, o.Lease, o.Lease.Term, stop).close()
+		defer lease.Renew(context.WithoutCancel(ctx), conv.Store, o.Lease, stop).Close()
 	}
 	events, err := conv.Store.Read(ctx, conv.ID, o.Last-1, 1)
 	if err != nil || len(events) != 1 {
