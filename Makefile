@@ -44,21 +44,24 @@ quick_go := -trimpath '-toolexec=env GOGC=400' '-gcflags=all=-dwarf=false' '-gcf
 	'-gcflags=modernc.org/libc/...=-dwarf=false -race=false' '-gcflags=modernc.org/memory=-dwarf=false -race=false'
 # A program under the race detector waits for a second before it ends, in case that somebody is
 # about to be caught: here seventy programs do, one after another, and most have nobody left.
-test_env := GORACE='atexit_sleep_ms=20 $(GORACE)'
+# A property is drawn a quarter as often as rapid does by itself: the race detector makes each draw
+# several times slower. make test-long draws them all.
+test_env := GORACE='atexit_sleep_ms=20 $(GORACE)' RAPID_CHECKS=$(or $(RAPID_CHECKS),25)
 plain := -tags=planted
 # The points to die at and the bugs that must be found are in no production file: an overlay adds them.
 # The go command passes over folders whose names begin with _, so it finds no packages in this one.
 overlay = -overlay=$$($(GO) run ./test/instrument/overlay bin/_instrumented)
 # What the race detector would make many times slower than it is, and where it lies.
-unwatched := TestAnswersLikeMemory|TestNoSetupIsRefused|TestNoHistoryIsRefused|TestSQLite
+unwatched := TestAnswersLikeMemory|TestNoSetupIsRefused|TestNoHistoryIsRefused|TestThePrefixOf40TurnsIsCached|TestSQLite
 unwatched_in := ./model/anthropic ./journal/sqlite
 # Where tests play few of their cases under the race detector. make test-long plays all of them without.
-many_in := . ./journal/... ./model/... ./secret ./service ./test/sim ./test/tenants
+many_in := . ./bench/scenario ./journal/... ./model/... ./secret ./server/... ./service ./test/corpora ./test/sim ./test/tenants
 
 # Packages begin in the order in which they are named: first those that wait for processes and
 # disks as much as they work, one at a time, so that something is compiled or tested beside each.
-# test/e2e builds the command, and all that it needs is there once cmd/braid is tested.
-first := ./test/kill ./cmd/braid ./test/e2e
+# test/e2e builds the command, and all that it needs is there once cmd/braid is tested. Then those that
+# work longest: one of them at the end would have the other core wait.
+first := ./test/kill ./cmd/braid ./test/e2e . ./test/sim ./journal/sqlite ./server ./model/anthropic ./test/corpora
 
 # Where there are two cores, three packages at once: one of them mostly waits.
 jobs := $(if $(filter 2,$(shell getconf _NPROCESSORS_ONLN 2>/dev/null)),-p=3)

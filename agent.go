@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/braidrun/braid/internal/drive"
+	"github.com/braidrun/braid/internal/toolset"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/foreign"
@@ -29,9 +30,9 @@ type Agent struct {
 	below []string
 	// offered is what the next model call is shown. A change makes another one under offering and puts it in its place.
 	// draft is that one while it is made.
-	offered  atomic.Pointer[drive.Offer]
+	offered  atomic.Pointer[toolset.Offer]
 	offering sync.Mutex
-	draft    *drive.Offer
+	draft    *toolset.Offer
 	// made are the hooks that wait for the agent to be made.
 	made []hooks.Hook
 	// bounded are the limits of the agent's runs.
@@ -44,7 +45,7 @@ type Agent struct {
 	refused error
 }
 
-// Part is something that an agent is made of: a tool or a setting.
+// Part is a tool or a setting of an agent.
 type Part interface {
 	attach(a *Agent) error
 }
@@ -53,9 +54,8 @@ type partFunc func(a *Agent) error
 
 func (f partFunc) attach(a *Agent) error { return f(a) }
 
-// New makes an agent. Wrong parts (two tools of one name, a schema that is no
-// schema, no model) do not panic: [Agent.Err] tells, and so does every run,
-// with a kind of [event.ErrInvalid].
+// New makes an agent. Wrong parts (two tools with one name, an invalid schema, no model) do not panic: [Agent.Err] and
+// every run return an error of kind [event.ErrInvalid].
 func New(name string, model Model, parts ...Part) *Agent {
 	a := &Agent{set: drive.Agent{Name: name, Model: model}}
 	a.limit(&defaultLimits)
@@ -77,8 +77,8 @@ func New(name string, model Model, parts ...Part) *Agent {
 	return a.Use(parts...)
 }
 
-// Use adds parts and gives the agent back. It is for setting an agent up: do
-// not call it while the agent runs. [Agent.AddTools] may be called then.
+// Use adds parts and returns the agent. Call it while you set the agent up, not while the agent runs; [Agent.AddTools]
+// is for that.
 func (a *Agent) Use(parts ...Part) *Agent {
 	_ = a.change(func() error {
 		for _, p := range parts {
@@ -91,7 +91,7 @@ func (a *Agent) Use(parts ...Part) *Agent {
 			}
 		}
 		return nil
-	}, func(*drive.Offer) error { return nil })
+	}, func(*toolset.Offer) error { return nil })
 	a.set.Instructions = joinTexts(append([]string{a.own}, a.below...)...)
 	a.set.InstructionTokens = model.TextTokens(a.set.Instructions)
 	a.unchecked.Store(true)
@@ -101,14 +101,13 @@ func (a *Agent) Use(parts ...Part) *Agent {
 	return a
 }
 
-// Name is the agent's name, the author of what it says.
+// Name is the agent's name. Events of the agent have it as their author.
 func (a *Agent) Name() string { return a.set.Name }
 
 // Model is the agent's model; nil for an agent that [NewFlow] made.
 func (a *Agent) Model() Model { return a.set.Model }
 
-// Instructions set the agent's system prompt: what its maker says. Of several the last
-// one counts.
+// Instructions set the agent's system prompt. If there are several, the last one counts.
 func Instructions(s string) Part {
 	return partFunc(func(a *Agent) error { a.own = s; return nil })
 }
@@ -118,13 +117,13 @@ func joinTexts(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), "\n\n")
 }
 
-// Options set what the agent asks of its model.
+// Options set the options of the agent's model calls.
 func Options(o model.Options) Part {
 	return partFunc(func(a *Agent) error { a.set.Options = o; return nil })
 }
 
-// Sequential runs the tools of one answer one after another, in request order.
-// By default they run at the same time.
+// Sequential runs the tools of one answer one after another, in the order of the calls. By default they run at the
+// same time.
 func Sequential() Part {
 	return partFunc(func(a *Agent) error { a.set.Sequential = true; return nil })
 }
@@ -152,10 +151,8 @@ func Tools(tools ...Tool) Part {
 	})
 }
 
-// AsTool lets an agent be called like a tool. A call opens a scope: the
-// agent works in the same run and log, under the same lease, with a transcript
-// of its own, and its last message is the call's result. Nothing is nested: a crash
-// inside resumes inside.
+// AsTool makes an agent a tool of another one. A call opens a scope: the agent works in the same run and log, under
+// the same lease, with a transcript of its own. Its last message is the call's result. A crash inside resumes inside.
 func AsTool(a *Agent, description string) Part {
 	t := &agentTool{agent: a, spec: model.ToolSpec{Description: description, Schema: agentToolSchema}}
 	if a != nil {

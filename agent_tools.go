@@ -3,23 +3,22 @@ package braid
 import (
 	"slices"
 
-	"github.com/braidrun/braid/internal/drive"
-
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/toolset"
 	"github.com/braidrun/braid/tool"
 )
 
 // current is what the agent offers now. It is safe for concurrent use.
-func (a *Agent) current() *drive.Offer {
+func (a *Agent) current() *toolset.Offer {
 	if o := a.offered.Load(); o != nil {
 		return o
 	}
-	return drive.NoOffer
+	return toolset.Empty
 }
 
 // change makes another offer from the agent's and puts it in its place, in one step and
 // only where f and check find nothing wrong.
-func (a *Agent) change(f func() error, check func(*drive.Offer) error) error {
+func (a *Agent) change(f func() error, check func(*toolset.Offer) error) error {
 	a.offering.Lock()
 	defer a.offering.Unlock()
 	a.draft = a.current().Draft()
@@ -35,26 +34,24 @@ func (a *Agent) change(f func() error, check func(*drive.Offer) error) error {
 	return nil
 }
 
-// AddTools registers tools with an agent that may be at work: all of them, or none where
-// one is wrong (a name that is taken, a schema that is none or that the agent's models
-// refuse). Every model call that begins afterwards is offered them, in all of the agent's
-// runs; what was asked in calls that have begun is answered with what these were offered.
+// AddTools adds tools to an agent that may be running. It adds all of them, or none if one is wrong: its name is
+// taken, or its schema is invalid or refused by one of the agent's models. Model calls that begin afterwards see the
+// new tools, in all runs of the agent. Calls that have begun keep the tools that they were shown.
 //
-// Nothing of this outlives the process: whoever drives the agent's runs elsewhere, or
-// later, registers them there too. Agents that are used as tools are given with [Agent.Use].
+// The change is in this process only. Another process that drives the agent's runs must add the tools itself. Agents
+// that are used as tools are added with [Agent.Use].
 func (a *Agent) AddTools(tools ...Tool) error { return a.ReplaceTools(nil, tools...) }
 
-// RemoveTools takes tools away from an agent that may be at work, under the rules of
-// [Agent.AddTools]: no model call that begins afterwards is offered them, and what models
-// have asked for already is still run. Names that the agent does not have are passed over.
+// RemoveTools removes tools from an agent that may be running, under the rules of [Agent.AddTools]. Model calls that
+// begin afterwards do not see them. A tool call that a model has already asked for still runs. Unknown names are
+// ignored.
 func (a *Agent) RemoveTools(names ...string) {
 	// Nothing can be wrong with fewer tools that was not wrong with more.
 	_ = a.ReplaceTools(names)
 }
 
-// ReplaceTools removes and adds tools in one step, so that no model call is offered
-// neither or both: the way to give a tool's name to another one, or to take over a list
-// that has changed as a whole. Where it fails nothing has changed.
+// ReplaceTools removes and adds tools in one step, so no model call sees neither or both. Use it to give a tool's name
+// to another tool, or to replace a whole list. If it fails, nothing has changed.
 func (a *Agent) ReplaceTools(remove []string, tools ...Tool) error {
 	return a.change(func() error {
 		a.draft.Remove(remove)
@@ -67,7 +64,7 @@ func (a *Agent) ReplaceTools(remove []string, tools ...Tool) error {
 			}
 		}
 		return Tools(tools...).attach(a)
-	}, func(o *drive.Offer) error {
+	}, func(o *toolset.Offer) error {
 		if len(tools) == 0 {
 			return nil
 		}
@@ -75,7 +72,7 @@ func (a *Agent) ReplaceTools(remove []string, tools ...Tool) error {
 	})
 }
 
-// Tools lists what the agent offers now, in the order in which it was given.
+// Tools lists the agent's tools of this moment, in the order in which they were added.
 func (a *Agent) Tools() []Tool { return slices.Clone(a.current().Tools) }
 
 // attachTool adds one tool to the draft.
@@ -92,7 +89,7 @@ func (a *Agent) attachTool(t Tool) error {
 	if err == nil || !ok {
 		return err
 	}
-	left, err := drive.Leave(optional, spec.Name, "", err)
+	left, err := toolset.Leave(optional, spec.Name, "", err)
 	a.draft.Missing = append(a.draft.Missing, left)
 	return err
 }

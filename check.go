@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/braidrun/braid/internal/drive"
+	"github.com/braidrun/braid/internal/toolset"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/foreign"
@@ -11,10 +12,9 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Err tells what is wrong with the agent's parts; nil means nothing. It also asks each
-// of the agent's models that is a [model.Checker] whether it can be asked what the agent
-// asks, once for all that was added since it was asked last, so that tools may be added
-// one by one. It is safe for concurrent use.
+// Err returns what is wrong with the agent's parts; nil if nothing is. It also asks each model of the agent that is a
+// [model.Checker] whether it accepts the agent's tools and options. It asks once for all that was added since the last
+// time. It is safe for concurrent use.
 func (a *Agent) Err() error {
 	if a.err != nil {
 		return a.err
@@ -36,7 +36,7 @@ func (a *Agent) Err() error {
 }
 
 // check asks the agent's models what they cannot be asked, with these tools.
-func (a *Agent) check(o *drive.Offer) error {
+func (a *Agent) check(o *toolset.Offer) error {
 	if err := a.priced(o); err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (a *Agent) check(o *drive.Offer) error {
 	if err != nil {
 		return err
 	}
-	var narrow map[string][]drive.SetAside
+	var narrow map[string][]toolset.SetAside
 	for _, m := range a.set.Models() {
 		checker, info := drive.CheckerOf(m), m.Info()
 		if err := a.set.Left(m); err != nil {
@@ -64,7 +64,7 @@ func (a *Agent) check(o *drive.Offer) error {
 		}
 		if len(left) > 0 {
 			if narrow == nil {
-				narrow = map[string][]drive.SetAside{}
+				narrow = map[string][]toolset.SetAside{}
 			}
 			narrow[info.Name] = left
 		}

@@ -14,22 +14,19 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// Conversation is a handle on one event log. It keeps the log's fold in memory
-// between runs, so that a turn costs the same however long the log is. Make it
-// with [NewConversation] or [Open]. It is safe for concurrent use; one run at a
-// time goes through a handle, a second one is refused with [event.ErrLocked].
+// Conversation is a handle on one event log. It keeps the state that is folded from the log between runs, so a turn
+// costs the same however long the log is. Make it with [NewConversation] or [Open]. It is safe for concurrent use. One
+// run at a time goes through it; a second one is refused with [event.ErrLocked].
 type Conversation struct{ log drive.Handle }
 
-// NewConversation begins a conversation in memory. Its log is its own and is
-// collected with it.
+// NewConversation makes a conversation in memory. Its log is collected with it.
 func NewConversation() *Conversation {
 	// Its name stands in the idempotency keys of its tool calls, which must not
 	// be those of another conversation.
 	return &Conversation{log: drive.Handle{ID: "conversation-" + drive.NewID(), Store: &journal.Memory{}, Own: true}}
 }
 
-// Open gives a handle on a conversation in a store. It need not exist yet: its
-// first run makes it.
+// Open returns a handle on a conversation in a store. The conversation need not exist: its first run creates it.
 func Open(store journal.Store, id string) *Conversation {
 	return &Conversation{log: drive.Handle{ID: id, Store: store}}
 }
@@ -37,24 +34,24 @@ func Open(store journal.Store, id string) *Conversation {
 // ID is the conversation's id in its store.
 func (c *Conversation) ID() string { return c.log.ID }
 
-// BeforeCommit has fill called with each batch of events before it is committed under the lease, so that what it
-// adds, such as [journal.Batch].Usage, is written with the events or not at all. An error of fill is the commit's.
-// A commit of unknown outcome is filled again when it is repeated. Call BeforeCommit before the conversation is
-// used; a later call takes the place of an earlier one.
+// BeforeCommit sets a function that is called with each batch of events before it is committed. What it adds to the
+// batch, such as [journal.Batch].Usage, is written with the events or not at all. If it returns an error, the commit
+// fails with it. If the outcome of a commit is unknown, the batch is filled again before it is repeated. Call
+// BeforeCommit before the conversation is used; a later call replaces the function.
 func (c *Conversation) BeforeCommit(fill func(ctx context.Context, l journal.Lease, b *journal.Batch) error) {
 	c.log.Fill = fill
 }
 
-// Answer answers an open question of a waiting run. value is written as JSON; nil
-// is an answer too. It is accepted once; the run goes on with [Agent.Resume], here
-// or in any process that opens the same log. An unknown token, or one that
-// has been answered, is [event.ErrNotFound]; an answer that does not keep to the question's
-// schema is [event.ErrInvalid], and the question stays open.
+// Answer answers an open question of a waiting run. value is written as JSON; nil is an answer too. Each question is
+// answered once. [Agent.Resume] then continues the run, in this process or in another one with the same store.
+//
+// The error is [event.ErrNotFound] if no open question has the token. It is [event.ErrInvalid] if the answer does not
+// match the question's schema; the question stays open.
 func (c *Conversation) Answer(ctx context.Context, token string, value any) error {
 	return c.answer(ctx, Answer{Token: token, Value: value})
 }
 
-// AnswerAs is [Conversation.Answer] for who knows who answers.
+// AnswerAs is [Conversation.Answer] with the name of the user who answers.
 func (c *Conversation) AnswerAs(ctx context.Context, by, token string, value any) error {
 	return c.answer(ctx, Answer{Token: token, Value: value, By: by})
 }
@@ -98,7 +95,7 @@ func (c *Conversation) answer(ctx context.Context, a Answer) error {
 	return err
 }
 
-// Questions lists what the conversation's waiting run wants to know.
+// Questions lists the open questions of the conversation's waiting run.
 func (c *Conversation) Questions(ctx context.Context) (open []Question, err error) {
 	err = c.log.Look(ctx, func(v *fold.Conversation) {
 		if v.Open() {
@@ -108,8 +105,7 @@ func (c *Conversation) Questions(ctx context.Context) (open []Question, err erro
 	return open, err
 }
 
-// Messages lists what the model would see next: the whole session so far.
-// Nothing in it is to be changed.
+// Messages lists what the model would see next: the messages of the session so far. Do not change them.
 func (c *Conversation) Messages(ctx context.Context) (messages []event.Message, err error) {
 	err = c.log.Look(ctx, func(v *fold.Conversation) {
 		messages = v.Past.Shared()
@@ -120,16 +116,15 @@ func (c *Conversation) Messages(ctx context.Context) (messages []event.Message, 
 	return messages, err
 }
 
-// State copies the conversation's state, shared keys with their prefix, without those that
-// are Braid's own.
+// State copies the conversation's state. Shared keys keep their prefix; Braid's own keys are left out.
 func (c *Conversation) State(ctx context.Context) (state map[string]json.RawMessage, err error) {
 	err = c.log.Look(ctx, func(v *fold.Conversation) { state = v.State.All() })
 	return state, err
 }
 
-// Retryable gives the id of the run that [Agent.Resume] would continue with a new one: the newest run, where it failed
-// after it had begun to work, or where a limit or its deadline ended it before its answer. It is empty for
-// all others: a run that is open, that is complete, or that a user stopped.
+// Retryable returns the id of the run that [Agent.Resume] would continue with a new one: the newest run, if it failed
+// after it had begun to work, or if a limit or its deadline ended it before its answer. It is empty if that run is
+// open or complete, or if a user stopped it.
 func (c *Conversation) Retryable(ctx context.Context) (run string, err error) {
 	err = c.log.Look(ctx, func(v *fold.Conversation) {
 		if v.Continuable() || v.Limited() {
@@ -139,11 +134,11 @@ func (c *Conversation) Retryable(ctx context.Context) (run string, err error) {
 	return run, err
 }
 
-// Cancel asks for the open run to be cancelled: a running one stops its model and
-// tools, a waiting one ends when it is resumed. Without an open run it does nothing.
+// Cancel asks for the open run to be cancelled. A running one stops its model and tools, a waiting one ends when it is
+// resumed, and one that has not begun never begins. Without an open run Cancel does nothing.
 func (c *Conversation) Cancel(ctx context.Context) error { return c.log.CancelRun(ctx) }
 
-// Events reads the log after seq, in order. Nothing in it is to be changed.
+// Events reads the log after seq, in order. Do not change the events.
 func (c *Conversation) Events(ctx context.Context, after int64) iter.Seq2[*event.Event, error] {
 	return c.log.Events(ctx, after)
 }

@@ -9,27 +9,25 @@ import (
 	"strconv"
 
 	"github.com/braidrun/braid/internal/drive"
+	"github.com/braidrun/braid/internal/toolset"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/nearest"
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
-// Call calls one of the agent's tools as the program's own wish: no model is asked. args
-// are written as JSON, an object; nil is one without fields. It is a run like any other,
-// with the agent's hooks, limits and state, only that its call comes from the caller.
+// Call calls one of the agent's tools without asking a model. args are written as a JSON object; nil is an empty one.
+// The call is a run with the agent's hooks, limits and state.
 //
-// With [In] the conversation records it as four messages, so that the model knows of it in
-// later turns: a person's that says that the tool is called, the call, its result and a
-// closing word of the agent. Without it nothing is recorded, and the tool sees no state. A
-// conversation that is busy refuses it with [event.ErrLocked], or takes it behind the open
-// run with [During] and [Queue].
+// With [In] the conversation records the call as four messages, so that the model sees it in later turns: a user's
+// message that says which tool is called, the call, its result and a closing message of the agent. Without [In]
+// nothing is recorded, and the tool sees no state. If the conversation is busy, the call is refused with
+// [event.ErrLocked], or waits behind the open run with [During] and [Queue].
 //
-// The error says why the tool gave no result of its own: there is no such tool, it failed, it was
-// refused or cancelled. Where the tool ran, the result stands beside the error. A result that the tool
-// itself marked as a failure is no error here. A tool that asks a person leaves
-// the run waiting and gives [event.ErrConflict]: [Into] has the questions and the conversation, and once
-// they are answered [Agent.Resume] goes on.
+// The error says why there is no result: there is no such tool, or the call failed, was refused or was cancelled. If
+// the tool ran, its result is returned beside the error. A result that the tool itself marks as a failure is no error
+// here. If the tool asks a user, the run waits and the error is [event.ErrConflict]. [Into] then has the questions and
+// the conversation; answer them and use [Agent.Resume].
 func (a *Agent) Call(ctx context.Context, tool string, args any, opts ...RunOption) (*event.ToolResult, error) {
 	o := options(opts)
 	in, err := a.called(tool, args, &o)
@@ -88,7 +86,7 @@ func (a *Agent) called(tool string, args any, o *runOptions) (*directCall, error
 	}
 	offered := a.current()
 	if offered.Find(tool) < 0 {
-		hint := "the tools are: " + drive.List(offered.Names)
+		hint := "the tools are: " + toolset.List(offered.Names)
 		if near := nearest.Word(tool, offered.Names); near != "" {
 			hint = "did you mean " + strconv.Quote(near) + "?"
 		}

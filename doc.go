@@ -65,6 +65,6 @@
 //
 // # Reading the code
 //
-// Begin with loop.go, which holds the iteration. internal/decide decides, internal/fold is what it decides from, drive.go
-// and pending.go write and send, executor.go runs steps.
+// This package is what programs name. internal/drive drives runs: begin with its loop.go, which holds the iteration.
+// internal/decide decides, and internal/fold is what it decides from. docs/architecture.md shows the whole.
 package braid

@@ -12,30 +12,25 @@ import (
 	"github.com/braidrun/braid/tool"
 )
 
-// Fallback gives the agent more models, to be asked in this order where a call fails
-// with one of the kinds. Such a call is not repeated on the model that failed: the next
-// one of the list, which begins with the agent's own, is asked at once, also where the
-// kind is none that is repeated (a conversation that does not fit goes to a model
-// with a larger context, a refused key to another provider). Other kinds keep to
-// [Retries], whose attempts count for each model. At the end of the list a failure is
-// what it would be without one.
+// Fallback adds models to ask if a call fails with one of the kinds. The list begins with the agent's own model. A
+// call that fails with one of the kinds is not repeated on the same model: the next one is asked at once. That holds
+// also for kinds that are never retried, such as a conversation that does not fit, or a refused key. For other kinds
+// [Retries] applies, and its attempts count for each model. After the last model, a failure is handled as without
+// Fallback.
 //
-// The agent stays with the model that it has come to until its work is over, because
-// that model's provider has the conversation in its cache now, and because what the
-// first one refused it would likely refuse again: in the run, or where the agent is used
-// as a tool in that call. The next run begins with the first model. Another driver
-// that takes the run over goes on with the model that the log names; where the
-// agent has none of that name any more, with its first.
+// The agent stays with the model that answered until the run ends (for an agent used as a tool, until that call ends),
+// because this provider has the conversation in its cache, and the first model would probably refuse again. The next
+// run begins with the first model. A driver that takes the run over continues with the model that the log names; if
+// the agent does not have it any more, with the first.
 //
-// A kind counts where errors.Is finds it: an error of a model that says less than its cause, such as one with plain words for
-// the users of a service, keeps the cause in [event.Error].Err, whose kind counts as well.
+// A kind is matched with errors.Is. So if a model wraps an error with a plainer one, the kind of [event.Error].Err
+// counts too.
 //
-// An attempt on another model is no new cycle, and what the failed one had said is
-// void. The step's events tell of it: [event.StepEnded].Fallback, and [event.WhyFallback]
-// where the next attempt begins. Where a model of the list is simulated, the whole run
-// counts as simulated, whoever answers.
+// An attempt on another model is no new cycle, and what the failed model said is dropped. The log records the change
+// as [event.StepEnded].Fallback and, at the next attempt, [event.WhyFallback]. If one model of the list is simulated,
+// the whole run counts as simulated.
 //
-// A second Fallback takes the place of the first. The models need names that differ.
+// A second Fallback replaces the first. The models need different names.
 func Fallback(kinds []event.ErrorKind, models ...Model) Part {
 	return partFunc(func(a *Agent) error {
 		bad := func(message, hint string) error {
@@ -72,9 +67,9 @@ func Fallback(kinds []event.ErrorKind, models ...Model) Part {
 	})
 }
 
-// ForgetFailed makes conversations forget the messages of the agent's failed runs: later runs see only a note
-// of what their tools did. Without it they see whole messages and results, and a note that the run failed.
-// A failed run can be continued with [Agent.Resume] either way. Each run's end records which it was.
+// ForgetFailed hides the messages of the agent's failed runs from later runs, which see only a note of what their
+// tools did. Without it they see the complete messages and results, and a note that the run failed. [Agent.Resume] can
+// continue a failed run in both cases. The end of each run records the choice.
 func ForgetFailed() Part {
 	return partFunc(func(a *Agent) error {
 		a.set.Forgets = true
@@ -82,13 +77,13 @@ func ForgetFailed() Part {
 	})
 }
 
-// Retry is [tool.Retry]: how often a call that failed is repeated, and after which waits. For models, the call is one that
-// was throttled, overloaded or cut off, and a wait is at least what the provider asked for.
+// Retry is [tool.Retry]: how often a failed call is repeated, and after which waits. For a model that is a call that
+// was throttled, overloaded or cut off. A wait is at least as long as the provider asks for.
 type Retry = tool.Retry
 
 var defaultRetry = Retry{Attempts: 6, Base: 4 * time.Second, Max: 240 * time.Second}
 
-// Retries sets the agent's retry policy.
+// Retries sets the agent's retry policy for model calls.
 func Retries(r Retry) Part {
 	return partFunc(func(a *Agent) error {
 		a.set.Retry = Retry{

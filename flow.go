@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid/internal/drive"
+	"github.com/braidrun/braid/internal/toolset"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/flow/kind"
@@ -54,8 +55,11 @@ func NewFlow(name string, k kind.Kind, agents ...*Agent) *Agent {
 }
 
 // opens lists the agents for which the agent itself can open a scope, if it offers o.
-func (a *Agent) opens(o *drive.Offer) (agents []*Agent) {
-	for _, child := range slices.Concat(a.set.Parts, o.Children) {
+func (a *Agent) opens(o *toolset.Offer) (agents []*Agent) {
+	for _, part := range a.set.Parts {
+		agents = append(agents, part.(*agentTool).agent)
+	}
+	for _, child := range o.Children {
 		agents = append(agents, child.(*agentTool).agent)
 	}
 	return agents

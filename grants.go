@@ -7,16 +7,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/braidrun/braid/internal/drive"
-
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/grant"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/permission"
 )
 
-// Grants lists what a person has allowed for this conversation, by tool: each has Tool, and By
-// where somebody is known. The arguments that one is bound to are kept as a sum and are not told.
-// What is allowed for always is not the conversation's: see [Permissions].
+// Grants lists what users have allowed for this conversation, sorted by tool. Each grant has its Tool, and By if it is
+// known who allowed it. It does not have the arguments, because only their hash is stored. Lasting grants are not the
+// conversation's: see [Permissions].
 func (c *Conversation) Grants(ctx context.Context) ([]grant.Grant, error) {
 	kept, err := c.keptGrants(ctx)
 	if err != nil {
@@ -30,10 +29,9 @@ func (c *Conversation) Grants(ctx context.Context) ([]grant.Grant, error) {
 	return list, nil
 }
 
-// Revoke takes back what was allowed for this conversation: of one tool, or of all where tool is
-// empty. It tells how many grants that were; where there is none nothing is written. A person is
-// asked again from the next call on. The change stands in the log, as that of
-// [Conversation.ChangeState] does; while a run is open it is refused in the same way.
+// Revoke takes back what was allowed for this conversation: for one tool, or for all if tool is empty. It returns how
+// many grants that were; if there is none, it writes nothing. From the next call on, the user is asked again. The log
+// records the change as [Conversation.ChangeState] does, and it is refused in the same cases.
 func (c *Conversation) Revoke(ctx context.Context, tool string, opts ...RunOption) (int, error) {
 	kept, err := c.keptGrants(ctx)
 	if err != nil {
@@ -65,7 +63,7 @@ func (c *Conversation) keptGrants(ctx context.Context) (kept map[string]grant.Gr
 // grantsOf gives the grants in the state, by their keys.
 func grantsOf(s *fold.State) map[string]grant.Grant {
 	kept := map[string]grant.Grant{}
-	for key, raw := range s.WithPrefix(drive.StateGrant) {
+	for key, raw := range s.WithPrefix(permission.KeyPrefix) {
 		var g grant.Grant
 		if json.Unmarshal(raw, &g) == nil {
 			kept[key] = g

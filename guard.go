@@ -11,38 +11,37 @@ import (
 	"github.com/braidrun/braid/internal/guardrail"
 )
 
-// GuardPlace is where a guardrail looks.
+// GuardPlace is a place where a guardrail looks.
 type GuardPlace string
 
 // The places of a [Guard].
 const (
-	// GuardInput is what an agent is given: the input of the run, messages that arrive while it is open,
-	// [hook.AfterRun].GoOn, and what an agent that is used as a tool is called with.
+	// GuardInput is what an agent receives: the input of the run, messages that arrive while it is open,
+	// [hook.AfterRun].GoOn, and the input of an agent that is used as a tool.
 	GuardInput GuardPlace = GuardPlace(guardrail.Input)
-	// GuardOutput is what an agent says: text, thinking, the arguments of tool calls, summaries, a result
-	// that becomes the answer ([tool.ReturnDirect]), the words with which a hook answers instead of the model,
-	// and the message of a failure, because a provider may repeat the request in it.
+	// GuardOutput is what an agent says: text, thinking, arguments of tool calls, summaries, a result that becomes the
+	// answer ([tool.ReturnDirect]), and the text with which a hook answers instead of the model. It also covers the
+	// message of a failed model call, because a provider may repeat the request in it.
 	GuardOutput GuardPlace = GuardPlace(guardrail.Output)
-	// GuardResult is what tools give: results, errors, progress, questions, the words with which a hook
-	// cancels a call, and the answer of an agent that is used as a tool.
+	// GuardResult is what tools return: results, errors, progress, questions, the text with which a hook cancels a call,
+	// and the answer of an agent that is used as a tool.
 	GuardResult GuardPlace = GuardPlace(guardrail.Result)
 )
 
-// Guard adds a guardrail: check is given each text that passes at these places, at all of them where
-// none is named, and gives what may stand in its place, which is the text itself where nothing is wrong
-// with it. Texts in JSON (arguments, structured results) are checked one by one, and so are the addresses of files.
+// Guard adds a guardrail: check gets each text that passes one of the places (all places if none is named) and returns
+// the text that may pass. It returns the text unchanged if nothing is wrong. In JSON (arguments, structured results)
+// each string is checked on its own, and so are the addresses of files.
 //
-// What was taken out never reaches the log, a stream, a model or a hook behind it, except [hook.BeforeRun],
-// which sees the input first. What a hook changes passes the guardrails again; what [hook.BeforeModel] puts into
-// a request, answers to questions and state pass none. An
-// [event.Redacted] that is Clean records under name where it was, but for summaries, and what the store keeps of a
-// run's own input is erased with it. The live pieces of answers are not shown where a guardrail looks at output: the whole answer comes at once.
+// Removed text never reaches the log, a stream, a model or a later hook. The exception is [hook.BeforeRun], which sees
+// the input first. Text that a hook changes is checked again. What [hook.BeforeModel] puts into a request, answers to
+// questions, and state are not checked. An [event.Redacted] with Clean set records where something was removed, except
+// in summaries; the store then erases its copy of the run's input too. If a guardrail looks at output, live pieces are
+// not shown: the whole answer arrives at once.
 //
-// An error of check, or a panic, lets nothing pass: the run fails, the model's call fails,
-// or the tool's result is an error. The root agent's guardrails hold for all that work in its
-// runs; each is asked what the one before it has left. check is called from several goroutines
-// at once and stops when its context is cancelled. It is asked again for what a driver that
-// died had not written.
+// If check returns an error or panics, nothing passes: the run fails, the model call fails, or the tool's result is an
+// error. The root agent's guardrails apply to all agents of its runs. Each guardrail gets what the one before it
+// returned. check is called from several goroutines at once and must stop when its context is cancelled. After a crash
+// it is called again for what was not yet written.
 func Guard(name string, check func(ctx context.Context, text string) (string, error), places ...GuardPlace) Part {
 	return partFunc(func(a *Agent) error {
 		bad := func(message, hint string) error {
@@ -70,8 +69,8 @@ func Guard(name string, check func(ctx context.Context, text string) (string, er
 	})
 }
 
-// GuardsOf adds the guardrails of another agent, those that it has now: for an agent that works on what that one has said,
-// such as one that sums it up. A nil agent has none.
+// GuardsOf adds the present guardrails of another agent. Use it for an agent that works on the other one's words, such
+// as one that summarises them. A nil agent has none.
 func GuardsOf(of *Agent) Part {
 	return partFunc(func(a *Agent) error {
 		if of != nil {

@@ -65,8 +65,8 @@ func Parts(parts ...Part) Part {
 	})
 }
 
-// Made is called once when the agent has all parts of [New] or of one [Agent.Use]. An error is the agent's error
-// ([Agent.Err]).
+// Made is called once when the agent has all parts of [New] or of one [Agent.Use]. An error of the hook becomes the
+// agent's error ([Agent.Err]).
 type Made struct {
 	// Agent is the agent: read only.
 	Agent *Agent

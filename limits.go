@@ -5,81 +5,75 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/internal/drive"
+	"github.com/braidrun/braid/internal/toolset"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/decide"
 )
 
-// Limits bound what is done in an agent's scope, and in those below it: for the root
-// agent that is the run with all its sub-agents, for an agent used as a tool one call of
-// it. A zero field means the default that stands beside it; a negative one means no bound.
+// Limits bound the work in an agent's scope and in the scopes below it. For the root agent that is the run with all
+// sub-agents, for an agent used as a tool one call of it. A zero field means the default that is named beside it; a
+// negative one means no bound.
 //
-// Cycles, tool calls, tokens and money are looked at before each model call. So the call
-// that reaches a limit is finished, and so are the tools that it asked for, and the
-// conversation stays usable.
+// Cycles, tool calls, tokens and money are checked before each model call. So the call that reaches a limit is
+// finished, and so are the tools that it asked for, and the conversation stays usable.
 type Limits struct {
-	// Cycles bounds the scope's own model calls, without their repetitions; default 500.
+	// Cycles bounds the scope's own model calls, without repeated attempts; default 500.
 	Cycles int
 	// ToolCalls bounds the tool calls that the scope's own model asks for; default no bound.
 	ToolCalls int
-	// AllCycles and AllToolCalls bound the same, with those of the scopes below; default
-	// no bound.
+	// AllCycles and AllToolCalls bound the same with the scopes below; default no bound.
 	AllCycles    int
 	AllToolCalls int
-	// InputTokens, OutputTokens and TotalTokens bound the tokens, with those of the scopes
-	// below; default no bound. Input counts what was read from a provider's cache, or written to it, too.
+	// InputTokens, OutputTokens and TotalTokens bound the tokens of the scope and the scopes below; default no bound.
+	// Input includes tokens that were read from a provider's cache or written to it.
 	InputTokens  int64
 	OutputTokens int64
 	TotalTokens  int64
-	// CostNanoUSD bounds what these model calls cost, in 1e-9 US dollars; default no bound.
-	// An agent with such a limit is refused where one of its models has no known price. A
-	// call that was cut off counts as much as the dearest of its model so far.
+	// CostNanoUSD bounds the cost of these model calls in 1e-9 US dollars; default no bound. An agent with this limit is
+	// refused if the price of one of its models is unknown. A call that was cut off counts as much as the most expensive
+	// one of its model so far.
 	CostNanoUSD int64
-	// Depth bounds agents as tools inside agents as tools; default 8. Scopes
-	// bounds their number in one run, the root counted; default 256. A call that would be
-	// over gets an error result, and the scope that made it ends before its next model call.
+	// Depth bounds how deep agents may call agents; default 8. Scopes bounds the number of scopes in a run, the root
+	// included; default 256. A call beyond either gets an error result, and the scope that made it ends before its next
+	// model call.
 	Depth  int
 	Scopes int
-	// Repeats bounds how often the scope's model may make the same tool call and get the
-	// same result, with nothing new between; default 5. RepeatNote is how often until the
-	// model is told so; default 3. Tools that are there to be asked again and again do not
-	// count ([tool.Polling]).
+	// Repeats bounds how often a model may make the same tool call and get the same result while nothing else changes;
+	// default 5. After RepeatNote times the model is told so; default 3. Tools that are meant to be polled do not count
+	// ([tool.Polling]).
 	Repeats    int
 	RepeatNote int
 	// Parallel bounds the tools that run at once; default 64.
 	Parallel int
-	// OutputRetries bounds how often an answer that does not keep to its schema ([OutputSchema]) is
-	// asked for again; default 3.
+	// OutputRetries bounds how often the model is asked again for output that does not match its schema
+	// ([OutputSchema]); default 3.
 	OutputRetries int
-	// ArgBytes and ResultBytes bound the arguments and the result of one tool
-	// call; default 1 MiB and 8 MiB. What is over becomes an error result.
+	// ArgBytes and ResultBytes bound the arguments and the result of one tool call; default 1 MiB and 8 MiB. A larger
+	// one becomes an error result.
 	ArgBytes    int
 	ResultBytes int
-	// AnswerBytes bounds one answer of the model: its text, thinking, tool calls and other blocks, and 4 KiB for
-	// each block; default 32 MiB. A call with a larger answer is cut and fails with [event.ErrModel].
+	// AnswerBytes bounds one answer of the model: its text, thinking, tool calls and other blocks, and 4 KiB for each
+	// block; default 32 MiB. A call with a larger answer is cut and fails with [event.ErrModel].
 	AnswerBytes int
-	// ToolTime bounds a tool that has no time-out of its own; default 10 minutes.
+	// ToolTime bounds the time of a tool that has no time-out of its own; default 10 minutes.
 	ToolTime time.Duration
-	// Grace is how long a cancelled tool or model may take to stop before it is left
-	// behind; default 2 s.
+	// Grace is how long a cancelled tool or model may take to stop before it is abandoned; default 2 s.
 	Grace time.Duration
-	// Active bounds the time in which the run is being driven, over all its
-	// drives; default no bound. The time in which it waits for a person, or for
-	// a driver, does not count. What is over it is stopped, and the run ends as timed out.
+	// Active bounds the time in which the run is driven, over all its drives; default no bound. Time in which it waits
+	// for a user or for a driver does not count. A run that reaches it is stopped and ends as timed out.
 	Active time.Duration
-	// LostDrivers bounds how many drivers the run may lose in a row without getting on, because their processes
-	// died; default 3. A run that has lost as many is not driven any more: it ends as failed with
-	// [event.ErrPoisoned], and calls no model, tool or hook. Drivers that hand the run back do not count.
-	// A negative number means no bound.
+	// LostDrivers bounds how many drivers in a row the run may lose without progress because their processes died;
+	// default 3. Then it is not driven any more: it ends as failed with [event.ErrPoisoned], and no model, tool or hook
+	// is called. Drivers that hand the run back do not count.
 	LostDrivers int
 	// Conversation bounds all runs of the conversation together.
 	Conversation Budget
 }
 
-// Budget is what the runs of a conversation may use in all, sub-agents included, whichever
-// agents they were of. A zero field means no bound. Once it is used up, a further run
-// ends before its first model call, and its input stays in the history: a run of an agent
-// with a larger budget goes on from there.
+// Budget is what all runs of a conversation may use together, sub-agents included. A zero field is no bound. If it is
+// used up, a further run ends before its first model call. Its input stays in the history, and a run of an agent with
+// a larger budget can continue from there.
 type Budget struct {
 	// Cycles, ToolCalls, tokens and CostNanoUSD are counted as in [Limits].
 	Cycles       int
@@ -100,8 +94,8 @@ var defaultLimits = Limits{
 	ToolTime: 10 * time.Minute, Grace: 2 * time.Second, LostDrivers: 3,
 }
 
-// Limit sets the agent's limits. In a run with agents as tools, the root agent's
-// count for Depth, Scopes, Parallel, Grace, Active, LostDrivers and Conversation.
+// Limit sets the agent's limits. Depth, Scopes, Parallel, Grace, Active, LostDrivers and Conversation count only for
+// the root agent of a run.
 func Limit(l Limits) Part {
 	return partFunc(func(a *Agent) error {
 		l.Cycles = cmp.Or(l.Cycles, defaultLimits.Cycles)
@@ -138,7 +132,7 @@ func (l *Limits) money() bool { return l.CostNanoUSD > 0 || l.Conversation.CostN
 
 // priced says which of the models that a bound in money counts has no price: what such a
 // model costs would count as nothing.
-func (a *Agent) priced(o *drive.Offer) error {
+func (a *Agent) priced(o *toolset.Offer) error {
 	if !a.bounded.money() {
 		return nil
 	}

@@ -11,21 +11,19 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Manage says how the agent keeps what its model is shown within the model's context. The
-// log stays whole, whatever is left out; a call never stands without its result; and what was
-// left out is decided once and written ([event.Compacted]), so that every driver shows the same.
+// Manage says how the agent keeps its conversation within the model's context. The log stays complete. A call is never
+// shown without its result. What is left out is decided once and recorded ([event.Compacted]), so every driver shows
+// the same.
 //
-// Before a model call it is looked whether the conversation takes more than a share of the
-// context, by the provider's count of the last call and an estimate of what came since. Where a
-// provider refuses a conversation as too long, less is shown and the call made again, three
-// times; then the run ends with [event.StopContextOverflow]. A model of [Fallback] that is
-// to be asked on an overflow goes before that.
+// Before a model call Braid checks whether the conversation takes more than a share of the context, by the provider's
+// count for the last call and an estimate of what came since. If a provider refuses the conversation as too long, it
+// is shortened and sent again, three times; then the run ends with [event.StopContextOverflow]. If a model of
+// [Fallback] is to be asked on an overflow, it is asked first.
 //
-// The newest message of a person, and results that the model has not seen, are never left out.
+// The newest user message, and results that the model has not seen, are never left out.
 //
-// An agent without Manage does only the second: it leaves out the oldest messages when it
-// must. Agents that are used as tools are managed by their own parts. A second Manage takes the
-// place of the first.
+// An agent without Manage shortens only after a refusal: it leaves out the oldest messages. Agents that are used as
+// tools have settings of their own. A second Manage replaces the first.
 func Manage(m Management) Part {
 	return partFunc(func(a *Agent) error {
 		made, err := m.managing()
@@ -37,57 +35,52 @@ func Manage(m Management) Part {
 	})
 }
 
-// Management is how an agent keeps a conversation within its model's context. Its zero value
-// summarises.
+// Management says how an agent keeps a conversation within its model's context. The zero value summarises.
 type Management struct {
-	// By is what becomes of the oldest messages: [Summarize], [SlidingWindow], [KeepAll] or
-	// [ProviderManaged]; nil means Summarize{}.
+	// By says what happens to the oldest messages: [Summarize], [SlidingWindow], [KeepAll] or [ProviderManaged]; nil
+	// means Summarize{}.
 	By Strategy
-	// At is the share of the model's context from which on something is left out before the
-	// next call; 0 means 0.7. A negative one means never before a provider has refused.
+	// At is the share of the model's context that may be used before something is left out; 0 means 0.7. With a negative
+	// one nothing is left out before a provider has refused.
 	At float64
-	// Context is the size of the model's context in tokens; 0 means what the model says of
-	// itself ([model.Info].ContextWindow), and 200,000 where it says nothing.
+	// Context is the size of the model's context in tokens; 0 means what the model reports ([model.Info].ContextWindow),
+	// or 200,000 if it reports nothing.
 	Context int
-	// Tries is how often less is shown to a model that refuses the same call as too long;
-	// 0 means 3, a negative one never.
+	// Tries is how often the conversation is shortened for one call that the model refuses as too long; 0 means 3, a
+	// negative number means never.
 	Tries int
-	// Pin picks messages that are never left out. It is asked when something is, of the
-	// messages that the model sees then, and must not change them; a call with its results
-	// counts as the answer that makes it. nil picks none.
+	// Pin chooses messages that are never left out. It gets the messages that the model sees and must not change them. A
+	// call with its results counts as the answer that makes it. nil chooses none.
 	Pin func(event.Message) bool
 }
 
-// Strategy is a way to show less; one of [Summarize], [SlidingWindow], [KeepAll] and [ProviderManaged].
+// Strategy is a way to shorten a conversation: [Summarize], [SlidingWindow], [KeepAll] or [ProviderManaged].
 type Strategy interface{ strategy() }
 
-// Summarize puts a summary in the place of the oldest messages. A model is asked for it
-// beside the conversation, with the messages as one text and without tools; what that costs
-// counts for the run. Where it cannot be had, the conversation stays as it is; where it must be
-// had, because the provider refuses the conversation, the run ends.
+// Summarize replaces the oldest messages with a summary. A model writes it from the messages as one text, without
+// tools; the run pays for it. If there is no summary, the conversation stays as it is. If the provider has refused the
+// conversation and there is no summary, the run ends.
 type Summarize struct {
-	// Model writes the summary; nil means the one that the agent asks.
+	// Model writes the summary; nil means the agent's model.
 	Model Model
-	// Ratio is the share of the messages that is summarised at least; 0 means 0.3, and what
-	// is outside of 0.1 to 0.8 counts as the nearer one (Strands' figures).
+	// Ratio is the smallest share of the messages to summarise; 0 means 0.3, and values outside 0.1 to 0.8 are clamped
+	// (Strands' figures).
 	Ratio float64
-	// Recent is how many messages stay as they are if that is possible; 0 means 10, a
-	// negative one none.
+	// Recent is how many of the newest messages stay if possible; 0 means 10, a negative number means none.
 	Recent int
-	// Instructions are what the model is told about summaries; empty means Braid's own.
+	// Instructions tell the model how to summarise; empty means Braid's own.
 	Instructions string
-	// Options are asked of the model; the zero value leaves everything to the provider.
+	// Options are the model's options for the summary; the zero value leaves them to the provider.
 	Options model.Options
 }
 
-// SlidingWindow shows at most so many of the newest messages; 40 is usual. Where there are
-// more, the oldest are left out until three quarters of that many stay, and not one by one,
-// so that a provider's cache holds for a while. A window of 0 shows the newest message of a person
-// and the results that the model has not seen, and nothing else. A negative one is refused.
+// SlidingWindow shows at most this many of the newest messages; 40 is usual. If there are more, the oldest are left
+// out until three quarters of that many stay. It does not remove them one by one, so that a provider's cache stays
+// valid for a while. A window of 0 shows only the newest user message and the results that the model has not seen. A
+// negative one is refused.
 type SlidingWindow int
 
-// KeepAll leaves nothing out. A conversation that does not fit ends its run with
-// [event.StopContextOverflow].
+// KeepAll leaves nothing out. If the conversation does not fit, the run ends with [event.StopContextOverflow].
 type KeepAll struct{}
 
 func (Summarize) strategy()     {}

@@ -10,10 +10,9 @@ import (
 	"github.com/braidrun/braid/tool"
 )
 
-// Offload keeps large results of tools out of what the model is shown: it sees the beginning and
-// the end of the text, and reads or searches the rest with the tool read_result, which the
-// agent gets with this part. The log, clients and hooks have the whole result. Pictures, and files
-// that are no text, stay as they are. Whether a result is off-loaded is decided once, when it is
+// Offload shortens large tool results for the model. It sees the beginning and the end of the text, and reads or
+// searches the rest with the tool read_result, which this part adds. The log, clients and hooks have the whole result.
+// Images, and files that are no text, stay as they are. Whether a result is off-loaded is decided once, when it is
 // written ([event.StepEnded].Shown).
 func Offload(o Offloading) Part {
 	return partFunc(func(a *Agent) error {
@@ -37,12 +36,12 @@ func Offload(o Offloading) Part {
 	})
 }
 
-// Offloading says which results are off-loaded. Its zero value is a good start.
+// Offloading says which results are off-loaded. The zero value has useful defaults.
 type Offloading struct {
-	// Over is the size in bytes from which on a result is off-loaded; 0 means 10,000, which are
-	// about 2,500 tokens (Strands' figure).
+	// Over is the size in bytes above which a result is off-loaded; 0 means 10,000, about 2,500 tokens (Strands'
+	// figure).
 	Over int
-	// Preview is how much of it the model sees, in bytes as JSON has them; 0 means 3,000.
+	// Preview is how many bytes of it the model sees, measured as JSON; 0 means 3,000.
 	Preview int
 }
 

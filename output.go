@@ -5,41 +5,37 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/braidrun/braid/internal/drive"
-
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/argtype"
 	"github.com/braidrun/braid/internal/output"
+	"github.com/braidrun/braid/internal/toolset"
 	"github.com/braidrun/braid/tool"
 )
 
-// OutputTool is the name of the tool by which a model gives an answer that keeps to a
-// schema, where its provider cannot hold the answer's text to one. No other tool of such an
-// agent may have it.
+// OutputTool is the name of the tool that takes structured output from a model whose provider cannot hold text to a
+// schema. An agent with an output schema can have no other tool of this name.
 const OutputTool = output.ToolName
 
-// OutputSchema asks for an answer that is JSON of that schema; [OutputType] takes the schema
-// from a Go type. Each model of a [Fallback] is asked in the way that suits it:
+// OutputSchema asks for output that is JSON of this schema; [OutputType] takes the schema from a Go type. Each model
+// of a [Fallback] is asked in the way that it supports:
 //
-//   - one whose provider can hold text to a schema ([model.Info].Output) is given it as
-//     [model.Request].Output;
-//   - the others are given the tool [OutputTool], whose arguments are the answer, and are made to
-//     call it where they end their turn without;
-//   - those that cannot be made to call a tool are given it as a strict one ([model.ToolSpec].Strict), and their
-//     instructions ask for the call;
-//   - those that can be held to no schema at all find it in their instructions.
+//   - A model whose provider can hold text to a schema ([model.Info].Output) gets the schema as
+//     [model.Request].Output.
+//   - Other models get the tool [OutputTool], whose arguments are the output. If they end their turn without
+//     calling it, they are forced to call it.
+//   - Models that cannot be forced to call a tool get it as a strict tool ([model.ToolSpec].Strict), and their
+//     instructions ask for the call.
+//   - Models that cannot be held to any schema find it in their instructions.
 //
-// A model that can be held to schemas, but not to this one, and that cannot be made to call a tool is
-// an error of kind [event.ErrUnsupported] before anything runs.
+// If a model supports schemas but not this one, and cannot be forced to call a tool, the error is of kind
+// [event.ErrUnsupported] before anything runs.
 //
-// An answer that does not keep to the schema goes back to the model with what is wrong with it,
-// as often as [Limits].OutputRetries says; then the run ends with [event.StopLimitAnswers] and an
-// error of kind [event.ErrInvalid]. An answer in words that keeps to the schema is taken as it is. A
-// run that ends otherwise, by a refusal or by words of a hook, has that error beside it, and
-// no output. What was answered stands in [Result].Output and [event.RunEnded].Output. An agent
-// used as a tool is held to its schema in the same way, and its JSON is the call's result.
+// Output that does not match goes back to the model with the reason, [Limits].OutputRetries times. Then the run ends
+// with [event.StopLimitAnswers] and an error of kind [event.ErrInvalid]. Text that matches the schema is accepted. A
+// run that ends otherwise, by a refusal or by the text of a hook, has that error and no output. The output is in
+// [Result].Output and [event.RunEnded].Output. For an agent used as a tool, the output is the call's result.
 func OutputSchema(schema json.RawMessage) Part {
 	return partFunc(func(a *Agent) error {
 		x, err := output.New(schema, a.set.Name)
@@ -51,9 +47,8 @@ func OutputSchema(schema json.RawMessage) Part {
 	})
 }
 
-// OutputType is [OutputSchema] with the schema of a Go type, by its json and jsonschema tags,
-// as in [Func]. It may be any type that has one, not only a struct. [OutputOf] reads what
-// was answered.
+// OutputType is [OutputSchema] with the schema of a Go type, made from its json and jsonschema tags as in [Func]. The
+// type need not be a struct. [OutputOf] reads the output.
 func OutputType[T any]() Part {
 	return partFunc(func(a *Agent) error {
 		x, err := answerFor[T](a.set.Name)
@@ -104,7 +99,7 @@ func badAnswerSchema(op string, err error) error {
 }
 
 // clashing finds a tool of an agent that has the name of the output's tool.
-func clashing(f *output.Form, agent string, o *drive.Offer) (optional string, err error) {
+func clashing(f *output.Form, agent string, o *toolset.Offer) (optional string, err error) {
 	if !f.HasTool() || o.Find(OutputTool) < 0 {
 		return "", nil
 	}

@@ -12,9 +12,8 @@ import (
 	"github.com/braidrun/braid/internal/output"
 )
 
-// OutputOf reads a run's answer, which was to be JSON ([OutputType], [OutputSchema], [RunAs]), as
-// a T. Where there is none, or it is no T, the error is an *[event.Error] of kind
-// [event.ErrInvalid].
+// OutputOf reads a run's structured output ([OutputType], [OutputSchema], [RunAs]) as a T. If there is no output, or
+// it is no T, the error is an *[event.Error] of kind [event.ErrInvalid].
 func OutputOf[T any](r *Result) (T, error) {
 	var v T
 	if r == nil || len(r.Output) == 0 {
@@ -36,15 +35,14 @@ func OutputOf[T any](r *Result) (T, error) {
 	return v, nil
 }
 
-// RunAs is [Agent.Run] with an answer that is a T: the agent is held to T's schema in this
-// run, as [OutputType] says, whatever its own answers are held to. Where the run parks or is
-// cut off, T's zero value stands beside the result; go on with RunAs and an [Answer], or with
-// [ResumeAs].
+// RunAs is [Agent.Run] with output of type T. In this run the agent is held to T's schema, as [OutputType] says,
+// whatever its own output type is. If the run waits or is cut off, the value is T's zero value; continue with RunAs
+// and an [Answer], or with [ResumeAs].
 func RunAs[T any](ctx context.Context, a *Agent, input any, opts ...RunOption) (T, *Result, error) {
 	return runAs[T](ctx, a, input, opts)
 }
 
-// ResumeAs is [Agent.Resume] with an answer that is a T; see [RunAs].
+// ResumeAs is [Agent.Resume] with output of type T; see [RunAs].
 func ResumeAs[T any](ctx context.Context, a *Agent, conv *Conversation, opts ...RunOption) (T, *Result, error) {
 	return runAs[T](ctx, a, resume{}, append([]RunOption{In(conv)}, opts...))
 }
@@ -83,13 +81,13 @@ func wanted[T any](a *Agent) (*output.Form, error) {
 	return x, nil
 }
 
-// StreamAs is [RunAs] while the answer comes in: it yields a T as far as it is known, again and
-// again, and last the whole one, which keeps to the schema. Fields that are not known yet have their
-// zero value; text is shown as far as it goes, numbers only when they are complete. Of a large
-// answer not every piece is shown. Where a model begins its answer anew, because a call failed or
-// its answer could not be used, so do the values. A type that reads its own JSON
-// is left out until it can. An error is yielded last. [Into] gives the result, and a run
-// that waits for a person ends without a whole value.
+// StreamAs is [RunAs] while the output arrives. It yields the T that is known so far, again and again, and at last the
+// complete one, which matches the schema. Unknown fields have their zero value. A string may be incomplete, a number
+// never is. A large output is not yielded for every piece.
+//
+// If a model begins its output again, because a call failed or the output could not be used, the values begin again
+// too. A type that decodes its own JSON is not yielded before it can be decoded. An error is yielded last. [Into] has
+// the result. If the run waits for a user, no complete value is yielded.
 func StreamAs[T any](ctx context.Context, a *Agent, input any, opts ...RunOption) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T

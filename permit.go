@@ -1,46 +1,39 @@
 package braid
 
 import (
-	"cmp"
-	"fmt"
 	"path"
 	"slices"
 
-	"github.com/braidrun/braid/internal/drive"
-
-	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/grant"
+	"github.com/braidrun/braid/internal/permission"
 )
 
-// Permissions say which tools an agent may call by itself, for which of them a person is
-// asked at each call, and which it may not call at all. The lists hold names of tools, or
-// patterns of them in the syntax of [path.Match]: "get_*", "weather___*" for all tools of the
-// MCP server called weather, "*". A name counts before a pattern, the pattern with more
-// letters that are no wildcards before that with fewer, and among equals Deny before Ask
-// before Allow. What nothing fits is allowed.
+// Permissions say which tools an agent may call, for which calls a user is asked, and which tools it may not call. The
+// lists hold names of tools, or patterns in the syntax of [path.Match]: "get_*", "weather___*" for all tools of the
+// MCP server called weather, "*". A name counts before a pattern. Of two patterns, the one with more letters outside
+// wildcards counts. Among equals Deny counts before Ask, and Ask before Allow. A tool that nothing matches is allowed.
 //
 // The zero value allows everything.
 type Permissions struct {
 	Allow []string
 	Ask   []string
 	Deny  []string
-	// Grants keeps what people have allowed for always. nil keeps it in memory as long as the agent lives.
+	// Grants stores lasting approvals. nil keeps them in memory for the life of the agent.
 	Grants grant.Store
 }
 
-// Permit sets what the agent may call. It holds for what the model asks for, also of agents
-// that are used as tools below it, and it is asked after the hooks before a tool, about what
-// they made of the call. Of several the strictest counts.
+// Permit sets which tools the agent may call. It applies to the calls that its model asks for and to those of agents
+// used as tools below it. It is checked after the hooks before a tool, on the call as they left it. If there are
+// several, the strictest counts.
 //
-// A call that is denied, or that a person refuses, is an error result, which the model reads
-// with the person's reason. One for which a person is to be asked waits as [Ask] does, and other
-// calls go on. If a hook changes the tool or the arguments after the approval, or the tool changes
-// its description or schema, Braid asks again.
+// A denied or refused call gets an error result, which the model reads with the user's reason. A call that needs
+// approval waits as with [Ask], and other calls go on. If a hook changes the tool or the arguments after the approval,
+// or the tool changes its description or schema, Braid asks again.
 //
-// A call that had begun when its driver died goes by the log: it was permitted then.
+// If the driver died during a call, the next driver does not check the call again: the log says that it was permitted.
 func Permit(p Permissions) Part {
 	return partFunc(func(a *Agent) error {
-		policy, err := policyOf(&p)
+		policy, err := permission.New(p.Allow, p.Ask, p.Deny, p.Grants)
 		if err != nil {
 			err.Op = "agent " + a.set.Name
 			return err
@@ -50,67 +43,15 @@ func Permit(p Permissions) Part {
 	})
 }
 
-func policyOf(p *Permissions) (*drive.Policy, *event.Error) {
-	o := &drive.Policy{Grants: p.Grants}
-	if o.Grants == nil {
-		o.Grants = &grant.Memory{}
-	}
-	for do, list := range [][]string{drive.Permitted: p.Allow, drive.ToAsk: p.Ask, drive.Denied: p.Deny} {
-		for _, pattern := range list {
-			letters, ok := lettersOf(pattern)
-			if !ok {
-				return nil, &event.Error{
-					Kind: event.ErrInvalid, Message: fmt.Sprintf("%q is no pattern of tools' names", pattern),
-					Hint: `use letters, digits, _ and -, with * for any number of them and ? for one, as in "get_*"`,
-				}
-			}
-			o.Rules = append(o.Rules, drive.Rule{Pattern: pattern, Do: drive.Permission(do), Letters: letters})
-		}
-	}
-	slices.SortStableFunc(o.Rules, func(a, b drive.Rule) int {
-		return cmp.Or(cmp.Compare(b.Letters, a.Letters), cmp.Compare(b.Do, a.Do))
-	})
-	return o, nil
-}
-
-// lettersOf counts the letters of a pattern that are no wildcards. ok is false for one that
-// no tool's name can fit.
-func lettersOf(pattern string) (n int, ok bool) {
-	if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-		return 0, false
-	}
-	wild, class := false, false
-	for _, r := range pattern {
-		switch {
-		case class:
-			class = r != ']'
-		case r == '[':
-			wild, class = true, true
-		case r == '*' || r == '?':
-			wild = true
-		case r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-':
-			n++
-		default:
-			return 0, false
-		}
-	}
-	if !wild {
-		n = 1 << 20
-	}
-	return n, true
-}
-
-// Check says whether a list holds what is no pattern of tools' names: an error of the kind
-// [event.ErrInvalid].
+// Check reports an invalid pattern as an error of kind [event.ErrInvalid].
 func (p Permissions) Check() error {
-	if _, err := policyOf(&p); err != nil {
+	if _, err := permission.New(p.Allow, p.Ask, p.Deny, p.Grants); err != nil {
 		return err
 	}
 	return nil
 }
 
-// Idle lists those of the patterns that fit none of the tools: most likely they are
-// misspelt, and hold nothing back.
+// Idle lists the patterns that match none of the tools. They are probably misspelt.
 func (p Permissions) Idle(tools []string) (idle []string) {
 	for _, list := range [][]string{p.Allow, p.Ask, p.Deny} {
 		for _, pattern := range list {

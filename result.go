@@ -10,46 +10,44 @@ import (
 	"github.com/braidrun/braid/trace"
 )
 
-// Result is what a run came to. It is filled as far as the run got, also where
-// an error stands beside it.
+// Result is the outcome of a run. It holds what was done so far, also beside an error.
 type Result struct {
-	// Conversation is where the run stands, for the next one.
+	// Conversation is the run's conversation, for the next run.
 	Conversation *Conversation
 	// Run is the run's id.
 	Run string
-	// Status is how the run stands: ended, or waiting for an answer or for WakeAt;
-	// running where [Agent.Drive] has handed it back.
+	// Status says whether the run ended or waits, for an answer or until WakeAt. It is running if [Agent.Drive] has
+	// handed the run back.
 	Status event.RunStatus
-	// WakeAt is when a waiting run goes on by itself; zero means that it does not.
+	// WakeAt is when a waiting run continues by itself; zero means never.
 	WakeAt time.Time
-	// Stop is why it ended, Why the same in the loop's words.
+	// Stop is why the run ended. Why is the reason in the loop's own terms.
 	Stop event.StopReason
 	Why  event.Why
-	// Message is the root agent's last whole answer; Partial is what it had said
-	// of the next one when it was cut off.
+	// Message is the root agent's last complete answer. Partial is what it had said of the next one when that was cut
+	// off.
 	Message event.Message
 	Partial []event.Block
-	// Usage sums all model calls of the run. CostNanoUSD is what they cost in 1e-9 US
-	// dollars; nil where a part of it is not known: unknown is not zero. It is read only.
+	// Usage sums all model calls of the run. CostNanoUSD is their cost in 1e-9 US dollars; nil if a part of it is
+	// unknown. Do not change it.
 	Usage       event.Usage
 	CostNanoUSD *int64
-	// Estimated says that Usage and CostNanoUSD hold an estimate for a call that was cut.
+	// Estimated says that Usage and CostNanoUSD contain an estimate for a call that was cut off.
 	Estimated bool
 	// Metrics counts what the run did.
 	Metrics event.Metrics
-	// State is the run's own state: what tools set with [StateRun] and [StateTemp], without
-	// the prefix (Strands' request state).
+	// State is the run's own state: what tools set with [StateRun] and [StateTemp], without the prefix (Strands' request
+	// state).
 	State map[string]json.RawMessage
-	// Output is the answer as JSON, where it was to be that ([OutputSchema]) and is. See
-	// [OutputOf].
+	// Output is the structured output as JSON ([OutputSchema]); nil for none. See [OutputOf].
 	Output json.RawMessage
-	// Questions are open where Stop is [event.StopQuestion].
+	// Questions are the open questions if Stop is [event.StopQuestion].
 	Questions []Question
 	// Simulated says that the model followed a script.
 	Simulated bool
 }
 
-// Text is the message's text; where the answer was given as JSON and without words, it is that.
+// Text is the text of the message. If the output came as JSON and without text, it is that JSON.
 func (r *Result) Text() string {
 	if text := r.Message.Text(); text != "" || len(r.Output) == 0 {
 		return text

@@ -9,35 +9,33 @@ import (
 	"github.com/braidrun/braid/hook"
 )
 
-// Run answers input and gives the result. It is [Agent.Stream] read to its end.
+// Run answers input and returns the result. It is [Agent.Stream] read to its end.
 //
-// input is a string, a block or blocks of package event, a message or messages
-// (a history that ends with a user's), or an [Answer] or answers to open
-// questions. The error is nil where the run completed or waits for an answer
-// (Result.Stop tells); for a limit, a cut answer, a cancelled or timed-out run it
-// is an *[event.Error] of that kind, beside a result as far as it got.
+// input is a string, a block or blocks of package event, a message or messages (a history that ends with a user's
+// message), or an [Answer] or answers to open questions. The error is nil if the run completed or waits for an answer;
+// Result.Stop says which. If a limit was reached, an answer was cut, or the run was cancelled or timed out, the error
+// is an *[event.Error] of that kind, and the result holds what was done until then.
 func (a *Agent) Run(ctx context.Context, input any, opts ...RunOption) (*Result, error) {
 	return a.collect(ctx, input, opts)
 }
 
-// Stream answers input and yields every event as it happens. It is lossless: who drives the
-// run calls the loop's body and waits for it. A durable event is in the
-// log before it is yielded. Pieces of an answer may come on another goroutine than the
-// loop's, the one that calls the model, while the loop's waits: a model that does not stop
-// when it is cancelled must not hold the loop up. A panic in the body, and
-// [runtime.Goexit], go on in the loop's goroutine. Breaking out cancels the run, waits for what it
-// started and frees everything; a run that already waits for an answer goes on
-// waiting. An error is yielded last, with an empty event.
+// Stream answers input and yields every event as it happens. It loses nothing: the driver calls the body of the loop
+// and waits for it. A durable event is in the log before it is yielded. The body is never called by two goroutines at
+// once, but pieces of an answer may come on the goroutine that calls the model. A panic or [runtime.Goexit] in the
+// body continues in the loop's goroutine.
+//
+// Breaking out of the loop cancels the run, waits for what it started and releases everything. A run that already
+// waits for an answer keeps waiting. An error is yielded last, with an empty event.
 func (a *Agent) Stream(ctx context.Context, input any, opts ...RunOption) iter.Seq2[event.Event, error] {
 	return a.stream(ctx, input, opts)
 }
 
-// Resume goes on with a conversation's open run: one that waits and has been
-// answered, or one whose driver died. Finished steps are not repeated, and a run
-// that waits for tools goes straight to them, without a model call. Where the newest run
-// failed, a new run continues it at the step that failed: it sees the failed run's messages and results,
-// repeats no finished step, and has limits of its own. Where there
-// is no open run but the last word was the user's, it is answered.
+// Resume continues a conversation's open run: one whose questions were answered, or one whose driver died. It never
+// repeats a finished step. A run that waits for tools runs them without another model call.
+//
+// If there is no open run, Resume looks for work in this order. It drives a run that was accepted ([Agent.Send]) and
+// has not begun. If the newest run failed, a new run continues it at the step that failed, with its messages and
+// results and with limits of its own. If the last message is the user's, a new run answers it.
 func (a *Agent) Resume(ctx context.Context, conv *Conversation, opts ...RunOption) (*Result, error) {
 	return a.collect(ctx, resume{}, append(slices.Clone(opts), In(conv)))
 }
@@ -50,7 +48,7 @@ func (a *Agent) ResumeStream(ctx context.Context, conv *Conversation, opts ...Ru
 // resume is the input that is none.
 type resume struct{}
 
-// Answer is an answer to an open question, as input of a run.
+// Answer is the answer to an open question, as input of a run.
 type Answer struct {
 	Token string
 	// Value is written as JSON; nil is an answer too.

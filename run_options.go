@@ -7,7 +7,7 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// RunOption sets something for one run.
+// RunOption is an option of one run.
 type RunOption func(*runOptions)
 
 type runOptions struct {
@@ -19,38 +19,34 @@ type runOptions struct {
 	policy Policy
 }
 
-// In runs in a conversation. Without it a run has one of its own; find it in
-// Result.Conversation.
+// In runs in this conversation. Without it a run has a new one: Result.Conversation.
 func In(c *Conversation) RunOption { return func(o *runOptions) { o.conv = c } }
 
 // Into fills r when a stream ends, as [Agent.Run] would give it.
 func Into(r *Result) RunOption { return func(o *runOptions) { o.into = r } }
 
-// Key makes the run idempotent: a second run of the conversation with the same
-// key and input is the first one; with another input it is refused with
-// [event.ErrConflict].
+// Key makes the run idempotent. A second run of the conversation with the same key and input returns the first one;
+// with another input it is refused with [event.ErrConflict].
 func Key(key string) RunOption { return func(o *runOptions) { o.Key = key } }
 
-// Executor labels the run for logs and usage. It is no identity.
+// Executor labels the run in logs and usage. It is no identity and is not checked.
 func Executor(label string) RunOption { return func(o *runOptions) { o.Executor = label } }
 
-// Metadata adds the caller's own labels.
+// Metadata adds labels to the run.
 func Metadata(m map[string]string) RunOption { return func(o *runOptions) { o.Metadata = m } }
 
-// NewSession begins a new stretch of the conversation: the log goes on, and the
-// model sees nothing of what was before.
+// NewSession begins a new session: the log continues, and the model sees nothing of the earlier sessions.
 func NewSession() RunOption { return func(o *runOptions) { o.NewSession = true } }
 
-// For says whose conversation it is, where a store is shared: "app:" state
-// belongs to the tenant, "user:" state to the user inside it.
+// For says whose conversation it is, in a shared store: "app:" state belongs to the tenant, "user:" state to the user
+// of that tenant.
 func For(tenant, user string) RunOption {
 	return func(o *runOptions) { o.Tenant, o.User = tenant, user }
 }
 
-// WithState gives the run values of its own before it begins: its tools and hooks read them as
-// [StateTemp] state, keys without the prefix here. They are in this process's memory only:
-// whoever goes on with the run later gives them again. What is no JSON is refused with
-// [event.ErrInvalid].
+// WithState gives the run temporary state before it begins. Tools and hooks read it as [StateTemp] state; the keys
+// here have no prefix. The values exist in this process's memory only: another driver of the run must pass them again.
+// A value that is no JSON is refused with [event.ErrInvalid].
 func WithState(values map[string]any) RunOption {
 	return func(o *runOptions) {
 		if o.state == nil {
@@ -73,11 +69,11 @@ func options(opts []RunOption) runOptions {
 // WithSecrets gives the run's tools secrets by name, such as the token with which they work for the caller. A tool
 // reads one with [tool.SecretOf].
 //
-// Secrets are in this process's memory only, for as long as the run is driven: whoever drives the run later gives
-// them again. Where a tool or a model repeats one it is replaced by [secret.Redacted] before it reaches a model, the
-// log, a stream, a hook or an error, in all the forms that a [secret.Mask] finds, also in the live pieces of an
-// answer. Thinking that repeats one is left out. Values of fewer than [secret.MaskFrom] bytes are not looked for. What the
-// caller says, metadata, and the state of temporary keys stay as they are.
+// Secrets exist in this process's memory only, while the run is driven. Another driver of the run must pass them
+// again. If a tool or a model repeats a secret, it is replaced by [secret.Redacted] before it reaches a model, the
+// log, a stream, a hook or an error, in all forms that a [secret.Mask] finds, also in live pieces. Thinking that
+// repeats one is dropped. Values shorter than [secret.MaskFrom] bytes are not masked. The run's input, metadata and
+// temporary state are not masked either.
 func WithSecrets(values map[string]secret.Secret) RunOption {
 	return func(o *runOptions) {
 		if o.Secrets == nil {

@@ -11,48 +11,46 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// Policy says what becomes of a message while a run of its conversation is open.
-// Where none is, every policy begins a run.
+// Policy says what happens to a message while a run of its conversation is open. If none is open, every policy begins
+// a run.
 type Policy string
 
 // The policies, with the field's names.
 const (
-	// Reject refuses it with [event.ErrLocked]. It is what happens where nothing
-	// else was said.
+	// Reject refuses the message with [event.ErrLocked]. It is the default.
 	Reject Policy = "reject"
 	// Queue admits a run behind the open one.
 	Queue Policy = "queue"
-	// Steer leaves it for the open run, whose root agent sees it with its next
-	// model call. It never answers a question: a run that waits goes on waiting
-	// and sees the message afterwards. A run that ends without another
-	// model call leaves it to the next run.
+	// Steer leaves the message to the open run, whose root agent sees it with its next model call. It never answers a
+	// question: a waiting run keeps waiting and sees the message afterwards. If the run ends without another model call,
+	// the next queued run gets the message, or the store admits a run for it. An engine drives that run; without an
+	// engine the next [Agent.Run] or [Agent.Resume] does.
 	Steer Policy = "steer"
 	// Interrupt admits a run and cancels those before it.
 	Interrupt Policy = "interrupt"
 )
 
-// During says what is to happen to the input where a run of the conversation is
-// open. With any policy but [Reject], [Agent.Run] waits until the run that answers
-// the input is over or waits for an answer: its own, or the one that the input joined.
+// During says what happens to the input if a run of the conversation is open. With any policy but [Reject],
+// [Agent.Run] waits until the run that answers the input has ended or waits for an answer. That is a new run, or the
+// one that the input joined.
 func During(p Policy) RunOption { return func(o *runOptions) { o.policy = p } }
 
-// Sent says what became of a message.
+// Sent says what happened to a message.
 type Sent struct {
-	// Run is the run that will answer it, Turn its number where it is known.
+	// Run is the run that will answer the message. Turn is its number, or 0 if it is unknown.
 	Run  string
 	Turn int
-	// Status is the run's when the message was accepted.
+	// Status is that run's status when the message was accepted.
 	Status event.RunStatus
-	// Joined says that the message was left for a run that was open already.
+	// Joined says that the message was left to a run that was already open.
 	Joined bool
 	// Interrupted are the runs that were asked to end.
 	Interrupted []string
 }
 
-// Send accepts input without driving it: for whoever drives runs elsewhere, with an
-// engine or with [Agent.Drive]. What has been accepted is in the store and is shown
-// to the model once, whatever dies. With [Key] it may be repeated. Options as for
-// [Agent.Run]; the policy is that of [During].
+// Send accepts input without driving it, for programs that drive runs elsewhere, with an engine or with [Agent.Drive].
+// Accepted input is in the store and is shown to the model once, whatever crashes. With [Key] the call may be
+// repeated. The options are those of [Agent.Run], the policy that of [During].
 func (a *Agent) Send(ctx context.Context, conv *Conversation, input any, opts ...RunOption) (Sent, error) {
 	if _, err := a.team(); err != nil {
 		return Sent{}, err

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/braidrun/braid/internal/drive"
+	"github.com/braidrun/braid/internal/toolset"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
@@ -138,8 +139,8 @@ func (w *setupWorld) Stream(_ context.Context, req *model.Request) iter.Seq2[mod
 		case 0:
 			stop = event.StopPause
 		case 1, 2:
-			if w.hasTool(req, drive.FindTool) {
-				list = append(list, model.Chunk{Kind: model.ChunkCall, Index: 1, ID: "c" + strconv.Itoa(w.n), Text: drive.FindTool},
+			if w.hasTool(req, toolset.FindTool) {
+				list = append(list, model.Chunk{Kind: model.ChunkCall, Index: 1, ID: "c" + strconv.Itoa(w.n), Text: toolset.FindTool},
 					model.Chunk{Kind: model.ChunkCallInput, Index: 1, Text: `{"query":"tool` + strconv.Itoa(w.IntN(6)) + `"}`})
 				stop = event.StopToolUse
 			}

@@ -169,12 +169,12 @@ func badSnapshot(what string, err error) error {
 	}
 }
 
-// Load makes the conversation what the snapshot holds: its messages begin a new session, so
-// that the model sees them and nothing of before, and its state replaces the conversation's own.
-// A field that the snapshot does not hold is left as it is. What was there before stays in the log.
+// Load gives the conversation the content of a snapshot. Its messages begin a new session, so the model sees them and
+// nothing earlier. Its state replaces the conversation's own. Fields that the snapshot does not have stay as they are.
+// The earlier log stays.
 //
-// It stands in the log as a run of its own; of the options [For], [Executor] and [Metadata] are
-// for it. While a run is open the answer is [event.ErrConflict] or [event.ErrLocked].
+// The log records this as a run. The options [For], [Executor] and [Metadata] apply to it. While a run is open, the
+// error is [event.ErrConflict] or [event.ErrLocked].
 func (c *Conversation) Load(ctx context.Context, s *Snapshot, opts ...RunOption) error {
 	if s == nil {
 		return badSnapshot("is nil", nil)

@@ -81,12 +81,12 @@ func givenState(values map[string]any) (map[string]json.RawMessage, error) {
 	return m, nil
 }
 
-// AnyVersion lets [Conversation.ChangeState] change whatever is there.
+// AnyVersion lets [Conversation.ChangeState] change the state at any version.
 const AnyVersion = -1
 
-// StateVersion is the number of the state as it stands: the Seq of the event that changed
-// it last, 0 where none has. It rises with each change, and is the same for whoever reads the log.
-// What other conversations write to "app:" and "user:" does not count.
+// StateVersion returns the version of the state: the Seq of the event that changed it last, or 0. Each change raises
+// it, and every reader of the log sees the same one. Changes of "app:" and "user:" keys by other conversations do not
+// count.
 func (c *Conversation) StateVersion(ctx context.Context) (version int64, err error) {
 	known := false
 	err = c.log.Look(ctx, func(v *fold.Conversation) { version, known = v.State.Version() })
@@ -101,14 +101,13 @@ func (c *Conversation) StateVersion(ctx context.Context) (version int64, err err
 	return version, nil
 }
 
-// ChangeState changes the conversation's state between runs: it sets values, which are written as
-// JSON, and removes keys. Where the state's version is another one than the caller has seen, the
-// answer is [event.ErrConflict] and nothing is changed; [AnyVersion] changes it in any case. While
-// a run is open its tools change the state, and the answer is ErrConflict or [event.ErrLocked].
+// ChangeState changes the conversation's state between runs: it sets values, which are written as JSON, and removes
+// keys. If version is not the state's version ([Conversation.StateVersion]), the error is [event.ErrConflict] and
+// nothing changes; [AnyVersion] fits every version. While a run is open, the error is ErrConflict or
+// [event.ErrLocked].
 //
-// The change stands in the log as a run of its own, in which nothing else happens; of
-// the options [For], [Executor] and [Metadata] are for it. Keys with [StateRun] and [StateTemp]
-// are refused: they would be gone at once.
+// The log records the change as a run in which nothing else happens. The options [For], [Executor] and [Metadata]
+// apply to it. Keys with [StateRun] and [StateTemp] are refused, because they live only for a run.
 func (c *Conversation) ChangeState(ctx context.Context, version int64, set map[string]any, remove []string, opts ...RunOption) error {
 	const op = "change state"
 	changed := &event.StateChanged{Set: make(map[string]json.RawMessage, len(set)), Delete: slices.Clone(remove)}

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/drive"
 	"github.com/braidrun/braid/internal/foreign"
+	"github.com/braidrun/braid/internal/toolset"
 	"github.com/braidrun/braid/tool"
 )
 
@@ -84,19 +84,17 @@ func bothServers(before, next func() []event.ToolServer) func() []event.ToolServ
 	return func() []event.ToolServer { return slices.Concat(before(), next()) }
 }
 
-// SearchTools spares an agent with many tools their schemas: where it has more than
-// s.Above, its model is shown the tool "find_tools" instead, and those that it has found
-// with it. It may call any other by its name all the same.
+// SearchTools hides most tools of an agent with many of them. If it has more than s.Above, its model sees the tool
+// "find_tools" and the tools that it has found with it. The model may also call a tool that it has not found.
 //
-// What is found stays shown for the rest of the session, behind what was shown before, so that a
-// provider's cache keeps what it has up to there. It is in the log
-// ([event.StepEnded], [event.RunStarted]), so that every later run, wherever it is
-// driven, shows the same.
+// A found tool stays visible for the rest of the session, after the tools that were visible before, so that a
+// provider's cache stays valid. The log records it ([event.StepEnded], [event.RunStarted]), so every driver and every
+// later run shows the same tools.
 func SearchTools(s ToolSearch) Part {
 	return partFunc(func(a *Agent) error {
 		s.Above, s.Results = cmp.Or(s.Above, 20), cmp.Or(s.Results, 5)
-		a.set.Search = &drive.ToolSearch{Above: s.Above, Always: s.Always, Results: s.Results}
-		return Func(drive.FindTool,
+		a.set.Search = &toolset.Search{Above: s.Above, Always: s.Always, Results: s.Results}
+		return Func(toolset.FindTool,
 			"You have more tools than are listed. This one finds them by what they are for; those that it finds you can call from then on. "+
 				"Look here before you say that something cannot be done.",
 			a.set.FindTools, tool.Pure()).attach(a)

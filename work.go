@@ -9,46 +9,42 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// Work is what an engine gives a drive besides the run. The zero value is right for
-// one who has no engine.
+// Work is what an engine passes to a drive besides the run. The zero value is valid.
 type Work struct {
-	// Sink gets every event as it happens, durable ones after their commit. It is
-	// called by the driver and must be quick; nil means nobody.
+	// Sink gets every event as it happens, durable ones after their commit. The driver calls it and waits, so it must be
+	// quick. nil means nobody.
 	Sink func(event.Event)
-	// Mail has something in it when mail was left for the run.
+	// Mail receives a value if something was left in the run's inbox.
 	Mail <-chan struct{}
-	// Draining is closed when the run is to be handed back as soon as nothing of it
-	// is in flight.
+	// Draining is closed to have the run handed back as soon as nothing of it is running.
 	Draining <-chan struct{}
 	// ForgetFailed does for this run what [ForgetFailed] does for an agent.
 	ForgetFailed bool
-	// Secrets are for this run what those of [WithSecrets] are.
+	// Secrets are the run's secrets, as those of [WithSecrets].
 	Secrets map[string]secret.Secret
-	// Shown are the names of those Secrets that are none: tools read them, and nobody hides them.
+	// Shown names the Secrets that are not secret: tools read them, and they are not masked.
 	Shown []string
-	// Models gives what is called in place of a model, for what an engine does around every call of the run; those of
-	// sub-agents and for summaries, too. Nothing but Stream of what it gives is called, which must keep the promises of
-	// the model's own. nil changes nothing.
+	// Models returns what is called in the place of a model, so that an engine can act around every model call of the
+	// run, those of sub-agents and for summaries included. Only the method Stream of its result is called, which must
+	// keep the promises of the model's own. nil means the models themselves.
 	Models func(Model) Model
-	// Stalled, if set, is called with the store's error when the drive begins to wait because the store refuses to write, and
-	// with nil when it goes on. A drive that ends need not call it again.
+	// Stalled is called with the store's error when the drive begins to wait because the store refuses to write, and
+	// with nil when it continues. It may not be called again before the drive ends. nil means nobody.
 	Stalled func(error)
 }
 
-// Drive drives a run that was admitted, in whatever state it is, under a lease of its
-// own: until it ends, waits (Result.WakeAt tells for how long), or is handed back.
-// A wait of more than 30 s for a model that is to be called again is a wait, too.
+// Drive drives an admitted run, whatever its status, under a lease of its own, until it ends, waits or is handed back.
+// Result.WakeAt says until when it waits. A run also waits instead of holding its lease if a model is to be called
+// again in more than 30 s.
 //
-// The error says that the run could not be driven, not how it ended: Result.Status
-// and Result.Stop do that. It is [event.ErrConflict] for a run that has ended,
-// [event.ErrLocked] where another driver or an earlier run has the conversation,
-// [event.ErrLeaseLost] where another driver has taken over, and [event.ErrNotFound]
-// for an unknown run, or one that was begun by another agent.
+// The error says that the run could not be driven, not how it ended; Result.Status and Result.Stop say that. It is
+// [event.ErrConflict] if the run has ended, [event.ErrLocked] if another driver or an earlier run has the
+// conversation, [event.ErrLeaseLost] if another driver has taken over, and [event.ErrNotFound] if the run is unknown
+// or was begun by another agent.
 //
-// Where ctx is cancelled the run is ended as cancelled, or as timed out at a
-// deadline. Where the cause is of the kind [event.ErrUnavailable] it is handed
-// back instead: what was in flight is left for the next driver, who finds it as after
-// a crash, and Result.Status is running.
+// If ctx is cancelled, the run ends as cancelled; at a deadline it ends as timed out. If the cause is of kind
+// [event.ErrUnavailable], the run is handed back instead: Result.Status is running, and the next driver finds
+// unfinished steps as after a crash.
 func (a *Agent) Drive(ctx context.Context, conv *Conversation, run string, w Work) (*Result, error) {
 	r := &Result{}
 	sink := func(event.Event) bool { return true }

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/race"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -427,7 +428,7 @@ func TestMemoryKeepsTheContract(t *testing.T) {
 		"commit", "commit lease_lost", "commit conflict", "commit again", "commit again lease_lost",
 		"renew", "renew lease_lost", "post", "post conflict", "post not_found", "heir", "heir that was queued", "letter renamed",
 	} {
-		if seen[what] < 5 && !testing.Short() {
+		if seen[what] < 5 && !testing.Short() && !race.On { // few are drawn under the race detector
 			t.Errorf("%q was seen %d times: the calls that are drawn do not reach it", what, seen[what])
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/braidrun/braid/internal/race"
 	"github.com/braidrun/braid/internal/sse"
 	"github.com/braidrun/braid/wire/native"
 )
@@ -207,6 +208,9 @@ func TestRandomCuts(t *testing.T) {
 		})
 	}
 	cuts := 5_000
+	if race.On {
+		cuts = 1_500
+	}
 	if n, err := strconv.Atoi(os.Getenv("BRAID_CUTS")); err == nil {
 		cuts = n
 	}

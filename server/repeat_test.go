@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/braidrun/braid/internal/race"
 )
 
 // reading is a stream that is read in parts.
@@ -235,8 +237,11 @@ func TestRandomCutsOfRepeatedRequests(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
 	runs := 60
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		runs = 12
+	case race.On:
+		runs = 24
 	}
 	inputs := []string{"もし もし slowly さ て あ と は お わ り 🌏 です", "use wait", "use clock", "use ask"}
 	var mu sync.Mutex

@@ -18,7 +18,7 @@ func TestConversationsExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, operator := t.Context(), directory.By{Operator: true}
 		people := directory.New(directory.Options{Database: databasetest.OpenMemory(t)})
-		for id, days := range map[string]int{"acme": 30, "zeta": 0} {
+		for id, days := range map[string]int{"acme": 3, "zeta": 0} {
 			x := directory.Tenant{ID: id, Retention: directory.Retention{Conversations: days}}
 			if _, err := people.CreateTenant(ctx, operator, x, ""); err != nil {
 				t.Fatal(err)
@@ -52,9 +52,9 @@ func TestConversationsExpire(t *testing.T) {
 		}
 		say(idle, "hello")
 		say(waits, "use ask")
-		time.Sleep(29 * 24 * time.Hour)
+		time.Sleep(2 * 24 * time.Hour)
 		if n, err := h.Expire(ctx, time.Now()); n != 0 || err != nil {
-			t.Errorf("after 29 days %d expire: %v", n, err)
+			t.Errorf("after 2 days %d expire: %v", n, err)
 		}
 		say(used, "hello")
 		if _, err := rows.Change(ctx, "acme", used, func(r *service.Row) error { r.Updated = r.Created; return nil }); err != nil {
@@ -62,7 +62,7 @@ func TestConversationsExpire(t *testing.T) {
 		}
 		time.Sleep(2 * 24 * time.Hour)
 		if n, err := h.Expire(ctx, time.Now()); n != 1+len(archived) || err != nil {
-			t.Errorf("after 31 days %d expire, want %d: %v", n, 1+len(archived), err)
+			t.Errorf("after 4 days %d expire, want %d: %v", n, 1+len(archived), err)
 		}
 		for id, want := range map[string]error{idle: event.ErrGone, used: nil, waits: nil, archived[7]: event.ErrGone} {
 			if _, err := h.GetConversation(ctx, ann, id); !errors.Is(err, want) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/bench/floor"
+	"github.com/braidrun/braid/internal/race"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -17,6 +18,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestSameWork(t *testing.T) {
 	t.Parallel()
 	for _, p := range Pairs() {
+		if race.On && (strings.HasSuffix(p.ID, "-10000") || strings.Contains(p.ID, "-growth")) {
+			continue // make test-long builds the long histories without the race detector
+		}
 		t.Run(p.ID, func(t *testing.T) {
 			t.Parallel()
 			if p.Close != nil {

@@ -67,7 +67,7 @@ var rooms = []room{
 		dir: "", own: []string{
 			"flow/kind", "grant", "hook", "trace", "internal/answercheck", "internal/fold", "internal/decide", "internal/drive", "internal/output",
 			"internal/compact", "internal/guardrail", "internal/hooks", "internal/foreign", "event", "journal", "model", "secret", "tool",
-			"internal/argtype", "internal/userdata",
+			"internal/argtype", "internal/userdata", "internal/permission", "internal/toolset",
 		},
 		from:  []string{"github.com/google/jsonschema-go"},
 		tests: []string{"model/demo", "models", "event/eventtest", "internal/fold/foldtest", "internal/decide/decidetest", "journal/journaltest", "journal/sqlite"},
@@ -75,8 +75,8 @@ var rooms = []room{
 	{
 		dir: "internal/drive", own: []string{
 			"flow/kind", "grant", "hook", "internal/answercheck", "internal/fold", "internal/decide", "internal/output", "internal/compact",
-			"internal/guardrail", "internal/hooks", "internal/foreign", "event", "journal", "model", "secret", "tool", "tool/search",
-			"internal/userdata",
+			"internal/guardrail", "internal/hooks", "internal/foreign", "event", "journal", "model", "secret", "tool",
+			"internal/userdata", "internal/lease", "internal/permission", "internal/toolset",
 		},
 	},
 	{dir: "flow", own: []string{"", "event", "flow/kind"}, tests: []string{"internal/decide", "internal/decide/decidetest", "internal/fold", "journal", "model", "tool"}},
@@ -209,6 +209,9 @@ var rooms = []room{
 		tests: []string{"internal/decide/decidetest", "internal/fold/foldtest"},
 	},
 	{dir: "internal/decide/decidetest", own: []string{"event", "internal/decide", "internal/fold", "internal/fold/foldtest"}},
+	{dir: "internal/lease", own: []string{"event", "journal"}},
+	{dir: "internal/permission", own: []string{"event", "grant", "internal/fold", "internal/userdata", "tool"}},
+	{dir: "internal/toolset", own: []string{"event", "internal/foreign", "internal/output", "model", "tool", "tool/search"}},
 	{dir: "internal/output", own: []string{"event", "model", "internal/fold"}},
 	{dir: "internal/compact", own: []string{"event", "model", "internal/fold"}},
 	{dir: "grant"},

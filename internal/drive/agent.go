@@ -7,6 +7,8 @@ import (
 	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/internal/output"
+	"github.com/braidrun/braid/internal/permission"
+	"github.com/braidrun/braid/internal/toolset"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/tool"
 )
@@ -20,7 +22,7 @@ type Agent struct {
 	Instructions      string
 	InstructionTokens int64
 	// Offers returns the tools of the moment; nil for an agent without tools.
-	Offers func() *Offer
+	Offers func() *toolset.Offer
 	Limits Limits
 	// Bounds are those of limits that a decision looks at.
 	Bounds  decide.Limits
@@ -39,11 +41,11 @@ type Agent struct {
 	// Offload is nil for an agent that shows all results as they are.
 	Offload *Offloading
 	// Search is nil for an agent that shows its model all its tools.
-	Search *ToolSearch
+	Search *toolset.Search
 	// Hooks is nil for an agent without hooks.
 	Hooks *hooks.Set
 	// Permits are the permission policies. The strictest one decides.
-	Permits []*Policy
+	Permits []*permission.Policy
 	// Guards are the guardrails.
 	Guards []Guard
 	// Forgets says that later runs see nothing of its failed runs.
@@ -55,9 +57,9 @@ type Agent struct {
 }
 
 // Current returns the agent's tools of the moment. It is safe for concurrent use.
-func (a *Agent) Current() *Offer {
+func (a *Agent) Current() *toolset.Offer {
 	if a.Offers == nil {
-		return NoOffer
+		return toolset.Empty
 	}
 	return a.Offers()
 }
@@ -88,7 +90,11 @@ func (a *Agent) below() []*Agent {
 	for len(todo) > 0 {
 		one := todo[0]
 		todo = todo[1:]
-		for _, c := range slices.Concat(one.Parts, one.Current().Children) {
+		children := slices.Clone(one.Parts)
+		for _, t := range one.Current().Children {
+			children = append(children, t.(SubAgent))
+		}
+		for _, c := range children {
 			if child := c.Runs(); child != a && !slices.Contains(list, child) {
 				list, todo = append(list, child), append(todo, child)
 			}

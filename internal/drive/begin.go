@@ -8,6 +8,7 @@ import (
 	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/hooks"
+	"github.com/braidrun/braid/internal/toolset"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/tool"
 )
@@ -41,7 +42,7 @@ func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
 	forced := why == event.WhyAnswer || decide.Again(why) && s.Answer.Forced
 	askFor(d.answerOf(s), &w.request, m, &info, forced)
 	begun := &event.StepBegun{Step: event.StepModel, Why: why, Model: info.Name}
-	if !sameNames(names, s.Tools.Names) {
+	if !toolset.SameNames(names, s.Tools.Names) {
 		begun.Tools = names
 		if names == nil {
 			begun.Tools = []string{} // none any more
@@ -58,7 +59,7 @@ func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
 		}
 		if w.info.Name != info.Name {
 			begun.Runs = w.info.Name
-			offered.untold(&w.request, w.info.Name)
+			offered.Untell(&w.request, w.info.Name)
 		}
 		if err != nil || words != "" {
 			d.addAt(s, cycle, step, attempt, begun)

@@ -25,8 +25,8 @@ type summing struct {
 	broke error
 }
 
-// outdated reports whether the view must be folded anew before anything more is decided. A run that
-// is to stop is ended as it is.
+// outdated reports whether the view must be folded again before the next decision. A run that is to stop is ended
+// without that.
 func (d *driver) outdated() bool {
 	if !d.view.Stale || d.phase == phaseStopping || d.fault != nil {
 		return false
@@ -35,8 +35,8 @@ func (d *driver) outdated() bool {
 	return true
 }
 
-// compact begins a compaction: what is left out is decided from the log, after all that has
-// ended stands there. It reports whether the scope moved.
+// compact begins a compaction. It is planned from the log, when all that has ended is written. It reports whether the
+// scope moved.
 func (d *driver) compact(s *fold.Scope, agent *Agent, why event.Why) bool {
 	if len(d.pending.events) > 0 {
 		d.pending.awaited = true
@@ -82,17 +82,16 @@ func (d *driver) compact(s *fold.Scope, agent *Agent, why event.Why) bool {
 	return true
 }
 
-// uncompacted carries out what the scope does where nothing is left out: nothing can be, or a hook forbids it. The log does not
-// say so and need not, because what follows begins in this round: a driver that finds nothing of it is told to compact again.
+// uncompacted continues without a compaction, because nothing can be left out or a hook forbids it. The log does not
+// record that: another driver plans the same compaction again.
 func (d *driver) uncompacted(s *fold.Scope, agent *Agent) bool {
 	return d.apply(s, agent, d.next(s, agent, true))
 }
 
-// leftOut stands where messages were left out without a summary.
+// leftOut replaces messages that were left out without a summary.
 var leftOut = []event.Block{&event.Text{Text: "[Earlier messages of this conversation are left out here.]"}}
 
-// readTail reads the log again, and goes on trying while the store cannot be reached, until
-// the lease may have run out.
+// readTail reads the log again. While the store cannot be reached it tries again, until the lease may have run out.
 func (d *driver) readTail() (tail journal.Tail, err error) {
 	err = d.lease.retry(func() (err error) {
 		tail, err = readTail(d.lease.base, d.lease.conv.Store, d.row.Conversation)
@@ -101,7 +100,7 @@ func (d *driver) readTail() (tail journal.Tail, err error) {
 	return tail, err
 }
 
-// beginSummary begins the model call that a summary is asked of.
+// beginSummary begins the model call for a summary.
 func (d *driver) beginSummary(s *fold.Scope, agent *Agent, cycle int, p *compact.Omission, m *Management, told string) {
 	llm := m.Summary.Model
 	if llm == nil {
@@ -130,8 +129,8 @@ func (d *driver) beginSummary(s *fold.Scope, agent *Agent, cycle int, p *compact
 	d.exec.todo = append(d.exec.todo, w)
 }
 
-// summarise asks the model for a summary, beside the driver, and calls the hooks after it. Nothing
-// of it is sent to watchers while it comes.
+// summarise asks the model for a summary beside the driver, and calls the hooks after it. Watchers see no pieces of
+// it.
 func (d *driver) summarise(w *Work, to Reporter) {
 	end, sum := &w.answer, w.sum
 	defer d.reportEnd(w, to)
@@ -159,7 +158,7 @@ func (d *driver) summarise(w *Work, to Reporter) {
 	back = true
 }
 
-// filterSummary passes what the hooks have made of a summary through the guardrails.
+// filterSummary passes a summary that hooks changed through the guardrails.
 func (d *driver) filterSummary(w *Work, guards []guardrail.Rule) {
 	if len(guards) == 0 {
 		return
@@ -224,15 +223,15 @@ func (d *driver) settleSummary(w *Work) {
 	}
 }
 
-// writeCompaction writes what the model is not shown any more.
+// writeCompaction writes the events of a compaction.
 func (d *driver) writeCompaction(s *fold.Scope, cycle int, step string, attempt int, p *compact.Omission, summary []event.Block) {
 	for _, b := range p.Compacted(summary) {
 		d.addAt(s, cycle, step, attempt, b)
 	}
 }
 
-// refold folds the log anew, because what was written last changed what earlier events mean. It keeps what the end of the
-// log does not have: the run's own state, and what earlier runs used.
+// refold folds the log again, because the last event changed the meaning of earlier ones. It keeps what the end of the
+// log does not have: the run's own state, and the usage of earlier runs.
 func (d *driver) refold() error {
 	tail, err := d.readTail()
 	if err != nil {

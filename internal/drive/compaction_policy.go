@@ -151,5 +151,5 @@ func (a *Agent) projected(s *fold.Scope) int64 {
 
 // toldTokens estimates what stands before the messages of each call.
 func (a *Agent) toldTokens() int64 {
-	return a.InstructionTokens + a.Current().tokens
+	return a.InstructionTokens + a.Current().Tokens
 }

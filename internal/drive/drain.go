@@ -7,7 +7,7 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// drainSignal is closed when the run is to be handed back soon. It is nil once the driver knows that.
+// drainSignal is closed when the run is to be handed back. It is nil once the driver has seen that.
 func (d *driver) drainSignal() <-chan struct{} {
 	if d.phase != phaseDriving {
 		return nil
@@ -15,8 +15,7 @@ func (d *driver) drainSignal() <-chan struct{} {
 	return d.cfg.work.Draining
 }
 
-// draining reports whether another driver is to go on with the run, because the engine drains or the process is about
-// to end.
+// draining reports whether the run is to be handed back, because the engine drains or the process is about to end.
 func (d *driver) draining() bool {
 	if d.phase == phaseDriving {
 		select {
@@ -31,13 +30,13 @@ func (d *driver) draining() bool {
 	return d.phase == phaseDraining
 }
 
-// interrupted reports whether the steps were stopped although nobody wants the run to end.
+// interrupted reports whether the steps were stopped although the run is not to end.
 func (d *driver) interrupted() bool {
 	return d.ctx.Err() != nil && errors.Is(context.Cause(d.ctx), event.ErrUnavailable)
 }
 
-// drain begins nothing new, and waits for what is in flight. Steps that were interrupted stay begun: the next driver
-// finds them as after a crash. Once nothing is in flight, the commit gives the lease back.
+// drain begins nothing new and waits for the running steps. Interrupted steps have no end in the log: the next driver
+// finds them as after a crash. When nothing runs any more, the commit gives the lease back.
 func (d *driver) drain() {
 	switch {
 	case d.interrupted():

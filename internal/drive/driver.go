@@ -10,6 +10,7 @@ import (
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/hooks"
+	"github.com/braidrun/braid/internal/lease"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/tool"
 )
@@ -60,7 +61,7 @@ func (d *driver) drive(mail []journal.Mail) (err error) {
 	done := false
 	d.begin()
 	if !d.cfg.exclusive && d.lease.renewer == nil {
-		d.lease.renewer = renewLease(d.lease.base, d.lease.conv.Store, d.lease.held, d.lease.held.Term, d.stop)
+		d.lease.renewer = lease.Renew(d.lease.base, d.lease.conv.Store, d.lease.held, d.stop)
 	}
 	d.cfg.survey()
 	d.out.watchers = d.cfg.agent.Hooks.At(hooks.EventSent)
@@ -93,12 +94,12 @@ func (d *driver) drive(mail []journal.Mail) (err error) {
 // done says that the loop has come to its end. The caller ends an engine's drive that broke off.
 func (d *driver) letGo(done bool, err error) {
 	l := &d.lease
-	l.renewer.close()
+	l.renewer.Close()
 	failed := err != nil || !done && d.cfg.callerWaits
-	if failed && d.phase != phaseCrashed && !errors.Is(err, event.ErrLeaseLost) && l.renewer.err() == nil {
+	if failed && d.phase != phaseCrashed && !errors.Is(err, event.ErrLeaseLost) && l.renewer.Err() == nil {
 		l.release()
 	}
-	if !d.cfg.callerWaits && l.renewer.outOfContact() && (err == nil || errors.Is(err, l.renewer.err())) {
+	if !d.cfg.callerWaits && l.renewer.OutOfContact() && (err == nil || errors.Is(err, l.renewer.Err())) {
 		giveBackLate(l.base, l.conv.Store, l.held, &d.cfg.work)
 	}
 }
@@ -188,7 +189,7 @@ func (d *driver) start() {
 		started.Found = v.Found
 	}
 	if d.cfg.agent.Servers != nil {
-		started.Servers = d.cfg.agent.Current().skipped(started.Model, d.cfg.agent.Servers())
+		started.Servers = d.cfg.agent.Current().Skipped(started.Model, d.cfg.agent.Servers())
 	}
 	d.takesOver(started)
 	d.add(nil, "", 0, started)

@@ -174,8 +174,8 @@ func (d *driver) takeIn() {
 			ended = d.fetch()
 		case <-d.inbox.wake:
 			ended = d.fetch()
-		case <-d.lease.renewer.notified():
-			ended = d.deliver(d.lease.renewer.takeMail())
+		case <-d.lease.renewer.Notified():
+			ended = d.deliver(d.lease.renewer.TakeMail())
 		case <-d.drainSignal():
 			ended = true
 		}
@@ -215,8 +215,8 @@ func (d *driver) inOrder(ended *bool) bool {
 	default:
 	}
 	select {
-	case <-d.lease.renewer.notified():
-		*ended = d.deliver(d.lease.renewer.takeMail())
+	case <-d.lease.renewer.Notified():
+		*ended = d.deliver(d.lease.renewer.TakeMail())
 		return true
 	default:
 		return false

@@ -10,10 +10,11 @@ import (
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/guardrail"
 	"github.com/braidrun/braid/internal/output"
+	"github.com/braidrun/braid/internal/toolset"
 )
 
-// finish ends a scope: every call that is still open gets a result in the same
-// commit, a child gives its parent the result, and the root ends the run.
+// finish ends a scope. Every open call gets a result in the same commit. A child gives its result to its parent, and
+// the root ends the run.
 func (d *driver) finish(s *fold.Scope, cmd decide.Command) {
 	open := s.Batch.Calls != nil
 	d.endOpenSteps(s)
@@ -55,9 +56,8 @@ func (d *driver) finish(s *fold.Scope, cmd decide.Command) {
 	d.add(s, "", 0, ended)
 }
 
-// closingWords writes the answer that no model gave: that of a flow, the result of a tool that returns
-// directly, or a note that the program itself has called one. Guardrails look at it as at any answer;
-// the error is that of one that could not.
+// closingWords writes an answer that no model gave: that of a flow, the result of a tool that returns directly, or a
+// note about a direct call. Guardrails check it as any answer; the error is a guardrail's.
 func (d *driver) closingWords(s *fold.Scope, cmd *decide.Command) error {
 	if len(cmd.Output) > 0 {
 		if s.Fresh == "" && len(s.Answer.Words) > 0 {
@@ -78,7 +78,7 @@ func (d *driver) closingWords(s *fold.Scope, cmd *decide.Command) error {
 			text = string(r.Structured)
 		}
 	case event.WhyDirectCall:
-		text = "[" + List(lastTools(s)) + " was called by the program itself.]"
+		text = "[" + toolset.List(lastTools(s)) + " was called by the program itself.]"
 	}
 	if text == "" {
 		return nil
@@ -92,7 +92,7 @@ func (d *driver) closingWords(s *fold.Scope, cmd *decide.Command) error {
 	return nil
 }
 
-// lastTools names the tools whose results the scope has last.
+// lastTools names the tools of the scope's last results.
 func lastTools(s *fold.Scope) (names []string) {
 	if n := len(s.Transcript.Messages); n > 0 {
 		for _, b := range s.Transcript.Messages[n-1].Content {
@@ -125,9 +125,8 @@ func (d *driver) closeScope(s *fold.Scope, cmd decide.Command) {
 	d.answerCall(s)
 }
 
-// answerCall gives the call that opened a scope, now closed, its result. It is a
-// function of the log: where the log ends between the two, as one that was copied
-// in part may, the next driver writes the same.
+// answerCall gives the call that opened a closed scope its result. It depends on the log alone: if the log ends
+// between the two, the next driver writes the same.
 func (d *driver) answerCall(s *fold.Scope) {
 	c, end := s.Opener, s.Closed
 	if c == nil || c.State == fold.CallEnded {

@@ -30,7 +30,7 @@ func (noModel) Stream(context.Context, *model.Request) iter.Seq2[model.Chunk, er
 
 var errNoModel = &event.Error{Kind: event.ErrUnsupported, Message: "there is no model"}
 
-// stand is an agent of the same name without a model, tools, hooks or guardrails.
+// stand returns an agent of this name without a model, tools, hooks or guardrails.
 func (a *Agent) stand(name string) *Agent {
 	limits := a.Limits
 	limits.Active = 0
@@ -49,7 +49,7 @@ func (a *Agent) stand(name string) *Agent {
 	return own
 }
 
-// stands adds what stands for a model that can say what it is.
+// stands adds a stand-in for a model, with the model's description.
 func (a *Agent) stands(m model.Model) {
 	var info model.Info
 	if <-foreign.Apart("model", "the model", func() error { info = m.Info(); return nil }) == nil {
@@ -57,8 +57,8 @@ func (a *Agent) stands(m model.Model) {
 	}
 }
 
-// giveUp ends the run under its lease, as failed with why; as cancelled where somebody has asked for
-// that. The events go to sink. It gives the error that the run ended with.
+// giveUp ends the run under its lease as failed with why, or as cancelled if that was asked for. The events go to
+// sink. It returns the error that the run ended with.
 func (a *Agent) giveUp(
 	ctx context.Context, o *Request, opened *journal.Opened, why *event.Error, r *hook.Outcome, sink func(event.Event) bool,
 ) (*event.Error, error) {
@@ -72,7 +72,7 @@ func (a *Agent) giveUp(
 	v, renewer, err := a.readTaken(base, o.Log, lease, stop)
 	if err != nil {
 		if isPanic(err) && opened.Last >= 0 {
-			renewer.close()
+			renewer.Close()
 			return a.endUnread(base, o, opened, why, r, sink)
 		}
 		o.letGo(base, lease, renewer)
@@ -108,7 +108,7 @@ func (a *Agent) giveUp(
 	return d.err, nil
 }
 
-// unguarded copies an input that no guardrail has looked at: nothing is left of it where the agent has some.
+// unguarded copies an input that no guardrail has seen. If the agent has guardrails, the content is redacted.
 func (a *Agent) unguarded(in []event.Message) []event.Message {
 	out := slices.Clone(in)
 	if len(a.Guards) == 0 {
@@ -128,8 +128,8 @@ const (
 	lateMost  = time.Second
 )
 
-// giveBackLate gives a lease back that ran out while the store could not be reached, as soon as that is back: this
-// driver lives, and the run has not lost it.
+// giveBackLate gives back a lease that ran out while the store could not be reached, when the store is back. This
+// driver lives, so the run has not lost it.
 func giveBackLate(base context.Context, store journal.Store, lease journal.Lease, work *EngineWork) {
 	pause := latePause
 	for left := lateTime; left > 0; left -= pause {
@@ -147,7 +147,7 @@ func giveBackLate(base context.Context, store journal.Store, lease journal.Lease
 	}
 }
 
-// brokenOff is what a drive that panicked gives: the run is ended as failed, under the lease that it has.
+// brokenOff ends the run of a drive that panicked as failed, under the same lease.
 func (a *Agent) brokenOff(
 	ctx context.Context, o *Request, opened *journal.Opened, why *event.Error, r *hook.Outcome, sink func(event.Event) bool,
 ) error {

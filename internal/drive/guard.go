@@ -35,8 +35,8 @@ func (d *driver) guardsOf(agent *Agent, place guardrail.Place) []guardrail.Rule 
 	return list
 }
 
-// filter runs guardrails while the driver waits, and returns the names of those that took something out. After an
-// error nothing may pass, and what f has written must not be read, because f may still be running.
+// filter runs guardrails while the driver waits. It returns the names of those that removed something. After an error
+// nothing may pass, and what f has written must not be read, because f may still be running.
 func (d *driver) filter(guards []guardrail.Rule, f func(*guardrail.Filter)) (by []string, err error) {
 	var filter *guardrail.Filter
 	back := d.aside(func() {
@@ -64,7 +64,7 @@ func (d *driver) filterText(guards []guardrail.Rule, text string) (passed string
 	return passed, by, nil
 }
 
-// filterBlocks is [driver.filter] for content. Content of which nothing is left is "[redacted]".
+// filterBlocks is [driver.filter] for content. If nothing is left of it, it becomes "[redacted]".
 func (d *driver) filterBlocks(guards []guardrail.Rule, in []event.Block) (passed []event.Block, by []string, err error) {
 	if len(guards) == 0 {
 		return in, nil, nil
@@ -130,15 +130,15 @@ func (d *driver) filterAsked(agent *Agent, asked []event.Asked) (by [][]string, 
 	return by, nil
 }
 
-// record writes which guardrails have taken something out of the event that was written last.
+// record writes which guardrails removed something from the event before.
 func (d *driver) record(s *fold.Scope, step string, attempt int, by []string) {
 	for i, name := range by {
 		d.add(s, step, attempt, &event.Redacted{Target: d.view.Last - int64(i), Reason: name, Clean: true})
 	}
 }
 
-// addInput passes an input of the root agent through its guardrails, and writes it. Where a guardrail fails, the run
-// fails and the input is written as "[redacted]".
+// addInput passes the root agent's input through its guardrails and writes it. If a guardrail fails, the run fails and
+// the input is written as "[redacted]".
 func (d *driver) addInput(s *fold.Scope, content []event.Block, body func([]event.Block) event.Body) {
 	guards := d.guardsOf(d.cfg.agent, guardrail.Input)
 	if len(guards) == 0 {
@@ -214,7 +214,7 @@ func (d *driver) guardResult(w *Work) {
 	c.mu.Unlock()
 }
 
-// addNames adds names to a list that does not have them yet.
+// addNames adds the names that a list does not have.
 func addNames(list, names []string) []string {
 	for _, name := range names {
 		if !slices.Contains(list, name) {
@@ -224,7 +224,7 @@ func addNames(list, names []string) []string {
 	return list
 }
 
-// guardrails returns those that look at what the call gives.
+// guardrails returns the guardrails for the call's result.
 func (c *runningCall) guardrails() []guardrail.Rule {
 	c.mu.Lock()
 	defer c.mu.Unlock()

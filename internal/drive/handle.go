@@ -15,27 +15,27 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// Handle is what the drives of one process share of a conversation: its place in the store, which run goes through it now,
-// and the fold of its log, which it keeps between runs. One run at a time goes through a handle.
+// Handle is what the drives of one process share of a conversation: its place in the store, the run that uses it now,
+// and the fold of its log, which stays in memory between runs. One run at a time uses a handle.
 type Handle struct {
 	ID    string
 	Store journal.Store
 	// Fill completes each batch before its commit; nil adds nothing.
 	Fill func(context.Context, journal.Lease, *journal.Batch) error
-	// Own is set where nobody else writes to the store.
+	// Own is set if nobody else writes to the store.
 	Own bool
 
 	mu     sync.Mutex
 	busy   bool
 	cancel context.CancelFunc
-	// run is the one that goes through the handle now.
+	// run is the run that uses the handle now.
 	run string
-	// wake has something in it when mail was left here for the run.
+	// wake receives a value when this process has sent something to the run.
 	wake chan struct{}
-	// freed is closed when the handle is given back.
+	// freed is closed when the handle is released.
 	freed chan struct{}
 	Runs  int
-	// Warm is the fold as of its last Seq; nil means that it must be made anew.
+	// Warm is the fold up to its last Seq; nil means that the log must be folded again.
 	Warm *fold.Conversation
 }
 
@@ -75,7 +75,7 @@ func (c *Handle) take(cancel context.CancelFunc) {
 	}
 }
 
-// lockWhenFree takes the handle for one run as soon as the one before is done.
+// lockWhenFree takes the handle for one run when the run before has released it.
 func (c *Handle) lockWhenFree(ctx context.Context, cancel context.CancelFunc) error {
 	for {
 		c.mu.Lock()
@@ -97,14 +97,14 @@ func (c *Handle) lockWhenFree(ctx context.Context, cancel context.CancelFunc) er
 	}
 }
 
-// drives notes which run goes through the handle.
+// drives notes the run that uses the handle.
 func (c *Handle) drives(run string) {
 	c.mu.Lock()
 	c.run = run
 	c.mu.Unlock()
 }
 
-// WakeDriver tells the driver of this process that there is mail.
+// WakeDriver notifies the driver of this process.
 func (c *Handle) WakeDriver() {
 	c.mu.Lock()
 	wake := c.wake
@@ -139,9 +139,8 @@ func (c *Handle) newRun() string {
 	return "run-" + rand.Text()
 }
 
-// Look shows f the fold: the warm one where it is up to date and no run goes on,
-// and one made from the log otherwise. What f takes out of it must not change
-// when a run goes on later.
+// Look calls f with the fold: the one in memory if it is current and no run is driven, else one from the log. What f
+// takes out of it must not change when a run goes on.
 func (c *Handle) Look(ctx context.Context, f func(*fold.Conversation)) error {
 	c.mu.Lock()
 	warm, busy := c.Warm, c.busy
@@ -171,8 +170,7 @@ func (c *Handle) Look(ctx context.Context, f func(*fold.Conversation)) error {
 	return nil
 }
 
-// ColdView folds the log anew: as much of it as is still needed, where the store
-// knows how much that is.
+// ColdView folds as much of the log as is still needed.
 func (c *Handle) ColdView(ctx context.Context) (*fold.Conversation, error) {
 	tail, err := readTail(ctx, c.Store, c.ID)
 	if err != nil {
@@ -181,7 +179,7 @@ func (c *Handle) ColdView(ctx context.Context) (*fold.Conversation, error) {
 	return fold.FromTail(foldable(&tail), false), nil
 }
 
-// foldable is the end of a log as a view takes it.
+// foldable converts the end of a log for a fold.
 func foldable(t *journal.Tail) *fold.Tail {
 	return &fold.Tail{First: t.First, Last: t.Last, Events: t.Events, Session: t.Session, Begin: t.Begin, State: t.State}
 }
@@ -219,13 +217,18 @@ func (c *Handle) CancelRun(ctx context.Context) error {
 			run = v.Run.ID
 		}
 	})
-	if err != nil || run == "" {
+	if err != nil {
 		return err
+	}
+	if run == "" {
+		if run = c.queued(ctx); run == "" {
+			return nil
+		}
 	}
 	return c.Store.Post(ctx, journal.Mail{ID: "cancel-" + run, Run: run, Kind: journal.MailCancel})
 }
 
-// NewID is a random name. It is no secret.
+// NewID returns a random name. It is no secret.
 func NewID() string {
 	return strconv.FormatUint(mathrand.Uint64(), 36) + strconv.FormatUint(mathrand.Uint64(), 36) //nolint:gosec // no secret
 }
@@ -253,8 +256,7 @@ func (c *Handle) Events(ctx context.Context, after int64) iter.Seq2[*event.Event
 	}
 }
 
-// withContinued lengthens the end of a log that begins with a run that continues an earlier one: that is
-// needed, too.
+// withContinued extends the end of a log whose first run continues an earlier one, because that run is needed too.
 func withContinued(ctx context.Context, store journal.Store, conversation string, t journal.Tail) (journal.Tail, error) {
 	if len(t.Events) == 0 || t.First <= 1 {
 		return t, nil
@@ -271,7 +273,7 @@ func withContinued(ctx context.Context, store journal.Store, conversation string
 	return t, nil
 }
 
-// acquire takes a run. Of one that is over the answer says so.
+// acquire takes a run. The result of an ended run says so.
 func (c *Handle) acquire(ctx context.Context, run string, have int64) (journal.Opened, error) {
 	opened, err := c.Store.Acquire(ctx, run, have)
 	if errors.Is(err, event.ErrConflict) {
@@ -281,8 +283,7 @@ func (c *Handle) acquire(ctx context.Context, run string, have int64) (journal.O
 	return opened, err
 }
 
-// waitTurn waits until it may be this run's turn: the handle was given back, or some
-// time has passed.
+// waitTurn waits until it may be this run's turn: the handle was released, or some time has passed.
 func (c *Handle) waitTurn(ctx context.Context, locked error) error {
 	const pause = 200 * time.Millisecond
 	wait := pause
@@ -306,7 +307,7 @@ func (c *Handle) waitTurn(ctx context.Context, locked error) error {
 	return nil
 }
 
-// stopped is ctx's end as one of our errors.
+// stopped returns the end of ctx as an [event.Error].
 func stopped(op string, ctx context.Context) error { //nolint:revive // the operation is what the reader looks for
 	err := context.Cause(ctx)
 	kind := event.ErrCancelled
@@ -314,4 +315,21 @@ func stopped(op string, ctx context.Context) error { //nolint:revive // the oper
 		kind = event.ErrTimeout
 	}
 	return &event.Error{Op: op, Kind: kind, Message: "the wait was ended before it was the run's turn", Err: err}
+}
+
+// notify leaves one notification in a channel of capacity 1.
+func notify(to chan struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
+	}
+}
+
+// queued returns the run at the head of the conversation's queue if it has not begun and nobody has cancelled it; "" for none.
+func (c *Handle) queued(ctx context.Context) string {
+	open, err := c.Store.Queue(ctx, c.ID)
+	if err != nil || len(open) == 0 || open[0].Status != event.RunQueued || open[0].Cancelled {
+		return ""
+	}
+	return open[0].ID
 }

@@ -12,17 +12,16 @@ import (
 	"github.com/braidrun/braid/internal/hooks"
 )
 
-// hookTries bounds how often hooks may have one call made again.
+// hookTries bounds how often hooks may have one call repeated.
 const hookTries = 20
 
-// decideAside runs hooks before something as aside does. It reports whether what they
-// decided counts, which it does not where the run is to stop.
+// decideAside is [driver.aside] for hooks that decide something. It reports whether their decision counts; it does not
+// if the run is to stop.
 func (d *driver) decideAside(f func()) bool { return d.aside(f) && d.ctx.Err() == nil }
 
-// aside runs hooks while the driver waits for them, with the lease kept by the keeper.
-// It reports whether they came back: those that do not within the grace period after
-// the run is to stop are left behind, and what they hold must not be looked at. Where f panics, or a
-// hook ends the goroutine, the run fails.
+// aside runs hooks while the driver waits and its lease is renewed. It reports whether they returned. If the run is to
+// stop and they do not return within the grace period, they are abandoned, and what they hold must not be read. If f
+// panics, or a hook ends its goroutine, the run fails.
 func (d *driver) aside(f func()) bool {
 	defer func() { d.now = time.Now() }()
 	done := foreign.Apart("hook", "a hook", func() error { f(); return nil })
@@ -47,8 +46,7 @@ func (d *driver) aside(f func()) bool {
 	}
 }
 
-// afterwards is the context of hooks that are called also where the run is to stop: they
-// have the grace period then.
+// afterwards returns the context of hooks that are called even if the run is to stop. They then have the grace period.
 func afterwards(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
 	if ctx.Err() == nil {
 		return ctx, func() {}
@@ -56,7 +54,7 @@ func afterwards(ctx context.Context, grace time.Duration) (context.Context, cont
 	return context.WithTimeout(context.WithoutCancel(ctx), max(grace, 0))
 }
 
-// mustHold reports whether hooks stand before what cmd begins while something that has
+// mustHold reports whether a commit is needed before cmd: a hook stands before what cmd begins, and something that has
 // ended is not written yet.
 func (d *driver) mustHold(s *fold.Scope, agent *Agent, cmd *decide.Command) bool {
 	if len(d.pending.events) == 0 {
@@ -82,13 +80,13 @@ func (d *driver) mustHold(s *fold.Scope, agent *Agent, cmd *decide.Command) bool
 	}
 }
 
-// batchDone reports whether the results of a batch are the scope's news, and the hooks after it were not called yet: by this
-// driver, or by another one that went on to the hooks before the model, which have asked a question.
+// batchDone reports whether the scope has new results of a batch and the hooks after the batch were not called:
+// neither by this driver, nor by an earlier one that went on to the hooks before the model.
 func (d *driver) batchDone(s *fold.Scope) bool {
 	return s.Fresh == event.WhyToolResults && s.Model.State == fold.ModelIdle && s.Before == nil && d.thread(s).told < s.Cycle
 }
 
-// broke makes an error of a hook one that ends the run.
+// broke ends the run with the error of a hook.
 func (d *driver) broke(err error) {
 	if d.fault != nil {
 		return
@@ -97,7 +95,7 @@ func (d *driver) broke(err error) {
 	d.stop()
 }
 
-// hookError is a hook's error as one of ours.
+// hookError returns a hook's error as an [event.Error].
 func hookError(err error) *event.Error {
 	if e, ok := errors.AsType[*event.Error](err); ok {
 		return e

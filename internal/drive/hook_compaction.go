@@ -15,7 +15,7 @@ import (
 
 var errCompactionCancelled = &event.Error{Op: "hook", Kind: event.ErrCancelled, Message: "a hook wants the conversation to stay as it is"}
 
-// askCompaction calls the hooks before a compaction. decided is false where the run is to stop.
+// askCompaction calls the hooks before a compaction. decided is false if the run is to stop.
 func (d *driver) askCompaction(s *fold.Scope, agent *Agent, p *compact.Omission, m *Management) (b hook.BeforeCompaction, decided bool) {
 	b = hook.BeforeCompaction{Agent: agent.Name, Scope: s.ID, Why: p.Why}
 	if p.SumUp {
@@ -47,8 +47,8 @@ func (d *driver) askCompaction(s *fold.Scope, agent *Agent, p *compact.Omission,
 	return b, true
 }
 
-// tellCompaction calls the hooks after a compaction on the driver's goroutine. It reports whether what
-// they made of the summary counts.
+// tellCompaction calls the hooks after a compaction on the driver's goroutine. It reports whether their changes to the
+// summary count.
 func (d *driver) tellCompaction(agent *Agent, a *hook.AfterCompaction) bool {
 	if len(agent.Hooks.At(hooks.AfterCompaction)) == 0 {
 		return true
@@ -68,7 +68,7 @@ func (d *driver) tellCompaction(agent *Agent, a *hook.AfterCompaction) bool {
 	return true
 }
 
-// tellCompaction calls the hooks after a compaction. It leaves a summary that can be kept.
+// tellCompaction calls the hooks after a compaction, and checks the summary that they leave.
 func (a *Agent) tellCompaction(ctx context.Context, grace time.Duration, e *hook.AfterCompaction) error {
 	list := a.Hooks.At(hooks.AfterCompaction)
 	if len(list) == 0 {
@@ -86,7 +86,7 @@ func (a *Agent) tellCompaction(ctx context.Context, grace time.Duration, e *hook
 	return err
 }
 
-// fitSummary refuses what cannot stand in a message of the user's side.
+// fitSummary refuses a summary that cannot stand in a user's message.
 func fitSummary(blocks []event.Block) error {
 	if foreign.HasNil(blocks) {
 		return &event.Error{Op: "hook", Kind: event.ErrInvalid, Message: "a hook made a summary with a block that is nil"}

@@ -9,14 +9,13 @@ import (
 	"github.com/braidrun/braid/tool"
 )
 
-// hookContext is the context of hooks that stand before something that is no tool call: [Ask]
-// works in it.
+// hookContext is the context of hooks before something that is no tool call. A hook can ask the user in it.
 type hookContext struct {
 	context.Context //nolint:containedctx // it is a context
 	questions       asker
 }
 
-// hookContextOf makes the context in which the hooks before the scope's next step are called.
+// hookContextOf returns the context for the hooks before the scope's next step.
 func (d *driver) hookContextOf(s *fold.Scope) *hookContext {
 	t := &hookContext{}
 	t.Context = tool.WithAsker(d.ctx, &t.questions)
@@ -26,8 +25,8 @@ func (d *driver) hookContextOf(s *fold.Scope) *hookContext {
 	return t
 }
 
-// addAsked writes questions that were asked, as far as the guardrails let them pass. Where one of these
-// could not look the run fails, and nobody is asked.
+// addAsked writes questions after the guardrails have passed them. If a guardrail fails, the run fails and nobody is
+// asked.
 func (d *driver) addAsked(s *fold.Scope, agent *Agent, step string, attempt int, asked []event.Asked) {
 	by, err := d.filterAsked(agent, asked)
 	if err != nil {
@@ -47,8 +46,8 @@ func (d *driver) addAsked(s *fold.Scope, agent *Agent, step string, attempt int,
 	}
 }
 
-// shut writes down what hooks have asked at a threshold. It reports whether that was anything;
-// whatever else they decided is asked of them again with the answers.
+// shut writes the questions that hooks asked before a step. It reports whether there were any. Other decisions of the
+// hooks are dropped: they are called again once the questions are answered.
 func (d *driver) shut(s *fold.Scope, t *hookContext) bool {
 	d.addAsked(s, d.agentIn(s), "", 0, t.questions.asked)
 	return len(t.questions.asked) > 0

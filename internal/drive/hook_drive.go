@@ -37,17 +37,17 @@ func (d *driver) tellTaken() {
 	d.cfg.trace = e.Trace
 }
 
-// tellLeft calls the hooks after a drive. Nothing is left that an error could change.
+// tellLeft calls the hooks after a drive. Their errors change nothing.
 func (d *driver) tellLeft(list []hooks.Hook, r *hook.Outcome, err error) {
 	told := *r
 	told.Conversation = d.row.Conversation
 	_ = hooks.CallAfter(context.WithoutCancel(d.ctx), list, &hook.AfterDrive{Result: told, Err: err})
 }
 
-// errBrokenOff is how a drive ended of which nobody can say how.
+// errBrokenOff is the error of a drive that ended in an unknown way.
 var errBrokenOff = errors.New("the drive was broken off")
 
-// labels are what stands in the log of the run's labels, with its trace.
+// labels returns the run's labels for the log, with its trace.
 func (d *driver) labels() map[string]string {
 	m := d.row.Metadata
 	if d.cfg.trace == "" || m[hook.TraceLabel] == d.cfg.trace {
@@ -60,7 +60,7 @@ func (d *driver) labels() map[string]string {
 	return m
 }
 
-// tellSent calls the hooks over the stream.
+// tellSent calls the hooks that see the stream.
 func (d *driver) tellSent(e event.Event) {
 	if d.out.sent == nil {
 		d.out.sent = &hook.EventSent{}
@@ -93,7 +93,7 @@ func (d *driver) tellSent(e event.Event) {
 	}
 }
 
-// within is the context that the step runs in.
+// within returns the context in which the step runs.
 func (w *Work) within(drive context.Context) context.Context {
 	if w.ctx != nil {
 		return w.ctx

@@ -14,9 +14,8 @@ import (
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
-// askModel calls the hooks before a model call, which may change it, and gives the words
-// with which one answered in the model's place. ok is false where the call does not begin:
-// one of them has asked a person, or the run is to stop.
+// askModel calls the hooks before a model call. They may change it, or answer in the model's place: then it returns
+// their text. ok is false if the call does not begin, because a hook has asked the user or the run is to stop.
 func (d *driver) askModel(agent *Agent, why event.Why, w *Work, forced bool) (words string, ok, asked bool, err error) {
 	e := &hook.BeforeModel{Agent: agent.Name, Why: why, Request: &w.request, Model: w.model}
 	w.request.Messages = slices.Clone(w.request.Messages)
@@ -54,8 +53,8 @@ func (d *driver) askModel(agent *Agent, why event.Why, w *Work, forced bool) (wo
 	return e.Cancel, true, false, failed
 }
 
-// answered ends a model call that hooks have decided without a model: with words, or with an error. They pass the
-// guardrails before the hooks after the call, and again after them.
+// answered ends a model call that hooks decided without a model, with their text or their error. Guardrails check it
+// before the hooks after the call, and again after them.
 func (d *driver) answered(s *fold.Scope, agent *Agent, w *Work, words string, err error) {
 	nothing := int64(0)
 	end := &modelEnd{err: err}
@@ -86,7 +85,7 @@ func (d *driver) answered(s *fold.Scope, agent *Agent, w *Work, words string, er
 	})
 }
 
-// filterHooked passes through guardrails what hooks have made of a model call.
+// filterHooked passes what hooks made of a model call through the guardrails.
 func (d *driver) filterHooked(end *modelEnd, guards []guardrail.Rule) *modelEnd {
 	if len(guards) == 0 {
 		return end
@@ -140,8 +139,7 @@ func (w *Work) tellAfterModel(ctx context.Context, list []hooks.Hook, grace time
 	end.again, end.wait = err == nil && e.Retry, max(e.Wait, 0)
 }
 
-// fitMessage refuses an answer that the log could not keep, or whose calls could not be
-// told apart.
+// fitMessage refuses an answer that the log cannot keep, or whose calls have the same id.
 func fitMessage(m *event.AssistantMessage) error {
 	bad := func(what string, cause error) error {
 		return &event.Error{Op: "hook", Kind: event.ErrInvalid, Message: "a hook made an answer " + what, Err: cause}

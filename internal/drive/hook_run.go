@@ -11,11 +11,10 @@ import (
 	"github.com/braidrun/braid/internal/hooks"
 )
 
-// hookRounds bounds how often hooks may let one run go on.
+// hookRounds bounds how often hooks may continue one run.
 const hookRounds = 16
 
-// tellBegin calls the hooks before the run, and gives the words with which one answered in
-// the agent's place.
+// tellBegin calls the hooks before the run. It returns the text with which one answered in the agent's place.
 func (d *driver) tellBegin() (words string) {
 	list := d.cfg.agent.Hooks.At(hooks.BeforeRun)
 	if len(list) == 0 {
@@ -43,8 +42,8 @@ func (d *driver) tellBegin() (words string) {
 	return e.Cancel
 }
 
-// paired refuses a hook's input with a user's message that calls a tool, or with a result for a call that the message before it
-// does not make: no provider takes it. A call without a result gets one in the fold.
+// paired refuses a hook's input that no provider accepts: a user's message that calls a tool, or a result without its
+// call in the message before. A call without a result is completed by the fold.
 func paired(in []event.Message) error {
 	var open []*event.ToolCall
 	for i, m := range in {
@@ -95,7 +94,7 @@ func (d *driver) reply(words string) {
 	}})
 }
 
-// tellEnded calls the hooks after the run. It reports whether the run goes on.
+// tellEnded calls the hooks after the run. It reports whether the run continues.
 func (d *driver) tellEnded(s *fold.Scope, ended *event.RunEnded) (goesOn bool) {
 	list := d.cfg.agent.Hooks.At(hooks.AfterRun)
 	if len(list) == 0 {
@@ -133,8 +132,7 @@ func (d *driver) tellEnded(s *fold.Scope, ended *event.RunEnded) (goesOn bool) {
 	return false
 }
 
-// news reports whether the commit that is put together has something of which hooks are to
-// be told.
+// news reports whether the pending commit has an event for the hooks after events.
 func (d *driver) news() bool {
 	for _, e := range d.pending.events {
 		if list, _ := d.newsOf(e); len(list) > 0 {
@@ -144,7 +142,7 @@ func (d *driver) news() bool {
 	return false
 }
 
-// newsOf finds the hooks that are to be told of an event, and what they are told.
+// newsOf returns the hooks for an event, and their argument.
 func (d *driver) newsOf(e *event.Event) ([]hooks.Hook, any) {
 	s := d.view.Run.Scope(e.Scope)
 	if s == nil {
@@ -167,7 +165,7 @@ func (d *driver) newsOf(e *event.Event) ([]hooks.Hook, any) {
 	return nil, nil
 }
 
-// tellNews tells hooks of what was just written.
+// tellNews calls hooks with what was just written.
 func (d *driver) tellNews(events []*event.Event) {
 	var err error
 	back := d.aside(func() {

@@ -13,9 +13,9 @@ import (
 	"github.com/braidrun/braid/tool"
 )
 
-// askBefore calls the hooks before a batch, and passes its calls through the stages before each of them. It returns the
-// calls that are decided, which are all of the batch where that was cancelled, and none where a hook before the batch has
-// asked a question. ok is false where the run is to stop: nothing begins then.
+// askBefore calls the hooks before a batch and passes its calls through the stages before each call. It returns the
+// decided calls: all calls if a hook cancelled the batch, and none if a hook before the batch asked a question. ok is
+// false if the run is to stop; nothing begins then.
 func (d *driver) askBefore(s *fold.Scope, agent *Agent, calls []*fold.Call) (list []*toolWork, ok bool) {
 	var at *hookContext
 	back := d.decideAside(func() {
@@ -112,7 +112,7 @@ func (p *callDecision) replace(c *runningCall, tool tool.Tool) {
 	}
 }
 
-// callFor fills in what a tool, and the hooks around it, see of a call.
+// callFor fills in what a tool and its hooks see of a call.
 func (d *driver) callFor(own *runningCall, s *fold.Scope, c *fold.Call, attempt int) {
 	own.Call = *tool.NewCall(d.ctx, own, tool.Call{
 		ID: c.ID, Name: c.Name, Args: c.Args, Conversation: d.row.Conversation, Run: d.row.ID, Scope: s.ID, Step: c.Step,
@@ -136,7 +136,7 @@ func (d *driver) callFor(own *runningCall, s *fold.Scope, c *fold.Call, attempt 
 	own.questions.others = len(own.consent.permits)
 }
 
-// callAfterHooks is the stage of the hooks after a call. What they make of the result is fitted and guarded again.
+// callAfterHooks is the stage of the hooks after a call. Their result is checked for size and by guardrails again.
 func (d *driver) callAfterHooks(w *Work) {
 	c, end := w.call, w.end
 	list := w.agent.Hooks.At(hooks.AfterTool)
@@ -187,8 +187,7 @@ func (e *toolEnd) takeChanged(c *runningCall, changed *event.ToolResult, err err
 	}
 }
 
-// tellBatch calls the hooks after a batch, once in each cycle. It reports whether one of
-// them ends the turn.
+// tellBatch calls the hooks after a batch, once per cycle. It reports whether one of them ends the turn.
 func (d *driver) tellBatch(s *fold.Scope, agent *Agent) (ends bool) {
 	list := agent.Hooks.At(hooks.AfterTools)
 	if len(list) == 0 || !d.batchDone(s) {

@@ -10,13 +10,13 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// inbox is what others have left for the run, and how the driver learns of it.
+// inbox holds what others have sent to the run, and the channels on which the driver learns of it.
 type inbox struct {
-	// messages are pending: the log does not have them yet. They wait for the next model call of the root.
+	// messages are pending: they are not in the log yet and wait for the root's next model call.
 	messages []journal.Mail
-	// wake has something in it when this process has left mail.
+	// wake receives a value when this process has sent something.
 	wake <-chan struct{}
-	// engine has something in it when the engine knows of mail.
+	// engine receives a value when the engine knows of something.
 	engine <-chan struct{}
 }
 
@@ -36,29 +36,28 @@ func (b *inbox) notified() (yes bool) {
 	return yes
 }
 
-// readInbox takes in what others have left for the run since the last round. It asks the store only where somebody says
-// that there is something.
+// readInbox takes in what arrived since the last round. It asks the store only after a notification.
 func (d *driver) readInbox() {
 	if d.inbox.notified() {
 		d.fetch()
 	}
 	select {
-	case <-d.lease.renewer.notified():
-		d.deliver(d.lease.renewer.takeMail())
+	case <-d.lease.renewer.Notified():
+		d.deliver(d.lease.renewer.TakeMail())
 	default:
 	}
 }
 
-// fetch asks the store for mail. It reports whether any of it concerns the loop.
+// fetch reads the inbox from the store. It reports whether the loop must look at it.
 func (d *driver) fetch() bool {
-	if d.lease.renewer.err() != nil {
+	if d.lease.renewer.Err() != nil {
 		return false // the store will refuse the next commit
 	}
 	news, err := d.lease.conv.Store.Renew(d.lease.base, d.lease.held)
 	if err != nil {
 		// Where the store could not be reached, the renewer asks again.
 		if errors.Is(err, event.ErrLeaseLost) && d.lease.renewer != nil {
-			d.lease.renewer.lose(err)
+			d.lease.renewer.Lose(err)
 		}
 		return false
 	}
@@ -68,8 +67,8 @@ func (d *driver) fetch() bool {
 	return d.deliver(news.Mail)
 }
 
-// deliver takes in mail, each piece once. Answers and the wish to cancel become events of the next commit; messages wait
-// for the next model call. It reports whether the loop is to look.
+// deliver takes in each entry once. Answers and cancellations become events of the next commit; messages wait for the
+// next model call. It reports whether the loop must look.
 func (d *driver) deliver(mail []journal.Mail) bool {
 	moved := false
 	for i := range mail {
@@ -100,9 +99,9 @@ func (d *driver) deliver(mail []journal.Mail) bool {
 	return moved
 }
 
-// admitPending lets pending messages into the log where the model is about to be called. It also does so where the root
-// would end its turn: its answer is not the last word while a message is pending. The messages enter with the commit that
-// begins the call, so each one is new to one call alone. Where the run ends without another call, the next run gets them.
+// admitPending writes pending messages before a model call, or when the root would end its turn. They enter in the
+// commit that begins the call, so each is new in one call alone. If the run ends without another call, the next run
+// gets them.
 func (d *driver) admitPending(s *fold.Scope, cmd decide.Command) decide.Command {
 	switch {
 	case cmd.Do == decide.Compact:
@@ -126,8 +125,8 @@ func (d *driver) admitPending(s *fold.Scope, cmd decide.Command) decide.Command 
 	return cmd
 }
 
-// admit writes messages that came by mail. The log has a message already where its sender did not learn of that, and
-// sent it again.
+// admit writes messages from the inbox. It skips a message that is in the log already, because its sender did not
+// learn of that and sent it again.
 func (d *driver) admit(mail []journal.Mail) {
 	for i := range mail {
 		m := &mail[i]
@@ -146,8 +145,8 @@ func (d *driver) admit(mail []journal.Mail) {
 	}
 }
 
-// entered returns the run that a message has entered, "" for none. Where the view was folded from the end of the log
-// alone, it asks the store.
+// entered returns the run in whose log a message is; "" for none. If the view begins in the middle of the log, it asks
+// the store.
 func (d *driver) entered(id string) (run string, err error) {
 	if run = d.view.Mail[id]; run != "" || !d.view.Partial {
 		return run, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/output"
+	"github.com/braidrun/braid/internal/toolset"
 )
 
 // iterate is the loop: ask package decide of every open scope until none can move, write
@@ -85,8 +86,8 @@ func (d *driver) decidePolicy(s *fold.Scope, agent *Agent) {
 }
 
 // DecidePolicy fills in what an agent's settings say about the decisions for one of its scopes.
-func (a *Agent) DecidePolicy(p *decide.Policy, o *Offer, s *fold.Scope, form *output.Form) {
-	p.Limits, p.Sequential, p.Agents, p.Polling = &a.Bounds, a.Sequential, o.agents, o.polling
+func (a *Agent) DecidePolicy(p *decide.Policy, o *toolset.Offer, s *fold.Scope, form *output.Form) {
+	p.Limits, p.Sequential, p.Agents, p.Polling = &a.Bounds, a.Sequential, o.Agents, o.Polling
 	p.Output, p.ByTool = form, false
 	if a.isFlow() {
 		return

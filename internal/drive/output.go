@@ -13,6 +13,7 @@ import (
 	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/output"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/internal/toolset"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/tool"
 )
@@ -77,7 +78,7 @@ func (d *driver) answerOf(s *fold.Scope) *output.Form {
 }
 
 // toolOf finds what a scope's agent calls by that name; nil for nothing.
-func (d *driver) toolOf(s *fold.Scope, offered *Offer, name string) tool.Tool {
+func (d *driver) toolOf(s *fold.Scope, offered *toolset.Offer, name string) tool.Tool {
 	if x := d.answerOf(s); x.HasTool() && name == output.ToolName {
 		return answerTool{x}
 	}

@@ -1,14 +1,12 @@
 package drive
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
-	"path"
 	"slices"
 	"time"
 
 	"github.com/braidrun/braid/internal/answercheck"
+	"github.com/braidrun/braid/internal/permission"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/grant"
@@ -16,50 +14,16 @@ import (
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
-// Permission is what a policy says of a tool; the stricter one is the greater.
-type Permission uint8
-
-// The permissions, from the mildest on.
-const (
-	Permitted Permission = iota
-	ToAsk
-	Denied
-)
-
-// Rule is one pattern of a policy.
-type Rule struct {
-	Pattern string
-	Do      Permission
-	// Letters counts those that are no wildcards; a name without has more than any pattern.
-	Letters int
-}
-
-// Policy is what the root's Permissions say, in the order in which it is looked through.
-type Policy struct {
-	Rules  []Rule
-	Grants grant.Store
-}
-
-// of says what the policy makes of a tool.
-func (p *Policy) of(tool string) Permission {
-	for i := range p.Rules {
-		if fits, _ := path.Match(p.Rules[i].Pattern, tool); fits {
-			return p.Rules[i].Do
-		}
-	}
-	return Permitted
-}
-
 // permission is what all policies say that hold in a scope, and those of them that ask.
-func (d *driver) permission(s *fold.Scope, tool string) (strictest Permission, asking []*Policy) {
+func (d *driver) permission(s *fold.Scope, tool string) (strictest permission.Effect, asking []*permission.Policy) {
 	for ; s != nil; s = s.Parent {
 		agent := d.agentOf(s.Agent)
 		if agent == nil {
 			continue
 		}
 		for _, p := range agent.Permits {
-			do := p.of(tool)
-			if do == ToAsk {
+			do := p.Effect(tool)
+			if do == permission.Ask {
 				asking = append(asking, p)
 			}
 			strictest = max(strictest, do)
@@ -73,7 +37,7 @@ func (d *driver) permission(s *fold.Scope, tool string) (strictest Permission, a
 func (d *driver) restrained(s *fold.Scope, calls []*fold.Call) bool {
 	for _, c := range calls {
 		if d.cfg.policed {
-			if do, _ := d.permission(s, c.Name); do != Permitted {
+			if do, _ := d.permission(s, c.Name); do != permission.Allow {
 				return true
 			}
 		}
@@ -108,26 +72,26 @@ func (d *driver) permit(w *toolWork) {
 		also, more := d.permission(w.scope, tool)
 		do, asking = max(do, also), append(asking, more...)
 	}
-	if do == Denied {
+	if do == permission.Deny {
 		p.refuse(event.ErrPermission, "the tool "+tool+" is not allowed here")
 		return
 	}
-	if do == Permitted && len(permits) == 0 {
+	if do == permission.Allow && len(permits) == 0 {
 		return
 	}
-	exact, err := canonical(args)
+	exact, err := permission.Canonical(args)
 	if err != nil {
 		p.refuse(event.ErrInvalid, "the arguments are no usable JSON: "+err.Error())
 		return
 	}
 	need := grant.Grant{
-		Tenant: d.row.Tenant, User: d.row.User, Agent: c.Agent, Tool: tool, ToolHash: toolHash(c.tool), Args: exact,
+		Tenant: d.row.Tenant, User: d.row.User, Agent: c.Agent, Tool: tool, ToolHash: permission.ToolHash(c.tool), Args: exact,
 	}
-	if i := slices.IndexFunc(permits, func(q *fold.Ask) bool { return answersGrant(q, &need) }); i >= 0 {
+	if i := slices.IndexFunc(permits, func(q *fold.Ask) bool { return permission.Answers(q, &need) }); i >= 0 {
 		p.heed(c, permits[i], need, asking)
 		return
 	}
-	if do == Permitted || grantInState(&need, c) || grantedBy(c, asking, need) {
+	if do == permission.Allow || permission.Kept(c, &need) || permission.Granted(c, asking, need) {
 		return
 	}
 	q := event.Asked{
@@ -139,14 +103,8 @@ func (d *driver) permit(w *toolWork) {
 	last.Tool, last.Args, last.ToolHash = tool, args, need.ToolHash
 }
 
-// answersGrant reports whether a question was about this very call. A question without a hash comes from an
-// earlier version. It is about no call: nobody knows what the tool said of itself then.
-func answersGrant(q *fold.Ask, g *grant.Grant) bool {
-	return q.Tool == g.Tool && q.ToolHash == g.ToolHash && same(q.Args, g.Args)
-}
-
 // heed does what a user has answered.
-func (p *callDecision) heed(c *runningCall, q *fold.Ask, need grant.Grant, asking []*Policy) {
+func (p *callDecision) heed(c *runningCall, q *fold.Ask, need grant.Grant, asking []*permission.Policy) {
 	var a event.Approval
 	if err := json.Unmarshal(q.Value, &a); err != nil {
 		a = event.Approval{} // null, or something that an earlier version let pass: it is no yes
@@ -175,7 +133,7 @@ func (p *callDecision) heed(c *runningCall, q *fold.Ask, need grant.Grant, askin
 	need.By, need.At = q.By, time.Now()
 	switch a.Lasts {
 	case event.LastsConversation:
-		grantToState(&need, c)
+		permission.Keep(c, &need)
 	case event.LastsAlways:
 		for _, policy := range asking {
 			if err := policy.Grants.Grant(c, need); err != nil {
@@ -185,21 +143,4 @@ func (p *callDecision) heed(c *runningCall, q *fold.Ask, need grant.Grant, askin
 			}
 		}
 	}
-}
-
-// grantedBy reports whether each of the policies that ask has a grant for the call. Where that
-// cannot be found out, a person is asked.
-func grantedBy(ctx context.Context, asking []*Policy, call grant.Grant) bool {
-	for _, p := range asking {
-		if ok, err := p.Grants.Granted(ctx, call); err != nil || !ok {
-			return false
-		}
-	}
-	return true
-}
-
-// same reports whether arguments are exactly those that canonical gave.
-func same(args, exact json.RawMessage) bool {
-	other, err := canonical(args)
-	return err == nil && bytes.Equal(other, exact)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/permission"
 	"github.com/braidrun/braid/model"
 )
 
@@ -17,7 +18,7 @@ type visible struct {
 
 // denies reports whether a policy of the agent itself lets nobody call the tool.
 func (a *Agent) denies(tool string) bool {
-	return slices.ContainsFunc(a.Permits, func(p *Policy) bool { return p.of(tool) == Denied })
+	return slices.ContainsFunc(a.Permits, func(p *permission.Policy) bool { return p.Effect(tool) == permission.Deny })
 }
 
 // allowed leaves tools out of what a scope's model is shown that are denied there, by the agent's own
@@ -34,7 +35,7 @@ func (d *driver) allowed(s *fold.Scope, specs []model.ToolSpec, names []string) 
 	}
 	hidden := func(name string) bool {
 		do, _ := d.permission(s, name)
-		return do == Denied
+		return do == permission.Deny
 	}
 	v = &visible{of: specs, specs: specs, names: names}
 	t.visible = v

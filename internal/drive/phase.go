@@ -32,5 +32,5 @@ const (
 	phaseCrashed
 )
 
-// over reports whether the drive is over.
+// over reports whether the drive has ended.
 func (p phase) over() bool { return p >= phaseParked }

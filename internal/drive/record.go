@@ -9,10 +9,9 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// Record writes a run in which nothing runs: bodies stand in the log between its beginning and
-// its end, in one commit. It is for what is done to a conversation without asking its agent.
-// bodies is asked before the run is admitted, and again when the conversation is taken: its
-// error the first time leaves no trace, and the second time a run that failed.
+// Record writes a run in which nothing runs: its beginning, the bodies and its end, in one commit. It serves changes
+// of a conversation without its agent. It asks bodies before the run is admitted, and again when the conversation is
+// taken. An error the first time leaves no trace; an error the second time makes the run fail.
 func (c *Handle) Record(
 	ctx context.Context, op, agent string, o *Request, bodies func(*fold.Conversation) ([]event.Body, error),
 ) error {

@@ -7,9 +7,9 @@ import (
 	"github.com/braidrun/braid/internal/guardrail"
 )
 
-// takeBack writes that a provider's guardrail refuses what the model has not answered yet: the results of
-// the last tool calls, or the newest messages. Everybody who reads the log from then on sees text instead.
-// What was answered before stays, so that a result that is blocked does not take the user's question with it.
+// takeBack records that a provider's guardrail refuses the newest content: the results of the last tool calls, or the
+// newest messages. From then on every reader of the log sees a replacement text. Earlier content stays, so a blocked
+// result does not remove the user's question.
 func (d *driver) takeBack(w *Work, text string) {
 	for _, seq := range w.scope.Unanswered() {
 		d.add(w.scope, w.step, w.attempt, &event.Redacted{
@@ -18,7 +18,7 @@ func (d *driver) takeBack(w *Work, text string) {
 	}
 }
 
-// orRedacted is a guardrail's text, or ours where it gives none.
+// orRedacted returns a guardrail's replacement text, or Braid's own.
 func orRedacted(text string) string {
 	if strings.TrimSpace(text) == "" {
 		return guardrail.Redacted

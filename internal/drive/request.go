@@ -3,20 +3,21 @@ package drive
 import (
 	"encoding/json"
 
+	"github.com/braidrun/braid/internal/lease"
 	"github.com/braidrun/braid/internal/output"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/secret"
 )
 
-// Request says which run is to be driven and how.
+// Request says which run to drive, and how.
 type Request struct {
 	// Log is the conversation of the run.
 	Log *Handle
 	// Run is the run to drive; empty for a new one, or for the conversation's open one.
 	Run string
-	// Waits says that the drive waits for its turn; without it a conversation that is busy is an error.
+	// Waits says that the drive waits for its turn. Without it a busy conversation is an error.
 	Waits bool
-	// Engine is what an engine gives for the drive. It is nil where the caller waits for the run itself.
+	// Engine is what an engine passes for the drive. It is nil if the caller waits for the run itself.
 	Engine *EngineWork
 	// Private says that nobody else has the run's conversation.
 	Private bool
@@ -35,15 +36,15 @@ type Request struct {
 	Given map[string]json.RawMessage
 	// Output is the form of the root's output; nil leaves it to the agent.
 	Output *output.Form
-	// Programs run the foreign programs that work in the place of agents, by the agents' names; nil for none.
+	// Programs run foreign programs in the place of agents, by the agents' names; nil for none.
 	Programs map[string]StepRunner
 	// renewer renews the lease of a run whose log was read after it was taken; nil for none.
-	renewer *leaseRenewer
+	renewer *lease.Renewer
 }
 
-// EngineWork is what an engine gives for a drive besides the run. The root's Work explains the fields.
+// EngineWork is what an engine passes to a drive besides the run. The root's Work explains the fields.
 type EngineWork struct {
-	// Mail has something in it when mail was left for the run.
+	// Mail receives a value when something was sent to the run.
 	Mail <-chan struct{}
 	// Draining is closed when the run is to be handed back.
 	Draining <-chan struct{}

@@ -21,18 +21,6 @@ func forTools(r tool.Retry) tool.Retry {
 	return tool.Retry{Base: cmp.Or(r.Base, toolRetryBase), Max: cmp.Or(r.Max, toolRetryMax), Exact: r.Exact}
 }
 
-// checkRetry refuses a policy that would repeat what must not be repeated.
-func checkRetry(name string, t *tool.Traits) error {
-	if t.Retry.Attempts <= 1 || t.Repeats() {
-		return nil
-	}
-	return &event.Error{
-		Op: "tool " + name, Kind: event.ErrInvalid,
-		Message: "the tool has a retry policy, but nobody knows what repeating a call would do",
-		Hint:    "say that it is tool.Pure or tool.Idempotent, give it tool.Reconcile, or leave tool.Retries out",
-	}
-}
-
 // askedToWait is how long the other side wants to be left alone; 0 where it did not say.
 func askedToWait(err error) time.Duration {
 	if e, ok := errors.AsType[*event.Error](err); ok {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -24,11 +25,14 @@ func (a *Agent) Run(
 ) error {
 	for {
 		err := a.through(ctx, team, messages, o, r, sink)
-		if !o.Waits || !errors.Is(err, event.ErrLocked) || ctx.Err() != nil {
+		if !errors.Is(err, event.ErrLocked) || ctx.Err() != nil || o.Engine != nil {
 			return err
 		}
-		if a.endCancelled(ctx, team, o.Log) {
+		if a.driveOrphan(ctx, team, o.Log) {
 			continue
+		}
+		if !o.Waits {
+			return err
 		}
 		if err := o.Log.waitTurn(ctx, err); err != nil {
 			return err
@@ -36,15 +40,21 @@ func (a *Agent) Run(
 	}
 }
 
-// endCancelled writes the end of a run that was cancelled and stands in the way,
-// where nobody else does. It reports whether it did.
-func (a *Agent) endCancelled(ctx context.Context, team map[string]*Agent, conv *Handle) bool {
+// driveOrphan drives the run at the head of the conversation's queue if it may have no driver of its own: one that was
+// cancelled, whose end is to be written, or one that a store admitted for the messages that an ended run did not read. It
+// reports whether it did. Otherwise such a run would stand in the way for ever where no engine drives runs.
+func (a *Agent) driveOrphan(ctx context.Context, team map[string]*Agent, conv *Handle) bool {
 	open, err := conv.Store.Queue(ctx, conv.ID)
-	if err != nil || len(open) == 0 || !open[0].Cancelled {
+	if err != nil || len(open) == 0 || !open[0].Cancelled && !isHeir(&open[0]) {
 		return false
 	}
 	o := Request{Log: conv, Run: open[0].ID, Engine: &EngineWork{}}
 	return a.through(ctx, team, nil, &o, nil, func(event.Event) bool { return true }) == nil
+}
+
+// isHeir reports whether a run has not begun and has nothing but messages to an earlier run; see [journal.Store].Commit.
+func isHeir(r *journal.Run) bool {
+	return r.Status == event.RunQueued && len(r.Input) == 0 && r.Key == "" && strings.HasSuffix(r.ID, "+")
 }
 
 // through takes the handle and a run through it.
@@ -104,7 +114,7 @@ func (a *Agent) through(
 		return err
 	}
 	if unread {
-		defer func() { o.renewer.close() }()
+		defer func() { o.renewer.Close() }()
 		if v, err = a.takeUnread(taking, stop, o, &opened, r, sink); v == nil {
 			return err
 		}
@@ -237,6 +247,10 @@ func (a *Agent) simulated(team map[string]*Agent) bool {
 func (a *Agent) open(
 	ctx context.Context, o *Request, conv *Handle, v *fold.Conversation, messages []event.Message,
 ) (journal.Opened, error) {
+	queued := ""
+	if messages == nil && o.Run == "" && !v.Open() {
+		queued = conv.queued(ctx)
+	}
 	var opened journal.Opened
 	take := func() (err error) {
 		opened, err = conv.acquire(ctx, o.Run, v.Last)
@@ -246,6 +260,9 @@ func (a *Agent) open(
 	case o.Run != "":
 	case messages == nil && v.Open():
 		o.Run = v.Run.ID
+		defer func() { o.Run = "" }()
+	case queued != "":
+		o.Run = queued
 		defer func() { o.Run = "" }()
 	case messages == nil && !v.Unanswered() && !v.Continuable():
 		return journal.Opened{}, &event.Error{

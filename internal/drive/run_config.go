@@ -12,19 +12,19 @@ import (
 type runConfig struct {
 	// agent is the root agent.
 	agent *Agent
-	// team holds the agents below it, by name.
+	// team holds the agents below the root, by name.
 	team map[string]*Agent
 	// bounds are the limits of the run's agents, by name; nil for one agent alone.
 	bounds map[string]*decide.Limits
-	// output is the form that the caller wants for the root's answer; nil leaves it to the agent.
+	// output is the form of the root's output that the caller wants; nil leaves it to the agent.
 	output *output.Form
-	// work is what an engine gave besides the run.
+	// work is what the engine passed besides the run.
 	work EngineWork
-	// programs run the foreign programs that work in the place of agents, by the agents' names; nil for none.
+	// programs run foreign programs in the place of agents, by the agents' names; nil for none.
 	programs map[string]StepRunner
 	// trace is the run's place in a distributed trace.
 	trace string
-	// given is the state that the caller gave the run; nil for none.
+	// given is the run's temporary state from the caller; nil for none.
 	given map[string]json.RawMessage
 	// secrets are the run's; nil for none.
 	secrets map[string]secret.Secret
@@ -33,21 +33,21 @@ type runConfig struct {
 	// maskRules is the mask as a guardrail.
 	maskRules []Guard
 
-	// hooked is set where an agent of the run has hooks inside runs.
+	// hooked is set if an agent of the run has hooks inside runs.
 	hooked bool
-	// policed is set where an agent of the run may not call all of its tools by itself.
+	// policed is set if an agent of the run has permissions.
 	policed bool
-	// simulated is set where a model of the run follows a script.
+	// simulated is set if a model of the run follows a script.
 	simulated bool
-	// exclusive is set where nobody else can take the lease.
+	// exclusive is set if nobody else can take the lease.
 	exclusive bool
-	// callerWaits is set where the caller waits for the run itself. Such a run is not parked for a timer.
+	// callerWaits is set if the caller waits for the run. Such a run is not parked for a timer.
 	callerWaits bool
-	// unstoppable is set where nobody but the reader can stop the run.
+	// unstoppable is set if nobody but the reader can stop the run.
 	unstoppable bool
 }
 
-// survey notes what the agents of the run need.
+// survey sets the fields that depend on the agents of the run.
 func (c *runConfig) survey() {
 	c.hooked, c.policed = c.agent.Hooks.Inside(), c.agent.Permits != nil
 	if len(c.team) > 0 {

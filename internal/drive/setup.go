@@ -9,8 +9,8 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// setUp puts into a request under which setups its messages were answered, and records the one
-// that it holds if that is another. It is called before the call's own event.
+// setUp puts into a request the setups under which its messages were answered. It records the request's own setup if
+// that is new. It is called before the call's own event.
 func (d *driver) setUp(s *fold.Scope, cycle int, req *model.Request) {
 	now, last := &model.Setup{Instructions: req.Instructions, Tools: req.Tools}, s.Transcript.Setups.Last()
 	if last == nil || !fold.SameSetup(last, now) {
@@ -32,8 +32,7 @@ func (d *driver) setUp(s *fold.Scope, cycle int, req *model.Request) {
 	}
 }
 
-// recordable reports whether the log may keep a setup as it is: it holds none of the run's secrets,
-// is text, and is not too large.
+// recordable reports whether the log may keep a setup: it is text, not too large, and has no secret of the run.
 func (d *driver) recordable(s *model.Setup) bool {
 	n := 0
 	clean := func(text string) bool {
@@ -45,7 +44,7 @@ func (d *driver) recordable(s *model.Setup) bool {
 	})
 }
 
-// asIs is what hooks before a model call could change of a request, and a setup depends on.
+// asIs is the part of a request that a setup depends on and a hook could change.
 type asIs struct {
 	instructions string
 	messages     []event.Message
@@ -54,7 +53,7 @@ type asIs struct {
 
 func requestAsIs(r *model.Request) asIs { return asIs{r.Instructions, r.Messages, r.Tools} }
 
-// kept reports whether a request still is what it was. What a hook shows to a model stands in no log.
+// kept reports whether a request is unchanged. What a hook shows to a model is not in the log.
 func (a asIs) kept(r *model.Request) bool {
 	return a.instructions == r.Instructions &&
 		slices.EqualFunc(a.tools, r.Tools, func(a, b model.ToolSpec) bool { return fold.SameSpec(&a, &b) }) &&

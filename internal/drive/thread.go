@@ -4,25 +4,26 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/toolset"
 )
 
-// thread is what one driver knows of a scope beyond the log. The next driver of the run begins with an empty one, and
-// next decides the same without it.
+// thread is what one driver knows of a scope beyond the log. The next driver of the run begins with an empty one and
+// decides the same.
 type thread struct {
-	// running are the steps of the scope that this driver runs. A step that has begun in the log and is not among them
-	// was in flight when another driver died.
+	// running are the scope's steps that this driver runs. A step that the log has begun and that is not among them was
+	// running when another driver died.
 	running []string
-	// offered is what the scope's last model call was offered; nil before the first one.
-	offered *Offer
-	// shown is the part of an offer that the model is shown; nil for all of it.
-	shown *shownTools
-	// visible is the part of an offer that no policy denies; nil where there is no policy.
+	// offered is the tools of the scope's last model call; nil before the first one.
+	offered *toolset.Offer
+	// shown is the part of them that the model sees; nil for all.
+	shown *toolset.Shown
+	// visible is the part of them that no policy denies; nil without a policy.
 	visible *visible
-	// told is the last cycle after whose tools this driver called the hooks.
+	// told is the last cycle for which this driver called the hooks after a batch.
 	told int
 }
 
-// thread gives what the driver knows of a scope.
+// thread returns what the driver knows of a scope.
 func (d *driver) thread(s *fold.Scope) *thread {
 	if s.Depth == 0 {
 		return &d.root
@@ -54,8 +55,9 @@ func (d *driver) ran(s *fold.Scope, step string) {
 	d.exec.running--
 }
 
-// offer is what the scope's last model call was offered. Before the driver's first one it is what the agent offers now.
-func (d *driver) offer(s *fold.Scope, agent *Agent) *Offer {
+// offer returns the tools of the scope's last model call. Before this driver's first one it returns the agent's
+// present tools.
+func (d *driver) offer(s *fold.Scope, agent *Agent) *toolset.Offer {
 	if o := d.thread(s).offered; o != nil {
 		return o
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/foreign"
+	"github.com/braidrun/braid/internal/lease"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -19,20 +20,21 @@ import (
 // (journal.Run.Lost), so an engine's drive takes the lease first and reads the log second: if reading ends the process,
 // the next drivers know that one was lost. A run whose log cannot be read is ended without being read.
 
-// codeUnread is the Code of the error of a run that ended unread.
+// codeUnread is the Code of the error of a run that was ended without reading its log.
 const codeUnread = "CONVERSATION_UNREADABLE"
 
-// unreadView stands for a log that is read once its lease is taken: a store sends a driver that has all events none.
+// unreadView stands for a log that is read after its lease was taken. A store sends no events to a driver that claims
+// to have all.
 func unreadView() *fold.Conversation { return &fold.Conversation{Last: math.MaxInt64} }
 
 // readTaken folds the log of a run that was taken, and renews the lease meanwhile: reading a long log may take longer
 // than a lease lasts. The caller closes the renewer, also if there is an error. A panic is an error with a [event.PanicError].
 func (a *Agent) readTaken(
-	ctx context.Context, conv *Handle, lease journal.Lease, stop context.CancelFunc,
-) (*fold.Conversation, *leaseRenewer, error) {
-	var k *leaseRenewer
+	ctx context.Context, conv *Handle, held journal.Lease, stop context.CancelFunc,
+) (*fold.Conversation, *lease.Renewer, error) {
+	var k *lease.Renewer
 	if !conv.Own {
-		k = renewLease(context.WithoutCancel(ctx), conv.Store, lease, lease.Term, stop)
+		k = lease.Renew(context.WithoutCancel(ctx), conv.Store, held, stop)
 	}
 	var v *fold.Conversation
 	err := foreign.Shield("run", "reading the conversation", func() (err error) {
@@ -41,13 +43,13 @@ func (a *Agent) readTaken(
 		}
 		return err
 	})
-	if lost := k.err(); lost != nil {
+	if lost := k.Err(); lost != nil {
 		err = lost
 	}
 	return v, k, err
 }
 
-// takeUnread reads the log of a run that was taken before that. It gives no view where the run is not to be driven.
+// takeUnread reads the log of a run whose lease was taken first. It returns no view if the run is not to be driven.
 func (a *Agent) takeUnread(
 	ctx context.Context, stop context.CancelFunc, o *Request, opened *journal.Opened, r *hook.Outcome, sink func(event.Event) bool,
 ) (*fold.Conversation, error) {
@@ -57,7 +59,7 @@ func (a *Agent) takeUnread(
 		return v, nil
 	}
 	if why, _ := errors.AsType[*event.Error](err); isPanic(err) {
-		renewer.close()
+		renewer.Close()
 		_, err = a.endUnread(ctx, o, opened, why, r, sink)
 		return nil, err
 	}
@@ -65,32 +67,33 @@ func (a *Agent) takeUnread(
 	return nil, err
 }
 
-// letGo gives back the lease of a run that was taken and could not be read, so that nobody waits until it has run out.
-func (o *Request) letGo(ctx context.Context, lease journal.Lease, k *leaseRenewer) {
-	k.close()
+// letGo gives back the lease of a run that could not be read, so that nobody waits until it has run out.
+func (o *Request) letGo(ctx context.Context, held journal.Lease, k *lease.Renewer) {
+	k.Close()
 	base := context.WithoutCancel(ctx)
 	switch {
-	case k.err() == nil:
-		_ = o.Log.Store.Commit(base, lease, journal.Batch{Release: true})
-	case k.outOfContact() && o.Engine != nil:
-		giveBackLate(base, o.Log.Store, lease, o.Engine)
+	case k.Err() == nil:
+		_ = o.Log.Store.Commit(base, held, journal.Batch{Release: true})
+	case k.OutOfContact() && o.Engine != nil:
+		giveBackLate(base, o.Log.Store, held, o.Engine)
 	}
 }
 
-// isPanic reports whether an error is that of code that panicked.
+// isPanic reports whether an error comes from a panic.
 func isPanic(err error) bool {
 	_, ok := errors.AsType[*event.PanicError](err)
 	return ok
 }
 
-// behindUnread reports whether a run that lost a driver before it began stands behind one that ended unread. Reading the
-// log has ended the process then once more, and is not tried again. It renews the lease while it waits for the store.
+// behindUnread reports whether a run that lost a driver before it began stands behind a run that was ended unread.
+// Reading the log has then ended a process once more, and is not tried again. It renews the lease while it waits for
+// the store.
 func (a *Agent) behindUnread(ctx context.Context, stop context.CancelFunc, conv *Handle, o *journal.Opened) bool {
 	if a.Limits.LostDrivers <= 0 || o.Run.Lost == 0 || o.Run.Session > 0 || o.Last == 0 {
 		return false
 	}
 	if !conv.Own {
-		defer renewLease(context.WithoutCancel(ctx), conv.Store, o.Lease, o.Lease.Term, stop).close()
+		defer lease.Renew(context.WithoutCancel(ctx), conv.Store, o.Lease, stop).Close()
 	}
 	events, err := conv.Store.Read(ctx, conv.ID, o.Last-1, 1)
 	if err != nil || len(events) != 1 {
@@ -100,7 +103,7 @@ func (a *Agent) behindUnread(ctx context.Context, stop context.CancelFunc, conv 
 	return ok && end.Err != nil && end.Err.Code == codeUnread
 }
 
-// unreadable is the error of a run whose log cannot be read. why is what is known of the reason.
+// unreadable returns the error of a run whose log cannot be read. why is the known reason.
 func unreadable(why *event.Error) *event.Error {
 	e := *why
 	e.Code = codeUnread
@@ -108,7 +111,7 @@ func unreadable(why *event.Error) *event.Error {
 	return &e
 }
 
-// lostReading is why a run ends unread that stands behind one that did.
+// lostReading returns why a run behind an unread one is ended unread too.
 func lostReading(row *journal.Run) *event.Error {
 	return &event.Error{
 		Op: "run", Kind: event.ErrPoisoned, Message: "the processes that read the conversation died",
@@ -116,9 +119,8 @@ func lostReading(row *journal.Run) *event.Error {
 	}
 }
 
-// endUnread ends a run without reading its log: as failed with why, or as cancelled if somebody asked for that. Calls
-// that were open get no end of their own; folds close them with the run.
-// It gives the error that the run ended with.
+// endUnread ends a run without reading its log, as failed with why, or as cancelled if that was asked for. Open calls
+// get no end of their own; folds close them with the run. It returns the error that the run ended with.
 func (a *Agent) endUnread(
 	ctx context.Context, opts *Request, o *journal.Opened, why *event.Error, r *hook.Outcome, sink func(event.Event) bool,
 ) (*event.Error, error) {
@@ -165,8 +167,8 @@ func (a *Agent) endUnread(
 	return end.Err, nil
 }
 
-// inputUnread is what users say in the input of a run that has not begun. Nothing has looked at it: what a guardrail or a
-// secret may hide is hidden.
+// inputUnread returns the users' messages in the input of a run that has not begun. Guardrails and masks have not seen
+// them: if there are any, the content is redacted.
 func (a *Agent) inputUnread(ctx context.Context, opts *Request, o *journal.Opened) []event.Message {
 	if o.Run.Key != "" {
 		if run, err := opts.Log.Store.Entered(ctx, o.Run.Conversation, journal.LetterID(o.Run.Key)); err != nil || run != "" {

@@ -12,8 +12,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// PastWithdrawn does again what was refused because another run is open, if that was
-// a run that nobody wants any more.
+// PastWithdrawn repeats what was refused because another run is open, if that run was withdrawn.
 func (c *Handle) PastWithdrawn(ctx context.Context, refused error, again func() error) error {
 	if !errors.Is(refused, event.ErrLocked) {
 		return refused
@@ -28,19 +27,18 @@ func (c *Handle) PastWithdrawn(ctx context.Context, refused error, again func() 
 	}
 }
 
-// withdraw marks a run that was admitted and could not be taken: its caller is
-// told so, and it must not begin later, nor stand in the way of others.
+// withdraw marks a run that was admitted and could not be taken. Its caller got an error, so it must neither begin
+// later nor block others.
 func (c *Handle) withdraw(ctx context.Context, run string) {
 	// Where the store cannot be reached for this either, nothing can be done.
 	_ = c.Store.Post(ctx, journal.Mail{ID: withdrawn + run, Run: run, Kind: journal.MailCancel})
 }
 
-// withdrawn begins the id of the letter that withdraws a run.
+// withdrawn is the prefix of the id of the entry that withdraws a run.
 const withdrawn = "withdraw-"
 
-// endWithdrawn ends the runs at the head of the conversation's queue that were
-// withdrawn, without their input: nobody is told about them. It reports whether
-// there were any, and what kept it from ending one.
+// endWithdrawn ends the withdrawn runs at the head of the conversation's queue, without their input and without events
+// for a reader. It reports whether there were any, and why one could not be ended.
 func (c *Handle) endWithdrawn(ctx context.Context) (bool, error) {
 	ended := false
 	for {
@@ -72,7 +70,7 @@ func isWithdrawn(letters []journal.Mail) bool {
 	return slices.ContainsFunc(letters, func(m journal.Mail) bool { return strings.HasPrefix(m.ID, withdrawn) })
 }
 
-// endOfWithdrawn is the whole log of a run that was withdrawn before it began.
+// endOfWithdrawn returns the log of a run that was withdrawn before it began.
 func endOfWithdrawn(o *journal.Opened) journal.Batch {
 	head := event.Header{
 		Seq: o.Last + 1, Conversation: o.Run.Conversation, Run: o.Run.ID, Author: event.UserAuthor, Time: time.Now(),

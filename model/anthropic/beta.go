@@ -9,22 +9,22 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// The betas that requests need (api/beta-headers, and AnthropicBeta of the vendor's SDKs).
+// Betas that Braid requests (api/beta-headers, and AnthropicBeta of the vendor's SDKs).
 const (
 	// betaInlineTools is for tools that are added and removed between messages
 	// (build-with-claude/mid-conversation-system-messages#define-tools-in-a-message-beta).
 	betaInlineTools = "inline-tools-2026-09-15"
-	// betaMCP is for MCP servers that the vendor asks, and for answers that hold what such
-	// a server offered (agents-and-tools/mcp-connector#pin-mcp-tool-list).
+	// betaMCP is for remote MCP servers, and for answers that list the tools of such a server
+	// (agents-and-tools/mcp-connector#pin-mcp-tool-list).
 	betaMCP = "mcp-client-2026-09-15"
-	// betaClear is for old results that are left out (build-with-claude/context-editing),
-	// betaCompact for a summary once a request is too long (build-with-claude/compaction-threshold).
-	// The newer beta compact-2026-09-04 is another thing: a request that does nothing but summarise.
+	// betaClear clears old tool results (build-with-claude/context-editing). betaCompact
+	// summarises a request that is too long (build-with-claude/compaction-threshold). The newer
+	// beta compact-2026-09-04 differs: such a request does nothing but summarise.
 	betaClear   = "context-management-2025-06-27"
 	betaCompact = "compact-2026-01-12"
 )
 
-// betas returns the names of the betas that req needs or asks for, each once.
+// betas returns the names of the betas that req needs or asks for, without duplicates.
 func (m *Model) betas(req *model.Request) []string {
 	var names []string
 	add := func(name string) {
@@ -60,7 +60,7 @@ func (m *Model) betas(req *model.Request) []string {
 	return names
 }
 
-// holds reports whether a block of this kind is in the messages.
+// holds reports whether an assistant message contains a block of this kind.
 func holds(messages []event.Message, kind event.BlockKind) bool {
 	for i := range messages {
 		if messages[i].Role != event.RoleAssistant {

@@ -10,17 +10,17 @@ import (
 	"github.com/braidrun/braid/model/internal/bound"
 )
 
-// binding stamps the thinking of an answer while it comes. It writes the answer's
-// blocks as they will be sent back, because that is what stands before later ones.
+// binding computes the signatures' stamps while an answer streams. It encodes each block as
+// later requests will send it, because a stamp covers everything before the thinking.
 type binding struct {
 	stamper *bound.Stamper
 	e       encoder
-	// lossy says that something came that is not sent back as it came. What the model
-	// thought behind it cannot be sent at all.
+	// lossy is set if a block was received that is not sent back unchanged. Later thinking then
+	// gets no stamp, and is left out of later requests.
 	lossy bool
 
-	// Of the block that is open: its index and type, what came of it, and the stamp of
-	// what stands before it.
+	// The open block: its index and type, its content so far, and the stamp of everything
+	// before it.
 	index    int
 	kind     string
 	text     []byte
@@ -51,10 +51,10 @@ func (b *binding) begin(index int, kind string) {
 	}
 }
 
-// call says which tool the open block calls.
+// call sets the id and the tool name of the open block.
 func (b *binding) call(id, name string) { b.id, b.name = id, name }
 
-// piece adds to the open block.
+// piece appends a delta to the open block.
 func (b *binding) piece(index int, kind, text string) {
 	switch {
 	case index != b.index || b.kind == "":

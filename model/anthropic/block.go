@@ -15,33 +15,32 @@ import (
 	"github.com/braidrun/braid/model/internal/toolname"
 )
 
-// encoder writes messages as the API takes them. It never fails: what the API
-// does not take is turned into something that it does, by the rules that stand
-// beside each kind, so that a history that was written under another provider
-// goes on here. Whether the newest input can be sent is asked before, of
-// [Model.unsupported].
+// encoder encodes messages for the API. It never fails: it converts content that the API
+// refuses, so that a conversation begun with another provider can continue here.
+// [Model.unsupported] checks the newest input before encoding.
 type encoder struct {
 	dst []byte
 	ids toolname.IDs
-	// head is what stands before the messages.
+	// head is the cached encoding of everything before the messages.
 	head head
-	// changes are the messages of changes in the last request, see changed.
+	// changes are the setup messages of the last request; see changed.
 	changes []event.Message
-	// cited is where a text ends that citations may follow.
+	// cited is the end of the last text block, to which citations may still be added.
 	cited int
-	// compacts says that the vendor's summaries go back; it takes them only from those who ask for more.
+	// compacts is set if the vendor's summaries are sent back. The API takes them only with
+	// context management.
 	compacts bool
-	// blocks counts what was written of the message, aside holds the images of
-	// results that failed.
+	// blocks counts the blocks written for the current message. aside holds the images of
+	// failed results.
 	blocks int
 	aside  []event.Block
-	// chain knows the thinking in dst.
+	// chain tracks the thinking in dst.
 	chain bound.Chain
-	// files says that pictures and documents must be sent, and not their addresses.
+	// files is set if images and documents must be sent as data and not by URL.
 	files bool
 }
 
-// Mark, Cut and Size are those of [reqcache.Encoder].
+// Mark implements [reqcache.Encoder], with Cut and Size.
 func (e *encoder) Mark() reqcache.Mark {
 	return reqcache.Mark{End: len(e.dst), IDs: e.ids.Len(), Blocks: e.blocks}
 }
@@ -54,7 +53,7 @@ func (e *encoder) Cut(to reqcache.Mark) {
 
 func (e *encoder) Size() int { return cap(e.dst) + cap(e.head.made) + e.chain.Size() }
 
-// Encode writes a message and a comma.
+// Encode appends the message and a comma.
 func (e *encoder) Encode(m *event.Message) {
 	e.blocks, e.aside, e.cited = 0, e.aside[:0], -1
 	switch m.Role {
@@ -70,27 +69,27 @@ func (e *encoder) Encode(m *event.Message) {
 		e.input(m.Content)
 	}
 	if e.blocks == 0 {
-		// The API takes no message without content, and no blank text.
+		// The API refuses messages without content and blank text.
 		e.text("[nothing]")
 	}
 	e.dst = append(e.dst[:len(e.dst)-1], `]},`...)
 	e.chain.Close(e.dst)
 }
 
-// open begins a message of the model's.
+// open begins an assistant message.
 func (e *encoder) open() {
 	e.ids.Answer()
 	e.dst = append(e.dst, `{"role":"assistant","content":[`...)
 }
 
-// answer writes what the model said.
+// answer writes the content of an assistant message.
 func (e *encoder) answer(content []event.Block) {
 	for _, b := range content {
 		switch b := b.(type) {
 		case *event.Text:
 			e.text(b.Text)
 		case *event.Thinking:
-			// Without its signature it is not the model's any more, and is refused.
+			// The API refuses thinking without its signature.
 			if ours(b.Signature) {
 				from := len(e.dst)
 				e.begin(`{"type":"thinking","thinking":`)
@@ -117,14 +116,14 @@ func (e *encoder) answer(content []event.Block) {
 		case *event.UnknownBlock:
 			e.vendors(b)
 		case *event.Image, *event.Document, *event.Media:
-			// The API takes none of them from the model's side.
+			// The API refuses these kinds in assistant messages.
 			e.text("[" + string(b.BlockKind()) + "]")
-		default: // a citation repeats what the text says
+		default: // a citation repeats the text
 		}
 	}
 }
 
-// input writes what came from people and tools. The API wants results first.
+// input writes the content of a user message. The API requires tool results first.
 func (e *encoder) input(content []event.Block) {
 	for _, b := range content {
 		if r, ok := b.(*event.ToolResult); ok {
@@ -141,7 +140,7 @@ func (e *encoder) input(content []event.Block) {
 	}
 }
 
-// content writes a block that a person's message and a result may hold.
+// content writes a block of a user message or of a tool result.
 func (e *encoder) content(b event.Block) {
 	switch b := b.(type) {
 	case *event.Text:
@@ -158,11 +157,11 @@ func (e *encoder) content(b event.Block) {
 		e.text(b.Output)
 	case *event.Citation:
 		e.text(strings.TrimSpace(b.Quote + " " + b.URL))
-	default: // thinking and calls are the model's; nobody else knows the rest
+	default: // thinking and calls belong to assistant messages; unknown kinds belong to other vendors
 	}
 }
 
-// text writes a text, unless it is blank, which the API refuses.
+// text writes a text block. It skips blank text, which the API refuses.
 func (e *encoder) text(s string) {
 	if strings.TrimSpace(s) == "" {
 		return
@@ -201,9 +200,9 @@ func (e *encoder) image(b *event.Image) {
 	}
 }
 
-// documentKind is "pdf", "text", "url", "file" for an uploaded one, "container" for an
-// uploaded one that only code can read, or "" for one that the API cannot read
-// (build-with-claude/pdf-support, build-with-claude/files).
+// documentKind returns how the API can read a document: "pdf", "text", "url", "file" for an
+// uploaded file, "container" for an uploaded file that only code can read, or "" if the API
+// cannot read it (build-with-claude/pdf-support, build-with-claude/files).
 func documentKind(b *event.Document) string {
 	switch kind := b.MIME; {
 	case b.Text != "":
@@ -273,8 +272,8 @@ func (e *encoder) document(b *event.Document) {
 	e.end()
 }
 
-// call writes a tool call. Its arguments must be an object: others, and those
-// that nobody could read, are put into one.
+// call writes a tool call. The API requires an object as arguments. Other and malformed
+// arguments are wrapped in an object.
 func (e *encoder) call(b *event.ToolCall) {
 	e.begin(`{"type":"tool_use","id":`)
 	e.str(e.ids.Give(b.ID, callIDs))
@@ -304,7 +303,7 @@ func (e *encoder) call(b *event.ToolCall) {
 	e.end()
 }
 
-// result writes a tool's result under the id that its call has.
+// result writes a tool result under the wire id of its call.
 func (e *encoder) result(b *event.ToolResult) {
 	e.begin(`{"type":"tool_result","tool_use_id":`)
 	e.str(e.ids.Of(b.Call))
@@ -317,7 +316,7 @@ func (e *encoder) result(b *event.ToolResult) {
 	e.blocks = 0
 	for _, c := range b.Content {
 		if _, text := c.(*event.Text); b.IsError && !text {
-			// A failed result may hold text only; the rest follows behind it.
+			// A failed result may hold text only. Other blocks follow after all results.
 			e.aside = append(e.aside, c)
 			continue
 		}
@@ -335,7 +334,7 @@ func (e *encoder) result(b *event.ToolResult) {
 	e.end()
 }
 
-// begin writes the beginning of a block, end its end and a comma.
+// begin writes the beginning of a block; end writes its end and a comma.
 func (e *encoder) begin(s string) {
 	e.dst = append(e.dst, s...)
 	e.blocks++
@@ -345,15 +344,15 @@ func (e *encoder) end()         { e.dst = append(e.dst, '}', ',') }
 func (e *encoder) key(s string) { e.dst = append(e.dst, s...) }
 func (e *encoder) str(s string) { e.dst = strictjson.AppendString(e.dst, s) }
 
-// data writes the data of a source and closes it.
+// data writes a source's data in base64 and closes the source.
 func (e *encoder) data(b []byte) {
 	e.dst = append(e.dst, `,"data":"`...)
 	e.dst = base64.StdEncoding.AppendEncode(e.dst, b)
 	e.dst = append(e.dst, `"}`...)
 }
 
-// unsupported says what is wrong with new input that the API cannot read. What
-// is older has been answered, by this model or another, and is told in words.
+// unsupported returns an error if the newest user message contains content that the API cannot
+// read. Older content was already answered; the encoder describes it in text.
 func (m *Model) unsupported(req *model.Request) error {
 	messages := req.Messages
 	if len(messages) == 0 || messages[len(messages)-1].Role != event.RoleUser {
@@ -376,7 +375,7 @@ func (m *Model) unsupported(req *model.Request) error {
 	return nil
 }
 
-// noImage says why an image cannot be sent; nil if it can.
+// noImage returns an error if an image cannot be sent; nil if it can.
 func (m *Model) noImage(b *event.Image) error {
 	if len(b.Data) > 0 {
 		if !slices.Contains(imageKinds, b.MIME) {
@@ -394,7 +393,7 @@ func (m *Model) noImage(b *event.Image) error {
 	return m.noAddress(b.URL, "image")
 }
 
-// noDocument says why a document cannot be sent; nil if it can.
+// noDocument returns an error if a document cannot be sent; nil if it can.
 func (m *Model) noDocument(b *event.Document, req *model.Request) error {
 	kind := documentKind(b)
 	if len(b.Data) == 0 && b.Text == "" && b.URL != "" && (kind != "" || isFile(b.URL)) {
@@ -415,7 +414,7 @@ func (m *Model) noDocument(b *event.Document, req *model.Request) error {
 	return nil
 }
 
-// noAddress says why an image or a document cannot be named by an address; nil if it can.
+// noAddress returns an error if an image or document cannot be sent by URL; nil if it can.
 func (m *Model) noAddress(address, what string) error {
 	switch {
 	case fileID(address) != "" && m.cloudy():
@@ -432,13 +431,13 @@ func (m *Model) noAddress(address, what string) error {
 	return nil
 }
 
-// ours reports whether a signature, or the data of thinking that was redacted, is
-// Anthropic's: theirs are base64, wherever Claude runs. Other providers put a mark
-// in front of theirs, which ends with a dot; what they thought is left out.
+// ours reports whether Anthropic produced a signature or redacted thinking. Its signatures are
+// base64 on every platform. Signatures of other providers begin with a mark that ends with a
+// dot; their thinking is left out.
 func ours(signature string) bool { return signature != "" && !strings.Contains(signature, ".") }
 
-// largestImage is how many bytes an image may have: the vendor counts them in
-// base64, and allows 10 MiB, and 5 MiB on Bedrock and Vertex AI (build-with-claude/vision).
+// largestImage returns the size limit of an image in bytes. The vendor's limit counts base64:
+// 10 MiB, or 5 MiB on Bedrock and Vertex AI (build-with-claude/vision).
 func (m *Model) largestImage() int {
 	most := 10 << 20
 	if m.cloudy() {

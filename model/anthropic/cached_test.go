@@ -21,6 +21,9 @@ import (
 // and the cache reads all of it: with tools and without, with the vendor's own tools, and while
 // instructions and tools change.
 func TestThePrefixOf40TurnsIsCached(t *testing.T) {
+	if race.On {
+		t.Skip("make test runs it without the race detector, which makes it many times slower")
+	}
 	t.Parallel()
 	spec := func(name string) model.ToolSpec {
 		return model.ToolSpec{Name: name, Description: strings.Repeat("It does "+name+". ", 20), Schema: []byte(`{"type":"object","properties":{}}`)}
@@ -36,9 +39,6 @@ func TestThePrefixOf40TurnsIsCached(t *testing.T) {
 		"setups changing": {tools: []model.ToolSpec{spec("a")}, changes: true},
 		"all":             {tools: []model.ToolSpec{spec("a")}, server: []model.ServerTool{{Kind: model.WebSearch}}, changes: true},
 	} {
-		if race.On && name != "all" {
-			continue // one goroutine calls: make test-long plays the others without the race detector
-		}
 		for _, points := range []anthropic.CachePoints{anthropic.CacheAuto, anthropic.CacheExplicit} {
 			t.Run(fmt.Sprint(name, " ", points), func(t *testing.T) {
 				t.Parallel()

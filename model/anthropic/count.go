@@ -66,14 +66,15 @@ func (m *Model) CountTokens(ctx context.Context, req *model.Request) (int64, err
 // countBody returns the body of the call that counts a request's tokens.
 func (m *Model) countBody(body []byte) ([]byte, error) {
 	if m.aws != nil {
-		// The whole request, as InvokeModel has it (API_runtime_InvokeModelTokensRequest).
+		// The API takes the complete body of InvokeModel
+		// (API_runtime_InvokeModelTokensRequest).
 		return json.Marshal(map[string]any{"input": map[string]any{"invokeModel": map[string]any{"body": body}}})
 	}
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(body, &all); err != nil {
 		return nil, notSent(event.ErrInvalid, "the request cannot be read as JSON", "look at the members that are added to it")
 	}
-	if m.google != nil { // there the model is no part of the path
+	if m.google != nil { // on Vertex AI the model is in the body and not in the path
 		all["model"], _ = json.Marshal(m.name) //nolint:errchkjson // a string can always be written
 	}
 	var b bytes.Buffer
@@ -113,7 +114,7 @@ func (m *Model) exchange(
 	case json.Unmarshal(raw, to) != nil:
 		return &strangeError{kind: jsonType}
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 1)) // the connection is used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 1)) // reading to the end lets the connection be reused
 	return nil
 }
 

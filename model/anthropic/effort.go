@@ -8,9 +8,9 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// The words of output_config.effort (build-with-claude/effort#effort-levels). Claude 4.6 has
-// no xhigh, Opus 4.5 has neither xhigh nor max, and what is older has none of them. A name that
-// tells nothing may be a gateway's for any model.
+// allEfforts are the values of output_config.effort (build-with-claude/effort#effort-levels).
+// Claude 4.6 has no xhigh, Opus 4.5 has neither xhigh nor max, and older models have no effort.
+// A name without a version may be a gateway's name for any model, so it gets all values.
 var allEfforts = []string{"low", "medium", "high", "xhigh", "max"}
 
 func efforts(name string) []string {
@@ -26,8 +26,8 @@ func efforts(name string) []string {
 	}
 }
 
-// budgets are the tokens for thinking that stand for an effort, for models that think by a
-// budget: up to Claude 4.1 an answer has 32,000 tokens in all.
+// budgets returns the thinking budget for an effort, for models that take a budget. Up to
+// Claude 4.1 the whole answer is limited to 32,000 tokens.
 func budgets(name string, e model.Effort) (int, bool) {
 	switch e {
 	case model.EffortLow:
@@ -46,11 +46,11 @@ func budgets(name string, e model.Effort) (int, bool) {
 	}
 }
 
-// trying is how a request says how much the model tries and thinks.
+// trying holds a request's settings for effort and thinking.
 type trying struct {
-	// thinking is the value of that member, or empty.
+	// thinking is the JSON value of the member thinking, or empty.
 	thinking string
-	// word is the effort, or empty.
+	// word is the value of output_config.effort, or empty.
 	word string
 	// most is max_tokens.
 	most int
@@ -58,7 +58,8 @@ type trying struct {
 	thinks bool
 }
 
-// try decides on effort and thinking. without says that no thinking of the history is sent.
+// try determines effort and thinking. without is set if the history is sent without its
+// thinking.
 func (m *Model) try(req *model.Request, without bool) (t trying, err error) {
 	o := &req.Options
 	if t.most = o.MaxTokens; t.most <= 0 {
@@ -74,13 +75,13 @@ func (m *Model) try(req *model.Request, without bool) (t trying, err error) {
 	g := generation(m.name)
 	switch {
 	case forces(req):
-		// A tool that must be called leaves no room for thinking, says the API.
+		// The API refuses thinking together with a forced tool call.
 	case budgeted(m.name):
 		return t, m.budget(&t, req, without)
 	case o.Thinking > 0, o.ShowThinking && (o.Effort != "" || g >= 500):
 		t.thinks, t.thinking = true, m.adaptive()
 	case o.Effort != "" && g > 0 && g < 500:
-		// These do not think unless they are asked to.
+		// These models think only on request.
 		t.thinks, t.thinking = true, `{"type":"adaptive"}`
 	}
 	return t, nil
@@ -91,7 +92,7 @@ func forces(req *model.Request) bool {
 	return req.ToolChoice.Mode == model.ToolsAny || req.ToolChoice.Mode == model.ToolsOne
 }
 
-// effort is the vendor's word for an effort; "" where the model has a budget instead.
+// effort returns the vendor's value for an effort; "" if the model takes a budget instead.
 func (m *Model) effort(e model.Effort) (string, error) {
 	if e == "" {
 		return "", nil
@@ -117,11 +118,10 @@ func (m *Model) effort(e model.Effort) (string, error) {
 	return "", notSent(event.ErrUnsupported, "the model has no effort %q", "use none, "+strings.Join(words, ", "), string(e))
 }
 
-// unthinking is how the model answers without thinking. Opus 5.5 and all Fable and Mythos
-// think always (models/opus-5-5/whats-new-opus-5-5#thinking-cant-be-disabled,
-// models/fable-5/migration-guide). Sonnet 5.5 has a word of its own
-// (models/sonnet-5-5/whats-new-sonnet-5-5). What is older than Claude 5 does not think unless it
-// is asked to.
+// unthinking returns the member that turns thinking off. Opus 5.5 and all Fable and Mythos
+// models always think (models/opus-5-5/whats-new-opus-5-5#thinking-cant-be-disabled,
+// models/fable-5/migration-guide). Sonnet 5.5 has its own value
+// (models/sonnet-5-5/whats-new-sonnet-5-5). Models before Claude 5 think only on request.
 func (m *Model) unthinking() (string, error) {
 	g := generation(m.name)
 	is := func(family string) bool { return strings.Contains(m.name, family) }
@@ -137,9 +137,9 @@ func (m *Model) unthinking() (string, error) {
 	}
 }
 
-// budget gives the model a budget of tokens for thinking.
+// budget sets a token budget for thinking.
 func (m *Model) budget(t *trying, req *model.Request, without bool) error {
-	const least = 1024 // says the API
+	const least = 1024 // the API's minimum
 	o := &req.Options
 	n, byEffort := budgets(m.name, o.Effort)
 	if !byEffort {

@@ -16,7 +16,7 @@ type decoder struct {
 	// names maps tool names that were changed for the wire back to the agent's.
 	names map[string]string
 	yield func(model.Chunk, error) bool
-	// done is set by the end signal, left when nobody reads on.
+	// done is set by the end event; left is set when the caller stops reading.
 	done, left bool
 
 	// bind stamps the thinking; nil if the model does not bind it.
@@ -26,7 +26,7 @@ type decoder struct {
 	open  []openBlock
 	cites int
 	usage usage
-	// summaries is the usage of the vendor's summaries of the conversation.
+	// summaries is the usage of the vendor's conversation summaries.
 	summaries usage
 	stop      string
 	stopped   bool
@@ -35,12 +35,12 @@ type decoder struct {
 // openBlock is a block between its start event and its stop event.
 type openBlock struct {
 	index int
-	// call is a tool call; input its arguments as they stood in the start, which
-	// count where none come after it.
+	// call is set for a tool call. input holds the arguments of the start event, which count if
+	// no deltas follow.
 	call  bool
 	input []byte
 	came  bool
-	// other are the members of a block that only this vendor has.
+	// other are the members of a block of a kind that only this vendor has.
 	other []member
 	parts []byte
 	// cites are the citations to send back with the text.
@@ -232,7 +232,7 @@ func (d *decoder) whole(data []byte) error {
 		d.used(e.Usage)
 	case "message_stop":
 		if !d.stopped {
-			return errCut // nobody said why it ended
+			return errCut // the stream has no stop reason
 		}
 		d.done = true
 		d.send(model.Chunk{Kind: model.ChunkStop, Stop: stopReason(d.stop)})

@@ -175,14 +175,14 @@ func (m *Model) denied(r *provider.Refused) error {
 	return failure
 }
 
-// notOurs rewrites an error that a proxy or another server may have caused, so that it says
+// notOurs rewrites an error that a proxy or another server may have caused. The new text says
 // so.
 func (m *Model) notOurs(e *event.Error, r *provider.Refused) {
 	form := (&strangeError{kind: contentType(r.Header)}).form()
 	line := provider.Line(words(contentType(r.Header), r.Body), m.key)
 	switch e.Kind {
 	case event.ErrThrottled, event.ErrTooLarge, event.ErrOverloaded:
-		return // proxies say these rightly
+		return // proxies use these statuses correctly
 	default:
 	}
 	message := m.host() + " answered with status " + strconv.Itoa(r.Status) + " and " + form + ", not as " + m.title() + " does"

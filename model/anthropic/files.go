@@ -180,7 +180,7 @@ func writeFile(form *multipart.Writer, f model.File) error {
 		name = "file"
 	}
 	for len(name) > 255 {
-		name = name[1:] // the end says which kind it is
+		name = name[1:] // keep the end, which has the extension
 	}
 	name = strings.ToValidUTF8(name, "_")
 	begin := make([]byte, 512)

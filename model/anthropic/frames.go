@@ -38,7 +38,7 @@ func (f *frames) next() ([]byte, error) {
 		switch string(m.Kind) {
 		case "event":
 			if string(m.Name) != "chunk" {
-				continue // of a kind that came later
+				continue // an event kind added later
 			}
 			return f.data(m.Payload)
 		case "exception", "error":
@@ -47,8 +47,8 @@ func (f *frames) next() ([]byte, error) {
 	}
 }
 
-// data takes the event out of a chunk. Beside it stands padding, which hides how
-// long it is from those who see the network.
+// data returns the event in a chunk. It ignores the padding, which hides the length of the
+// event from observers of the network.
 func (f *frames) data(payload []byte) ([]byte, error) {
 	const nested = 4
 	r := &f.r

@@ -11,8 +11,8 @@ import (
 	"github.com/braidrun/braid/model/internal/schema"
 )
 
-// head keeps what stands before the messages, which seldom changes in a conversation. Its zero value
-// is empty and ready.
+// head caches the encoded request up to the messages, which seldom changes in a conversation.
+// The zero value is ready to use.
 type head struct {
 	made         []byte
 	full         bool
@@ -21,7 +21,7 @@ type head struct {
 	server       [][]byte
 }
 
-// of returns what stands before the messages. After an error nothing is kept.
+// of returns the encoded request up to the messages. After an error the cache is empty.
 func (h *head) of(m *Model, req *model.Request) ([]byte, error) {
 	instructions, tools := m.first(req)
 	server, err := m.serverTools(req.Options.ServerTools)
@@ -71,7 +71,7 @@ func (m *Model) appendHead(b []byte, system string, tools []model.ToolSpec, serv
 	return append(b, `,"messages":[`...), nil
 }
 
-// appendTool writes what the model is told about a tool, without its end.
+// appendTool writes the definition of a tool without its closing brace.
 func (m *Model) appendTool(b []byte, t *model.ToolSpec) ([]byte, error) {
 	form, words, err := m.toolSchema(t)
 	if err != nil {
@@ -89,8 +89,8 @@ func (m *Model) appendTool(b []byte, t *model.ToolSpec) ([]byte, error) {
 	return append(b, form...), nil
 }
 
-// toolSchema is a tool's schema as the API takes it, and what it does not take in
-// words. That those hold is checked by the tool anyway.
+// toolSchema returns a tool's schema as the API accepts it, and a text with the constraints
+// that the API does not accept. The tool validates its arguments in any case.
 func (m *Model) toolSchema(t *model.ToolSpec) (form []byte, words string, err error) {
 	if t.Strict {
 		return m.strictSchema(t)
@@ -103,8 +103,8 @@ func (m *Model) toolSchema(t *model.ToolSpec) (form []byte, words string, err er
 	return form, schema.Words(problems), nil
 }
 
-// strictSchema is the schema of a tool whose arguments are held to it. The same subset of JSON
-// Schema holds there as for answers (agents-and-tools/tool-use/strict-tool-use).
+// strictSchema returns the schema of a strict tool. Strict tools have the same subset of JSON
+// Schema as structured outputs (agents-and-tools/tool-use/strict-tool-use).
 func (m *Model) strictSchema(t *model.ToolSpec) (form []byte, words string, err error) {
 	if g := generation(m.name); g > 0 && !schematic(m.name) {
 		return nil, "", notSent(event.ErrUnsupported, "the model cannot hold the arguments of the tool %q to its schema",
@@ -118,11 +118,11 @@ func (m *Model) strictSchema(t *model.ToolSpec) (form []byte, words string, err 
 	return form, schema.Words(problems), nil
 }
 
-// mostStrict is how many strict tools a request may have
+// mostStrict bounds the strict tools of a request
 // (build-with-claude/structured-outputs#schema-complexity-limits).
 const mostStrict = 20
 
-// checkTools says what is wrong with the tools as a whole.
+// checkTools returns an error if the tools cannot be combined in one request.
 func checkTools(tools []model.ToolSpec, server []model.ServerTool) error {
 	strict := 0
 	for i := range tools {

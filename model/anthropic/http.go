@@ -92,7 +92,8 @@ func (m *Model) send(
 	return answer, err
 }
 
-// skewed is a refusal for the time of a signature. The service's time is now known.
+// skewed is a request refused because of the time in its signature. The clock has since learned
+// the service's time.
 type skewed struct{ *provider.Refused }
 
 // sendOnce sends one request.
@@ -163,7 +164,7 @@ func contentType(h http.Header) string {
 func strange(g *idle.Guard, answer *http.Response) error {
 	defer answer.Body.Close()
 	const most = 4 << 10
-	begin, _ := io.ReadAll(io.LimitReader(g.Reading(answer.Body), most)) // what cannot be read says nothing
+	begin, _ := io.ReadAll(io.LimitReader(g.Reading(answer.Body), most)) // an unreadable body has no text
 	return &strangeError{kind: contentType(answer.Header), words: words(contentType(answer.Header), begin)}
 }
 

@@ -7,15 +7,16 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// leastCompact is the smallest number of tokens at which the vendor summarises
+// leastCompact is the smallest allowed threshold for the vendor's summaries, in tokens
 // (build-with-claude/compaction-threshold#parameters).
 const leastCompact = 50_000
 
-// compaction is the kind of the block with a summary of the vendor's.
+// compaction is the kind of the block that holds a summary by the vendor.
 const compaction = own + "compaction"
 
-// appendContext asks the vendor to shorten the conversation. Amazon Bedrock has both edits too
-// (AWS's pages claude-messages-compaction and model-parameters-anthropic-claude-messages-tool-use).
+// appendContext writes the edits that shorten the conversation. Amazon Bedrock has both of them
+// (AWS's pages claude-messages-compaction and
+// model-parameters-anthropic-claude-messages-tool-use).
 func (m *Model) appendContext(b []byte, c *model.ContextManagement) ([]byte, error) {
 	if !c.Any() {
 		return b, nil

@@ -19,9 +19,9 @@ import (
 
 const op = "model anthropic"
 
-// Model is a [model.Model]. It caches the encodings of recent conversations, at most
-// 64 MiB, so a block must not change once it was sent; the loop never changes one.
-// It is safe for concurrent use.
+// Model is a [model.Model]. It caches the encodings of recent conversations, at most 64 MiB, so
+// callers must not change a block after it was sent; the loop never does. A Model is safe for
+// concurrent use.
 type Model struct {
 	kept  reqcache.Histories[encoder, *encoder]
 	forms schema.Forms
@@ -40,7 +40,7 @@ type Model struct {
 	cache             CachePoints
 	hour              bool
 	client            *http.Client
-	// defaults fill in the settings that a request leaves out. extraBetas go with every
+	// defaults fill in the settings that a request leaves out. extraBetas are sent with every
 	// request.
 	defaults   *model.Options
 	extraBetas []string
@@ -54,10 +54,9 @@ var (
 
 var names = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,255}$`)
 
-// New returns the model with the vendor's name, such as "claude-sonnet-5-5". It makes
-// no connection and reads nothing from the environment; package models does. The error
-// is an [*event.Error]: ErrInvalid for an invalid name or option, ErrModelAuth for a
-// missing key.
+// New returns the Claude model with the vendor's name, such as "claude-sonnet-5-5". It makes no
+// connection and reads nothing from the environment; package models does. The error is an
+// [*event.Error]: ErrInvalid for an invalid name or option, ErrModelAuth for a missing key.
 func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	if !names.MatchString(name) {
 		return nil, wrong("Anthropic has no model of such a name", "name one as the vendor does, such as "+Default)
@@ -79,8 +78,8 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 
 // The default model, and environment variables. This package reads neither variable.
 const (
-	// Default is the model for users who have a key and name no model: the vendor's
-	// best combination of speed and intelligence.
+	// Default is the model for users who have a key and name no model. The vendor recommends it
+	// as the best combination of speed and intelligence.
 	Default = "claude-sonnet-5-5"
 	// KeyVariable usually holds the key, and BaseVariable the address of a gateway.
 	KeyVariable  = "ANTHROPIC_API_KEY"
@@ -140,8 +139,8 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 	}
 }
 
-// post sends a request and returns the answer as soon as it begins, in a form that
-// [Model.events] reads.
+// post sends a request and returns the response once its header has arrived. [Model.events]
+// reads the response.
 func (m *Model) post(g *idle.Guard, a *asked) (*http.Response, error) {
 	accept := eventsType
 	if m.aws != nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
-// Option changes how a model is called, not what it is asked.
+// Option configures a [Model].
 type Option func(*Model) error
 
-// BaseURL sends the calls to another address: a gateway, or a test. It is what
-// ANTHROPIC_BASE_URL holds, without "/v1"; "" keeps the vendor's own.
+// BaseURL sets the address of the API, such as a gateway or a test server. It has the form of
+// ANTHROPIC_BASE_URL, without "/v1". "" keeps the vendor's address.
 func BaseURL(address string) Option {
 	return func(m *Model) error {
 		if address == "" {
@@ -27,8 +27,8 @@ func BaseURL(address string) Option {
 	}
 }
 
-// Sources say where the caller has key and address from, for the hints of errors: the name of a
-// variable, or a setting such as "base=". "" leaves the usual variable.
+// Sources names where the key and the address come from, for the hints of errors: an
+// environment variable, or a setting such as "base=". "" keeps the usual variable.
 func Sources(key, base string) Option {
 	return func(m *Model) error {
 		m.keyFrom, m.baseFrom = cmp.Or(key, m.keyFrom), cmp.Or(base, m.baseFrom)
@@ -36,8 +36,8 @@ func Sources(key, base string) Option {
 	}
 }
 
-// HTTPClient sends the calls through c instead of one of the package's own. It
-// should neither time out by itself, which ends long answers, nor repeat calls.
+// HTTPClient sets the HTTP client. It should neither time out, because that cuts long answers,
+// nor retry calls.
 func HTTPClient(c *http.Client) Option {
 	return func(m *Model) error {
 		if c == nil {
@@ -48,12 +48,12 @@ func HTTPClient(c *http.Client) Option {
 	}
 }
 
-// DefaultStall is how long the API may send nothing before a call is given up.
-// While it thinks, it sends a ping every few seconds.
+// DefaultStall is the default of [Stall]. The API sends a ping every few seconds while the
+// model thinks.
 const DefaultStall = 2 * time.Minute
 
-// Stall sets how long the API may send nothing at all, from the request on,
-// before the call fails with a kind that is repeated; 0 means for ever.
+// Stall sets the idle timeout: how long the API may send nothing before the call fails with a
+// retryable error. It starts with the request. 0 means no timeout.
 func Stall(d time.Duration) Option {
 	return func(m *Model) error {
 		if d < 0 {
@@ -64,26 +64,24 @@ func Stall(d time.Duration) Option {
 	}
 }
 
-// CachePoints says where a request carries cache points
-// (build-with-claude/prompt-caching).
+// CachePoints selects where a request has cache points (build-with-claude/prompt-caching).
 type CachePoints string
 
 const (
-	// CacheAuto has a point behind tools and instructions, and lets the API put
-	// one behind the newest message. Where a turn is longer than the 20 blocks
-	// that the API looks back, points of its own bridge it. The bytes of a
-	// conversation's messages then stay the same from request to request.
+	// CacheAuto sets a point after the tools and instructions, and lets the API set one after
+	// the newest message. The API looks back 20 blocks; for longer turns Braid adds points. The
+	// encoded messages stay identical from request to request.
 	CacheAuto CachePoints = "auto"
-	// CacheExplicit names all points itself, for gateways that do not know the
-	// automatic one: behind tools and instructions, behind the newest message,
-	// and behind the two user messages before it.
+	// CacheExplicit sets all points explicitly, for gateways without the automatic point: after
+	// the tools and instructions, after the newest message, and after the two user messages
+	// before it.
 	CacheExplicit CachePoints = "explicit"
-	// CacheOff caches nothing: for prompts that are never sent twice.
+	// CacheOff sets no cache points, for prompts that are sent only once.
 	CacheOff CachePoints = "off"
 )
 
-// Cache sets the cache points; [CacheAuto] is the default. There are never more
-// than four. Too short a prompt is not cached by the API, and costs nothing more.
+// Cache sets the cache points. The default is [CacheAuto]. A request has at most four. The API
+// does not cache prompts below its minimum length, and charges nothing extra for them.
 func Cache(points CachePoints) Option {
 	return func(m *Model) error {
 		switch points {
@@ -96,9 +94,9 @@ func Cache(points CachePoints) Option {
 	}
 }
 
-// CacheHour keeps what is cached for an hour instead of five minutes after it was
-// last read, for conversations whose people think longer. Writing costs twice the
-// price of input then, instead of 1.25 times.
+// CacheHour extends the cache lifetime to one hour after the last read; the default is five
+// minutes. Use it for conversations with slow users. Cache writes then cost twice the input
+// price instead of 1.25 times.
 func CacheHour() Option {
 	return func(m *Model) error {
 		m.hour = true
@@ -106,9 +104,9 @@ func CacheHour() Option {
 	}
 }
 
-// Version sends another version of the API than that of the vendor's SDKs, which is 2026-10-21:
-// "2023-06-01" is the one that still takes a temperature, on the models that do,
-// and the one that older gateways know.
+// Version sets the version of the API. The default is that of the vendor's SDKs, 2026-10-21.
+// "2023-06-01" still has a temperature, for models that support it, and older gateways require
+// it.
 func Version(date string) Option {
 	return func(m *Model) error {
 		if _, err := time.Parse(time.DateOnly, date); err != nil {
@@ -119,7 +117,7 @@ func Version(date string) Option {
 	}
 }
 
-// wrong is an error of whoever sets the model up.
+// wrong returns the error for an invalid configuration.
 func wrong(message, hint string) error {
 	return &event.Error{Op: op, Kind: event.ErrInvalid, Message: message, Hint: hint}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/braidrun/braid/model/internal/schema"
 )
 
-// Check implements [model.Checker]: it finds the schemas that the API cannot
-// be given, and the settings that the model does not have.
+// Check implements [model.Checker]. It returns an error for schemas that the API cannot take
+// and for settings that the model does not have.
 func (m *Model) Check(req *model.Request) error {
 	req = m.filled(req)
 	if _, err := m.header(req); err != nil {
@@ -23,7 +23,7 @@ func (m *Model) Check(req *model.Request) error {
 	return err
 }
 
-// appendOutput writes the schema that the answer is held to, and the effort.
+// appendOutput writes output_config: the schema of the answer and the effort.
 func (m *Model) appendOutput(b []byte, o *model.OutputSchema, effort string) ([]byte, error) {
 	if o == nil && effort == "" {
 		return b, nil

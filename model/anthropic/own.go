@@ -10,20 +10,20 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// own is how the names of kinds begin that only the vendor knows. Blocks of
-// them go back to it as they came.
+// own is the prefix of block kinds that only this vendor has. Such blocks are sent back
+// unchanged.
 const own = "anthropic."
 
-// citations is the kind of the block behind a text with the citations that go back with it.
+// citations is the kind of the block that follows a text and holds the citations to send back.
 const citations event.BlockKind = own + "citations"
 
-// member is a member of an object, in the order in which it came.
+// member is a member of a JSON object. Slices of members keep the order of the object.
 type member struct {
 	name  string
 	value json.RawMessage
 }
 
-// membersOf reads an object.
+// membersOf decodes a JSON object.
 func membersOf(raw []byte) (all []member, ok bool) {
 	if strictjson.Check(raw, strictjson.DefaultDepth) != nil {
 		return nil, false
@@ -44,7 +44,7 @@ func membersOf(raw []byte) (all []member, ok bool) {
 	return all, true
 }
 
-// set puts a value in the place of a member's, or behind all members.
+// set replaces the value of a member, or appends the member.
 func set(all []member, name string, value json.RawMessage) []member {
 	for i := range all {
 		if all[i].name == name {
@@ -55,7 +55,7 @@ func set(all []member, name string, value json.RawMessage) []member {
 	return append(all, member{name, value})
 }
 
-// appendMembers writes members with commas between them.
+// appendMembers writes members, separated by commas.
 func appendMembers(b []byte, all []member) []byte {
 	for i, m := range all {
 		if i > 0 {
@@ -66,8 +66,8 @@ func appendMembers(b []byte, all []member) []byte {
 	return b
 }
 
-// keep hands over a block of a kind that is the vendor's own, such as a search
-// that it ran, with its kind in front as the log wants it.
+// keep yields a block of a vendor's kind, such as a web search. It adds the prefix to the kind,
+// as the log requires.
 func (d *decoder) keep(b *openBlock) {
 	if len(b.parts) > 0 && json.Valid(b.parts) {
 		b.other = set(b.other, "input", b.parts)
@@ -75,7 +75,7 @@ func (d *decoder) keep(b *openBlock) {
 	var kind string
 	for _, m := range b.other {
 		if m.name == "kind" || m.name == "type" && json.Unmarshal(m.value, &kind) != nil {
-			return // not of the vendor's
+			return // not the vendor's
 		}
 	}
 	raw := append(strictjson.AppendString([]byte(`{"kind":`), own+kind), ',')
@@ -90,7 +90,7 @@ func (d *decoder) keep(b *openBlock) {
 	d.send(model.Chunk{Kind: model.ChunkBlock, Index: b.index, Block: block})
 }
 
-// compacted takes the summary in a block of the vendor's, which comes in one piece.
+// compacted handles the delta with the vendor's summary, which arrives in one piece.
 func (d *decoder) compacted(index int, delta []byte) {
 	for i := range d.open {
 		b := &d.open[i]
@@ -106,8 +106,9 @@ func (d *decoder) compacted(index int, delta []byte) {
 	}
 }
 
-// cite takes a citation: it is shown, and what a search found goes back with the text that
-// it belongs to (agents-and-tools/tool-use/web-search-tool#citations). Other citations are not sent back.
+// cite handles a citation. It yields the citation, and stores citations of search results to
+// send them back with their text (agents-and-tools/tool-use/web-search-tool#citations). Other
+// citations are not sent back.
 func (d *decoder) cite(index int, raw json.RawMessage) error {
 	var c wireCite
 	if err := json.Unmarshal(raw, &c); err != nil {
@@ -128,7 +129,7 @@ func (d *decoder) cite(index int, raw json.RawMessage) error {
 	return nil
 }
 
-// citing notes a citation of the text that is open.
+// citing adds a citation to the open text block.
 func (d *decoder) citing(index int, raw []byte) {
 	for i := range d.open {
 		if b := &d.open[i]; b.index == index {
@@ -141,7 +142,7 @@ func (d *decoder) citing(index int, raw []byte) {
 	d.open = append(d.open, openBlock{index: index, cites: bytes.Clone(raw)})
 }
 
-// cited hands over the citations of a text.
+// cited yields the citations of a text block.
 func (d *decoder) cited(b *openBlock) {
 	raw := append(append([]byte(`{"kind":"`+string(citations)+`","citations":[`), b.cites...), `]}`...)
 	if strictjson.Check(raw, strictjson.DefaultDepth) != nil {
@@ -158,7 +159,7 @@ func (d *decoder) cited(b *openBlock) {
 	d.cites++
 }
 
-// vendors writes a block of the vendor's own back as it came.
+// vendors writes a block of a vendor's kind unchanged.
 func (e *encoder) vendors(b *event.UnknownBlock) {
 	if len(b.Name) <= len(own) || b.Name[:len(own)] != own || b.Name == compaction && !e.compacts {
 		return
@@ -176,7 +177,7 @@ func (e *encoder) vendors(b *event.UnknownBlock) {
 	switch {
 	case b.Name == setupBlock, len(kept) == 0:
 	case b.Name == citations:
-		// They belong to the text before them.
+		// The citations belong to the text before them.
 		if e.cited == len(e.dst) && e.blocks > 0 {
 			e.dst = append(e.dst[:len(e.dst)-len("},")], ',')
 			e.dst = appendMembers(e.dst, kept)

@@ -3,8 +3,8 @@ package anthropic
 // platform is where Claude runs.
 type platform uint8
 
-// The platforms. They differ in what stands in the body, and in which tools of the vendor
-// they run.
+// The platforms. They differ in the members of the body, and in the server-side tools that they
+// have.
 const (
 	onAPI platform = iota
 	onBedrock

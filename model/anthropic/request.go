@@ -11,28 +11,28 @@ import (
 	"github.com/braidrun/braid/model/internal/toolname"
 )
 
-// asked is a request as it is sent.
+// asked is an encoded request.
 type asked struct {
 	body []byte
-	// header is what the request adds to the usual header; it may be nil.
+	// header holds additional header fields; it may be nil.
 	header http.Header
-	// names maps names of tools that were changed for the wire back.
+	// names maps tool names that were changed for the wire back to the agent's.
 	names map[string]string
-	// kept says which thinking of the history is in the body.
+	// kept records which thinking of the history is in the body.
 	kept bound.Kept
-	// open is what the message has so far that the model goes on with, as it is written; nil where it begins one.
+	// open is the encoded content so far of a message that the model continues; nil if the
+	// model begins a new message.
 	open []byte
-	// compacts says that summaries of the vendor's go back.
+	// compacts is set if the vendor's summaries are sent back.
 	compacts bool
 }
 
-// request gives a request as it is sent; without leaves out all thinking of the
-// history, because the vendor has refused it.
+// request encodes a request. without leaves out all thinking of the history, because the vendor
+// refused it.
 //
-// Members stand in an order of their own: the model, the tools, the
-// instructions and the messages first, in the order in which the API caches
-// them, and then what may change from call to call. So the body of the next
-// request begins with the bytes of this one, up to the end of its messages.
+// The body begins with the members in the order in which the API caches them: model, tools,
+// instructions, messages. The members that may change from call to call follow. So the next
+// body begins with the same bytes, up to the end of these messages.
 func (m *Model) request(req *model.Request, without bool) (asked, error) {
 	if req == nil || len(req.Messages) == 0 {
 		return asked{}, notSent(event.ErrInvalid, "there is nothing to ask the model", "give it a message")
@@ -64,7 +64,7 @@ func (m *Model) request(req *model.Request, without bool) (asked, error) {
 		return asked{}, err
 	}
 	if compacts := req.Options.Context.Compact > 0; h.Encoder.compacts != compacts {
-		h.Update(nil) // all is written anew
+		h.Update(nil) // encode everything again
 		h.Encoder.compacts = compacts
 	}
 	h.Encoder.changes = changes
@@ -98,7 +98,7 @@ func (m *Model) request(req *model.Request, without bool) (asked, error) {
 		from = end
 	}
 	for _, at := range points {
-		// A message ends with its last block's brace, and "]},".
+		// A message ends with the brace of its last block, and "]},".
 		upTo(at - len("}]},"))
 		body = append(body, ',')
 		body = append(body, point...)
@@ -110,8 +110,8 @@ func (m *Model) request(req *model.Request, without bool) (asked, error) {
 	}, nil
 }
 
-// whom says who thinks, beside the model's name: the thinking of Sonnet 5.5 and Haiku
-// 5.5 stays with the account that it was made for
+// whom returns the platform and the model's name, which thinking is bound to. The thinking of
+// Sonnet 5.5 and Haiku 5.5 is also bound to its account
 // (build-with-claude/preserved-thinking#account-bound-thinking).
 func (m *Model) whom() string {
 	switch {
@@ -124,13 +124,13 @@ func (m *Model) whom() string {
 	}
 }
 
-// toolNames are those that the API takes: ^[a-zA-Z0-9_-]{1,64}$.
+// toolNames is the API's rule for tool names: ^[a-zA-Z0-9_-]{1,64}$.
 var toolNames = toolname.Usual
 
-// callIDs are the ids of calls that it takes: ^[a-zA-Z0-9_-]+$.
+// callIDs is the API's rule for the ids of tool calls: ^[a-zA-Z0-9_-]+$.
 var callIDs = toolname.IDRule{}
 
-// cachePoint is the member that makes a block, or a request, a cache point.
+// cachePoint returns the member that makes a block or a request a cache point.
 func (m *Model) cachePoint() string {
 	if m.hour {
 		return `"cache_control":{"type":"ephemeral","ttl":"1h"}`
@@ -138,9 +138,8 @@ func (m *Model) cachePoint() string {
 	return `"cache_control":{"type":"ephemeral"}`
 }
 
-// points gives the ends of the messages that carry a cache point, in order: at
-// most three, because the instructions have one and the API counts the
-// automatic one too.
+// points returns the ends of the messages that get a cache point, in order. There are at most
+// three, because the instructions have one and the API also counts the automatic one.
 func (m *Model) points(h *reqcache.History[encoder, *encoder]) []int {
 	if m.cache == CacheOff {
 		return nil
@@ -151,10 +150,10 @@ func (m *Model) points(h *reqcache.History[encoder, *encoder]) []int {
 		_, at := h.At(i)
 		points = append(points, at.End)
 	}
-	// The last messages of people and tools: the newest ends this request, and
-	// each one before it ended one.
+	// Find the last user messages. The newest ends this request; each of the others ended an
+	// earlier request.
 	var ends []int
-	// A change of instructions or tools behind them ends the request with them.
+	// A change of instructions or tools after a user message is part of the same request.
 	answered := true
 	for i := n - 1; i >= 0 && len(ends) < 3; i-- {
 		role, _ := h.At(i)
@@ -170,8 +169,8 @@ func (m *Model) points(h *reqcache.History[encoder, *encoder]) []int {
 		}
 		return points
 	}
-	// The automatic point finds what was cached before within 20 blocks. Where
-	// the newest turn is longer, the end of the request before gets a point.
+	// The automatic point finds earlier cache entries within 20 blocks. If the newest turn is
+	// longer, the end of the request before gets an explicit point.
 	const looksBack = 18
 	if len(ends) < 2 {
 		return nil

@@ -10,10 +10,10 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// serverTools returns the definitions of the tools that the vendor runs, each without its
-// end (agents-and-tools/tool-use/tool-reference). Tools that run code and the web tools of 2026, which filter
-// what they find by code of their own, need Claude 4.6. Google has the first web search
-// only, and Amazon Bedrock has none of them (agents-and-tools/tool-use/web-search-tool).
+// serverTools returns the definitions of the server-side tools, each without its closing brace
+// (agents-and-tools/tool-use/tool-reference). Code execution and the web tools of 2026, which
+// filter their results with code, need Claude 4.6. Vertex AI has only the first version of web
+// search. Amazon Bedrock has no server-side tools (agents-and-tools/tool-use/web-search-tool).
 func (m *Model) serverTools(tools []model.ServerTool) ([][]byte, error) {
 	if len(tools) == 0 {
 		return nil, nil
@@ -38,7 +38,7 @@ func (m *Model) serverTools(tools []model.ServerTool) ([][]byte, error) {
 	return all, nil
 }
 
-// hasServerTool says what is wrong with a tool.
+// hasServerTool returns an error if the model or the platform does not have a tool.
 func (m *Model) hasServerTool(t *model.ServerTool) error {
 	web := t.Kind == model.WebSearch || t.Kind == model.WebFetch
 	g := generation(m.name)
@@ -78,7 +78,7 @@ func (m *Model) hasServerTool(t *model.ServerTool) error {
 	return nil
 }
 
-// serverTool is the definition of one tool, without its end.
+// serverTool returns the definition of one tool, without its closing brace.
 func (m *Model) serverTool(t *model.ServerTool) []byte {
 	g := generation(m.name)
 	newest := (g == 0 || g >= 406) && m.platform() == onAPI
@@ -117,15 +117,16 @@ func (m *Model) serverTool(t *model.ServerTool) []byte {
 	return appendStrings(b, "blocked_domains", t.Blocked)
 }
 
-// serverName is the name that a tool of the vendor's has beside the agent's own tools.
+// serverName returns the name of a server-side tool. It shares the namespace of the agent's
+// tools.
 func serverName(k model.ServerToolKind) string {
 	if k == model.RemoteMCP {
-		return "" // its tools have names that begin with the server's
+		return "" // the vendor prefixes the names of its tools with the server's name
 	}
 	return string(k)
 }
 
-// appendServers writes where the MCP servers are. A credential stands nowhere else.
+// appendServers writes mcp_servers. Only this member contains the servers' credentials.
 func appendServers(b []byte, tools []model.ServerTool) []byte {
 	n := 0
 	for i := range tools {
@@ -151,7 +152,7 @@ func appendServers(b []byte, tools []model.ServerTool) []byte {
 	return b
 }
 
-// appendStrings writes a member that is a list of strings, unless it is empty.
+// appendStrings writes a member with a list of strings. It skips an empty list.
 func appendStrings(b []byte, member string, list []string) []byte {
 	if len(list) == 0 {
 		return b

@@ -12,8 +12,8 @@ import (
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
-// Defaults sets the settings of requests that do not set them themselves. A request's
-// Effort or Thinking replaces both; its Extra and Headers are added member by member.
+// Defaults sets options for requests that leave them out. A request's Effort or Thinking
+// replaces both defaults. Extra and Headers are merged by key.
 func Defaults(o model.Options) Option {
 	return func(m *Model) error {
 		m.defaults = &o
@@ -21,8 +21,8 @@ func Defaults(o model.Options) Option {
 	}
 }
 
-// Betas names betas of the API, for the header anthropic-beta of each request (api/beta-headers).
-// On Amazon Bedrock they are in the body.
+// Betas enables betas of the API by name (api/beta-headers). They are sent in the header
+// anthropic-beta, or on Amazon Bedrock in the body.
 func Betas(names ...string) Option {
 	return func(m *Model) error {
 		for _, name := range names {
@@ -37,7 +37,7 @@ func Betas(names ...string) Option {
 
 var betaNames = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
-// filled returns req with the model's defaults in the place of what req leaves out.
+// filled returns req, with the model's defaults for the settings that req leaves out.
 func (m *Model) filled(req *model.Request) *model.Request {
 	if req == nil || m.defaults == nil {
 		return req
@@ -70,7 +70,7 @@ func (m *Model) filled(req *model.Request) *model.Request {
 	return &own
 }
 
-// joined returns the members of both maps; those of over count.
+// joined merges two maps. Values of over take precedence.
 func joined[V any](under, over map[string]V) map[string]V {
 	switch {
 	case len(under) == 0:
@@ -83,7 +83,7 @@ func joined[V any](under, over map[string]V) map[string]V {
 	return all
 }
 
-// The fields of a request's header that others may not set, and the members of its body.
+// ownHeaders and ownMembers are the header fields and body members that callers may not set.
 var (
 	ownHeaders = []string{"Anthropic-Version", "X-Amz-Date", "X-Amz-Content-Sha256", "X-Amzn-Bedrock-Accept", "X-Amz-User-Agent"}
 	ownMembers = []string{
@@ -92,10 +92,10 @@ var (
 	}
 )
 
-// betaHeader is the field with the names of betas.
+// betaHeader is the header field with the names of betas.
 const betaHeader = "Anthropic-Beta"
 
-// header is what is added to the header of a request.
+// header returns the additional header fields of a request.
 func (m *Model) header(req *model.Request) (http.Header, error) {
 	added := req.Options.Headers
 	for name := range added {

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/race"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
@@ -144,7 +145,7 @@ func TestSettingsAreCheckedOrTaken(t *testing.T) {
 		}
 		taken++
 	})
-	if taken == 0 || unsupported == 0 {
+	if !race.On && (taken == 0 || unsupported == 0) { // few are drawn under the race detector
 		t.Errorf("%d taken, %d not: the draw is one-sided", taken, unsupported)
 	}
 }

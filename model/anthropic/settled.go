@@ -7,13 +7,14 @@ import (
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
-// settled returns the messages without calls and results of the vendor's own tools that the
-// vendor would refuse: a result needs its call before it, and a call its result. A call waits for its
-// result only in the last answer, and behind it may be nothing but results of the agent's own tools
-// (agents-and-tools/tool-use/server-tools#mixing-server-tools-and-client-tools-in-one-turn). So a turn that was
-// paused and left, or to whose results a user added a message, does not end the conversation.
+// settled removes server-side tool calls and results that the vendor would refuse. A result
+// needs its call before it, and a call needs its result. Only a call in the last answer may
+// still lack its result, and then only results of the agent's tools may follow
+// (agents-and-tools/tool-use/server-tools#mixing-server-tools-and-client-tools-in-one-turn).
+// Without this, a paused turn that a user interrupts with a message would break the
+// conversation.
 func settled(messages []event.Message) []event.Message {
-	var calls, results map[string]int // ids, and the message that they are in
+	var calls, results map[string]int // ids to the index of their message
 	for i := range messages {
 		for _, b := range messages[i].Content {
 			switch id, kind := serverID(b); kind {
@@ -82,14 +83,14 @@ func onlyResults(content []event.Block) bool {
 	return len(content) > 0
 }
 
-// The kinds of blocks that belong together.
+// The two kinds of blocks that serverID reports.
 const (
 	serverCall   = 1
 	serverResult = 2
 )
 
-// serverID is the id of a call of a tool that the vendor ran, or of its result; kind is 0 for
-// other blocks.
+// serverID returns the id of a server-side tool call or of its result. kind is 0 for other
+// blocks.
 func serverID(b event.Block) (id string, kind int) {
 	u, ok := b.(*event.UnknownBlock)
 	if !ok || !strings.HasPrefix(string(u.Name), own) {

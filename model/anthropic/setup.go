@@ -10,23 +10,24 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Instructions and tools that change in a conversation are written where they change, as a
-// message of the role system (build-with-claude/mid-conversation-system-messages). So all that was
-// sent before stays as it was: the cache goes on, and thinking that is bound to it stays valid
+// When instructions or tools change during a conversation, the change is sent as a message of
+// the role system, at the place of the change
+// (build-with-claude/mid-conversation-system-messages). Everything before it stays the same. So
+// the cache remains valid, and so does the thinking that is bound to it
 // (build-with-claude/preserved-thinking/change-tools-or-instructions).
 
 // roleSystem is the role of such a message. Its blocks are [event.UnknownBlock]s of the kind
-// setupBlock whose Raw is a block of the wire.
+// setupBlock, whose Raw is the block's JSON.
 const (
 	roleSystem event.Role      = "system"
 	setupBlock event.BlockKind = own + "setup"
 )
 
-// setups reports whether the model takes changes between messages. Google and Amazon take
-// part of them only: no definition of a tool.
+// setups reports whether the model takes setup changes between messages. Vertex AI and Bedrock
+// do not take tool definitions there, so Braid uses this only with Anthropic's API.
 func (m *Model) setups() bool { return m.platform() == onAPI && midway(m.name) }
 
-// toolsChange reports whether the tools are not the same in all setups.
+// toolsChange reports whether the tools differ between setups.
 func toolsChange(req *model.Request) bool {
 	before := req.Tools
 	for i := len(req.Setups) - 1; i >= 0; i-- {
@@ -41,7 +42,7 @@ func sameTool(a, b model.ToolSpec) bool {
 	return a.Name == b.Name && a.Description == b.Description && a.Strict == b.Strict && bytes.Equal(a.Schema, b.Schema)
 }
 
-// first is the setup that stands before all messages.
+// first returns the setup before all messages.
 func (m *Model) first(req *model.Request) (instructions string, tools []model.ToolSpec) {
 	instructions, tools = req.Instructions, req.Tools
 	if len(req.Setups) == 0 || !m.setups() {
@@ -57,9 +58,9 @@ func (m *Model) first(req *model.Request) (instructions string, tools []model.To
 	return instructions, tools
 }
 
-// place returns the index before which the message of a change stands: behind a message of
-// a user, and before the answer to it. It is -1 where the change must wait: behind an answer
-// that the vendor goes on with, it takes no change of tools.
+// place returns the index at which to insert a setup message: after a user message and before
+// its answer. It is -1 if the change must wait: while the vendor continues an answer, it takes
+// no change of tools.
 func place(messages []event.Message, from int) int {
 	at := min(max(from, 0), len(messages))
 	if at < len(messages) && messages[at].Role != event.RoleAssistant {
@@ -75,8 +76,8 @@ func place(messages []event.Message, from int) int {
 	}
 }
 
-// changed returns the messages of req with the changes of instructions and tools between them.
-// before are the messages of changes in the last request: where a change is the same, its blocks are.
+// changed returns the messages of req with setup messages inserted. before are the setup
+// messages of the last request; unchanged ones reuse their blocks.
 func (m *Model) changed(req *model.Request, before []event.Message) (all, changes []event.Message, err error) {
 	if len(req.Setups) == 0 || !m.setups() {
 		return req.Messages, nil, nil
@@ -92,10 +93,10 @@ func (m *Model) changed(req *model.Request, before []event.Message) (all, change
 		}
 		at := place(req.Messages, s.From)
 		if at <= 0 || at < done {
-			continue // it stands before all messages, or waits
+			continue // it comes before all messages, or must wait
 		}
 		if next := i + 1; next < len(req.Setups) && place(req.Messages, req.Setups[next].From) == at {
-			continue // another one takes its place at once
+			continue // a later change at the same place replaces it
 		} else if next == len(req.Setups) && place(req.Messages, last.From) == at {
 			continue
 		}
@@ -123,12 +124,12 @@ func sameBlock(a, b event.Block) bool {
 	return x != nil && y != nil && bytes.Equal(x.Raw, y.Raw)
 }
 
-// setupWriter writes what differs between one setup and the next.
+// setupWriter encodes the differences between one setup and the next.
 type setupWriter struct {
 	m            *Model
 	instructions string
-	// offered are the names of the tools that the model has, and defined the definitions that
-	// it was given last, by name.
+	// offered are the names of the tools that the model currently has. defined holds the latest
+	// definition of each tool by name.
 	offered []string
 	defined map[string]string
 }
@@ -144,7 +145,7 @@ func (m *Model) newSetupWriter(req *model.Request) *setupWriter {
 	return w
 }
 
-// definition is the definition of a tool; "" for one that the head has refused already.
+// definition returns the definition of a tool; "" for a tool that the head has already refused.
 func (w *setupWriter) definition(t *model.ToolSpec) string {
 	b, err := w.m.appendTool(nil, t)
 	if err != nil {
@@ -153,7 +154,7 @@ func (w *setupWriter) definition(t *model.ToolSpec) string {
 	return string(append(b, '}'))
 }
 
-// change returns the blocks that make s of what was before it.
+// change returns the blocks that turn the previous setup into s.
 func (w *setupWriter) change(s *model.Setup) (content []event.Block, err error) {
 	add := func(raw []byte) { content = append(content, &event.UnknownBlock{Name: setupBlock, Raw: raw}) }
 	var offered []string
@@ -195,7 +196,7 @@ func appendReference(b []byte, name string) []byte {
 	return append(b, '}')
 }
 
-// system writes a change of instructions and tools.
+// system writes a setup message.
 func (e *encoder) system(content []event.Block) {
 	e.dst = append(e.dst, `{"role":"system","content":[`...)
 	for _, b := range content {

@@ -55,7 +55,7 @@ func (m *Model) tail(req *model.Request, without bool) ([]byte, error) {
 	if m.cache == CacheAuto {
 		b = append(append(b, ','), m.cachePoint()...)
 	}
-	if m.platform() != onBedrock { // there the path says so
+	if m.platform() != onBedrock { // on Bedrock the path says so
 		b = append(b, `,"stream":true`...)
 	}
 	if b, err = provider.AppendExtra(b, op, o.Extra, ownMembers...); err != nil {
@@ -64,7 +64,7 @@ func (m *Model) tail(req *model.Request, without bool) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// refused returns an error for settings that Claude does not have.
+// refused returns an error for settings that Claude does not support.
 func (m *Model) refused(req *model.Request) error {
 	o := &req.Options
 	switch {
@@ -110,16 +110,16 @@ func (m *Model) appendSampling(b []byte, o *model.Options, thinks bool) ([]byte,
 	return b, nil
 }
 
-// knowsSampling reports whether the version of the API has temperature and top_p, those before
-// api/migration-2026-10-21, and the model too: from Opus 4.7 on none has. Amazon Bedrock and Vertex AI have an
-// old version.
+// knowsSampling reports whether the model and the API version support temperature and top_p.
+// Opus 4.7 and later models do not, and API versions since api/migration-2026-10-21 do not.
+// Amazon Bedrock and Vertex AI have an older version.
 func (m *Model) knowsSampling() bool {
 	old := m.platform() != onAPI || m.version != "" && m.version < "2026-10-21"
 	return old && generation(m.name) < 407
 }
 
-// appendTier writes the service tier (api/service-tiers). The tiers of Amazon and Google are
-// not part of the body.
+// appendTier writes the service tier (api/service-tiers). Bedrock and Vertex AI do not take the
+// tier in the body.
 func (m *Model) appendTier(b []byte, tier string) ([]byte, error) {
 	switch {
 	case tier == "":

@@ -10,8 +10,7 @@ import (
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
-// whole gives the events that say the same as an answer that came at once. Servers that know
-// no streaming answer so.
+// whole turns a complete answer into the events of a stream, for servers without streaming.
 type whole struct{ left [][]byte }
 
 func (w *whole) next() ([]byte, error) {
@@ -23,7 +22,7 @@ func (w *whole) next() ([]byte, error) {
 	return e, nil
 }
 
-// wholeAnswer is an answer that came at once (api/messages), or an error.
+// wholeAnswer is an answer without streaming (api/messages), or an error.
 type wholeAnswer struct {
 	Type    string            `json:"type"`
 	ID      string            `json:"id"`
@@ -34,7 +33,7 @@ type wholeAnswer struct {
 	Error   json.RawMessage   `json:"error"`
 }
 
-// readWhole reads an answer that comes at once.
+// readWhole decodes an answer without streaming.
 func readWhole(in io.Reader) (events, error) {
 	body, err := provider.ReadAll(in, longest)
 	switch {
@@ -63,12 +62,12 @@ func readWhole(in io.Reader) (events, error) {
 	return a.events()
 }
 
-// events are the events of a stream with the answer's blocks.
+// events returns the stream events for the answer's blocks.
 func (a *wholeAnswer) events() (events, error) {
 	w := &whole{}
 	add := func(e map[string]any) {
 		b, err := json.Marshal(e)
-		if err == nil { // raw parts have been read as JSON
+		if err == nil { // raw parts were already decoded from JSON
 			w.left = append(w.left, b)
 		}
 	}

@@ -11,27 +11,24 @@ import (
 	"github.com/braidrun/braid/model/internal/toolname"
 )
 
-// encoder writes messages as the API takes them (API_runtime_ContentBlock). It
-// never fails: what the API or the model does not take is turned into something
-// that it does, by the rules that stand beside each kind, so that a history that
-// was written under another provider goes on here. Whether the newest input can be
-// sent is asked before, of [Model.unsupported].
+// encoder encodes messages for the API (API_runtime_ContentBlock). It never fails: it converts
+// content that the API or the model refuses, so that a conversation begun with another provider
+// can continue here. [Model.unsupported] checks the newest input before encoding.
 type encoder struct {
 	family *family
 	dst    []byte
 	ids    toolname.IDs
-	// said tells of each message what the cache and the guardrail must know.
+	// said holds what the cache points and the guardrail need to know of each message.
 	said []said
-	// names are those of the documents so far, and where each was given.
+	// names are the names of the documents so far, with the position of each.
 	names []docName
-	// head is what stands in front of the messages.
+	// head is the cached encoding of everything before the messages.
 	head reqcache.Head[head]
-	// chain knows the thinking in dst.
+	// chain tracks the thinking in dst.
 	chain bound.Chain
 
-	// Of the message that is being written: blocks and texts count what was
-	// written, aside holds the files of results that cannot stand in them, last is
-	// the kind of the last block.
+	// State of the current message: blocks and texts count what was written, aside holds files
+	// that results cannot contain, last is the kind of the last block.
 	blocks, texts, files int
 	aside                []event.Block
 	last                 lastBlock
@@ -41,9 +38,9 @@ type encoder struct {
 
 type said struct {
 	end int
-	// cacheable says that a cache point may stand at its end.
+	// cacheable is set if a cache point may end the message.
 	cacheable bool
-	// asks says that a person speaks in it, spans where their texts stand.
+	// asks is set if the message has user content. spans are the positions of its texts.
 	asks  bool
 	spans []span
 }
@@ -121,7 +118,7 @@ func (e *encoder) open(role string) {
 	e.blocks = 0
 }
 
-// shut ends a message. The API takes none without content, and no blank text.
+// shut ends a message. The API refuses messages without content and blank text.
 func (e *encoder) shut() {
 	if e.blocks == 0 {
 		e.text("[nothing]")
@@ -129,7 +126,7 @@ func (e *encoder) shut() {
 	e.dst = append(e.dst[:len(e.dst)-1], shut...)
 }
 
-// answer writes what the model said.
+// answer writes the content of an assistant message.
 func (e *encoder) answer(content []event.Block) {
 	for _, b := range content {
 		switch b := b.(type) {
@@ -154,15 +151,15 @@ func (e *encoder) answer(content []event.Block) {
 		case *event.UnknownBlock:
 			e.vendors(b)
 		case *event.Image, *event.Document, *event.Media:
-			// Hardly a model takes them from its own side.
+			// Most models refuse these kinds in assistant messages.
 			e.text("[" + string(b.BlockKind()) + "]")
-		default: // a citation repeats what the text says
+		default: // a citation repeats the text
 		}
 	}
 }
 
-// thinking writes thinking that bears the signature of a model of this family.
-// Without one it is not the model's any more, and is refused.
+// thinking writes thinking with a signature of a model of this family. The API refuses thinking
+// without its signature.
 func (e *encoder) thinking(b *event.Thinking) {
 	signature, mine := e.mine(b.Signature)
 	if !mine {
@@ -177,8 +174,8 @@ func (e *encoder) thinking(b *event.Thinking) {
 	e.chain.Think(from, len(e.dst), b.Signature, b.Prefix)
 }
 
-// mine takes the mark off what only its maker reads. Claude's bears none, and has
-// no dot in it, as every other provider's mark.
+// mine returns a signature without its mark, if this family produced it. Claude's signatures
+// have no mark and contain no dot; those of all other providers do.
 func (e *encoder) mine(opaque string) (string, bool) {
 	if e.family.claude {
 		return opaque, opaque != "" && !strings.Contains(opaque, ".")
@@ -187,8 +184,8 @@ func (e *encoder) mine(opaque string) (string, bool) {
 	return data, ok && data != "" && !e.family.nova
 }
 
-// input writes what came from people and tools, results first. Where a model wants
-// them in turns of their own, it is given a word in between.
+// input writes the content of a user message, results first. If the model requires separate
+// turns for results and user content, a short assistant message separates them.
 func (e *encoder) input(content []event.Block) (results bool) {
 	e.open("user")
 	for _, b := range content {
@@ -214,11 +211,11 @@ func (e *encoder) input(content []event.Block) (results bool) {
 		}
 	}
 	if e.files > 0 && e.texts == 0 {
-		// The API wants a text beside documents.
+		// The API requires a text beside documents.
 		e.text("The files are attached.")
 	}
 	if apart && len(e.dst) == from {
-		// Nobody says anything: it is one turn.
+		// There is no user content, so it stays one turn.
 		e.dst = e.dst[:at]
 		e.dst[at-1] = ','
 		e.blocks, e.last = blocks, resultBlock
@@ -226,7 +223,7 @@ func (e *encoder) input(content []event.Block) (results bool) {
 	return results
 }
 
-// content writes a block that a person's message and a result may hold.
+// content writes a block of a user message or of a tool result.
 func (e *encoder) content(b event.Block) {
 	switch b := b.(type) {
 	case *event.Text:
@@ -243,11 +240,11 @@ func (e *encoder) content(b event.Block) {
 		e.text(b.Output)
 	case *event.Citation:
 		e.text(strings.TrimSpace(b.Quote + " " + b.URL))
-	default: // thinking and calls are the model's; nobody else knows the rest
+	default: // thinking and calls belong to assistant messages; unknown kinds belong to other vendors
 	}
 }
 
-// text writes a text, unless it is blank, which the API refuses.
+// text writes a text block. It skips blank text, which the API refuses.
 func (e *encoder) text(s string) {
 	if strings.TrimSpace(s) == "" {
 		return
@@ -262,7 +259,7 @@ func (e *encoder) text(s string) {
 	}
 }
 
-// vendors writes a block of the vendor's own back as it came.
+// vendors writes a block of a vendor's kind unchanged.
 func (e *encoder) vendors(b *event.UnknownBlock) {
 	if !strings.HasPrefix(string(b.Name), own) {
 		return
@@ -276,7 +273,7 @@ func (e *encoder) vendors(b *event.UnknownBlock) {
 	_, calls := members["toolUse"]
 	_, results := members["toolResult"]
 	if err != nil || len(members) != 1 || (calls || results) && !e.family.nova {
-		return // Nova alone knows its tools
+		return // only Nova knows its tools
 	}
 	e.begin(string(raw))
 	e.key(`,`)

@@ -11,16 +11,16 @@
 // (service/bedrockruntime) is not used. Module test/vendors holds requests, answers,
 // addresses and errors against that client and its types.
 //
-// A call is never repeated ([model.Model] forbids it): the loop does that, where it is
-// counted and seen. There are two exceptions. A signature that was refused because the
-// clocks are apart is made again once, by the service's clock; and thinking that the
-// service refuses is left out once.
+// The package does not retry calls ([model.Model] forbids it), with two exceptions. A
+// signature that was refused because of clock skew is made again once, with the service's
+// time. Thinking that the service refuses is left out once. The loop does all other
+// retries, so that each attempt is in the log.
 //
-// What a model can and cannot is in one table, family.go. What the package follows,
-// pages of docs.aws.amazon.com:
+// family.go lists what each model supports. The package follows these pages of
+// docs.aws.amazon.com:
 //
 //   - bedrock/latest/APIReference: API_runtime_Converse and ConverseStream, and the
-//     pages of their types: what a request may hold, and the events of an answer.
+//     pages of their types: requests, and the events of an answer.
 //   - bedrock/latest/userguide: conversation-inference, prompt-caching,
 //     guardrails-use-converse-api, structured-output, inference-profiles-support,
 //     troubleshooting-api-error-codes.
@@ -28,5 +28,5 @@
 //   - nova/latest/userguide: tool-use and prompting-tool-troubleshooting; and
 //     nova2-userguide: extended-thinking and web-grounding.
 //
-// and, where these do not say it, what Strands has learned (its models/bedrock.py).
+// Strands (its models/bedrock.py) fills the gaps of these pages.
 package bedrock

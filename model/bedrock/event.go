@@ -10,37 +10,37 @@ import (
 	"github.com/braidrun/braid/model/internal/bound"
 )
 
-// decoder makes chunks of the events of an answer
-// (API_runtime_ConverseStreamOutput). Events and blocks of kinds that it does not
-// know are passed over or kept as they are: the API may add some at any time.
+// decoder turns the events of an answer into chunks (API_runtime_ConverseStreamOutput). It
+// skips events of unknown kinds and keeps blocks of unknown kinds as they are, because the API
+// may add kinds at any time.
 type decoder struct {
 	family *family
 	guard  *Guardrail
-	// id is that of the request, as AWS counts them.
+	// id is the request's id at AWS.
 	id string
-	// names maps names of tools that were changed for the wire back. serial keeps
-	// the first call of an answer only.
+	// names maps tool names that were changed for the wire back to the agent's. serial keeps
+	// only the first call of an answer.
 	names  map[string]string
 	serial bool
 	yield  func(model.Chunk, error) bool
-	// left is set when nobody reads on.
+	// left is set when the caller stops reading.
 	left bool
 
 	r    strictjson.Reader
 	open []openBlock
-	// held counts the bytes that were collected and not handed over piece by piece.
+	// held counts the bytes that are collected instead of yielded piece by piece.
 	held int
-	// most bounds held, and what is read in all, in bytes; 0 is maxWhole and maxStream.
+	// most bounds held and the bytes read, for tests; 0 means maxWhole and maxStream.
 	most int
-	// blocks counts those that were begun, cited the citations, calls the calls.
+	// blocks, cited and calls count the blocks, citations and calls so far.
 	blocks, cited, calls int
 
-	// stamper stamps the thinking with which an answer begins; nil where the model does
-	// not bind it. Thinking behind something else gets no stamp, so it never goes back:
-	// the vendor allows that (…/preserved-thinking/prefix-checks).
+	// stamper stamps the thinking at the beginning of an answer; nil if the model does not bind
+	// it. Later thinking gets no stamp and is never sent back, which the vendor allows
+	// (…/preserved-thinking/prefix-checks).
 	stamper *bound.Stamper
-	// begun says that the answer has begun with thinking, and that its signature is
-	// opaque; spoke that something else has come.
+	// begun is set if the answer began with thinking, whose signature is opaque. spoke is set
+	// once anything else was received.
 	begun, spoke bool
 	opaque       string
 
@@ -55,7 +55,7 @@ func (d *decoder) send(c model.Chunk) {
 	}
 }
 
-// event takes one event.
+// event decodes one event.
 func (d *decoder) event(name string, data []byte) error {
 	switch name {
 	case "contentBlockDelta":
@@ -95,7 +95,7 @@ func (d *decoder) event(name string, data []byte) error {
 			return err
 		}
 		if e.Stop == "" {
-			return errUnreadable // nobody said why it ended
+			return errUnreadable // the stream has no stop reason
 		}
 		d.end(e.Stop)
 	case "metadata":
@@ -115,9 +115,8 @@ func read(data []byte, v any) error {
 	return nil
 }
 
-// delta is the short way of the events that come most: pieces of text, thinking
-// and arguments. It reports false, having done nothing, for everything else and
-// for what it does not understand.
+// delta is the fast path for pieces of text, thinking and arguments. It reports false, without
+// side effects, for every other event and for anything unexpected.
 func (d *decoder) delta(data []byte) bool {
 	const nested = 8
 	r := &d.r
@@ -147,7 +146,7 @@ func (d *decoder) delta(data []byte) bool {
 					return false
 				}
 			}
-		default: // "p" is there to hide how long a piece is
+		default: // "p" is padding that hides the length of a piece
 			r.Skip()
 		}
 	}
@@ -158,7 +157,7 @@ func (d *decoder) delta(data []byte) bool {
 	return true
 }
 
-// only reads the member of an object that has no other; nil where it has.
+// only decodes the single member of an object; nil if there are others.
 func (d *decoder) only(key string) (text []byte) {
 	others := false
 	in := d.r.Object()
@@ -176,8 +175,7 @@ func (d *decoder) only(key string) (text []byte) {
 	return text
 }
 
-// end takes the reason for which the answer ended. What follows it belongs to it,
-// so it is not handed over yet.
+// end handles the stop reason. It does not yield the end yet, because metadata follows.
 func (d *decoder) end(reason string) {
 	for len(d.open) > 0 {
 		d.close(d.open[0].wire)
@@ -185,7 +183,7 @@ func (d *decoder) end(reason string) {
 	d.stop, d.stopped = reason, true
 }
 
-// metadata is what follows the stop: what was counted, and what a guardrail says.
+// metadata follows the stop: the usage and the guardrail's trace.
 type metadata struct {
 	Usage *struct {
 		Input      int64 `json:"inputTokens"`
@@ -232,21 +230,21 @@ func (d *decoder) metadata(e *metadata) {
 	d.send(model.Chunk{Kind: model.ChunkUsage, Usage: used})
 }
 
-// finish hands over the guardrail's verdict and the end signal.
+// finish yields the guardrail's redactions and the end signal.
 func (d *decoder) finish() {
 	d.redact()
 	reason := stopReason(d.stop)
 	switch {
 	case reason == event.StopEndTurn && d.calls > 0:
-		reason = event.StopToolUse // some models say so
+		reason = event.StopToolUse // some models report a wrong reason
 	case reason == event.StopToolUse && d.calls == 0:
-		reason = event.StopEndTurn // what was called cannot be
+		reason = event.StopEndTurn // its calls were dropped
 	}
 	d.send(model.Chunk{Kind: model.ChunkStop, Stop: reason})
 }
 
-// stopReason is the API's word in ours. Only one differs; one that nobody has
-// heard of stays as it is.
+// stopReason maps the API's stop reason to Braid's. Only one differs; an unknown one stays as
+// it is.
 func stopReason(s string) event.StopReason {
 	if s == "model_context_window_exceeded" {
 		return event.StopContextOverflow

@@ -10,73 +10,70 @@ import (
 	"github.com/braidrun/braid/model/internal/toolname"
 )
 
-// What the models of each vendor can and cannot by the Converse API. It is told
-// by their ids alone, and the zero value of a field means that nothing is known
-// against it: the API itself then says what it thinks of a request.
+// What the models of each vendor support in the Converse API. A model's family follows from its
+// id alone. The zero value of a field means that no restriction is known; the API then decides.
 //
 // The table follows the user guide of Amazon Bedrock: the page
-// conversation-inference-supported-models-features for what is supported,
-// prompt-caching for cache points, structured-output for schemas of answers, the
-// API's reference for ToolResultBlock.status and ToolChoice; of Nova the pages
-// prompting-tool-troubleshooting, tool-choice and extended-thinking; and what the
-// API has answered users of Strands (its file models/bedrock.py).
+// conversation-inference-supported-models-features for supported features, prompt-caching for
+// cache points, structured-output for schemas of answers, and the API's reference for
+// ToolResultBlock.status and ToolChoice. For Nova it follows the pages
+// prompting-tool-troubleshooting, tool-choice and extended-thinking. Errors of the API that
+// users of Strands met complete it (its file models/bedrock.py).
 
-// family is what is known of a group of models.
+// family describes a group of models.
 type family struct {
-	// noSystem says that there is no place for instructions: they go in front of
-	// the first message.
+	// noSystem is set if the model has no system prompt. The instructions then precede the
+	// first message.
 	noSystem bool
-	// noTools says that there are no tools; noToolStream that an answer does not
-	// stream where there are some; noStream that none does.
+	// noTools is set if the model has no tools, noToolStream if it does not stream with tools,
+	// noStream if it never streams.
 	noTools, noToolStream, noStream bool
-	// choice is what can be said about tools.
+	// choice is the supported form of tool choice.
 	choice choice
-	// status says that a result tells whether it went well.
+	// status is set if results have a status.
 	status bool
-	// noImages, noDocuments and video say what can be shown, resultFiles whether
-	// images and documents may stand in results, and stored whether files may lie
-	// in S3.
+	// noImages, noDocuments and video are the supported inputs. resultFiles is set if results
+	// may contain images and documents, stored if files may be in S3.
 	noImages, noDocuments, video, resultFiles, stored bool
-	// largestImage is in bytes; 0 is the usual bound.
+	// largestImage is the size limit of an image in bytes; 0 is the usual limit.
 	largestImage int
-	// split says that results and what people say may not stand in one turn.
+	// split is set if results and user content need separate turns.
 	split bool
-	// textResults says that JSON in results is better told as text.
+	// textResults is set if the model reads JSON in results better as text.
 	textResults bool
-	// names is what a tool's name may be, schema what its parameters.
+	// names is the rule for tool names, schema the rules for their schemas.
 	names  toolname.Rule
 	schema *schema.Rules
-	// cache says where cache points may stand.
+	// cache selects where cache points may be.
 	cache cacheKind
-	// thinks says how the model is told to think; claude that its thinking bears
-	// signatures that it takes back.
+	// thinks is the form of the thinking settings. claude is set if thinking has signatures and
+	// is sent back.
 	thinks thinking
 	claude bool
-	// binds says that the model accepts its thinking only behind the request that it
-	// was made for (claude-messages-thinking-block-binding), and that it cannot be made
-	// to call a tool: Claude 5.5, Fable 5.1 and Mythos 5.1 on.
+	// binds is set if the model accepts its thinking only after the request that it was made
+	// for (claude-messages-thinking-block-binding), and if tool calls cannot be forced: Claude
+	// 5.5, Fable 5.1 and Mythos 5.1 on.
 	binds bool
-	// nova says that the model writes its thinking into its text and takes none
-	// back, decodes greedily where there are tools, and may fail to write a call.
+	// nova is set if the model writes its thinking into its text and takes none back, decodes
+	// greedily with tools, and may fail to write a call.
 	nova bool
-	// output says that an answer can be held to a schema.
+	// output is set if the model has structured outputs.
 	output bool
 	// window is the context window in tokens; 0 is unknown.
 	window int
-	// efforts are the model's own words for efforts, the most last; off is the type of
-	// thinking that is none: "" where the model does not think unasked, never where it
-	// cannot be kept from it.
+	// efforts are the model's values for efforts in ascending order. off is the type that turns
+	// thinking off: "" if the model thinks only on request, never if it always thinks.
 	efforts []string
 	off     string
-	// always says that the model thinks unasked, hides that its thinking has no text
-	// unless that is asked for.
+	// always is set if the model thinks by default, hides if its thinking has no text by
+	// default.
 	always, hides bool
-	// noSampling says that the model takes no top_p, oneSampling that it takes either that
-	// or a temperature.
+	// noSampling is set if the model takes no top_p, oneSampling if it takes either top_p or a
+	// temperature.
 	noSampling, oneSampling bool
 	// served are the server-side tools.
 	served []model.ServerToolKind
-	// hourCache says that what is cached may stay for an hour.
+	// hourCache is set if the cache may last an hour.
 	hourCache bool
 }
 
@@ -92,12 +89,12 @@ type cacheKind uint8
 
 const (
 	noCache    cacheKind = iota
-	textCache            // behind instructions, and messages of text
-	wholeCache           // behind tools and results as well
+	textCache            // after instructions, and after messages of text
+	wholeCache           // after tools and results as well
 )
 
-// How large an image may be, in bytes: 3.75 MB, and for Nova a whole request of
-// 25 MB (API_runtime_Message; nova/latest/userguide/modalities-image).
+// The size limits of an image in bytes: 3.75 MB, and for Nova 25 MB for the whole request
+// (API_runtime_Message; nova/latest/userguide/modalities-image).
 const (
 	usualLargest = 3_932_160
 	novaLargest  = 25_000_000
@@ -107,17 +104,17 @@ type thinking uint8
 
 const (
 	unasked       thinking = iota
-	claudeBudget           // by a budget of tokens
+	claudeBudget           // a token budget
 	claudeDecides          // adaptive
 	novaEffort             // reasoningConfig
 	wordEffort             // reasoning_effort
 )
 
-// threeEfforts are the words of Nova 2 and gpt-oss.
+// threeEfforts are the efforts of Nova 2 and gpt-oss.
 var threeEfforts = []string{"low", "medium", "high"}
 
-// table is looked through from the top; the first line that fits counts. The
-// expressions are matched against an id without its region: anthropic.claude-….
+// table maps ids to families; the first match counts. The expressions match an id without its
+// region, such as anthropic.claude-….
 var table = []struct {
 	id *lazyre.Regexp
 	is family
@@ -164,10 +161,10 @@ func nova(f family) family {
 	return f
 }
 
-// familyOf finds what is known of a model.
+// familyOf returns the family of a model.
 func familyOf(id string) family {
 	id = plainModel(id)
-	f := family{off: never} // of one that is not known
+	f := family{off: never} // the default for unknown models
 	for i := range table {
 		if table[i].id.MatchString(id) {
 			f = table[i].is
@@ -189,7 +186,7 @@ func familyOf(id string) family {
 	return f
 }
 
-// generation fills in what Claudes of one age have.
+// generation sets the fields that depend on Claude's version.
 func (f *family) generation(id string) {
 	g := generation(id)
 	f.binds = g > 500
@@ -219,7 +216,7 @@ func (f *family) generation(id string) {
 	}
 }
 
-// off is the type of thinking that is none, for a Claude of 4.6 or later
+// off returns the type that turns thinking off, for Claude 4.6 or later
 // (bedrock/latest/userguide/claude-messages-adaptive-thinking; platform.claude.com/docs, the
 // pages and migration guides of the models of 5.5).
 func off(id string, generation int) string {
@@ -232,14 +229,14 @@ func off(id string, generation int) string {
 	case generation >= five:
 		return "disabled"
 	case generation == 0:
-		return never // nobody knows
+		return never // unknown
 	default:
 		return ""
 	}
 }
 
-// vendors finds a model's own id in one of an inference profile, which has a
-// region in front of it, or in an ARN.
+// vendors matches the model's id in an inference profile, which has a region prefix, or in an
+// ARN.
 var vendors = lazyre.New(`(?:^|[./])((?:ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|moonshotai|` +
 	`nvidia|openai|qwen|stability|writer|zai)\..+)$`)
 
@@ -252,8 +249,8 @@ func plainModel(id string) string {
 
 var generations = lazyre.New(`claude(?:-[a-z]+)*-(\d{1,2})(?:[-.](\d{1,2}))?(?:\D|$)`)
 
-// generation reads 405 from anthropic.claude-sonnet-4-5-20250929-v1:0 and 307
-// from anthropic.claude-3-7-sonnet-20250219-v1:0; 0 is an id that tells nothing.
+// generation returns 405 for anthropic.claude-sonnet-4-5-20250929-v1:0 and 307 for
+// anthropic.claude-3-7-sonnet-20250219-v1:0; 0 for an id without a version.
 func generation(id string) int {
 	g := generations.FindStringSubmatch(id)
 	if g == nil {

@@ -26,9 +26,9 @@ import (
 
 const op = "model bedrock"
 
-// Model is a [model.Model]. It caches the encodings of recent conversations, at most
-// 64 MiB, so a block must not change once it was sent; the loop never changes one.
-// It is safe for concurrent use.
+// Model is a [model.Model]. It caches the encodings of recent conversations, at most 64 MiB, so
+// callers must not change a block after it was sent; the loop never does. A Model is safe for
+// concurrent use.
 type Model struct {
 	histories reqcache.Histories[encoder, *encoder]
 	forms     schema.Forms

@@ -12,12 +12,12 @@ import (
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
-// Option changes how a model is called, not what it is asked.
+// Option configures a [Model].
 type Option func(*Model) error
 
-// BaseURL sends the calls to another address: a private endpoint, a gateway, or a
-// test. "" keeps the region's address. A Bedrock API key is sent without TLS only
-// to an address that is set here.
+// BaseURL sets the address of the API, such as a private endpoint, a gateway or a test server.
+// "" keeps the region's address. A Bedrock API key is sent without TLS only to an address that
+// is set here.
 func BaseURL(address string) Option {
 	return func(m *Model) error {
 		if address == "" {
@@ -31,8 +31,8 @@ func BaseURL(address string) Option {
 	}
 }
 
-// HTTPClient sends the calls through c instead of the configuration's client. c
-// should not time out by itself, which would cut long answers, and not repeat calls.
+// HTTPClient sets the HTTP client, instead of the configuration's. It should neither time out,
+// because that cuts long answers, nor retry calls.
 func HTTPClient(c *http.Client) Option {
 	return func(m *Model) error {
 		if c == nil {
@@ -43,12 +43,12 @@ func HTTPClient(c *http.Client) Option {
 	}
 }
 
-// DefaultStall is how long the API may send nothing before a call fails.
+// DefaultStall is the default of [Stall].
 const DefaultStall = 2 * time.Minute
 
-// Stall sets how long the API may send nothing before the call fails with an error
-// that the loop retries; 0 means for ever. The time runs from the request on. An
-// answer that does not stream ([Whole]) is silent until it is complete.
+// Stall sets the idle timeout: how long the API may send nothing before the call fails with a
+// retryable error. It starts with the request. 0 means no timeout. An answer that does not
+// stream ([Whole]) is silent until it is complete.
 func Stall(d time.Duration) Option {
 	return func(m *Model) error {
 		if d < 0 {

@@ -22,36 +22,36 @@ const (
 	droppedBlock
 )
 
-// openBlock is a block between its first piece and its stop. The API's numbers of
-// blocks are not unique with every model, so blocks are numbered here.
+// openBlock is a block between its first piece and its stop. The API's block numbers are not
+// unique with every model, so Braid assigns its own.
 type openBlock struct {
 	wire, index int
 	kind        blockKind
-	// signed is set once a piece of its signature has come.
+	// signed is set once a piece of its signature was received.
 	signed bool
 	// stamp is the Prefix of thinking.
 	stamp string
-	// tags takes a text of Nova's apart; aside says that its last piece was thinking.
+	// tags splits a text of Nova into text and thinking. aside is set if the last piece was
+	// thinking.
 	tags  *splitter
 	aside bool
-	// data is what has been collected, format that of an image.
+	// data is the collected data; format is an image's format.
 	data   []byte
 	format string
-	// other is a block of a kind of the vendor's own: its name, and its members.
+	// name and other are the kind and the members of a block of a vendor's kind.
 	name  string
 	other map[string]json.RawMessage
 	parts []json.RawMessage
 }
 
-// Citations are blocks of their own, behind all others.
+// Citations are separate blocks with indexes above all others.
 const firstCitation = 1 << 28
 
-// own is how the names of kinds begin that only the vendor knows, and the
-// signatures of models that are not Claude. Blocks of them go back to it as they
-// came.
+// own is the prefix of block kinds that only this vendor has, and of signatures of models other
+// than Claude. Both are sent back unchanged.
 const own = "bedrock."
 
-// block finds the open block of a number; a block of another kind is over.
+// block returns the open block with this number, and closes a block of another kind.
 func (d *decoder) block(wire int, kind blockKind) *openBlock {
 	for i := range d.open {
 		b := &d.open[i]
@@ -78,7 +78,7 @@ func (d *decoder) add(wire int, kind blockKind) *openBlock {
 	return b
 }
 
-// stamp is that of a block that begins now, or empty.
+// stamp returns the stamp for a block that begins now; "" for none.
 func (d *decoder) stamp(kind blockKind) string {
 	thinks := kind == thinkingBlock || kind == redactedBlock
 	d.spoke = d.spoke || !thinks || d.begun && d.opaque == ""
@@ -92,7 +92,7 @@ func (d *decoder) stamp(kind blockKind) string {
 	return d.stamper.Stamp([]byte(answerOpen))
 }
 
-// piece hands a piece of a block over.
+// piece yields a piece of a block.
 func (d *decoder) piece(wire int, kind blockKind, text string) {
 	if kind == callBlock && !d.has(wire) {
 		return // of a call that nobody began
@@ -123,7 +123,7 @@ func (d *decoder) has(wire int) bool {
 	return false
 }
 
-// tagged hands over a piece of a text of Nova's.
+// tagged yields a piece of a text of Nova.
 func (d *decoder) tagged(b *openBlock, text string, thinking bool) {
 	if thinking != b.aside {
 		b.aside = thinking
@@ -137,7 +137,7 @@ func (d *decoder) tagged(b *openBlock, text string, thinking bool) {
 	d.send(model.Chunk{Kind: kind, Index: b.index, Text: text})
 }
 
-// more takes a piece of a block that went the long way.
+// more handles a piece that the fast path left.
 func (d *decoder) more(wire int, delta map[string]json.RawMessage) error {
 	for _, key := range members(delta, deltaKinds) {
 		var err error
@@ -182,8 +182,7 @@ func (d *decoder) string(raw []byte, use func(string)) error {
 	return nil
 }
 
-// reasoning takes a piece of thinking: text, its signature, or what the vendor
-// shows to nobody.
+// reasoning handles a piece of thinking: text, signature, or redacted data.
 func (d *decoder) reasoning(wire int, raw []byte) error {
 	var p struct {
 		Text      string `json:"text"`
@@ -236,7 +235,7 @@ type wireCitation struct {
 	} `json:"location"`
 }
 
-// cite hands a citation over.
+// cite yields a citation.
 func (d *decoder) cite(raw []byte) error {
 	var c wireCitation
 	if err := read(raw, &c); err != nil {
@@ -260,7 +259,7 @@ func (d *decoder) cite(raw []byte) error {
 	return nil
 }
 
-// picture takes a piece of an image that the model makes.
+// picture handles a piece of a generated image.
 func (d *decoder) picture(wire int, raw []byte) error {
 	var p struct {
 		Format string `json:"format"`
@@ -314,7 +313,8 @@ func (d *decoder) begin(wire int, start map[string]json.RawMessage) error {
 	return nil
 }
 
-// call begins a call, unless it is one too many.
+// call begins a call. It drops calls of the placeholder tool, and with serial all calls after
+// the first.
 func (d *decoder) call(wire int, id, name string) {
 	if own, ok := d.names[name]; ok {
 		name = own
@@ -364,8 +364,8 @@ func (d *decoder) whole(index int, b event.Block) {
 	d.send(model.Chunk{Kind: model.ChunkBlock, Index: index, Block: b})
 }
 
-// keep hands over a block of a kind that is the vendor's own, such as a search
-// that it ran, with its kind in front as the log wants it.
+// keep yields a block of a vendor's kind, such as a web search. It adds the prefix to the kind,
+// as the log requires.
 func (d *decoder) keep(b *openBlock) {
 	if b.name == "" {
 		return // a piece of something that nobody began

@@ -16,39 +16,38 @@ import (
 	"github.com/braidrun/braid/model/internal/reqcache"
 )
 
-// history is a conversation as it was sent.
+// history is an encoded conversation.
 type history = reqcache.History[encoder, *encoder]
 
-// head is what stands before the messages: the list of tools without its bracket,
-// and the instructions.
+// head is the encoding of everything before the messages: the tools without the closing
+// bracket, and the instructions.
 type head struct{ tools, system []byte }
 
-// edit puts other bytes in the place of some that were written.
+// edit replaces a span of the encoding.
 type edit struct {
 	span
 
 	in string
 }
 
-// asked is a request as it is sent.
+// asked is an encoded request.
 type asked struct {
 	body []byte
-	// tail is where the part behind the messages begins, fields the model's own parameters.
+	// tail is the offset of the part after the messages; fields are the model's own parameters.
 	tail   int
 	fields []byte
-	// header are the fields that a developer adds.
+	// header holds additional header fields.
 	header http.Header
-	// kept says which thinking of the history is in the body.
+	// kept records which thinking of the history is in the body.
 	kept bound.Kept
 }
 
-// request gives a request as it is sent; without leaves out all thinking of the
-// history, because the vendor has refused it.
+// request encodes a request. without leaves out all thinking of the history, because the vendor
+// refused it.
 //
-// Members stand in an order of their own: the tools, the instructions and the
-// messages first, in the order in which models cache them, and then what may
-// change from call to call. So the body of the next request begins with the bytes
-// of this one, but for the cache points that have moved.
+// The body begins with the members in the order in which models cache them: tools,
+// instructions, messages. The members that may change from call to call follow. So the next
+// body begins with the same bytes, except for the cache points that have moved.
 func (m *Model) request(req *model.Request, without bool) (asked, error) {
 	if req == nil || len(req.Messages) == 0 {
 		return asked{}, notSent(event.ErrInvalid, "there is nothing to ask the model", "give it a message")
@@ -127,7 +126,7 @@ func (m *Model) request(req *model.Request, without bool) (asked, error) {
 	return asked{body: append(b, tail.text...), tail: len(b), fields: tail.fields, header: added, kept: kept}, nil
 }
 
-// withServed puts server-side tools behind the others. It does not change tools.
+// withServed appends server-side tools to the others. It does not change tools.
 func withServed(tools, served []byte) []byte {
 	switch {
 	case len(served) == 0:
@@ -140,8 +139,8 @@ func withServed(tools, served []byte) []byte {
 	return append(append(tools, served[:len(served)-1]...), ']')
 }
 
-// wasServed reports whether a server-side tool was called that goes back with the history: the
-// API wants tools to be described then, too.
+// wasServed reports whether the history contains a call of a server-side tool that is sent
+// back. The API then requires tool definitions.
 func (m *Model) wasServed(messages []event.Message) bool {
 	if !m.family.nova {
 		return false
@@ -156,7 +155,7 @@ func (m *Model) wasServed(messages []event.Message) bool {
 	return false
 }
 
-// point is a cache point (API_runtime_CachePointBlock).
+// point returns a cache point (API_runtime_CachePointBlock).
 func (m *Model) point() string {
 	if m.cache == CacheHour {
 		return `{"cachePoint":{"type":"default","ttl":"1h"}}`
@@ -164,13 +163,13 @@ func (m *Model) point() string {
 	return `{"cachePoint":{"type":"default"}}`
 }
 
-// caches reports whether requests carry cache points.
+// caches reports whether requests have cache points.
 func (m *Model) caches() bool { return m.cache != CacheOff && m.family.cache != noCache }
 
-// points gives the ends of the messages that carry a cache point, in order: three
-// at most, because the instructions have one. The newest message ends this
-// request, and each one of a user's before it ended one: so what was cached is
-// found however long the turn between them is.
+// points returns the ends of the messages that get a cache point, in order. There are at most
+// three, because the instructions have one. The newest message ends this request, and each
+// earlier user message ended a request. So the cached prefix is found, however long the turn
+// after it is.
 func (m *Model) points(h *history) []int {
 	if !m.caches() {
 		return nil
@@ -187,7 +186,7 @@ func (m *Model) points(h *history) []int {
 	return points
 }
 
-// latest gives the places of the texts that the guardrail is shown alone.
+// latest returns the positions of the only texts that the guardrail checks.
 func (m *Model) latest(h *history) []span {
 	if m.guard == nil || !m.guard.Latest {
 		return nil
@@ -200,15 +199,15 @@ func (m *Model) latest(h *history) []span {
 	return nil
 }
 
-// noTool is the name of a tool that stands where there is none: the API wants one
-// described as soon as one was called. A call of it is not handed over.
+// noTool is the name of a placeholder tool. The API requires a tool definition if the history
+// has a call. A call of it is dropped.
 const noTool = "no_tool_here"
 
 var placeholder = []model.ToolSpec{{Name: noTool, Description: "There is no tool any more. Do not call this one."}}
 
-// choice gives the request with the tools that the model is to know, and says what
-// it must do about them (API_runtime_ToolChoice). What cannot be said is done with
-// the list of tools.
+// choice returns the request with the tools to offer, and the tool choice
+// (API_runtime_ToolChoice). If the API cannot express the choice, it restricts the list of
+// tools.
 func (m *Model) choice(req *model.Request, called bool) (shown model.Request, choose string) {
 	shown = *req
 	shown.Messages = nil
@@ -243,7 +242,7 @@ func forced(req *model.Request) bool {
 	return len(req.Tools) > 0 && (req.ToolChoice.Mode == model.ToolsAny || req.ToolChoice.Mode == model.ToolsOne)
 }
 
-// newHead writes tools and instructions, and the cache point behind both.
+// newHead encodes tools and instructions, with the cache point after them.
 func (m *Model) newHead(req *model.Request) (head, error) {
 	var h head
 	instructions := strings.TrimSpace(req.Instructions) != ""
@@ -271,10 +270,10 @@ func (m *Model) newHead(req *model.Request) (head, error) {
 	return h, nil
 }
 
-// ending is what follows the messages, and the model's own parameters in it.
+// ending is the encoding after the messages, with the model's own parameters.
 type ending struct{ text, fields []byte }
 
-// tail gives what follows the messages; tools says that there are some before them.
+// tail encodes the part after the messages. tools is set if tools come before them.
 func (m *Model) tail(req *model.Request, tools, without bool) (ending, error) {
 	b := make([]byte, 0, 256)
 	greedy := m.greedy(req, tools)
@@ -312,7 +311,7 @@ func (m *Model) tail(req *model.Request, tools, without bool) (ending, error) {
 	return ending{append(append(b, tier...), '}'), fields}, nil
 }
 
-// appendInference writes what all models understand.
+// appendInference writes the settings that all models have.
 func appendInference(b []byte, o *model.Options, most int, greedy bool) []byte {
 	at := len(b)
 	b = append(b, `,"inferenceConfig":{`...)
@@ -332,7 +331,7 @@ func appendInference(b []byte, o *model.Options, most int, greedy bool) []byte {
 	n := 0
 	for _, w := range o.StopWords {
 		if strings.TrimSpace(w) == "" {
-			continue // the API refuses blank ones, and nobody means one
+			continue // the API refuses blank ones
 		}
 		if n++; n == 1 {
 			b = append(b, `"stopSequences":[`...)
@@ -358,12 +357,12 @@ func (m *Model) greedy(req *model.Request, tools bool) bool {
 	return err != nil || t.effort == "" || forced(req)
 }
 
-// ownFields are the parameters of a model's own that Braid writes.
+// ownFields are the model parameters that Braid writes.
 var ownFields = []string{"thinking", "output_config", "reasoningConfig", "reasoning_effort", "inferenceConfig"}
 
-// additional gives the parameters of the model's own as a JSON object, nil for none, and the
-// bound of the answer, of which thinking is a part. [Fields] go before what Braid says, and
-// what a request adds goes before both.
+// additional returns the model's own parameters as a JSON object, nil for none, and max_tokens,
+// which includes thinking. [Fields] takes precedence over Braid's parameters, and the request's
+// Extra over both.
 func (m *Model) additional(req *model.Request, greedy, without bool) (object []byte, most int, err error) {
 	fields := map[string]json.RawMessage{}
 	set := func(key, value string) { fields[key] = json.RawMessage(value) }
@@ -386,15 +385,14 @@ func (m *Model) additional(req *model.Request, greedy, without bool) (object []b
 	if object, err = provider.AppendExtra(object, op, req.Options.Extra, ownFields...); err != nil || len(object) == 0 {
 		return nil, most, err
 	}
-	object[0] = '{' // or the comma of what was added
+	object[0] = '{' // or the comma of the first member
 	return append(object, '}'), most, nil
 }
 
-// answerTokens is what is left for an answer behind its thinking, where nobody
-// says how long it may be.
+// answerTokens is the default number of tokens for the answer after its thinking.
 const answerTokens = 8192
 
-// effort is a budget of tokens in the words of models that have no budgets.
+// effort maps a token budget to an effort, for models without budgets.
 func effort(budget int) string {
 	const little, some = 4_000, 16_000
 	switch {
@@ -407,9 +405,9 @@ func effort(budget int) string {
 	}
 }
 
-// midTurnWithoutThinking reports whether the model is in the middle of a turn that
-// it, or another, began without thinking. Those with a budget refuse to begin with
-// it there. without says that no thinking of the history is sent.
+// midTurnWithoutThinking reports whether the current turn began without thinking. Models with a
+// budget refuse to start thinking there. without is set if the history is sent without its
+// thinking.
 func (m *Model) midTurnWithoutThinking(messages []event.Message, without bool) bool {
 	n := len(messages)
 	isResult := func(b event.Block) bool { _, ok := b.(*event.ToolResult); return ok }

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/race"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/bedrock"
 	"github.com/braidrun/braid/model/bedrock/bedrocktest"
@@ -174,7 +175,7 @@ func TestSettingsAreRefusedOrTaken(t *testing.T) {
 		}
 		taken++
 	})
-	if taken < 10 || refused < 10 {
+	if !race.On && (taken < 10 || refused < 10) { // few are drawn under the race detector
 		t.Errorf("%d taken, %d refused", taken, refused)
 	}
 }

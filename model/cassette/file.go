@@ -12,8 +12,8 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Create makes a new file for a recording, which only its owner may read. A file
-// that is there already is left alone: the error is [event.ErrConflict].
+// Create creates a file for a recording. Only its owner may read it. If the file exists, the
+// error is of kind [event.ErrConflict].
 func Create(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the caller's own file
 	if err != nil {
@@ -22,9 +22,8 @@ func Create(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Overwrite is Create for a name at which there may be a file: the old one is
-// there until the new one has taken its place, at once and as a whole. Something
-// that is no file is left alone.
+// Overwrite is Create for a path at which a file may exist. The new file replaces the old one
+// atomically. Overwrite refuses a path that is not a regular file.
 func Overwrite(path string) (*os.File, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, &event.Error{
@@ -44,7 +43,7 @@ func Overwrite(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Open reads the recording in a file; see [Replay].
+// Open opens the recording in a file; see [Replay].
 func Open(path string, opts ...Option) (*Player, error) {
 	f, err := os.Open(path) //nolint:gosec // the caller's own file
 	if err != nil {
@@ -57,7 +56,7 @@ func Open(path string, opts ...Option) (*Player, error) {
 	return Replay(f, opts...)
 }
 
-// fileError words what the file system says, without its path.
+// fileError returns the error for an error of the file system, without the path.
 func fileError(err error) error {
 	e := &event.Error{Op: op, Kind: event.ErrUnavailable, Message: "the recording cannot be opened", Hint: "check its name and folder", Err: err}
 	switch {

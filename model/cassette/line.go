@@ -12,14 +12,13 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Version is the version of the format that is written.
+// Version is the version of the format that this package writes.
 const Version = 1
 
-// MaxLine is the longest line that is read, in bytes: a request with some pictures
-// is far below it.
+// MaxLine bounds the length of a line in bytes. A request with several images is far shorter.
 const MaxLine = 64 << 20
 
-// maxDepth bounds a line: a message's raw JSON in its innermost place.
+// maxDepth bounds the nesting of a line.
 const maxDepth = 600
 
 // The kinds of lines.
@@ -33,14 +32,14 @@ const (
 	lineCost    = "cost"
 )
 
-// headerLine is the first.
+// headerLine is the first line.
 type headerLine struct {
 	Kind     string     `json:"kind"`
 	Version  int        `json:"version"`
 	Recorded *time.Time `json:"recorded,omitempty"`
 }
 
-// modelLine is what a model says of itself. Where Priced is set, its calls had a price.
+// modelLine holds a model's Info. Priced is set if its calls had a price.
 type modelLine struct {
 	Kind          string `json:"kind"`
 	Model         int    `json:"model"`
@@ -51,7 +50,8 @@ type modelLine struct {
 	Priced        bool   `json:"priced,omitempty"`
 }
 
-// costLine is what a usage would cost that no provider reported, such as the estimate of a call that was cut.
+// costLine is the cost of a usage that no provider reported, such as the estimate for a call
+// that was cut.
 type costLine struct {
 	Kind  string      `json:"kind"`
 	Model int         `json:"model"`
@@ -59,7 +59,7 @@ type costLine struct {
 	Cost  int64       `json:"cost_nano_usd"`
 }
 
-// setupLine is what requests have in common beside their messages.
+// setupLine holds the part that requests share besides their messages.
 type setupLine struct {
 	Kind         string       `json:"kind"`
 	Setup        int          `json:"setup"`
@@ -101,7 +101,7 @@ type optionsLine struct {
 	ServiceTier  string                  `json:"service_tier,omitempty"`
 	ServerTools  []serverToolLine        `json:"server_tools,omitempty"`
 	Context      model.ContextManagement `json:"context,omitzero"`
-	// Extra and Headers are names alone: their values may be credentials.
+	// Extra and Headers hold only names, because the values may be credentials.
 	Extra   []string `json:"extra,omitempty"`
 	Headers []string `json:"headers,omitempty"`
 }
@@ -117,7 +117,7 @@ type serverToolLine struct {
 	Tools   []string             `json:"tools,omitempty"`
 }
 
-// optionsOf gives the options as they are recorded; nil for none.
+// optionsOf returns the options in recorded form; nil if none is set.
 func optionsOf(o *model.Options) *optionsLine {
 	line := optionsLine{
 		MaxTokens: o.MaxTokens, Temperature: o.Temperature, StopWords: o.StopWords, Thinking: o.Thinking, TopP: o.TopP, Seed: o.Seed,
@@ -133,9 +133,9 @@ func optionsOf(o *model.Options) *optionsLine {
 	return &line
 }
 
-// hidingThinking gives the options without the wish to see the model's thinking, and nil where nothing else
-// is set. A replay needs no such wish: the thinking stands in the recording or it does not. So what braid chat
-// has recorded, which shows thinking, braid run replays.
+// hidingThinking returns the options without ShowThinking, or nil if no other option is set. A
+// replay ignores ShowThinking, because the recording holds the thinking or does not. So braid
+// run replays the recordings of braid chat, which shows thinking.
 func (o *optionsLine) hidingThinking() *optionsLine {
 	if o == nil {
 		return nil
@@ -148,7 +148,7 @@ func (o *optionsLine) hidingThinking() *optionsLine {
 	return &line
 }
 
-// requestLine is one call. Messages follow the first Keep ones of the request As.
+// requestLine is a request. Its messages follow the first Keep messages of the request As.
 type requestLine struct {
 	Kind     string            `json:"kind"`
 	N        int               `json:"n"`
@@ -172,32 +172,32 @@ type chunkLine struct {
 	Index int    `json:"index,omitempty"`
 	ID    string `json:"id,omitempty"`
 	Text  string `json:"text,omitempty"`
-	// Base64 is the text where it is no UTF-8: an answer may be cut inside a character.
+	// Base64 is the text if it is not valid UTF-8: an answer may be cut inside a character.
 	Base64 []byte `json:"base64,omitempty"`
-	// Block is a block; Verbatim is its text where writing it in a line would change it.
+	// Block is a block. Verbatim is its text, if encoding it in a line would change it.
 	Block    json.RawMessage `json:"block,omitempty"`
 	Verbatim string          `json:"block_text,omitempty"`
 	Usage    *event.Usage    `json:"usage,omitempty"`
-	// Cost is what the call cost at that usage, where that was known.
+	// Cost is the cost of the call at that usage, if it was known.
 	Cost *int64           `json:"cost_nano_usd,omitempty"`
 	Stop event.StopReason `json:"stop,omitempty"`
 }
 
-// endLine ends an exchange: with nothing, with an error of ours, or with another
-// one's words. Left says that the caller ended it.
+// endLine ends an exchange: without error, with an *event.Error, or with the text of another
+// error. Left is set if the caller ended the call.
 type endLine struct {
 	Kind  string       `json:"kind"`
 	N     int          `json:"n"`
 	At    int64        `json:"at_ns,omitempty"`
 	Error *event.Error `json:"error,omitempty"`
 	Plain *string      `json:"plain,omitempty"`
-	// Is goes with Plain where the error could be asked for a kind.
+	// Is is the kind of a Plain error, if it had one.
 	Is   event.ErrorKind `json:"is,omitempty"`
 	Left string          `json:"left,omitempty"`
 }
 
-// How the caller ended a call: its context was cancelled or past its deadline, or it
-// broke out of the stream.
+// How the caller ended a call: its context was cancelled or exceeded its deadline, or it
+// stopped reading the stream.
 const (
 	leftCancelled = "cancelled"
 	leftDeadline  = "deadline"

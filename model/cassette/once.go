@@ -8,12 +8,11 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Session is a recording that is being made, or one that is being replayed: what
-// [Once] gives.
+// Session is a recording or a replay, as [Once] returns it.
 type Session struct {
-	// Model is what the agent is made with.
+	// Model is the model to give to the agent.
 	Model model.Model
-	// Replayed says that the recording was there.
+	// Replayed is set if the recording existed.
 	Replayed bool
 
 	file   *os.File
@@ -22,10 +21,8 @@ type Session struct {
 	player *Player
 }
 
-// Once is for tests: where there is a recording at path, it is replayed, and open is
-// not called. Where there is none, the model that open gives is recorded there, so
-// that removing the file and running the test again, once and with a key, records it
-// anew.
+// Once replays the recording at path, for tests. If there is none, it records the model that
+// open returns. To record anew, remove the file and run the test once with a key.
 //
 //	s, err := cassette.Once("testdata/talk.jsonl", func() (model.Model, error) { return models.Open("anthropic:…") })
 //	agent := braid.New("helper", s.Model)
@@ -51,9 +48,9 @@ func Once(path string, open func() (model.Model, error), opts ...Option) (*Sessi
 	return &Session{Model: rec, file: f, path: path, rec: rec}, nil
 }
 
-// Close ends the session. Of a recording it says whether it is whole, and removes it if
-// it is not, or is empty. Of a replay it says what did not fit, and, as
-// [event.ErrConflict], that recorded calls were not asked for.
+// Close ends the session. For a recording it returns an error if the recording is incomplete,
+// and removes an incomplete or empty file. For a replay it returns the first mismatch, or an
+// error of kind [event.ErrConflict] if recorded calls were not requested.
 func (s *Session) Close() error {
 	if s.player != nil {
 		err := s.player.Err()
@@ -73,7 +70,7 @@ func (s *Session) Close() error {
 		err = s.rec.Err()
 	}
 	if err != nil || s.rec.Calls() == 0 {
-		_ = os.Remove(s.path) // what is there is of no use
+		_ = os.Remove(s.path) // the file is useless
 	}
 	return err
 }

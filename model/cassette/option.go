@@ -4,11 +4,10 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// op is what errors of this package say that was being done.
+// op names the operation in the errors of this package.
 const op = "cassette"
 
-// Option changes how something is recorded or replayed. One that has no meaning for
-// what it is given to does nothing.
+// Option changes how a model is recorded or replayed. An option that does not apply is ignored.
 type Option func(*options)
 
 type options struct {
@@ -28,9 +27,9 @@ func configure(opts []Option) options {
 	return o
 }
 
-// Secrets hides these in what is written, wherever they turn up: as they are, quoted as
-// in JSON or an address, in base64, cut by the border of two chunks. Those of fewer than 4 bytes are not hidden.
-// A replay may be given them too: it then also hides them in its errors.
+// Secrets hides these secrets in the recording: as plain text, quoted as in JSON or a URL, in
+// base64, and split between two chunks. Secrets shorter than 4 bytes are not hidden. In a
+// replay, Secrets hides them in errors.
 func Secrets(secrets ...secret.Secret) Option {
 	return func(o *options) {
 		for _, s := range secrets {
@@ -39,39 +38,38 @@ func Secrets(secrets ...secret.Secret) Option {
 	}
 }
 
-// Redact hides more in what is written. f is given whole texts: a block, the string
-// of a tool's argument, an error's message. It gives the text back without what is to be hidden, must
-// do nothing to what it gave back itself, and must be safe for concurrent use. Where
-// it puts something else than "[redacted]" in, a replay must be given it too.
+// Redact adds a function that hides text in the recording. f gets complete texts, such as a
+// block, a string in a tool's arguments or an error message, and returns the text to record. It
+// must leave its own results unchanged and be safe for concurrent use. If its replacement
+// differs from "[redacted]", the replay needs the same function.
 func Redact(f func(text string) string) Option {
 	return func(o *options) { o.hide.funcs = append(o.hide.funcs, f) }
 }
 
-// Timeless leaves times out of what is written, so that two recordings of the same
-// are the same bytes. They cannot be replayed by [Paced].
+// Timeless records no times, so that two recordings of the same calls are identical. [Paced]
+// cannot replay their timing.
 func Timeless() Option { return func(o *options) { o.timeless = true } }
 
-// InOrder replays answers only in the order in which they were asked for. Without it a
-// request is found by its run, scope, cycle and attempt, so that agents that work at the
-// same time may be quicker or slower than they were.
+// InOrder replays answers only in the recorded order. Without it, a request is matched by its
+// run, scope, cycle and attempt, so that the timing of concurrent agents may differ.
 func InOrder() Option { return func(o *options) { o.inOrder = true } }
 
-// Paced replays chunks at the times at which they came; speed 2 is twice as fast.
-// Without it, or at 0 and below, they come at once.
+// Paced replays chunks with their recorded timing; speed 2 is twice as fast. Without it, or
+// with a speed of 0 or less, chunks are not delayed.
 func Paced(speed float64) Option { return func(o *options) { o.speed = speed } }
 
-// Drift is a tool's result at a replay that is not the one which was recorded.
+// Drift is a tool result in a replay that differs from the recorded one.
 type Drift struct {
 	// Call and Tool name the call.
 	Call, Tool string
-	// Was and Is are the beginnings of what they differ in.
+	// Was and Is are the beginnings of the differing parts.
 	Was, Is string
 }
 
-// Drifting replays also where a tool gives another result than it gave when the
-// recording was made, as a clock does: told is called once for each such result. The
-// model's answers go on as they were recorded. told must be safe for concurrent
-// use; nil tells nobody. Without this option another result is an error.
+// Drifting allows tool results that differ from the recorded ones, such as the time of day. It
+// calls told for each such result, and the replay continues with the recorded answers. told
+// must be safe for concurrent use; it may be nil. Without this option a differing result is an
+// error.
 func Drifting(told func(Drift)) Option {
 	return func(o *options) {
 		if told == nil {

@@ -16,31 +16,32 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Patience is how long a replayed call, of which the caller was gone when it was
-// recorded, waits for its caller to go before it fails.
+// Patience bounds the wait of a replayed call that its caller ended in the recording. If the
+// caller does not end it again, it then fails.
 const Patience = time.Second
 
-// Player is a [model.Model] that answers from a recording. Its Info is that of the
-// model which was recorded, with Replay set. It is safe for concurrent use.
+// Player is a [model.Model] that answers from a recording. Its Info is that of the recorded
+// model, with Replay set. It is safe for concurrent use.
 //
-// Each answer is given once. A call is found by its run (one goes with the first
-// recorded run that begins as it does), scope, cycle and attempt; among equals, as in calls that
-// no loop makes, it is the first that was asked the same. Where none fits, the call fails with
-// [event.ErrConflict] and says what differs, and so do all later calls of that run; what
-// the recording does not hold is [event.ErrNotFound]. Neither is ever tried again by the loop.
+// Each answer is given once. A request is matched by its run, scope, cycle and attempt. A run
+// is matched to the first unused recorded run that begins in the same way. If several calls
+// match, as for calls outside a loop, the first with the same request is used. If the request
+// differs, the call fails with [event.ErrConflict] and a description of the difference, and so
+// do all later calls of that run. If the recording has no such call, the error is
+// [event.ErrNotFound]. The loop retries neither.
 //
-// Errors come back as they were recorded, with kind, hint and RetryAfter. A call
-// that its caller ended gives what it had given and then waits, for [Patience] at most,
-// that its caller ends it again.
+// Errors are returned as recorded, with kind, hint and RetryAfter. A call that its caller ended
+// yields the recorded chunks, and then waits for at most [Patience] until the caller ends it
+// again.
 type Player struct {
-	// The players of one recording have its progress in common.
+	// progress is shared by the players of one recording.
 	*progress
 	tape  *recording
 	opts  options
 	model int
 }
 
-// progress is how far a recording has been played.
+// progress is the state of a replay.
 type progress struct {
 	mu     sync.Mutex
 	played []bool
@@ -58,10 +59,10 @@ type progress struct {
 
 var _ model.Model = (*Player)(nil)
 
-// Replay reads a recording and gives its first model. The whole of it is read at once.
+// Replay reads a whole recording and returns its first model.
 //
-// The error is of kind [event.ErrInvalid] for what is no recording, and [event.ErrNewer] for one
-// that a later version wrote.
+// The error is of kind [event.ErrInvalid] for an invalid recording, and [event.ErrNewer] for
+// the format of a later version.
 func Replay(r io.Reader, opts ...Option) (*Player, error) {
 	tape, err := read(r)
 	if err != nil {
@@ -76,7 +77,7 @@ func Replay(r io.Reader, opts ...Option) (*Player, error) {
 	}, nil
 }
 
-// Names lists the models of the recording, in the order in which they were added.
+// Names returns the names of the recorded models in the order in which they were added.
 func (p *Player) Names() []string {
 	names := make([]string, len(p.tape.models))
 	for i := range names {
@@ -85,7 +86,7 @@ func (p *Player) Names() []string {
 	return names
 }
 
-// Model gives another model of the same recording by its name.
+// Model returns the model with this name in the same recording.
 func (p *Player) Model(name string) (*Player, error) {
 	i := slices.Index(p.Names(), name)
 	if i < 0 {
@@ -102,7 +103,7 @@ func (p *Player) Model(name string) (*Player, error) {
 // Cancellable implements [model.Cancellable].
 func (p *Player) Cancellable() model.Model { return p }
 
-// Info implements [model.Model]. A price is known for the usages that had one.
+// Info implements [model.Model]. It has a price for usages whose cost was recorded.
 func (p *Player) Info() model.Info {
 	m := &p.tape.models[p.model-1]
 	info := model.Info{Name: m.Name, Simulated: m.Simulated, ContextWindow: m.ContextWindow, Output: m.Output, Replay: true}
@@ -115,27 +116,25 @@ func (p *Player) Info() model.Info {
 	return info
 }
 
-// Left is how many recorded calls have not been played: 0 at the end of a replay
-// that was whole.
+// Left returns the number of recorded calls that were not replayed: 0 after a complete replay.
 func (p *Player) Left() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.left
 }
 
-// Truncated reports whether the end of the recording is missing, as after a kill.
+// Truncated reports whether the end of the recording is missing, as after a crash.
 func (p *Player) Truncated() bool { return p.tape.cut }
 
-// Err is the first request that did not fit; nil where all did.
+// Err returns the error for the first request that did not match; nil if all matched.
 func (p *Player) Err() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.first
 }
 
-// Inputs are the texts with which the recorded runs began, as far as they are known from
-// what the model was shown: one for each run, in order, the last text where there were
-// several; empty for input without text.
+// Inputs returns the input of each recorded run in order, as far as the recorded requests show
+// it: the last text of the input, or "" for input without text.
 func (p *Player) Inputs() []string {
 	inputs := make([]string, p.tape.runs)
 	seen := 0
@@ -177,7 +176,7 @@ func (p *Player) Stream(ctx context.Context, req *model.Request) iter.Seq2[model
 	}
 }
 
-// play gives a recorded answer.
+// play yields a recorded answer.
 func (p *Player) play(ctx context.Context, c *call, yield func(model.Chunk, error) bool) {
 	end := c.end
 	if end == nil {
@@ -234,7 +233,7 @@ func (p *Player) play(ctx context.Context, c *call, yield func(model.Chunk, erro
 	}
 }
 
-// err is the recorded error; nil where there was none.
+// err returns the recorded error; nil if there was none.
 func (l *endLine) err() error {
 	switch {
 	case l.Error != nil:
@@ -247,7 +246,7 @@ func (l *endLine) err() error {
 	}
 }
 
-// plainError is an error that was none of ours when it was recorded.
+// plainError is a recorded error that was not an *event.Error.
 type plainError struct {
 	text string
 	kind event.ErrorKind
@@ -255,7 +254,7 @@ type plainError struct {
 
 func (e *plainError) Error() string { return e.text }
 
-// Unwrap gives the kind for which the error could be asked.
+// Unwrap returns an error for the recorded kind.
 func (e *plainError) Unwrap() []error {
 	switch e.kind {
 	case "":
@@ -269,7 +268,7 @@ func (e *plainError) Unwrap() []error {
 	}
 }
 
-// gone is the error of a call whose caller does not want it any more.
+// gone returns the error of a call that its caller ended.
 func gone(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return &event.Error{Op: op, Kind: event.ErrTimeout, Message: "the time was over before the answer was", Err: context.Cause(ctx)}
@@ -277,14 +276,14 @@ func gone(ctx context.Context) error {
 	return &event.Error{Op: op, Kind: event.ErrCancelled, Message: "the call was cancelled", Err: context.Cause(ctx)}
 }
 
-// pacer waits until a chunk's time has come.
+// pacer waits for the recorded time of a chunk.
 type pacer struct {
 	speed float64
 	began time.Time
 	timer *time.Timer
 }
 
-// wait reports whether the caller is still there.
+// wait reports whether the context is still active.
 func (p *pacer) wait(ctx context.Context, at time.Duration) bool {
 	if p.speed > 0 {
 		if d := time.Duration(float64(at)/p.speed) - time.Since(p.began); d > 0 {
@@ -308,14 +307,14 @@ func (p *pacer) stop() {
 	}
 }
 
-// fail notes that a run's replay is over.
+// fail records that a run's replay failed.
 func (p *Player) fail(run string, err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.failed(run, err)
 }
 
-// failed is fail for one who holds the lock.
+// failed is fail for callers that hold the lock.
 func (p *Player) failed(run string, err error) error {
 	if p.first == nil {
 		p.first = err
@@ -326,7 +325,7 @@ func (p *Player) failed(run string, err error) error {
 	return err
 }
 
-// find gives the recorded call that a request is for, and takes it.
+// find returns the recorded call for a request, and marks it as used.
 func (p *Player) find(req *model.Request) (*call, []Drift, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -362,7 +361,7 @@ func (p *Player) find(req *model.Request) (*call, []Drift, error) {
 	}), nil
 }
 
-// next is the call that comes next in the file, if the request is for it.
+// next returns the next call of the file, if the request matches it.
 func (p *Player) next(req *model.Request) (*call, []Drift, error) {
 	n := slices.Index(p.played, false)
 	if n < 0 {
@@ -459,7 +458,7 @@ func (p *Player) among(at spot, a *asked) (c *call, drifts []Drift, missed error
 	return nil, nil, missed
 }
 
-// nowhere is the error of a request at whose place nothing is left.
+// nowhere returns the error for a request without a recorded call.
 func (p *Player) nowhere(req *model.Request, run int) error {
 	e := &event.Error{
 		Op: op, Kind: event.ErrNotFound, Message: "the recording has no " + placeOf(req, p.name(), run),
@@ -481,7 +480,7 @@ func (p *Player) spot(req *model.Request, run int) spot {
 	return spot{p.model, run, req.Scope, req.Cycle, req.Attempt}
 }
 
-// bind says that a run plays a recorded one.
+// bind maps a run to a recorded run.
 func (p *Player) bind(id string, run int) {
 	if id != "" {
 		p.runs[id] = run
@@ -491,7 +490,7 @@ func (p *Player) bind(id string, run int) {
 
 func (p *Player) name() string { return p.tape.models[p.model-1].Name }
 
-// over is the error of a run that the recording does not have.
+// over returns the error for a run that was not recorded.
 func (p *Player) over() error {
 	e := &event.Error{
 		Op: op, Kind: event.ErrNotFound, Message: "the recording is over", Hint: "record it anew; a replay asks only what was asked then",
@@ -503,7 +502,7 @@ func (p *Player) over() error {
 	return e
 }
 
-// differs is the error of a request that is not what was recorded.
+// differs returns the error for a request that differs from the recorded one.
 func differs(c *call, g *gap) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrConflict, Message: "this is not what was asked when it was recorded: " + g.words(),
@@ -511,7 +510,7 @@ func differs(c *call, g *gap) error {
 	}
 }
 
-// place names a recorded call, placeOf one that is asked for.
+// place describes a recorded call; placeOf describes a request.
 func place(c *call) string {
 	return words(c.Run, c.Scope, c.Cycle, c.Attempt)
 }

@@ -15,14 +15,14 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Recorder is a [model.Model] that passes calls on to another one and writes down
-// what is said to it and what it answers. It is safe for concurrent use.
+// Recorder is a [model.Model] that calls another model and records the requests and answers. It
+// is safe for concurrent use.
 //
-// A request is written before the model is asked, its answer when it is over, each by one
-// Write. Where that fails, the call fails, and so do all later ones, without asking
-// the model: a recording with holes would be of no use. The kind is then [event.ErrInternal], because trying
-// again would not help; that of [Recorder.Err] says more. A failure after the caller
-// has left a call is told by the next one and by Err.
+// It writes a request before it calls the model, and the answer at its end, each with one
+// Write. If a write fails, the call fails, and so do all later calls, without calling the
+// model: an incomplete recording would be useless. The error is of kind [event.ErrInternal],
+// because a retry would not help; [Recorder.Err] has the cause. If a write fails after the
+// caller has left the call, the next call and Err report it.
 type Recorder struct {
 	model model.Model
 	id    int
@@ -31,7 +31,8 @@ type Recorder struct {
 
 var _ model.Model = (*Recorder)(nil)
 
-// Record records calls of model to w, which the caller closes when all runs have ended.
+// Record returns a model that records the calls of m to w. The caller closes w after all runs
+// have ended.
 func Record(m model.Model, w io.Writer, opts ...Option) *Recorder {
 	t := &tape{
 		w: w, opts: configure(opts), runs: runs{}, begun: beginnings{},
@@ -50,11 +51,11 @@ func Record(m model.Model, w io.Writer, opts ...Option) *Recorder {
 	return t.model(m)
 }
 
-// Also records another model in the same recording: that of an agent which is
-// another one's tool, for instance.
+// Also returns a model that records m in the same recording, for example the model of a
+// sub-agent.
 func (r *Recorder) Also(m model.Model) *Recorder { return r.tape.model(m) }
 
-// Info implements [model.Model]: it is the model's own.
+// Info implements [model.Model]. It returns the recorded model's Info.
 func (r *Recorder) Info() model.Info {
 	info := r.model.Info()
 	if cost := info.Cost; cost != nil {
@@ -69,26 +70,26 @@ func (r *Recorder) Info() model.Info {
 	return info
 }
 
-// Unwrap gives the model that is recorded.
+// Unwrap returns the recorded model.
 func (r *Recorder) Unwrap() model.Model { return r.model }
 
-// Err says why the recording is not whole; nil as long as it is. Its kind is
-// [event.ErrStorageFull] where there is no space, [event.ErrUnavailable] where it cannot be
-// written otherwise, and [event.ErrInvalid] for what has no written form.
+// Err returns why the recording is incomplete; nil if it is not. The error is of kind
+// [event.ErrStorageFull] if there is no space, [event.ErrUnavailable] for other failures to
+// write, and [event.ErrInvalid] for a value that cannot be encoded.
 func (r *Recorder) Err() error {
 	r.tape.mu.Lock()
 	defer r.tape.mu.Unlock()
 	return r.tape.err
 }
 
-// Calls is how many calls have been begun.
+// Calls returns the number of calls begun.
 func (r *Recorder) Calls() int {
 	r.tape.mu.Lock()
 	defer r.tape.mu.Unlock()
 	return r.tape.n
 }
 
-// tape is what is being written.
+// tape is a recording in progress.
 type tape struct {
 	opts options
 
@@ -107,7 +108,7 @@ type tape struct {
 	costs map[costed]bool
 }
 
-// priced writes what a usage costs that no chunk has reported.
+// priced writes the cost of a usage that no chunk reported.
 func (t *tape) priced(model int, u event.Usage, cost int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -129,7 +130,7 @@ type recorded struct {
 	sums [][32]byte
 }
 
-// write adds lines in one piece. The caller holds the lock, or is alone.
+// write writes lines with one Write. The caller must hold the lock or be the only user.
 func (t *tape) write(lines []byte) {
 	if t.err != nil {
 		return
@@ -143,7 +144,7 @@ func (t *tape) write(lines []byte) {
 	}
 }
 
-// lost is the error of a recording that cannot be written.
+// lost returns the error for a failed write.
 func lost(err error) error {
 	e := &event.Error{
 		Op: op, Kind: event.ErrUnavailable, Message: "the recording cannot be written", Err: err,
@@ -156,7 +157,7 @@ func lost(err error) error {
 	return e
 }
 
-// model gives the model's recorder. Models of one name are one model.
+// model returns the recorder of a model. Models with the same name share an entry.
 func (t *tape) model(m model.Model) *Recorder {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -227,7 +228,7 @@ func (r *Recorder) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 	}
 }
 
-// leftBy says how a context ended a call; "" where it did not.
+// leftBy returns how a context ended a call; "" if it did not.
 func leftBy(ctx context.Context) string {
 	switch {
 	case ctx.Err() == nil:
@@ -239,7 +240,7 @@ func leftBy(ctx context.Context) string {
 	}
 }
 
-// begin writes a request and gives its number.
+// begin writes a request and returns its number.
 func (t *tape) begin(id int, req *model.Request) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -283,8 +284,8 @@ func (t *tape) begin(id int, req *model.Request) (int, error) {
 	return line.N, t.ended()
 }
 
-// ended is the error of a call that is not recorded; nil as long as all are. It is of
-// a kind that nobody tries again.
+// ended returns the error for calls after a failed write; nil if all writes succeeded. Its kind
+// is not retried.
 func (t *tape) ended() error {
 	e, ok := errors.AsType[*event.Error](t.err)
 	if !ok {
@@ -295,8 +296,8 @@ func (t *tape) ended() error {
 	return &told
 }
 
-// before finds the earlier request that begins as this one does, and says how many
-// messages they share. It notes this one in its place.
+// before returns the earlier request with the same beginning, and the number of shared
+// messages. It then stores this request in its place.
 func (t *tape) before(n int, req *model.Request, a *asked) (as, keep int) {
 	now := &recorded{n: n, sums: make([][32]byte, len(a.messages))}
 	for i, m := range a.messages {
@@ -317,7 +318,7 @@ func (t *tape) before(n int, req *model.Request, a *asked) (as, keep int) {
 	return as, keep
 }
 
-// exchanged is an answer that is being heard.
+// exchanged is an answer in progress.
 type exchanged struct {
 	n       int
 	model   int
@@ -328,7 +329,7 @@ type exchanged struct {
 	stopped bool
 }
 
-// add keeps a chunk.
+// add stores a chunk.
 func (x *exchanged) add(c *model.Chunk) {
 	line := chunkLine{Kind: lineChunk, N: x.n, At: int64(time.Since(x.began)), Index: c.Index, ID: c.ID, Text: c.Text, Stop: c.Stop}
 	if int(c.Kind) < len(chunkNames) {
@@ -348,7 +349,7 @@ func (x *exchanged) add(c *model.Chunk) {
 	x.blocks = append(x.blocks, c.Block)
 }
 
-// end writes an answer with its end.
+// end writes an answer and its end.
 func (t *tape) end(x *exchanged, left string, failed error) error {
 	h := &t.opts.hide
 	last := endLine{Kind: lineEnd, N: x.n, At: int64(time.Since(x.began)), Left: left}
@@ -388,7 +389,7 @@ func (t *tape) end(x *exchanged, left string, failed error) error {
 	return t.ended()
 }
 
-// plainKind is what an error of nobody's kind says of itself.
+// plainKind returns the kind of an error that is not an *event.Error.
 func plainKind(err error) event.ErrorKind {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -400,7 +401,7 @@ func plainKind(err error) event.ErrorKind {
 	}
 }
 
-// lines hides what is to be hidden in the chunks and writes them.
+// lines redacts the chunks and encodes them.
 func (x *exchanged) lines(h *hider, timeless bool) ([]byte, error) {
 	type place struct {
 		kind  string

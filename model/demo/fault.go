@@ -11,59 +11,57 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Fault makes calls fail as a provider's do. Whether it strikes is decided
-// from the request's cycle and attempt alone.
+// Fault makes calls fail as a provider's do. Whether it applies depends only on the request's
+// cycle and attempt.
 type Fault struct {
 	Kind FaultKind
-	// Cycle is the call that fails; 0 means every one.
+	// Cycle is the cycle whose call fails; 0 means every cycle.
 	Cycle int
-	// Attempts is how many attempts of a call fail before one succeeds; 0
-	// means that all of them fail.
+	// Attempts is how many attempts of a call fail before one succeeds; 0 means all.
 	Attempts int
-	// After is how many pieces come before the fault. 0 means none, and half
-	// of the answer for FaultCut. It has no meaning for faults in the content.
+	// After is the number of pieces before the fault. 0 means none, or half of the answer for
+	// FaultCut. Faults in the content ignore it.
 	After int
-	// RetryAfter goes with the error, where the kind is one.
+	// RetryAfter is set in the error, for kinds that are errors.
 	RetryAfter time.Duration
-	// Size is how many bytes FaultHugeArguments adds; 0 means 10 MiB, and
-	// 256 MiB is the most.
+	// Size is the number of bytes that FaultHugeArguments adds; 0 means 10 MiB. The maximum is
+	// 256 MiB.
 	Size int
 }
 
-// FaultKind names a fault. Beside these constants, the kinds that a provider
-// answers with are faults of the same name: throttled, overloaded,
-// unavailable, model_error, model_auth, model_not_found, context_overflow,
-// timeout and invalid.
+// FaultKind names a fault. In addition to these constants, the error kinds of providers are
+// faults of the same name: throttled, overloaded, unavailable, model_error, model_auth,
+// model_not_found, context_overflow, timeout and invalid.
 type FaultKind string
 
-// The faults that are no plain error.
+// The faults that are not plain errors.
 const (
 	// FaultCut breaks the stream with an error of kind stream_cut.
 	FaultCut FaultKind = "cut"
-	// FaultNoStop ends the stream in order, but without the terminal signal.
+	// FaultNoStop ends the stream regularly, but without the end signal.
 	FaultNoStop FaultKind = "no_stop"
-	// FaultStall says nothing more until the context ends.
+	// FaultStall sends nothing more until the context ends.
 	FaultStall FaultKind = "stall"
-	// FaultForeignError ends the stream with an error that is no *event.Error,
-	// which a provider should never do.
+	// FaultForeignError ends the stream with an error that is not an *event.Error, which a
+	// provider must never do.
 	FaultForeignError FaultKind = "foreign_error"
 
-	// The following change the answer's content; all but FaultInvalidUTF8
-	// need a reply that calls a tool and leave others as they are.
+	// The following faults change the answer's content. All except FaultInvalidUTF8 apply only
+	// to replies that call a tool.
 
-	// FaultBadArguments cuts each call's arguments in the middle: no JSON.
+	// FaultBadArguments cuts the arguments of each call in the middle, so that they are not
+	// JSON.
 	FaultBadArguments FaultKind = "bad_arguments"
 	// FaultUnknownTool calls tools that do not exist.
 	FaultUnknownTool FaultKind = "unknown_tool"
-	// FaultDuplicateIDs gives all calls one id; a single call comes twice.
+	// FaultDuplicateIDs gives all calls one id; a single call is sent twice.
 	FaultDuplicateIDs FaultKind = "duplicate_ids"
 	// FaultEmptyIDs leaves the ids of calls empty.
 	FaultEmptyIDs FaultKind = "empty_ids"
-	// FaultHugeArguments adds a member "padding" of Size bytes to each call's
-	// arguments.
+	// FaultHugeArguments adds a member "padding" of Size bytes to the arguments of each call.
 	FaultHugeArguments FaultKind = "huge_arguments"
-	// FaultInvalidUTF8 puts bytes that are no UTF-8 into text and thinking;
-	// a reply without either gets a text block of them.
+	// FaultInvalidUTF8 puts invalid UTF-8 into text and thinking; a reply without either gets a
+	// text block with it.
 	FaultInvalidUTF8 FaultKind = "invalid_utf8"
 )
 

@@ -11,10 +11,10 @@ import (
 //go:embed scripts/*.yaml
 var files embed.FS
 
-// Default is the script that plain "demo" stands for.
+// Default is the script of the model name "demo".
 const Default = "assistant"
 
-// Scripts lists the scripts that are built in, in alphabetical order.
+// Scripts lists the built-in scripts in alphabetical order.
 func Scripts() []string {
 	var names []string
 	entries, err := files.ReadDir("scripts")
@@ -28,8 +28,8 @@ func Scripts() []string {
 	return names
 }
 
-// Source is the text of a built-in script; "" is [Default]. An unknown name
-// is an *[event.Error] of kind ErrModelNotFound that lists what there is.
+// Source returns the text of a built-in script; "" is [Default]. For an unknown name it returns
+// an *[event.Error] of kind ErrModelNotFound that lists the scripts.
 func Source(name string) ([]byte, error) {
 	if name == "" {
 		name = Default
@@ -43,8 +43,8 @@ func Source(name string) ([]byte, error) {
 	return files.ReadFile("scripts/" + name + ".yaml")
 }
 
-// Load makes a model from a built-in script; "" is [Default]. Its errors are
-// those of [Source] and [New].
+// Load returns a model with a built-in script; "" is [Default]. It returns the errors of
+// [Source] and [New].
 func Load(name string, opts ...Option) (*Model, error) {
 	if name == "" {
 		name = Default

@@ -19,41 +19,40 @@ type Model struct {
 	about  string
 	prompt map[string]string
 	rules  []rule
-	// answer is asked instead of the rules; see [Answer].
+	// answer replaces the rules; see [Answer].
 	answer func(*model.Request) Rule
 
 	faults []Fault
 	pace   Timing
 	speed  float64
 	runes  int
-	// broken is what is wrong with the options of a model that has no script.
+	// broken is the error in the options of a model without a script.
 	broken error
 }
 
 var _ model.Model = (*Model)(nil)
 
-// Option changes how a script is played, not what it says.
+// Option changes how a script is played, but not its content.
 type Option func(*Model)
 
-// Realtime plays the timing that stands in the script; speed 2 is twice as
-// fast. Without it, or with 0, an answer comes as fast as it can.
+// Realtime plays the timing of the script; speed 2 is twice as fast. Without it, or with 0,
+// answers come as fast as possible.
 func Realtime(speed float64) Option { return func(m *Model) { m.speed = speed } }
 
-// Pace gives every answer this timing, whatever the script says.
+// Pace gives every answer this timing, instead of the script's.
 func Pace(t Timing) Option { return func(m *Model) { m.pace = t } }
 
-// Faults makes calls fail. The fault of the rule that answers goes before
-// these; of these, the first that strikes counts.
+// Faults makes calls fail. The fault of the answering rule takes precedence, then the first of
+// f that applies.
 func Faults(f ...Fault) Option {
 	return func(m *Model) { m.faults = append(m.faults, f...) }
 }
 
-// Characters sets how many characters of text come in one piece; 0 means
-// about a word.
+// Characters sets the number of characters of text per piece; 0 means about a word.
 func Characters(n int) Option { return func(m *Model) { m.runes = n } }
 
-// New makes a model from a script, which it checks. The error is an
-// *[event.Error] of kind ErrInvalid that names the rule and the field.
+// New returns a model with a script. It checks the script: the error is an *[event.Error] of
+// kind ErrInvalid that names the rule and the field.
 func New(s Script, opts ...Option) (*Model, error) {
 	m, err := configure(s.Name, opts)
 	if err != nil {
@@ -66,12 +65,10 @@ func New(s Script, opts ...Option) (*Model, error) {
 	return m, nil
 }
 
-// Answer makes a model that asks answer for each reply: a test double whose
-// answers are computed. Conditions of the rule that it gives are not looked
-// at, and its strings are taken as they are, without ${…}. answer must be safe
-// for concurrent use; for the promise that the same request gets the same
-// answer it should depend on the request alone. A mistake in the rule or the
-// options is the error of every call.
+// Answer returns a model that calls answer for each reply, as a test double with computed
+// answers. It ignores the conditions of the returned rule and expands no ${…} in its strings.
+// answer must be safe for concurrent use, and should depend only on the request, so that the
+// same request gets the same answer. An invalid rule or option is the error of every call.
 func Answer(name string, answer func(*model.Request) Rule, opts ...Option) *Model {
 	m, err := configure(name, opts)
 	if err != nil {
@@ -103,8 +100,8 @@ func configure(name string, opts []Option) (*Model, error) {
 	return m, nil
 }
 
-// Realtime is the same model, played with the timing that stands in its script;
-// see the option of that name.
+// Realtime returns the same model, played with the timing of its script; see the option
+// [Realtime].
 func (m *Model) Realtime(speed float64) *Model {
 	n := *m
 	n.speed = max(0, speed)
@@ -114,19 +111,19 @@ func (m *Model) Realtime(speed float64) *Model {
 // Cancellable implements [model.Cancellable].
 func (m *Model) Cancellable() model.Model { return m }
 
-// Info implements [model.Model]: the name is "demo:" and the script's, and
-// the model is always simulated, and costs nothing.
+// Info implements [model.Model]. The name is "demo:" and the script's name. The model is always
+// simulated and costs nothing.
 func (m *Model) Info() model.Info {
 	return model.Info{Name: "demo:" + m.name, Simulated: true, Cost: free}
 }
 
 func free(event.Usage) (nanoUSD int64, known bool) { return 0, true }
 
-// About says in a sentence what the script shows; it may be empty.
+// About returns a sentence about what the script shows; it may be empty.
 func (m *Model) About() string { return m.about }
 
-// Prompt is what to ask to see the script, in a language ("en", "ja") or
-// else in English; empty where the script names nothing.
+// Prompt returns a prompt for trying the script, in a language ("en", "ja") or else in English.
+// It is empty if the script has none.
 func (m *Model) Prompt(lang string) string {
 	if p, ok := m.prompt[lang]; ok {
 		return p

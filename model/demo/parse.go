@@ -17,13 +17,12 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// MaxScript is how large a script file may be, in bytes.
+// MaxScript bounds the size of a script file in bytes.
 const MaxScript = 1 << 20
 
-// Parse reads a script in YAML. name becomes its [Script.Name]. Everything
-// that the format does not know is an error that names the line and the field:
-// an *[event.Error] of kind ErrInvalid, or ErrTooLarge above [MaxScript].
-// [New] checks what the fields hold.
+// Parse parses a script in YAML. name becomes its [Script.Name]. Parse refuses unknown fields
+// with an *[event.Error] that names the line and the field, of kind ErrInvalid, or ErrTooLarge
+// above [MaxScript]. [New] checks the values of the fields.
 func Parse(name string, data []byte) (Script, error) {
 	s := Script{Name: name}
 	if len(data) > MaxScript {

@@ -14,38 +14,35 @@ import (
 	"github.com/braidrun/braid/model/internal/toolname"
 )
 
-// encoder writes messages as the API takes them. It never fails: what the API
-// does not take is turned into something that it does, by the rules that stand
-// beside each kind, so that a history that was written under another provider
-// goes on here. Whether the newest input can be sent is asked before, of
-// [unsupported].
+// encoder encodes messages for the API. It never fails: it converts content that the API
+// refuses, so that a conversation begun with another provider can continue here. [unsupported]
+// checks the newest input before encoding.
 type encoder struct {
 	head reqcache.Head[[]byte]
 
-	// sees is set for models that see images in results, signs for those that
-	// refuse calls without a signature.
+	// sees is set for models that see images in results, signs for models that refuse calls
+	// without a signature.
 	sees, signs bool
-	// apart leaves out the calls and results of the vendor's tools that it takes only
-	// beside its tools and the agent's.
+	// apart leaves out calls and results of server-side tools. The API takes them only in
+	// requests with server-side tools and the agent's tools.
 	apart bool
 	ids   callIDs
 
 	dst []byte
-	// parts counts what was written of the message, signed says that a call of it
-	// was; aside holds what results have and their parts cannot.
+	// parts counts the parts written for the current message. signed is set once a call of it
+	// was written. aside holds blocks of results that their parts cannot hold.
 	parts  int
 	signed bool
 	aside  []event.Block
 }
 
-// callIDs are the ids and names of calls: a result says both.
+// callIDs maps the ids and names of calls. A result repeats both.
 type callIDs struct {
 	toolname.IDs
 
 	// names maps the ids of the last answer's calls to the tools' names on the wire.
 	names map[string]string
-	// bare is set for Vertex, which knows no ids: results stand in the order of
-	// their calls.
+	// bare is set for Vertex AI, which has no ids. Results follow the order of their calls.
 	bare bool
 }
 
@@ -74,18 +71,18 @@ func (e *encoder) Encode(m *event.Message) {
 		e.input(m.Content)
 	}
 	if e.parts == 0 {
-		// The API takes no message without parts, and no empty text.
+		// The API refuses messages without parts and empty text.
 		e.text("[nothing]")
 	}
 	e.dst = append(e.dst[:len(e.dst)-1], `]},`...)
 }
 
-// own is how the signatures that the vendor gave, and the names of kinds that only
-// it knows, begin in our events. Both go back to it as they came; what does not
-// begin so is another provider's, and stays here.
+// own is the prefix of signatures from this vendor, and of block kinds that only this vendor
+// has. Both are sent back unchanged. Signatures and blocks without it belong to other providers
+// and are not sent.
 const own = "gemini."
 
-// mine is a signature as the vendor gave it; "" is none, or a foreign one.
+// mine returns a signature as the vendor sent it; "" for none or another provider's.
 func mine(signature string) string {
 	s, ok := strings.CutPrefix(signature, own)
 	if !ok {
@@ -94,8 +91,8 @@ func mine(signature string) string {
 	return s
 }
 
-// answer writes what the model said. Its thoughts are summaries for people, which
-// the vendor does not want back, unless it signed them.
+// answer writes the content of an assistant message. Thoughts are summaries for users. The
+// vendor does not want them back, unless it signed them.
 func (e *encoder) answer(content []event.Block) {
 	e.ids.Answer()
 	clear(e.ids.names)
@@ -122,7 +119,7 @@ func (e *encoder) answer(content []event.Block) {
 		case *event.UnknownBlock:
 			e.vendors(b)
 		case *event.Document, *event.Media:
-			// What the model makes is text and images.
+			// The API takes no such kinds in assistant messages.
 			e.text("[" + string(b.BlockKind()) + "]")
 		case *event.Code:
 			e.code(b)
@@ -130,12 +127,12 @@ func (e *encoder) answer(content []event.Block) {
 			e.codeResult(b)
 		case *event.Image:
 			e.content(b)
-		default: // a citation repeats what the text says
+		default: // a citation repeats the text
 		}
 	}
 }
 
-// code writes a program. The vendor's own goes back as it came, another's as text.
+// code writes a program. The vendor's own is sent back unchanged, another's as text.
 func (e *encoder) code(b *event.Code) {
 	if !strings.HasPrefix(b.Signature, own) || b.Code == "" {
 		e.content(b)
@@ -158,7 +155,7 @@ func (e *encoder) code(b *event.Code) {
 	e.end()
 }
 
-// codeResult writes what came of a program.
+// codeResult writes the result of a program.
 func (e *encoder) codeResult(b *event.CodeResult) {
 	if !strings.HasPrefix(b.Signature, own) || b.Outcome == "" {
 		e.text(strings.TrimSpace("[" + b.Outcome + "] " + b.Output))
@@ -187,8 +184,8 @@ func (e *encoder) codeResult(b *event.CodeResult) {
 	e.end()
 }
 
-// input writes what came from people and tools. The API wants the results of an
-// answer's calls behind it, as many and in that order.
+// input writes the content of a user message. The API requires the results of an answer's calls
+// directly after it, in number and order of the calls.
 func (e *encoder) input(content []event.Block) {
 	for _, b := range content {
 		if r, ok := b.(*event.ToolResult); ok {
@@ -205,7 +202,7 @@ func (e *encoder) input(content []event.Block) {
 	}
 }
 
-// content writes a block that a person's message may hold.
+// content writes a block of a user message.
 func (e *encoder) content(b event.Block) {
 	switch b := b.(type) {
 	case *event.Text:
@@ -222,11 +219,11 @@ func (e *encoder) content(b event.Block) {
 		e.text(b.Output)
 	case *event.Citation:
 		e.text(strings.TrimSpace(b.Quote + " " + b.URL))
-	default: // thinking and calls are the model's; nobody else knows the rest
+	default: // thinking and calls belong to assistant messages; unknown kinds belong to other vendors
 	}
 }
 
-// text writes a text, unless it is blank.
+// text writes a text part. It skips blank text.
 func (e *encoder) text(s string) {
 	if strings.TrimSpace(s) == "" {
 		return
@@ -236,17 +233,16 @@ func (e *encoder) text(s string) {
 	e.end()
 }
 
-// The kinds of images that the API reads (docs/image-understanding).
+// imageKinds are the image types that the API reads (docs/image-understanding).
 var imageKinds = []string{"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"}
 
-// fetched reports whether the API can get a file from an address: from the web, or
-// from Google's own storage.
+// fetched reports whether the API can fetch a URL: from the web, or from Google Cloud Storage.
 func fetched(address string) bool {
 	return media.Web(address) || media.Scheme(address) == "gs"
 }
 
-// imageTaken reports whether the API reads the image, which is in its normal form.
-// A kind that nobody knows of an address is left to it.
+// imageTaken reports whether the API reads a normalized image. An image by URL may have no
+// type; the API then detects it.
 func imageTaken(b *event.Image) bool {
 	if len(b.Data) == 0 {
 		return fetched(b.URL) && (b.MIME == "" || slices.Contains(imageKinds, b.MIME))
@@ -266,9 +262,9 @@ func (e *encoder) image(b *event.Image) {
 	}
 }
 
-// documentKind is "pdf", "text", "url" or "" for one that the API cannot read
-// (docs/document-processing: of PDF it sees the pages, of the others the text). The
-// document is in its normal form.
+// documentKind returns "pdf", "text" or "url" for a normalized document, or "" if the API
+// cannot read it (docs/document-processing: it sees the pages of PDF, and the text of other
+// types).
 func documentKind(b *event.Document) string {
 	text := strings.HasPrefix(b.MIME, "text/") || b.MIME == "application/json" || b.MIME == "application/xml" || b.MIME == "application/yaml"
 	switch {
@@ -306,7 +302,7 @@ func (e *encoder) document(b *event.Document) {
 	}
 }
 
-// media writes sound and film: by address, or as data that stands in the address.
+// media writes audio or video: a URL, or the data of a data URL.
 func (e *encoder) media(b *event.Media) {
 	b = media.Media(b)
 	_, data, ok := media.Data(b.URL)
@@ -320,8 +316,8 @@ func (e *encoder) media(b *event.Media) {
 	}
 }
 
-// mediaTaken reports whether the API takes sound or film (docs/audio and
-// docs/video-understanding), which is in its normal form.
+// mediaTaken reports whether the API takes normalized audio or video (docs/audio and
+// docs/video-understanding).
 func mediaTaken(b *event.Media) bool {
 	known := strings.HasPrefix(b.MIME, "audio/") || strings.HasPrefix(b.MIME, "video/")
 	if _, data, ok := media.Data(b.URL); ok {
@@ -330,13 +326,13 @@ func mediaTaken(b *event.Media) bool {
 	return fetched(b.URL) && (known || b.MIME == "")
 }
 
-// placeholder is what the vendor takes in the place of a signature that there is
-// none of, because another model called (docs/thought-signatures, FAQ).
+// placeholder is the value that the vendor accepts in place of a missing signature, because
+// another model made the call (docs/thought-signatures, FAQ).
 const placeholder = "skip_thought_signature_validator"
 
-// call writes a tool call. Its arguments must be an object: others, and those
-// that nobody could read, are put into one. Of the calls of an answer the first
-// one has the signature.
+// call writes a tool call. The API requires an object as arguments. Other and malformed
+// arguments are wrapped in an object. Models that require signatures get a placeholder for the
+// first call of an answer if it has none.
 func (e *encoder) call(b *event.ToolCall) {
 	id, name := e.ids.Give(b.ID, toolname.IDRule{Max: 64, Visible: true}), toolNames.Wire(b.Name)
 	if e.ids.names == nil {
@@ -384,13 +380,13 @@ func (e *encoder) arguments(b *event.ToolCall) {
 	e.raw(`}`)
 }
 
-// result writes a tool's result: an object that says what came out under output,
-// or under error (api/caching#FunctionResponse). What is no text stands in parts
-// of its own, which models before Gemini 3 do not see: there it follows behind.
+// result writes a tool result: an object with the member output or error
+// (api/caching#FunctionResponse). Content other than text becomes nested parts. Models before
+// Gemini 3 do not see these, so for them it follows after the results.
 func (e *encoder) result(b *event.ToolResult) {
 	name, ok := e.ids.names[b.Call]
 	if !ok {
-		name = toolNames.Wire(b.Name) // the API will say what it thinks of it
+		name = toolNames.Wire(b.Name) // the API decides whether it accepts the result
 	}
 	e.begin(`{"functionResponse":{`)
 	if !e.ids.bare {
@@ -432,7 +428,7 @@ func (e *encoder) result(b *event.ToolResult) {
 	e.end()
 }
 
-// outcome writes the text of a result, or its JSON where it has no other content.
+// outcome writes the text of a result, or its JSON if it has no other content.
 func (e *encoder) outcome(b *event.ToolResult) {
 	if len(b.Content) == 0 && len(b.Structured) > 0 {
 		if dst, err := strictjson.AppendCompact(e.dst, b.Structured, strictjson.DefaultDepth); err == nil {
@@ -464,7 +460,7 @@ func isText(b event.Block) bool {
 	return ok
 }
 
-// inWords is a block of a result that is text.
+// inWords returns the text of a block in a result; ok is false for other kinds.
 func inWords(b event.Block) (string, bool) {
 	switch b := b.(type) {
 	case *event.Text:
@@ -480,8 +476,8 @@ func inWords(b event.Block) (string, bool) {
 	}
 }
 
-// inResult is a file that may stand in a result (docs/function-calling,
-// multimodal function responses).
+// inResult returns the data of a file that a result may hold (docs/function-calling, multimodal
+// function responses).
 func inResult(b event.Block) (kind string, data []byte) {
 	switch b := b.(type) {
 	case *event.Image:
@@ -498,7 +494,7 @@ func inResult(b event.Block) (kind string, data []byte) {
 	return "", nil
 }
 
-// vendors writes a part of the vendor's own back as it came.
+// vendors writes a part of a vendor's kind unchanged.
 func (e *encoder) vendors(b *event.UnknownBlock) {
 	if !strings.HasPrefix(string(b.Name), own) || e.apart && (b.Name == own+"toolCall" || b.Name == own+"toolResponse") {
 		return
@@ -516,7 +512,7 @@ func (e *encoder) vendors(b *event.UnknownBlock) {
 	e.end()
 }
 
-// file writes a reference; a kind that is not known is left to the API.
+// file writes a reference to a file. An unknown type is left out, so that the API detects it.
 func (e *encoder) file(kind, address string) {
 	e.begin(`{"fileData":{`)
 	if kind != "" {
@@ -539,7 +535,7 @@ func (e *encoder) inline(kind string, data []byte) {
 	e.end()
 }
 
-// begin writes the beginning of a part, end its end and a comma.
+// begin writes the beginning of a part; end writes its end and a comma.
 func (e *encoder) begin(s string) {
 	e.dst = append(e.dst, s...)
 	e.parts++
@@ -560,8 +556,8 @@ func (e *encoder) data(b []byte) {
 	e.dst = append(e.dst, '"')
 }
 
-// unsupported says what is wrong with new input that the API cannot read. What
-// is older has been answered, by this model or another, and is told in words.
+// unsupported returns an error if the newest user message contains content that the API cannot
+// read. Older content was already answered; the encoder describes it in text.
 func unsupported(messages []event.Message) error {
 	if len(messages) == 0 || messages[len(messages)-1].Role != event.RoleUser {
 		return nil

@@ -12,7 +12,7 @@ import (
 
 var _ model.Counter = (*Model)(nil)
 
-// mostAnswer bounds an answer that is no answer of a model, such as a count.
+// mostAnswer bounds the responses of calls other than generation.
 const mostAnswer = 1 << 20
 
 // CountTokens implements [model.Counter] (api/tokens). The Gemini API counts the whole
@@ -46,7 +46,8 @@ func (m *Model) CountTokens(ctx context.Context, req *model.Request) (int64, err
 	return *n.Total, nil
 }
 
-// counted is what Vertex AI counts of a body: all but what stands behind the messages.
+// counted returns the part of a body that Vertex AI counts: everything up to the end of the
+// messages.
 func (m *Model) counted(req *model.Request, body []byte) ([]byte, error) {
 	if m.cached != "" {
 		return nil, notSent(event.ErrUnsupported, "Vertex AI counts no tokens of cached content", "use Request.Tokens, which estimates")
@@ -58,8 +59,8 @@ func (m *Model) counted(req *model.Request, body []byte) ([]byte, error) {
 	return append(body[:len(body)-len(tail)], `]}`...), nil
 }
 
-// call sends a request that is answered at once, and reads the answer into out; nil reads
-// it and keeps nothing.
+// call sends a request without streaming and decodes the response into out. If out is nil, it
+// discards the response.
 func (m *Model) call(ctx context.Context, x *exchange, out any) error {
 	g := idle.New(ctx, m.stall)
 	defer g.End()
@@ -80,7 +81,7 @@ func (m *Model) call(ctx context.Context, x *exchange, out any) error {
 	return nil
 }
 
-// strange is the error of an answer that the API does not give.
+// strange returns the error for a response that is not the API's.
 func (m *Model) strange() error {
 	return &event.Error{
 		Op: op, Kind: event.ErrModel, Code: model.CodeForeign, Err: errNoStream,

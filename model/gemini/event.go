@@ -13,44 +13,42 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// decoder makes chunks of the events of an answer (api/generate-content). Each
-// event is a response of its own that holds what is new of the content, and all
-// of the rest once more. Members and parts of kinds that it does not know are
-// passed over or kept as they are: the API may add some at any time.
+// decoder turns the events of an answer into chunks (api/generate-content). Each event is a
+// complete response: it holds the new content and repeats everything else. Unknown members are
+// skipped and unknown parts kept as they are, because the API may add some at any time.
 type decoder struct {
-	// names maps names of tools that were changed for the wire back.
+	// names maps tool names that were changed for the wire back to the agent's.
 	names map[string]string
 	yield func(model.Chunk, error) bool
-	// serial leaves out the calls behind the first: the API cannot be told to.
+	// serial drops all calls after the first, because the API has no setting for it.
 	serial bool
-	// left is set when nobody reads on.
+	// left is set when the caller stops reading.
 	left bool
 
 	r strictjson.Reader
 	e answerEvent
 
-	// Each part is a block, but texts and thoughts that follow each other are one:
-	// open is the kind of the last one, which goes on unless it is signed.
+	// Each part is a block, except that consecutive texts or thoughts are one block. open is
+	// the kind of the last block, which continues unless it is signed.
 	blocks int
 	open   model.ChunkKind
 	sealed bool
 
 	calls     int
 	citations map[event.Citation]bool
-	// queries are the searches of the web so far. perPrompt says that they count as one,
-	// as they do before Gemini 3 (the vendor's page of prices).
+	// queries are the web searches so far. perPrompt is set if they are billed as one, as for
+	// models before Gemini 3 (the vendor's page of prices).
 	queries   map[string]bool
 	perPrompt bool
 	id, model string
 	usage     event.Usage
 	counted   bool
-	// reason is why the answer ended, in the API's word, and message says more of
-	// it; blocked is why there is none.
+	// reason is the API's finish reason, and message its explanation. blocked is the reason why
+	// the prompt was blocked.
 	reason, message, blocked string
 }
 
-// answerEvent is what the decoder takes from one event. Byte strings are parts of
-// the event's data.
+// answerEvent holds what the decoder reads from one event. Byte strings alias the event's data.
 type answerEvent struct {
 	parts           []part
 	reason, message []byte
@@ -69,15 +67,15 @@ type part struct {
 	text []byte
 	// signature belongs to the part, whatever it is.
 	signature []byte
-	// id, text and args are those of a call.
+	// id, text and args belong to a call.
 	id, args []byte
-	// block is a whole one.
+	// block is a complete block.
 	block event.Block
-	// queries are the searches that it tells of.
+	// queries are the searches that the part reports.
 	queries []string
 }
 
-// citation blocks need indexes that no block of the answer has.
+// Citation blocks need indexes that no block of the answer uses.
 const firstCitation = 1 << 20
 
 // mostCitations bounds the citations of an answer, and its searches.
@@ -85,14 +83,14 @@ const mostCitations = 1000
 
 var errUnreadable = errors.New("an event of the answer cannot be read")
 
-// send hands a chunk over.
+// send yields a chunk.
 func (d *decoder) send(c model.Chunk) {
 	if !d.left && !d.yield(c, nil) {
 		d.left = true
 	}
 }
 
-// event takes the data of one event.
+// event decodes one event.
 func (d *decoder) event(data []byte) error {
 	e := &d.e
 	*e = answerEvent{parts: e.parts[:0]}
@@ -106,9 +104,8 @@ func (d *decoder) event(data []byte) error {
 	return nil
 }
 
-// quick is the short way of the events that come most: texts, thoughts, calls,
-// and the counts beside them. It reports false for everything else and for what
-// it does not understand, and then nothing of it counts.
+// quick is the fast path for text, thoughts, calls and usage. It reports false for every other
+// event and for anything unexpected; the caller then ignores what it read.
 func (d *decoder) quick(data []byte) bool {
 	const nested = 64
 	r, e := &d.r, &d.e
@@ -137,7 +134,7 @@ func (d *decoder) quick(data []byte) bool {
 	return r.End() == nil
 }
 
-// candidate reads one; false where it goes the long way.
+// candidate decodes a candidate. It reports false if the slow path is needed.
 func (d *decoder) candidate() bool {
 	r, e := &d.r, &d.e
 	for o := r.Object(); o.Next(); {
@@ -172,7 +169,7 @@ func (d *decoder) candidate() bool {
 	return r.Err() == nil
 }
 
-// part reads a part; false where it goes the long way.
+// part decodes a part. It reports false if the slow path is needed.
 func (d *decoder) part() bool {
 	r := &d.r
 	p := part{}
@@ -218,7 +215,7 @@ func (d *decoder) part() bool {
 	return true
 }
 
-// usageOf reads the counts.
+// usageOf decodes the usage.
 func (d *decoder) usageOf() {
 	r := &d.r
 	var u wireUsage
@@ -252,9 +249,9 @@ type wireUsage struct {
 	Total      int64 `json:"totalTokenCount"`
 }
 
-// ours counts as Braid does: the vendor's prompt includes what came from its
-// cache, and its candidates do not include the thoughts. Where more is cached than the prompt
-// has, Input is below zero, which the loop reports.
+// ours converts the usage. The vendor's prompt count includes cached tokens, and its candidates
+// count excludes thoughts. If more tokens are cached than the prompt has, Input is negative,
+// and the loop reports that.
 func (u *wireUsage) ours() event.Usage {
 	o := event.Usage{
 		Input: u.Prompt - u.Cached + u.ToolUse, CacheRead: u.Cached,
@@ -290,8 +287,7 @@ type wireFeedback struct {
 	Reason string `json:"blockReason"`
 }
 
-// wireCitations are sources of what the model recites; Vertex has another name
-// for the list.
+// wireCitations are the sources that the model quotes. Vertex AI has another name for the list.
 type wireCitations struct {
 	Sources   []wireSource `json:"citationSources"`
 	Citations []wireSource `json:"citations"`
@@ -300,11 +296,11 @@ type wireCitations struct {
 type wireSource struct {
 	URI   string `json:"uri"`
 	Title string `json:"title"`
-	// Text is what a search of files has found.
+	// Text is the result of a file search.
 	Text string `json:"text"`
 }
 
-// wireFetched are the pages that the vendor has read.
+// wireFetched are the pages that the vendor fetched.
 type wireFetched struct {
 	Pages []struct {
 		URL    string `json:"retrievedUrl"`
@@ -325,7 +321,7 @@ func (f *wireFetched) ours() []event.Citation {
 	return out
 }
 
-// wireGrounding are sources that the vendor searched for.
+// wireGrounding are the sources that the vendor found.
 type wireGrounding struct {
 	Chunks []struct {
 		Web       *wireSource `json:"web"`
@@ -367,7 +363,7 @@ type wirePart struct {
 	} `json:"toolCall"`
 }
 
-// whole takes an event of any kind.
+// whole decodes an event of any kind.
 func (d *decoder) whole(data []byte) error {
 	var w wireEvent
 	if err := json.Unmarshal(data, &w); err != nil {
@@ -407,7 +403,7 @@ func (d *decoder) whole(data []byte) error {
 	return nil
 }
 
-// readPart reads a part of any kind.
+// readPart decodes a part of any kind.
 func readPart(raw json.RawMessage) (part, error) {
 	var w wirePart
 	if err := json.Unmarshal(raw, &w); err != nil {
@@ -451,10 +447,10 @@ func readPart(raw json.RawMessage) (part, error) {
 	return p, nil
 }
 
-// outcomes are the API's words for ours.
+// outcomes maps Braid's outcomes of code to the API's.
 var outcomes = map[string]string{"ok": "OUTCOME_OK", "failed": "OUTCOME_FAILED", "timeout": "OUTCOME_DEADLINE_EXCEEDED"}
 
-// outcome is the API's word in ours.
+// outcome maps the API's outcome of code to Braid's.
 func outcome(s string) string {
 	for ours, theirs := range outcomes {
 		if s == theirs {
@@ -464,8 +460,8 @@ func outcome(s string) string {
 	return s
 }
 
-// keep is a part of a kind that is the vendor's own, with its kind in front as the
-// log wants it; nil where there is nothing in it.
+// keep returns a part of a vendor's kind. It adds the prefix to the kind, as the log requires.
+// It returns nil for an empty part.
 func keep(raw json.RawMessage) event.Block {
 	members := map[string]json.RawMessage{}
 	if json.Unmarshal(raw, &members) != nil || len(members) == 0 {
@@ -516,7 +512,7 @@ func (g *wireGrounding) ours() []event.Citation {
 	return out
 }
 
-// take hands an event over.
+// take yields the content of an event.
 func (d *decoder) take(e *answerEvent) {
 	if string(e.id) != d.id || string(e.model) != d.model {
 		if d.id == "" && d.model == "" {
@@ -528,7 +524,7 @@ func (d *decoder) take(e *answerEvent) {
 		d.takePart(&e.parts[i])
 	}
 	for _, c := range e.citations {
-		// They are told once more in every event behind them.
+		// Every later event repeats the citations.
 		if c.URL == "" && c.Title == "" || d.citations[c] || len(d.citations) >= mostCitations {
 			continue
 		}
@@ -588,15 +584,15 @@ func (d *decoder) takePart(p *part) {
 	}
 }
 
-// piece takes a text or a thought, which goes on with the one before it. A
-// signature ends it: it may come with the last piece, or behind it with none.
+// piece handles a text or a thought, which continues the block before it. A signature ends the
+// block. It arrives with the last piece, or after it in an empty piece.
 func (d *decoder) piece(p *part) {
 	if len(p.text) == 0 && len(p.signature) == 0 {
 		return
 	}
 	if d.open != p.kind || d.sealed {
 		if len(p.text) == 0 && p.kind == model.ChunkText {
-			// Nobody keeps an empty text, but one that is whole.
+			// An empty text is dropped unless it is a complete block.
 			d.open = 0
 			d.send(model.Chunk{Kind: model.ChunkBlock, Index: d.blocks, Block: &event.Text{Signature: own + string(p.signature)}})
 			d.blocks++
@@ -612,7 +608,7 @@ func (d *decoder) piece(p *part) {
 	d.signed(index, p)
 }
 
-// signed hands the signature of a block over.
+// signed yields the signature of a block.
 func (d *decoder) signed(index int, p *part) {
 	if len(p.signature) > 0 {
 		d.sealed = true
@@ -620,18 +616,17 @@ func (d *decoder) signed(index int, p *part) {
 	}
 }
 
-// ended reports whether the answer has told why it ended, which it does in its
-// last event, but may do in others before.
+// ended reports whether the answer has a finish reason. The last event has one; earlier events
+// may have it too.
 func (d *decoder) ended() bool { return d.reason != "" || d.blocked != "" }
 
-// malformed reports whether the answer ended because the model could not write a
-// call: there is nothing to run, and nothing to show.
+// malformed reports whether the answer ended because the model could not write a call, so that
+// there is nothing to run or to show.
 func (d *decoder) malformed() bool {
 	return d.calls == 0 && d.reason == "MALFORMED_FUNCTION_CALL"
 }
 
-// finish hands over what is told once, at the end: the counts, and why the answer
-// ended where it did.
+// finish yields the usage and the stop reason at the end of the answer.
 func (d *decoder) finish(whole bool) {
 	if n := int64(len(d.queries)); n > 0 {
 		if d.perPrompt {
@@ -648,8 +643,8 @@ func (d *decoder) finish(whole bool) {
 	}
 }
 
-// stop is why the answer ended, in our word; one that nobody has heard of stays as
-// it is (api/generate-content#FinishReason).
+// stop maps the finish reason to Braid's (api/generate-content#FinishReason). An unknown one
+// stays as it is.
 func (d *decoder) stop() event.StopReason {
 	if d.reason == "" {
 		return blockedBy(d.blocked)
@@ -672,8 +667,8 @@ func (d *decoder) stop() event.StopReason {
 	}
 }
 
-// blockedBy is why a prompt was not answered: Model Armor is a guardrail of the
-// user's own, the rest the vendor's filters.
+// blockedBy maps the reason why a prompt was blocked. Model Armor is the user's own guardrail;
+// everything else is the vendor's filter.
 func blockedBy(reason string) event.StopReason {
 	if reason == "MODEL_ARMOR" {
 		return event.StopGuardrail

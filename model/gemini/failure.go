@@ -22,7 +22,7 @@ type wireError struct {
 	Message string           `json:"message"`
 	Status  string           `json:"status"`
 	Details []map[string]any `json:"details"`
-	// page is set for an error that is not the API's, such as a page of a proxy.
+	// page is set for an error that is not the API's, such as a proxy's page.
 	page bool
 }
 
@@ -31,7 +31,7 @@ func (e *wireError) Error() string {
 	return "the API gave an error: " + strconv.Itoa(e.Code) + " " + e.Status
 }
 
-// errorIn reads the body of an error: an object, or an array of one.
+// errorIn decodes an error: an object, or an array of one.
 func errorIn(body []byte) *wireError {
 	type answer struct {
 		Error *wireError `json:"error"`
@@ -51,7 +51,7 @@ func errorIn(body []byte) *wireError {
 	return list[0].Error
 }
 
-// refused is the error in an answer with a status of an error.
+// refused returns the error in a response with an error status.
 func refused(r *provider.Refused) *wireError {
 	said := errorIn(r.Body)
 	if said == nil {
@@ -66,7 +66,7 @@ func refused(r *provider.Refused) *wireError {
 	return said
 }
 
-// apiError is what the API said, for operators.
+// apiError is an error of the API, for operators.
 type apiError struct {
 	status  int
 	kind    string
@@ -86,7 +86,7 @@ func (e *apiError) Error() string {
 	return s
 }
 
-// failure makes an error of ours out of anything that ended a call.
+// failure returns the *event.Error for any error that ended a call.
 func (m *Model) failure(g *idle.Guard, x *exchange, err error) error {
 	if e, ok := errors.AsType[*event.Error](err); ok {
 		return e
@@ -139,8 +139,8 @@ func (m *Model) failure(g *idle.Guard, x *exchange, err error) error {
 	}
 }
 
-// callAttempts is how often a call of the model is made, in all, when it cannot
-// write the call of a tool: with the same request it may fail for ever.
+// callAttempts bounds the attempts of a call in which the model fails to write a tool call. The
+// same request may fail forever.
 const callAttempts = 2
 
 var (
@@ -161,7 +161,7 @@ var (
 	placed = lazyre.New(`(?i)user location is not supported`)
 )
 
-// title is what the API is called in sentences.
+// title returns the name of the API, for messages.
 func (m *Model) title() string {
 	if m.vertex {
 		return "Vertex AI"
@@ -169,7 +169,7 @@ func (m *Model) title() string {
 	return "the Gemini API"
 }
 
-// headerOf is the header of the answer; nil where there was none.
+// headerOf returns the header of the response; nil if there is none.
 func (x *exchange) headerOf() http.Header {
 	if x.answer == nil {
 		return nil
@@ -177,7 +177,7 @@ func (x *exchange) headerOf() http.Header {
 	return x.answer.Header
 }
 
-// refusal maps what the API said (docs/troubleshooting).
+// refusal maps an error of the API (docs/troubleshooting).
 func (m *Model) refusal(said *wireError, header http.Header) error {
 	a := said.told()
 	e := &event.Error{Op: op, Code: a.kind, RetryAfter: retryAfter(said, header, time.Now()), Err: a}
@@ -222,7 +222,7 @@ func (m *Model) refusal(said *wireError, header http.Header) error {
 	}
 }
 
-// otherRefusal maps the errors that say little.
+// otherRefusal maps the errors with unspecific statuses.
 func (m *Model) otherRefusal(a *apiError, tell func(event.ErrorKind, string, string) error) error {
 	api := m.title()
 	switch {
@@ -237,7 +237,7 @@ func (m *Model) otherRefusal(a *apiError, tell func(event.ErrorKind, string, str
 	}
 }
 
-// credential is what a call is made with, in words.
+// credential names the kind of credential, for messages.
 func (m *Model) credential() string {
 	if m.token != nil {
 		return "the access token"
@@ -245,7 +245,7 @@ func (m *Model) credential() string {
 	return "the key"
 }
 
-// console is where the vendor shows accounts.
+// console names the vendor's console, for hints.
 func (m *Model) console() string {
 	if m.vertex {
 		return "the console of Google Cloud"
@@ -253,7 +253,7 @@ func (m *Model) console() string {
 	return "Google AI Studio"
 }
 
-// allowed is what to do about a call that is not allowed.
+// allowed is the hint for missing permissions.
 func (m *Model) allowed() string {
 	if m.vertex {
 		return "give the account the role Vertex AI User, enable aiplatform.googleapis.com in the project, and look at " + m.keyFrom
@@ -261,7 +261,7 @@ func (m *Model) allowed() string {
 	return "look at what the key's project may use"
 }
 
-// where is the location of a model, in words.
+// where names the location of a model, for messages.
 func (m *Model) where() string {
 	if m.vertex && m.location != "" {
 		return " in " + m.location
@@ -269,10 +269,10 @@ func (m *Model) where() string {
 	return ""
 }
 
-// statusCancelled is the vendor's own.
+// statusCancelled is a nonstandard status of the vendor.
 const statusCancelled = 499
 
-// transient are the statuses of failures that pass.
+// transient reports whether a status means a temporary failure.
 func transient(kind string) bool {
 	switch kind {
 	case "INTERNAL", "UNAVAILABLE", "DEADLINE_EXCEEDED", "ABORTED", "CANCELLED", "UNKNOWN", "DATA_LOSS":
@@ -282,7 +282,7 @@ func transient(kind string) bool {
 	}
 }
 
-// told is what the API said.
+// told returns the error in the form for operators.
 func (e *wireError) told() *apiError {
 	a := &apiError{status: e.Code, kind: e.Status, message: e.Message}
 	if strings.ContainsAny(a.kind, " \t") {
@@ -302,8 +302,8 @@ func is(detail map[string]any, kind string) bool {
 	return strings.HasSuffix(s, "/"+kind)
 }
 
-// retryAfter reads how long the API asks to wait: a detail of the error
-// (google.rpc.RetryInfo), or the header in seconds or as a date.
+// retryAfter returns how long the API asks to wait: in a detail of the error
+// (google.rpc.RetryInfo), or in the header in seconds or as a date.
 func retryAfter(said *wireError, header http.Header, now time.Time) time.Duration {
 	for _, d := range said.Details {
 		if !is(d, "google.rpc.RetryInfo") {
@@ -318,7 +318,7 @@ func retryAfter(said *wireError, header http.Header, now time.Time) time.Duratio
 	return provider.RetryAfter(header, now)
 }
 
-// notSent is the error of a request that the API would refuse.
+// notSent returns the error for a request that the API would refuse. Nothing is sent.
 func notSent(kind event.ErrorKind, message, hint string, args ...any) *event.Error {
 	return provider.NotSent(op, kind, message, hint, args...)
 }
@@ -328,14 +328,14 @@ func notSent(kind event.ErrorKind, message, hint string, args ...any) *event.Err
 // signature"). It does not compare what stands before a signature (docs/thought-signatures).
 var unsound = lazyre.New(`(?i)(invalid|corrupted) thought.?signature|thought.?signature.{0,20} not valid`)
 
-// refusesSignature reports whether the API refused a request for the signatures in it.
+// refusesSignature reports whether the API refused a request because of its signatures.
 func refusesSignature(err error) bool {
 	r, ok := errors.AsType[*provider.Refused](err)
 	return ok && r.Status == http.StatusBadRequest && unsound.MatchString(refused(r).Message)
 }
 
-// unsigned leaves out what the model thought, and the signatures of the rest. The encoder
-// gives calls a placeholder.
+// unsigned removes thinking, and the signatures of other blocks. The encoder gives calls a
+// placeholder.
 func unsigned(b event.Block) event.Block {
 	switch b := b.(type) {
 	case *event.Thinking:
@@ -370,7 +370,7 @@ func unsigned(b event.Block) event.Block {
 	return b
 }
 
-// unsignedPart leaves the signature out of a part of the vendor's own.
+// unsignedPart removes the signature from a part of a vendor's kind.
 func unsignedPart(b *event.UnknownBlock) event.Block {
 	var members map[string]json.RawMessage
 	if !strings.HasPrefix(string(b.Name), own) || json.Unmarshal(b.Raw, &members) != nil || members["thoughtSignature"] == nil {

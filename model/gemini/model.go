@@ -19,16 +19,16 @@ import (
 
 const op = "model gemini"
 
-// Model is a [model.Model]. It caches the encodings of recent conversations, at most
-// 64 MiB, so a block must not change once it was sent; the loop never changes one.
-// It is safe for concurrent use.
+// Model is a [model.Model]. It caches the encodings of recent conversations, at most 64 MiB, so
+// callers must not change a block after it was sent; the loop never does. A Model is safe for
+// concurrent use.
 type Model struct {
 	kept reqcache.Histories[encoder, *encoder]
-	// mixed are the conversations of requests that [Model.mixes].
+	// mixed caches the conversations of requests for which [Model.mixes] is true.
 	mixed reqcache.Histories[encoder, *encoder]
 	forms schema.Forms
 
-	// name is the vendor's, provider stands before it.
+	// name is the vendor's name of the model, provider the prefix before it.
 	name, provider string
 	generation     int
 	key            secret.Secret
@@ -43,8 +43,7 @@ type Model struct {
 	safety   []SafetySetting
 	cached   string
 
-	// vertex says that the model is called on Vertex AI; without project and location in
-	// express mode.
+	// vertex is set for Vertex AI. In its express mode, project and location are empty.
 	vertex            bool
 	project, location string
 	token             TokenSource
@@ -91,8 +90,8 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 
 // The default model, and environment variables. This package reads no variable.
 const (
-	// Default is the model for users who have a key and name no model: the vendor's
-	// newest stable one for agents.
+	// Default is the model for users who have a key and name no model: the vendor's newest
+	// stable model for agents.
 	Default = "gemini-3.6-flash"
 	// KeyVariable usually holds the key. The vendor's tools read OtherKeyVariable before
 	// it. BaseVariable holds another address.
@@ -106,10 +105,9 @@ const (
 // Cancellable implements [model.Cancellable].
 func (m *Model) Cancellable() model.Model { return m }
 
-// Info implements [model.Model]: the name is the vendor's behind
-// "gemini:", or behind what [Named] says. Models
-// before Gemini 3 take a schema for their answer too, but not beside tools, so
-// they are told of it in words.
+// Info implements [model.Model]. The name is "gemini:", or the prefix set by [Named], and the
+// vendor's name. Models before Gemini 3 take an output schema only without tools, so Output is
+// false for them and the schema goes into the prompt.
 func (m *Model) Info() model.Info {
 	return model.Info{Name: m.provider + ":" + m.name, ContextWindow: window(m.name), Output: m.generation >= levels}
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
-// Option changes how a model is called, not what it is asked.
+// Option configures a [Model].
 type Option func(*Model) error
 
-// BaseURL sends the calls to another address: a gateway, or a test. Leave out
-// "/v1beta"; "" keeps the vendor's address.
+// BaseURL sets the address of the API, such as a gateway or a test server, without "/v1beta".
+// "" keeps the vendor's address.
 func BaseURL(address string) Option {
 	return func(m *Model) error {
 		if address == "" {
@@ -29,8 +29,8 @@ func BaseURL(address string) Option {
 	}
 }
 
-// Sources say where the caller has key and address from, for the hints of errors: the name of a
-// variable, or a setting such as "base=". "" leaves the usual variable.
+// Sources names where the key and the address come from, for the hints of errors: an
+// environment variable, or a setting such as "base=". "" keeps the usual variable.
 func Sources(key, base string) Option {
 	return func(m *Model) error {
 		m.keyFrom, m.baseFrom = cmp.Or(key, m.keyFrom), cmp.Or(base, m.baseFrom)
@@ -38,9 +38,9 @@ func Sources(key, base string) Option {
 	}
 }
 
-// HTTPClient sends the calls through the transport and the cookies of c. Calls never
-// follow redirects, which would carry the key along, and ignore c's timeout in favour
-// of [Stall] and the context. The transport should not repeat calls.
+// HTTPClient sets the HTTP client, of which Braid uses the transport and the cookies. Calls
+// never follow redirects, which would carry the key along. [Stall] and the context bound a
+// call, and not the client's timeout. The transport should not retry calls.
 func HTTPClient(c *http.Client) Option {
 	return func(m *Model) error {
 		if c == nil {
@@ -51,12 +51,12 @@ func HTTPClient(c *http.Client) Option {
 	}
 }
 
-// DefaultStall is how long the API may send nothing before a call fails. The API sends
-// nothing while the model thinks, unless thinking is shown.
+// DefaultStall is the default of [Stall]. The API sends nothing while the model thinks, unless
+// thinking is shown.
 const DefaultStall = 5 * time.Minute
 
-// Stall sets how long the API may send nothing before the call fails with an error that
-// the loop retries; 0 means for ever. The time runs from the request on.
+// Stall sets the idle timeout: how long the API may send nothing before the call fails with a
+// retryable error. It starts with the request. 0 means no timeout.
 func Stall(d time.Duration) Option {
 	return func(m *Model) error {
 		if d < 0 {
@@ -67,7 +67,7 @@ func Stall(d time.Duration) Option {
 	}
 }
 
-// Level is how much a model thinks, in the vendor's words.
+// Level is the vendor's level of thinking.
 type Level string
 
 // The levels. docs/thinking lists those of each model.

@@ -15,15 +15,15 @@ import (
 var (
 	errCut      = errors.New("the answer ended before it said why")
 	errNoStream = errors.New("the answer is no stream of events")
-	// errMalformed is a call that the model could not write.
+	// errMalformed means that the model could not write a tool call.
 	errMalformed = errors.New("the model could not write a call")
 )
 
 // largestEvent bounds one event of a stream, far above what the API sends.
 const largestEvent = 64 << 20
 
-// patience is how long an answer that has said why it ended may keep silent before
-// it counts as whole: that is no end signal, more may come behind it.
+// patience bounds the wait for more events after the finish reason. The finish reason is not an
+// end signal: more events may follow it.
 const patience = 2 * time.Second
 
 // stream reads the events of an answer.
@@ -31,13 +31,12 @@ type stream struct {
 	decoder
 
 	in io.Reader
-	// end ends the call when patience does.
+	// end ends the call after patience.
 	end func()
 }
 
-// run reads until the answer is whole, and hands over what is told at its end. An
-// error is what broke it off; left says that the reader of the chunks has gone,
-// which is none.
+// run reads until the answer is complete, yields its end, and returns the error that cut it. If
+// the caller stopped reading chunks, left is set and run returns nil.
 func (s *stream) run() error {
 	last := tail{r: s.in}
 	err := s.read(&last)
@@ -62,7 +61,7 @@ func (s *stream) run() error {
 	}
 }
 
-// read takes events until there are no more.
+// read decodes events until the stream ends.
 func (s *stream) read(from io.Reader) error {
 	events := sse.NewReader(from, sse.Limits{Line: largestEvent, Event: largestEvent})
 	var silence *time.Timer
@@ -92,14 +91,14 @@ func (s *stream) read(from io.Reader) error {
 	return nil
 }
 
-// tooLarge reports whether an answer, or an event of it, was longer than it may be.
+// tooLarge reports whether an answer or an event exceeded its bound.
 func tooLarge(err error) bool {
 	_, ok := errors.AsType[*sse.TooLargeError](err)
 	return ok || errors.Is(err, provider.ErrTooLong)
 }
 
-// tail keeps the end of what was read: the API may end a stream with an error that
-// is no event.
+// tail keeps the end of the data read, because the API may end a stream with an error that is
+// not an event.
 type tail struct {
 	r    io.Reader
 	kept []byte
@@ -130,15 +129,15 @@ func (t *tail) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// failure is the error that stands at the end: an object, or an array of one,
-// which begins where a line does. nil is none.
+// failure returns the error at the end of the data: an object, or an array of one, at the
+// beginning of a line. It returns nil if there is none.
 func (t *tail) failure() *wireError {
 	at := max(bytes.LastIndex(t.kept, []byte("\n{")), bytes.LastIndex(t.kept, []byte("\n[")))
 	return errorIn(t.kept[at+1:])
 }
 
-// unstreamed makes events of an answer that was not streamed: one response, or an array of
-// them. What has none of a response's members is not an answer of the API.
+// unstreamed turns an answer without streaming into events: one response, or an array of them.
+// It refuses values without any member of a response.
 func unstreamed(body []byte) (io.Reader, error) {
 	var all []json.RawMessage
 	switch body = bytes.TrimSpace(body); {

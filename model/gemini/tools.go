@@ -12,14 +12,14 @@ import (
 	"github.com/braidrun/braid/model/internal/schema"
 )
 
-// servers says which generation is the first with a tool of the vendor's (the tables of
+// servers maps each server-side tool to the first generation that has it (the tables of
 // supported models in docs/google-search, docs/url-context, docs/code-execution and
 // docs/file-search).
 var servers = map[model.ServerToolKind]int{
 	model.WebSearch: 200, model.CodeExecution: 200, model.WebFetch: budgets, model.FileSearch: budgets, model.RemoteMCP: budgets,
 }
 
-// mostDomains is how many domains a search can leave out.
+// mostDomains bounds the domains that a search can exclude.
 const mostDomains = 2000
 
 var (
@@ -28,14 +28,14 @@ var (
 	domains  = lazyre.New(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
 )
 
-// mixes reports whether the vendor's tools and the agent's stand in one request. The API
-// then tells its tools' calls and results as parts of the answer, and wants them back
+// mixes reports whether a request has server-side tools and the agent's tools. The Gemini API
+// then returns the calls and results of its tools as parts, and requires them back
 // (docs/tool-combination). Vertex AI does not.
 func (m *Model) mixes(req *model.Request) bool {
 	return len(req.Options.ServerTools) > 0 && len(req.Tools) > 0 && !m.vertex
 }
 
-// checkServerTools refuses what the vendor refuses.
+// checkServerTools returns an error for server-side tools that the vendor would refuse.
 func (m *Model) checkServerTools(req *model.Request) error {
 	tools := req.Options.ServerTools
 	if len(tools) == 0 {
@@ -83,7 +83,7 @@ func (m *Model) checkServerTools(req *model.Request) error {
 	return nil
 }
 
-// checkServerTool refuses settings of one tool that the vendor does not have.
+// checkServerTool returns an error for settings of a tool that the vendor lacks.
 func (m *Model) checkServerTool(t *model.ServerTool) error {
 	no := func(message, hint string, args ...any) error {
 		return notSent(event.ErrUnsupported, message, hint, args...)
@@ -123,7 +123,7 @@ func (m *Model) checkServerTool(t *model.ServerTool) error {
 	return nil
 }
 
-// appendServerTools writes the vendor's tools, each with a comma.
+// appendServerTools writes the server-side tools, each with a trailing comma.
 func (m *Model) appendServerTools(b []byte, tools []model.ServerTool) []byte {
 	for i := range tools {
 		t := &tools[i]
@@ -169,9 +169,8 @@ func appendStrings(b []byte, list []string) []byte {
 	return append(b, ']')
 }
 
-// strict reports whether the arguments of calls are held to the tools' schemas. The API
-// can do that for all of a request's tools, not for some. A strict tool whose schema it
-// does not know whole cannot be had.
+// strict reports whether the request has a strict tool. The API can only make all tools of a
+// request strict. The error is for a strict tool whose schema the API does not fully support.
 func (m *Model) strict(req *model.Request) (bool, error) {
 	held := false
 	for i := range req.Tools {
@@ -195,8 +194,8 @@ func (m *Model) strict(req *model.Request) (bool, error) {
 	return held, nil
 }
 
-// appendChoice writes what the model must do about tools (docs/function-calling).
-// That it should call one alone cannot be said: see [decoder].
+// appendChoice writes the tool choice (docs/function-calling). The API cannot limit an answer
+// to one call; see [decoder].
 func (m *Model) appendChoice(b []byte, req *model.Request) ([]byte, error) {
 	strict, err := m.strict(req)
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Feature is a row of the table of features: a part of the contract. Those that not
-// every vendor has can stand in [Provider.Without].
+// Feature is a row of the table of features: a part of the contract. Features that a vendor may
+// lack can be in [Provider].Without.
 type Feature string
 
-// The features that a vendor may not have.
+// The features that a vendor may lack.
 const (
 	SeveralTexts     Feature = "several texts"
 	ParallelCalls    Feature = "parallel calls"
@@ -27,15 +27,15 @@ const (
 	// ImageLimit is a limit of one image's bytes.
 	ImageLimit Feature = "image too large"
 	Documents  Feature = "documents"
-	// Media is sound and film.
+	// Media is audio and video.
 	Media      Feature = "media"
 	ToolChoice Feature = "tool choice"
 	// SerialCalls is a choice of at most one call in an answer.
 	SerialCalls Feature = "one call at a time"
-	// StructuredOutput is an answer that the vendor holds to a schema.
+	// StructuredOutput is an answer that follows a schema.
 	StructuredOutput Feature = "structured output"
 	StopWords        Feature = "stop words"
-	// UnknownStops says that a reason nobody knows can come over the wire.
+	// UnknownStops is set for wires that can carry unknown stop reasons.
 	UnknownStops Feature = "unknown stop reasons"
 	// CacheUsage counts what was read from a prompt cache, CacheWrites what was
 	// written, HourWrites what was written to stay for an hour.
@@ -43,11 +43,11 @@ const (
 	CacheWrites    Feature = "cache writes counted"
 	HourWrites     Feature = "one-hour cache writes counted"
 	ReasoningUsage Feature = "reasoning tokens counted"
-	// LateUsage is usage that comes behind the reason for the end.
+	// LateUsage is usage that follows the stop reason.
 	LateUsage Feature = "usage after the stop"
-	// GuardrailRedaction is a vendor's guardrail that takes out input or output.
+	// GuardrailRedaction is a vendor's guardrail that removes input or output.
 	GuardrailRedaction Feature = "guardrail redaction"
-	// PromptCache is a cache of the beginnings of prompts.
+	// PromptCache is a cache of prompt prefixes.
 	PromptCache Feature = "prompt cache"
 	RetryAfter  Feature = "time to wait"
 )
@@ -92,7 +92,7 @@ var faultsInOrder = []Fault{
 func stopRow(r event.StopReason) Feature { return Feature("stop: " + r) }
 func faultRow(f Fault) Feature           { return Feature("failure: " + f) }
 
-// Features lists all rows of the table, in its order.
+// Features returns all rows of the table in order.
 func Features() []Feature {
 	list := []Feature{
 		texts, SeveralTexts, slowly, textThenCall, ParallelCalls, InterleavedCalls, ArgumentPieces,

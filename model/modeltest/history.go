@@ -10,11 +10,11 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Pixel is a picture of one point, a PNG.
+// Pixel returns a PNG image of one pixel.
 func Pixel() []byte { return []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01") }
 
-// Histories are conversations that the loop may hold, whoever wrote them. None
-// may be refused.
+// Histories returns conversations from any provider that the loop may contain. The model must
+// accept all of them.
 func Histories() map[string][]event.Message {
 	ask, done := user(text("Add 1 and 2.")), text("3")
 	plain := result("c1", "add", done)

@@ -11,71 +11,68 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Provider is what is tested.
+// Provider describes the provider under test.
 type Provider struct {
-	// Name is the provider's column in the table of features; several runs under
-	// one name, of models that differ, share it.
+	// Name is the provider's column in the table of features. Several runs for different models
+	// of a provider share a name.
 	Name string
-	// Unlisted keeps a run out of the table: of a provider under settings that take
-	// features away.
+	// Unlisted keeps a run out of the table, for settings that remove features.
 	Unlisted bool
-	// Open makes a model and the stand-in that it calls, which gives these
-	// answers, one to each request that it takes, in their order. Both end with
-	// the test. A call to the model may be silent for at most [Silence]. What is
-	// about silence calls Open in a bubble of testing/synctest: the stand-in must
-	// not listen on a socket there.
+	// Open returns a model and the stand-in that it calls. The stand-in gives one of the
+	// answers to each accepted request, in order. Both end with the test. The model's idle
+	// timeout must be [Silence]. Tests of timeouts call Open in a testing/synctest bubble,
+	// where the stand-in must not listen on a socket.
 	Open func(tb testing.TB, answers ...Answer) (model.Model, Peer)
-	// Loop runs an agent on the model with one input and yields its events. The agent
-	// makes at most [Attempts] attempts at a call, and no others than the loop's: it waits
-	// a millisecond before the second, or as long as the model asks. Package test/wires
-	// has it, because this package does not import the loop.
+	// Loop runs an agent on the model with one input and yields its events. The agent makes at
+	// most [Attempts] attempts of a call, and nothing else retries. It waits a millisecond
+	// before the second attempt, or as long as the model asks. Package test/wires provides
+	// Loop, because this package does not import the loop.
 	Loop func(ctx context.Context, m model.Model, input string) iter.Seq2[event.Event, error]
-	// Without names the features that the vendor does not have.
+	// Without lists the features that the vendor lacks.
 	Without []Feature
-	// Stops lists the reasons that the vendor can give for the end of an answer.
+	// Stops lists the stop reasons that the vendor has.
 	Stops []event.StopReason
-	// Signature gives what the model makes of a signature that stands in an
-	// answer, where it keeps more than the vendor's own; nil is the same.
+	// Signature maps a signature in an answer to the one that the model stores, if the model
+	// adds to it; nil means that it stays the same.
 	Signature func(given string) string
-	// Own is the beginning of the signatures that the model takes back, such as
-	// "openai."; "" is that of Claude, whose signatures stand bare. What others have
-	// signed is left out of a request, or told in words.
+	// Own is the prefix of the signatures that the model sends back, such as "openai."; "" is
+	// Claude's, which have no prefix. A request leaves out content with other signatures, or
+	// describes it in text.
 	Own string
-	// Prompt gives the body of a request as the vendor's cache sees it: tools,
-	// instructions and messages in the cache's order, without the cache points, and
-	// where in it these stood, in rising order. A vendor that caches by itself has one
-	// point, at the end of the messages. It is needed for [PromptCache].
+	// Prompt returns a request body as the vendor's cache sees it: tools, instructions and
+	// messages in the cache's order, without the cache points, and the positions of these
+	// points in rising order. A vendor with automatic caching has one point, at the end of the
+	// messages. [PromptCache] needs it.
 	Prompt func(body []byte) (prompt []byte, points []int)
-	// LargestImage is how many bytes an image may have, for [ImageLimit].
+	// LargestImage is the maximum size of an image in bytes, for [ImageLimit].
 	LargestImage int
-	// Table is the Markdown file that holds the table of features, where there is
-	// one: Run fails where it says otherwise than Without and Stops.
+	// Table is the Markdown file with the table of features, if there is one. Run fails if the
+	// table contradicts Without and Stops.
 	Table string
 
 	seen *sighting
 }
 
-// Attempts is how often the agents of [Provider].Loop make one call.
+// Attempts is the number of attempts that the agents of [Provider].Loop make of a call.
 const Attempts = 3
 
-// Silence is how long a provider under test lets its vendor say nothing: longer than any
-// machine is busy with something else. Nobody waits for it but a clock that is not real.
+// Silence is the idle timeout of a provider under test. It is longer than any delay of a busy
+// machine. Only tests with a simulated clock wait for it.
 const Silence = 2 * time.Minute
 
-// Peer is the other side as the contract sees it.
+// Peer is the stand-in as the contract sees it.
 type Peer interface {
-	// Asked counts the requests that have come, also those that were refused.
+	// Asked returns the number of requests received, including refused ones.
 	Asked() int
-	// Left waits until the client has gone away from an answer that had not
-	// ended, and is false where that does not happen within d.
+	// Left waits until the client has left an unfinished answer. It returns false if that does
+	// not happen within d.
 	Left(d time.Duration) bool
 }
 
-// Bodies is a [Peer] that keeps what it was sent.
+// Bodies is a [Peer] that stores the bodies of requests.
 type Bodies interface {
 	Peer
-	// Bodies gives the bodies of the requests as they came, also of those that were
-	// refused, in their order.
+	// Bodies returns the bodies of all requests unchanged and in order, including refused ones.
 	Bodies() [][]byte
 }
 
@@ -87,28 +84,26 @@ func (p *Provider) signed(given string) string {
 	return p.Signature(given)
 }
 
-// Answer is what the stand-in is to say to one request.
+// Answer is the stand-in's answer to one request.
 type Answer struct {
-	// Chunks are the answer's pieces, without usage and stop. The stand-in
-	// sends each as a piece of its own, in this order. What a guardrail redacts
-	// ([model.ChunkRedactInput], [model.ChunkRedactOutput]) it tells where its vendor
-	// does; the words for it may be the model's own.
+	// Chunks are the answer without usage and stop. The stand-in sends each as a separate piece
+	// in this order. It reports a guardrail's redaction ([model.ChunkRedactInput],
+	// [model.ChunkRedactOutput]) as its vendor does; the model may choose the replacement text.
 	Chunks []model.Chunk
 	Stop   event.StopReason
 	Usage  event.Usage
-	// Fault breaks the answer; Chunks come before it where it is one that can
-	// strike in the middle.
+	// Fault breaks the answer. Chunks precede it if the fault can happen in the middle.
 	Fault Fault
-	// RetryAfter goes with an error, in whole seconds.
+	// RetryAfter is sent with an error, in whole seconds.
 	RetryAfter time.Duration
 	// Slow sends the answer one byte at a time.
 	Slow bool
-	// LateUsage tells the usage behind the end signal, for [LateUsage].
+	// LateUsage sends the usage after the end signal, for [LateUsage].
 	LateUsage bool
 }
 
-// Each gives what the stand-in's wire makes of each answer. An answer that is like the one before
-// it is put on the wire once: a property prepares thousands of those.
+// Each returns the wire form of each answer. Equal consecutive answers are encoded once,
+// because property tests prepare thousands of them.
 func Each[T any](answers []Answer, onWire func(*Answer) T) []T {
 	list := make([]T, len(answers))
 	for i := range answers {
@@ -124,8 +119,8 @@ func Each[T any](answers []Answer, onWire func(*Answer) T) []T {
 // Fault is how a call fails.
 type Fault string
 
-// The faults. Those of the first group come instead of an answer, those of the
-// second behind its chunks.
+// The faults. Those of the first group replace an answer, those of the second follow its
+// chunks.
 const (
 	Throttled       Fault = "throttled"
 	Overloaded      Fault = "overloaded"
@@ -145,7 +140,7 @@ const (
 	FailsLater Fault = "server error in the stream"
 )
 
-// Faults lists all of them with the kind of error that each must become.
+// Faults returns all faults and the kind of error that each must become.
 func Faults() map[Fault]event.ErrorKind {
 	return map[Fault]event.ErrorKind{
 		Throttled: event.ErrThrottled, Overloaded: event.ErrOverloaded, Unavailable: event.ErrUnavailable,

@@ -10,10 +10,10 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Read is a call as it went.
+// Read is the result of a call.
 type Read struct {
-	// Content is what the chunks make when pieces of one block are put together;
-	// the arguments of a call stand in its Args as they came, JSON or not.
+	// Content is the content after joining the chunks of each block. The Args of a call are
+	// unchanged, even if they are not JSON.
 	Content []event.Block
 	Stop    event.StopReason
 	Usage   event.Usage
@@ -21,7 +21,7 @@ type Read struct {
 	Model   string
 	// Pieces counts the chunks with content, Stops the end signals.
 	Pieces, Stops int
-	// RedactedInput and RedactedOutput stand instead of what a guardrail took out.
+	// RedactedInput and RedactedOutput replace what a guardrail removed.
 	RedactedInput, RedactedOutput string
 	Err                           error
 }

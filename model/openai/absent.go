@@ -7,35 +7,35 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// A strict schema must require every property; one that may be missing is null
-// instead. So an answer has nulls that its schema does not know, and they are
-// taken out while it streams: what is held back is a key, until its value begins.
+// A strict schema must require every property, so Braid makes optional properties nullable. The
+// answer then contains nulls that the agent's schema does not allow. Braid removes them while
+// the answer streams. It holds back a key until its value begins.
 
-// absent takes members of some names out of a JSON text where they are null. What
-// is no JSON object goes through as it is.
+// absent removes members with the given names from a JSON text if they are null. A text that is
+// not a JSON object passes unchanged.
 type absent struct {
 	names map[string]bool
 
 	out  []byte
-	held []byte // what goes out, or not, with the next member
-	key  []byte // as it is written, with its quotes
+	held []byte // output that depends on the next member
+	key  []byte // the key as written, with its quotes
 	open []level
 	at   place
-	// quoted and escaped are about the string that is being read, null counts the
-	// letters of the word.
+	// quoted and escaped are the state of the current string. null counts the letters read of a
+	// null.
 	quoted, escaped bool
 	null            int
-	plain           bool // nothing is looked at any more
+	plain           bool // everything passes unchanged from here on
 }
 
-// level is an array or object that is open.
+// level is an open array or object.
 type level struct {
 	object bool
-	some   bool // a member has gone out
-	comma  bool // one is to go out before the next member
+	some   bool // a member was written
+	comma  bool // a comma is due before the next member
 }
 
-// place is what may come next.
+// place is the position in the JSON grammar.
 type place uint8
 
 const (
@@ -45,10 +45,10 @@ const (
 	beforeColon
 	beforeValue
 	inNull
-	elsewhere // in a value, or behind it
+	elsewhere // in a value or after it
 )
 
-// write takes a piece of the text and gives what can go out. It stays valid until
+// write filters a piece of the text and returns the output so far. The result is valid until
 // the next call.
 func (a *absent) write(piece string) []byte {
 	a.out = a.out[:0]
@@ -62,7 +62,7 @@ func (a *absent) write(piece string) []byte {
 	return a.out
 }
 
-// rest gives what is held back at the end.
+// rest returns the output that is held back at the end of the text.
 func (a *absent) rest() []byte {
 	a.out = a.out[:0]
 	if !a.plain {
@@ -71,7 +71,7 @@ func (a *absent) rest() []byte {
 	return a.out
 }
 
-// release lets out what is held, with the comma that belongs before it.
+// release writes the held output, with a comma before it if one is due.
 func (a *absent) release() {
 	if n := len(a.open); n > 0 && a.open[n-1].comma {
 		a.out = append(a.out, ',')
@@ -138,7 +138,7 @@ func (a *absent) take(c byte) {
 	}
 }
 
-// emit lets a member begin.
+// emit writes the held key of a member that stays.
 func (a *absent) emit() {
 	a.release()
 	a.open[len(a.open)-1].some = true
@@ -165,8 +165,7 @@ func (a *absent) inString(c byte) {
 	}
 }
 
-// drops reports whether the key is one of those that are null where they are
-// missing.
+// drops reports whether a null under the current key means that the member is absent.
 func (a *absent) drops() bool {
 	if bytes.IndexByte(a.key, '\\') < 0 {
 		return a.names[string(a.key[1:len(a.key)-1])]
@@ -175,7 +174,7 @@ func (a *absent) drops() bool {
 	return json.Unmarshal(a.key, &name) == nil && a.names[name]
 }
 
-// value takes what is in a value, or behind it.
+// value handles a character in a value or after it.
 func (a *absent) value(c byte) {
 	switch c {
 	case '"':
@@ -209,7 +208,8 @@ func (a *absent) shut(c byte) {
 	a.plain = n == 1
 }
 
-// giveUp lets everything through from here on; 0 has been taken already.
+// giveUp passes everything unchanged from here on. c is the current character; 0 means that it
+// was already handled.
 func (a *absent) giveUp(c byte) {
 	a.release()
 	if a.plain = true; c != 0 {
@@ -217,13 +217,13 @@ func (a *absent) giveUp(c byte) {
 	}
 }
 
-// filter takes absent members out of the texts of an answer.
+// filter applies absent to each text of an answer.
 type filter struct {
 	names map[string]bool
 	texts map[int]*absent
 }
 
-// text gives what goes out of a piece of the text at index.
+// text filters a piece of the text at index.
 func (f *filter) text(index int, piece string) string {
 	a := f.texts[index]
 	if a == nil {
@@ -236,7 +236,7 @@ func (f *filter) text(index int, piece string) string {
 	return string(a.write(piece))
 }
 
-// end gives what is left of texts that broke off.
+// end yields the held output of incomplete texts.
 func (f *filter) end(yield func(model.Chunk)) {
 	for index, a := range f.texts {
 		if rest := a.rest(); len(rest) > 0 {

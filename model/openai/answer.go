@@ -8,7 +8,7 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// answerMessage writes what the model said as a message of Chat Completions.
+// answerMessage writes an assistant message of Chat Completions.
 func (e *encoder) answerMessage(content []event.Block) {
 	var text strings.Builder
 	var thought thoughts
@@ -35,8 +35,8 @@ func (e *encoder) answerMessage(content []event.Block) {
 	if text.Len() == 0 && calls == 0 {
 		return
 	}
-	// Those whose models think while they use tools want it back with the calls, and
-	// only there; OpenAI neither gives it nor takes it.
+	// Servers whose models think between tool calls want the thinking back, but only with the
+	// calls. OpenAI neither returns it nor takes it in this API.
 	where := ThinkingNowhere
 	if calls > 0 && !e.vendors {
 		where = thought.where(e.dialect)
@@ -76,7 +76,7 @@ func (e *encoder) answerMessage(content []event.Block) {
 	e.raw(`},`)
 }
 
-// calls writes the calls of a message.
+// calls writes the tool calls of a message.
 func (e *encoder) calls(content []event.Block) {
 	rule := callIDs
 	if e.dialect != nil {
@@ -105,11 +105,11 @@ func (e *encoder) calls(content []event.Block) {
 	e.dst[len(e.dst)-1] = ']'
 }
 
-// answerItems writes what the model said as items of Responses.
+// answerItems writes an assistant message as items of Responses.
 func (e *encoder) answerItems(content []event.Block) {
-	last := -1    // of the items that reasoning can belong to
-	code := false // whether programs go back as the vendor's items
-	// Items of the vendor's tools are refused without the reasoning that led to them.
+	last := -1    // the last item that reasoning can belong to
+	code := false // set if code goes back as the vendor's items
+	// The API refuses items of server-side tools without the reasoning before them.
 	bare := !e.thinks && slices.ContainsFunc(content, sealed)
 	for i, b := range content {
 		switch b := b.(type) {
@@ -129,8 +129,8 @@ func (e *encoder) answerItems(content []event.Block) {
 	for i, b := range content {
 		switch b := b.(type) {
 		case *event.Thinking:
-			// Reasoning without the item that it led to is refused, and only
-			// models that reason know what it is.
+			// The API refuses reasoning without the item after it. Only models that reason
+			// accept reasoning.
 			if id, sealed, ok := readSeal(b.Signature); ok && e.thinks && i < last {
 				e.reasoning(id, sealed, b.Text)
 			}
@@ -160,7 +160,7 @@ func (e *encoder) answerItems(content []event.Block) {
 	}
 }
 
-// sealed reports whether a block is reasoning that this vendor has encrypted.
+// sealed reports whether a block is reasoning that this vendor encrypted.
 func sealed(b event.Block) bool {
 	t, ok := b.(*event.Thinking)
 	if !ok {
@@ -170,12 +170,12 @@ func sealed(b event.Block) bool {
 	return ok
 }
 
-// phaseMark begins the signature of a text of which the vendor said whether it is
-// the answer or was said on the way to it. Its models want that back: the SDK
-// warns that they do worse without.
+// phaseMark begins the signature of a text whose phase the vendor gave: commentary or final
+// answer. The phase goes back to the model, because the SDK warns that models do worse without
+// it.
 const phaseMark = own + "phase."
 
-// saidText writes a text of the model's as an item.
+// saidText writes an assistant text as an item.
 func (e *encoder) saidText(b *event.Text) {
 	if strings.TrimSpace(b.Text) == "" {
 		return
@@ -189,7 +189,7 @@ func (e *encoder) saidText(b *event.Text) {
 	}
 }
 
-// saidInWords is a block of the model's as text; "" is nothing to say.
+// saidInWords returns a block of an assistant message as text; "" if it has none.
 func saidInWords(b event.Block) string {
 	switch b := b.(type) {
 	case *event.Text:
@@ -199,9 +199,9 @@ func saidInWords(b event.Block) string {
 	case *event.CodeResult:
 		return "[" + b.Outcome + "] " + b.Output
 	case *event.Image, *event.Document, *event.Media:
-		// Neither API takes them from the model's side.
+		// Neither API takes these kinds in assistant messages.
 		return "[" + string(b.BlockKind()) + "]"
-	default: // a citation repeats what the text says
+	default: // a citation repeats the text
 		return ""
 	}
 }
@@ -220,22 +220,22 @@ func (e *encoder) reasoning(id, sealed, summary string) {
 	e.raw(`},`)
 }
 
-// own is how the signatures of thinking, and the names of kinds that only the
-// vendor knows, begin. Both go back to it as they came.
+// own is the prefix of signatures of thinking, and of block kinds that only this vendor has.
+// Both are sent back unchanged.
 const own = "openai."
 
-// seal is the signature of thinking that the vendor can read again: the id of
-// its item, and its encrypted content.
+// seal returns the signature of encrypted thinking: the id of its item and the encrypted
+// content.
 func seal(id, sealed string) string { return own + id + "." + sealed }
 
-// readSeal reads it; other providers' signatures are none.
+// readSeal decodes a signature. ok is false for signatures of other providers.
 func readSeal(signature string) (id, sealed string, ok bool) {
 	rest, mine := strings.CutPrefix(signature, own)
 	id, sealed, ok = strings.Cut(rest, ".")
 	return id, sealed, mine && ok && id != "" && sealed != ""
 }
 
-// vendorsItem writes an item of the vendor's own back as it came.
+// vendorsItem writes an item of a vendor's kind unchanged.
 func (e *encoder) vendorsItem(b *event.UnknownBlock) {
 	if !returns(b) {
 		return

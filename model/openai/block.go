@@ -14,52 +14,49 @@ import (
 	"github.com/braidrun/braid/model/internal/toolname"
 )
 
-// encoder writes messages as an API takes them. It never fails: what the API
-// does not take is turned into something that it does, by the rules that stand
-// beside each kind, so that a history that was written under another provider
-// goes on here. Whether the newest input can be sent is asked before, of
-// [Model.unsupported].
+// encoder encodes messages for one of the APIs. It never fails: it converts content that the
+// API refuses, so that a conversation begun with another provider can continue here.
+// [Model.unsupported] checks the newest input before encoding.
 type encoder struct {
-	// These are the model's.
+	// Copied from the model.
 	api             API
 	vendors, thinks bool
 	dialect         *Dialect
 	host            string
-	// prefix begins the addresses of files that the server keeps.
+	// prefix begins the addresses of files stored on the server.
 	prefix string
-	// office says that it reads Office documents, marks that messages have cache points.
+	// office is set if the server reads Office documents, marks if messages have cache points.
 	office, marks bool
 
 	dst []byte
 	ids toolname.IDs
-	// head is what stands before the messages.
+	// head is the cached encoding of everything before the messages.
 	head reqcache.Head[[]byte]
-	// served are the tools in it that the vendor runs, each with a comma behind it; nulled
-	// are the members of strict tools that are null where they are missing, by tool.
+	// served are the server-side tools in the head, each with a trailing comma. nulled are the
+	// optional members of strict tools, which are null if absent, by tool.
 	served []byte
 	nulled map[string]map[string]bool
-	// output is how the last answer was held to a schema.
+	// output is the structured output of the last request.
 	output output
-	// parts are those of the content that is being written, count how many they
-	// are; only is the text of a single one. aside holds what a result has and
-	// its message cannot.
+	// parts is the content being written, and count the number of its parts. only is the text
+	// if it is the single part. aside holds blocks of a result that its message cannot hold.
 	parts []byte
 	count int
 	only  string
 	aside []event.Block
-	// point is how far in front of its end the last message can have a cache point; 0 is
-	// nowhere. texts says that the last part is a text.
+	// point is the distance of the last message's cache point from the end of the message; 0
+	// means none. texts is set if the last part is a text.
 	point int
 	texts bool
 }
 
-// set gives the encoder what it needs to know of the model.
+// set copies the model's settings.
 func (e *encoder) set(m *Model) {
 	e.api, e.vendors, e.thinks, e.dialect, e.host = m.api, m.vendors, m.thinks, &m.dialect, m.host
 	e.prefix, e.office, e.marks = m.prefix, m.office(), m.marks()
 }
 
-// Mark, Cut and Size are those of [reqcache.Encoder].
+// Mark implements [reqcache.Encoder], with Cut and Size.
 func (e *encoder) Mark() reqcache.Mark {
 	return reqcache.Mark{End: len(e.dst), IDs: e.ids.Len(), Blocks: e.point}
 }
@@ -73,7 +70,7 @@ func (e *encoder) Size() int {
 	return cap(e.dst) + cap(e.served) + cap(e.head.Made()) + cap(e.output.member) + cap(e.output.schema)
 }
 
-// Encode writes a message, as one or several of the API's, and a comma.
+// Encode appends a message and a comma. A message may become several messages of the API.
 func (e *encoder) Encode(m *event.Message) {
 	at := len(e.dst)
 	e.aside, e.point = e.aside[:0], 0
@@ -88,12 +85,13 @@ func (e *encoder) Encode(m *event.Message) {
 		}
 	}
 	if len(e.dst) == at {
-		// A message without content is refused, and none would leave a gap.
+		// The API refuses messages without content. Leaving the message out would break the
+		// order of roles.
 		e.single(m.Role, "[nothing]")
 	}
 }
 
-// single writes a message of one text.
+// single writes a message with one text.
 func (e *encoder) single(role event.Role, text string) {
 	switch {
 	case e.api == Responses && role == event.RoleAssistant:
@@ -120,8 +118,8 @@ func (e *encoder) single(role event.Role, text string) {
 	}
 }
 
-// input writes what came from people and tools; results come first, because
-// Chat Completions wants them right behind their calls.
+// input writes the content of a user message. Results come first, because Chat Completions
+// requires them directly after their calls.
 func (e *encoder) input(content []event.Block) {
 	for _, b := range content {
 		if r, ok := b.(*event.ToolResult); ok {
@@ -151,13 +149,13 @@ func (e *encoder) input(content []event.Block) {
 	}
 }
 
-// result writes a tool's result under the id that its call has.
+// result writes a tool result under the wire id of its call.
 func (e *encoder) result(b *event.ToolResult) {
 	id := e.ids.Of(b.Call)
 	e.beginParts()
 	for _, c := range b.Content {
 		if _, text := c.(*event.Text); !text && e.api == ChatCompletions {
-			// A tool's message holds text; the rest follows in one of a person.
+			// A tool message can hold only text. Other blocks follow in a user message.
 			e.aside = append(e.aside, c)
 			continue
 		}
@@ -196,7 +194,7 @@ func (e *encoder) putParts() {
 	e.dst = append(e.dst, ']')
 }
 
-// content writes a block that a person's message and a result may hold.
+// content writes a block of a user message or of a tool result.
 func (e *encoder) content(b event.Block) {
 	switch b := b.(type) {
 	case *event.Text:
@@ -213,11 +211,11 @@ func (e *encoder) content(b event.Block) {
 		e.text(b.Output)
 	case *event.Citation:
 		e.text(strings.TrimSpace(b.Quote + " " + b.URL))
-	default: // thinking and calls are the model's; nobody else knows the rest
+	default: // thinking and calls belong to assistant messages; unknown kinds belong to other vendors
 	}
 }
 
-// text adds a text part, unless it is blank.
+// text writes a text part. It skips blank text.
 func (e *encoder) text(s string) {
 	if strings.TrimSpace(s) == "" {
 		return
@@ -240,7 +238,7 @@ func (e *encoder) part(s string) {
 	e.texts = false
 }
 
-// The kinds of images that the models read (guides/images-vision).
+// imageKinds are the image types that the models read (guides/images-vision).
 var imageKinds = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 
 func (e *encoder) image(b *event.Image) {
@@ -273,13 +271,13 @@ func (e *encoder) image(b *event.Image) {
 	e.parts = append(e.parts, '}', ',')
 }
 
-// data adds an address that holds the data itself.
+// data writes a data URL.
 func (e *encoder) data(kind string, b []byte) {
 	e.parts = append(append(append(e.parts, `"data:`...), kind...), `;base64,`...)
 	e.parts = append(base64.StdEncoding.AppendEncode(e.parts, b), '"')
 }
 
-// How a document goes to the server.
+// The forms in which a document is sent.
 const (
 	asText    = "text"
 	asFile    = "file"
@@ -287,8 +285,8 @@ const (
 	asID      = "id"
 )
 
-// documentForm is how a document goes to the server; "" is one that cannot be read
-// (guides/file-inputs). Most other servers than the vendor's know no files.
+// documentForm returns the form in which to send a document; "" if the server cannot read it
+// (guides/file-inputs). Most servers other than OpenAI's take no files.
 func (e *encoder) documentForm(b *event.Document) string {
 	kind := b.MIME
 	files := e.vendors || e.api == Responses || e.dialect != nil && e.dialect.Files
@@ -311,8 +309,8 @@ func (e *encoder) documentForm(b *event.Document) string {
 	}
 }
 
-// officeKinds are the Office documents and tables that OpenAI reads by Responses
-// (guides/file-inputs, accepted file types). Tables as text go as text.
+// officeKinds are the Office documents that OpenAI reads with Responses (guides/file-inputs,
+// accepted file types). Tables in text formats are sent as text.
 var officeKinds = []string{
 	"application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
@@ -321,7 +319,7 @@ var officeKinds = []string{
 	"application/vnd.oasis.opendocument.text", "application/rtf",
 }
 
-// office reports whether the server reads Office documents: OpenAI's own does.
+// office reports whether the server reads Office documents. Only OpenAI's own does.
 func (m *Model) office() bool { return m.vendors && !m.azure && m.api == Responses }
 
 func (e *encoder) document(b *event.Document) {
@@ -370,7 +368,7 @@ func (e *encoder) document(b *event.Document) {
 	e.parts = append(e.parts, shut...)
 }
 
-// ending is the end of a name for a file of a kind, by which the vendor knows it too.
+// ending returns the file name extension for a type. The vendor detects the type by it.
 func ending(kind string) string {
 	switch i := slices.Index(officeKinds, kind); {
 	case i >= 0:
@@ -380,9 +378,9 @@ func ending(kind string) string {
 	}
 }
 
-// arguments writes a call's arguments: a string of JSON. OpenAI takes any, other
-// servers read it again and want an object: others, and those that nobody could
-// read, are put into one.
+// arguments writes a call's arguments as a string of JSON. OpenAI accepts any string, but other
+// servers parse it and require an object. Other and malformed arguments are wrapped in an
+// object.
 func (e *encoder) arguments(b *event.ToolCall) {
 	args := bytes.TrimSpace(b.Args)
 	usable := len(args) > 0 && b.Fault == "" && strictjson.Check(args, strictjson.DefaultDepth) == nil
@@ -401,9 +399,8 @@ func (e *encoder) arguments(b *event.ToolCall) {
 func (e *encoder) raw(s string) { e.dst = append(e.dst, s...) }
 func (e *encoder) str(s string) { e.dst = strictjson.AppendString(e.dst, s) }
 
-// unsupported says what is wrong with new input that the model's server cannot
-// read. What is older has been answered, by this model or another, and is told
-// in words.
+// unsupported returns an error if the newest user message contains content that the server
+// cannot read. Older content was already answered; the encoder describes it in text.
 func (m *Model) unsupported(messages []event.Message) error {
 	if len(messages) == 0 || messages[len(messages)-1].Role != event.RoleUser {
 		return nil

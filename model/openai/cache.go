@@ -9,10 +9,10 @@ import (
 	"github.com/braidrun/braid/model/internal/reqcache"
 )
 
-// OpenAI caches the beginnings of prompts by itself. Claude and Gemini behind OpenRouter want
-// marks of what to cache (OpenRouter, features/prompt-caching). They stand where package
-// model/anthropic sets its explicit ones: at the instructions, and at the three newest
-// messages of users and tools, which makes four, the most that Claude takes
+// OpenAI caches prompt prefixes automatically. Claude and Gemini behind OpenRouter need
+// explicit cache points (OpenRouter, features/prompt-caching). Braid sets them as package
+// model/anthropic does with CacheExplicit: at the instructions, and at the three newest
+// messages of users and tools. That makes four, which is Claude's maximum
 // (pydantic/pydantic-ai#4604).
 
 const cachePoint = `,"cache_control":{"type":"ephemeral"}`
@@ -35,7 +35,7 @@ func (m *Model) appendInstructions(b []byte, text string) []byte {
 	return append(append(b, cachePoint...), `}]`...)
 }
 
-// points gives the places of the cache points in what the encoder wrote, in order.
+// points returns the positions of the cache points in the encoded messages, in order.
 func (m *Model) points(h *reqcache.History[encoder, *encoder]) []int {
 	if !m.marks() {
 		return nil
@@ -51,15 +51,15 @@ func (m *Model) points(h *reqcache.History[encoder, *encoder]) []int {
 	return places
 }
 
-// How far in front of the end of a message its cache point stands: in the last text of a
-// user's message, which ends with "}]},", and beside the content of a tool's, which ends with
-// "},". Tool messages take it there (oguzbilgic/kern-ai#317).
+// The distance of a cache point from the end of its message. In a user message it is in the
+// last text, before "}]},". In a tool message it is beside the content, before "},"; tool
+// messages take it there (oguzbilgic/kern-ai#317).
 const (
 	pointInText = len(`}]},`)
 	pointAtTool = len(`},`)
 )
 
-// appendPoints appends messages with a cache point at each place.
+// appendPoints appends messages, with a cache point inserted at each place.
 func appendPoints(b, messages []byte, places []int) []byte {
 	from := 0
 	for _, at := range places {

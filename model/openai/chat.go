@@ -10,32 +10,32 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// chatDecoder makes chunks of the events of Chat Completions
-// (api-reference/chat-streaming). Blocks have no numbers there: one ends where a
-// piece of another kind comes. Members that it does not know are passed over.
+// chatDecoder turns the events of Chat Completions into chunks (api-reference/chat-streaming).
+// The API does not number text and thinking, so a block ends when a piece of another kind
+// arrives. Unknown members are skipped.
 type chatDecoder struct {
 	to sender
-	// once says that the answer came at once, and not in pieces.
+	// once is set for an answer without streaming.
 	once bool
 
 	r     strictjson.Reader
 	begun bool
-	next  int             // the number of the next block
-	kind  model.ChunkKind // of the block that grows
+	next  int             // the index of the next block
+	kind  model.ChunkKind // the kind of the open block
 	index int
 	calls []chatCall
 
-	// host is where the answer comes from, and seen what was seen of its thoughts.
+	// host is the server's host. seen records how the answer contained its thinking.
 	host string
 	seen seen
 
 	stop    string
-	word    bool // a word to stop at was met; few servers say so
+	word    bool // a stop sequence was reached; few servers report it
 	refused bool
 }
 
 type chatCall struct {
-	// wire is the number that the server gave the call, index that of its block.
+	// wire is the server's index of the call, index that of its block.
 	wire, index int
 	id          string
 }
@@ -44,7 +44,7 @@ func (d *chatDecoder) sender() *sender { return &d.to }
 
 var doneMark = []byte("[DONE]")
 
-// event takes the data of one event.
+// event decodes one event.
 func (d *chatDecoder) event(data []byte) error {
 	if d.delta(data) {
 		return nil
@@ -55,9 +55,8 @@ func (d *chatDecoder) event(data []byte) error {
 	return d.whole(data)
 }
 
-// delta is the short way of the events that come most: pieces of text,
-// reasoning and arguments. It reports false, having done nothing, for everything
-// else and for what it does not understand.
+// delta is the fast path for pieces of text, reasoning and arguments. It reports false, without
+// side effects, for every other event and for anything unexpected.
 func (d *chatDecoder) delta(data []byte) bool {
 	if !d.begun {
 		return false
@@ -99,23 +98,23 @@ func (d *chatDecoder) delta(data []byte) bool {
 	return true
 }
 
-// piece is what the short way finds in an event: one text.
+// piece is the one text that the fast path found in an event.
 type piece struct {
 	kind model.ChunkKind
 	text []byte
 	wire int
-	// content and member say in which member a thought stood; both may.
+	// content and member are set by the members that held the thinking; both may be set.
 	content, member bool
 }
 
-// set takes a text that may be null; false where there is one already.
+// set stores a text that may be null. It reports false if there already is one.
 func (p *piece) set(r *strictjson.Reader, kind model.ChunkKind) bool {
 	if r.Null() {
 		return true
 	}
 	text := r.Bytes()
 	if p.kind != 0 {
-		// Some send an empty text beside each piece of reasoning.
+		// Some servers send an empty text beside each piece of reasoning.
 		if len(text) == 0 {
 			return true
 		}
@@ -186,7 +185,7 @@ func (p *piece) delta(r *strictjson.Reader) bool {
 	return true
 }
 
-// toolCall reads a piece of the arguments of one call that has begun before.
+// toolCall decodes a piece of the arguments of one call that began earlier.
 func (p *piece) toolCall(r *strictjson.Reader) bool {
 	n, wire := 0, -1
 	for a := r.Array(); a.Next(); n++ {
@@ -218,13 +217,13 @@ type chatEvent struct {
 	Choices []chatChoice    `json:"choices"`
 	Usage   *chatUsage      `json:"usage"`
 	Error   json.RawMessage `json:"error"`
-	// Groq is where Groq says its usage unless it is asked, and why it broke off
+	// Groq holds the usage if the request does not ask for it, and the reason of a failure
 	// (groq-python, types/chat/chat_completion_chunk.py).
 	Groq *struct {
 		Usage *chatUsage `json:"usage"`
 		Error string     `json:"error"`
 	} `json:"x_groq"`
-	// Some servers put an error where an event should be.
+	// Some servers send an error in place of an event.
 	Object  string `json:"object"`
 	Message string `json:"message"`
 }
@@ -232,17 +231,16 @@ type chatEvent struct {
 type chatChoice struct {
 	Index int        `json:"index"`
 	Delta *chatDelta `json:"delta"`
-	// Message is the whole of what deltas are pieces of, in an answer that does not stream.
-	// Perplexity always sends both: the whole so far beside each delta, and an empty delta
-	// beside a whole answer.
+	// Message is the complete message of an answer without streaming. Perplexity always sends
+	// both: the message so far beside each delta, and an empty delta beside a complete message.
 	Message *chatDelta      `json:"message"`
 	Finish  *string         `json:"finish_reason"`
 	Stop    json.RawMessage `json:"stop_reason"`
-	// Error is where OpenRouter says that the model's host failed (api-reference/errors).
+	// Error is set by OpenRouter if the model's host failed (api-reference/errors).
 	Error json.RawMessage `json:"error"`
 }
 
-// chatDelta is a piece of an answer, or a whole one.
+// chatDelta is a piece of an answer, or a complete one.
 type chatDelta struct {
 	Content   chatContent    `json:"content"`
 	Refusal   string         `json:"refusal"`
@@ -252,8 +250,8 @@ type chatDelta struct {
 	Calls     []chatCallPart `json:"tool_calls"`
 }
 
-// chatContent is a text, or what Mistral's models that reason send: a list of texts
-// and thoughts.
+// chatContent is a text, or the list of texts and thoughts that Mistral's reasoning models
+// send.
 type chatContent struct{ text, thought string }
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -290,7 +288,7 @@ type chatCallPart struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	} `json:"function"`
-	// Extra is what Google's compatible address sends with a call.
+	// Extra is sent with a call by Google's compatible address.
 	Extra struct {
 		Google struct {
 			Signature string `json:"thought_signature"`
@@ -298,7 +296,7 @@ type chatCallPart struct {
 	} `json:"extra_content"`
 }
 
-// all takes an answer that came at once (api-reference/chat/object).
+// all decodes an answer without streaming (api-reference/chat/object).
 func (d *chatDecoder) all(data []byte) error {
 	d.once = true
 	if err := d.whole(data); err != nil {
@@ -307,10 +305,10 @@ func (d *chatDecoder) all(data []byte) error {
 	if d.to.left {
 		return nil
 	}
-	return d.marked() // a whole object has its end in itself
+	return d.marked() // a complete object needs no end mark
 }
 
-// whole takes an event of any kind.
+// whole decodes an event of any kind.
 func (d *chatDecoder) whole(data []byte) error {
 	var e chatEvent
 	if err := json.Unmarshal(data, &e); err != nil {
@@ -347,11 +345,11 @@ func (d *chatDecoder) whole(data []byte) error {
 	return d.failed()
 }
 
-// some reports whether there is a value that is not null.
+// some reports whether raw holds a value other than null.
 func some(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// failed is the error that the reason for an answer's end is. OpenRouter and Mistral end an
-// answer with "error" (OpenRouter, api-reference/errors; Mistral, api/chat), DeepSeek with
+// failed returns the error for a finish reason that reports a failure. OpenRouter and Mistral
+// use "error" (OpenRouter, api-reference/errors; Mistral, api/chat), DeepSeek
 // "insufficient_system_resource" (api/create-chat-completion).
 func (d *chatDecoder) failed() error {
 	switch d.stop {
@@ -379,11 +377,11 @@ func (d *chatDecoder) choice(c *chatChoice) {
 	}
 }
 
-// piece takes a piece of the answer, or all of it.
+// piece handles a piece of the answer, or a complete answer.
 func (d *chatDecoder) piece(c *chatDelta) {
 	thought := c.Thought
 	d.seen.note(&c.Thought, &c.Reasoning, &c.Content.thought, c.Details)
-	if thought == "" { // some send both, the same
+	if thought == "" { // some servers send the same text in both
 		thought = c.Reasoning
 	}
 	d.say(model.ChunkThinking, thought+c.Content.thought)
@@ -403,7 +401,7 @@ func (d *chatDecoder) say(kind model.ChunkKind, text string) {
 	}
 }
 
-// block is the number of the block that a piece of this kind belongs to.
+// block returns the index of the block that a piece of this kind belongs to.
 func (d *chatDecoder) block(kind model.ChunkKind) int {
 	if d.kind != kind {
 		d.kind, d.index = kind, d.next
@@ -415,7 +413,7 @@ func (d *chatDecoder) block(kind model.ChunkKind) int {
 	return d.index
 }
 
-// call finds the newest call with this number; -1 is none.
+// call returns the position of the newest call with this index; -1 if there is none.
 func (d *chatDecoder) call(wire int) int {
 	for i := len(d.calls) - 1; i >= 0; i-- {
 		if d.calls[i].wire == wire {
@@ -425,8 +423,8 @@ func (d *chatDecoder) call(wire int) int {
 	return -1
 }
 
-// part takes a piece of a call, which may be its beginning or all of it. Some
-// servers give every call the same number, or none: then a new id is a new call.
+// part handles a piece of a call, its beginning, or a complete call. Some servers give all
+// calls the same index, or none; then a new id begins a new call.
 func (d *chatDecoder) part(p *chatCallPart) {
 	at := len(d.calls) - 1
 	switch {
@@ -457,8 +455,7 @@ func (d *chatDecoder) part(p *chatCallPart) {
 	}
 }
 
-// argumentText is the text of arguments: a string, or what some servers send, an
-// object.
+// argumentText returns arguments as text. They are a string, or with some servers an object.
 func argumentText(raw json.RawMessage) string {
 	var s string
 	switch {
@@ -473,8 +470,8 @@ func argumentText(raw json.RawMessage) string {
 	}
 }
 
-// marked takes the mark [DONE]. Snowflake sends it without a reason (recorded by pydantic-ai):
-// then it ends what has come. Without any content it is the end of a call that gave no answer.
+// marked handles the end mark [DONE]. Snowflake sends it without a finish reason (recorded by
+// pydantic-ai). Then it completes an answer with content; without content the stream was cut.
 func (d *chatDecoder) marked() error {
 	if d.stop == "" && d.next == 0 {
 		return errCut
@@ -483,9 +480,9 @@ func (d *chatDecoder) marked() error {
 	return nil
 }
 
-// ended takes the proper end of the body. It ends an answer that has its reason: Perplexity and
-// GPUStack send no mark (recorded by ruby_llm). Usage comes between the two, so the reason alone
-// does not end the answer.
+// ended handles the regular end of the body. It completes an answer that has a finish reason,
+// because Perplexity and GPUStack send no mark (recorded by ruby_llm). The finish reason alone
+// does not complete it, because the usage may follow.
 func (d *chatDecoder) ended() error {
 	if d.stop == "" {
 		return errCut
@@ -500,11 +497,10 @@ func (d *chatDecoder) end() {
 	d.to.send(model.Chunk{Kind: model.ChunkStop, Stop: d.reason()})
 }
 
-// reason is the API's word for the end in ours; one that nobody has heard of
-// stays as it is.
+// reason maps the finish reason to Braid's. An unknown one stays as it is.
 func (d *chatDecoder) reason() event.StopReason {
 	word := d.stop
-	switch word { // the same in the words of servers that pass their engine's on
+	switch word { // some servers pass the words of their engine on
 	case "eos", "eos_token", "end_turn", "":
 		word = "stop"
 	case "stop_sequence":
@@ -534,7 +530,7 @@ type chatUsage struct {
 	Prompt     int64 `json:"prompt_tokens"`
 	Completion int64 `json:"completion_tokens"`
 	Total      int64 `json:"total_tokens"`
-	// Hit is DeepSeek's count of what was cached (guides/kv_cache).
+	// Hit is DeepSeek's number of cached tokens (guides/kv_cache).
 	Hit int64 `json:"prompt_cache_hit_tokens"`
 	In  struct {
 		Cached  int64 `json:"cached_tokens"`
@@ -547,7 +543,7 @@ type chatUsage struct {
 
 func (u *chatUsage) ours() event.Usage {
 	if u.Total > 0 && u.Out.Reasoning > 0 && u.Total == u.Prompt+u.Completion+u.Out.Reasoning {
-		u.Completion += u.Out.Reasoning // one vendor counts it apart
+		u.Completion += u.Out.Reasoning // one vendor counts reasoning separately
 	}
 	if u.In.Cached == 0 {
 		u.In.Cached = u.Hit
@@ -555,8 +551,9 @@ func (u *chatUsage) ours() event.Usage {
 	return counted(u.Prompt, u.In.Cached, u.In.Written, u.Completion, u.Out.Reasoning, u.Total)
 }
 
-// counted puts counts into ours: the APIs' input holds what was cached. Where more is cached
-// than the prompt has, Input is below zero, which the loop reports.
+// counted converts the token counts. The API's input count includes cached tokens; Braid's does
+// not. If a server reports more cached than input tokens, Input is negative, and the loop
+// reports that.
 func counted(in, cached, written, out, reasoning, total int64) event.Usage {
 	if total == 0 {
 		total = in + out

@@ -11,12 +11,12 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// The vendor's words, from little to most (the SDK's shared.ReasoningEffort).
+// allEfforts are the vendor's values in ascending order (the SDK's shared.ReasoningEffort).
 var allEfforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-// efforts are the words that the vendor's families have. The first family that a name
-// belongs to counts. A request per model and word was made for enricoros/big-AGI#1159 (up
-// to GPT-5.6); the words of GPT-6 Astra are in UKGovernmentBEIS/inspect_ai#5254.
+// efforts are the values that each of the vendor's model families supports. The first matching
+// family counts. enricoros/big-AGI#1159 tested each value with each model (up to GPT-5.6);
+// UKGovernmentBEIS/inspect_ai#5254 lists the values of GPT-6 Astra.
 var efforts = []struct {
 	name  *lazyre.Regexp
 	words []string
@@ -37,16 +37,16 @@ var efforts = []struct {
 	{lazyre.New(`^gpt-`), []string{"none", "low", "medium", "high", "xhigh", "max"}},
 }
 
-// ladders are the words of other servers' models that have fewer than OpenAI's, by the host
-// and the model. Where on is set, the model can only think or not: on is the word for the
-// former.
+// ladders are the values of other servers' models that support fewer than OpenAI's, by host and
+// model. If on is set, the model can only turn thinking on or off, and on is the value that
+// turns it on.
 var ladders = []struct {
 	host  string
 	name  *lazyre.Regexp
 	words []string
 	on    string
 }{
-	// docs.mistral.ai/capabilities/reasoning: the large models have degrees, the others a switch.
+	// docs.mistral.ai/capabilities/reasoning: large models have levels, the others a switch.
 	{"api.mistral.ai", lazyre.New(`mistral-large`), []string{"none", "low", "medium", "high"}, ""},
 	{"api.mistral.ai", lazyre.New(``), []string{"none", "high"}, "high"},
 	// console.groq.com/docs/reasoning, reasoning_effort.
@@ -54,7 +54,8 @@ var ladders = []struct {
 	{"api.groq.com", lazyre.New(`gpt-oss`), []string{"low", "medium", "high"}, ""},
 	// Cerebras refuses none for gpt-oss (wrong_api_format; harn-vm's notes on the provider).
 	{"api.cerebras.ai", lazyre.New(`gpt-oss`), []string{"low", "medium", "high"}, ""},
-	// docs.x.ai, model-capabilities/text/reasoning: Grok 4.3 can do without, later ones cannot.
+	// docs.x.ai, model-capabilities/text/reasoning: Grok 4.3 can turn thinking off, later
+	// models cannot.
 	{"api.x.ai", lazyre.New(`grok-3-mini`), []string{"low", "high"}, ""},
 	{"api.x.ai", lazyre.New(`grok-4\.3`), []string{"none", "low", "medium", "high"}, ""},
 	{"api.x.ai", lazyre.New(`grok-4\.[4-9]`), []string{"low", "medium", "high"}, ""},
@@ -62,11 +63,11 @@ var ladders = []struct {
 	{"api.deepseek.com", lazyre.New(``), []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}, ""},
 }
 
-// sixth are the models of which Chat Completions knows less than Responses.
+// sixth are the models for which Chat Completions has fewer values than Responses.
 var sixth = lazyre.New(`^gpt-6`)
 
-// words are those that the model takes for an effort, from little to most, and the one that
-// switches thinking on where it has no degrees. nil is unknown: then the server decides.
+// words returns the efforts that the model supports, in ascending order. on is the value that
+// turns thinking on, if the model has no levels. nil means unknown: the server decides.
 func (m *Model) words() (words []string, on string) {
 	if m.vendors {
 		name := plainModel(cmp.Or(m.family, m.name))
@@ -76,7 +77,7 @@ func (m *Model) words() (words []string, on string) {
 				break
 			}
 		}
-		// Of GPT-6 Chat Completions takes no max (BerriAI/litellm-docs#1173).
+		// Chat Completions takes no max for GPT-6 (BerriAI/litellm-docs#1173).
 		if n := len(words); m.api == ChatCompletions && n > 0 && words[n-1] == "max" && sixth.MatchString(name) {
 			words = words[:n-1]
 		}
@@ -91,21 +92,21 @@ func (m *Model) words() (words []string, on string) {
 	return nil, ""
 }
 
-// trying is how a request says how much the model tries.
+// trying holds a request's settings for the effort.
 type trying struct {
-	// word is the effort; "" says nothing.
+	// word is the effort; "" sends none.
 	word string
-	// asked says that the word stands for an effort and not for a budget of tokens.
+	// asked is set if word comes from an effort, and not from a token budget.
 	asked bool
-	// budget says that a budget was given.
+	// budget is set if the request has a token budget.
 	budget bool
 }
 
-// without reports whether the model is told not to reason.
+// without reports whether the request turns reasoning off.
 func (t trying) without() bool { return t.word == string(model.EffortNone) }
 
-// effortOf decides how much the model tries: as the request says, or the model's own
-// setting, or what stands for a budget of tokens, because the APIs take none.
+// effortOf determines the effort: the request's, or the model's default, or the one that
+// corresponds to the request's token budget, because the APIs take no budgets.
 func (m *Model) effortOf(o *model.Options) (t trying, err error) {
 	t.budget = o.Thinking > 0
 	asked := o.Effort
@@ -121,14 +122,14 @@ func (m *Model) effortOf(o *model.Options) (t trying, err error) {
 	return t, err
 }
 
-// effortFor is the model's word for an effort.
+// effortFor returns the model's value for an effort.
 func (m *Model) effortFor(asked model.Effort) (string, error) {
 	if !effortWords.MatchString(string(asked)) {
 		return "", notSent(event.ErrInvalid, "there is no such effort", "use none, low, medium, high or max")
 	}
 	if m.vendors && !m.thinks {
 		if asked == model.EffortNone {
-			return "", nil // it does not reason anyway
+			return "", nil // it does not reason in any case
 		}
 		return "", notSent(event.ErrUnsupported, "the model %s takes no effort: it does not reason",
 			"leave it out, or take another model; openai.As or reasons=yes says it of a name that does not tell", m.name)
@@ -143,7 +144,7 @@ func (m *Model) effortFor(asked model.Effort) (string, error) {
 	case asked == model.EffortMax && len(words) > 0:
 		return words[len(words)-1], nil
 	case asked == model.EffortMax && m.dialect.Effort != EffortObject:
-		return string(model.EffortHigh), nil // every server knows it
+		return string(model.EffortHigh), nil // every server supports it
 	case words == nil, slices.Contains(words, string(asked)):
 		return string(asked), nil
 	}
@@ -152,8 +153,8 @@ func (m *Model) effortFor(asked model.Effort) (string, error) {
 
 var effortWords = lazyre.New(`^[a-z]{1,16}$`)
 
-// budgetWord is the effort that stands for a budget; "" says nothing. A model that does not
-// have the word gets the next one that it has.
+// budgetWord returns the effort that corresponds to a token budget; "" for none. If the model
+// lacks that effort, it returns the next one that the model has.
 func (m *Model) budgetWord(budget int) string {
 	var word string
 	switch {
@@ -181,7 +182,7 @@ func (m *Model) budgetWord(budget int) string {
 	return words[len(words)-1]
 }
 
-// appendEffort writes the effort as Responses takes it, with what to show of the reasoning.
+// appendEffort writes the effort for Responses, and which reasoning to show.
 func (m *Model) appendEffort(b []byte, t trying, show bool) []byte {
 	summary := t.word != "" && t.budget || show && m.thinks && !t.without()
 	if t.word == "" && !summary {

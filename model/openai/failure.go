@@ -21,7 +21,7 @@ import (
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
-// apiError is what the server said, without the request, which holds the key.
+// apiError is an error of the server. It leaves out the request, which holds the key.
 type apiError struct {
 	status    int
 	kind      string
@@ -29,11 +29,11 @@ type apiError struct {
 	message   string
 	requestID string
 	after     time.Duration
-	// raw is what the server behind a router said.
+	// raw is the error of the server behind a router.
 	raw string
-	// number is a code that is a number and no status, such as Mistral's.
+	// number is a numeric code that is not an HTTP status, such as Mistral's.
 	number string
-	// redirect is where the server sends the caller instead of answering.
+	// redirect is the target of a redirect.
 	redirect string
 }
 
@@ -52,7 +52,7 @@ func (e *apiError) Error() string {
 	return s
 }
 
-// word is the server's own for the error: its code, or where there is none, its type.
+// word returns the server's code for the error, or else its type.
 func (e *apiError) word() string {
 	if e.code != "" {
 		return e.code
@@ -60,23 +60,22 @@ func (e *apiError) word() string {
 	return e.kind
 }
 
-// errorOf reads an error's body. OpenAI's is an object below "error"; its
-// streams have it at the top too; others send a text there, or an object of
-// their own, or a page.
+// errorOf decodes an error. OpenAI's is an object in the member "error"; its streams also have
+// one at the top level. Other servers send a text there, an object of another form, or a page.
 func errorOf(data []byte) *apiError {
 	type fields struct {
 		Type    string          `json:"type"`
 		Code    json.RawMessage `json:"code"`
 		Message words           `json:"message"`
-		// Status is Cerebras', beside the error; Gateway is Azure's API Management.
+		// Status is set by Cerebras beside the error; Gateway is set by Azure's API Management.
 		Status  json.RawMessage `json:"status_code"`
 		Gateway json.RawMessage `json:"statusCode"`
-		// Metadata is OpenRouter's.
+		// Metadata is set by OpenRouter.
 		Metadata struct {
 			Raw json.RawMessage `json:"raw"`
 		} `json:"metadata"`
 	}
-	// Google's compatible address puts the object into a list.
+	// Google's compatible address wraps the object in a list.
 	var list []json.RawMessage
 	if json.Unmarshal(data, &list) == nil && len(list) > 0 {
 		data = list[0]
@@ -98,7 +97,7 @@ func errorOf(data []byte) *apiError {
 		code := f.Code
 		f = fields{}
 		if all.Error[0] == '"' {
-			f.Code, f.Message = code, words(argumentText(all.Error)) // xAI's code stands beside the text
+			f.Code, f.Message = code, words(argumentText(all.Error)) // xAI sends its code beside the text
 		} else if json.Unmarshal(all.Error, &f) != nil {
 			return &apiError{}
 		}
@@ -114,7 +113,7 @@ func errorOf(data []byte) *apiError {
 	if code := bytes.Trim(f.Code, `"`); string(code) != "null" {
 		e.code = string(code)
 	}
-	if _, err := strconv.Atoi(e.code); err == nil { // a status, as OpenRouter and vLLM say it
+	if _, err := strconv.Atoi(e.code); err == nil { // an HTTP status, as OpenRouter and vLLM send it
 		if n := statusIn(f.Code); n > 0 {
 			e.status = n
 		} else {
@@ -126,7 +125,7 @@ func errorOf(data []byte) *apiError {
 	return e
 }
 
-// statusIn is the first of some values that is the status of an error; 0 is none.
+// statusIn returns the first value that is an HTTP error status; 0 if none is.
 func statusIn(values ...json.RawMessage) int {
 	for _, v := range values {
 		if n, err := strconv.Atoi(string(bytes.Trim(v, `"`))); err == nil && n >= http.StatusBadRequest && n < 600 {
@@ -136,8 +135,8 @@ func statusIn(values ...json.RawMessage) int {
 	return 0
 }
 
-// upstream adds what the host of a model said to OpenRouter, which only says that it was one
-// ("Provider returned error").
+// upstream adds the error of the model's host to OpenRouter's message, which says only
+// "Provider returned error".
 func upstream(message string, raw json.RawMessage) string {
 	text := argumentText(raw)
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
@@ -151,8 +150,8 @@ func upstream(message string, raw json.RawMessage) string {
 	return strings.TrimSpace(message + ": " + text)
 }
 
-// pageWords is what a body that is no JSON says: the title of a page, or the first words of a
-// text.
+// pageWords returns the readable text of a body that is not JSON: the title of a page, or the
+// first words of a text.
 func pageWords(body []byte) string {
 	body = bytes.TrimLeft(body, blanks)
 	switch {
@@ -176,9 +175,9 @@ var (
 	pageHeading = lazyre.New(`(?is)<h1[^>]*>([^<]{1,200})</h1>`)
 )
 
-// words are what an error says: a text, or the texts in an object or a list, as in Mistral's 422,
-// {"message":{"detail":[{"loc":["body","stream_options"],"msg":"Extra inputs are not permitted"}]}}
-// (reported in avante.nvim#2347).
+// words is the message of an error: a text, or the texts in an object or a list, as in
+// Mistral's 422, {"message":{"detail":[{"loc":["body","stream_options"],"msg":"Extra inputs are
+// not permitted"}]}} (reported in avante.nvim#2347).
 type words string
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -191,8 +190,7 @@ func (w *words) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// said collects what a value of an error says: what is wrong where, without inputs and addresses
-// of documentation.
+// said collects the texts in an error, without the inputs and the links to documentation.
 func said(v any, list []string) []string {
 	switch v := v.(type) {
 	case string:
@@ -209,15 +207,15 @@ func said(v any, list []string) []string {
 	return list
 }
 
-// tryAgain is how messages name a wait: "try again in 1m26.4s" (Groq), "retry after 26 seconds"
-// (Azure), "retry in 9.5s" (Google's compatible address); duration is a part of it.
+// tryAgain matches a wait in a message: "try again in 1m26.4s" (Groq), "retry after 26 seconds"
+// (Azure), "retry in 9.5s" (Google's compatible address). duration matches one unit of it.
 var (
 	tryAgain = lazyre.New(`(?i)(?:try again|retry) (?:in|after) ~?` +
 		`((?:\d+(?:\.\d+)? ?(?:milliseconds?|ms|hours?|h|minutes?|min|m|seconds?|secs?|s) ?)+)\b`)
 	duration = lazyre.New(`(?i)(\d+(?:\.\d+)?) ?(milli|ms|h|m|s)`)
 )
 
-// asked is the wait that a message names; the headers have none in a stream.
+// asked returns the wait that a message names, for streams, which have no header for it.
 func asked(message string) time.Duration {
 	found := tryAgain.FindStringSubmatch(message)
 	if found == nil {
@@ -242,7 +240,7 @@ func asked(message string) time.Duration {
 	return provider.Wait(seconds)
 }
 
-// failure makes an error of ours out of anything that ended a call.
+// failure returns the *event.Error for any error that ended a call.
 func (m *Model) failure(g *idle.Guard, err error) error {
 	if e, ok := errors.AsType[*event.Error](err); ok {
 		return e
@@ -282,7 +280,7 @@ func isNoStream(err error) bool {
 	return ok
 }
 
-// foreign is the error of an answer that comes from something else than a model's server.
+// foreign returns the error for a response that does not come from a model's server.
 func (m *Model) foreign(err error) error {
 	e, _ := errors.AsType[*noStream](err)
 	place := m.host
@@ -296,10 +294,11 @@ func (m *Model) foreign(err error) error {
 	}
 }
 
-// op names the model's server as users do: "model openai", or what [Named] says.
+// op returns the name of the operation in errors: "model openai", or with the prefix of
+// [Named].
 func (m *Model) op() string { return "model " + m.prefix }
 
-// next says what to do if the server cannot be reached.
+// next returns the hint for a server that cannot be reached.
 func (m *Model) next() string {
 	switch {
 	case m.vendors:
@@ -313,7 +312,8 @@ func (m *Model) next() string {
 	}
 }
 
-// near reports whether the server is one that users start: at localhost, or at a bare IP address.
+// near reports whether the server is probably run by the user: its host is localhost or an IP
+// address.
 func (m *Model) near() bool {
 	u, err := url.Parse(m.base)
 	if err != nil {
@@ -323,20 +323,20 @@ func (m *Model) near() bool {
 	return bare == nil || u.Hostname() == "localhost"
 }
 
-// notSent is the error of a request that the server would refuse.
+// notSent returns the error for a request that the server would refuse. Nothing is sent.
 func notSent(kind event.ErrorKind, message, hint string, args ...any) *event.Error {
 	return provider.NotSent(op, kind, message, hint, args...)
 }
 
-// unverified is how OpenAI refuses encrypted reasoning that it cannot read, such as that
-// of another organization; reasoning behind a changed history it only ignores
-// (guides/keep-prefix-unchanged). Google's compatible address refuses signatures of
-// another project so.
+// unverified matches the refusal of encrypted reasoning that OpenAI cannot decrypt, such as
+// that of another organization. OpenAI ignores reasoning after a changed history
+// (guides/keep-prefix-unchanged). Google's compatible address refuses signatures of another
+// project in the same way.
 var unverified = lazyre.New(`(?i)encrypted content .{0,80}could not be (verified|decrypted)|` +
 	`(invalid|corrupted) thought.?signature|thought.?signature.{0,20} not valid`)
 
-// refusesReasoning reports whether the server refused a request for the reasoning in it.
-// Behind OpenRouter it may be Claude's API that does.
+// refusesReasoning reports whether the server refused a request because of its reasoning.
+// Behind OpenRouter the refusal may come from Claude's API.
 func refusesReasoning(err error) bool {
 	e, ok := errors.AsType[*apiError](err)
 	if !ok || e.status != http.StatusBadRequest {
@@ -350,11 +350,11 @@ func refusesReasoning(err error) bool {
 	return e.code == "invalid_encrypted_content"
 }
 
-// placeholder is what Google takes in the place of a thought signature that there is none
-// of (docs/thought-signatures, FAQ).
+// placeholder is the value that Google accepts in place of a missing thought signature
+// (docs/thought-signatures, FAQ).
 const placeholder = "skip_thought_signature_validator"
 
-// unsealed leaves out reasoning that is encrypted or signed.
+// unsealed returns the block without encrypted or signed reasoning; nil to leave the block out.
 func (m *Model) unsealed(b event.Block) event.Block {
 	switch b := b.(type) {
 	case *event.Thinking:
@@ -368,8 +368,8 @@ func (m *Model) unsealed(b event.Block) event.Block {
 			return &bare
 		}
 	case *event.UnknownBlock:
-		// What the vendor's tools did goes with the reasoning in front of it, and what a
-		// compaction left is encrypted too.
+		// Items of server-side tools depend on the reasoning before them, and compaction items
+		// are encrypted too.
 		if returns(b) {
 			return nil
 		}

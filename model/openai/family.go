@@ -7,40 +7,39 @@ import (
 )
 
 var (
-	// Models that reason, and those of the same families that do not
-	// (docs/models).
+	// Models that reason, and models of the same families that do not (docs/models).
 	reasoning = lazyre.New(`^(o\d|gpt-[5-9]|gpt-[1-9]\d|codex|computer-use)`)
 	chatty    = lazyre.New(`^gpt-[\d.]+-chat`)
 )
 
-// reasons reports whether a model of this name reasons before it answers. Of
-// names that nobody knows it is not said.
+// reasons reports whether the name is that of a model that reasons before it answers. It is
+// false for unknown names.
 func reasons(name string) bool {
 	name = plainModel(name)
 	return reasoning.MatchString(name) && !chatty.MatchString(name)
 }
 
 var (
-	// Models that can be held to a schema, and those of the same families that
-	// cannot (guides/structured-outputs).
+	// Models with structured outputs, and models of the same families without them
+	// (guides/structured-outputs).
 	holding = lazyre.New(`^(gpt-4o|gpt-4\.[1-9]|gpt-[5-9]|gpt-[1-9]\d|o\d|codex)`)
 	free    = lazyre.New(`^(gpt-4o-2024-05-13|gpt-4o-(mini-)?(audio|realtime|transcribe|tts)|o1-(preview|mini))`)
 )
 
-// holds reports whether a model of this name can be held to a schema.
+// holds reports whether the name is that of a model with structured outputs.
 func holds(name string) bool {
 	name = plainModel(name)
 	return holding.MatchString(name) && !free.MatchString(name)
 }
 
-// wide are models with the large window, small those of their families without it
-// (docs/models/gpt-5.4, gpt-5.6-sol and gpt-6.1-terra; gpt-5.4-mini).
+// wide are the models with the large context window, small the models of these families without
+// it (docs/models/gpt-5.4, gpt-5.6-sol and gpt-6.1-terra; gpt-5.4-mini).
 var (
 	wide  = lazyre.New(`^gpt-(5\.[4-9]|6)`)
 	small = lazyre.New(`^gpt-5\.4-(mini|nano)`)
 )
 
-// window is how many tokens the vendor's model takes in all; 0 is unknown.
+// window returns the context window in tokens; 0 if unknown.
 func window(name string) int {
 	name = plainModel(name)
 	for _, f := range []struct {
@@ -72,8 +71,7 @@ func window(name string) int {
 	}
 }
 
-// plainModel is a model's name without what a gateway or a fine-tuning puts in
-// front of it.
+// plainModel returns a model's name without the prefix of a gateway or of a fine-tuned model.
 func plainModel(name string) string {
 	name = name[strings.LastIndexByte(name, '/')+1:]
 	return strings.TrimPrefix(name, "ft:")

@@ -158,7 +158,7 @@ func (m *Model) Delete(ctx context.Context, address string) error {
 	}
 	err = m.object(g, resp, err, &gone)
 	if e, ok := errors.AsType[*apiError](err); ok && e.status == http.StatusNotFound && (e.message != "" || e.word() != "") {
-		return nil // it is gone
+		return nil // it was already deleted
 	}
 	if err != nil {
 		return m.failure(g, err)

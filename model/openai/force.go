@@ -5,7 +5,7 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// forced is the word of tool_choice for "some tool".
+// forced returns the value of tool_choice that forces a call of any tool.
 func (m *Model) forced() string {
 	if m.dialect.Forced == "" || m.dialect.Forced == ForcedNever {
 		return "required"
@@ -13,8 +13,8 @@ func (m *Model) forced() string {
 	return m.dialect.Forced
 }
 
-// canForce returns an error where the server forces no tool. DeepSeek forces one while the
-// model does not think (deepseek-ai/DeepSeek-V3#1376).
+// canForce returns an error if the server cannot force a tool call. DeepSeek can if thinking is
+// off (deepseek-ai/DeepSeek-V3#1376).
 func (m *Model) canForce(o *model.Options) error {
 	if m.dialect.Forced != ForcedNever || m.dialect.Effort == EffortThinking && o.Effort == model.EffortNone {
 		return nil
@@ -22,8 +22,8 @@ func (m *Model) canForce(o *model.Options) error {
 	return notSent(event.ErrUnsupported, "%s cannot make a model use a tool", "leave the choice to the model, or take another server", m.title)
 }
 
-// canName reports whether tool_choice can name one of the tools. Where it is a word, that word
-// stands for the only tool there is.
+// canName reports whether tool_choice can name a tool. If it cannot and there is only one tool,
+// forcing any tool has the same effect.
 func (m *Model) canName(req *model.Request) (bool, error) {
 	if err := m.canForce(&req.Options); err != nil {
 		return false, err

@@ -12,17 +12,17 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// xai is where the second vendor of Responses is. Its tools differ in two members.
+// xai is the host of xAI, the other vendor of Responses. Its tools differ in two members.
 const xai = "api.x.ai"
 
-// labels are what a server of tools is called in the vendor's items.
+// labels matches the label of an MCP server in the vendor's items.
 var labels = lazyre.New(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
 
-// serverTools writes the tools that the vendor runs, each with a comma behind it
-// (api-reference/responses/create, tools). Chat Completions has one, which is not among the
-// tools: the models that search the web.
+// serverTools writes the server-side tools, each with a trailing comma
+// (api-reference/responses/create, tools). Chat Completions has only web search, which is not
+// in the list of tools: certain models always search.
 //
-// Without sent they are only checked, and no credential is asked for.
+// If sent is false, serverTools only checks the tools and resolves no credentials.
 func (m *Model) serverTools(tools []model.ServerTool, sent bool) ([]byte, error) {
 	var b []byte
 	seen := map[string]bool{}
@@ -44,7 +44,7 @@ func (m *Model) serverTools(tools []model.ServerTool, sent bool) ([]byte, error)
 	return b, nil
 }
 
-// hasServerTool says what is wrong with a tool; count is how many there are.
+// hasServerTool returns an error if the model lacks a tool. count is the number of tools.
 func (m *Model) hasServerTool(t *model.ServerTool, count int) error {
 	unsupported := func(message, hint string, args ...any) error {
 		return notSent(event.ErrUnsupported, message, hint, args...)
@@ -69,7 +69,7 @@ func (m *Model) hasServerTool(t *model.ServerTool, count int) error {
 	case t.MaxUses < 0:
 		return notSent(event.ErrInvalid, "the server-side tool %q has a negative number of uses", "leave it out, or set it above 0", kind)
 	case t.MaxUses > 0 && count > 1:
-		// max_tool_calls bounds the uses of all of them together.
+		// max_tool_calls bounds the calls of all tools together.
 		return unsupported("%s does not bound the uses of one server-side tool among several",
 			"leave the bound out, or ask for that tool alone", m.title)
 	case t.Kind != model.WebSearch && (len(t.Domains) > 0 || len(t.Blocked) > 0):
@@ -95,7 +95,7 @@ func (m *Model) hasServerTool(t *model.ServerTool, count int) error {
 	return nil
 }
 
-// appendServerTool writes a tool as Responses takes it.
+// appendServerTool writes a tool for Responses.
 func (m *Model) appendServerTool(b []byte, t *model.ServerTool) []byte {
 	switch t.Kind {
 	case model.WebSearch:
@@ -148,7 +148,7 @@ func appendStrings(b []byte, name string, list []string) []byte {
 	return append(b, ']')
 }
 
-// mostUses is how often the only server-side tool may be used; 0 is no bound.
+// mostUses returns the bound for the calls of the only server-side tool; 0 for no bound.
 func mostUses(tools []model.ServerTool) int {
 	if len(tools) != 1 {
 		return 0
@@ -156,8 +156,8 @@ func mostUses(tools []model.ServerTool) int {
 	return tools[0].MaxUses
 }
 
-// appendInclude asks for what an answer leaves out otherwise: the encrypted reasoning, and
-// what server-side tools found.
+// appendInclude requests content that answers leave out by default: the encrypted reasoning,
+// and the results of server-side tools.
 func (m *Model) appendInclude(b []byte, tools []model.ServerTool) []byte {
 	var list []string
 	if m.thinks {
@@ -180,7 +180,7 @@ func (m *Model) appendInclude(b []byte, tools []model.ServerTool) []byte {
 	return appendStrings(append(b, ','), "include", list)
 }
 
-// What Braid knows of items that are the vendor's own.
+// The item types of this vendor that Braid interprets.
 const (
 	codeItem   = "code_interpreter_call"
 	customItem = "custom_tool_call"
@@ -199,8 +199,8 @@ type ran struct {
 	} `json:"outputs"`
 }
 
-// searches is how many searches of the web an item is that the vendor charges for: opening a
-// page and looking through it are none (guides/tools-web-search, output and citations).
+// searches returns how many billed web searches an item contains. Opening a page and searching
+// in it are not billed (guides/tools-web-search, output and citations).
 func searches(raw json.RawMessage) int64 {
 	var i struct {
 		Action struct {
@@ -213,14 +213,14 @@ func searches(raw json.RawMessage) int64 {
 	return 1
 }
 
-// The places of blocks that show what is in an item, above those of all citations.
+// Indexes of blocks that show the content of an item, above those of all citations.
 const (
 	shownCode = 1<<21 + iota
 	shownResult
 )
 
-// show hands over what a program of the vendor's was, and what came of it, for people and for
-// other vendors' models. The item itself goes back to this one.
+// show yields a program that the vendor ran, and its result, as blocks for users and for other
+// vendors' models. Only the item itself is sent back to this vendor.
 func (d *responsesDecoder) show(output int, raw json.RawMessage) {
 	var r ran
 	if json.Unmarshal(raw, &r) != nil || r.Code == nil {
@@ -241,28 +241,28 @@ func (d *responsesDecoder) show(output int, raw json.RawMessage) {
 	}
 }
 
-// custom takes a call of a tool with free text for its input. Braid offers none, so the
-// agent answers that there is no such tool; the text is in its arguments.
+// custom handles a call of a custom tool, whose input is free text. Braid offers no such tools,
+// so the agent answers that the tool is unknown. The text is in the call's arguments.
 func (d *responsesDecoder) custom(output int, raw json.RawMessage) {
 	var c struct {
 		item
 
 		Input string `json:"input"`
 	}
-	_ = json.Unmarshal(raw, &c) // a member of another type is as good as none
+	_ = json.Unmarshal(raw, &c) // ignore members of unexpected types
 	d.called(output, &c.item)
 	input := append(strictjson.AppendString([]byte(`{"input":`), c.Input), '}')
 	d.to.send(model.Chunk{Kind: model.ChunkCallInput, Index: d.at(output, single), Text: string(input)})
 }
 
-// foreignCalls are kinds of items that wait for a result of the client's. Braid has none for
-// them, and the API refuses a conversation in which one is missing.
+// foreignCalls are the item types that require a result from the client. Braid cannot run these
+// calls, and the API refuses a conversation without their results.
 var foreignCalls = map[string]bool{
 	own + "computer_call": true, own + "local_shell_call": true, own + "shell_call": true, own + "apply_patch_call": true,
 	own + customItem: true, own + "mcp_approval_request": true,
 }
 
-// returns reports whether an item of the vendor's own goes back to it.
+// returns reports whether an item of a vendor's kind is sent back.
 func returns(b *event.UnknownBlock) bool {
 	if !strings.HasPrefix(string(b.Name), own) || foreignCalls[string(b.Name)] {
 		return false
@@ -270,6 +270,6 @@ func returns(b *event.UnknownBlock) bool {
 	var i struct {
 		Execution string `json:"execution"`
 	}
-	// A tool search is the vendor's or the client's.
+	// The vendor or the client may run a tool search.
 	return json.Unmarshal(b.Raw, &i) == nil && i.Execution != "client"
 }

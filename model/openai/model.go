@@ -22,9 +22,9 @@ import (
 
 const op = "model openai"
 
-// Model is a [model.Model]. It caches the encodings of recent conversations, at most
-// 64 MiB, so a block must not change once it was sent; the loop never changes one.
-// It is safe for concurrent use.
+// Model is a [model.Model]. It caches the encodings of recent conversations, at most 64 MiB, so
+// callers must not change a block after it was sent; the loop never does. A Model is safe for
+// concurrent use.
 type Model struct {
 	kept  reqcache.Histories[encoder, *encoder]
 	forms schema.Forms
@@ -47,14 +47,14 @@ type Model struct {
 	cacheKey string
 	// retention is how long the vendor caches prompt prefixes.
 	retention string
-	// strict says that tools are held to their schemas where these can be.
+	// strict is set if tools are strict whenever their schemas allow it.
 	strict bool
-	// family is the vendor's name for what is behind a deployment's; "" is name.
+	// family is the name of the vendor's model behind a deployment; "" means that it is name.
 	family string
-	// azure says that the address is Azure's, in one version of its API.
+	// azure is set for Azure's addresses. version is the version in the address, or empty.
 	azure   bool
 	version string
-	// dialect is what the server does otherwise than OpenAI's; host is where it is.
+	// dialect describes the differences from OpenAI's server. host is the server's host.
 	dialect Dialect
 	host    string
 	stall   time.Duration
@@ -65,10 +65,10 @@ var _ model.Checker = (*Model)(nil)
 
 var names = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$`)
 
-// New returns the model with its server's name, such as "gpt-6.1-sol". It makes no
-// connection and reads nothing from the environment; package models does. The error is
-// an [*event.Error]: ErrInvalid for an invalid name or option, ErrModelAuth for a missing
-// key. Servers other than OpenAI's need no key.
+// New returns the model with its server's name, such as "gpt-6.1-sol". It makes no connection
+// and reads nothing from the environment; package models does. The error is an [*event.Error]:
+// ErrInvalid for an invalid name or option, ErrModelAuth for a missing key. Servers other than
+// OpenAI's need no key.
 func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	if !names.MatchString(name) {
 		return nil, wrong("there can be no model of such a name", "name one as its server does, such as "+Default)
@@ -198,13 +198,13 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 type back struct {
 	// names maps tool names that were changed for the wire back to the agent's.
 	names map[string]string
-	// absent are the members that are null where they are missing.
+	// absent are the members of the structured output that are null if absent.
 	absent map[string]bool
-	// nulled are the same for the arguments of strict tools.
+	// nulled are the same for the arguments of strict tools, by tool.
 	nulled map[string]map[string]bool
 }
 
-// decoder makes the decoder of an answer.
+// decoder returns the decoder for an answer.
 func (m *Model) decoder(way back, yield func(model.Chunk, error) bool) events {
 	s := sender{names: way.names, yield: yield, arguments: arguments{nulled: way.nulled}}
 	if len(way.absent) > 0 {

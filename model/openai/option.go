@@ -13,12 +13,12 @@ import (
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
-// Option changes how a model is called, not what it is asked.
+// Option configures a [Model].
 type Option func(*Model) error
 
-// BaseURL sends the calls to another address: a server of one's own, a gateway,
-// or a test. It is what OPENAI_BASE_URL holds, with "/v1" where the server wants
-// it; "" keeps the vendor's own.
+// BaseURL sets the address of the API, such as your own server, a gateway or a test server. It
+// has the form of OPENAI_BASE_URL, with "/v1" if the server needs it. "" keeps the vendor's
+// address.
 func BaseURL(address string) Option {
 	return func(m *Model) error {
 		if address == "" {
@@ -36,7 +36,7 @@ func BaseURL(address string) Option {
 	}
 }
 
-// API is one of the two that there are.
+// API selects one of OpenAI's two APIs for model calls.
 type API string
 
 // The APIs.
@@ -45,8 +45,8 @@ const (
 	ChatCompletions API = "chat completions"
 )
 
-// Use asks by the given API: Chat Completions of OpenAI itself, or Responses of
-// another server that has it.
+// Use selects the API. The default is Responses for OpenAI and Chat Completions for other
+// servers.
 func Use(api API) Option {
 	return func(m *Model) error {
 		if api != Responses && api != ChatCompletions {
@@ -57,9 +57,9 @@ func Use(api API) Option {
 	}
 }
 
-// Reasons says whether the model reasons before it answers, where its name does
-// not tell: such models are asked for their reasoning, encrypted, and take
-// neither a temperature nor words to stop at.
+// Reasons says whether the model reasons before it answers, if its name does not show it. Braid
+// requests encrypted reasoning from such models. OpenAI's take neither temperature nor stop
+// sequences.
 func Reasons(yes bool) Option {
 	return func(m *Model) error {
 		m.thinks = yes
@@ -67,10 +67,9 @@ func Reasons(yes bool) Option {
 	}
 }
 
-// Effort is how hard the model tries unless a request says it ([model.Options].Effort), in
-// the same words: none, low, medium, high, max, or the vendor's minimal and xhigh. A word
-// that the model does not have is refused when it is asked. It replaces what follows from
-// [model.Options].Thinking.
+// Effort sets the default of [model.Options].Effort: none, low, medium, high, max, or the
+// vendor's minimal and xhigh. A call fails if the model does not support the effort. The effort
+// takes precedence over [model.Options].Thinking.
 func Effort(word string) Option {
 	return func(m *Model) error {
 		if !slices.Contains(allEfforts, word) {
@@ -81,10 +80,9 @@ func Effort(word string) Option {
 	}
 }
 
-// Schemas says whether answers can be held to a schema where that does not follow
-// from address and name: servers other than the vendor's are told in words unless
-// it is set. vLLM, Ollama, LM Studio and llama.cpp can be, and many models behind
-// OpenRouter.
+// Schemas says whether the server has structured outputs, if address and name do not show it.
+// Without it, servers other than OpenAI's get the schema in the prompt. vLLM, Ollama, LM Studio
+// and llama.cpp have structured outputs, and so do many models behind OpenRouter.
 func Schemas(yes bool) Option {
 	return func(m *Model) error {
 		m.schemas = &yes
@@ -94,10 +92,9 @@ func Schemas(yes bool) Option {
 
 var cacheKeys = lazyre.New(`^[!-~]{1,64}$`)
 
-// CacheKey groups calls that begin alike, so that the vendor sends them to where
-// the beginning is cached: the name of an agent, say, or of a tenant's share of
-// its calls. It goes to the vendor as it is (guides/prompt-caching,
-// prompt_cache_key).
+// CacheKey groups calls with the same prompt prefix, so that the vendor routes them to the same
+// cache. Use the name of an agent, for example, or of a tenant. The key is sent to the vendor
+// unchanged (guides/prompt-caching, prompt_cache_key).
 func CacheKey(key string) Option {
 	return func(m *Model) error {
 		if !cacheKeys.MatchString(key) {
@@ -108,9 +105,9 @@ func CacheKey(key string) Option {
 	}
 }
 
-// CacheRetention is how long the vendor keeps the beginnings of prompts: "in_memory" or
-// "24h" at most, or from GPT-5.6 on "30m" or "12h" at least. Which of them a model has is in
-// guides/prompt-caching; another one is refused when the model is asked.
+// CacheRetention sets how long the vendor caches prompt prefixes: at most "in_memory" or "24h",
+// or from GPT-5.6 on at least "30m" or "12h". guides/prompt-caching lists the values of each
+// model. A call fails if the model does not support the value.
 func CacheRetention(word string) Option {
 	return func(m *Model) error {
 		if !slices.Contains([]string{inMemory, "24h", "30m", "12h"}, word) {
@@ -121,9 +118,9 @@ func CacheRetention(word string) Option {
 	}
 }
 
-// StrictTools holds the arguments of each tool to its schema if the schema can be expressed,
-// as [model.ToolSpec].Strict does for one tool. Tools with other schemas are sent as before.
-// Of a server other than OpenAI's it says that the server can do it.
+// StrictTools makes each tool strict if its schema allows it, as [model.ToolSpec].Strict does
+// for one tool. Other tools are sent unchanged. For a server other than OpenAI's, it also
+// states that the server supports strict tools.
 func StrictTools(yes bool) Option {
 	return func(m *Model) error {
 		m.strict = yes
@@ -133,8 +130,7 @@ func StrictTools(yes bool) Option {
 
 var prefixes = lazyre.New(`^[a-z][a-z0-9]{0,31}$`)
 
-// Named sets what stands before the colon in the model's name: "ollama" for a
-// server that is Ollama.
+// Named sets the prefix before the colon in the model's name, such as "ollama".
 func Named(prefix string) Option {
 	return func(m *Model) error {
 		if !prefixes.MatchString(prefix) {
@@ -148,8 +144,8 @@ func Named(prefix string) Option {
 	}
 }
 
-// Sources say where the caller has key and address from, for the hints of errors: the name of a
-// variable, or a setting such as "base=". "" leaves the usual variable.
+// Sources names where the key and the address come from, for the hints of errors: an
+// environment variable, or a setting such as "base=". "" keeps the usual variable.
 func Sources(key, base string) Option {
 	return func(m *Model) error {
 		m.keyFrom, m.baseFrom = cmp.Or(key, m.keyFrom), cmp.Or(base, m.baseFrom)
@@ -157,10 +153,10 @@ func Sources(key, base string) Option {
 	}
 }
 
-// Azure asks a deployment at Azure, which serves OpenAI's own models: the key goes in the
-// header api-key. With a version, such as "2024-10-21", the address is that of one
-// deployment and has only Chat Completions; "" is the API that Azure calls v1. Put it behind
-// [BaseURL]. (Microsoft Learn, azure/ai-foundry/openai/api-version-lifecycle.)
+// Azure calls a deployment on Azure OpenAI; the header api-key holds the key. With a version,
+// such as "2024-10-21", the address must be that of a deployment, and only Chat Completions is
+// available. "" selects Azure's v1 API. Azure must come after [BaseURL] in the options.
+// (Microsoft Learn, azure/ai-foundry/openai/api-version-lifecycle.)
 func Azure(version string) Option {
 	return func(m *Model) error {
 		if version != "" && !azureVersions.MatchString(version) {
@@ -176,8 +172,7 @@ func Azure(version string) Option {
 
 var azureVersions = lazyre.New(`^20\d\d-\d\d-\d\d(-preview)?$`)
 
-// As says which of OpenAI's models is behind a name that does not tell, such as a
-// deployment's at Azure.
+// As names the OpenAI model behind a name that does not show it, such as a deployment on Azure.
 func As(name string) Option {
 	return func(m *Model) error {
 		if !names.MatchString(name) {
@@ -188,8 +183,8 @@ func As(name string) Option {
 	}
 }
 
-// Titled sets how errors call the server, such as "Groq", and the variable with its key
-// that they name; "" names none.
+// Titled sets the server's name in errors, such as "Groq", and the variable that holds its key,
+// for hints. "" names no variable.
 func Titled(title, variable string) Option {
 	return func(m *Model) error {
 		if title == "" || len(title) > 60 || strings.ContainsFunc(title, func(c rune) bool { return c < ' ' }) {
@@ -200,8 +195,8 @@ func Titled(title, variable string) Option {
 	}
 }
 
-// HTTPClient sends the calls through c instead of one of the package's own. It
-// should neither time out by itself, which ends long answers, nor repeat calls.
+// HTTPClient sets the HTTP client. It should neither time out, because that cuts long answers,
+// nor retry calls.
 func HTTPClient(c *http.Client) Option {
 	return func(m *Model) error {
 		if c == nil {
@@ -212,12 +207,12 @@ func HTTPClient(c *http.Client) Option {
 	}
 }
 
-// DefaultStall is how long the server may send nothing before a call is given
-// up. There are no pings: a model that reasons without showing it is silent.
+// DefaultStall is the default of [Stall]. The API sends no pings, so a model that reasons
+// silently sends nothing.
 const DefaultStall = 5 * time.Minute
 
-// Stall sets how long the server may send nothing at all, from the request on,
-// before the call fails with a kind that is repeated; 0 means for ever.
+// Stall sets the idle timeout: how long the server may send nothing before the call fails with
+// a retryable error. It starts with the request. 0 means no timeout.
 func Stall(d time.Duration) Option {
 	return func(m *Model) error {
 		if d < 0 {
@@ -228,7 +223,7 @@ func Stall(d time.Duration) Option {
 	}
 }
 
-// wrong is an error of whoever sets the model up.
+// wrong returns the error for an invalid configuration.
 func wrong(message, hint string) error {
 	return &event.Error{Op: op, Kind: event.ErrInvalid, Message: message, Hint: hint}
 }

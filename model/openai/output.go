@@ -12,20 +12,21 @@ import (
 	"github.com/braidrun/braid/model/internal/schema"
 )
 
-// output is how an answer is held to a schema (guides/structured-outputs). It is
-// made once for each schema of a conversation.
+// output holds the encoding of a structured output (guides/structured-outputs). It is computed
+// once per schema of a conversation.
 type output struct {
 	name   string
 	schema json.RawMessage
 
-	// member asks for it, words do so where the API cannot.
+	// member is the request's member with the schema. If the API cannot take the schema, words
+	// describes it for the prompt instead.
 	member []byte
 	words  string
-	// absent are the members that are null where they are missing.
+	// absent are the optional members, which are null if absent.
 	absent map[string]bool
 }
 
-// update makes the output that of o, unless it is already.
+// update computes the encoding of o, unless it is already cached.
 func (u *output) update(m *Model, o *model.OutputSchema) error {
 	if !m.outputs {
 		return notSent(event.ErrUnsupported, "the model cannot be held to a schema", "ask for it in words, or take another model")
@@ -38,7 +39,7 @@ func (u *output) update(m *Model, o *model.OutputSchema) error {
 	absent, known := missing(problems)
 	strict := form != nil && known
 	if !strict {
-		// What cannot be held strictly can still be asked for.
+		// A schema that cannot be strict can still be sent.
 		form, problems = m.forms.Form(o.Schema, schema.OpenAITools)
 		absent = nil
 	}
@@ -56,13 +57,13 @@ func (u *output) update(m *Model, o *model.OutputSchema) error {
 	return nil
 }
 
-// answerWords is what an answer's schema does not say.
+// answerWords returns the constraints that the schema on the wire lacks, as text.
 func answerWords(problems []schema.Problem) string {
 	return strings.Replace(schema.Words(problems), "The input must", "The answer must", 1)
 }
 
-// missing are the names of members that are null where they are missing; known is
-// false where null under one of the names can mean something else.
+// missing returns the names of members that are null if absent. known is false if null may have
+// another meaning under one of the names.
 func missing(problems []schema.Problem) (names map[string]bool, known bool) {
 	for i := range problems {
 		p := &problems[i]
@@ -80,8 +81,8 @@ func missing(problems []schema.Problem) (names map[string]bool, known bool) {
 	return names, true
 }
 
-// aside reports whether a schema is one of something else than an object, which
-// the API has no member for: it is told in words.
+// aside reports whether a schema is valid but not one of an object. The API cannot take it, so
+// it goes into the prompt.
 func aside(given json.RawMessage) bool {
 	rules := *schema.OpenAITools
 	rules.Object, rules.NotTop = false, nil
@@ -89,7 +90,7 @@ func aside(given json.RawMessage) bool {
 	return form != nil
 }
 
-// appendOutput writes the member that asks for a schema, with a comma before it.
+// appendOutput writes the member with the schema, with a leading comma.
 func (m *Model) appendOutput(b []byte, name string, schema json.RawMessage, words string, strict bool) []byte {
 	if name == "" {
 		name = "answer"

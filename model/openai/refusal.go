@@ -12,8 +12,8 @@ import (
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
-// How servers word the kinds of errors that their status and code leave open. Each comes from
-// the recordings (fantasy, pydantic-ai, ruby_llm, vercel/ai) or a public report, named beside it.
+// Messages for errors whose kind neither status nor code shows. Each comes from the recordings
+// (fantasy, pydantic-ai, ruby_llm, vercel/ai) or from the public report named beside it.
 var (
 	// overflow: the conversation is too long. OpenAI in both APIs, vLLM, DeepSeek and Mistral name
 	// the "maximum context length", xAI the "maximum prompt length" (cline/cline#3120) or
@@ -27,33 +27,34 @@ var (
 		`exceeds the model's maximum context|context the overflows|context size has been exceeded|prompt is too long|prompt too long|` +
 		`exceeded max context length|\[input_too_large\]|reduce the length of the messages|greater than the context length|` +
 		"`?inputs`? tokens \\+ `?max_new_tokens`?|input token count .{0,40}exceeds")
-	// tooMuch: the conversation is larger than the tokens that the key has in a minute, so that
-	// waiting does not help (Groq, continuedev/continue#10218; OpenAI, vanna-ai/vanna-flask#11).
+	// tooMuch: the conversation exceeds the key's tokens per minute, so waiting does not help
+	// (Groq, continuedev/continue#10218; OpenAI, vanna-ai/vanna-flask#11).
 	tooMuch = lazyre.New(`(?i)request too large.{0,300}tokens per min`)
-	// spent: the account has no money. Waiting does not help. Groq's limits of requests name a
-	// page of its console, …/settings/billing, and are none of these.
+	// spent: the account has no credit, so waiting does not help. Groq's messages about request
+	// limits link to its page …/settings/billing and must not match.
 	spent = lazyre.New(`(?i)exceeded your current quota|` +
 		`(plan and|check your) billing|billing (details|hard limit)|insufficient (credits|balance|quota|funds)|` +
 		`requires more credits|credit limit|(have|has) any credits|(used all|out of) (available |your )?credits|spending limit|key limit exceeded`)
-	// badKey: the key is none, with another status than 401 (xAI; Google's compatible address).
+	// badKey: the key is invalid, with another status than 401 (xAI; Google's compatible
+	// address).
 	badKey = lazyre.New(`(?i)(incorrect|invalid) api.?key|api.?key (is )?(not valid|invalid)`)
-	// crowded: the servers are too busy. DeepSeek is "too busy"; Cerebras has "high traffic"; Mistral's
-	// "service tier capacity" and Groq's flex tier are exceeded.
+	// crowded: the servers are overloaded. DeepSeek is "too busy"; Cerebras has "high traffic";
+	// Mistral's "service tier capacity" and Groq's flex tier are exceeded.
 	crowded = lazyre.New(`(?i)overloaded|slow down|at capacity|capacity exceeded|` +
 		`server busy|too busy|high (traffic|demand)|maximum pending requests`)
-	// misplaced is how LM Studio says that an address is none of its own, with a
-	// status of success.
+	// misplaced: LM Studio does not know the path. The status is a success.
 	misplaced = lazyre.New(`(?i)unexpected endpoint or method`)
-	// unheard: there is no such model, with other statuses than 404. DeepSeek's "Model Not Exist",
-	// LM Studio's "No models loaded", Groq's "decommissioned", Together's "non-serverless model".
+	// unheard: the model is unknown, with another status than 404. DeepSeek says "Model Not
+	// Exist", LM Studio "No models loaded", Groq "decommissioned", Together "non-serverless
+	// model".
 	unheard = lazyre.New(`(?i)model .{0,160}(does not exist|not found|decommissioned)|` +
 		`invalid model|not a valid model|no such model|unknown model|` +
 		`model not exist|no models? (is |are )?loaded|unable to access .{0,20}model|non-serverless model`)
-	// unable is how OpenRouter says with a 404 that a model has no host for what the request asks.
+	// unable: OpenRouter has no host with the model for such a request. The status is 404.
 	unable = lazyre.New(`(?i)no endpoints found (that|with|matching|supporting)`)
 )
 
-// verdict is what a refusal means.
+// verdict is the meaning of a refusal.
 type verdict uint8
 
 const (
@@ -74,7 +75,7 @@ const (
 	broken
 )
 
-// Kinds lists the kinds that [Dialect].Errors can give errors.
+// Kinds lists the error kinds that [Dialect].Errors may contain.
 func Kinds() []event.ErrorKind {
 	return []event.ErrorKind{
 		event.ErrContextOverflow, event.ErrModelAuth, event.ErrModelNotFound, event.ErrTooLarge, event.ErrOverloaded, event.ErrThrottled,
@@ -87,8 +88,8 @@ var verdicts = map[event.ErrorKind]verdict{
 	event.ErrOverloaded: overloaded, event.ErrThrottled: throttled, event.ErrUnavailable: broken, event.ErrInvalid: refused, event.ErrModel: unpaid,
 }
 
-// judge finds out what a refusal means (guides/error-codes). What the dialect says of the
-// server's own codes goes first.
+// judge determines the meaning of a refusal (guides/error-codes). The dialect's error codes
+// take precedence.
 func (m *Model) judge(a *apiError) verdict {
 	for _, word := range []string{a.code, a.number, a.kind} {
 		if kind, ok := m.dialect.Errors[word]; ok && word != "" {
@@ -121,17 +122,17 @@ func (m *Model) judge(a *apiError) verdict {
 	return unclear
 }
 
-// is reports whether the server's code or type is one of some words.
+// is reports whether the server's code or type is one of words.
 func (a *apiError) is(words ...string) bool {
 	return slices.Contains(words, a.code) || slices.Contains(words, a.kind)
 }
 
-// bad reports whether the status is one of those for requests that cannot be.
+// bad reports whether the status means an invalid request.
 func (a *apiError) bad() bool {
 	return a.status == 0 || a.status == http.StatusBadRequest || a.status == http.StatusUnprocessableEntity
 }
 
-// unpaid reports whether it is about money: xAI says so with 403, Fireworks with 412.
+// unpaid reports whether the error is about payment. xAI uses the status 403, Fireworks 412.
 func (a *apiError) unpaid() bool {
 	if a.is("insufficient_quota", "billing_hard_limit_reached", "billing_not_active") {
 		return true
@@ -145,14 +146,16 @@ func (a *apiError) unpaid() bool {
 	return false
 }
 
-// Perplexity's type for it is too_many_prompt_tokens (recorded by ruby_llm).
+// tooLong reports whether the conversation is too long. Perplexity's type for it is
+// too_many_prompt_tokens (recorded by ruby_llm).
 func (a *apiError) tooLong() bool {
 	return a.is("context_length_exceeded", "exceed_context_size_error", "too_many_prompt_tokens") || overflow.MatchString(a.message) &&
 		(a.bad() || a.status == http.StatusInternalServerError || a.status == http.StatusRequestEntityTooLarge)
 }
 
-// xAI refuses a key with the status of a bad request: {"code":"invalid-argument","error":"Incorrect
-// API key provided: …"} (recorded by pydantic-ai).
+// keyRefused reports whether the key is invalid. xAI refuses it as a bad request:
+// {"code":"invalid-argument","error":"Incorrect API key provided: …"} (recorded by
+// pydantic-ai).
 func (a *apiError) keyRefused() bool {
 	return a.is("invalid_api_key", "authentication_error") || a.status == http.StatusUnauthorized ||
 		a.status == http.StatusBadRequest && badKey.MatchString(a.message)
@@ -171,8 +174,8 @@ func (a *apiError) tooLarge() bool {
 	return a.status == http.StatusRequestEntityTooLarge || a.is("request_too_large", "image_too_large", "image_file_too_large")
 }
 
-// The statuses that vendors have for too much work: Groq for its flex tier, and Claude's API
-// behind a gateway.
+// Nonstandard statuses for overload: Groq's for its flex tier, and that of Claude's API behind
+// a gateway.
 const (
 	statusFlexFull   = 498
 	statusOverloaded = 529
@@ -200,7 +203,7 @@ func (a *apiError) refused() bool {
 		a.status >= http.StatusBadRequest && a.status < http.StatusInternalServerError
 }
 
-// refusal makes an error of ours out of what the server said, with its words.
+// refusal maps an error of the server.
 func (m *Model) refusal(a *apiError) error {
 	e := &event.Error{Op: m.op(), Code: a.word(), RetryAfter: a.after, Err: a}
 	text := provider.Line(looksLikeKey.ReplaceAllString(m.key.Hide(a.message), "[redacted]"), m.key)
@@ -249,6 +252,6 @@ func (m *Model) refusal(a *apiError) error {
 	}
 }
 
-// looksLikeKey are keys of vendors that speak this protocol, as they quote them: also
-// shortened, or with stars in them.
+// looksLikeKey matches keys of vendors with this protocol, also shortened or masked, as their
+// messages quote them.
 var looksLikeKey = lazyre.New(`\b(sk|pk|gsk|xai|csk|pplx|fw|tgp|r8)[-_][A-Za-z0-9_*-]{6,}`)

@@ -16,12 +16,11 @@ import (
 	"github.com/braidrun/braid/model/internal/toolname"
 )
 
-// body gives a request's body, and what its answer needs to know of it.
+// body encodes a request. It also returns what the decoder of the answer needs.
 //
-// Members stand in an order of their own: the model, the tools, the
-// instructions and the messages first, in the order in which the vendor caches
-// them, and then what may change from call to call. So the body of the next
-// request begins with the bytes of this one, up to the end of its messages.
+// The body begins with the members in the order in which the vendor caches them: model, tools,
+// instructions, messages. The members that may change from call to call follow. So the next
+// body begins with the same bytes, up to the end of these messages.
 func (m *Model) body(req *model.Request) ([]byte, back, error) {
 	if req == nil || len(req.Messages) == 0 {
 		return nil, back{}, notSent(event.ErrInvalid, "there is nothing to ask the model", "give it a message")
@@ -50,18 +49,19 @@ func (m *Model) body(req *model.Request) ([]byte, back, error) {
 	return body, back{names: toolNames.Back(req.Tools), absent: frame.absent, nulled: frame.nulled}, nil
 }
 
-// largest is how long a request may be (guides/images-vision, file limits).
+// largest bounds a request in bytes (guides/images-vision, file limits).
 const largest = 50 << 20
 
-// frame is what stands around the messages.
+// frame holds the parts of a request before and after the messages.
 type frame struct {
 	head, tail []byte
 	absent     map[string]bool
-	// nulled are the members that are null where they are missing, by strict tool.
+	// nulled are the optional members of strict tools, which are null if absent, by tool.
 	nulled map[string]map[string]bool
 }
 
-// around makes it, with what e has kept of the request before; nil keeps nothing.
+// around encodes the frame. It reuses what e caches from the last request; with a nil e it only
+// checks the request.
 func (m *Model) around(req *model.Request, e *encoder) (f frame, err error) {
 	sent := e != nil
 	if !sent {
@@ -103,10 +103,10 @@ func (m *Model) around(req *model.Request, e *encoder) (f frame, err error) {
 	return f, err
 }
 
-// toolNames are those that the APIs take: ^[a-zA-Z0-9_-]{1,64}$.
+// toolNames is the APIs' rule for tool names: ^[a-zA-Z0-9_-]{1,64}$.
 var toolNames = toolname.Usual
 
-// callIDs are the ids of calls: Chat Completions lets them be so long.
+// callIDs is the rule for the ids of tool calls. Chat Completions bounds their length.
 var callIDs = toolname.IDRule{Max: 40, Visible: true}
 
 func (m *Model) appendHead(b []byte, req *model.Request, e *encoder) ([]byte, error) {
@@ -133,7 +133,7 @@ func (m *Model) appendHead(b []byte, req *model.Request, e *encoder) ([]byte, er
 	case m.api == Responses:
 		return append(b, `,"input":[`...), nil
 	case instructions:
-		// Models that want a developer take a system for one.
+		// OpenAI treats a system message as a developer message where the model wants one.
 		b = m.appendInstructions(append(b, `,"messages":[{"role":"system","content":`...), req.Instructions)
 		return append(b, `},`...), nil
 	default:
@@ -141,7 +141,7 @@ func (m *Model) appendHead(b []byte, req *model.Request, e *encoder) ([]byte, er
 	}
 }
 
-// appendTool writes what the model is told about a tool, and a comma.
+// appendTool writes the definition of a tool, and a comma.
 func (m *Model) appendTool(b []byte, t *model.ToolSpec, e *encoder) ([]byte, error) {
 	schema, words, strict, err := m.toolForm(t, e)
 	if err != nil {
@@ -165,8 +165,8 @@ func (m *Model) appendTool(b []byte, t *model.ToolSpec, e *encoder) ([]byte, err
 	case strict:
 		b = append(b, `,"strict":true`...)
 	case m.api == Responses:
-		// Responses is strict unless it is told not to be, and would refuse most
-		// schemas; arguments are checked by the tool.
+		// Responses is strict by default and would refuse most schemas. The tool validates its
+		// arguments.
 		b = append(b, `,"strict":false`...)
 	}
 	if m.api == Responses {
@@ -175,8 +175,8 @@ func (m *Model) appendTool(b []byte, t *model.ToolSpec, e *encoder) ([]byte, err
 	return append(b, `}},`...), nil
 }
 
-// toolSchema is a tool's schema as the APIs take it, and what of it is told in
-// words; that it holds is checked by the tool anyway.
+// toolSchema returns a tool's schema as the APIs accept it, and a text with the constraints
+// that they do not accept. The tool validates its arguments in any case.
 func (m *Model) toolSchema(t *model.ToolSpec) (form json.RawMessage, words string, err error) {
 	form, problems := m.forms.Form(t.Schema, schema.OpenAITools)
 	if p, none := schema.Worst(problems, schema.Fatal); none {
@@ -190,8 +190,8 @@ func (m *Model) toolSchema(t *model.ToolSpec) (form json.RawMessage, words strin
 	return form, schema.Words(problems), nil
 }
 
-// tail is what stands behind the messages, with the bracket that closes them. The member
-// that holds the answer to a schema follows it, and then what closes the body.
+// tail returns the members after the messages, beginning with the bracket that closes them. The
+// member with the answer's schema and the end of the body follow it.
 func (m *Model) tail(req *model.Request) ([]byte, error) {
 	o := &req.Options
 	t, err := m.effortOf(o)
@@ -217,8 +217,8 @@ func (m *Model) tail(req *model.Request) ([]byte, error) {
 		return m.appendResponsesTail(b, o, t), nil
 	}
 	if o.MaxTokens > 0 {
-		// The vendor renamed it, and its models that reason take the new name
-		// alone; other servers know the old one.
+		// OpenAI renamed the member, and its reasoning models accept only the new name. Other
+		// servers know the old one.
 		name := `,"max_tokens":`
 		if m.vendors || m.dialect.LongName {
 			name = `,"max_completion_tokens":`
@@ -241,7 +241,7 @@ func (m *Model) tail(req *model.Request) ([]byte, error) {
 // appendResponsesTail writes the members that only Responses has.
 func (m *Model) appendResponsesTail(b []byte, o *model.Options, t trying) []byte {
 	if o.MaxTokens > 0 {
-		const least = 16 // says the API
+		const least = 16 // the API's minimum
 		b = strconv.AppendInt(append(b, `,"max_output_tokens":`...), int64(max(o.MaxTokens, least)), 10)
 	}
 	if most := mostUses(o.ServerTools); most > 0 {
@@ -259,7 +259,7 @@ func (m *Model) appendResponsesTail(b []byte, o *model.Options, t trying) []byte
 	return append(b, `,"store":false,"stream":true`...)
 }
 
-// appendStops writes the words that end an answer; blank ones mean nothing.
+// appendStops writes the stop sequences. It skips blank ones.
 func (m *Model) appendStops(b []byte, words []string) ([]byte, error) {
 	n := 0
 	for _, w := range words {
@@ -271,7 +271,7 @@ func (m *Model) appendStops(b []byte, words []string) ([]byte, error) {
 		}
 		b = append(strictjson.AppendString(b, w), ',')
 	}
-	const most = 4 // says the API
+	const most = 4 // the API's maximum
 	switch {
 	case n == 0:
 		return b, nil
@@ -287,7 +287,7 @@ func (m *Model) appendStops(b []byte, words []string) ([]byte, error) {
 	return b, nil
 }
 
-// appendChoice writes what the model must do about tools.
+// appendChoice writes tool_choice.
 func (m *Model) appendChoice(b []byte, req *model.Request) ([]byte, error) {
 	c := &req.ToolChoice
 	if len(req.Tools) == 0 {

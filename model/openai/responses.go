@@ -11,9 +11,9 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// responsesDecoder makes chunks of the events of Responses
-// (api-reference/responses-streaming). Events of kinds that it does not know are
-// passed over, items are kept as they are: the API may add some at any time.
+// responsesDecoder turns the events of Responses into chunks
+// (api-reference/responses-streaming). It skips events of unknown types and keeps items of
+// unknown types as they are, because the API may add types at any time.
 type responsesDecoder struct {
 	to sender
 
@@ -21,27 +21,27 @@ type responsesDecoder struct {
 	begun bool
 	parts []part
 	calls bool
-	// refused is set by a refusal, which is a part of an answer like text.
+	// refused is set by a refusal, which is part of an answer's content.
 	refused bool
-	// runsCustom says that the server runs custom tools of its own, as xAI does
-	// (vercel/ai, xai-x-search-tool): their calls are no calls of the agent's tools.
+	// runsCustom is set if the server runs custom tools itself, as xAI does (vercel/ai,
+	// xai-x-search-tool). Calls of them are not calls of the agent's tools.
 	runsCustom bool
-	// webs and files count the searches that the vendor ran.
+	// webs and files count the server's web and file searches.
 	webs, files int64
 }
 
-// part is a piece of an item that is a block of ours: its place is its number.
+// part is the part of an item that becomes a block. Its position in parts is the block's index.
 type part struct {
-	// item is the item's number; content that of a message's part, -1 for the
-	// block of an item that has one only.
+	// item is the index of the item, content that of the part in a message; it is -1 if the
+	// item is a single block.
 	item, content int
 	came          bool
-	// sum and size are a checksum and the length of the text that came.
+	// sum and size are a checksum and the length of the text received.
 	sum  uint64
 	size int
 }
 
-// hash is FNV-1a, continued from sum; 0 begins.
+// hash continues an FNV-1a hash from sum; 0 starts a new one.
 func hash(sum uint64, text string) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
 	if sum == 0 {
@@ -53,12 +53,12 @@ func hash(sum uint64, text string) uint64 {
 	return sum
 }
 
-// single is the content of an item that is one block.
+// single is the content index of an item that is a single block.
 const single = -1
 
 func (d *responsesDecoder) sender() *sender { return &d.to }
 
-// at gives the number of a block, which begins here where it is new.
+// at returns the index of a block, and adds the block if it is new.
 func (d *responsesDecoder) at(item, content int) int {
 	for i := len(d.parts) - 1; i >= 0; i-- {
 		if d.parts[i].item == item && d.parts[i].content == content {
@@ -69,7 +69,7 @@ func (d *responsesDecoder) at(item, content int) int {
 	return len(d.parts) - 1
 }
 
-// came reports whether anything came of a block.
+// came reports whether content of a block was received.
 func (d *responsesDecoder) came(item, content int) bool {
 	for i := range d.parts {
 		if d.parts[i].item == item && d.parts[i].content == content {
@@ -79,7 +79,7 @@ func (d *responsesDecoder) came(item, content int) bool {
 	return false
 }
 
-// event takes the data of one event.
+// event decodes one event.
 func (d *responsesDecoder) event(data []byte) error {
 	if d.delta(data) {
 		return nil
@@ -87,8 +87,8 @@ func (d *responsesDecoder) event(data []byte) error {
 	return d.whole(data)
 }
 
-// delta is the short way of the events that come most. It reports false, having
-// done nothing, for everything else and for what it does not understand.
+// delta is the fast path for the most frequent events. It reports false, without side effects,
+// for every other event and for anything unexpected.
 func (d *responsesDecoder) delta(data []byte) bool {
 	const nested = 16
 	r := &d.r
@@ -123,7 +123,7 @@ func (d *responsesDecoder) delta(data []byte) bool {
 	return true
 }
 
-// pieceOf is what the deltas of an event of this type are pieces of; 0 is none.
+// pieceOf returns the kind of chunk for an event type with deltas; 0 for other types.
 func pieceOf(kind []byte) model.ChunkKind {
 	switch string(kind) {
 	case "response.output_text.delta":
@@ -137,7 +137,7 @@ func pieceOf(kind []byte) model.ChunkKind {
 	}
 }
 
-// piece hands a piece of a block over.
+// piece yields a delta of a block.
 func (d *responsesDecoder) piece(kind model.ChunkKind, item, content int, text string) {
 	if text == "" {
 		return
@@ -173,7 +173,7 @@ type response struct {
 		Reason string `json:"reason"`
 	} `json:"incomplete_details"`
 	Usage *responsesUsage `json:"usage"`
-	// Output is the whole answer. Streams say it before in pieces.
+	// Output is the complete answer, which a stream sends earlier in pieces.
 	Output []json.RawMessage `json:"output"`
 }
 
@@ -185,13 +185,13 @@ type annotation struct {
 	End   int    `json:"end_index"`
 }
 
-// item is one of an answer's items.
+// item is an item of an answer.
 type item struct {
 	Type string `json:"type"`
 	ID   string `json:"id"`
 	Call string `json:"call_id"`
 	Name string `json:"name"`
-	// Arguments are a text; an object in calls of the vendor's own, and of some servers.
+	// Arguments is a string, or an object in calls of server-side tools and with some servers.
 	Arguments json.RawMessage `json:"arguments"`
 	Sealed    string          `json:"encrypted_content"`
 	Phase     string          `json:"phase"`
@@ -206,7 +206,7 @@ type item struct {
 	} `json:"content"`
 }
 
-// all takes an answer that came at once (api-reference/responses/object).
+// all decodes an answer without streaming (api-reference/responses/object).
 func (d *responsesDecoder) all(data []byte) error {
 	var r response
 	if err := json.Unmarshal(data, &r); err != nil {
@@ -225,7 +225,7 @@ func (d *responsesDecoder) all(data []byte) error {
 	}
 }
 
-// failed is the error of an answer that failed.
+// failed returns the error of a failed answer.
 func (d *responsesDecoder) failed(r *response) error {
 	d.used(r)
 	e := errorOf([]byte(`{"error":` + string(r.Error) + `}`))
@@ -235,12 +235,12 @@ func (d *responsesDecoder) failed(r *response) error {
 	return e
 }
 
-// whole takes an event of any kind.
+// whole decodes an event of any kind.
 func (d *responsesDecoder) whole(data []byte) error {
 	var e responsesEvent
 	if err := json.Unmarshal(data, &e); err != nil {
 		if string(data) == string(doneMark) {
-			return nil // of a gateway that ends both APIs alike
+			return nil // from a gateway that ends both APIs with [DONE]
 		}
 		return fmt.Errorf("%w: %w", errUnreadable, err)
 	}
@@ -279,7 +279,7 @@ func (d *responsesDecoder) whole(data []byte) error {
 	return nil
 }
 
-// note hands over what the text at a place of an item cites.
+// note yields a citation in a text of an item.
 func (d *responsesDecoder) note(output, content, number int, n *annotation) {
 	const most = 1 << 10
 	if n.Type != "url_citation" || number < 0 || number >= most || content < 0 || content >= most {
@@ -291,13 +291,13 @@ func (d *responsesDecoder) note(output, content, number int, n *annotation) {
 	})
 }
 
-// noted reports whether what an item cites has come.
+// noted reports whether citations of an item were yielded.
 func (d *responsesDecoder) noted(output int) bool {
 	return slices.ContainsFunc(d.parts, func(p part) bool { return p.item == output && p.content >= firstNote })
 }
 
-// firstNote is above the number of any part of a message, displaced above those of parts that
-// came in pieces: it numbers whole texts whose place another text has.
+// firstNote is above the index of any part of a message. displaced is above the indexes of
+// parts that were streamed: it numbers complete texts whose index another text already has.
 const (
 	firstNote = 1 << 20
 	displaced = 1 << 19
@@ -311,7 +311,7 @@ func (d *responsesDecoder) begin(r *response) {
 	d.to.send(model.Chunk{Kind: model.ChunkResponse, ID: r.ID, Text: r.Model})
 }
 
-// added takes the beginning of an item.
+// added handles the start of an item.
 func (d *responsesDecoder) added(e *responsesEvent) error {
 	var i item
 	if err := json.Unmarshal(e.Item, &i); err != nil {
@@ -323,8 +323,8 @@ func (d *responsesDecoder) added(e *responsesEvent) error {
 	return nil
 }
 
-// foreign returns nil for an item of the vendor's own, whose members may have any types, and the
-// error of reading it for an item that Braid must understand.
+// foreign returns nil for an item of a vendor's kind, whose members may have any type. For an
+// item that Braid must understand, it returns err.
 func foreign(raw json.RawMessage, err error) error {
 	var i struct {
 		Type string `json:"type"`
@@ -340,8 +340,8 @@ func (d *responsesDecoder) called(output int, i *item) {
 	d.to.send(model.Chunk{Kind: model.ChunkCall, Index: d.at(output, single), ID: i.Call, Text: d.to.tool(i.Name)})
 }
 
-// finished takes a whole item: what has not come in pieces, and what comes at
-// the end only.
+// finished handles a complete item: content that was not streamed, and members that appear only
+// at the end.
 func (d *responsesDecoder) finished(e *responsesEvent) error {
 	var i item
 	if err := json.Unmarshal(e.Item, &i); err != nil {
@@ -368,7 +368,7 @@ func (d *responsesDecoder) finished(e *responsesEvent) error {
 				d.piece(model.ChunkThinking, e.Output, single, s.Text)
 			}
 		}
-		if !d.came(e.Output, single) { // of models whose reasoning is open (gpt-oss)
+		if !d.came(e.Output, single) { // models with open reasoning (gpt-oss)
 			for _, c := range i.Content {
 				d.piece(model.ChunkThinking, e.Output, single, c.Text)
 			}
@@ -384,7 +384,7 @@ func (d *responsesDecoder) finished(e *responsesEvent) error {
 	return nil
 }
 
-// message takes a whole message: the texts that have not come in pieces.
+// message handles a complete message: the texts that were not streamed.
 func (d *responsesDecoder) message(output int, i *item) {
 	taken, noted := make([]bool, len(d.parts)), d.noted(output)
 	for n, c := range i.Content {
@@ -415,10 +415,10 @@ func (d *responsesDecoder) message(output int, i *item) {
 	}
 }
 
-// streamed finds the block in which text number n of an item's count texts came in pieces; -1
-// is none. content_index of the pieces is not always the text's place in the item: Bedrock's
-// gpt-oss sends pieces at 1 of an item with one text (recorded by ruby_llm). So the same text
-// at another place counts, and so does a place that the item does not have.
+// streamed returns the part that already streamed text n of an item's count texts; -1 if none
+// did. content_index of the deltas is not always the index in the item: Bedrock's gpt-oss sends
+// deltas at 1 for an item with one text (recorded by ruby_llm). So an equal text at another
+// index matches, and so does an index that the item does not have.
 func (d *responsesDecoder) streamed(output, n, count int, text string, taken []bool) int {
 	same, here, beyond := -1, -1, -1
 	sum := hash(0, text)
@@ -446,8 +446,8 @@ func (d *responsesDecoder) streamed(output, n, count int, text string, taken []b
 	}
 }
 
-// keep hands over an item of a kind that is the vendor's own, such as a search
-// that it ran, with its kind in front as the log wants it.
+// keep yields an item of a vendor's kind, such as a web search. It adds the prefix to the kind,
+// as the log requires.
 func (d *responsesDecoder) keep(e *responsesEvent) error {
 	members := map[string]json.RawMessage{}
 	if err := json.Unmarshal(e.Item, &members); err != nil {
@@ -464,7 +464,7 @@ func (d *responsesDecoder) keep(e *responsesEvent) error {
 		return fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	if usable := strictjson.Check(raw, strictjson.DefaultDepth) == nil; !usable || kind == "" {
-		return nil // it cannot be kept, and nobody else needs it
+		return nil // it cannot be stored, and nothing else needs it
 	}
 	d.to.send(model.Chunk{
 		Kind: model.ChunkBlock, Index: d.at(e.Output, single), Block: &event.UnknownBlock{Name: event.BlockKind(own + kind), Raw: raw},
@@ -480,14 +480,14 @@ func (d *responsesDecoder) keep(e *responsesEvent) error {
 	return nil
 }
 
-// end takes the end signal, which holds the usage and the reason.
+// end handles the end event, which holds the usage and the reason.
 func (d *responsesDecoder) end(e *responsesEvent) error {
 	r := e.Response
 	if r == nil {
 		return errUnreadable
 	}
 	d.begin(r)
-	if len(d.parts) == 0 { // nothing has come before
+	if len(d.parts) == 0 { // nothing was streamed
 		for i, raw := range r.Output {
 			if err := d.finished(&responsesEvent{Item: raw, Output: i}); err != nil {
 				return err
@@ -503,7 +503,7 @@ func (d *responsesDecoder) end(e *responsesEvent) error {
 			stop = event.StopMaxTokens
 		case "content_filter":
 			stop = event.StopContentFiltered
-		default: // one that nobody has heard of stays as it is
+		default: // an unknown reason stays as it is
 			stop = event.StopReason(r.Incomplete.Reason)
 		}
 	case e.Type == "response.incomplete":
@@ -518,7 +518,7 @@ func (d *responsesDecoder) end(e *responsesEvent) error {
 	return nil
 }
 
-// ended takes the end of the body, which does not end an answer of this API.
+// ended handles the end of the body. Without an end event the answer is incomplete.
 func (d *responsesDecoder) ended() error { return errCut }
 
 func (d *responsesDecoder) used(r *response) {

@@ -14,24 +14,24 @@ import (
 )
 
 var (
-	// verbose are the vendor's models that take a verbosity (guides/latest-model; GPT-5 on).
+	// verbose are the vendor's models with a verbosity (guides/latest-model; GPT-5 on).
 	verbose = lazyre.New(`^gpt-([5-9]|[1-9]\d)`)
-	// toolless are the vendor's models that take no tools by Chat Completions: GPT-6 Astra
-	// (bolna-ai/bolna#1019) and GPT-6.1 Sol. From GPT-5.4 on the others take them there only
+	// toolless are the vendor's models without tools in Chat Completions: GPT-6 Astra
+	// (bolna-ai/bolna#1019) and GPT-6.1 Sol. Other models from GPT-5.4 on take tools there only
 	// without reasoning.
 	toolless = lazyre.New(`^gpt-6(-astra|\.1-sol)`)
 	newer    = lazyre.New(`^gpt-(5\.([4-9]|\d\d)|6)`)
-	// searching are those that search the web by Chat Completions (guides/tools-web-search).
+	// searching are the models with web search in Chat Completions (guides/tools-web-search).
 	searching = lazyre.New(`-search(-preview|-api)?(-\d{4}-\d\d-\d\d)?$`)
-	// lasting are those whose cache has a lifetime of its own (guides/prompt-caching).
+	// lasting are the models with a configurable cache lifetime (guides/prompt-caching).
 	lasting = lazyre.New(`^gpt-(5\.([6-9]|\d\d)|[6-9]|[1-9]\d)`)
-	// extended are those that know no other retention than 24h.
+	// extended are the models that have no retention but 24h.
 	extended = lazyre.New(`^gpt-(5\.([5-9]|\d\d)|[6-9]|[1-9]\d)`)
 	tiers    = lazyre.New(`^[a-z][a-z0-9_-]{0,31}$`)
 )
 
-// fits returns an error for settings that the model or its API does not have. They are
-// refused and never left out.
+// fits returns an error for settings that the model or its API lacks. Braid never drops a
+// setting silently.
 func (m *Model) fits(req *model.Request, t trying) error {
 	o := &req.Options
 	if _, err := provider.Headers(op, o.Headers); err != nil {
@@ -62,9 +62,8 @@ func (m *Model) fits(req *model.Request, t trying) error {
 	return m.fitsCaching(name)
 }
 
-// fitsSampling looks at how tokens are drawn. Models of OpenAI that reason take nothing of
-// it, but for those that can do without reasoning and are told so (guides/latest-model,
-// parameter compatibility).
+// fitsSampling checks the sampling settings. OpenAI's reasoning models take none, unless
+// reasoning is turned off (guides/latest-model, parameter compatibility).
 func (m *Model) fitsSampling(o *model.Options, t trying) error {
 	reasons := m.thinks && m.vendors && !t.without()
 	switch {
@@ -80,7 +79,7 @@ func (m *Model) fitsSampling(o *model.Options, t trying) error {
 	return nil
 }
 
-// fitsContext looks at what the server is to do with long conversations.
+// fitsContext checks the server-side context management.
 func (m *Model) fitsContext(c *model.ContextManagement) error {
 	switch {
 	case c.ClearResults != 0 || c.KeepResults != 0:
@@ -94,10 +93,10 @@ func (m *Model) fitsContext(c *model.ContextManagement) error {
 	return nil
 }
 
-// fitsCaching looks at how long prompts are cached.
+// fitsCaching checks the cache retention.
 func (m *Model) fitsCaching(name string) error {
 	switch {
-	case m.retention == "" || !m.vendors: // of other servers nothing is known
+	case m.retention == "" || !m.vendors: // nothing is known of other servers
 		return nil
 	case m.lifetime() && !lasting.MatchString(name):
 		return notSent(event.ErrUnsupported, "the prompt cache of the model %s has no lifetime %s", "use in_memory or 24h", m.name, m.retention)
@@ -109,23 +108,22 @@ func (m *Model) fitsCaching(name string) error {
 
 const inMemory = "in_memory"
 
-// lifetime reports whether the retention is the least time that the cache is kept, and not
-// the most.
+// lifetime reports whether the retention is a minimum and not a maximum.
 func (m *Model) lifetime() bool { return strings.HasSuffix(m.retention, "m") || m.retention == "12h" }
 
-// pensive are models of which the vendors say that no tool can be forced on them while
-// they think, which they do unless they are told not to: DeepSeek's (BerriAI/litellm#37470,
-// tickernelz/opencode-mem#253) and those of Qwen that always think (cloudwego/eino#994).
+// pensive are models that cannot be forced to call a tool while they think: DeepSeek's
+// (BerriAI/litellm#37470, tickernelz/opencode-mem#253) and those of Qwen that always think
+// (cloudwego/eino#994).
 var pensive = lazyre.New(`deepseek-(v[4-9]|reasoner|flash|pro)|qwq|qwen.*thinking`)
 
-// forcedInVain reports whether a choice of tools forces one on a model that then refuses.
-// Programs that people run themselves force by grammar, whatever the model.
+// forcedInVain reports whether the request forces a tool call that the model would refuse.
+// Local servers force calls by grammar, with any model.
 func (m *Model) forcedInVain(c *model.ToolChoice, t trying) bool {
 	forced := c.Mode == model.ToolsAny || c.Mode == model.ToolsOne
 	return forced && !m.vendors && !t.without() && !m.near() && pensive.MatchString(strings.ToLower(m.name))
 }
 
-// appendSampling writes how tokens are drawn.
+// appendSampling writes the sampling settings.
 func (m *Model) appendSampling(b []byte, o *model.Options) []byte {
 	if o.Temperature != nil {
 		b = strconv.AppendFloat(append(b, `,"temperature":`...), *o.Temperature, 'g', -1, 64)
@@ -147,8 +145,7 @@ func (m *Model) seedName() string {
 	return cmp.Or(m.dialect.Seed, "seed")
 }
 
-// appendCaching writes how the vendor caches the beginnings of prompts
-// (guides/prompt-caching).
+// appendCaching writes the settings of the prompt cache (guides/prompt-caching).
 func (m *Model) appendCaching(b []byte) []byte {
 	if m.cacheKey != "" {
 		b = strictjson.AppendString(append(b, `,"prompt_cache_key":`...), m.cacheKey)
@@ -164,8 +161,8 @@ func (m *Model) appendCaching(b []byte) []byte {
 	return b
 }
 
-// appendText writes the member that holds the answer to a schema, which is empty for none.
-// In Responses the verbosity is in it.
+// appendText writes the member with the answer's schema; held is empty for none. In Responses
+// the same member holds the verbosity.
 func (m *Model) appendText(b, held []byte, verbosity string) []byte {
 	switch {
 	case verbosity == "" || m.api == ChatCompletions:
@@ -178,7 +175,7 @@ func (m *Model) appendText(b, held []byte, verbosity string) []byte {
 	return append(strictjson.AppendString(b, verbosity), '}')
 }
 
-// own are the members of a request that Braid writes itself.
+// own returns the members of a request that callers may not set.
 func (m *Model) own() []string {
 	own := []string{
 		"model", "tools", "tool_choice", "parallel_tool_calls", "temperature", "top_p", "service_tier", "prompt_cache_key", "prompt_cache_retention",

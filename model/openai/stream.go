@@ -17,27 +17,28 @@ var (
 // longest bounds an event of a stream, far above what a server sends.
 const longest = 32 << 20
 
-// events makes chunks of the events of an answer.
+// events decodes an answer into chunks.
 type events interface {
-	// event takes the data of one event.
+	// event decodes one event.
 	event(data []byte) error
-	// ended takes the proper end of the body. The answer is whole or the error is [errCut].
+	// ended handles the regular end of the body. The error is [errCut] if the answer is
+	// incomplete.
 	ended() error
-	// all takes an answer that came at once, and not as a stream.
+	// all decodes an answer without streaming.
 	all(data []byte) error
 	sender() *sender
 }
 
-// sender hands chunks over.
+// sender yields chunks.
 type sender struct {
-	// names maps names of tools that were changed for the wire back.
+	// names maps tool names that were changed for the wire back to the agent's.
 	names map[string]string
 	yield func(model.Chunk, error) bool
-	// absent takes nulls out of texts that stand for what is missing; nil takes none.
+	// absent removes nulls of absent members from texts; nil removes none.
 	absent *filter
-	// arguments does the same for those of strict tools.
+	// arguments does the same for the arguments of strict tools.
 	arguments arguments
-	// done is set by the end signal, left when nobody reads on.
+	// done is set by the end event; left is set when the caller stops reading.
 	done, left bool
 }
 
@@ -65,7 +66,7 @@ func (s *sender) pass(c model.Chunk) {
 	}
 }
 
-// tool is the agent's name of a tool.
+// tool returns the agent's name of a tool.
 func (s *sender) tool(name string) string {
 	if own, ok := s.names[name]; ok {
 		return own
@@ -80,9 +81,9 @@ type stream struct {
 	in io.Reader
 }
 
-// run reads until the answer is whole. An error is what broke it off; where the
-// reader of the chunks has gone, there is none. Names of events are not looked
-// at: what is in the data says the same.
+// run reads until the answer is complete and returns the error that cut it. If the caller
+// stopped reading chunks, it returns nil. It ignores the names of events, because the data
+// repeats them.
 func (s *stream) run() error {
 	r := sse.NewReader(s.in, sse.Limits{Line: longest, Event: longest})
 	for to := s.sender(); !to.done && !to.left; {

@@ -9,8 +9,8 @@ import (
 	"github.com/braidrun/braid/model/internal/schema"
 )
 
-// toolForm is a tool's schema on the wire, what of it is told in words, and whether the
-// model is held to it (guides/function-calling, strict mode).
+// toolForm returns a tool's schema on the wire, a text with the constraints that it lacks, and
+// whether the tool is strict (guides/function-calling, strict mode).
 func (m *Model) toolForm(t *model.ToolSpec, e *encoder) (form json.RawMessage, words string, strict bool, err error) {
 	if t.Strict || m.strict {
 		form, words, err = m.strictForm(t, e)
@@ -22,8 +22,8 @@ func (m *Model) toolForm(t *model.ToolSpec, e *encoder) (form json.RawMessage, w
 	return form, words, false, err
 }
 
-// strictForm is a schema that arguments can be held to. Members that may be missing are null
-// instead; [arguments] takes them out.
+// strictForm returns the schema of a strict tool. Optional members become nullable; [arguments]
+// removes the nulls.
 func (m *Model) strictForm(t *model.ToolSpec, e *encoder) (form json.RawMessage, words string, err error) {
 	if !m.holdsTools() {
 		return nil, "", notSent(event.ErrUnsupported, "the model cannot be held to the parameters of the tool %q",
@@ -47,30 +47,31 @@ func (m *Model) strictForm(t *model.ToolSpec, e *encoder) (form json.RawMessage,
 	return form, schema.Words(problems), nil
 }
 
-// holdsTools reports whether the server can hold arguments to a schema.
+// holdsTools reports whether the server supports strict tools.
 func (m *Model) holdsTools() bool {
 	if m.vendors {
 		return holds(cmp.Or(m.family, m.name))
 	}
-	// Responses has it in each function; who asks for it at another server knows the server.
+	// Responses has strict in each function. A caller who requests it from another server knows
+	// that server.
 	return m.dialect.Strict || m.strict || m.api == Responses
 }
 
-// arguments takes out of the arguments of strict tools what is null because it is missing.
+// arguments removes nulls of absent members from the arguments of strict tools.
 type arguments struct {
-	// nulled are the members' names, by tool.
+	// nulled are the names of the optional members, by tool.
 	nulled map[string]map[string]bool
 	open   []argument
 }
 
-// argument is the arguments of one call, at the call's index.
+// argument is the state for the arguments of one call; index is the call's.
 type argument struct {
 	index int
 	text  absent
 }
 
-// take changes a chunk, and reports whether it goes out. What has been held back at the
-// end goes to pass.
+// take filters a chunk and reports whether it should be yielded. At the end of the answer, the
+// output that is still held back goes to pass.
 func (a *arguments) take(c *model.Chunk, pass func(model.Chunk)) bool {
 	if len(a.nulled) == 0 {
 		return true

@@ -8,20 +8,19 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// seen is what a stream of Chat Completions has shown of the model's thoughts, beside
-// their words.
+// seen records where a stream of Chat Completions contained the model's thinking.
 type seen struct {
-	// content, member and parts are the places in which they stood.
+	// content, member and parts are set by the places that held thinking.
 	content, member, parts bool
 	details                []detail
-	// blocks are the numbers of the blocks of thinking.
+	// blocks are the indexes of the thinking blocks.
 	blocks []int
 }
 
-// detail is one of OpenRouter's reasoning_details, of which pieces come one by one.
+// detail is one of OpenRouter's reasoning_details, which arrives in pieces.
 type detail map[string]json.RawMessage
 
-// note takes what one event shows.
+// note records the thinking of one event.
 func (s *seen) note(content, member, parts *string, details []detail) {
 	s.content, s.member, s.parts = s.content || *content != "", s.member || *member != "", s.parts || *parts != ""
 	for _, d := range details {
@@ -31,9 +30,9 @@ func (s *seen) note(content, member, parts *string, details []detail) {
 	}
 }
 
-// grow adds a piece of the same detail. Its words are joined, and what it says for the
-// first time, such as the signature at the end, is taken over. It reports false where the
-// piece begins another detail. A detail that is encrypted comes whole.
+// grow appends a piece of the same detail. It joins the texts and adds members that appear for
+// the first time, such as the signature at the end. It reports false if the piece begins
+// another detail. An encrypted detail arrives in one piece.
 func (d detail) grow(piece detail) bool {
 	kind := text(d["type"])
 	if kind != text(piece["type"]) || kind != "reasoning.text" && kind != "reasoning.summary" || string(d["index"]) != string(piece["index"]) {
@@ -63,9 +62,8 @@ func text(raw json.RawMessage) string {
 	return s
 }
 
-// sign says of the blocks of thinking in which form they go back; see the marks.
-// Thoughts that came as reasoning_content need none, and those of an answer without
-// calls never go back.
+// sign yields the signatures that record how the thinking goes back; see the marks. Thinking in
+// reasoning_content needs none. The thinking of an answer without calls never goes back.
 func (d *chatDecoder) sign() {
 	s := &d.seen
 	if len(d.calls) == 0 {
@@ -74,9 +72,9 @@ func (d *chatDecoder) sign() {
 	if len(s.details) > 0 {
 		list, err := json.Marshal(s.details)
 		if err != nil {
-			return // it was read from JSON
+			return // it was decoded from JSON
 		}
-		if len(s.blocks) == 0 { // nothing but what is encrypted
+		if len(s.blocks) == 0 { // only encrypted thinking
 			d.kind, s.blocks = 0, append(s.blocks, d.next)
 			d.to.send(model.Chunk{Kind: model.ChunkThinking, Index: d.next})
 			d.next++

@@ -18,7 +18,7 @@ import (
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
-// endpoint is the address of a part of the API, such as "responses".
+// endpoint returns the URL of a part of the API, such as "responses".
 func (m *Model) endpoint(path string) string {
 	address := strings.TrimRight(m.base, "/") + "/" + path
 	if m.version != "" {
@@ -27,7 +27,7 @@ func (m *Model) endpoint(path string) string {
 	return address
 }
 
-// path is that of the API that answers.
+// path returns the path of the model's API.
 func (m *Model) path() string {
 	if m.api == ChatCompletions {
 		return "chat/completions"
@@ -35,7 +35,7 @@ func (m *Model) path() string {
 	return "responses"
 }
 
-// header makes the fields of a request. The key is in one of them.
+// header returns the header fields of a request, with the key.
 func (m *Model) header(extra map[string]string) (http.Header, error) {
 	h, err := provider.Headers(op, extra)
 	if err != nil {
@@ -55,16 +55,16 @@ func (m *Model) header(extra map[string]string) (http.Header, error) {
 	return all, nil
 }
 
-// answer is what came back: a stream, or all of it at once.
+// answer is a response: a stream, or a complete body.
 type answer struct {
 	*http.Response
 
-	// in is the body of a stream; whole is the answer of a server that does not stream.
+	// in is the body of a stream. whole is the answer of a server without streaming.
 	in    io.Reader
 	whole []byte
 }
 
-// post sends a request and gives the answer once it has begun to come.
+// post sends a request and returns the response once its body has begun.
 func (m *Model) post(g *idle.Guard, options *model.Options, body []byte) (*answer, error) {
 	if err := g.Context().Err(); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (m *Model) post(g *idle.Guard, options *model.Options, body []byte) (*answe
 	return a, nil
 }
 
-// send makes one call, whose wait the guard bounds.
+// send makes one call; the guard bounds the wait.
 func (m *Model) send(g *idle.Guard, call func(context.Context) (*http.Response, error)) (*http.Response, error) {
 	g.Arm()
 	defer g.Rest()
@@ -98,11 +98,11 @@ func (m *Model) send(g *idle.Guard, call func(context.Context) (*http.Response, 
 	return resp, err
 }
 
-// What an answer begins with tells a stream from JSON and from a page. The content type
-// does not: gateways give streams out as text or as bytes, and errors as streams.
+// sniffed bounds the bytes that distinguish a stream from JSON and from a page. The content
+// type does not: some gateways label streams as text or bytes, and errors as streams.
 const sniffed = 512
 
-// look finds out in which form an answer comes, and reads one that does not stream.
+// look detects the form of a response, and reads the body if it is not a stream.
 func (m *Model) look(g *idle.Guard, a *answer) error {
 	in := g.Reading(a.Body)
 	least := len("retry:")
@@ -130,10 +130,10 @@ func (m *Model) look(g *idle.Guard, a *answer) error {
 	}
 }
 
-// blanks are what may stand before an answer: white space, and a byte order mark.
+// blanks may precede an answer: white space and a byte order mark.
 const blanks = " \t\r\n\ufeff"
 
-// beginning reads until there is something to judge by: so many bytes behind the blanks.
+// beginning reads until it has the given number of bytes after the blanks.
 func beginning(in io.Reader, least int) ([]byte, error) {
 	b := make([]byte, 0, sniffed)
 	for len(b) < sniffed {
@@ -151,7 +151,8 @@ func beginning(in io.Reader, least int) ([]byte, error) {
 	return b, nil
 }
 
-// speaksEvents reports whether a body of another type begins as a stream of events does.
+// speaksEvents reports whether a body begins like a stream of events, for responses with
+// another content type.
 func speaksEvents(b []byte) bool {
 	for _, field := range []string{"data:", "event:", "id:", "retry:", ":"} {
 		if bytes.HasPrefix(b, []byte(field)) {
@@ -171,8 +172,8 @@ func mediaType(h http.Header) string {
 	return kind
 }
 
-// readable returns the error that a whole body is. Some servers begin with a status of
-// success before they know better, and some send what is no answer at all.
+// readable returns an error if a complete body is an error or not an answer of the API. Some
+// servers send errors with the status of a success.
 func (m *Model) readable(a *answer) error {
 	var shape struct {
 		Choices []json.RawMessage `json:"choices"`
@@ -187,7 +188,7 @@ func (m *Model) readable(a *answer) error {
 		return nil
 	}
 	if m.api == Responses && shape.Object == "response" {
-		return nil // a response that failed, with its own words
+		return nil // a failed response, which has its own message
 	}
 	if e := errorOf(a.whole); e.message != "" || e.word() != "" {
 		e.requestID = a.Header.Get("X-Request-ID")
@@ -196,7 +197,7 @@ func (m *Model) readable(a *answer) error {
 	return &noStream{kind: "JSON of another kind"}
 }
 
-// noStream is an answer that none of the two APIs gives.
+// noStream is a response of neither API.
 type noStream struct{ kind, said string }
 
 // Error implements error, for operators.
@@ -209,7 +210,7 @@ func (e *noStream) what() string {
 	return e.kind
 }
 
-// readRefusal reads an error that came instead of an answer.
+// readRefusal decodes an error response.
 func readRefusal(r *provider.Refused) error {
 	e := errorOf(r.Body)
 	if e.message == "" {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/race"
 	"github.com/braidrun/braid/model/modeltest"
 )
 
@@ -21,6 +22,9 @@ import (
 // each stream instead of 6.
 func TestCuts(t *testing.T) {
 	most := 6
+	if race.On {
+		most = 3
+	}
 	if os.Getenv("BRAID_CORPORA_CUTS") == "all" {
 		most = 300
 	}

@@ -18,7 +18,7 @@ var points = []edit{
 		"internal/drive", `if end.taken != "" && (end.message != nil || !d.interrupted()) {`,
 		`failpoint.Hit("model/ended"); if end.taken != "" && (end.message != nil || !d.interrupted()) {`,
 	},
-	{"internal/drive", `asked := time.Now()`, `failpoint.Hit("drive/renew"); asked := time.Now()`},
+	{"internal/lease", `asked := time.Now()`, `failpoint.Hit("drive/renew"); asked := time.Now()`},
 	{"internal/drive", `d.tellTaken()` + "\n\t//", `d.tellTaken(); failpoint.Hit("drive/acquired")` + "\n\t//"},
 	{"internal/drive", `err = d.iterate()`, `failpoint.Hit("drive/recovered"); err = d.iterate()`},
 	{"internal/drive", `waits := false` + "\n\treturn l.retry(", `failpoint.Hit("drive/commit"); waits := false` + "\n\treturn l.retry("},
@@ -69,9 +69,9 @@ var points = []edit{
 var bugs = []edit{
 	{"internal/drive", `i := slices.Index(d.exec.flights, w)` + "\n\tif i < 0 {", `i := slices.Index(d.exec.flights, w)` + "\n\t" +
 		`if i < 0 { if planted.Is("straggler of the same epoch accepted") && w.call != nil { d.exec.running++; d.settleTool(w) }`},
-	{"internal/drive", `case errors.Is(err, event.ErrLeaseLost):`, `case errors.Is(err, event.ErrLeaseLost) && !planted.Is("renewal after loss"):`},
+	{"internal/lease", `case errors.Is(err, event.ErrLeaseLost):`, `case errors.Is(err, event.ErrLeaseLost) && !planted.Is("renewal after loss"):`},
 	{
-		"internal/drive", `if r.closed || r.lost != nil {` + "\n\t\treturn\n\t}\n\tif left",
+		"internal/lease", `if r.closed || r.lost != nil {` + "\n\t\treturn\n\t}\n\tif left",
 		`if r.closed || r.lost != nil || planted.Is("a lease without an end") {` + "\n\t\treturn\n\t}\n\tif left",
 	},
 	{

@@ -128,7 +128,7 @@ func TestKill(t *testing.T) {
 	t.Parallel()
 	program := built(t)
 	names := points(t)
-	kills := int(number(t, "BRAID_KILLS", 400))
+	kills := int(number(t, "BRAID_KILLS", 200))
 	if testing.Short() {
 		kills = min(kills, 60)
 	}

@@ -45,18 +45,20 @@ func TestPlanted(t *testing.T) { //nolint:paralleltest // one bug at a time
 	for _, name := range names() {
 		counts[name] = quietCounts(t, name, "memory")
 	}
+	// All forms of cases come in turn, so that most bugs are found early.
 	var cases []Case
-	for _, name := range names() {
-		for seed := range uint64(100) {
-			cases = append(cases, Case{Scenario: name, Store: "memory", Seed: seed})
+	for n := uint64(0); len(cases) < most; n++ {
+		if n < 100 {
+			for _, name := range names() {
+				cases = append(cases, Case{Scenario: name, Store: "memory", Seed: n})
+			}
 		}
-	}
-	// Only where nothing else strikes is a cancellation to be quick.
-	for seed := range uint64(2000) {
-		cases = append(cases, Case{Scenario: "cancel", Store: "memory", Seed: 100 + seed})
-	}
-	for n := uint64(1); len(cases) < most; n++ {
-		cases = append(cases, drawn(n, "memory", counts))
+		for i := 10 * n; i < 10*n+10; i++ {
+			cases = append(cases, drawn(i+1, "memory", counts))
+			if i < 2000 { // only where nothing else strikes is a cancellation to be quick
+				cases = append(cases, Case{Scenario: "cancel", Store: "memory", Seed: 100 + i})
+			}
+		}
 	}
 	defer planted.Plant("")
 	for _, bug := range bugs {

@@ -1,8 +1,11 @@
-package drive
+package toolset
 
 import (
+	"errors"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/foreign"
@@ -131,8 +134,8 @@ const (
 	mostSkippedWhy  = 300
 )
 
-// skipped adds to servers the tools that the agent and its model do without.
-func (o *Offer) skipped(model string, servers []event.ToolServer) []event.ToolServer {
+// Skipped adds to servers the tools that the agent and its model do without.
+func (o *Offer) Skipped(model string, servers []event.ToolServer) []event.ToolServer {
 	left := o.Missing
 	if narrow := o.Narrow.Load(); narrow != nil {
 		left = append(slices.Clip(left), (*narrow)[model]...)
@@ -156,20 +159,26 @@ func (o *Offer) skipped(model string, servers []event.ToolServer) []event.ToolSe
 }
 
 // words are the reason without what is for operators.
-func (l *SetAside) words() string { return hookError(l.why).Message }
+func (l *SetAside) words() string {
+	if e, ok := errors.AsType[*event.Error](l.why); ok {
+		return e.Message
+	}
+	return "a hook failed: " + l.why.Error()
+}
 
 // shortText is the beginning of a text, as every log can keep it.
 func shortText(s string, most int) string {
-	if s = validText(s); len(s) > most {
-		s = validText(s[:most-len("…")-utf8Max]) + "…"
+	if s = valid(s); len(s) > most {
+		s = valid(s[:most-len("…")-utf8.UTFMax]) + "…"
 	}
 	return s
 }
 
-const utf8Max = 4
+// valid is a text with a replacement character for what is no UTF-8.
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// untold is told for a request that a hook has made another model's. The tool that takes the answer stays.
-func (o *Offer) untold(r *model.Request, m string) {
+// Untell is [Offer.Told] for a request that a hook has given to another model. The tool that takes the answer stays.
+func (o *Offer) Untell(r *model.Request, m string) {
 	specs, _ := o.Told(m, r.Tools, nil)
 	if len(specs) < len(r.Tools) && slices.ContainsFunc(r.Tools, func(t model.ToolSpec) bool { return t.Name == output.ToolName }) {
 		specs = slices.DeleteFunc(slices.Clone(r.Tools), func(t model.ToolSpec) bool {

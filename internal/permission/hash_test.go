@@ -1,4 +1,4 @@
-package drive
+package permission
 
 import (
 	"bytes"
@@ -18,13 +18,13 @@ func TestCanonicalJSON(t *testing.T) {
 		`"\n\u2028"`:                  `"\n\u2028"`,
 		`null`:                        `null`,
 	} {
-		got, err := canonical(json.RawMessage(raw))
+		got, err := Canonical(json.RawMessage(raw))
 		if err != nil || string(got) != want {
 			t.Errorf("%s became %s, %v; want %s", raw, got, err, want)
 		}
 	}
 	for _, bad := range []string{``, `{`, `{"a":1,"a":2}`, "\"\xff\"", `"\ud800"`, `1 2`} {
-		if got, err := canonical(json.RawMessage(bad)); err == nil {
+		if got, err := Canonical(json.RawMessage(bad)); err == nil {
 			t.Errorf("%q became %s", bad, got)
 		}
 	}
@@ -35,11 +35,11 @@ func FuzzCanonical(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		once, err := canonical(raw)
+		once, err := Canonical(raw)
 		if err != nil {
 			return
 		}
-		twice, err := canonical(once)
+		twice, err := Canonical(once)
 		if err != nil || !bytes.Equal(once, twice) {
 			t.Errorf("%q became %q and then %q, %v", raw, once, twice, err)
 		}

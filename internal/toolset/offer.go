@@ -1,8 +1,10 @@
-package drive
+// Package toolset holds what an agent offers its model at one instant, and how a model finds tools in it.
+package toolset
 
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/braidrun/braid/event"
@@ -16,29 +18,31 @@ import (
 type Offer struct {
 	Tools []tool.Tool
 	Specs []model.ToolSpec
-	// Names are those of specs, shared with the log.
+	// Names are those of Specs, shared with the log.
 	Names []string
 	// index finds a tool by name where there are too many to look through.
-	index    map[string]int
-	Children []SubAgent
-	// agents names the children, polling the tools that are there to be asked again and again. tokens estimates the specs.
-	// All are made when the draft is done.
-	agents  []string
-	polling []string
-	tokens  int64
-	// Missing are optional tools that the agent does without, narrow those that a model is not told of, by its name. What
-	// the models can be told is known once the agent was checked.
+	index map[string]int
+	// Children are those of the tools that are agents.
+	Children []tool.Tool
+	// Agents are the names of the children. [Offer.Done] makes them.
+	Agents []string
+	// Polling are the names of the tools that are there to be called again and again. [Offer.Done] makes them.
+	Polling []string
+	// Tokens estimates the size of the specs. [Offer.Done] makes it.
+	Tokens int64
+	// Missing are optional tools that the agent does without.
 	Missing []SetAside
-	Narrow  atomic.Pointer[map[string][]SetAside]
+	// Narrow are the tools that a model is not told of, by the model's name. They are known once the agent was checked.
+	Narrow atomic.Pointer[map[string][]SetAside]
 }
 
-// NoOffer is what an agent without tools offers.
-var NoOffer = &Offer{}
+// Empty is what an agent without tools offers.
+var Empty = &Offer{}
 
 // manyTools is where looking through a list of names costs more than a map does.
 const manyTools = 8
 
-// Find gives the place of a tool in tools and specs; -1 if there is none of that name.
+// Find returns the place of a tool in Tools and Specs; -1 if there is none of that name.
 func (o *Offer) Find(name string) int {
 	if o.index != nil {
 		if i, ok := o.index[name]; ok {
@@ -58,16 +62,6 @@ func (o *Offer) Find(name string) int {
 func (o *Offer) Tool(name string) tool.Tool {
 	if i := o.Find(name); i >= 0 {
 		return o.Tools[i]
-	}
-	return nil
-}
-
-// child finds an agent that is used as a tool; nil if the name is none.
-func (o *Offer) child(name string) SubAgent {
-	for _, c := range o.Children {
-		if c.Spec().Name == name {
-			return c
-		}
 	}
 	return nil
 }
@@ -109,6 +103,18 @@ func twoCalled(agent, name string) error {
 	}
 }
 
+// checkRetry refuses a policy that would repeat what must not be repeated.
+func checkRetry(name string, t *tool.Traits) error {
+	if t.Retry.Attempts <= 1 || t.Repeats() {
+		return nil
+	}
+	return &event.Error{
+		Op: "tool " + name, Kind: event.ErrInvalid,
+		Message: "the tool has a retry policy, but nobody knows what repeating a call would do",
+		Hint:    "say that it is tool.Pure or tool.Idempotent, give it tool.Reconcile, or leave tool.Retries out",
+	}
+}
+
 // Remove takes the tools of these names out of a draft. Names that it does not have are
 // passed over.
 func (o *Offer) Remove(names []string) {
@@ -121,19 +127,19 @@ func (o *Offer) Remove(names []string) {
 	}
 	clear(o.Tools[kept:])
 	o.Tools, o.Specs, o.Names, o.index = o.Tools[:kept], o.Specs[:kept], o.Names[:kept], nil
-	o.Children = slices.DeleteFunc(o.Children, func(c SubAgent) bool { return slices.Contains(names, c.Spec().Name) })
+	o.Children = slices.DeleteFunc(o.Children, func(c tool.Tool) bool { return slices.Contains(names, c.Spec().Name) })
 }
 
 // Done makes what is known of the whole offer.
 func (o *Offer) Done() {
 	o.indexed()
 	for _, c := range o.Children {
-		o.agents = append(o.agents, c.Spec().Name)
+		o.Agents = append(o.Agents, c.Spec().Name)
 	}
 	for i, t := range o.Tools {
-		o.tokens += model.ToolTokens(&o.Specs[i])
+		o.Tokens += model.ToolTokens(&o.Specs[i])
 		if tool.TraitsOf(t).Polling {
-			o.polling = append(o.polling, o.Names[i])
+			o.Polling = append(o.Polling, o.Names[i])
 		}
 	}
 }
@@ -149,7 +155,15 @@ func (o *Offer) indexed() {
 	}
 }
 
-// sameNames compares names that mostly are one and the same slice.
-func sameNames(a, b []string) bool {
+// SameNames reports whether two lists of names are equal. Mostly they are one and the same slice.
+func SameNames(a, b []string) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
+}
+
+// List returns names in one line, for a message.
+func List(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
 }
