@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/braidrun/braid/internal/drive"
+	"github.com/braidrun/braid/internal/offload"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/tool"
@@ -22,15 +23,15 @@ func Offload(o Offloading) Part {
 				Hint: "leave it 0 for the default",
 			}
 		}
-		made := &drive.Offloading{Over: cmp.Or(o.Over, defaultOver), Preview: cmp.Or(o.Preview, defaultPreview)}
+		made := &drive.Offloading{Sizes: offload.Sizes{Over: cmp.Or(o.Over, defaultOver), Preview: cmp.Or(o.Preview, defaultPreview)}}
 		if a.set.Offload != nil {
 			made.Reader, a.set.Offload = a.set.Offload.Reader, made
 			return nil
 		}
 		most := max(made.Over, 1000)
-		reader := Func("read_result", "Reads a part of a tool's result that was too long to be shown whole. "+
+		reader := Func(offload.ToolName, "Reads a part of a tool's result that was too long to be shown whole. "+
 			"With find it lists where a text occurs in it, with what stands around it.",
-			func(ctx context.Context, in drive.ReadArgs) (string, error) { return drive.ReadResult(ctx, in, most) }, tool.Pure())
+			func(ctx context.Context, in offload.Args) (string, error) { return drive.ReadResult(ctx, in, most) }, tool.Pure())
 		made.Reader, a.set.Offload = reader, made
 		return reader.attach(a)
 	})
