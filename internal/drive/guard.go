@@ -210,7 +210,8 @@ func (d *driver) guardResult(w *Work) {
 		r.Content = fold.RedactedContent
 	}
 	c.mu.Lock()
-	c.guard.by = addNames(c.guard.by, f.By())
+	found := c.guard.seen()
+	found.by = addNames(found.by, f.By())
 	c.mu.Unlock()
 }
 

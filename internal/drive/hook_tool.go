@@ -128,12 +128,15 @@ func (d *driver) callFor(own *runningCall, s *fold.Scope, c *fold.Call, attempt 
 	own.questions.of = own
 	for _, q := range c.Extra().Questions {
 		if q.Name == event.PermissionQuestion {
+			if own.consent == nil {
+				own.consent = &callConsent{}
+			}
 			own.consent.permits = append(own.consent.permits, q)
 		} else {
 			own.questions.answered = append(own.questions.answered, q)
 		}
 	}
-	own.questions.others = len(own.consent.permits)
+	own.questions.others = len(own.permits())
 }
 
 // callAfterHooks is the stage of the hooks after a call. Their result is checked for size and by guardrails again.

@@ -61,7 +61,7 @@ func (d *driver) permit(w *toolWork) {
 	if _, ofTheLoop := c.tool.(answerTool); ofTheLoop {
 		return // the model's answer in another form: nothing is done
 	}
-	permits := c.consent.permits
+	permits := c.permits()
 	if !d.cfg.policed && len(permits) == 0 {
 		return
 	}

@@ -31,8 +31,9 @@ type runningCall struct {
 	// mu guards what follows. After the call has ended the driver reads it without.
 	mu sync.Mutex
 	// closed says that the call has ended: nothing changes any more.
-	closed  bool
-	consent callConsent
+	closed bool
+	// consent is nil where nobody was asked about the call.
+	consent *callConsent
 	guard   callGuard
 	did     callEffects
 }
@@ -58,10 +59,43 @@ type callConsent struct {
 type callGuard struct {
 	// rules look at the result.
 	rules []guardrail.Rule
+	// found is nil while there was nothing to take out.
+	found *callFound
+}
+
+// callFound is what guardrails found in a call. It lies apart because most calls have none of it: 10 tool cycles take
+// 0.7 KB less (row b of the bench).
+type callFound struct {
 	// by names the guardrails that have taken something out of the result.
 	by []string
 	// progress is the end of the call's last news, while the run has secrets.
 	progress string
+}
+
+// seen returns what guardrails found. It makes the memory for that at the first use.
+func (g *callGuard) seen() *callFound {
+	if g.found == nil {
+		g.found = &callFound{}
+	}
+	return g.found
+}
+
+// guardedBy names the guardrails that have taken something out of the result.
+func (c *runningCall) guardedBy() []string {
+	c.mu.Lock() // progress that is late may still make found
+	defer c.mu.Unlock()
+	if c.guard.found == nil {
+		return nil
+	}
+	return c.guard.found.by
+}
+
+// permits returns the answers to what policies have asked about the call.
+func (c *runningCall) permits() []*fold.Ask {
+	if c.consent == nil {
+		return nil
+	}
+	return c.consent.permits
 }
 
 // callEffects is what a call changes beside its result.
@@ -135,7 +169,7 @@ func (c *runningCall) ReturnDirect() {
 func (c *runningCall) Approval() (a event.Approval, by string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.consent.approval == nil {
+	if c.consent == nil || c.consent.approval == nil {
 		return a, "", false
 	}
 	return *c.consent.approval, c.consent.by, true

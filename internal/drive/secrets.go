@@ -46,7 +46,8 @@ func (c *runningCall) goesOn(guards []guardrail.Rule, text string) string {
 	}
 	for i := range guards {
 		if m := guards[i].Mask; m != nil {
-			text, c.guard.progress = m.Behind(c.guard.progress, text)
+			found := c.guard.seen()
+			text, found.progress = m.Behind(found.progress, text)
 		}
 	}
 	return text
