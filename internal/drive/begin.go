@@ -33,12 +33,13 @@ func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
 	offered := agent.Current()
 	shown, names := d.allowed(s, agent.shown(s, d.thread(s), offered), offered.Names)
 	shown, names = offered.Told(info.Name, shown, names)
-	w := d.exec.space.modelWork(modelCall{model: m, info: info})
+	w := d.exec.space.modelWork(m, &info)
 	w.scope, w.agent, w.step, w.attempt, w.begun = s, agent, step, attempt, d.now
-	w.request = model.Request{
-		Instructions: agent.Instructions, Messages: s.Transcript.Shared(), Tools: shown, Options: agent.Asks(m),
-		Run: d.row.ID, Scope: s.ID, Cycle: cycle, Attempt: attempt,
-	}
+	// Every field is set, because the memory serves again. One by one: a copy of the whole costs write barriers.
+	q := &w.request
+	q.Instructions, q.Messages, q.Tools, q.Options = agent.Instructions, s.Transcript.Shared(), shown, agent.Asks(m)
+	q.ToolChoice, q.Output, q.Setups = model.ToolChoice{}, nil, nil
+	q.Run, q.Scope, q.Cycle, q.Attempt = d.row.ID, s.ID, cycle, attempt
 	forced := why == event.WhyAnswer || decide.Again(why) && s.Answer.Forced
 	askFor(d.answerOf(s), &w.request, m, &info, forced)
 	begun := &event.StepBegun{Step: event.StepModel, Why: why, Model: info.Name}

@@ -116,7 +116,9 @@ func (d *driver) beginSummary(s *fold.Scope, agent *Agent, cycle int, p *compact
 	if s.Compaction().Step == step {
 		attempt, tries = s.Compaction().Attempt+1, s.Compaction().Tries+1
 	}
-	w := newModelWork(modelCall{model: llm, info: llm.Info(), sum: &summing{Omission: *p}})
+	info := llm.Info()
+	w := newModelWork(llm, &info)
+	w.sum = &summing{Omission: *p}
 	w.scope, w.agent, w.step, w.attempt, w.begun = s, agent, step, attempt, d.now
 	size, refused := cmp.Or(m.Context, cmp.Or(w.info.ContextWindow, DefaultContext)), 0
 	if err := s.Compaction().Err; tries > 1 && err != nil && err.Kind == event.ErrContextOverflow {

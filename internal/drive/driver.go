@@ -36,14 +36,14 @@ type driver struct {
 
 	// view is the fold of the log and of the pending commit.
 	view *fold.Conversation
-	// traced is set where the fold is to know from which events its messages come.
-	traced bool
 	// root is what the driver knows of the root's scope beyond the log.
 	root thread
 	// threads is the same for the other scopes, by their ids.
 	threads map[string]*thread
 
 	phase phase
+	// traced is set where the fold is to know from which events its messages come.
+	traced bool
 	// policy is that of the decision that is made now.
 	policy decide.Policy
 	// now is the time at which the driver has last looked at the clock.
@@ -100,7 +100,7 @@ func (d *driver) letGo(done bool, err error) {
 		l.release()
 	}
 	if !d.cfg.callerWaits && l.renewer.OutOfContact() && (err == nil || errors.Is(err, l.renewer.Err())) {
-		giveBackLate(l.base, l.conv.Store, l.held, &d.cfg.work)
+		giveBackLate(l.base, l.conv.Store, l.held, d.cfg.work)
 	}
 }
 

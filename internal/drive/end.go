@@ -39,14 +39,20 @@ type callEnd struct {
 	found []string
 	// guardedBy names the guardrails that have taken something out of the result.
 	guardedBy []string
+	// event is an empty one to write the end with; nil for none.
+	event *event.StepEnded
 }
 
 // endCall writes the end of one attempt of a tool call.
 func (d *driver) endCall(s *fold.Scope, step string, attempt int, e *callEnd) {
-	d.add(s, step, attempt, &event.StepEnded{
-		Step: event.StepTool, Outcome: e.outcome, Result: e.result, Shown: e.shown, Err: e.err, Duration: e.took, RetryAt: e.retryAt,
-		EndTurn: e.endTurn, ReturnDirect: e.returnDirect, Found: e.found,
-	})
+	b := e.event
+	if b == nil {
+		b = &event.StepEnded{}
+	}
+	b.Step, b.Outcome, b.Duration, b.RetryAt = event.StepTool, e.outcome, e.took, e.retryAt
+	b.Result, b.Shown, b.Err, b.Found = e.result, e.shown, e.err, e.found
+	b.EndTurn, b.ReturnDirect = e.endTurn, e.returnDirect
+	d.add(s, step, attempt, b)
 	d.record(s, step, attempt, e.guardedBy)
 }
 
@@ -108,7 +114,7 @@ func (d *driver) endOpenSteps(s *fold.Scope) {
 	if s.Compaction().State == fold.ModelBegun {
 		outcome, used := event.OutcomeCancelled, event.Usage{}
 		if w := d.exec.flight(s.Compaction().Step); w != nil {
-			outcome, used = event.OutcomeStraggler, w.left
+			outcome, used = event.OutcomeStraggler, w.usedUntilLeft()
 			d.abandon(w)
 		}
 		d.endCompaction(s, s.Cycle, s.Compaction().Step, s.Compaction().Attempt, &modelCallEnd{
@@ -118,7 +124,7 @@ func (d *driver) endOpenSteps(s *fold.Scope) {
 	if s.Model.State == fold.ModelBegun {
 		w, used := d.exec.flight(s.Model.Step), event.Usage{}
 		if w != nil {
-			used = w.left
+			used = w.usedUntilLeft()
 		}
 		end := &modelCallEnd{
 			outcome: event.OutcomeCancelled, charge: d.lostCharge(s, s.Model.Name, used), known: used != event.Usage{},

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/sched"
 )
 
@@ -237,8 +238,8 @@ func (d *driver) arrive(a Arrival) bool {
 			if w.Program != nil {
 				step, attempt = d.stepOfPiece(w.scope, a.Live)
 			}
-			head := d.header(w.scope, step, attempt)
-			head.Time = d.now
+			head := event.Header{Time: d.now}
+			d.fillHeader(&head, w.scope, step, attempt)
 			d.sendLive(&head, a.Live)
 		}
 		return false

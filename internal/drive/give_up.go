@@ -94,7 +94,7 @@ func (a *Agent) giveUp(
 		exec:  executor{order: sched.From(base)},
 		out:   sender{sink: sink},
 	}
-	d.cfg.work.ForgetFailed = o.Engine != nil && o.Engine.ForgetFailed
+	d.cfg.work = &EngineWork{ForgetFailed: o.Engine != nil && o.Engine.ForgetFailed}
 	cancelled := row.Cancelled || slices.ContainsFunc(mail, func(m journal.Mail) bool { return m.Kind == journal.MailCancel })
 	if cancelled {
 		stop()

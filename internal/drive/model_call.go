@@ -40,7 +40,7 @@ func (d *driver) callAlone(w *Work) {
 	if d.exec.alone.send == nil {
 		d.exec.alone.d, d.exec.alone.send = d, d.exec.alone.sendPiece
 	}
-	d.exec.alone.head = d.header(w.scope, w.step, w.attempt)
+	d.fillHeader(&d.exec.alone.head, w.scope, w.step, w.attempt)
 	if d.cfg.unstoppable || d.stopsPromptly(w) {
 		d.callModel(w, &d.exec.alone.asm, d.exec.alone.send)
 	} else if !d.callOnOwnGoroutine(w) {
@@ -48,9 +48,8 @@ func (d *driver) callAlone(w *Work) {
 	}
 	d.now = w.begun.Add(w.answer.took)
 	d.settleModel(w)
-	if own := &d.exec.space.model; w == &own.Work && !d.cfg.hooked {
-		*own = modelWork{}
-		d.exec.space.lent = false
+	if !d.cfg.hooked {
+		d.exec.space.giveBack(w)
 	}
 }
 
@@ -179,7 +178,8 @@ func (d *driver) waitFor(w *Work, stop <-chan struct{}, over <-chan time.Time) b
 func (d *driver) abandonModelCall(w *Work) {
 	w.gate.enter()
 	d.exec.graceSpent = true
-	w.left = d.exec.alone.asm.used()
+	left := d.exec.alone.asm.used()
+	w.left = &left
 	d.exec.flights = append(d.exec.flights, w)
 	if !w.gate.ended && w.scope.Depth == 0 && len(d.guardsOf(w.agent, guardrail.Output)) == 0 {
 		d.exec.alone.asm.stop = event.StopCancelled

@@ -9,7 +9,7 @@ import (
 // pendingCommit is the commit that the driver puts together in a round. Its events are folded already.
 type pendingCommit struct {
 	events []*event.Event
-	// space holds events that are not in use yet. With events that are made one by one, ten tool cycles have 427 allocations
+	// space is memory for events; its elements are in use. With events that are made one by one, ten tool cycles have 427 allocations
 	// instead of 385 (row b of the bench).
 	space []event.Event
 	// read holds the ids of the mail that the commit takes out of the inbox.
@@ -30,35 +30,36 @@ func (d *driver) add(s *fold.Scope, step string, attempt int, body event.Body) {
 // addAt is add for an event that begins a cycle.
 func (d *driver) addAt(s *fold.Scope, cycle int, step string, attempt int, body event.Body) {
 	e := d.pending.newEvent()
-	e.Header, e.Body = d.header(s, step, attempt), body
-	e.Seq, e.Cycle, e.Time = d.view.Last+1, cycle, d.now
+	d.fillHeader(&e.Header, s, step, attempt)
+	e.Seq, e.Cycle, e.Time, e.Body = d.view.Last+1, cycle, d.now, body
 	d.view.Add(e)
 	d.pending.events = append(d.pending.events, e)
 }
 
 // newEvent returns an empty event. A turn without tools has five events, a cycle with one tool has four.
 func (p *pendingCommit) newEvent() *event.Event {
-	if len(p.space) == 0 {
+	if len(p.space) == cap(p.space) {
 		n := 16
-		if p.space == nil {
+		switch cap(p.space) {
+		case 0:
 			n = 5
+		case 5:
+			n = 8
 		}
-		p.space = make([]event.Event, n)
+		p.space = make([]event.Event, 0, n)
 	}
-	e := &p.space[0]
-	p.space = p.space[1:]
-	return e
+	p.space = p.space[:len(p.space)+1]
+	return &p.space[len(p.space)-1]
 }
 
-// header returns the header of an event of a step.
-func (d *driver) header(s *fold.Scope, step string, attempt int) event.Header {
-	h := event.Header{
-		Conversation: d.row.Conversation, Run: d.row.ID, Step: step, Attempt: attempt, Simulated: d.cfg.simulated, Author: event.UserAuthor,
-	}
+// fillHeader fills in what a step says in the header of its events. The header is filled where it lies: a copy into the
+// event costs write barriers.
+func (d *driver) fillHeader(h *event.Header, s *fold.Scope, step string, attempt int) {
+	h.Conversation, h.Run, h.Step, h.Attempt = d.row.Conversation, d.row.ID, step, attempt
+	h.Simulated, h.Author = d.cfg.simulated, event.UserAuthor
 	if s != nil {
 		h.Scope, h.Cycle, h.Author = s.ID, s.Cycle, s.Agent
 	}
-	return h
 }
 
 // commit writes what the last round decided, and sends it once it is durable. A run that ends, waits or is handed back

@@ -59,6 +59,9 @@ type EngineWork struct {
 	Stalled func(error)
 }
 
+// noEngine is what a run has that no engine drives. Nobody changes it.
+var noEngine EngineWork
+
 // stalled reports that the store refuses to write, or, with nil, that it writes again.
 func (w *EngineWork) stalled(err error) {
 	if w.Stalled != nil {

@@ -157,7 +157,7 @@ func (a *Agent) take(
 		ctx: ctx, stop: stop, row: opened.Run, view: v, now: time.Now(),
 		cfg: runConfig{
 			agent: a, team: team, output: o.Output, given: o.Given, secrets: o.Secrets, programs: o.Programs,
-			exclusive: conv.Own, callerWaits: o.Engine == nil, unstoppable: private,
+			exclusive: conv.Own, callerWaits: o.Engine == nil, unstoppable: private, work: &noEngine,
 		},
 		lease: runLease{conv: conv, held: opened.Lease, renewer: o.renewer, base: context.WithoutCancel(ctx)},
 		inbox: inbox{wake: conv.wake},
@@ -165,7 +165,7 @@ func (a *Agent) take(
 		out:   sender{sink: sink},
 	}
 	if o.Engine != nil {
-		d.cfg.work, d.cfg.secrets = *o.Engine, o.Engine.Secrets
+		d.cfg.work, d.cfg.secrets = o.Engine, o.Engine.Secrets
 		d.inbox.engine = o.Engine.Mail
 	}
 	if len(d.cfg.secrets) > 0 {

@@ -18,8 +18,8 @@ type runConfig struct {
 	bounds map[string]*decide.Limits
 	// output is the form of the root's output that the caller wants; nil leaves it to the agent.
 	output *output.Form
-	// work is what the engine passed besides the run.
-	work EngineWork
+	// work is what the engine passed besides the run; an empty one without an engine.
+	work *EngineWork
 	// programs run foreign programs in the place of agents, by the agents' names; nil for none.
 	programs map[string]StepRunner
 	// trace is the run's place in a distributed trace.

@@ -102,7 +102,7 @@ func (d *driver) settleCall(w *Work) {
 	}
 	e := callEnd{
 		outcome: cmp.Or(end.outcome, event.OutcomeDone), result: end.made, shown: end.shown, err: end.failure, took: end.took,
-		endTurn: c.did.endTurn, returnDirect: c.did.returns, guardedBy: c.guard.by,
+		endTurn: c.did.endTurn, returnDirect: c.did.returns, guardedBy: c.guard.by, event: end.event,
 	}
 	if c.tool != nil {
 		e.found = w.foundBy(d.offer(w.scope, w.agent))

@@ -45,15 +45,15 @@ type modelWork struct {
 	own modelCall
 }
 
-// as makes the work one of such a call.
-func (w *modelWork) as(call modelCall) *Work {
-	w.own = call
+// of makes the work that of a call of m.
+func (w *modelWork) of(m model.Model, info *model.Info) *Work {
+	w.own.model, w.own.info = m, *info
 	w.modelCall = &w.own
 	return &w.Work
 }
 
 // newModelWork returns the work of a call of a model.
-func newModelWork(call modelCall) *Work { return new(modelWork).as(call) }
+func newModelWork(m model.Model, info *model.Info) *Work { return new(modelWork).of(m, info) }
 
 // due returns when a running tool is abandoned; zero for never.
 func (w *Work) due() time.Time {
@@ -77,8 +77,8 @@ type modelCall struct {
 	sum *summing
 	// gate guards a call that the driver may abandon; nil for a call that reports to it.
 	gate *streamGate
-	// left is what an abandoned call had used, as far as the model reported it.
-	left event.Usage
+	// left is what an abandoned call had used, as far as the model reported it; nil for nothing.
+	left *event.Usage
 }
 
 // modelEnd is how a call of a model ended: with a message, or with an error.
@@ -138,6 +138,14 @@ func runTool(w *Work) {
 	end.out, end.err = c.tool.Call(c, c.Args)
 	end.err = foreign.Sound(end.err)
 	back = true
+}
+
+// usedUntilLeft returns what an abandoned call is known to have used.
+func (c *modelCall) usedUntilLeft() event.Usage {
+	if c.left == nil {
+		return event.Usage{}
+	}
+	return *c.left
 }
 
 // callID returns an id for a call to which the model gave no usable one.

@@ -30,6 +30,8 @@ type toolEnd struct {
 	again bool
 	// made is the result as the stages so far have left it.
 	made *event.ToolResult
+	// event is the one that is to hold the result; nil for one that is not made yet.
+	event *event.StepEnded
 	// shown is what the model is shown instead of the result; nil for the result as it is.
 	shown []event.Block
 	// failure is the error beside the result.
@@ -45,8 +47,13 @@ func (e *toolEnd) fail(err error) {
 
 // make makes the result of what the tool returned. Errors are results too: they never end the run.
 func (e *toolEnd) make(c *runningCall) {
-	e.made = &event.ToolResult{Call: c.ID, Name: c.Name}
+	whole := &struct { // one piece of memory for the result and its event
+		event.StepEnded
+		result event.ToolResult
+	}{}
+	e.event, e.made = &whole.StepEnded, &whole.result
 	r := e.made
+	r.Call, r.Name = c.ID, c.Name
 	if e.err != nil {
 		kind, text := toolFailure(c, e.err, e.took)
 		r.IsError = true

@@ -44,8 +44,8 @@ type Encoder struct {
 	messages []*message
 	// invoked counts the invocations of each sub-agent's scope.
 	invoked map[string]int
-	// keys are those of the client's state; nil until a change needs them.
-	keys map[string]bool
+	// state has the keys of the client's state; nil until a change needs them.
+	state map[string]json.RawMessage
 	// now is the run, for its usage.
 	now *story.Run
 }
@@ -100,9 +100,9 @@ func (enc *Encoder) event(s *scope, it *story.Item) {
 			enc.args(enc.call(s, b.Call, b.Tool), b.JSON)
 		}
 	case *event.AnswerReplaced:
-		s.text.sent = b.Text
+		s.text.Sent = b.Text
 		if it.Answer != nil {
-			s.text.sent = it.Answer.Text() + b.Text
+			s.text.Sent = it.Answer.Text() + b.Text
 		}
 		enc.allMessages()
 	case *event.AssistantMessage:
@@ -133,7 +133,7 @@ type progress struct {
 func (enc *Encoder) snapshot(s *scope, it *story.Item) {
 	in := it.Snapshot
 	text, thinking := it.Answer.Shown(in)
-	if in.Truncated || !strings.HasPrefix(text, s.text.sent) || !strings.HasPrefix(thinking, s.thinking.sent) {
+	if in.Truncated || !strings.HasPrefix(text, s.text.Sent) || !strings.HasPrefix(thinking, s.thinking.Sent) {
 		it.Answer.Lost = true
 		return
 	}
@@ -142,7 +142,7 @@ func (enc *Encoder) snapshot(s *scope, it *story.Item) {
 	for i := range in.Blocks {
 		if b := &in.Blocks[i]; b.Kind == event.BlockToolCall {
 			c := enc.call(s, b.Call, b.Tool)
-			enc.args(c, strings.TrimPrefix(b.Text, c.args))
+			enc.args(c, strings.TrimPrefix(b.Text, c.Function.Args))
 		}
 	}
 }
@@ -186,7 +186,7 @@ func (enc *Encoder) interrupt(q *event.Asked) interrupt {
 		in.Reason = "input_required"
 	}
 	if c := enc.calls[q.Call]; c != nil {
-		in.Call, in.Subagent = c.id, c.sub
+		in.Call, in.Subagent = c.ID, c.sub
 	}
 	if strings.HasPrefix(strings.TrimSpace(string(q.Schema)), "{") { // a schema that is a bool cannot be told
 		in.Schema = q.Schema
@@ -238,8 +238,8 @@ func (enc *Encoder) start(run string) {
 	enc.send(&frame{Type: "RUN_STARTED", Thread: enc.Thread, Run: enc.name(run), Protocol: ProtocolVersion})
 	enc.clear(run)
 	for _, s := range enc.scopes {
-		if s.sub != "" {
-			enc.announce(s)
+		if s.begins != nil {
+			enc.send(s.begins)
 		}
 	}
 }
@@ -249,7 +249,7 @@ func (enc *Encoder) letter(s *scope, e *event.Event, b *event.UserMessage) {
 	if b.Mail == "" || b.Why != "" {
 		return
 	}
-	m := &message{id: e.Run + "/" + strconv.FormatInt(e.Seq, 10), role: "user"}
+	m := &message{ID: e.Run + "/" + strconv.FormatInt(e.Seq, 10), Role: "user"}
 	enc.say(s, m, event.TextOf(b.Content))
 	enc.close(m)
 }
@@ -259,27 +259,21 @@ func (enc *Encoder) changed(b *event.StateChanged) {
 	if enc.skipping {
 		return // the client has it in its state
 	}
-	if enc.keys == nil {
-		enc.keys = map[string]bool{}
-		var had map[string]json.RawMessage
-		if json.Unmarshal(enc.State, &had) != nil || had == nil {
-			enc.send(&frame{Type: "STATE_SNAPSHOT", Snapshot: &map[string]json.RawMessage{}})
-		}
-		for key := range had {
-			enc.keys[key] = true
-		}
+	if enc.state == nil && (json.Unmarshal(enc.State, &enc.state) != nil || enc.state == nil) {
+		enc.state = map[string]json.RawMessage{}
+		enc.send(&frame{Type: "STATE_SNAPSHOT", Snapshot: &map[string]json.RawMessage{}})
 	}
 	var list []patch
 	for key, value := range b.Set {
 		if !shared(key) {
 			list = append(list, patch{Op: "add", Path: pointer(key), Value: value}) // which also replaces (RFC 6902, section 4.1)
-			enc.keys[key] = true
+			enc.state[key] = nil
 		}
 	}
 	for _, key := range b.Delete {
-		if enc.keys[key] {
+		if _, had := enc.state[key]; had {
 			list = append(list, patch{Op: "remove", Path: pointer(key)})
-			delete(enc.keys, key)
+			delete(enc.state, key)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b patch) int { return strings.Compare(a.Path, b.Path) })

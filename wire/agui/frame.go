@@ -82,25 +82,6 @@ type patch struct {
 	Value json.RawMessage `json:"value,omitempty"`
 }
 
-// whole is a message as a snapshot of all messages has it.
-type whole struct {
-	ID       string      `json:"id"`
-	Role     string      `json:"role"`
-	Subagent string      `json:"subagentRunId,omitempty"`
-	Content  *string     `json:"content,omitempty"`
-	Of       string      `json:"toolCallId,omitempty"`
-	Calls    []wholeCall `json:"toolCalls,omitempty"`
-}
-
-type wholeCall struct {
-	ID       string `json:"id"`
-	Type     string `json:"type"`
-	Function struct {
-		Name string `json:"name"`
-		Args string `json:"arguments"`
-	} `json:"function"`
-}
-
 // appendFrame appends an event of AG-UI as a server-sent event. JSON has no line ends, so it is one line.
 func appendFrame(dst []byte, f *frame) []byte {
 	b, err := json.Marshal(f)

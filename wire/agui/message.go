@@ -13,9 +13,10 @@ import (
 
 // scope is an agent's thread of work. AG-UI calls one that is not the run's own a subagent.
 type scope struct {
-	id, agent, parent, parentCall string
-	// sub is the name of the invocation; empty for the run's own agent.
-	sub string
+	id string
+	// sub is the name of the invocation, and begins the event that announces it; both are empty for the run's own agent.
+	sub    string
+	begins *frame
 	// step names the step in flight and its attempt; empty for none.
 	step string
 	// text and thinking are the messages that the step in flight gives.
@@ -23,23 +24,34 @@ type scope struct {
 	calls          []*call
 }
 
-// message is a message that the client is shown.
+// message is a message that the client is shown, in the form that a snapshot of all messages has.
 type message struct {
-	id, role, sub string
-	// of is the call that it is the result of.
-	of string
-	// sent is what the client has of the text.
-	sent  string
-	calls []*call
+	ID       string `json:"id"`
+	Role     string `json:"role"`
+	Subagent string `json:"subagentRunId,omitempty"`
+	// Sent is what the client has of the text.
+	Sent string `json:"content"`
+	// Of is the call that it is the result of.
+	Of    string  `json:"toolCallId,omitempty"`
+	Calls []*call `json:"toolCalls,omitempty"`
 	// shown says that the client has the message, open that more may come.
 	shown, open bool
 }
 
 // call is a tool call. Models repeat their ids from answer to answer, and a client needs one for each call.
 type call struct {
-	id, raw, name, sub, args string
+	ID       string   `json:"id"`
+	Type     string   `json:"type"`
+	Function function `json:"function"`
+
+	raw, sub string
 	// open says that more of its arguments may come, final that the whole answer has it.
 	open, final bool
+}
+
+type function struct {
+	Name string `json:"name"`
+	Args string `json:"arguments"`
 }
 
 // at begins a step's answer, unless it is the one in flight. What another one has left is taken back.
@@ -56,8 +68,8 @@ func (enc *Encoder) at(s *scope, h *event.Header) {
 
 // begin makes a scope ready for an answer.
 func (s *scope) begin(step string) {
-	s.text = &message{id: step, role: "assistant", sub: s.sub}
-	s.thinking = &message{id: step + "/thinking", role: "reasoning", sub: s.sub}
+	s.text = &message{ID: step, Role: "assistant", Subagent: s.sub}
+	s.thinking = &message{ID: step + "/thinking", Role: "reasoning", Subagent: s.sub}
 	s.step, s.calls = step, nil
 }
 
@@ -78,7 +90,7 @@ func (enc *Encoder) opened(it *story.Item) {
 	a := it.Opened
 	enc.closed(a.ID, nil)
 	s := enc.scope(a)
-	s.sub, s.agent = it.Run.ID+"/"+a.ID, a.Agent
+	s.sub = it.Run.ID + "/" + a.ID
 	if enc.invoked == nil {
 		enc.invoked = map[string]int{}
 	}
@@ -86,15 +98,11 @@ func (enc *Encoder) opened(it *story.Item) {
 		s.sub += "." + strconv.Itoa(enc.invoked[s.sub])
 	}
 	s.begin("")
-	s.parent = enc.scope(a.Parent).sub
+	s.begins = &frame{Type: "SUBAGENT_STARTED", Subagent: s.sub, Name: a.Agent, ParentSub: enc.scope(a.Parent).sub}
 	if b, ok := it.Event.Body.(*event.ScopeOpened); ok {
-		s.parentCall = enc.callID(b.Call)
+		s.begins.ParentCall = enc.callID(b.Call)
 	}
-	enc.announce(s)
-}
-
-func (enc *Encoder) announce(s *scope) {
-	enc.send(&frame{Type: "SUBAGENT_STARTED", Subagent: s.sub, Name: s.agent, ParentSub: s.parent, ParentCall: s.parentCall})
+	enc.send(s.begins)
 }
 
 // closed ends a sub-agent's part in the run.
@@ -136,21 +144,21 @@ func (enc *Encoder) say(s *scope, m *message, text string) {
 		return
 	}
 	kind := "TEXT_MESSAGE"
-	if m.role == "reasoning" {
+	if m.Role == "reasoning" {
 		kind = "REASONING_MESSAGE"
 	} else {
 		enc.close(s.thinking)
 	}
 	if !m.open {
-		if m.role == "reasoning" {
-			enc.send(&frame{Type: "REASONING_START", Subagent: m.sub, Message: m.id})
+		if m.Role == "reasoning" {
+			enc.send(&frame{Type: "REASONING_START", Subagent: m.Subagent, Message: m.ID})
 		}
-		enc.send(&frame{Type: kind + "_START", Subagent: m.sub, Message: m.id, Role: m.role})
+		enc.send(&frame{Type: kind + "_START", Subagent: m.Subagent, Message: m.ID, Role: m.Role})
 		m.open = true
 		enc.show(m)
 	}
-	m.sent += text
-	enc.send(&frame{Type: kind + "_CONTENT", Subagent: m.sub, Message: m.id, Delta: text})
+	m.Sent += text
+	enc.send(&frame{Type: kind + "_CONTENT", Subagent: m.Subagent, Message: m.ID, Delta: text})
 }
 
 // show counts a message among those that the client has.
@@ -165,11 +173,11 @@ func (enc *Encoder) show(m *message) {
 func (enc *Encoder) close(m *message) {
 	switch {
 	case !m.open:
-	case m.role == "reasoning":
-		enc.send(&frame{Type: "REASONING_MESSAGE_END", Subagent: m.sub, Message: m.id})
-		enc.send(&frame{Type: "REASONING_END", Subagent: m.sub, Message: m.id})
+	case m.Role == "reasoning":
+		enc.send(&frame{Type: "REASONING_MESSAGE_END", Subagent: m.Subagent, Message: m.ID})
+		enc.send(&frame{Type: "REASONING_END", Subagent: m.Subagent, Message: m.ID})
 	default:
-		enc.send(&frame{Type: "TEXT_MESSAGE_END", Subagent: m.sub, Message: m.id})
+		enc.send(&frame{Type: "TEXT_MESSAGE_END", Subagent: m.Subagent, Message: m.ID})
 	}
 	m.open = false
 }
@@ -192,41 +200,41 @@ func (enc *Encoder) call(s *scope, id, name string) *call {
 	}
 	enc.close(s.thinking)
 	enc.show(s.text) // the message that holds the call, also where it has no text
-	c := &call{id: s.text.id + "/" + id, raw: id, name: name, sub: s.sub, open: true}
-	s.calls, s.text.calls = append(s.calls, c), append(s.text.calls, c)
+	c := &call{ID: s.text.ID + "/" + id, Type: "function", Function: function{Name: name}, raw: id, sub: s.sub, open: true}
+	s.calls, s.text.Calls = append(s.calls, c), append(s.text.Calls, c)
 	if enc.calls == nil {
 		enc.calls = map[string]*call{}
 	}
 	enc.calls[id] = c
-	enc.send(&frame{Type: "TOOL_CALL_START", Subagent: c.sub, Call: c.id, Tool: name, Parent: s.text.id})
+	enc.send(&frame{Type: "TOOL_CALL_START", Subagent: c.sub, Call: c.ID, Tool: name, Parent: s.text.ID})
 	return c
 }
 
 // callID returns the client's name of a call.
 func (enc *Encoder) callID(id string) string {
 	if c := enc.calls[id]; c != nil {
-		return c.id
+		return c.ID
 	}
 	return id
 }
 
 func (enc *Encoder) args(c *call, json string) {
 	if json != "" && c.open {
-		c.args += json
-		enc.send(&frame{Type: "TOOL_CALL_ARGS", Subagent: c.sub, Call: c.id, Delta: json})
+		c.Function.Args += json
+		enc.send(&frame{Type: "TOOL_CALL_ARGS", Subagent: c.sub, Call: c.ID, Delta: json})
 	}
 }
 
 func (enc *Encoder) endCall(c *call) {
 	if c.open {
 		c.open = false
-		enc.send(&frame{Type: "TOOL_CALL_END", Subagent: c.sub, Call: c.id})
+		enc.send(&frame{Type: "TOOL_CALL_END", Subagent: c.sub, Call: c.ID})
 	}
 }
 
 // rest sends what of a text was not streamed. It reports whether the client has all of it then.
 func (enc *Encoder) rest(s *scope, m *message, text string) bool {
-	rest, ok := strings.CutPrefix(text, m.sent)
+	rest, ok := strings.CutPrefix(text, m.Sent)
 	if ok {
 		enc.say(s, m, rest)
 	}
@@ -242,10 +250,10 @@ func (enc *Encoder) answered(s *scope, it *story.Item, b *event.AssistantMessage
 	for _, final := range event.CallsOf(b.Content) {
 		c := enc.call(s, final.ID, final.Name)
 		args := string(final.Args)
-		if rest, ok := strings.CutPrefix(args, c.args); ok {
+		if rest, ok := strings.CutPrefix(args, c.Function.Args); ok {
 			enc.args(c, rest)
-		} else if !strictjson.Same(final.Args, []byte(c.args)) {
-			same, c.args = false, args
+		} else if !strictjson.Same(final.Args, []byte(c.Function.Args)) {
+			same, c.Function.Args = false, args
 		}
 		c.final = true
 		enc.endCall(c)
@@ -254,10 +262,10 @@ func (enc *Encoder) answered(s *scope, it *story.Item, b *event.AssistantMessage
 		return
 	}
 	enc.closeAll(s)
-	n := len(s.text.calls)
-	s.text.calls = slices.DeleteFunc(s.text.calls, func(c *call) bool { return !c.final })
-	if !same || len(s.text.calls) < n {
-		s.text.sent, s.thinking.sent = text, thinking
+	n := len(s.text.Calls)
+	s.text.Calls = slices.DeleteFunc(s.text.Calls, func(c *call) bool { return !c.final })
+	if !same || len(s.text.Calls) < n {
+		s.text.Sent, s.thinking.Sent = text, thinking
 		enc.allMessages()
 	}
 	s.begin("")
@@ -267,7 +275,7 @@ func (enc *Encoder) answered(s *scope, it *story.Item, b *event.AssistantMessage
 func (enc *Encoder) withdraw(s *scope) {
 	enc.closeAll(s)
 	if s.text.shown || s.thinking.shown {
-		s.thinking.sent = "" // a client keeps reasoning that a snapshot leaves out
+		s.thinking.Sent = "" // a client keeps reasoning that a snapshot leaves out
 		enc.messages = slices.DeleteFunc(enc.messages, func(m *message) bool { return m == s.text })
 		enc.allMessages()
 	}
@@ -288,9 +296,9 @@ func (enc *Encoder) stepEnded(s *scope, b *event.StepEnded) {
 			text = string(b.Result.Structured)
 		}
 		id := enc.callID(b.Result.Call)
-		m := &message{id: id + "/result", role: "tool", sub: s.sub, of: id, sent: text}
+		m := &message{ID: id + "/result", Role: "tool", Subagent: s.sub, Of: id, Sent: text}
 		enc.show(m)
-		f := &frame{Type: "TOOL_CALL_RESULT", Subagent: s.sub, Message: m.id, Call: id, Content: &text, Role: m.role}
+		f := &frame{Type: "TOOL_CALL_RESULT", Subagent: s.sub, Message: m.ID, Call: id, Content: &text, Role: m.Role}
 		if b.Result.IsError {
 			f.Metadata = map[string]any{"isError": true}
 		}
@@ -305,13 +313,7 @@ func (enc *Encoder) allMessages() {
 		all = append(all, raw)
 	}
 	for _, m := range enc.messages {
-		w := &whole{ID: m.id, Role: m.role, Subagent: m.sub, Of: m.of, Content: &m.sent}
-		for _, c := range m.calls {
-			wc := wholeCall{ID: c.id, Type: "function"}
-			wc.Function.Name, wc.Function.Args = c.name, c.args
-			w.Calls = append(w.Calls, wc)
-		}
-		all = append(all, w)
+		all = append(all, m)
 	}
 	enc.send(&frame{Type: "MESSAGES_SNAPSHOT", Messages: &all})
 }
@@ -328,8 +330,8 @@ func (enc *Encoder) clear(run string) {
 		if json.Unmarshal(raw, &m) != nil || !strings.HasPrefix(m.ID, run+"/") {
 			return false
 		}
-		if !slices.ContainsFunc(enc.messages, func(own *message) bool { return own.id == m.ID }) {
-			again = append(again, &message{id: m.ID, role: m.Role})
+		if !slices.ContainsFunc(enc.messages, func(own *message) bool { return own.ID == m.ID }) {
+			again = append(again, &message{ID: m.ID, Role: m.Role})
 		}
 		return true
 	})
@@ -338,7 +340,7 @@ func (enc *Encoder) clear(run string) {
 	}
 	n := len(enc.messages)
 	for _, m := range again {
-		if m.role == "reasoning" { // a client keeps reasoning that a snapshot leaves out
+		if m.Role == "reasoning" { // a client keeps reasoning that a snapshot leaves out
 			enc.messages = append(enc.messages, m)
 		}
 	}
