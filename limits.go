@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/braidrun/braid/internal/cost"
 	"github.com/braidrun/braid/internal/drive"
 	"github.com/braidrun/braid/internal/toolset"
 
@@ -149,7 +150,7 @@ func (a *Agent) priced(o *toolset.Offer) error {
 				continue
 			}
 			info := m.Info()
-			if _, known, _ := drive.PriceOf(&info, event.Usage{Input: 1, Output: 1, Total: 2}); !known {
+			if _, known, _ := cost.Of(&info, event.Usage{Input: 1, Output: 1, Total: 2}); !known {
 				return &event.Error{
 					Op: "agent " + a.set.Name, Kind: event.ErrInvalid,
 					Message: "a limit in money cannot be held: nobody knows what the model " + info.Name + " costs",

@@ -156,22 +156,6 @@ func TestFailedAttemptsCountInTheTotal(t *testing.T) {
 	}
 }
 
-// Late attempts waited a negative time, that is: not at all.
-func TestRetriesWaitAtMostMax(t *testing.T) {
-	t.Parallel()
-	r := Retry{Base: 10 * time.Second, Max: time.Hour, Exact: true}
-	for n, want := range map[int]time.Duration{
-		1: 10 * time.Second, 2: 20 * time.Second, 9: 2560 * time.Second, 10: time.Hour, 31: time.Hour, 200: time.Hour,
-	} {
-		if got := drive.RetryWait(&r, n, 0); got != want {
-			t.Errorf("after attempt %d it waits %v, want %v", n, got, want)
-		}
-	}
-	if got := drive.RetryWait(&r, 1, time.Minute); got != time.Minute {
-		t.Errorf("asked for a minute, it waits %v", got)
-	}
-}
-
 // A handle that was opened on a store under this id numbered its runs from 1
 // again, and took another handle's for its own.
 func TestTwoHandlesOnAConversationOfAnyName(t *testing.T) {

@@ -67,7 +67,7 @@ var rooms = []room{
 		dir: "", own: []string{
 			"flow/kind", "grant", "hook", "trace", "internal/answercheck", "internal/fold", "internal/decide", "internal/drive", "internal/output",
 			"internal/compact", "internal/guardrail", "internal/hooks", "internal/foreign", "event", "journal", "model", "secret", "tool",
-			"internal/argtype", "internal/userdata", "internal/offload", "internal/permission", "internal/toolset",
+			"internal/argtype", "internal/userdata", "internal/cost", "internal/offload", "internal/permission", "internal/toolset",
 		},
 		from:  []string{"github.com/google/jsonschema-go"},
 		tests: []string{"model/demo", "models", "event/eventtest", "internal/fold/foldtest", "internal/decide/decidetest", "journal/journaltest", "journal/sqlite"},
@@ -76,7 +76,7 @@ var rooms = []room{
 		dir: "internal/drive", own: []string{
 			"flow/kind", "grant", "hook", "internal/answercheck", "internal/fold", "internal/decide", "internal/output", "internal/compact",
 			"internal/guardrail", "internal/hooks", "internal/foreign", "event", "journal", "model", "secret", "tool",
-			"internal/userdata", "internal/lease", "internal/offload", "internal/permission", "internal/toolset",
+			"internal/userdata", "internal/lease", "internal/cost", "internal/retry", "internal/offload", "internal/permission", "internal/toolset",
 		},
 	},
 	{dir: "flow", own: []string{"", "event", "flow/kind"}, tests: []string{"internal/decide", "internal/decide/decidetest", "internal/fold", "journal", "model", "tool"}},
@@ -213,6 +213,8 @@ var rooms = []room{
 	{dir: "internal/permission", own: []string{"event", "grant", "internal/fold", "internal/userdata", "tool"}},
 	{dir: "internal/toolset", own: []string{"event", "internal/foreign", "internal/output", "model", "tool", "tool/search"}},
 	{dir: "internal/offload", own: []string{"event", "internal/fold"}},
+	{dir: "internal/cost", own: []string{"event", "model"}},
+	{dir: "internal/retry", own: []string{"event", "model", "tool"}},
 	{dir: "internal/output", own: []string{"event", "model", "internal/fold"}},
 	{dir: "internal/compact", own: []string{"event", "model", "internal/fold"}},
 	{dir: "grant"},

@@ -7,9 +7,11 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/compact"
+	"github.com/braidrun/braid/internal/cost"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/guardrail"
+	"github.com/braidrun/braid/internal/retry"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/model"
 )
@@ -192,9 +194,9 @@ func (d *driver) settleSummary(w *Work) {
 	if sum.Why != event.WhyOverflow {
 		cycle++
 	}
-	c := charge{usage: end.usage}
+	c := cost.Charge{Usage: end.usage}
 	if end.message != nil {
-		c.nano = end.message.CostNanoUSD
+		c.Nano = end.message.CostNanoUSD
 	} else {
 		c = w.charge()
 	}
@@ -206,7 +208,6 @@ func (d *driver) settleSummary(w *Work) {
 		return
 	}
 	ended.outcome, ended.err = event.OutcomeFailed, modelError(w.info.Name, sum.err)
-	retry := w.agent.Retry
 	switch kind := ended.err.Kind; {
 	case d.ctx.Err() != nil:
 		ended.outcome = event.OutcomeCancelled
@@ -214,7 +215,7 @@ func (d *driver) settleSummary(w *Work) {
 	case kind == event.ErrContextOverflow && s.Compaction().Tries < DefaultEasings:
 		ended.retryAt = d.now // with less to read
 	case kind.Info().Retry && kind != event.ErrTimeout:
-		if after, again := retryAfter(&retry, s.Compaction().Tries, s.Compaction().Unreached, ended.err); again {
+		if after, again := retry.After(&w.agent.Retry, s.Compaction().Tries, s.Compaction().Unreached, ended.err); again {
 			ended.retryAt = d.now.Add(after)
 		}
 	}

@@ -1,68 +1,22 @@
 package drive
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/cost"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/model"
 )
 
-// PriceOf gives what a call that used u cost, in 1e-9 US dollars; false where there is no
-// price. fault names a price that cannot be.
-func PriceOf(info *model.Info, u event.Usage) (nano int64, known bool, fault string) {
-	if info.Cost == nil {
-		return 0, false, ""
-	}
-	nano, known = info.Cost(u)
-	switch {
-	case known && nano < 0:
-		return 0, false, "a cost below zero"
-	case known && nano > mostNanoUSD:
-		return 0, false, "a cost above a million dollars"
-	}
-	return nano, known, ""
-}
-
-// mostNanoUSD is the largest cost of one call that can be.
-const mostNanoUSD = 1e15
-
-// charge is what a model call that gave no answer used and cost.
-type charge struct {
-	usage event.Usage
-	// nano is nil where there is no price.
-	nano      *int64
-	estimated bool
-}
-
-// cutCharge is the charge for a call that was cut: what the provider reported before, or an
-// estimate of the prompt, and at least as many output tokens as have come. A simulated model
-// costs what it reports: no provider has counted anything.
-func cutCharge(info *model.Info, heard event.Usage, prompt, output int64) charge {
-	c := charge{usage: heard}
-	if !info.Simulated {
-		if heard.Prompt() == 0 {
-			c.usage.Input = prompt
-		}
-		c.usage.Output = max(heard.Output, output)
-		c.usage.Total = max(heard.Total, c.usage.Prompt()+c.usage.Output)
-		c.estimated = true
-	}
-	if nano, known, _ := PriceOf(info, c.usage); known {
-		c.nano = &nano
-	}
-	return c
-}
-
 // charge is what a call that failed used and cost. A call that the provider refused before
 // anything of an answer came costs nothing.
-func (w *Work) charge() charge {
+func (w *Work) charge() cost.Charge {
 	end := &w.answer
-	if !end.begun && refused(end.err) {
-		return charge{usage: end.usage, nano: new(int64)}
+	if !end.begun && cost.Refused(end.err) {
+		return cost.Charge{Usage: end.usage, Nano: new(int64)}
 	}
-	return cutCharge(&w.info, end.usage, w.request.Tokens(), model.BlocksTokens(end.partial))
+	return cost.OfCut(&w.info, end.usage, w.request.Tokens(), model.BlocksTokens(end.partial))
 }
 
 // doubt adds something impossible to what the model reported; empty is nothing.
@@ -85,34 +39,19 @@ func (d *driver) reportUsage(w *Work) {
 	d.pending.events[len(d.pending.events)-1].Audience = event.Operator
 }
 
-// refused reports whether a provider has said no, or was not there. The kinds that are
-// left out may also mean that it was at work and nobody heard it.
-func refused(err error) bool {
-	e, ok := errors.AsType[*event.Error](err)
-	if !ok {
-		return false
-	}
-	switch e.Kind {
-	case "", event.ErrInternal, event.ErrStreamCut, event.ErrTimeout, event.ErrCancelled:
-		return false
-	default:
-		return true
-	}
-}
-
 // lostCharge is the charge for a call of a scope's model whose end nobody has heard. left is
 // what the model had reported, as far as it is known.
-func (d *driver) lostCharge(s *fold.Scope, name string, left event.Usage) charge {
+func (d *driver) lostCharge(s *fold.Scope, name string, left event.Usage) cost.Charge {
 	a := d.agentIn(s)
 	info := a.named(name).Info()
 	if info.Name != name && a.Hooks != nil {
 		info = model.Info{Name: name} // one that a hook asked
 	}
-	return cutCharge(&info, left, a.projected(s), 0)
+	return cost.OfCut(&info, left, a.projected(s), 0)
 }
 
 // lostSummary is lostCharge for the call for a summary.
-func (d *driver) lostSummary(s *fold.Scope, left event.Usage) charge {
+func (d *driver) lostSummary(s *fold.Scope, left event.Usage) cost.Charge {
 	name := s.Compaction().Name
 	a := d.agentIn(s)
 	m := a.managed()
@@ -123,5 +62,5 @@ func (d *driver) lostSummary(s *fold.Scope, left event.Usage) charge {
 	if info.Name != name {
 		info = model.Info{Name: name}
 	}
-	return cutCharge(&info, left, a.projected(s), 0)
+	return cost.OfCut(&info, left, a.projected(s), 0)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/cost"
 	"github.com/braidrun/braid/internal/fold"
 )
 
@@ -70,7 +71,7 @@ type modelCallEnd struct {
 
 	// The other fields are for a call without an answer, and for a summary.
 	outcome event.Outcome
-	charge  charge
+	charge  cost.Charge
 	// known says that the provider reported the usage.
 	known bool
 	err   *event.Error
@@ -90,7 +91,7 @@ func (d *driver) endModel(s *fold.Scope, step string, attempt int, e *modelCallE
 	}
 	d.add(s, step, attempt, &event.StepEnded{
 		Step: event.StepModel, Outcome: e.outcome, Err: e.err, Duration: e.took, RetryAt: e.retryAt, Fallback: e.fallback,
-		Usage: e.charge.usage, UsageUnknown: !e.known, CostNanoUSD: e.charge.nano, Estimated: e.charge.estimated,
+		Usage: e.charge.Usage, UsageUnknown: !e.known, CostNanoUSD: e.charge.Nano, Estimated: e.charge.Estimated,
 	})
 }
 
@@ -99,7 +100,7 @@ func (d *driver) endModel(s *fold.Scope, step string, attempt int, e *modelCallE
 func (d *driver) endCompaction(s *fold.Scope, cycle int, step string, attempt int, e *modelCallEnd) {
 	d.addAt(s, cycle, step, attempt, &event.StepEnded{
 		Step: event.StepCompaction, Outcome: e.outcome, Err: e.err, Duration: e.took, RetryAt: e.retryAt,
-		Usage: e.charge.usage, UsageUnknown: !e.known, CostNanoUSD: e.charge.nano, Estimated: e.charge.estimated,
+		Usage: e.charge.Usage, UsageUnknown: !e.known, CostNanoUSD: e.charge.Nano, Estimated: e.charge.Estimated,
 	})
 }
 

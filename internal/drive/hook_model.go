@@ -7,6 +7,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
+	"github.com/braidrun/braid/internal/cost"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/guardrail"
@@ -81,7 +82,7 @@ func (d *driver) answered(s *fold.Scope, agent *Agent, w *Work, words string, er
 		return
 	}
 	d.endModel(s, w.step, w.attempt, &modelCallEnd{
-		outcome: event.OutcomeFailed, charge: charge{nano: &nothing}, known: true, err: hookError(end.err),
+		outcome: event.OutcomeFailed, charge: cost.Charge{Nano: &nothing}, known: true, err: hookError(end.err),
 	})
 }
 
@@ -120,7 +121,7 @@ func (w *Work) tellAfterModel(ctx context.Context, list []hooks.Hook, grace time
 	case e.Message != nil:
 		if end.message == nil {
 			c := w.charge()
-			e.Message.Usage, e.Message.Latency, e.Message.CostNanoUSD, e.Message.Estimated = c.usage, end.took, c.nano, c.estimated
+			e.Message.Usage, e.Message.Latency, e.Message.CostNanoUSD, e.Message.Estimated = c.Usage, end.took, c.Nano, c.Estimated
 		} else {
 			m := end.message
 			e.Message.Estimated = m.Estimated

@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"math/rand/v2"
 	"slices"
-	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/cost"
 	"github.com/braidrun/braid/internal/fold"
-	"github.com/braidrun/braid/model"
-	"github.com/braidrun/braid/tool"
+	"github.com/braidrun/braid/internal/retry"
 )
 
 // perform starts what has begun, and takes in what has ended.
@@ -169,7 +167,7 @@ func (d *driver) settleModel(w *Work) {
 		failed.retryAt, failed.fallback = d.now, next.Info().Name
 	case failed.err.Kind == event.ErrTimeout, failed.err.Kind == event.ErrQuota: // it would be so again
 	case failed.err.Kind.Info().Retry:
-		if after, again := retryAfter(&w.agent.Retry, w.scope.Model.Tries, w.scope.Model.Unreached, failed.err); again {
+		if after, again := retry.After(&w.agent.Retry, w.scope.Model.Tries, w.scope.Model.Unreached, failed.err); again {
 			failed.retryAt = d.now.Add(after)
 		}
 	}
@@ -185,42 +183,13 @@ func (d *driver) askAgain(w *Work) {
 	end := &w.answer
 	failed := &modelCallEnd{outcome: event.OutcomeFailed, known: end.known, took: end.took, retryAt: d.now.Add(end.wait)}
 	if end.message != nil {
-		failed.charge = charge{end.usage, end.message.CostNanoUSD, end.message.Estimated}
+		failed.charge = cost.Charge{Usage: end.usage, Nano: end.message.CostNanoUSD, Estimated: end.message.Estimated}
 		failed.err = &event.Error{Op: "hook", Kind: event.ErrModel, Message: "a hook wants another answer"}
 	} else {
 		failed.charge, failed.err = w.charge(), modelError(w.info.Name, end.err)
 	}
 	d.endModel(w.scope, w.step, w.attempt, failed)
 	d.reportUsage(w)
-}
-
-// quickly is the longest wait before a call that reached no server is made again.
-const quickly = time.Second
-
-// retryAfter returns how long to wait before the next attempt, and whether there is one. A call that
-// reached no server is made again once: unreached counts those just before.
-func retryAfter(r *tool.Retry, tries, unreached int, err *event.Error) (time.Duration, bool) {
-	switch {
-	case tries >= r.Attempts:
-		return 0, false
-	case model.Unreached(err):
-		return min(RetryWait(r, 1, 0), quickly), unreached == 0
-	default:
-		return RetryWait(r, tries, err.RetryAfter), true
-	}
-}
-
-// RetryWait returns how long to wait after attempt number n has failed.
-func RetryWait(r *tool.Retry, n int, asked time.Duration) time.Duration {
-	w := r.Base
-	for i := 1; i < n && w < r.Max; i++ {
-		w *= 2
-	}
-	w = min(w, r.Max)
-	if !r.Exact && w > 1 {
-		w -= rand.N(w / 2) //nolint:gosec // jitter needs no secrecy
-	}
-	return max(w, asked)
 }
 
 // stateChange splits what a call wrote into values and removals.

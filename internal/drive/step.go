@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/cost"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/model"
@@ -229,7 +230,7 @@ func runModel(ctx context.Context, w *Work, a *assembler, instead func(model.Mod
 	}
 	m.Latency, m.TimeToFirstByte = end.took, a.first
 	if end.known || w.info.Simulated {
-		nano, known, fault := PriceOf(&w.info, end.usage)
+		nano, known, fault := cost.Of(&w.info, end.usage)
 		if end.doubt(fault); known {
 			whole.nano = nano
 			m.CostNanoUSD = &whole.nano
