@@ -53,7 +53,7 @@ func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
 	asked := len(agent.Hooks.At(hooks.BeforeModel)) > 0
 	if asked {
 		was = requestAsIs(&w.request)
-		words, ok, waits, err := d.askModel(agent, why, w, forced)
+		words, ok, waits, err := d.callBeforeModel(agent, why, w, forced)
 		if !ok {
 			d.pending.awaited = d.pending.awaited || !waits
 			return waits
@@ -143,7 +143,7 @@ func (d *driver) beginCalls(s *fold.Scope, agent *Agent, calls []*fold.Call) boo
 		}
 		return true
 	}
-	list, ok := d.askBefore(s, agent, calls)
+	list, ok := d.callBeforeEachTool(s, agent, calls)
 	if !ok {
 		d.pending.awaited = true
 		return false

@@ -23,7 +23,7 @@ type summing struct {
 	summary []event.Block
 	// err is why there is no summary.
 	err error
-	// broke is the error of a hook.
+	// failWith is the error of a hook.
 	broke error
 }
 
@@ -62,13 +62,13 @@ func (d *driver) compact(s *fold.Scope, agent *Agent, why event.Why) bool {
 	if !ok {
 		return d.uncompacted(s, agent)
 	}
-	b, decided := d.askCompaction(s, agent, &p, &m)
+	b, decided := d.callBeforeCompaction(s, agent, &p, &m)
 	switch {
 	case !decided:
 		d.pending.awaited = true
 		return false
 	case b.Cancel:
-		d.tellCompaction(agent, &hook.AfterCompaction{Scope: s.ID, Why: why, Err: errCompactionCancelled})
+		d.callAfterCompaction(agent, &hook.AfterCompaction{Scope: s.ID, Why: why, Err: errCompactionCancelled})
 		return d.uncompacted(s, agent)
 	case p.SumUp && len(b.Summary) == 0:
 		d.beginSummary(s, agent, cycle, &p, &m, b.Instructions)
@@ -78,7 +78,7 @@ func (d *driver) compact(s *fold.Scope, agent *Agent, why event.Why) bool {
 	if p.To > 0 && len(a.Summary) == 0 {
 		a.Summary = leftOut
 	}
-	if d.tellCompaction(agent, &a) {
+	if d.callAfterCompaction(agent, &a) {
 		d.writeCompaction(s, cycle, "", 0, &p, a.Summary)
 	}
 	return true
@@ -153,7 +153,7 @@ func (d *driver) summarise(w *Work, to Reporter) {
 	if a.Err = end.err; a.Err == nil {
 		a.Summary, a.Err = compact.SummaryOf(end.message)
 	}
-	sum.broke = w.agent.tellCompaction(d.ctx, d.cfg.agent.Limits.Grace, &a)
+	sum.broke = w.agent.callAfterCompaction(d.ctx, d.cfg.agent.Limits.Grace, &a)
 	sum.summary, sum.err = a.Summary, a.Err
 	d.filterSummary(w, guards)
 	if sum.broke != nil {
@@ -222,7 +222,7 @@ func (d *driver) settleSummary(w *Work) {
 	d.endCompaction(s, cycle, w.step, w.attempt, ended)
 	d.reportUsage(w)
 	if sum.broke != nil {
-		d.broke(sum.broke)
+		d.failWith(sum.broke)
 	}
 }
 

@@ -21,7 +21,7 @@ func (d *driver) takesOver(b *event.RunStarted) {
 			return
 		}
 	}
-	d.broke(&event.Error{
+	d.failWith(&event.Error{
 		Op: "resume", Kind: event.ErrConflict, Message: "the run that was to be continued is not the conversation's newest, or did not fail",
 		Hint: "begin a run with new input",
 	})

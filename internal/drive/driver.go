@@ -75,7 +75,7 @@ func (d *driver) drive(mail []journal.Mail) (err error) {
 		d.close()
 		d.letGo(done, err)
 	}()
-	d.tellTaken()
+	d.callBeforeDrive()
 	// What was left for an earlier run stands before this one's input.
 	n := 0
 	for n < len(mail) && mail[n].Early && mail[n].Kind == journal.MailMessage {
@@ -110,7 +110,7 @@ func (d *driver) recover(early []journal.Mail) error {
 	d.now = time.Now()
 	words, begins := "", false
 	if d.view.Run == nil || d.view.Run.ID != d.row.ID {
-		words, begins = d.tellBegin(), true
+		words, begins = d.callBeforeRun(), true
 		d.start()
 		d.admit(early)
 	} else if d.agentOf(d.view.Run.Scopes[0].Agent) == nil {

@@ -19,10 +19,10 @@ func (d *driver) finish(s *fold.Scope, cmd decide.Command) {
 	open := s.Batch.Calls != nil
 	d.endOpenSteps(s)
 	if open {
-		d.tellBatch(s, d.agentIn(s))
+		d.callAfterTools(s, d.agentIn(s))
 	}
 	if err := d.closingWords(s, &cmd); err != nil {
-		d.broke(err) // the next round ends the scope with it
+		d.failWith(err) // the next round ends the scope with it
 		return
 	}
 	if s.Depth > 0 {
@@ -48,7 +48,7 @@ func (d *driver) finish(s *fold.Scope, cmd decide.Command) {
 			ended.Err = output.Missing(problem)
 		}
 	}
-	if d.cfg.agent.Hooks != nil && d.tellEnded(s, ended) {
+	if d.cfg.agent.Hooks != nil && d.callAfterRun(s, ended) {
 		return
 	}
 	ended.Keep = ended.Status == event.RunFailed && r.Worked() && !d.cfg.agent.Forgets && !d.cfg.work.ForgetFailed

@@ -39,7 +39,7 @@ func (d *driver) guardsOf(agent *Agent, place guardrail.Place) []guardrail.Rule 
 // nothing may pass, and what f has written must not be read, because f may still be running.
 func (d *driver) filter(guards []guardrail.Rule, f func(*guardrail.Filter)) (by []string, err error) {
 	var filter *guardrail.Filter
-	back := d.aside(func() {
+	back := d.runHooks(func() {
 		ctx, cancel := afterwards(d.ctx, d.cfg.agent.Limits.Grace)
 		defer cancel()
 		filter = guardrail.New(ctx, guards)
@@ -147,14 +147,14 @@ func (d *driver) addInput(s *fold.Scope, content []event.Block, body func([]even
 	}
 	filter := guardrail.New(d.ctx, guards)
 	var passed []event.Block
-	back := d.aside(func() { passed = filter.Blocks(content) })
+	back := d.runHooks(func() { passed = filter.Blocks(content) })
 	by := []string{guards[0].Name}
 	switch {
 	case !back:
 		passed = nil
 	case filter.Err() != nil:
 		passed = nil
-		d.broke(filter.Err())
+		d.failWith(filter.Err())
 	default:
 		by = filter.By()
 	}

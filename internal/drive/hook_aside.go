@@ -15,19 +15,19 @@ import (
 // hookTries bounds how often hooks may have one call repeated.
 const hookTries = 20
 
-// decideAside is [driver.aside] for hooks that decide something. It reports whether their decision counts; it does not
+// runDecidingHooks is [driver.runHooks] for hooks that decide something. It reports whether their decision counts; it does not
 // if the run is to stop.
-func (d *driver) decideAside(f func()) bool { return d.aside(f) && d.ctx.Err() == nil }
+func (d *driver) runDecidingHooks(f func()) bool { return d.runHooks(f) && d.ctx.Err() == nil }
 
-// aside runs hooks while the driver waits and its lease is renewed. It reports whether they returned. If the run is to
+// runHooks runs hooks while the driver waits and its lease is renewed. It reports whether they returned. If the run is to
 // stop and they do not return within the grace period, they are abandoned, and what they hold must not be read. If f
 // panics, or a hook ends its goroutine, the run fails.
-func (d *driver) aside(f func()) bool {
+func (d *driver) runHooks(f func()) bool {
 	defer func() { d.now = time.Now() }()
 	done := foreign.Apart("hook", "a hook", func() error { f(); return nil })
 	over := func(err error) bool {
 		if err != nil {
-			d.broke(err)
+			d.failWith(err)
 		}
 		return err == nil
 	}
@@ -54,9 +54,9 @@ func afterwards(ctx context.Context, grace time.Duration) (context.Context, cont
 	return context.WithTimeout(context.WithoutCancel(ctx), max(grace, 0))
 }
 
-// mustHold reports whether a commit is needed before cmd: a hook stands before what cmd begins, and something that has
+// commitsFirst reports whether a commit is needed before cmd: a hook stands before what cmd begins, and something that has
 // ended is not written yet.
-func (d *driver) mustHold(s *fold.Scope, agent *Agent, cmd *decide.Command) bool {
+func (d *driver) commitsFirst(s *fold.Scope, agent *Agent, cmd *decide.Command) bool {
 	if len(d.pending.events) == 0 {
 		return false
 	}
@@ -83,11 +83,11 @@ func (d *driver) mustHold(s *fold.Scope, agent *Agent, cmd *decide.Command) bool
 // batchDone reports whether the scope has new results of a batch and the hooks after the batch were not called:
 // neither by this driver, nor by an earlier one that went on to the hooks before the model.
 func (d *driver) batchDone(s *fold.Scope) bool {
-	return s.Fresh == event.WhyToolResults && s.Model.State == fold.ModelIdle && s.Before == nil && d.thread(s).told < s.Cycle
+	return s.Fresh == event.WhyToolResults && s.Model.State == fold.ModelIdle && s.Before == nil && d.thread(s).batchTold < s.Cycle
 }
 
-// broke ends the run with the error of a hook.
-func (d *driver) broke(err error) {
+// failWith ends the run with the error of a hook.
+func (d *driver) failWith(err error) {
 	if d.fault != nil {
 		return
 	}

@@ -15,8 +15,8 @@ import (
 
 var errCompactionCancelled = &event.Error{Op: "hook", Kind: event.ErrCancelled, Message: "a hook wants the conversation to stay as it is"}
 
-// askCompaction calls the hooks before a compaction. decided is false if the run is to stop.
-func (d *driver) askCompaction(s *fold.Scope, agent *Agent, p *compact.Omission, m *Management) (b hook.BeforeCompaction, decided bool) {
+// callBeforeCompaction calls the hooks before a compaction. decided is false if the run is to stop.
+func (d *driver) callBeforeCompaction(s *fold.Scope, agent *Agent, p *compact.Omission, m *Management) (b hook.BeforeCompaction, decided bool) {
 	b = hook.BeforeCompaction{Agent: agent.Name, Scope: s.ID, Why: p.Why}
 	if p.SumUp {
 		b.Instructions = m.Summary.Instructions
@@ -34,33 +34,33 @@ func (d *driver) askCompaction(s *fold.Scope, agent *Agent, p *compact.Omission,
 	}
 	e, told := &b, b
 	var err error
-	if !d.decideAside(func() { err = hooks.CallBefore(d.ctx, list, e, func() bool { return e.Cancel }) }) {
+	if !d.runDecidingHooks(func() { err = hooks.CallBefore(d.ctx, list, e, func() bool { return e.Cancel }) }) {
 		return told, false
 	}
 	if err == nil {
 		err = fitSummary(b.Summary)
 	}
 	if err != nil {
-		d.broke(err)
+		d.failWith(err)
 		return b, false
 	}
 	return b, true
 }
 
-// tellCompaction calls the hooks after a compaction on the driver's goroutine. It reports whether their changes to the
+// callAfterCompaction calls the hooks after a compaction on the driver's goroutine. It reports whether their changes to the
 // summary count.
-func (d *driver) tellCompaction(agent *Agent, a *hook.AfterCompaction) bool {
+func (d *driver) callAfterCompaction(agent *Agent, a *hook.AfterCompaction) bool {
 	if len(agent.Hooks.At(hooks.AfterCompaction)) == 0 {
 		return true
 	}
 	told := *a
 	var err error
-	if !d.aside(func() { err = agent.tellCompaction(d.ctx, d.cfg.agent.Limits.Grace, &told) }) {
+	if !d.runHooks(func() { err = agent.callAfterCompaction(d.ctx, d.cfg.agent.Limits.Grace, &told) }) {
 		d.pending.awaited = true
 		return false
 	}
 	if err != nil {
-		d.broke(err)
+		d.failWith(err)
 		d.pending.awaited = true
 		return false
 	}
@@ -68,8 +68,8 @@ func (d *driver) tellCompaction(agent *Agent, a *hook.AfterCompaction) bool {
 	return true
 }
 
-// tellCompaction calls the hooks after a compaction, and checks the summary that they leave.
-func (a *Agent) tellCompaction(ctx context.Context, grace time.Duration, e *hook.AfterCompaction) error {
+// callAfterCompaction calls the hooks after a compaction, and checks the summary that they leave.
+func (a *Agent) callAfterCompaction(ctx context.Context, grace time.Duration, e *hook.AfterCompaction) error {
 	list := a.Hooks.At(hooks.AfterCompaction)
 	if len(list) == 0 {
 		return nil

@@ -30,7 +30,7 @@ func (d *driver) hookContextOf(s *fold.Scope) *hookContext {
 func (d *driver) addAsked(s *fold.Scope, agent *Agent, step string, attempt int, asked []event.Asked) {
 	by, err := d.filterAsked(agent, asked)
 	if err != nil {
-		d.broke(err)
+		d.failWith(err)
 		for i := range asked {
 			asked[i].Prompt, asked[i].Payload = event.TextOf(fold.RedactedContent), nil
 		}
@@ -46,9 +46,9 @@ func (d *driver) addAsked(s *fold.Scope, agent *Agent, step string, attempt int,
 	}
 }
 
-// shut writes the questions that hooks asked before a step. It reports whether there were any. Other decisions of the
+// parkForHooks writes the questions that hooks asked before a step. It reports whether there were any. Other decisions of the
 // hooks are dropped: they are called again once the questions are answered.
-func (d *driver) shut(s *fold.Scope, t *hookContext) bool {
+func (d *driver) parkForHooks(s *fold.Scope, t *hookContext) bool {
 	d.addAsked(s, d.agentIn(s), "", 0, t.questions.asked)
 	return len(t.questions.asked) > 0
 }

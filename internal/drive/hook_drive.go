@@ -10,8 +10,8 @@ import (
 	"github.com/braidrun/braid/internal/hooks"
 )
 
-// tellTaken calls the hooks before a drive.
-func (d *driver) tellTaken() {
+// callBeforeDrive calls the hooks before a drive.
+func (d *driver) callBeforeDrive() {
 	list := d.cfg.agent.Hooks.At(hooks.BeforeDrive)
 	if len(list) == 0 {
 		return
@@ -27,7 +27,7 @@ func (d *driver) tellTaken() {
 	for i := range list {
 		e.Context = d.ctx //nolint:fatcontext // each hook goes on from what the one before made
 		if err := list[i].Safely(d.ctx, &e); err != nil {
-			d.broke(err)
+			d.failWith(err)
 			return
 		}
 		if e.Context != nil {
@@ -37,8 +37,8 @@ func (d *driver) tellTaken() {
 	d.cfg.trace = e.Trace
 }
 
-// tellLeft calls the hooks after a drive. Their errors change nothing.
-func (d *driver) tellLeft(list []hooks.Hook, r *hook.Outcome, err error) {
+// callAfterDrive calls the hooks after a drive. Their errors change nothing.
+func (d *driver) callAfterDrive(list []hooks.Hook, r *hook.Outcome, err error) {
 	told := *r
 	told.Conversation = d.row.Conversation
 	_ = hooks.CallAfter(context.WithoutCancel(d.ctx), list, &hook.AfterDrive{Result: told, Err: err})
@@ -60,8 +60,8 @@ func (d *driver) labels() map[string]string {
 	return m
 }
 
-// tellSent calls the hooks that see the stream.
-func (d *driver) tellSent(e event.Event) {
+// callEventSent calls the hooks that see the stream.
+func (d *driver) callEventSent(e event.Event) {
 	if d.out.sent == nil {
 		d.out.sent = &hook.EventSent{}
 	}
@@ -75,7 +75,7 @@ func (d *driver) tellSent(e event.Event) {
 	}
 	for i := range d.out.watchers {
 		if err := d.out.watchers[i].Safely(d.ctx, s); err != nil {
-			d.broke(err)
+			d.failWith(err)
 			return
 		}
 	}

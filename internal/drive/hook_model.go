@@ -15,23 +15,23 @@ import (
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
-// askModel calls the hooks before a model call. They may change it, or answer in the model's place: then it returns
+// callBeforeModel calls the hooks before a model call. They may change it, or answer in the model's place: then it returns
 // their text. ok is false if the call does not begin, because a hook has asked the user or the run is to stop.
-func (d *driver) askModel(agent *Agent, why event.Why, w *Work, forced bool) (words string, ok, asked bool, err error) {
+func (d *driver) callBeforeModel(agent *Agent, why event.Why, w *Work, forced bool) (words string, ok, asked bool, err error) {
 	e := &hook.BeforeModel{Agent: agent.Name, Why: why, Request: &w.request, Model: w.model}
 	w.request.Messages = slices.Clone(w.request.Messages)
 	w.request.Tools = slices.Clone(w.request.Tools)
 	told, output, choice, tools := w.request.Instructions, w.request.Output, w.request.ToolChoice, len(w.request.Tools)
 	at := d.hookContextOf(w.scope)
 	var failed error
-	back := d.decideAside(func() {
+	back := d.runDecidingHooks(func() {
 		failed = hooks.CallBefore(at, agent.Hooks.At(hooks.BeforeModel), e, func() bool { return e.Cancel != "" || at.questions.waits() })
 		at.questions.end(errAskedAfter)
 	})
 	if !back {
 		return "", false, false, nil
 	}
-	if d.shut(w.scope, at) {
+	if d.parkForHooks(w.scope, at) {
 		return "", false, true, nil
 	}
 	if e.Request != nil && e.Request != &w.request {
@@ -72,7 +72,7 @@ func (d *driver) answered(s *fold.Scope, agent *Agent, w *Work, words string, er
 		call := *w.modelCall
 		own := Work{modelCall: &call, agent: w.agent, ctx: w.ctx}
 		own.answer = *end
-		if d.aside(func() { own.tellAfterModel(d.ctx, list, d.cfg.agent.Limits.Grace) }) {
+		if d.runHooks(func() { own.callAfterModel(d.ctx, list, d.cfg.agent.Limits.Grace) }) {
 			end = d.filterHooked(&own.answer, guards)
 		}
 	}
@@ -98,8 +98,8 @@ func (d *driver) filterHooked(end *modelEnd, guards []guardrail.Rule) *modelEnd 
 	return &own
 }
 
-// tellAfterModel calls the hooks after a model call, which may change its end.
-func (w *Work) tellAfterModel(ctx context.Context, list []hooks.Hook, grace time.Duration) {
+// callAfterModel calls the hooks after a model call, which may change its end.
+func (w *Work) callAfterModel(ctx context.Context, list []hooks.Hook, grace time.Duration) {
 	end := &w.answer
 	e := hook.AfterModel{Request: &w.request, Model: w.info.Name, Err: end.err, Duration: end.took}
 	if end.message != nil {

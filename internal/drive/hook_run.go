@@ -14,15 +14,15 @@ import (
 // hookRounds bounds how often hooks may continue one run.
 const hookRounds = 16
 
-// tellBegin calls the hooks before the run. It returns the text with which one answered in the agent's place.
-func (d *driver) tellBegin() (words string) {
+// callBeforeRun calls the hooks before the run. It returns the text with which one answered in the agent's place.
+func (d *driver) callBeforeRun() (words string) {
 	list := d.cfg.agent.Hooks.At(hooks.BeforeRun)
 	if len(list) == 0 {
 		return ""
 	}
 	e := hook.BeforeRun{Run: d.row.ID, Input: slices.Clone(d.row.Input)}
 	var err error
-	back := d.decideAside(func() {
+	back := d.runDecidingHooks(func() {
 		err = hooks.CallBefore(d.ctx, list, &e, func() bool { return e.Cancel != "" })
 	})
 	if !back {
@@ -35,7 +35,7 @@ func (d *driver) tellBegin() (words string) {
 		err = paired(e.Input)
 	}
 	if err != nil {
-		d.broke(err)
+		d.failWith(err)
 		return ""
 	}
 	d.row.Input = e.Input
@@ -81,7 +81,7 @@ func (d *driver) reply(words string) {
 	s := d.view.Run.Scopes[0]
 	words, by, err := d.filterText(d.guardsOf(d.cfg.agent, guardrail.Output), words)
 	if err != nil {
-		d.broke(err)
+		d.failWith(err)
 		return
 	}
 	nothing := int64(0)
@@ -94,8 +94,8 @@ func (d *driver) reply(words string) {
 	}})
 }
 
-// tellEnded calls the hooks after the run. It reports whether the run continues.
-func (d *driver) tellEnded(s *fold.Scope, ended *event.RunEnded) (goesOn bool) {
+// callAfterRun calls the hooks after the run. It reports whether the run continues.
+func (d *driver) callAfterRun(s *fold.Scope, ended *event.RunEnded) (goesOn bool) {
 	list := d.cfg.agent.Hooks.At(hooks.AfterRun)
 	if len(list) == 0 {
 		return false
@@ -108,7 +108,7 @@ func (d *driver) tellEnded(s *fold.Scope, ended *event.RunEnded) (goesOn bool) {
 		e.Err = ended.Err
 	}
 	var err error
-	back := d.aside(func() {
+	back := d.runHooks(func() {
 		ctx, cancel := afterwards(d.ctx, d.cfg.agent.Limits.Grace)
 		defer cancel()
 		err = hooks.CallAfter(ctx, list, &e)
@@ -132,18 +132,18 @@ func (d *driver) tellEnded(s *fold.Scope, ended *event.RunEnded) (goesOn bool) {
 	return false
 }
 
-// news reports whether the pending commit has an event for the hooks after events.
-func (d *driver) news() bool {
+// hasMessageNews reports whether the pending commit has an event for the hooks after events.
+func (d *driver) hasMessageNews() bool {
 	for _, e := range d.pending.events {
-		if list, _ := d.newsOf(e); len(list) > 0 {
+		if list, _ := d.messageHooksOf(e); len(list) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// newsOf returns the hooks for an event, and their argument.
-func (d *driver) newsOf(e *event.Event) ([]hooks.Hook, any) {
+// messageHooksOf returns the hooks for an event, and their argument.
+func (d *driver) messageHooksOf(e *event.Event) ([]hooks.Hook, any) {
 	s := d.view.Run.Scope(e.Scope)
 	if s == nil {
 		return nil, nil
@@ -165,19 +165,19 @@ func (d *driver) newsOf(e *event.Event) ([]hooks.Hook, any) {
 	return nil, nil
 }
 
-// tellNews calls hooks with what was just written.
-func (d *driver) tellNews(events []*event.Event) {
+// callMessageHooks calls hooks with what was just written.
+func (d *driver) callMessageHooks(events []*event.Event) {
 	var err error
-	back := d.aside(func() {
+	back := d.runHooks(func() {
 		ctx, cancel := afterwards(d.ctx, d.cfg.agent.Limits.Grace)
 		defer cancel()
 		for _, e := range events {
-			if list, news := d.newsOf(e); len(list) > 0 && err == nil {
+			if list, news := d.messageHooksOf(e); len(list) > 0 && err == nil {
 				err = hooks.CallAfter(ctx, list, news)
 			}
 		}
 	})
 	if back && err != nil {
-		d.broke(err)
+		d.failWith(err)
 	}
 }

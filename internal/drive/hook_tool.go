@@ -13,12 +13,12 @@ import (
 	"github.com/braidrun/braid/tool"
 )
 
-// askBefore calls the hooks before a batch and passes its calls through the stages before each call. It returns the
+// callBeforeEachTool calls the hooks before a batch and passes its calls through the stages before each call. It returns the
 // decided calls: all calls if a hook cancelled the batch, and none if a hook before the batch asked a question. ok is
 // false if the run is to stop; nothing begins then.
-func (d *driver) askBefore(s *fold.Scope, agent *Agent, calls []*fold.Call) (list []*toolWork, ok bool) {
+func (d *driver) callBeforeEachTool(s *fold.Scope, agent *Agent, calls []*fold.Call) (list []*toolWork, ok bool) {
 	var at *hookContext
-	back := d.decideAside(func() {
+	back := d.runDecidingHooks(func() {
 		var refused *event.Error
 		if len(agent.Hooks.At(hooks.BeforeTools)) > 0 && s.Untouched() {
 			at = d.hookContextOf(s)
@@ -41,7 +41,7 @@ func (d *driver) askBefore(s *fold.Scope, agent *Agent, calls []*fold.Call) (lis
 	if !back {
 		return nil, false
 	}
-	if at != nil && d.shut(s, at) {
+	if at != nil && d.parkForHooks(s, at) {
 		return nil, true
 	}
 	return list, true
@@ -190,13 +190,13 @@ func (e *toolEnd) takeChanged(c *runningCall, changed *event.ToolResult, err err
 	}
 }
 
-// tellBatch calls the hooks after a batch, once per cycle. It reports whether one of them ends the turn.
-func (d *driver) tellBatch(s *fold.Scope, agent *Agent) (ends bool) {
+// callAfterTools calls the hooks after a batch, once per cycle. It reports whether one of them ends the turn.
+func (d *driver) callAfterTools(s *fold.Scope, agent *Agent) (ends bool) {
 	list := agent.Hooks.At(hooks.AfterTools)
 	if len(list) == 0 || !d.batchDone(s) {
 		return false
 	}
-	d.thread(s).told = s.Cycle
+	d.thread(s).batchTold = s.Cycle
 	e := hook.AfterTools{}
 	if n := len(s.Transcript.Messages); n > 0 {
 		for _, b := range s.Transcript.Messages[n-1].Content {
@@ -206,7 +206,7 @@ func (d *driver) tellBatch(s *fold.Scope, agent *Agent) (ends bool) {
 		}
 	}
 	var err error
-	back := d.aside(func() {
+	back := d.runHooks(func() {
 		ctx, cancel := afterwards(d.ctx, d.cfg.agent.Limits.Grace)
 		defer cancel()
 		err = hooks.CallAfter(ctx, list, &e)
@@ -215,7 +215,7 @@ func (d *driver) tellBatch(s *fold.Scope, agent *Agent) (ends bool) {
 	case !back:
 		return false
 	case err != nil:
-		d.broke(err)
+		d.failWith(err)
 		return false
 	}
 	return e.EndTurn

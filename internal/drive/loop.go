@@ -109,13 +109,13 @@ func (d *driver) apply(s *fold.Scope, agent *Agent, cmd decide.Command) bool {
 	}
 	if d.cfg.hooked {
 		// Hooks before a step must see a committed log: commit what has ended first, then call them.
-		if d.mustHold(s, agent, &cmd) {
+		if d.commitsFirst(s, agent, &cmd) {
 			d.pending.awaited = true
 			return false
 		}
 		if cmd.Do == decide.Finish || cmd.Do == decide.Model {
 			before := d.fault
-			ends := d.tellBatch(s, agent)
+			ends := d.callAfterTools(s, agent)
 			if d.fault != before || d.ctx.Err() != nil && d.phase != phaseStopping {
 				d.pending.awaited = true // it has become another decision
 				return false

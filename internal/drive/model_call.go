@@ -83,7 +83,7 @@ func (d *driver) callModel(w *Work, a *assembler, send func(event.Body) bool) {
 	}
 	d.filterAnswer(ctx, w, guards)
 	if list := w.agent.Hooks.At(hooks.AfterModel); len(list) > 0 {
-		w.tellAfterModel(ctx, list, d.cfg.agent.Limits.Grace)
+		w.callAfterModel(ctx, list, d.cfg.agent.Limits.Grace)
 		d.filterAnswer(ctx, w, guards) // a hook may have changed it
 	}
 }

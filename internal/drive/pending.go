@@ -66,7 +66,7 @@ func (d *driver) fillHeader(h *event.Header, s *fold.Scope, step string, attempt
 // gives its lease back with the same commit.
 func (d *driver) commit() error {
 	run := d.view.Run
-	news := d.cfg.hooked && run.Ended == nil && d.news()
+	news := d.cfg.hooked && run.Ended == nil && d.hasMessageNews()
 	if news && d.phase != phaseHandedBack {
 		d.pending.awaited = true // hooks learn of it before the run goes on, or is parked
 	}
@@ -90,7 +90,7 @@ func (d *driver) commit() error {
 		d.send(*e)
 	}
 	if news {
-		d.tellNews(d.pending.events)
+		d.callMessageHooks(d.pending.events)
 	}
 	clear(d.pending.events)
 	d.pending.events, d.pending.read = d.pending.events[:0], d.pending.read[:0]

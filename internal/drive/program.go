@@ -99,7 +99,7 @@ func (d *driver) takeProgram(w *Work, r *ProgramReport) bool {
 		d.ran(s, s.Model.Step)
 		end := d.filterHooked(&modelEnd{message: r.Message}, d.guardsOf(w.agent, guardrail.Output))
 		if end.message == nil {
-			d.broke(end.err)
+			d.failWith(end.err)
 			break
 		}
 		d.endModel(s, s.Model.Step, s.Model.Attempt, &modelCallEnd{message: end.message, guardedBy: end.guardedBy})
@@ -110,7 +110,7 @@ func (d *driver) takeProgram(w *Work, r *ProgramReport) bool {
 	case r.Result != nil && d.begunCall(s, r.Result.Call) != nil:
 		d.endProgramCall(w, d.begunCall(s, r.Result.Call), r.Result)
 	default:
-		d.broke(errProgramReport)
+		d.failWith(errProgramReport)
 	}
 	return true
 }
@@ -197,8 +197,8 @@ func (d *driver) settleProgram(w *Work) {
 	switch {
 	case d.ctx.Err() != nil: // the run is to stop, or is interrupted: its open steps end, or stay begun
 	case w.Program.err != nil:
-		d.broke(w.Program.err)
+		d.failWith(w.Program.err)
 	case s.Batch.Calls != nil || s.Fresh != "" || d.modelOpen(s):
-		d.broke(&event.Error{Op: "program", Kind: event.ErrModel, Message: "the program ended without an answer"})
+		d.failWith(&event.Error{Op: "program", Kind: event.ErrModel, Message: "the program ended without an answer"})
 	}
 }

@@ -177,7 +177,7 @@ func (a *Agent) take(
 		if r == nil {
 			r = &hook.Outcome{}
 		}
-		defer func() { d.tellLeft(list, r, undriven) }()
+		defer func() { d.callAfterDrive(list, r, undriven) }()
 	}
 	over := false
 	defer func() {

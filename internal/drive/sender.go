@@ -25,7 +25,7 @@ type sender struct {
 // send sends an event to the watchers and the reader. A reader that stops reading cancels the run.
 func (d *driver) send(e event.Event) {
 	if len(d.out.watchers) > 0 {
-		d.tellSent(e)
+		d.callEventSent(e)
 	}
 	if d.out.stopped {
 		return

@@ -123,7 +123,7 @@ func (d *driver) endUnrun(w *Work) {
 		return
 	}
 	had, outcome, failure := *w.end.made, w.end.outcome, w.end.failure
-	if d.aside(func() { d.passBeside(w) }) {
+	if d.runHooks(func() { d.passBeside(w) }) {
 		d.settleCall(w)
 		return
 	}

@@ -20,7 +20,7 @@ type thread struct {
 	// visible is the part of them that no policy denies; nil without a policy.
 	visible *visible
 	// told is the last cycle for which this driver called the hooks after a batch.
-	told int
+	batchTold int
 }
 
 // thread returns what the driver knows of a scope.

@@ -19,14 +19,14 @@ var points = []edit{
 		`failpoint.Hit("model/ended"); if end.taken != "" && (end.message != nil || !d.interrupted()) {`,
 	},
 	{"internal/lease", `asked := time.Now()`, `failpoint.Hit("drive/renew"); asked := time.Now()`},
-	{"internal/drive", `d.tellTaken()` + "\n\t//", `d.tellTaken(); failpoint.Hit("drive/acquired")` + "\n\t//"},
+	{"internal/drive", `d.callBeforeDrive()` + "\n\t//", `d.callBeforeDrive(); failpoint.Hit("drive/acquired")` + "\n\t//"},
 	{"internal/drive", `err = d.iterate()`, `failpoint.Hit("drive/recovered"); err = d.iterate()`},
 	{"internal/drive", `waits := false` + "\n\treturn l.retry(", `failpoint.Hit("drive/commit"); waits := false` + "\n\treturn l.retry("},
 	{
 		"internal/drive", `d.pending.events, d.pending.read = d.pending.events[:0], d.pending.read[:0]`,
 		`d.pending.events, d.pending.read = d.pending.events[:0], d.pending.read[:0]; failpoint.Hit("drive/sent")`,
 	},
-	{"internal/drive", `b, decided := d.askCompaction(`, `failpoint.Hit("compaction/planned"); b, decided := d.askCompaction(`},
+	{"internal/drive", `b, decided := d.callBeforeCompaction(`, `failpoint.Hit("compaction/planned"); b, decided := d.callBeforeCompaction(`},
 	{
 		"internal/drive", `a := hook.AfterCompaction{Scope: w.scope.ID,`,
 		`failpoint.Hit("compaction/summed"); a := hook.AfterCompaction{Scope: w.scope.ID,`,
