@@ -190,6 +190,7 @@ type checker struct {
 
 	steps    map[stepKey]*step
 	status   map[string]event.RunStatus
+	poisoned map[string]bool // the runs that were given up because their drivers died
 	turns    map[string]int
 	marks    map[string][]string // the runs whose log has the mark
 	answers  map[string][]*event.Answered
@@ -203,7 +204,7 @@ type checker struct {
 // check returns the findings and the figures.
 func (r *record) check() ([]finding, figures) {
 	c := &checker{
-		record: r, steps: map[stepKey]*step{}, status: map[string]event.RunStatus{}, turns: map[string]int{}, marks: map[string][]string{},
+		record: r, steps: map[stepKey]*step{}, status: map[string]event.RunStatus{}, poisoned: map[string]bool{}, turns: map[string]int{}, marks: map[string][]string{},
 		answers: map[string][]*event.Answered{}, askedBy: map[stepKey][]string{}, deeds: map[stepKey][]ledger.Entry{},
 		showings: map[attemptKey][]ledger.Entry{}, bills: map[attemptKey][]ledger.Entry{},
 		places: map[attemptKey]int64{},
@@ -268,6 +269,7 @@ func (c *checker) readTalk(t *talk) {
 		run := &t.runs[i]
 		end := over[run.ID]
 		c.status[run.ID], c.turns[run.ID] = run.Status, run.Turn
+		c.poisoned[run.ID] = end != nil && end.Err != nil && end.Err.Kind == event.ErrPoisoned
 		switch run.Status {
 		case event.RunCompleted:
 			c.count.completed++
@@ -489,7 +491,9 @@ func (c *checker) checkDoubt(key stepKey, s *step, completed bool) {
 	if len(c.deeds[key]) > 0 {
 		c.count.happened++
 	}
-	if worker.Tools[s.tool] != event.EffectUnsafe {
+	// A run that is given up calls no tool, so nobody asks a reconcilable one what has happened.
+	unasked := worker.Tools[s.tool] == event.EffectReconcilable && c.poisoned[key.run]
+	if worker.Tools[s.tool] != event.EffectUnsafe && !unasked {
 		c.find(effects, "%s of %s is in doubt, and %s is %s", key.step, key.run, s.tool, worker.Tools[s.tool])
 	}
 	begun, ended := c.lifeOf(s.begun[len(s.begun)-1]), c.lifeOf(s.endedAt)
