@@ -56,7 +56,7 @@ func TestGeneratedRuns(t *testing.T) {
 	if !chosen {
 		cases := propertyCases
 		if race.On {
-			cases /= 20
+			cases /= 40
 		}
 		shards = max((cases+perShard-1)/perShard, 1)
 	}

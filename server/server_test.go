@@ -302,10 +302,12 @@ func TestARunAsAStream(t *testing.T) {
 // until waits for what comes by itself. A minute is far more than any machine needs.
 func (s *site) until(what string, come func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(time.Minute); !come(); time.Sleep(5 * time.Millisecond) {
+	pause := 5 * time.Millisecond
+	for end := time.Now().Add(time.Minute); !come(); time.Sleep(pause) {
 		if time.Now().After(end) {
 			s.t.Fatalf("never: %s", what)
 		}
+		pause = min(2*pause, 100*time.Millisecond)
 	}
 }
 
