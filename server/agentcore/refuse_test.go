@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/internal/race"
+	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server/agentcore"
 	"github.com/braidrun/braid/service"
 )
