@@ -1,5 +1,5 @@
-// Package compact plans what a model is not shown any more of a long conversation, and writes what a model is asked for a
-// summary of it. It is pure: it reads a fold and changes nothing.
+// Package compact plans what a long transcript leaves out, and writes the request for a summary of it. It is
+// pure: it reads a fold and changes nothing.
 package compact
 
 import (
@@ -11,33 +11,36 @@ import (
 
 // Policy holds the rules for shortening a transcript.
 type Policy struct {
-	// Window is how many messages are shown; a negative one means any number.
+	// Window is the maximum number of messages; a negative number means no limit.
 	Window int
-	// Sums replaces the messages that are left out with a summary. Ratio is the smallest share of the messages to summarise.
-	// Recent is how many of the newest messages stay as they are, if possible.
-	Sums   bool
-	Ratio  float64
+	// Sums replaces the messages that are left out with a summary.
+	Sums bool
+	// Ratio is the smallest share of the messages to summarise.
+	Ratio float64
+	// Recent is how many of the newest messages stay unchanged, if possible.
 	Recent int
-	// Pin reports which messages are never left out; nil for none.
+	// Pin reports whether a message is never left out; nil for none.
 	Pin func(event.Message) bool
 }
 
-// Omission is what a compaction leaves out, as places in the log.
+// Omission is what a compaction leaves out, as event numbers.
 type Omission struct {
 	Why event.Why
-	// First is where a compaction of the scope begins. To is the last event that is left out; 0 for none. Keep are the
-	// events between them that stay.
+	// First is the event at which a compaction of the scope begins.
 	First int64
-	To    int64
-	Keep  []int64
+	// To is the last event that is left out; 0 for none.
+	To int64
+	// Keep are the events between First and To that stay.
+	Keep []int64
 	// Cut is the last event whose tool results are cut; 0 for none.
 	Cut int64
-	// Gone are the units that are left out. SumUp says that they are to be summed up.
-	Gone  []fold.Unit
+	// Gone are the units that are left out.
+	Gone []fold.Unit
+	// SumUp reports whether a summary replaces them.
 	SumUp bool
 }
 
-// Compacted returns the events that record the compaction. The summary stands in the place of what is left out; it may be empty.
+// Compacted returns the events that record the compaction. The summary replaces what is left out; it may be empty.
 func (p *Omission) Compacted(summary []event.Block) (list []*event.Compacted) {
 	trigger := "limit"
 	if p.Why == event.WhyOverflow {
@@ -73,19 +76,20 @@ func (m *Policy) Plan(s *fold.Scope, first, reach int64, why event.Why, easings 
 	return p.Omission, p.To > 0 || p.Cut > 0
 }
 
-// planner decides what is left out.
+// planner plans one compaction.
 type planner struct {
 	*Policy
 	Omission
 	units []fold.Unit
 	reach int64
-	// stays says of each unit that it is never left out; weight and spare are its tokens, and
-	// how many of them cutting would save, which is only looked at where it matters.
-	stays  []bool
+	// stays reports for each unit whether it is never left out.
+	stays []bool
+	// weight is each unit's number of tokens.
 	weight []int64
-	spare  []int64
-	total  int64
-	// unseen is the first unit of the end that nobody has answered.
+	// spare is the number of tokens that cutting each unit would save. It is computed on first use.
+	spare []int64
+	total int64
+	// unseen is the first of the last units, which no model has answered.
 	unseen int
 }
 
@@ -101,14 +105,14 @@ func (p *planner) weigh(newest int64) {
 	}
 	i := n - 1
 	for ; i >= 0 && (p.units[i].Kind == fold.UnitUser || p.units[i].Kind == fold.UnitNote); i-- {
-		p.stays[i] = true // nobody has answered it
+		p.stays[i] = true // no model has answered it
 	}
 	if p.unseen = min(i+1, n-1); i >= 0 && p.units[i].Kind == fold.UnitPair {
-		p.unseen = i // what came behind the results was said before a model has seen them
+		p.unseen = i // messages after the results came before a model had seen them
 	}
 }
 
-// count is how many messages stay where the units before tail are left out.
+// count returns the number of messages that stay if the units before tail are left out.
 func (p *planner) count(tail int) int {
 	n := 0
 	for i := range p.units {
@@ -119,7 +123,7 @@ func (p *planner) count(tail int) int {
 	return n
 }
 
-// rest is how many tokens stay where the units before tail are left out.
+// rest returns the number of tokens that stay if the units before tail are left out.
 func (p *planner) rest(tail int) int64 {
 	n := int64(0)
 	for i := range p.units {
@@ -130,7 +134,7 @@ func (p *planner) rest(tail int) int64 {
 	return n
 }
 
-// saved is what cutting the units before tail saves.
+// saved returns the number of tokens that cutting the units before tail saves.
 func (p *planner) saved(tail int) int64 {
 	if p.spare == nil {
 		p.spare = make([]int64, len(p.units))
@@ -145,17 +149,17 @@ func (p *planner) saved(tail int) int64 {
 	return n
 }
 
-// last is the first of the units that are never left out, because no model has seen them yet.
+// last returns the first of the units that are never left out because no model has seen them.
 func (p *planner) last() int { return p.unseen }
 
-// slide leaves the oldest out until three quarters of the window stay.
+// slide leaves out the oldest units until three quarters of the window stay.
 func (p *planner) slide() {
 	target := p.Window * 3 / 4
 	tail := 0
 	for tail < p.last() && p.count(tail) > target {
 		tail++
 	}
-	// A conversation reads better from where a person speaks, if that is near.
+	// A transcript is clearer if it begins with a user's message, if one is near.
 	for i := tail; i <= p.last() && 2*p.count(i) >= target; i++ {
 		if p.units[i].Kind == fold.UnitUser {
 			tail = i
@@ -165,7 +169,7 @@ func (p *planner) slide() {
 	p.leaveOut(tail)
 }
 
-// relieve makes room because the conversation takes more of the context than it should.
+// relieve shortens a transcript that exceeds the agent's share of the context.
 func (p *planner) relieve() {
 	if !p.Sums {
 		if p.saved(p.last()) >= p.total/2 {
@@ -182,7 +186,7 @@ func (p *planner) relieve() {
 		tail++
 	}
 	if p.total-p.rest(tail) < p.total/10 {
-		// What is recent is all that counts.
+		// Leaving out only the older units saves too little: let go of recent ones too.
 		for tail < p.last() && p.rest(tail) > target {
 			tail++
 		}
@@ -196,8 +200,8 @@ func (p *planner) relieve() {
 	}
 }
 
-// ease makes room because the provider has refused the conversation: half of it goes, and half
-// of the rest each further time.
+// ease shortens a transcript that the provider refused as too long: by half, and each further time by half of the
+// rest.
 func (p *planner) ease(before int) {
 	target := p.total / 2
 	if before == 0 && p.total-p.saved(p.last()) <= target {
@@ -212,13 +216,12 @@ func (p *planner) ease(before int) {
 	}
 }
 
-// kept is the first unit behind what is left out.
+// kept returns the first unit after the ones that are left out.
 func (p *planner) kept() int {
 	return slices.IndexFunc(p.units, func(u fold.Unit) bool { return len(u.Seqs) > 0 && u.Seqs[0] > p.To })
 }
 
-// leaveOutTo leaves the oldest out until no more than target tokens stay, or nothing is left that
-// can go.
+// leaveOutTo leaves out the oldest units until at most target tokens stay, if enough units may go.
 func (p *planner) leaveOutTo(target int64) {
 	tail := 0
 	for tail < p.last() && p.rest(tail) > target {
@@ -227,7 +230,7 @@ func (p *planner) leaveOutTo(target int64) {
 	p.leaveOut(tail)
 }
 
-// leaveOut leaves the units before tail out, where there are any that may go.
+// leaveOut leaves out the units before tail, except those that must stay.
 func (p *planner) leaveOut(tail int) {
 	to := int64(0)
 	for _, u := range slices.Backward(p.units[tail:]) {
@@ -251,7 +254,7 @@ func (p *planner) leaveOut(tail int) {
 		p.Gone, p.Keep = nil, nil
 		return
 	}
-	// One that does not reach as far as one before it would leave that one's summary beside its own.
+	// A compaction that ended before an earlier one would leave both summaries in the transcript.
 	p.To, p.SumUp = max(to, p.reach), p.Sums
 	for i := tail; i < len(p.units); i++ {
 		for _, seq := range p.units[i].Seqs {
@@ -262,7 +265,7 @@ func (p *planner) leaveOut(tail int) {
 	}
 }
 
-// cutTo cuts what tools gave in the units before tail.
+// cutTo cuts the tool results in the units before tail.
 func (p *planner) cutTo(tail int) {
 	for i := range tail {
 		for _, seq := range p.units[i].Seqs {

@@ -9,8 +9,8 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Instructions tell a model what a summary is for. The messages come as one text and not as
-// a conversation: models answer a conversation, and some providers refuse calls without the tools.
+// Instructions are the system prompt for a summary. The messages come as one text and not as a conversation: models
+// answer a conversation, and some providers refuse calls without their tools.
 const Instructions = "You write the memory of an assistant. You are given the oldest part of its conversation, " +
 	"which it will not see any more; your summary stands in its place.\n\n" +
 	"Keep what the work still needs: who wants what and why, what was decided, facts, names, numbers, addresses and " +
@@ -19,18 +19,18 @@ const Instructions = "You write the memory of an assistant. You are given the ol
 	"in it, and add nothing. Write in the language of the conversation, as short sentences or a list, and no more than a " +
 	"tenth of what you are given."
 
-// summaryOpening stands before a summary, so that the model does not take it for what a person says.
+// summaryOpening precedes a summary, so that the model does not take it for a user's words.
 const summaryOpening = "[Summary of the earlier part of this conversation, which is left out:]\n"
 
-// What a tool gave is shortened for the one who sums up, and so is what was said where there is
-// too much of it.
+// sumResult is the length above which tool arguments and results are cut for a summary; sumEnds is the length of each
+// end that stays.
 const (
 	sumResult = 2000
 	sumEnds   = 900
 )
 
-// Request is what a model is asked for a summary of some units, in about so many tokens at most, and half of what it could
-// be for each time that the model has refused it as too long.
+// Request returns the request for a summary of some units, with at most about tokens tokens. Each time that the model
+// refused it as too long halves that maximum.
 func Request(gone []fold.Unit, tokens, refused int) []event.Message {
 	var sb strings.Builder
 	sb.WriteString("The oldest part of the conversation, between the two lines:\n----------\n")
@@ -39,8 +39,7 @@ func Request(gone []fold.Unit, tokens, refused int) []event.Message {
 		writeUnit(&sb, &gone[i])
 	}
 	text := sb.String()
-	// Where it is too much, the middle goes: the task stands at the beginning, and where things
-	// stand at the end.
+	// The middle of a long text is left out: the task is at the beginning, the current state at the end.
 	all := int(model.TextTokens(text[begin:]))
 	if most := min(tokens, all) >> refused; most < all {
 		letters := most * utf8.RuneCountInString(text[begin:]) / all
@@ -100,11 +99,10 @@ func writeUnit(sb *strings.Builder, u *fold.Unit) {
 	}
 }
 
-// mostSummary bounds a summary in bytes: a model that goes on and on must not make the
-// conversation longer.
+// mostSummary bounds a summary in bytes: a long answer must not make the transcript longer.
 const mostSummary = 32 << 10
 
-// SummaryOf reads a model's answer as a summary.
+// SummaryOf returns the summary in a model's answer.
 func SummaryOf(m *event.AssistantMessage) ([]event.Block, error) {
 	text := strings.TrimSpace(event.TextOf(m.Content))
 	switch {

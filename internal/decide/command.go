@@ -11,12 +11,12 @@ import (
 	"github.com/braidrun/braid/internal/fold"
 )
 
-// Do is what a [Command] wants done.
+// Do is the action of a [Command].
 type Do uint8
 
 // The commands.
 const (
-	// Wait means that nothing can move before a step ends, an answer comes or Until is past.
+	// Wait waits until a step ends, an answer comes or Until has passed.
 	Wait Do = iota
 	// Finish ends the scope's work.
 	Finish
@@ -26,47 +26,47 @@ const (
 	Model
 	// Agents opens a child scope for each of Calls.
 	Agents
-	// Compact shows the model less of the conversation, before it is called.
+	// Compact shortens the transcript before the model is called.
 	Compact
-	// Say says something to the model in the loop's own name.
+	// Say adds a message of the loop itself for the model.
 	Say
 	// Open opens a child scope for each of Open, without a tool call.
 	Open
 )
 
-// Command is what was decided for one scope.
+// Command is the decision for one scope.
 type Command struct {
 	Do Do
-	// Why is the reason, from a closed list. It is written with what follows.
+	// Why is the reason, from a closed list. The log records it with the action.
 	Why event.Why
 	// Stop goes with Finish.
 	Stop event.StopReason
-	// Err goes with Finish: the error that the result has beside it.
+	// Err goes with Finish: the error of the result; nil for none.
 	Err *event.Error
-	// Until goes with Wait; zero means without end.
+	// Until goes with Wait; zero means that no time limits the wait.
 	Until time.Time
 	// Calls goes with Tools and Agents.
 	Calls []*fold.Call
-	// Say goes with the command of that name.
+	// Say goes with the action of that name.
 	Say string
-	// Open goes with the command of that name.
+	// Open goes with the action of that name.
 	Open []kind.Opening
 	// Output goes with Finish: the answer of a scope without a model. nil means that the newest message is the answer.
 	Output []event.Block
 }
 
-// Kind is a kind of agent: it decides for the scopes of its agents.
+// Kind is a kind of agent. It decides for the scopes of its agents.
 type Kind interface {
-	// Next decides what a scope does next. It must be pure. The run is neither cancelled nor past its deadline, and no hook
-	// waits for an answer.
+	// Next returns what a scope does next. It must be pure. It is called only if the run is neither cancelled nor past its
+	// deadline, and no hook waits for an answer.
 	Next(s *fold.Scope, p *Policy, now time.Time) Command
 }
 
-// Next decides what a scope of an agent of that kind does next. For all kinds the first of these comes first:
+// Next returns what a scope of an agent of that kind does next. These rules apply in order, for all kinds:
 //
-//  1. The run is cancelled, or past its deadline: finish.
-//  2. A hook before what comes next has asked: wait for the answer.
-//  3. What the kind says.
+//  1. If the run is cancelled or past its deadline, finish.
+//  2. If a hook before the next step has an open question, wait for the answer.
+//  3. Otherwise the kind decides.
 func Next(kind Kind, s *fold.Scope, p *Policy, now time.Time) Command {
 	switch {
 	case p.Cancelled:

@@ -8,23 +8,24 @@ import (
 	"github.com/braidrun/braid/internal/fold"
 )
 
-// Compaction says when the model is shown less of a conversation.
+// Compaction says when a transcript is shortened.
 type Compaction struct {
-	// Window is how many messages are shown; a negative one means any number.
+	// Window is the maximum number of messages; a negative number means no limit.
 	Window int
-	// Threshold is how many tokens a conversation may have before something is left out; a negative number
-	// means any number.
+	// Threshold is the number of tokens above which the transcript is shortened; a negative number means no limit.
 	Threshold int64
-	// Before is how many tokens stand before the messages of each call, by estimate: instructions and tools.
+	// Before is the estimated number of tokens before the messages of each call: instructions and tools.
 	Before int64
-	// Tries is how often less is shown to a model that refuses the same call as too long; a negative one means never.
+	// Tries is how often the transcript is shortened if the model refuses the same call as too long; a negative number
+	// means never.
 	Tries int
-	// Whole asks what is done where nothing is left out: nothing can be, or a hook forbids it. A driver asks so when it carries
-	// out a Compact from which nothing comes, and carries that out instead in the same round. It keeps no note of it.
+	// Whole asks for the decision without a compaction, because nothing can be left out or a hook forbids it. A driver
+	// sets it after a Compact that left nothing out, and carries out the new decision in the same round. The log does
+	// not record it.
 	Whole bool
 }
 
-// due reports whether something is to be left out before the scope's next model call.
+// due reports whether the transcript must be shortened before the scope's next model call.
 func (c *Compaction) due(s *fold.Scope) bool {
 	if s.Compaction().Tried > s.Cycle {
 		return false
@@ -35,7 +36,7 @@ func (c *Compaction) due(s *fold.Scope) bool {
 	return c.Threshold >= 0 && c.projected(s) > c.Threshold
 }
 
-// projected estimates how many tokens the scope's next model call has.
+// projected estimates the tokens of the scope's next model call.
 func (c *Compaction) projected(s *fold.Scope) int64 {
 	tokens, whole := s.Tokens()
 	if whole {
@@ -44,13 +45,13 @@ func (c *Compaction) projected(s *fold.Scope) int64 {
 	return tokens + c.Before
 }
 
-// stays reports whether nothing is left out before the scope's next model call: nothing can be, or the hooks before the call have
-// asked a question, which they do only once that is decided.
+// stays reports whether the transcript stays unchanged before the scope's next model call: nothing can be left out, or
+// the hooks before the call have asked a question. They ask only after the decision on a compaction.
 func (p *Policy) stays(s *fold.Scope) bool {
 	return p.Compaction.Whole || s.Before != nil && !s.Overflowed()
 }
 
-// compactionWhy says for what reason there may be a compaction before the scope's next model call.
+// compactionWhy returns the reason for a compaction before the scope's next model call.
 func compactionWhy(s *fold.Scope) event.Why {
 	if s.Overflowed() {
 		return event.WhyOverflow
@@ -58,7 +59,7 @@ func compactionWhy(s *fold.Scope) event.Why {
 	return event.WhyLimit
 }
 
-// nextCompaction decides for a compaction that has begun.
+// nextCompaction decides for a compaction that has begun. It reports false if there is nothing to decide.
 func nextCompaction(s *fold.Scope, p *Policy, now time.Time) (Command, bool) {
 	c := s.Compaction()
 	if p.stays(s) {
@@ -72,7 +73,7 @@ func nextCompaction(s *fold.Scope, p *Policy, now time.Time) (Command, bool) {
 	case fold.ModelLost:
 	case fold.ModelFailed:
 		if c.RetryAt.IsZero() {
-			return Command{}, false // the model is called without it, or the run ends
+			return Command{}, false // the model is called without a compaction, or the run ends
 		}
 		if now.Before(c.RetryAt) {
 			return Command{Do: Wait, Why: event.WhyRetry, Until: c.RetryAt}, true
@@ -83,8 +84,8 @@ func nextCompaction(s *fold.Scope, p *Policy, now time.Time) (Command, bool) {
 	return Command{Do: Compact, Why: compactionWhy(s)}, true
 }
 
-// nextEasing decides where a model has refused the conversation as too long: the model is called again once it is shown less,
-// and the run ends where that does not help.
+// nextEasing decides after a model refused the transcript as too long. It shortens the transcript and calls the model
+// again. If that does not help, the run ends.
 func nextEasing(s *fold.Scope, p *Policy) Command {
 	if s.Model.Eased {
 		return CallModel(s, p, event.WhyCompacted)

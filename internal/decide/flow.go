@@ -10,19 +10,19 @@ import (
 	"github.com/braidrun/braid/internal/fold"
 )
 
-// Flow is the kind of agent that has no model: a [kind.Kind] decides over its child scopes.
+// Flow is the kind of agent without a model: a [kind.Kind] decides over its child scopes.
 type Flow struct {
 	Kind kind.Kind
 	// Agents are the names of the agents that it may open.
 	Agents []string
 }
 
-// Next implements [Kind]. The order is this:
+// Next implements [Kind]. These rules apply in order:
 //
-//  1. The program itself has called tools, or handed them in: run them, or finish after them.
-//  2. A hook before the run has answered: finish.
-//  3. A limit is reached: wait for the open children, which end by it too, and finish.
-//  4. What the kind says. It finishes when no child is open any more.
+//  1. If the program itself called tools or passed them in, run them or finish after them.
+//  2. If a hook before the run has answered, finish.
+//  3. If a limit is reached, wait for the open children, which it also ends, and finish.
+//  4. Otherwise the kind decides. It finishes once no child is open.
 func (f Flow) Next(s *fold.Scope, p *Policy, now time.Time) Command {
 	switch {
 	case s.Batch.Calls != nil:
@@ -64,7 +64,7 @@ func (f Flow) Next(s *fold.Scope, p *Policy, now time.Time) Command {
 	return finish(event.WhyFailed, event.StopError, err)
 }
 
-// view is what the kind sees of a scope.
+// view returns what the kind sees of a scope. open reports whether a child is open.
 func (f Flow) view(s *fold.Scope, now time.Time) (view kind.Scope, open bool) {
 	view = kind.Scope{Agents: slices.Clone(f.Agents), Input: s.Input(), Now: now}
 	for _, c := range s.Children {
@@ -78,7 +78,8 @@ func (f Flow) view(s *fold.Scope, now time.Time) (view kind.Scope, open bool) {
 	return view, open
 }
 
-// shown keeps of an answer what another agent can be asked: no thinking, and nothing that only the model's provider reads.
+// shown returns the blocks of an answer that another agent can receive. It drops thinking and blocks that only the
+// model's provider reads.
 func shown(answer []event.Block) (kept []event.Block) {
 	for _, b := range answer {
 		switch b := b.(type) {
@@ -91,7 +92,7 @@ func shown(answer []event.Block) (kept []event.Block) {
 	return kept
 }
 
-// ask asks the kind. It is code of others.
+// ask calls the kind, which is user code, and turns a panic into an error.
 func (f Flow) ask(view kind.Scope) (cmd kind.Command, err *event.Error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -101,7 +102,7 @@ func (f Flow) ask(view kind.Scope) (cmd kind.Command, err *event.Error) {
 	return f.Kind.Next(view), nil
 }
 
-// check says what is wrong with what the kind wants to open.
+// check returns an error if the kind opens an agent that it was not given.
 func (f Flow) check(list []kind.Opening) *event.Error {
 	for i := range list {
 		if !slices.Contains(f.Agents, list[i].Agent) {
@@ -117,7 +118,7 @@ func (f Flow) fault(what, hint string) *event.Error {
 	}
 }
 
-// end is how the scope ends as the kind says.
+// end returns how the scope ends when the kind finishes.
 func (f Flow) end(cmd *kind.Command) Command {
 	done := Command{Do: Finish, Why: event.WhyFlow, Stop: cmd.Stop, Err: cmd.Err, Output: cmd.Output}
 	switch {

@@ -5,23 +5,25 @@ import (
 	"github.com/braidrun/braid/internal/fold"
 )
 
-// Limits are the limits of an agent that decisions look at. 0 and negative numbers mean no bound.
+// Limits are the limits of an agent that decisions read. 0 and negative numbers mean no limit.
 type Limits struct {
-	// Cycles and ToolCalls bound the scope's own model calls, without their repetitions, and the tool calls that they ask for.
-	Cycles    int
+	// Cycles bounds the scope's own model calls; retries do not count.
+	Cycles int
+	// ToolCalls bounds the tool calls that the scope's own model requests.
 	ToolCalls int
-	// All bounds the scope together with those below it.
+	// All bounds the scope together with the scopes below it.
 	All Bounds
-	// Conversation bounds all runs of the conversation together. Only the root agent's counts.
+	// Conversation bounds all runs of the conversation together. Only the root agent's value counts.
 	Conversation Bounds
-	// Repeats bounds how often the same call may bring nothing new. RepeatNote is how often until the model is told.
-	Repeats    int
+	// Repeats bounds how often the same call may return nothing new.
+	Repeats int
+	// RepeatNote is the number of such calls after which the model gets a note.
 	RepeatNote int
-	// Outputs bounds how often output in its form is asked for again.
+	// Outputs bounds how often structured output is requested again.
 	Outputs int
 }
 
-// Bounds bound what is spent.
+// Bounds bound usage and cost.
 type Bounds struct {
 	Cycles       int
 	ToolCalls    int
@@ -31,13 +33,14 @@ type Bounds struct {
 	CostNanoUSD  int64
 }
 
-// words are how errors speak of bounds.
+// words holds the parts of error messages about bounds.
 type words struct {
-	// whose begins the message, field and all the names of the settings.
+	// whose begins the message; field and all are prefixes of the names of settings.
 	whose, field, all string
 }
 
-// reached says which bound allows no further model call; again is set for another attempt of one that counts already.
+// reached returns the command for the bound that allows no further model call. again reports whether the call is
+// another attempt of one that already counts.
 func (b *Bounds) reached(w words, spent *event.Spent, again bool) (Command, bool) {
 	u := &spent.Usage
 	switch {
@@ -68,8 +71,8 @@ func limit(stop event.StopReason, message, field string) Command {
 	})
 }
 
-// limited says which limit allows the scope no further model call: its own agent's, that of one above it, or the
-// conversation's.
+// limited returns the command for the limit that allows the scope no further model call: its own agent's, one of an
+// agent above it, or the conversation's.
 func limited(s *fold.Scope, p *Policy, why event.Why) (Command, bool) {
 	if s.Totals.Refused != "" {
 		return scopesLimited(s), true
@@ -97,7 +100,7 @@ func limited(s *fold.Scope, p *Policy, why event.Why) (Command, bool) {
 	}
 }
 
-// conversationLimited is limited for the root agent's budget.
+// conversationLimited checks the root agent's limits on the conversation.
 func conversationLimited(root *fold.Scope, l *Limits, earlier *event.Spent, again bool) (Command, bool) {
 	if l == nil || earlier == nil || l.Conversation == (Bounds{}) {
 		return Command{}, false
@@ -106,7 +109,7 @@ func conversationLimited(root *fold.Scope, l *Limits, earlier *event.Spent, agai
 	return l.Conversation.reached(words{"the conversation", "Limits.Conversation.", ""}, &spent, again)
 }
 
-// scopesLimited ends a scope that asked for more agents than there may be.
+// scopesLimited ends a scope that requested more agents than the limits allow.
 func scopesLimited(s *fold.Scope) Command {
 	if s.Totals.Refused == event.StopLimitDepth {
 		return limit(s.Totals.Refused, "agents would have called agents too many levels deep", "Limits.Depth")

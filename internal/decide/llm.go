@@ -8,21 +8,20 @@ import (
 	"github.com/braidrun/braid/internal/output"
 )
 
-// LLM is the kind of agent that asks a model and runs the tools that the model calls.
+// LLM is the kind of agent that calls a model and runs the tools that the model requests.
 type LLM struct{}
 
-// Next implements [Kind]. The order is this:
+// Next implements [Kind]. These rules apply in order:
 //
-//  1. Tool calls that can run: run them, so that a resumed run goes straight
-//     to its tools without a model call.
-//  2. Open calls that cannot: wait for what runs or for an answer.
-//  3. A tool asked to stop, or the program itself had called it: finish.
-//  4. The model ended its turn, or failed for good: finish; or, where its output has not
-//     the form that was asked for, ask for that.
-//  5. A limit is reached, or the model makes the same call again and again and
-//     learns nothing: finish. The tools that were asked for are done by then.
-//  6. The conversation takes too much of the model's context: show less of it.
-//  7. Otherwise: call the model.
+//  1. If tool calls can run, run them. So a resumed run continues with its tools without a model call.
+//  2. If calls are open, wait for running steps or for an answer.
+//  3. If a tool ends the turn, or the program itself called it, finish.
+//  4. If the model ended its turn or failed for good, finish. If its output does not have the requested form,
+//     request it again.
+//  5. If a limit is reached, or the model repeats calls that bring nothing new, finish. The requested tools are
+//     done by then.
+//  6. If the transcript takes too much of the model's context, shorten it.
+//  7. Otherwise, call the model.
 func (LLM) Next(s *fold.Scope, p *Policy, now time.Time) Command {
 	if s.Batch.Calls != nil {
 		return nextCalls(s, p, now)
@@ -56,7 +55,7 @@ func (LLM) Next(s *fold.Scope, p *Policy, now time.Time) Command {
 	return cmd
 }
 
-// nextAttempt decides for a model call that has begun and gave no answer. It reports false where there is none.
+// nextAttempt decides for a model call that began and has no answer. It reports false if there is none.
 func nextAttempt(s *fold.Scope, p *Policy, now time.Time) (Command, bool) {
 	switch m := &s.Model; m.State {
 	case fold.ModelBegun:
@@ -83,7 +82,7 @@ func nextAttempt(s *fold.Scope, p *Policy, now time.Time) (Command, bool) {
 	return Command{}, false
 }
 
-// nextCalls decides for an open batch: the calls that can run now, or until when to wait.
+// nextCalls decides for an open batch: it returns the calls that can run now, or how long to wait.
 func nextCalls(s *fold.Scope, p *Policy, now time.Time) Command {
 	if s.Batch.Settled == 0 && !p.Sequential && len(p.Agents) == 0 && s.Untouched() {
 		return Command{Do: Tools, Calls: s.Batch.Calls}
@@ -130,7 +129,7 @@ func nextCalls(s *fold.Scope, p *Policy, now time.Time) Command {
 	return until
 }
 
-// CallModel calls the model unless a limit is reached or the conversation must be shortened first.
+// CallModel calls the model unless a limit is reached or the transcript must be shortened first.
 func CallModel(s *fold.Scope, p *Policy, why event.Why) Command {
 	if cmd, over := limited(s, p, why); over {
 		return cmd
@@ -175,7 +174,8 @@ func endOfTurn(s *fold.Scope, p *Policy) Command {
 	}
 }
 
-// outputAgain asks for output in its form: after words, where the model does not know from a result what was wrong.
+// outputAgain requests structured output again. words tells the model what was wrong; it is empty if a tool result
+// already does.
 func outputAgain(s *fold.Scope, p *Policy, words string) Command {
 	if l := p.Limits.Outputs; l > 0 && s.Answer.Asked >= l {
 		_, problem := p.Output.Given(s, p.Stop)

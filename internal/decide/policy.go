@@ -7,35 +7,37 @@ import (
 	"github.com/braidrun/braid/internal/output"
 )
 
-// Policy is what a decision sees besides the log and the time: the settings of the agent that works in the scope, and what the
-// driver knows. It is plain data, and a decision changes nothing of it.
+// Policy is what a decision reads besides the log and the time: the settings of the scope's agent, and what the driver
+// knows. It is plain data, and a decision does not change it.
 type Policy struct {
 	// Limits bound the scope's agent.
 	Limits *Limits
 	// Team holds the limits of all agents of the run by name. It is nil for a run without sub-agents.
 	Team map[string]*Limits
-	// Earlier is what the conversation's earlier runs have used; nil for nothing.
+	// Earlier is what the conversation's earlier runs used; nil for nothing.
 	Earlier *event.Spent
 
-	// Sequential says that the calls of one answer run one after another.
+	// Sequential makes the calls of one answer run one after another.
 	Sequential bool
-	// Agents names the tools that are agents, and Polling the tools that are there to be asked again and again.
-	Agents  []string
+	// Agents names the tools that are agents.
+	Agents []string
+	// Polling names the tools for polling, whose repeated calls do not count.
 	Polling []string
-	// Compaction says when the model is shown less of the conversation.
+	// Compaction says when the transcript is shortened.
 	Compaction Compaction
-	// Output is what the scope's output must keep to; nil for nothing.
+	// Output is the form of the scope's output; nil for any.
 	Output *output.Form
-	// ByTool says that the model which was asked last gives such output by a call.
+	// ByTool reports whether the model called last gives structured output by a tool call.
 	ByTool bool
 
-	// Running are the steps that this driver runs now. A step that has begun in the log and is not among them was in flight
-	// when another driver died.
+	// Running are the steps that this driver runs now. A step that began in the log and is not among them was in flight
+	// when another driver stopped.
 	Running []string
-	// Cancelled and Expired say that somebody, or the deadline, wants the run to end.
+	// Cancelled reports whether the run is cancelled.
 	Cancelled bool
-	Expired   bool
-	// Stop closes when the run is to end. A long check of an output ends then.
+	// Expired reports whether the run is past its deadline.
+	Expired bool
+	// Stop closes when the run must end. It ends a long check of an output.
 	Stop <-chan struct{}
 }
 

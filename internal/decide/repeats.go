@@ -8,8 +8,8 @@ import (
 	"github.com/braidrun/braid/internal/fold"
 )
 
-// stuck says that the scope makes no headway: the run, or the agent's work, ends, or the model is told, with words that enter
-// the log.
+// stuck replaces cmd if the scope makes no progress: the run or the sub-agent ends, or the model gets a note, which
+// the log records.
 func stuck(s *fold.Scope, p *Policy, cmd Command) Command {
 	l := p.Limits
 	least := l.Repeats
@@ -35,8 +35,8 @@ func stuck(s *fold.Scope, p *Policy, cmd Command) Command {
 	return cmd
 }
 
-// worst finds the repeated call that was made most often, at least so many times, of those whose tools are not for polling;
-// nil for none.
+// worst returns the call that was repeated most, and at least times times. It ignores tools for polling; nil means
+// none.
 func worst(r *fold.Repeats, p *Policy, times int) *fold.Repeat {
 	if times <= 0 || r.Most < times {
 		return nil

@@ -7,22 +7,21 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// modelSum is what a run's calls of one model used and cost. It goes by the name that users
-// write and steps begin with: what a provider calls its model in an answer, which may be
-// a dated version, stands in the message alone.
+// modelSum sums the usage and cost of a run's calls of one model. It is keyed by the name in the settings and in
+// StepBegun; only the message holds a provider's own name, such as a dated version.
 type modelSum struct {
 	name  string
 	usage event.Usage
 	cost  int64
-	// dearest is what the dearest call cost whose cost is known.
+	// dearest is the highest known cost of a complete call. Limits charge it for a call of unknown cost.
 	dearest int64
-	// unpriced says that of one of the calls nobody knows what it cost.
+	// unpriced reports whether the cost of a call is unknown.
 	unpriced bool
-	// estimated says that one of the calls was cut.
+	// estimated reports whether a call was cut, so that its usage is an estimate.
 	estimated bool
 }
 
-// count adds what a model call of a scope used and cost.
+// count adds the usage and cost of a scope's model call.
 func (r *Run) count(s *Scope, model string, u event.Usage, nano *int64, estimated bool) {
 	if u == (event.Usage{}) && nano != nil && *nano == 0 {
 		return // a call that was refused
@@ -54,8 +53,8 @@ func (r *Run) count(s *Scope, model string, u event.Usage, nano *int64, estimate
 	}
 }
 
-// Bill is what the run used and cost by model, and what it cost in all: nil where a part
-// of that is not known. estimated says that one of the calls was cut.
+// Bill returns usage and cost by model, and the total cost. total is nil if the cost of a call is unknown. estimated
+// reports whether a call was cut.
 func (r *Run) Bill() (rows []event.ModelUsage, total *int64, estimated bool) {
 	n := len(r.Models)
 	costs := make([]int64, n+1)

@@ -12,26 +12,28 @@ type ModelCall struct {
 	State   ModelState
 	Step    string
 	Attempt int
-	// Tries counts the attempts on the model called Name; Unreached counts the newest of them that reached no server.
-	Tries     int
+	// Tries counts the attempts on the model Name.
+	Tries int
+	// Unreached counts the newest of those attempts that reached no server.
 	Unreached int
 
 	Name string
-	// Err is why the newest attempt failed. RetryAt is when the next one may begin; zero means that there is none.
-	Err     *event.Error
+	// Err is why the newest attempt failed.
+	Err *event.Error
+	// RetryAt is when the next attempt may begin; zero means that there is none.
 	RetryAt time.Time
-	// Fallback is the model that is asked instead of one that failed.
+	// Fallback is the model to call instead of the one that failed; empty for none.
 	Fallback string
-	// Eased says that the model is shown less than when it refused the conversation as too long. Easings counts how often
-	// that was done for this call.
-	Eased   bool
+	// Eased reports whether the transcript was shortened since the model refused it as too long.
+	Eased bool
+	// Easings counts how often the transcript was shortened for this call.
 	Easings int
 }
 
 // ModelState says whether a model call is in flight.
 type ModelState uint8
 
-// The states of a model call. A call that is lost was in flight when its driver ended it or died; nothing is wrong with it.
+// The states of a model call. A lost call was in flight when its driver ended it or died; the call itself did not fail.
 const (
 	ModelIdle ModelState = iota
 	ModelBegun
@@ -46,40 +48,41 @@ type Call struct {
 	Step    string
 	State   CallState
 	Attempt int
-	// begun is when the last attempt began, in nanoseconds as it is read back.
+	// begun is when the last attempt began, in Unix nanoseconds.
 	begun  int64
 	Effect event.Effect
-	// extra is what few calls have: every call pays for its own memory.
+	// extra holds what few calls have. It is separate because every call pays for its own memory.
 	extra *Extra
-	// Result is what the model is shown of the end; nil before it.
+	// Result is the result that the model sees; nil until the call has ended.
 	Result *event.ToolResult
 	// ended is the Seq of the event that has the result.
 	ended int64
-	// sum distinguishes the call with its result from others; 0 when a caller handed it in or it was closed without a
-	// result.
+	// sum identifies the call together with its result. It is 0 unless a step ended the call with event.OutcomeDone.
 	sum uint64
-	// Child is the scope that does the call's work; nil for none.
+	// Child is the scope that does the call's work; nil if there is none.
 	Child *Scope
 }
 
-// Extra is what a call has only if it was repeated, changed by a hook, or if it asked.
+// Extra holds what a call has only if it was repeated, was changed by a hook, or asked a question.
 type Extra struct {
-	// Retries counts the attempts that ended to be repeated. RetryAt is when the next one may begin; zero once it has.
-	// Failed says that the last of them gave an error.
+	// Retries counts the attempts that ended with a retry.
 	Retries int
+	// RetryAt is when the next attempt may begin; zero once it has begun.
 	RetryAt time.Time
-	Failed  bool
-	// Args and Runs are what hooks put in place of the call's own; nil and empty for none.
+	// Failed reports whether the last of those attempts returned an error.
+	Failed bool
+	// Args are the arguments that a hook set instead of the call's own; nil for none.
 	Args json.RawMessage
+	// Runs is the tool that a hook set instead of the call's own; empty for none.
 	Runs string
-	// Questions are the questions of this call in the order of asking.
+	// Questions are the questions of this call, in the order in which they were asked.
 	Questions []*Ask
 }
 
-// noExtra is the extra of most calls. Nobody writes to it.
+// noExtra is the extra of most calls. It must not be written to.
 var noExtra Extra
 
-// Extra gives what few calls have. It is read only.
+// Extra returns what few calls have. The caller must not change it.
 func (c *Call) Extra() *Extra {
 	if c.extra == nil {
 		return &noExtra
@@ -87,7 +90,7 @@ func (c *Call) Extra() *Extra {
 	return c.extra
 }
 
-// changeExtra is [Call.Extra] to write.
+// changeExtra returns the call's own Extra for writing.
 func (c *Call) changeExtra() *Extra {
 	if c.extra == nil {
 		c.extra = &Extra{}
@@ -95,10 +98,10 @@ func (c *Call) changeExtra() *Extra {
 	return c.extra
 }
 
-// CallState says how far a tool call has come.
+// CallState is the progress of a tool call.
 type CallState uint8
 
-// The states of a tool call. One that is answered may run again: it has all its answers, or it is to be repeated.
+// The states of a tool call. An answered call may run again: its questions have answers, or it must be retried.
 const (
 	CallNew CallState = iota
 	CallBegun

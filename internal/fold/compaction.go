@@ -11,24 +11,26 @@ type Compaction struct {
 	State   ModelState
 	Step    string
 	Attempt int
-	// Tries counts the attempts of the call; Unreached counts the newest of them that reached no server.
-	Tries     int
+	// Tries counts the attempts of the call.
+	Tries int
+	// Unreached counts the newest of those attempts that reached no server.
 	Unreached int
 
-	// Name is the model that is asked for the summary.
+	// Name is the model that writes the summary.
 	Name string
 	Why  event.Why
-	// Err is why the newest attempt failed. RetryAt is when the next one may begin; zero means that there is none.
-	Err     *event.Error
+	// Err is why the newest attempt failed.
+	Err *event.Error
+	// RetryAt is when the next attempt may begin; zero means that there is none.
 	RetryAt time.Time
-	// Tried is the last cycle before whose model call a compaction was tried.
+	// Tried is the cycle of the last model call before which a compaction was tried.
 	Tried int
 }
 
-// noCompaction is the compaction of most scopes. Nobody writes to it.
+// noCompaction is the compaction of most scopes. It must not be written to.
 var noCompaction Compaction
 
-// Compaction gives the state of the scope's compaction. It is read only.
+// Compaction returns the state of the scope's compaction. The caller must not change it.
 func (s *Scope) Compaction() *Compaction {
 	if s.compaction == nil {
 		return &noCompaction
@@ -36,7 +38,7 @@ func (s *Scope) Compaction() *Compaction {
 	return s.compaction
 }
 
-// changeCompaction is [Scope.Compaction] to write.
+// changeCompaction returns the scope's own Compaction for writing.
 func (s *Scope) changeCompaction() *Compaction {
 	if s.compaction == nil {
 		s.compaction = &Compaction{}
@@ -44,7 +46,7 @@ func (s *Scope) changeCompaction() *Compaction {
 	return s.compaction
 }
 
-// compacted takes in that the model is shown less of a scope.
+// compacted applies to the counters that a scope's transcript was shortened.
 func (v *Conversation) compacted(e *event.Event) {
 	if e.Scope == "" {
 		v.gauge = gauge{}

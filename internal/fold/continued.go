@@ -6,29 +6,29 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Limited reports whether a limit or the deadline ended the newest run before it was answered. Its messages are kept
-// anyhow, so a run without input goes on behind them.
+// Limited reports whether a limit or the deadline ended the newest run before the model answered. The log keeps its
+// messages, so a run without input continues after them.
 func (v *Conversation) Limited() bool {
 	r := v.Run
 	return r != nil && r.Ended != nil && (r.Ended.Why == event.WhyLimit || r.Ended.Why == event.WhyDeadline) && v.Unanswered()
 }
 
-// Continuable reports whether the newest run failed after it had begun to work. One that failed before then
-// is to be run again with its input: a hook may not have let that pass.
+// Continuable reports whether the newest run failed after it had begun to work. A run that failed earlier must be
+// repeated with its input, because a hook may have refused that input.
 func (v *Conversation) Continuable() bool {
 	r := v.Run
 	return r != nil && r.Ended != nil && r.Ended.Status == event.RunFailed && r.Worked()
 }
 
-// Worked reports whether the run came to its first step. Of one that did not, its input is kept for no later
-// run: a hook or a guardrail may have refused it.
+// Worked reports whether the run has called a model or has an answer. Otherwise later runs do not use its input,
+// because a hook or a guardrail may have refused it.
 //
-// A run that continues another one has that one's work.
+// A run that continues another run includes that run's work.
 func (r *Run) Worked() bool {
 	return r.continues || r.Metrics.ModelCalls > 0 || r.Scopes[0].Answer.spoke
 }
 
-// continued gives the failed run that a run continues; nil for none, also where the log does not fit.
+// continued returns the failed run that a run continues. It returns nil if there is none or if the log does not fit.
 func (v *Conversation) continued(b *event.RunStarted) *Run {
 	if b.Continues == "" || v.Run == nil || v.Run.ID != b.Continues || !v.Continuable() {
 		return nil
@@ -36,9 +36,9 @@ func (v *Conversation) continued(b *event.RunStarted) *Run {
 	return v.Run
 }
 
-// takeOver begins a run where a failed one ended: with what its root agent has seen, and before the call that
-// failed. Its counters begin anew, as those of any run. What the failed run's tools did counts as the new
-// run's, in case it fails, too.
+// takeOver begins a run where a failed run ended, before the model call that failed. The root agent keeps its
+// transcript; counters start at zero. The effects of the failed run's tools become the new run's, in case the new run
+// also fails.
 func (r *Run) takeOver(old *Run) {
 	was, root := old.Scopes[0], r.Scopes[0]
 	r.continues = true

@@ -11,49 +11,51 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Conversation is the fold of one conversation's log: everything that a decision about its open run and the requests to
-// its models need. It moves forward one event at a time. It is not safe for concurrent use, but for its State.
+// Conversation is the fold of one conversation's log: all that decisions about the open run and requests to its models
+// need. It advances one event at a time. Only its State is safe for concurrent use.
 //
-// A driver may fold events before it commits them. When the commit fails, it folds the log anew.
+// A driver may fold events before it commits them. If the commit fails, the driver folds the log again.
 type Conversation struct {
 	// Last is the Seq of the newest event.
 	Last int64
-	// Turn and Session are the numbers of the newest run and of its session.
-	Turn    int
+	// Turn is the number of the newest run.
+	Turn int
+	// Session is the number of the newest run's session.
 	Session int
-	// Past is the root transcript of the runs that have ended in this session, and
-	// gauge how large it is.
-	Past  Transcript
+	// Past is the root transcript of this session's ended runs.
+	Past Transcript
+	// gauge is the size of Past.
 	gauge gauge
-	// base and baseGauge are Past and gauge as they were before the newest run, or before the failed run
-	// that it continues.
-	base      Transcript
+	// base is Past before the newest run, or before the failed run that it continues.
+	base Transcript
+	// baseGauge is the size of base.
 	baseGauge gauge
-	// Begin is the Seq of the session's first event, as far as it is known.
+	// Begin is the Seq of the session's first event; 0 if unknown.
 	Begin int64
 	// State is the folded state of the conversation and of its newest run.
 	State *State
-	// Run is the newest run, also when it has ended; nil where the log shows none.
+	// Run is the newest run, open or ended; nil if the log shows none.
 	Run *Run
-	// Setups are what the agents' last records of a setup say, by their names.
+	// Setups holds each agent's last recorded setup by the agent's name.
 	Setups map[string]*model.Setup
-	// Found are the tools that models have found in this session, as root agents.
+	// Found are the tools that root agents' models found in this session.
 	Found []string
-	// Mail holds the run in which each message from the inbox entered the log, by the message's id.
+	// Mail maps the id of each inbox message in the log to the run that took it.
 	Mail map[string]string
-	// Partial says that only the end of the log was folded, so that Mail does not hold all messages.
+	// Partial reports whether only the end of the log was folded, so that Mail may miss messages.
 	Partial bool
-	// Spent is what the runs that have ended used.
+	// Spent is what the ended runs used.
 	Spent event.Spent
-	// SpentKnown says that Spent is whole. When only the end of a log was folded, a run there must say what was used before.
+	// SpentKnown reports whether Spent is complete. If only the end of a log was folded, a run there must record the
+	// earlier usage.
 	SpentKnown bool
-	// Hidden says which events the transcript does not show as they are.
+	// Hidden holds the events that the transcript does not show unchanged.
 	Hidden Hidden
-	// Stale is set when an event changed what earlier ones mean (a compaction
-	// or a redaction) and that could not be made up for: the log must be folded anew
-	// before the next decision. anew is set while that is done.
+	// Stale reports whether a compaction or a redaction changed earlier events and could not be applied in place. The
+	// log must be folded again before the next decision.
 	Stale bool
-	anew  bool
+	// anew is set while FromTail folds a log, whose compactions it already knows.
+	anew bool
 }
 
 // Run is the part of the fold that belongs to the newest run.
@@ -65,11 +67,11 @@ type Run struct {
 	Started time.Time
 	// First is the Seq of the run's first event.
 	First int64
-	// Inputs counts the messages of the run's input that the log has.
+	// Inputs counts the messages of the run's input in the log.
 	Inputs int32
-	// Rounds counts the messages with which hooks let the run go on.
+	// Rounds counts the messages with which hooks continued the run.
 	Rounds int32
-	// Scopes are the threads of work in the order in which they were opened, the root's first.
+	// Scopes are the run's scopes in the order in which they were opened, beginning with the root.
 	Scopes []*Scope
 	byID   map[string]*Scope
 	// Usage sums what the model calls used.
@@ -78,32 +80,33 @@ type Run struct {
 	Models []modelSum
 	// Metrics counts what the run did; its Duration is not set.
 	Metrics event.Metrics
-	// LastMessage is the root scope's last whole answer.
+	// LastMessage is the root scope's last complete answer.
 	LastMessage event.Message
-	// Questions are all that were asked, in order.
+	// Questions are all questions of the run, in order.
 	Questions []*Ask
-	// Active is how long steps ran.
+	// Active is the time in which steps ran.
 	Active time.Duration
-	// At is when the last event happened, and flying how many steps ran then.
-	At     time.Time
+	// At is the time of the last event.
+	At time.Time
+	// flying counts the steps that ran at that time.
 	flying int
-	// Effects are the ends of the tool calls that did something, or may have.
+	// Effects are the ends of the tool calls that had or may have had an effect.
 	Effects []effect
-	// left is what stays besides, also where the run fails; nil for nothing.
+	// left holds other lasting changes, which stay even if the run fails; nil for none.
 	left *leftovers
 	// Ended is the run's last event; nil while it is open.
 	Ended *event.RunEnded
-	// continues says that it took over the work of a failed run.
+	// continues reports whether the run took over the work of a failed run.
 	continues bool
 }
 
-// leftovers are the keys of the state that a run's tools set or deleted, and the
-// names of the artifacts that they saved.
+// leftovers holds a run's lasting changes besides effects of its own tool calls.
 type leftovers struct {
+	// changed are the keys of the state that the run's tools set or deleted.
 	changed []string
-	saved   []string
-	// doubts are the tool calls of agents that worked for the root's, of which
-	// nobody knows whether they happened.
+	// saved are the names of the artifacts that the run's tools saved.
+	saved []string
+	// doubts are the tool calls of sub-agents that may or may not have happened.
 	doubts []effect
 }
 
@@ -113,27 +116,31 @@ type effect struct {
 	Ended *event.StepEnded
 }
 
-// Ask is a question of the run and, once it is there, its answer.
+// Ask is a question of the run, with its answer if there is one.
 type Ask struct {
 	event.Asked
-	// Step is the call that asked; empty for a hook before a step. Scope is where it asked.
-	Step  string
+	// Step is the call that asked; empty for a hook before a step.
+	Step string
+	// Scope is the scope in which the question was asked.
 	Scope string
-	// Answered says that Value is the answer, and By who gave it.
+	// Answered reports whether the question has an answer.
 	Answered bool
-	Value    json.RawMessage
-	By       string
+	// Value is the answer.
+	Value json.RawMessage
+	// By is the author of the answer.
+	By string
 }
 
-// Tail is the end of a log, as far as its fold needs it.
+// Tail is the part of a log that its fold needs: the end.
 type Tail struct {
 	// First is the Seq of the first of Events, Last that of the last; where there are none, First is Last plus one.
 	First, Last int64
 	Events      []*event.Event
-	// Session is the number of the session that First is in, Begin the Seq of its first event; 0 where nobody knows.
+	// Session is the number of the session that First belongs to; 0 if unknown.
 	Session int
-	Begin   int64
-	// State is the conversation's own state before Events, or as Events leave it; nil where First is 1.
+	// Begin is the Seq of that session's first event; 0 if unknown.
+	Begin int64
+	// State is the conversation's own state, either before Events or after them; nil if First is 1.
 	State map[string]json.RawMessage
 }
 
@@ -142,10 +149,9 @@ func New(events []*event.Event) *Conversation {
 	return FromTail(&Tail{First: 1, Events: events}, false)
 }
 
-// FromTail folds the end of a log. What is compacted or redacted is known only
-// after the event, so the log is looked through once before it is folded. The
-// summaries of what stands before the tail come first. A traced fold knows which events
-// its messages come from.
+// FromTail folds the end of a log. Compactions and redactions apply to earlier events, so FromTail first reads all
+// events for them. Summaries of events before the tail come first in the transcript. A traced fold records which
+// events its messages come from.
 func FromTail(t *Tail, traced bool) *Conversation {
 	v := &Conversation{State: newState(t.State), Last: t.Last, SpentKnown: t.First <= 1, Partial: t.First > 1}
 	v.Past.Traced = traced
@@ -180,16 +186,16 @@ func FromTail(t *Tail, traced bool) *Conversation {
 	return v
 }
 
-// Open reports whether the last run is not over.
+// Open reports whether the newest run has not ended.
 func (v *Conversation) Open() bool { return v.Run != nil && v.Run.Ended == nil }
 
-// Unanswered reports whether the last word of the session was the user's.
+// Unanswered reports whether the session's last message is the user's.
 func (v *Conversation) Unanswered() bool {
 	n := len(v.Past.Messages)
 	return n > 0 && v.Past.Messages[n-1].Role == event.RoleUser
 }
 
-// Scope finds an open or closed scope of the current run; nil if there is none.
+// Scope returns an open or closed scope of the run; nil if there is none.
 func (r *Run) Scope(id string) *Scope {
 	if r == nil {
 		return nil
@@ -200,9 +206,8 @@ func (r *Run) Scope(id string) *Scope {
 	return r.byID[id]
 }
 
-// Add moves the fold forward by one event. Events that do not fit (a result
-// without a call, a scope that was never opened) change nothing: a log that
-// some other version wrote must still open.
+// Add advances the fold by one event. It ignores events that do not fit, such as a result without a call or an event
+// of an unknown scope: a log that another version wrote must still open.
 func (v *Conversation) Add(e *event.Event) {
 	if e.Seq > v.Last {
 		v.Last = e.Seq
@@ -242,7 +247,7 @@ func (v *Conversation) Add(e *event.Event) {
 	case *event.RunEnded:
 		hidden := v.Hidden.has(e)
 		if hidden {
-			r.Effects, r.left = nil, nil // the summary tells of them
+			r.Effects, r.left = nil, nil // the summary covers them
 		}
 		v.endRun(e.Seq, b, hidden)
 		return
@@ -279,7 +284,7 @@ func (v *Conversation) Add(e *event.Event) {
 	}
 }
 
-// user takes in a message of a user, of a hook, or of the loop itself.
+// user applies a message of a user, of a hook, or of the loop itself.
 func (v *Conversation) user(s *Scope, e *event.Event, b *event.UserMessage) {
 	switch {
 	case b.Why == event.WhyRepeats:
@@ -313,7 +318,7 @@ func (v *Conversation) user(s *Scope, e *event.Event, b *event.UserMessage) {
 	s.Repeats.forget()
 	s.Children = nil
 	s.hear(e.Seq)
-	s.Answer.spoke = s.Answer.spoke && s.Cycle > 0 // an answer before the first call is of a history
+	s.Answer.spoke = s.Answer.spoke && s.Cycle > 0 // an answer before the first call belongs to an imported history
 	if !hide {
 		s.Newest.Content, s.Newest.Whole = content, len(content) == len(b.Content) || v.Hidden.Redacted[e.Seq] != nil
 	}
@@ -325,7 +330,7 @@ func (v *Conversation) user(s *Scope, e *event.Event, b *event.UserMessage) {
 
 func (v *Conversation) startRun(e *event.Event, b *event.RunStarted) {
 	if v.Open() {
-		// A run that never ended: its driver is gone and another run was let in.
+		// The previous run never ended: its driver is gone, and another run began.
 		v.endRun(e.Seq, &event.RunEnded{Status: event.RunCancelled, Why: event.WhyCancelled}, false)
 	}
 	if b.Session > v.Session {
@@ -358,11 +363,11 @@ func (v *Conversation) startRun(e *event.Event, b *event.RunStarted) {
 	}
 }
 
-// endRun applies the table of what the next run sees of the conversation: all of a
-// run that completed, and the whole messages of one that was cut short or failed. Of a failed one whose
-// end does not say Keep it is only a note of what its tools did.
+// endRun ends the newest run and updates the transcript for the next one. A completed run leaves all its messages, a
+// run that was cut short its complete messages. A failed run whose end does not set Keep leaves only a note about its
+// tools' effects.
 //
-// hidden says that a summary stands for the event, and so for the notes on it.
+// hidden reports whether a summary replaces the event and the notes on it.
 func (v *Conversation) endRun(seq int64, b *event.RunEnded, hidden bool) {
 	r := v.Run
 	r.Ended = b
@@ -398,7 +403,7 @@ func (v *Conversation) endRun(seq int64, b *event.RunEnded, hidden bool) {
 		v.Past.note(stoppedNote, seq)
 	}
 	if b.Status == event.RunCancelled && r.left != nil && len(r.left.doubts) > 0 {
-		// Their own agents were stopped before they could be told.
+		// The calls' own agents were stopped before they saw the outcome.
 		v.Past.note(doubtNote(r.left.doubts, "was cancelled"), seq)
 	}
 }
@@ -433,7 +438,7 @@ func (r *Run) open(e *event.Event, b *event.ScopeOpened, v *Conversation) {
 	}
 }
 
-// closed is how a scope has ended, without what was redacted of it.
+// closed returns how a scope ended, with redacted output replaced.
 func (v *Conversation) closed(e *event.Event, b *event.ScopeClosed) *event.ScopeClosed {
 	instead, redacted := v.Hidden.Redacted[e.Seq]
 	if !redacted {
@@ -479,7 +484,7 @@ func (r *Run) assistant(s *Scope, e *event.Event, b *event.AssistantMessage, v *
 	s.Batch.last, s.Newest.before = nil, nil
 	s.Answer.spoke = true
 	if e.Step != "" {
-		s.Fresh = "" // also where a hook answered calls that the program itself had asked for
+		s.Fresh = "" // even if a hook answered calls that the program itself requested
 	}
 	if s.Depth == 0 {
 		r.LastMessage = event.Message{Role: event.RoleAssistant, Content: content}
@@ -517,7 +522,7 @@ func (r *Run) assistant(s *Scope, e *event.Event, b *event.AssistantMessage, v *
 		}
 	}
 	if e.Step != "" {
-		// The calls of a history that was handed in are not this run's.
+		// The calls of an imported history are not this run's.
 		s.Totals.ToolCalls += calls
 		for p := s; p != nil; p = p.Parent {
 			p.Totals.Spent.ToolCalls += calls
@@ -536,7 +541,7 @@ func CountCalls(blocks []event.Block) int {
 	return n
 }
 
-// change notes which keys of the state the run has touched.
+// change records the keys of the state that the run has changed.
 func (r *Run) change(b *event.StateChanged) {
 	l := r.leave()
 	for k := range b.Set {
@@ -547,7 +552,7 @@ func (r *Run) change(b *event.StateChanged) {
 	l.changed = append(l.changed, b.Delete...)
 }
 
-// leave gives what the run has left so far, to add to it.
+// leave returns the run's leftovers for writing.
 func (r *Run) leave() *leftovers {
 	if r.left == nil {
 		r.left = &leftovers{}
@@ -555,8 +560,8 @@ func (r *Run) leave() *leftovers {
 	return r.left
 }
 
-// tick counts the time in which steps ran. It is told by the events that end
-// steps, so that the time in which nobody drove the run is not counted.
+// tick adds to the time in which steps ran. It adds only at events that drivers write while they run steps, so that
+// the time without a driver does not count.
 func (r *Run) tick(e *event.Event) {
 	begins := 0
 	counts := true
@@ -590,7 +595,7 @@ func (r *Run) tick(e *event.Event) {
 	r.flying = max(0, r.flying+begins)
 }
 
-// What stands in for results that cannot be shown.
+// These blocks replace results that cannot be shown.
 var (
 	interruptedResult = []event.Block{&event.Text{Text: "The tool call was interrupted before it gave a result."}}
 	compactedResult   = []event.Block{&event.Text{Text: "[summarised]"}}

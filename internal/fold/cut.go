@@ -7,15 +7,15 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Of a text that a tool gave and that is longer than cutOver characters, the first and the
-// last cutEnds are shown where it is cut (Strands' figures).
+// A cut keeps the first and the last cutEnds characters of a tool's text that is longer than cutOver characters. These
+// are the figures of Strands.
 const (
 	cutOver = 400
 	cutEnds = 200
 )
 
-// cutResult is what is shown of a result that is cut: both ends of long text, and a word for
-// what is no text. A result without either is given back as it is.
+// cutResult returns a shortened result: both ends of long text, and a placeholder for media. It returns r itself if
+// nothing is shortened.
 func cutResult(r *event.ToolResult) *event.ToolResult {
 	cut := *r
 	cut.Content = nil
@@ -46,7 +46,8 @@ func cutBlock(b event.Block) event.Block {
 	return b
 }
 
-// CutText leaves the middle of a text out that has more than over characters.
+// CutText removes the middle of a text with more than over characters. It keeps the first head and the last tail
+// characters.
 func CutText(text string, over, head, tail int) string {
 	if len(text) <= over {
 		return text
@@ -67,7 +68,7 @@ func CutText(text string, over, head, tail int) string {
 	return fmt.Sprintf("%s\n… [%d characters are left out here] …\n%s", text[:from], n-head-tail, text[to:])
 }
 
-// MediaText stand for a picture or a file that is not shown.
+// MediaText returns the text that replaces an image or a file that is not shown.
 func MediaText(b event.Block) string {
 	switch b := b.(type) {
 	case *event.Image:
@@ -81,7 +82,7 @@ func MediaText(b event.Block) string {
 	}
 }
 
-// cutResults cuts the results among blocks.
+// cutResults returns the blocks with shortened tool results.
 func cutResults(blocks []event.Block) []event.Block {
 	cut := make([]event.Block, len(blocks))
 	for i, b := range blocks {

@@ -7,20 +7,20 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Draft is what a step in flight has said so far: the fold of its live events. The zero value is ready. It is not safe for
-// concurrent use.
+// Draft is the fold of a step's live events: the output of a step in flight. The zero value is ready. It is not safe
+// for concurrent use.
 type Draft struct {
 	blocks    []*growing
 	committed int
 	progress  *event.ToolProgress
-	// size counts the bytes that are kept in blocks.
+	// size is the number of bytes kept in blocks.
 	size int
-	// holed says that text is missing, mute that the newest progress is.
+	// holed reports whether text is missing, mute whether the newest progress is missing.
 	holed, mute bool
 }
 
-// growing is a block that grows. Its text is handed out without a copy: a
-// builder never changes what it has given.
+// growing is a block that still grows. Its text is returned without a copy, because a strings.Builder never changes
+// what it has returned.
 type growing struct {
 	block      int
 	kind       event.BlockKind
@@ -28,10 +28,10 @@ type growing struct {
 	text       strings.Builder
 }
 
-// growingCost is what a block takes beside its text.
+// growingCost is the memory that a block needs besides its text.
 const growingCost = 96
 
-// Add takes in a live event of the step. most bounds the bytes that are kept.
+// Add applies a live event of the step. most bounds the bytes that the draft keeps.
 func (d *Draft) Add(body event.Body, most int) {
 	switch b := body.(type) {
 	case *event.TextDelta:
@@ -41,11 +41,11 @@ func (d *Draft) Add(body event.Body, most int) {
 	case *event.ToolInputDelta:
 		d.grow(b.Block, event.BlockToolCall, b.Call, b.Tool, b.JSON, most)
 	case *event.AnswerReplaced:
-		// What is taken back is kept no longer, and a hole in it is none any more.
+		// The replaced text is dropped, and so is a hole in it.
 		d.blocks, d.size, d.holed = nil, 0, false
 		d.grow(b.Block, event.BlockText, "", "", b.Text, most)
 	case *event.ToolProgress:
-		// Only the last one counts: it takes the place of the one before.
+		// Only the newest progress counts.
 		d.progress, d.mute = b, len(b.Text)+len(b.Data) > most
 		if d.mute {
 			d.progress = nil
@@ -55,7 +55,7 @@ func (d *Draft) Add(body event.Body, most int) {
 
 func (d *Draft) grow(block int, kind event.BlockKind, call, tool, text string, most int) {
 	if d.holed {
-		return // what comes after a hole does not join on
+		return // later text would not continue the kept text
 	}
 	g := d.at(block, kind)
 	cost := len(text)
@@ -74,7 +74,7 @@ func (d *Draft) grow(block int, kind event.BlockKind, call, tool, text string, m
 	g.text.WriteString(text)
 }
 
-// at finds a block; the last one is the usual one.
+// at finds a block. It searches backwards, because the last block usually grows.
 func (d *Draft) at(block int, kind event.BlockKind) *growing {
 	for i := len(d.blocks) - 1; i >= 0; i-- {
 		if g := d.blocks[i]; g.block == block && g.kind == kind {
@@ -84,10 +84,12 @@ func (d *Draft) at(block int, kind event.BlockKind) *growing {
 	return nil
 }
 
-// Miss says that a live event of the step was lost: text that comes after it does not join on.
+// Miss records that a live event of the step was lost. Later text is dropped, because it would not continue the kept
+// text.
 func (d *Draft) Miss() { d.holed = true }
 
-// Commit drops so many blocks that the log has of an answer that comes in pieces. Blocks are counted from the first.
+// Commit drops the next blocks of the draft, which the log now has. It counts from the first block that is not yet
+// committed.
 func (d *Draft) Commit(blocks int) {
 	d.committed += blocks
 	d.blocks = slices.DeleteFunc(d.blocks, func(g *growing) bool {
@@ -99,7 +101,7 @@ func (d *Draft) Commit(blocks int) {
 	})
 }
 
-// Snapshot gives what is kept, and who said it.
+// Snapshot returns what the draft keeps, with the step that it belongs to.
 func (d *Draft) Snapshot(head event.Header, begun *event.StepBegun) event.Snapshot {
 	s := event.Snapshot{
 		Header: head, Kind: begun.Step, Call: begun.Call, Tool: begun.Tool,

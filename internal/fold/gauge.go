@@ -7,16 +7,16 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// gauge is how much of a model's context a transcript takes, as far as it is known.
+// gauge is the size of a transcript in tokens, as far as a provider has counted it.
 type gauge struct {
-	// tokens is what a provider has counted for its newest answer and all that stands before
-	// it, which are the first messages; 0 where nobody has counted.
-	tokens   int64
+	// tokens is a provider's count for its newest answer and everything before it; 0 if there is no count.
+	tokens int64
+	// messages is the number of messages that tokens covers.
 	messages int
 }
 
-// count takes in what a provider says of an answer behind which so many messages stand. One that has
-// summed the conversation up counts that call, too, so that the rest is estimated.
+// count applies a provider's usage for an answer, after which the transcript has that many messages. The usage of an
+// answer with a provider's own summary also includes the call for the summary, so count then resets the gauge.
 func (g *gauge) count(u event.Usage, content []event.Block, messages int) {
 	if compactedBy(content) {
 		*g = gauge{}
@@ -29,8 +29,8 @@ func (g *gauge) count(u event.Usage, content []event.Block, messages int) {
 	g.tokens, g.messages = n, messages
 }
 
-// compactedBefore is the first of the messages that a model still reads: the one in which its provider has summed up what
-// stands before.
+// compactedBefore returns the index of the first message that a model still reads: the newest message with a
+// provider's own summary of the messages before it, or 0.
 func compactedBefore(msgs []event.Message) int {
 	for i := len(msgs) - 1; i > 0; i-- {
 		if msgs[i].Role == event.RoleAssistant && compactedBy(msgs[i].Content) {
@@ -40,8 +40,8 @@ func compactedBefore(msgs []event.Message) int {
 	return 0
 }
 
-// compactedBy reports whether an answer holds a provider's own summary of what stands before it. The providers of Braid
-// keep it under their own name and the vendor's word.
+// compactedBy reports whether an answer holds a provider's own summary of the messages before it. Braid's providers
+// name such a block after the vendor's word.
 func compactedBy(content []event.Block) bool {
 	for _, b := range content {
 		if b, ok := b.(*event.UnknownBlock); ok && (b.Name == "compaction" || strings.HasSuffix(string(b.Name), ".compaction")) {
@@ -51,8 +51,8 @@ func compactedBy(content []event.Block) bool {
 	return false
 }
 
-// Tokens estimates how many tokens the messages of the scope's next model call have. whole says that a provider has
-// counted them, so that what stands before the messages of each call is among them.
+// Tokens estimates the tokens of the messages in the scope's next model call. whole reports whether the estimate is
+// based on a provider's count, which also includes instructions and tools.
 func (s *Scope) Tokens() (tokens int64, whole bool) {
 	g, msgs := &s.gauge, s.Transcript.Messages
 	if g.tokens > 0 && g.messages <= len(msgs) {

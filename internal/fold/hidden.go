@@ -8,15 +8,15 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Hidden says which events the transcript does not show as they are.
+// Hidden holds the events that the transcript does not show unchanged.
 type Hidden struct {
 	ranges   []Range
 	Redacted map[int64][]event.Block
 }
 
-// Range is one compaction: the events of one scope that its summary
-// stands for, but for those that are kept. The summary is shown where the first of
-// them stood. One that cuts hides nothing but a part of what tools gave.
+// Range is one compaction. Its summary replaces the events of one scope from From to To, except those that are kept.
+// The transcript shows the summary in place of the first of them. A compaction that cuts hides only parts of tool
+// results.
 type Range struct {
 	Scope    string
 	From, To int64
@@ -26,12 +26,12 @@ type Range struct {
 	shown    bool
 }
 
-// holds reports whether the event is one of those that the compaction is about.
+// holds reports whether the event is in the range.
 func (r *Range) holds(e *event.Event) bool {
 	return r.Scope == e.Scope && e.Seq >= r.From && e.Seq <= r.To
 }
 
-// Note takes in what an event says about events before it: what a compaction leaves out, and what is redacted.
+// Note records a compaction or a redaction of earlier events.
 func (h *Hidden) Note(e *event.Event) {
 	switch b := e.Body.(type) {
 	case *event.Compacted:
@@ -49,11 +49,9 @@ func (h *Hidden) Note(e *event.Event) {
 	}
 }
 
-// Settle puts the compactions in order, for a log whose session began with the event
-// begin: those of earlier sessions are dropped, and so are summaries of stretches
-// that a later compaction covers as a whole, because its own stands for them. The
-// others are shown in the order in which their stretches begin. The event that
-// only says that the session begins counts for nothing.
+// Settle orders the compactions of a session that began with the event begin. It drops the compactions of earlier
+// sessions. It also drops a summary if a later compaction covers its whole range, because the later summary replaces
+// it. The event begin itself is outside every range.
 func (h *Hidden) Settle(begin int64) {
 	for i := range h.ranges {
 		if a := &h.ranges[i]; a.Scope == "" {
@@ -73,8 +71,8 @@ func (h *Hidden) Settle(begin int64) {
 	slices.SortStableFunc(h.ranges, func(a, b Range) int { return cmp.Compare(a.From, b.From) })
 }
 
-// prune drops the compactions that a later one leaves nothing to say: a conversation may have
-// had many, and each event is held against all that are left.
+// prune drops the compactions that later ones make redundant. Each event is compared with every compaction, and a
+// conversation may have had many.
 func (h *Hidden) prune() {
 	n := 0
 	for i, a := range h.ranges {
@@ -89,7 +87,7 @@ func (h *Hidden) prune() {
 	h.ranges = h.ranges[:n]
 }
 
-// has reports whether the event is compacted away.
+// has reports whether a compaction leaves the event out.
 func (h *Hidden) has(e *event.Event) bool {
 	for i := range h.ranges {
 		if r := &h.ranges[i]; !r.cut && r.holds(e) && !slices.Contains(r.keep, e.Seq) {
@@ -99,7 +97,7 @@ func (h *Hidden) has(e *event.Event) bool {
 	return false
 }
 
-// cuts reports whether only a part is shown of what a tool gave in the event.
+// cuts reports whether a compaction shortens the event's tool results.
 func (h *Hidden) cuts(e *event.Event) bool {
 	for i := range h.ranges {
 		if r := &h.ranges[i]; r.cut && r.holds(e) {
@@ -109,7 +107,7 @@ func (h *Hidden) cuts(e *event.Event) bool {
 	return false
 }
 
-// summaries gives the summaries that are to be shown before the event, each once.
+// summaries passes to show, once each, the summaries that come before the event.
 func (h *Hidden) summaries(e *event.Event, show func([]event.Block)) {
 	for i := range h.ranges {
 		if r := &h.ranges[i]; !r.shown && r.holds(e) {
@@ -119,7 +117,7 @@ func (h *Hidden) summaries(e *event.Event, show func([]event.Block)) {
 	}
 }
 
-// content is what the event's content looks like: its own, or what replaced it.
+// content returns the event's own content or its redacted replacement.
 func (h *Hidden) content(e *event.Event, own []event.Block) []event.Block {
 	if r, ok := h.Redacted[e.Seq]; ok {
 		return r
@@ -127,8 +125,8 @@ func (h *Hidden) content(e *event.Event, own []event.Block) []event.Block {
 	return own
 }
 
-// callContent is content for an answer with calls: redacted, it keeps the calls
-// without their arguments, because their results follow.
+// callContent returns the content of an answer with calls. A redacted answer keeps its calls without their arguments,
+// because their results follow.
 func (h *Hidden) callContent(e *event.Event, own []event.Block) []event.Block {
 	repl, ok := h.Redacted[e.Seq]
 	if !ok {

@@ -2,7 +2,7 @@ package fold
 
 import "github.com/braidrun/braid/event"
 
-// toolMetrics finds the figures of a tool and adds them for a new one.
+// toolMetrics returns the metrics of a tool and adds an entry for a new tool.
 func toolMetrics(m *event.Metrics, name string) *event.ToolMetrics {
 	for i := range m.Tools {
 		if m.Tools[i].Name == name {

@@ -8,13 +8,12 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// stoppedNote stands behind the prompt of a run that the user stopped before its first answer: the next
-// run's model must not answer it besides the next prompt.
+// stoppedNote follows the prompt of a run that the user stopped before its first answer. Without it, the next run's
+// model would answer both prompts.
 const stoppedNote = "[The user stopped this request before it was answered. Do not answer it unless a later message asks for it.]"
 
-// failureNote tells the next run what a failed one did to the world. The
-// failed run's own words are left out; its effects, and the state and the
-// artifacts that it left, cannot be.
+// failureNote returns a note for the next run about a failed run's effects. The failed run's messages are left out,
+// but its effects, state changes and artifacts remain.
 func failureNote(r *Run) string {
 	if len(r.Effects) == 0 && r.left == nil {
 		return ""
@@ -38,11 +37,11 @@ func failureNote(r *Run) string {
 	return sb.String()
 }
 
-// failedNote stands behind what a failed run leaves to later ones.
+// failedNote follows the messages that a failed run keeps for later runs.
 const failedNote = "[The previous request failed before it was answered. Its messages and the results of its tools are kept above.]"
 
-// doubtNote tells the next run of calls that were made for one that failed or was cancelled, in agents
-// that were stopped before they heard what became of them.
+// doubtNote returns a note for the next run about uncertain tool calls of sub-agents. A failed or cancelled run
+// stopped these agents before they saw the outcome.
 func doubtNote(doubts []effect, ended string) string {
 	var sb strings.Builder
 	sb.WriteString("[The previous request " + ended + ". Agents that worked for it had called tools:")
@@ -51,8 +50,8 @@ func doubtNote(doubts []effect, ended string) string {
 	return sb.String()
 }
 
-// listEffects says of each call how it ended, in the order in which they were asked for:
-// which of two that ran at once ended first is nothing that a model should see.
+// listEffects writes how each call ended, in the order of the requests. The order in which concurrent calls ended must
+// not show, because it would vary.
 func listEffects(sb *strings.Builder, effects []effect) {
 	effects = slices.Clone(effects)
 	slices.SortStableFunc(effects, func(a, b effect) int { return compareSteps(a.Step, b.Step) })
@@ -76,8 +75,8 @@ func listEffects(sb *strings.Builder, effects []effect) {
 	}
 }
 
-// compareSteps orders steps as they were asked for: their numbers count as numbers, and a
-// call stands before those of the agent that it is.
+// compareSteps orders steps by request: it compares numbers by value and puts a call before the steps of the agent
+// that it runs.
 func compareSteps(a, b string) int {
 	for a != "" && b != "" {
 		n, m := leadingNumber(a), leadingNumber(b)
@@ -96,7 +95,7 @@ func compareSteps(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// leadingNumber counts the digits that s begins with.
+// leadingNumber returns the number of leading digits of s.
 func leadingNumber(s string) int {
 	n := 0
 	for n < len(s) && s[n] >= '0' && s[n] <= '9' {

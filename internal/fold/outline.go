@@ -9,50 +9,49 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Outline is the fold of a run for who shows it: the agents at work, the steps that they run, and what they were asked. It
-// keeps no transcript, and it may begin in the middle of a run. T is what a view keeps for each thread, S what it keeps
-// for each step. The zero value is ready. It is not safe for concurrent use.
+// Outline is the fold of a run for display: the agents at work, the steps that they run, and the requested calls. It
+// keeps no transcript, and it may begin in the middle of a run. T is a view's data for each thread, S its data for each
+// step. The zero value is ready. It is not safe for concurrent use.
 type Outline[T, S any] struct {
 	run     string
 	root    Thread[T]
 	threads map[string]*Thread[T]
 	steps   map[string]*Step[T, S]
-	// hidden are the events of which nothing may be shown.
+	// hidden are the events whose content must not be shown.
 	hidden map[int64]bool
 }
 
-// Thread is one agent at work: the root's, or that of one that is used as a tool.
+// Thread is one agent at work: the root agent or a sub-agent.
 type Thread[T any] struct {
-	// Own is the view's.
+	// Own holds the view's data for the thread.
 	Own T
-	// ID is the scope's; empty for the root. Parent is nil for the root.
-	ID     string
+	// ID is the scope's id; empty for the root.
+	ID string
+	// Parent is nil for the root.
 	Parent *Thread[T]
 	Agent  string
-	// Depth is how many agents stand above it, as the log says.
+	// Depth is the number of agents above it, from the log.
 	Depth int
-	// Closed says that the agent has ended. Guardrails may still take something out of what it said.
+	// Closed reports whether the agent has ended. Guardrails may still redact its output.
 	Closed bool
-	// Call is the tool call that the agent works for; empty for the root. A scope without a call of its own works for its
-	// parent's.
+	// Call is the tool call that the agent works for; empty for the root. A scope without its own call has its parent's.
 	Call string
-	// Model is the model that is asked now, or the last one that gave no answer. Summary is the last one that was asked for
-	// a summary.
+	// Model is the model of the newest call without an answer. Summary is the model that was last called for a summary.
 	Model, Summary string
 
-	// asked are the calls of the newest answer, and pieces those of one that is not whole.
+	// asked are the calls of the newest answer; pieces are the calls of an incomplete answer.
 	asked, pieces []AskedCall
 }
 
-// AskedCall is a call that a model asks for, and the Seq of the event that says so.
+// AskedCall is a call that a model requests, with the Seq of the event that holds it.
 type AskedCall struct {
 	*event.ToolCall
 	Seq int64
 }
 
-// Step is a step that is not over. A tool call is not over before it has a result: it may ask, or be repeated.
+// Step is an open step. A tool call stays open until it has a result: it may ask a question or be retried.
 type Step[T, S any] struct {
-	// Own is the view's.
+	// Own holds the view's data for the step.
 	Own S
 	// Thread runs the step.
 	Thread *Thread[T]
@@ -63,21 +62,22 @@ type Step[T, S any] struct {
 	Asked AskedCall
 }
 
-// Place is what an event is about.
+// Place holds the thread and the step that an event belongs to.
 type Place[T, S any] struct {
-	// Thread is the event's; nil for one that is not known.
+	// Thread is the event's thread; nil if unknown.
 	Thread *Thread[T]
-	// Step is the event's step: also the one that it begins or ends. It is nil where there is none, or where its beginning
-	// is not known.
+	// Step is the event's step, which the event may also begin or end. It is nil if there is none or its beginning is
+	// unknown.
 	Step *Step[T, S]
 	// Opened and Closed are the thread that the event opens or closes.
 	Opened, Closed *Thread[T]
 }
 
-// Begin begins the outline of a run. [Outline.Add] does so by itself at the first event of another run.
+// Begin begins the outline of a run. [Outline.Add] calls it at the first event of another run.
 func (o *Outline[T, S]) Begin(run string) { *o = Outline[T, S]{run: run} }
 
-// Add takes in an event, in the order of the log, and says what it is about. The event of another run begins a new outline.
+// Add applies an event, in the order of the log, and returns its thread and step. The event of another run begins a new
+// outline.
 func (o *Outline[T, S]) Add(e *event.Event) (p Place[T, S]) {
 	if o.run != e.Run {
 		o.Begin(e.Run)
@@ -119,7 +119,7 @@ func (o *Outline[T, S]) Add(e *event.Event) (p Place[T, S]) {
 	return p
 }
 
-// Thread finds the thread of a scope; nil if it is not known.
+// Thread returns the thread of a scope; nil if unknown.
 func (o *Outline[T, S]) Thread(scope string) *Thread[T] {
 	if scope == "" {
 		return &o.root
@@ -127,7 +127,7 @@ func (o *Outline[T, S]) Thread(scope string) *Thread[T] {
 	return o.threads[scope]
 }
 
-// Threads gives the open threads in no order, the root's too.
+// Threads returns the root thread and the open threads, in no particular order.
 func (o *Outline[T, S]) Threads() iter.Seq[*Thread[T]] {
 	return func(yield func(*Thread[T]) bool) {
 		if !yield(&o.root) {
@@ -141,23 +141,23 @@ func (o *Outline[T, S]) Threads() iter.Seq[*Thread[T]] {
 	}
 }
 
-// Join adds the thread of a scope whose beginning is not known, as one that works for the root.
+// Join adds the thread of a scope whose beginning is unknown, as a child of the root.
 func (o *Outline[T, S]) Join(scope, agent string) *Thread[T] {
 	return o.open(&event.ScopeOpened{ID: scope, Agent: agent})
 }
 
-// Step finds a step that is not over; nil if it is not known.
+// Step returns an open step; nil if unknown.
 func (o *Outline[T, S]) Step(id string) *Step[T, S] { return o.steps[id] }
 
-// JoinStep adds a step whose beginning is not known, in place of one of the same name.
+// JoinStep adds a step whose beginning is unknown. It replaces a step of the same name.
 func (o *Outline[T, S]) JoinStep(t *Thread[T], id string, b *event.StepBegun) *Step[T, S] {
 	return o.begin(t, nil, id, b)
 }
 
-// Open gives the steps that are not over, in no order.
+// Open returns the open steps, in no particular order.
 func (o *Outline[T, S]) Open() iter.Seq[*Step[T, S]] { return maps.Values(o.steps) }
 
-// Hidden reports whether nothing of what an event says may be shown.
+// Hidden reports whether the content of an event must not be shown.
 func (o *Outline[T, S]) Hidden(seq int64) bool { return o.hidden[seq] }
 
 func (o *Outline[T, S]) redact(b *event.Redacted) {
@@ -170,7 +170,7 @@ func (o *Outline[T, S]) redact(b *event.Redacted) {
 	o.hidden[b.Target] = true
 }
 
-// begin takes in that an attempt of a step begins; s is the step if it is open.
+// begin applies the begin of an attempt of a step; s is the step if it is open.
 func (o *Outline[T, S]) begin(t *Thread[T], s *Step[T, S], id string, b *event.StepBegun) *Step[T, S] {
 	if s == nil {
 		s = &Step[T, S]{Thread: t, ID: id}
@@ -219,8 +219,8 @@ func (t *Thread[T]) answer(seq int64, b *event.AssistantMessage) {
 // Calls returns the calls of the newest answer, or of its pieces so far. The list is valid until the next event.
 func (t *Thread[T]) Calls() []AskedCall { return t.asked }
 
-// Asked finds a call of the newest answer: by the number at the end of its step, or else by its id, which is its own within
-// an answer. Its ToolCall is nil if there is none.
+// Asked returns a call of the newest answer, by the number at the end of its step or else by its id, which is unique
+// within an answer. ToolCall is nil if there is no such call.
 func (t *Thread[T]) Asked(step, id string) AskedCall {
 	if i := strings.LastIndexByte(step, '.'); i >= 0 {
 		if n, err := strconv.Atoi(step[i+1:]); err == nil && n >= 0 && n < len(t.asked) && t.asked[n].ID == id {
@@ -235,7 +235,7 @@ func (t *Thread[T]) Asked(step, id string) AskedCall {
 	return AskedCall{}
 }
 
-// ModelOf is the name of the model that a step asks, as users write it: the one that a hook has put in place of the agent's.
+// ModelOf returns the name in the settings of the model that a step calls. A hook may have replaced the agent's model.
 func ModelOf(b *event.StepBegun) string {
 	if b.Runs != "" {
 		return b.Runs

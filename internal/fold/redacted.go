@@ -6,18 +6,18 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Said is a user's message as the transcript has it.
+// Said is a user's message in the transcript.
 type Said struct {
 	Seq int64
-	// Content is empty when the transcript shows none of it. Whole says that it shows all, so that the message can be taken
-	// back without folding the log anew.
+	// Content is empty if the transcript shows none of the message.
 	Content []event.Block
-	Whole   bool
-	// before is the message before it, if no answer stands between the two.
+	// Whole reports whether the transcript shows all of it, so that it can be redacted without folding the log again.
+	Whole bool
+	// before is the previous message if no answer came between the two.
 	before *Said
 }
 
-// hear notes a user's message.
+// hear records a user's message.
 func (s *Scope) hear(seq int64) {
 	if s.Newest.Seq == 0 || s.Fresh != event.WhyInput && s.Fresh != event.WhyMessage {
 		s.Newest = Said{Seq: seq}
@@ -27,7 +27,7 @@ func (s *Scope) hear(seq int64) {
 	s.Newest = Said{Seq: seq, before: &before}
 }
 
-// Input is what the scope was asked: what users have said that it has not answered.
+// Input returns the users' messages that the scope has not answered.
 func (s *Scope) Input() (content []event.Block) {
 	if s.Newest.Seq == 0 { // a run without input goes on behind an earlier one's
 		if n := len(s.Transcript.Messages); n > 0 && s.Transcript.Messages[n-1].Role == event.RoleUser {
@@ -40,8 +40,8 @@ func (s *Scope) Input() (content []event.Block) {
 	return content
 }
 
-// Unanswered lists the events of this run that the model has not answered. Without any it is the newest message:
-// the model goes on with an answer to it.
+// Unanswered returns the events of this run that the model has not answered. If there are none, it returns the newest
+// message, whose answer the model continues.
 func (s *Scope) Unanswered() (seqs []int64) {
 	for _, c := range s.Batch.last {
 		if c.ended > 0 && !slices.Contains(seqs, c.ended) {
@@ -60,8 +60,8 @@ func (s *Scope) Unanswered() (seqs []int64) {
 	return seqs
 }
 
-// redact hides what an earlier event said. A scope's newest message is replaced where it stands, because
-// the run goes on; for anything else the log must be folded anew.
+// redact hides the content of an earlier event. It replaces a scope's newest message in place, because the run
+// continues. Any other redaction requires folding the log again.
 func (v *Conversation) redact(e *event.Event, b *event.Redacted) {
 	if b.Clean {
 		return
@@ -80,7 +80,7 @@ func (v *Conversation) redact(e *event.Event, b *event.Redacted) {
 	s.Newest.Content = instead
 }
 
-// shownInstead is what stands for a redacted event's content.
+// shownInstead returns the replacement of a redacted event's content.
 func shownInstead(b *event.Redacted) []event.Block {
 	if len(b.Replacement) == 0 {
 		return RedactedContent

@@ -7,19 +7,19 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Repeats is what the fold knows of tool calls that a scope makes again and again: the same
-// tool, arguments and result. What counts is how many answers of the model asked for one
-// since the last that brought something new, so that tests which pass after every change
-// are no loop, and two calls in turn are one.
+// Repeats counts tool calls that a scope repeats: the same tool, arguments and result. It counts the model's answers
+// with such a call since the last new call. So tests that pass after every change are no loop, but two alternating
+// calls are.
 type Repeats struct {
-	// known are the calls with their results so far, as sums. Of more than knownRepeats
-	// the oldest is given up, and would count as new.
+	// known are the sums of the calls with results so far, at most knownRepeats. The oldest is then replaced and would
+	// count as new.
 	known []uint64
 	next  int
-	// Since are those that were made since the last new one. Most is the highest of their counts.
+	// Since are the calls since the last new one.
 	Since []Repeat
-	Most  int
-	// Told says that the model was told of it.
+	// Most is the highest count in Since.
+	Most int
+	// Told reports whether the model was notified.
 	Told bool
 
 	// Most runs make few calls.
@@ -27,7 +27,7 @@ type Repeats struct {
 	sinceSpace [2]Repeat
 }
 
-// countRepeats gives what is known of a scope's calls, to write.
+// countRepeats returns the scope's Repeats for writing.
 func (s *Scope) countRepeats() *Repeats {
 	if s.Repeats == nil {
 		r := &Repeats{}
@@ -37,7 +37,7 @@ func (s *Scope) countRepeats() *Repeats {
 	return s.Repeats
 }
 
-// Repeat is one call with its result: how many answers asked for it, and the cycle of the last of them.
+// Repeat is one call with its result, the number of answers that requested it, and the cycle of the last one.
 type Repeat struct {
 	sum   uint64
 	Tool  string
@@ -45,13 +45,13 @@ type Repeat struct {
 	cycle int
 }
 
-// knownRepeats bounds what is remembered of a scope.
+// knownRepeats bounds the calls that a scope remembers.
 const knownRepeats = 256
 
-// repeatSeed is of this process: sums are compared with no other's.
+// repeatSeed is random for each process: sums are never compared across processes.
 var repeatSeed = maphash.MakeSeed()
 
-// sumOf tells calls with their results apart.
+// sumOf returns a hash of a call with its result. It is never 0.
 func sumOf(c *event.ToolCall, r *event.ToolResult) uint64 {
 	sum := uint64(1)
 	if r.IsError {
@@ -74,7 +74,7 @@ func sumOf(c *event.ToolCall, r *event.ToolResult) uint64 {
 	return max(sum, 1)
 }
 
-// take counts the calls of an answer that all have their results.
+// take counts the calls of a settled batch.
 func (r *Repeats) take(batch []*Call, cycle int) {
 	for _, c := range batch {
 		if c.sum != 0 && !slices.Contains(r.known, c.sum) {
@@ -108,7 +108,7 @@ func (r *Repeats) learn(sum uint64) {
 	r.next = (r.next + 1) % knownRepeats
 }
 
-// forget begins to count anew: something is new, or a user has said something.
+// forget resets the counts after a new call or a user's message.
 func (r *Repeats) forget() {
 	if r == nil {
 		return

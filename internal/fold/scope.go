@@ -7,117 +7,120 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Scope is one agent's thread of work inside a run: its own transcript, open calls and counters. It holds what the log
-// says, and only the fold changes it.
+// Scope is one agent's thread of work inside a run, with its own transcript, open calls and counters. It holds what
+// the log records, and only the fold changes it.
 type Scope struct {
 	ID     string
 	Parent *Scope
-	// Opener is the parent's call that waits for this scope; nil where no call does.
+	// Opener is the parent's call that waits for this scope; nil if there is none.
 	Opener *Call
 	// Node is its place in a workflow.
 	Node string
-	// Children are the scopes that were opened here without a call, for the newest message of a user.
+	// Children are the scopes opened here without a call since the newest message of a user.
 	Children []*Scope
-	// Opened counts those that were opened here without a call, for any message.
+	// Opened counts all scopes opened here without a call.
 	Opened int
 	Agent  string
 	Depth  int
 	// Closed is how the scope ended; nil while it is open.
 	Closed *event.ScopeClosed
 
-	// Transcript is what the model sees, and gauge how large it is.
+	// Transcript is what the model sees.
 	Transcript Transcript
-	gauge      gauge
-	// compaction is the scope's compaction; nil where there was none.
+	// gauge is the size of Transcript.
+	gauge gauge
+	// compaction is the scope's compaction; nil if there was none.
 	compaction *Compaction
-	// Tools are the tools of its model.
+	// Tools are the tools of the scope's model.
 	Tools ScopeTools
 
 	// Newest is the newest message of a user in this scope.
 	Newest Said
-	// Fresh is why the model is to be called: the transcript holds something that it has not answered yet. It is empty
-	// when there is nothing.
+	// Fresh is why the model must be called: what the transcript holds that it has not answered. It is empty if there is
+	// nothing.
 	Fresh event.Why
-	// Before holds the questions of hooks before what comes next; nil for none.
+	// Before holds the questions of hooks before the next step; nil for none.
 	Before *Threshold
 
-	// Cycle is the number of the newest model call, without its repetitions.
+	// Cycle is the number of the newest model call; retries do not count.
 	Cycle int
 	// Model is the current model call.
 	Model ModelCall
-	// LastModel is the model that was asked last; the scope stays with it.
+	// LastModel is the model that was called last. The scope stays with it.
 	LastModel string
-	// Answer is what the model has said.
+	// Answer is the newest answer of the model.
 	Answer Answer
 	// Batch holds the tool calls of the newest answer.
 	Batch Batch
-	// Repeats is what is known of calls that bring nothing new; nil where there were none.
+	// Repeats counts calls that bring nothing new; nil if there were none.
 	Repeats *Repeats
-	// Totals are compared with limits.
+	// Totals are the figures that limits bound.
 	Totals Totals
 }
 
 // ScopeTools are the tools of a scope's model.
 type ScopeTools struct {
-	// Names are the names of what it may use.
+	// Names are the tools that the model may use.
 	Names []string
-	// Found are those that it has found by searching, in that order.
+	// Found are the tools that the model found by searching, in order.
 	Found []string
 }
 
 // Answer is the newest answer of a scope's model.
 type Answer struct {
-	// Stop is how the newest answer ended.
+	// Stop is why the newest answer ended.
 	Stop event.StopReason
-	// Pieces are the parts of an answer that is not whole yet.
+	// Pieces are the parts of an answer that is not complete.
 	Pieces []event.Block
-	// Words is the newest whole answer.
+	// Words is the newest complete answer.
 	Words []event.Block
-	// Asked counts how often an answer was asked for in its form.
+	// Asked counts how often structured output was requested again.
 	Asked int
-	// Forced says that the current model call asks for an answer in its form.
+	// Forced reports whether the current model call requests structured output again.
 	Forced bool
-	// Hooked says that a hook gave Words.
+	// Hooked reports whether a hook supplied Words.
 	Hooked bool
-	// spoke says that there is an answer, with calls or without, to the run's input.
+	// spoke reports whether the run's input has an answer, with or without calls.
 	spoke bool
 }
 
 // Batch holds the tool calls of one answer. It is open until each call has a result.
 type Batch struct {
-	// Asking is the answer whose calls are not all settled, and askedAt the Seq of its event.
-	Asking  []event.Block
+	// Asking is the answer whose calls are not all settled.
+	Asking []event.Block
+	// askedAt is the Seq of that answer's event.
 	askedAt int64
 	// Calls are the calls of that answer in its order; nil while no batch is open.
 	Calls []*Call
 	// Settled counts the calls that have a result.
 	Settled int
-	// last are the calls of the newest batch that was settled, until the model answers.
+	// last are the calls of the newest settled batch, until the model answers.
 	last []*Call
-	// Returned is the first call whose result is to be the answer; Answer is that result.
+	// Returned is the first call whose result becomes the answer; nil for none.
 	Returned *Call
-	Answer   *event.ToolResult
-	// EndTurn says that one of the tools stops the loop.
+	// Answer is the result of Returned.
+	Answer *event.ToolResult
+	// EndTurn reports whether one of the tools ends the loop.
 	EndTurn bool
-	// Direct says that the program itself asked for the calls.
+	// Direct reports whether the program itself requested the calls.
 	Direct bool
 }
 
-// Totals sum what a scope did and used.
+// Totals sums what a scope did and used.
 type Totals struct {
-	// Base is how many cycles a failed run had that this one continues: they count for no limit.
+	// Base is the number of cycles taken over from a failed run. They count for no limit.
 	Base int
-	// ModelCalls counts all attempts.
+	// ModelCalls counts all attempts of model calls.
 	ModelCalls int
-	// ToolCalls counts the calls that the scope's own model asked for.
+	// ToolCalls counts the calls that the scope's own model requested.
 	ToolCalls int
-	// Spent is what was used here and in the scopes below; Active is not counted.
+	// Spent is the usage of this scope and the scopes below it, without Active.
 	Spent event.Spent
-	// Refused is the limit for which a call of an agent was refused: the scope ends then.
+	// Refused is the limit that refused a call of an agent; the scope then ends.
 	Refused event.StopReason
 }
 
-// CallByID finds a call of the open batch; nil if there is none.
+// CallByID returns a call of the open batch; nil if there is none.
 func (s *Scope) CallByID(id string) *Call {
 	for _, c := range s.Batch.Calls {
 		if c.ID == id {
@@ -127,7 +130,7 @@ func (s *Scope) CallByID(id string) *Call {
 	return nil
 }
 
-// CallByStep finds a call of the open batch by its step; nil if there is none.
+// CallByStep returns a call of the open batch by its step; nil if there is none.
 func (s *Scope) CallByStep(step string) *Call {
 	for _, c := range s.Batch.Calls {
 		if c.Step == step {
@@ -137,8 +140,8 @@ func (s *Scope) CallByStep(step string) *Call {
 	return nil
 }
 
-// flush shows a settled batch to the model: the answer with its calls and
-// the results in request order enter the transcript together, never one alone.
+// flush appends a settled batch to the transcript. The answer and the results, in request order, enter together,
+// because providers refuse either one alone.
 func (s *Scope) flush() {
 	if s.Batch.Asking != nil {
 		results := make([]event.Block, len(s.Batch.Calls))
@@ -155,8 +158,8 @@ func (s *Scope) flush() {
 	s.Fresh = event.WhyToolResults
 }
 
-// takeResults settles the open batch from results that a caller handed in with
-// a message (an imported history), and gives back the rest of the content.
+// takeResults settles the open batch with results that a caller passed in a message (an imported history). It returns
+// the other blocks.
 func (s *Scope) takeResults(seq int64, content []event.Block) []event.Block {
 	if s.Batch.Calls == nil {
 		return content
@@ -177,9 +180,8 @@ func (s *Scope) takeResults(seq int64, content []event.Block) []event.Block {
 	return rest
 }
 
-// closeBatch gives every call that is still open a result, so that the
-// transcript stays one that a provider accepts. The driver writes such results
-// itself before it ends a run; this is for logs that ended otherwise.
+// closeBatch gives every open call a result, because providers refuse a transcript with an open call. A driver writes
+// such results before it ends a run; this handles logs that ended otherwise.
 func (s *Scope) closeBatch() {
 	if s.Batch.Calls == nil {
 		return
@@ -193,9 +195,8 @@ func (s *Scope) closeBatch() {
 	s.flush()
 }
 
-// StepName names a step after its place: "m3" is the model call of cycle 3,
-// "t3.1" the second tool call it asked for; a scope's id stands before it. The
-// id is derived, so that every driver gives the same step the same name.
+// StepName returns a step's name: "m3" is the model call of cycle 3, "t3.1" the second tool call that it requested. A
+// scope's id comes before it. The name depends only on the log, so every driver gives a step the same name.
 func StepName(scope string, kind byte, cycle, index int) string {
 	var buf [64]byte
 	b := buf[:0]
@@ -212,19 +213,19 @@ func StepName(scope string, kind byte, cycle, index int) string {
 	return string(b)
 }
 
-// Threshold is where a scope waits for the answers to what a hook has asked before a model call
-// or a batch of tools: nothing of it has begun, so that its questions stand in the log
-// without a step. A scope has one at most, which what it stood before takes away.
+// Threshold holds the questions that hooks asked before a model call or a batch of tools. A scope waits at it for the
+// answers. No step has begun, so the log holds the questions without a step. The step that follows removes the
+// threshold.
 type Threshold struct {
 	Questions []*Ask
 }
 
-// Waits reports whether one of the questions is open.
+// Waits reports whether a question has no answer. A nil threshold does not wait.
 func (t *Threshold) Waits() bool {
 	return t != nil && slices.ContainsFunc(t.Questions, func(q *Ask) bool { return !q.Answered })
 }
 
-// ask adds a question to what the scope waits for.
+// ask adds a question that the scope waits for.
 func (s *Scope) ask(q *Ask) {
 	if s.Before == nil {
 		s.Before = &Threshold{}
@@ -232,8 +233,8 @@ func (s *Scope) ask(q *Ask) {
 	s.Before.Questions = append(s.Before.Questions, q)
 }
 
-// LastResult is the newest result of a tool in the message that the transcript ends with, one
-// that is no error before one that is; nil where there is none.
+// LastResult returns a tool's newest result in the transcript's last message; nil if there is none. It prefers a
+// result that is not an error.
 func (s *Scope) LastResult(tool string) *event.ToolResult {
 	var last *event.ToolResult
 	if n := len(s.Transcript.Messages); n > 0 {
@@ -246,8 +247,7 @@ func (s *Scope) LastResult(tool string) *event.ToolResult {
 	return last
 }
 
-// Untouched reports whether no call of the batch has begun: the usual case, in
-// which the whole batch is the answer.
+// Untouched reports whether no call of the batch has begun, which is the usual case.
 func (s *Scope) Untouched() bool {
 	for _, c := range s.Batch.Calls {
 		if c.State != CallNew {
@@ -257,7 +257,7 @@ func (s *Scope) Untouched() bool {
 	return true
 }
 
-// find takes note of tools that a call has found. What was handed out stays as it is.
+// find records the tools that a call found. It does not change lists that were returned before.
 func (s *Scope) find(v *Conversation, names []string) {
 	for _, name := range names {
 		if !slices.Contains(s.Tools.Found, name) {
@@ -269,7 +269,7 @@ func (s *Scope) find(v *Conversation, names []string) {
 	}
 }
 
-// refusedScopes reads the Code of such an error; empty for any other.
+// refusedScopes returns the limit on agents that an error's Code names; empty for any other error.
 func refusedScopes(err *event.Error) event.StopReason {
 	switch stop := event.StopReason(err.Code); stop {
 	case event.StopLimitDepth, event.StopLimitScopes:

@@ -10,17 +10,17 @@ import (
 )
 
 // Tools that a provider runs itself leave blocks of the vendor's own in an answer: a call with an id, and a result that
-// names it. A vendor refuses a history in which one stands without the other. That happens where an answer is cut, where a
-// paused turn is not continued, and where a part of one is redacted or left out.
+// names it. A vendor refuses a history with only one of the two. That happens if an answer is cut, if a paused turn is not
+// continued, or if a part of an answer is redacted or left out.
 
-// Served is a vendor's block of a tool that the provider runs.
+// Served identifies a vendor's block of a tool that the provider runs.
 type Served struct {
-	// Call is the id of the call that it is, result that of the one whose result it is.
+	// Call is the block's own id if it is a call. Result is the id of the call whose result it is.
 	Call, Result string
 	name         string
 }
 
-// ServedBy reads a block; the zero value is any other.
+// ServedBy reads a block. It returns the zero value for any other block.
 func ServedBy(b event.Block) Served {
 	u, ok := b.(*event.UnknownBlock)
 	if !ok {
@@ -45,8 +45,8 @@ func ServedBy(b event.Block) Served {
 	return Served{Result: of.Of}
 }
 
-// CloseOpenCalls puts words in the place of the provider's calls that have no result in content. What
-// was given stays as it is.
+// CloseOpenCalls replaces a provider's calls that have no result in content with text. It does not change the given
+// slice.
 func CloseOpenCalls(content []event.Block, why string) []event.Block {
 	own := false
 	for i, b := range content {
@@ -62,8 +62,7 @@ func CloseOpenCalls(content []event.Block, why string) []event.Block {
 	return content
 }
 
-// withoutLoose puts words in the place of results of a provider's tools whose call stands neither in content nor in
-// what is shown before.
+// withoutLoose replaces a provider's tool results with text if neither content nor the transcript holds their call.
 func (t *Transcript) withoutLoose(content []event.Block) []event.Block {
 	own := false
 	for i, b := range content {
@@ -81,7 +80,7 @@ func (t *Transcript) withoutLoose(content []event.Block) []event.Block {
 	return content
 }
 
-// HasVendorBlocks reports whether a content has blocks of a vendor's own: most have none.
+// HasVendorBlocks reports whether the content has vendor-specific blocks. Most contents have none.
 func HasVendorBlocks(content []event.Block) bool {
 	return slices.ContainsFunc(content, func(b event.Block) bool { _, ok := b.(*event.UnknownBlock); return ok })
 }

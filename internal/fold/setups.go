@@ -13,22 +13,22 @@ import (
 // that what stands before a change stays as it was sent. They come from the log ([event.Setup]),
 // so that every driver repeats the same request.
 
-// What a transcript's setups may come to before the next one begins anew: the setups, and the
-// bytes of the changes. One that is larger than MaxSetup is not recorded.
+// MaxSetups bounds a transcript's setups and MaxSetupBytes the bytes of their changes; the next setup then starts a new
+// list. A setup larger than MaxSetup is not recorded.
 const (
 	MaxSetups     = 32
 	MaxSetupBytes = 256 << 10
 	MaxSetup      = 4 << 20
 )
 
-// Setups are those of a transcript.
+// Setups holds the setups of a transcript.
 type Setups struct {
 	List []model.Setup
-	// bytes is what the changes behind the first hold.
+	// bytes is the size of the changes after the first setup.
 	bytes int
 }
 
-// Last is the setup that is in force; nil if none is known.
+// Last returns the setup in force; nil if none is known.
 func (s *Setups) Last() *model.Setup {
 	if len(s.List) == 0 {
 		return nil
@@ -36,13 +36,12 @@ func (s *Setups) Last() *model.Setup {
 	return &s.List[len(s.List)-1]
 }
 
-// Full reports whether another change of so many bytes is too much.
+// Full reports whether another change of that many bytes exceeds the bounds.
 func (s *Setups) Full(bytes int) bool {
 	return len(s.List) >= MaxSetups || len(s.List) > 0 && s.bytes+bytes > MaxSetupBytes
 }
 
-// put takes a setup in that holds from the last of so many messages on. Lists that were handed
-// out stay as they are.
+// put adds a setup that holds from the last of the messages on. It does not change lists that were returned before.
 func (s *Setups) put(next model.Setup, messages, bytes int, base bool) {
 	if base {
 		*s = Setups{}
@@ -50,7 +49,7 @@ func (s *Setups) put(next model.Setup, messages, bytes int, base bool) {
 	next.From = max(messages-1, 0)
 	n := len(s.List)
 	for n > 0 && s.List[n-1].From >= next.From {
-		n-- // nothing was answered under it
+		n-- // no answer was given under it
 	}
 	if n == 0 {
 		next.From = 0
@@ -65,17 +64,17 @@ func (s *Setups) put(next model.Setup, messages, bytes int, base bool) {
 	s.List = append(s.List[:n:n], next)
 }
 
-// SameSetup reports whether two setups give a model the same.
+// SameSetup reports whether two setups have the same instructions and tools.
 func SameSetup(a, b *model.Setup) bool {
 	return a.Instructions == b.Instructions && slices.EqualFunc(a.Tools, b.Tools, func(a, b model.ToolSpec) bool { return SameSpec(&a, &b) })
 }
 
-// SameSpec reports whether two tools are described alike.
+// SameSpec reports whether two tools have the same description.
 func SameSpec(a, b *model.ToolSpec) bool {
 	return a.Name == b.Name && a.Description == b.Description && a.Strict == b.Strict && string(a.Schema) == string(b.Schema)
 }
 
-// setup takes a record in.
+// setup applies a recorded setup.
 func (v *Conversation) setup(s *Scope, e *event.Event, b *event.Setup) {
 	var next *model.Setup
 	if _, redacted := v.Hidden.Redacted[e.Seq]; !redacted {
@@ -93,8 +92,8 @@ func (v *Conversation) setup(s *Scope, e *event.Event, b *event.Setup) {
 	s.Transcript.Setups.put(*next, len(s.Transcript.Messages), b.Bytes(), b.Base)
 }
 
-// forgetSetups begins anew, because what models are shown of a scope has changed before its
-// end. Records behind it refer to none before it, so that a log may be read from there on.
+// forgetSetups drops the setups of a scope after its transcript changed before its end. Later records do not refer to
+// earlier ones, so a log can be read from there on.
 func (v *Conversation) forgetSetups(scope string) {
 	if scope == "" {
 		v.Setups = nil
@@ -105,8 +104,8 @@ func (v *Conversation) forgetSetups(scope string) {
 	}
 }
 
-// SetupOf is the setup that a record describes, where before is the agent's last one; nil if
-// that cannot be known.
+// SetupOf returns the setup that a record describes as a change of before, the agent's last setup. It returns nil if
+// the record does not fit.
 func SetupOf(before *model.Setup, b *event.Setup) *model.Setup {
 	if before == nil {
 		before = &model.Setup{}
@@ -130,10 +129,10 @@ func SetupOf(before *model.Setup, b *event.Setup) *model.Setup {
 	return next
 }
 
-// fits reports whether so much of a beginning and of an end can stay of n.
+// fits reports whether head and tail elements of n can stay without overlapping.
 func fits(head, tail, n int) bool { return head >= 0 && tail >= 0 && head <= n && tail <= n-head }
 
-// RecordSetup describes a setup by how it differs from before; nil is from nothing.
+// RecordSetup returns a record of how next differs from before; a nil before is an empty setup.
 func RecordSetup(before, next *model.Setup) *event.Setup {
 	b := &event.Setup{}
 	if before == nil {
@@ -154,7 +153,7 @@ func RecordSetup(before, next *model.Setup) *event.Setup {
 	return b
 }
 
-// sharedEnds is how many bytes two texts share at the beginning and at the end, without cutting a
+// sharedEnds returns the numbers of bytes that two texts share at the beginning and at the end, without splitting a
 // character.
 func sharedEnds(a, b string) (head, tail int) {
 	n := min(len(a), len(b))

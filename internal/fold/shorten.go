@@ -6,9 +6,9 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// shorten takes a compaction in that was just written, without folding the log anew: the
-// units of a traced transcript say which of its messages go. It reports whether the result is what a new fold would give.
-// Otherwise it changes nothing: when what is left out is not whole units, or when this compaction does not cover others.
+// shorten applies a new compaction without folding the log again. The units of a traced transcript show which messages
+// go. It reports whether the result equals that of a new fold. Otherwise it changes nothing, for example if the
+// compaction splits a unit or does not cover an earlier one.
 func (v *Conversation) shorten(e *event.Event, b *event.Compacted) bool {
 	if v.anew || !v.Past.Traced || !v.Open() {
 		return false
@@ -49,18 +49,18 @@ func (v *Conversation) shorten(e *event.Event, b *event.Compacted) bool {
 	return true
 }
 
-// in reports whether the unit is the message.
+// in reports whether the unit holds the message.
 func (m *Said) in(u Unit) bool { return slices.Contains(u.Seqs, m.Seq) }
 
-// Covers reports whether all compactions of the scope that leave something out lie in this one, so that
-// of what they have put in its place nothing stays.
+// Covers reports whether c contains all other compactions of its scope that leave events out, so that none of their
+// summaries remains.
 func (h *Hidden) Covers(c *Range) bool {
 	return !slices.ContainsFunc(h.ranges, func(o Range) bool {
 		return o.Scope == c.Scope && !o.cut && (c.From > o.From || c.To < o.To)
 	})
 }
 
-// Reach gives the last event that a compaction of the scope leaves out; 0 for none.
+// Reach returns the last event that a compaction of the scope leaves out; 0 for none.
 func (h *Hidden) Reach(scope string) int64 {
 	to := int64(0)
 	for i := range h.ranges {
@@ -71,14 +71,14 @@ func (h *Hidden) Reach(scope string) int64 {
 	return to
 }
 
-// hides reports whether the event, one of the scope, is left out.
+// hides reports whether the compaction leaves out an event of its scope.
 func (r *Range) hides(seq int64) bool {
 	return seq >= r.From && seq <= r.To && !slices.Contains(r.keep, seq)
 }
 
-// apply gives the units that stay, of which the first before are those of earlier runs, and how
-// many of those stay. The summary stands before the first of them that the compaction is about;
-// late says that this is in the open run. It reports whether the units are left out as wholes.
+// apply returns the units that stay. The first before units belong to earlier runs; kept is the number of those that
+// stay. The summary comes before the first affected unit; late reports whether that unit is in the open run. ok is
+// false if the compaction would split a unit.
 func (r *Range) apply(units []Unit, before int, late bool) (stay []Unit, kept int, ok bool) {
 	stay = make([]Unit, 0, 3*len(units)/2)
 	summed := r.cut || len(r.summary) == 0
@@ -130,7 +130,7 @@ func (r *Range) apply(units []Unit, before int, late bool) (stay []Unit, kept in
 	return stay, kept, summed
 }
 
-// retell appends the messages of units; room is for how many units there will be.
+// retell appends the messages of units. room is the expected number of units.
 func (t *Transcript) retell(units []Unit, room int) {
 	t.Messages = slices.Grow(t.Messages, 2*room-len(t.Messages))
 	for i := range units {
@@ -146,7 +146,7 @@ func (t *Transcript) retell(units []Unit, room int) {
 	}
 }
 
-// swapUnit puts other content in place of what a unit was.
+// swapUnit replaces the content of a unit.
 func (t *Transcript) swapUnit(own, other []event.Block) {
 	for i, u := range slices.Backward(t.Units) {
 		if u.Kind != UnitPair && slices.Equal(u.Said, own) {

@@ -10,19 +10,20 @@ import (
 	"github.com/braidrun/braid/internal/userdata"
 )
 
-// State is the folded state. The driver writes it while tools read it.
+// State is the folded state. It is safe for concurrent use: the driver writes it while tools read it.
 type State struct {
 	mu   sync.RWMutex
 	Kept map[string]json.RawMessage
 	temp map[string]json.RawMessage
-	// ofRun says that kept may hold values of the run.
+	// ofRun reports whether Kept may hold values of the run.
 	ofRun bool
-	// version is the Seq of the last change, dated whether it is known.
+	// version is the Seq of the last change.
 	version int64
-	dated   bool
+	// dated reports whether version is known.
+	dated bool
 }
 
-// newState begins with what the log's unread part left; nil where there is none.
+// newState returns a state that begins with kept, the state from the unread part of the log; nil for none.
 func newState(kept map[string]json.RawMessage) *State {
 	return &State{Kept: kept, ofRun: len(kept) > 0}
 }
@@ -43,7 +44,7 @@ func (s *State) apply(seq int64, b *event.StateChanged) {
 	}
 }
 
-// Share takes over what other conversations wrote to "app:" and "user:".
+// Share replaces the "app:" and "user:" values with what other conversations wrote.
 func (s *State) Share(shared map[string]json.RawMessage) {
 	if len(shared) == 0 && len(s.Kept) == 0 {
 		return
@@ -59,7 +60,7 @@ func (s *State) Share(shared map[string]json.RawMessage) {
 	maps.Copy(s.Kept, shared)
 }
 
-// newRun lets go of what belonged to the run before.
+// newRun drops the values of the previous run.
 func (s *State) newRun() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +71,7 @@ func (s *State) newRun() {
 	}
 }
 
-// UpdateTemp changes a value of the run's own in one step.
+// UpdateTemp changes a temporary value of the run atomically.
 func (s *State) UpdateTemp(key string, change func(json.RawMessage) (json.RawMessage, error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +86,7 @@ func (s *State) UpdateTemp(key string, change func(json.RawMessage) (json.RawMes
 	return nil
 }
 
-// Get reads a value.
+// Get returns a value and reports whether it exists.
 func (s *State) Get(key string) (json.RawMessage, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -97,7 +98,7 @@ func (s *State) Get(key string) (json.RawMessage, bool) {
 	return v, ok
 }
 
-// SetTemp sets a value that is in memory only; nil deletes it.
+// SetTemp sets a value that exists only in memory; nil deletes it.
 func (s *State) SetTemp(key string, v json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +112,7 @@ func (s *State) SetTemp(key string, v json.RawMessage) {
 	s.temp[key] = v
 }
 
-// All copies the kept state.
+// All returns a copy of the kept state without Braid's own values.
 func (s *State) All() map[string]json.RawMessage {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -120,7 +121,7 @@ func (s *State) All() map[string]json.RawMessage {
 	return kept
 }
 
-// Run copies the run's own state, keys without their prefix; nil if there is none.
+// Run returns a copy of the run's own state, with keys without their prefix; nil if there is none.
 func (s *State) Run() map[string]json.RawMessage {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -141,14 +142,14 @@ func (s *State) Run() map[string]json.RawMessage {
 	return m
 }
 
-// Version is the state's version; false where it is older than what was read of the log.
+// Version returns the Seq of the last change. known is false if the part of the log that was read has no change.
 func (s *State) Version() (version int64, known bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.version, s.dated
 }
 
-// WithPrefix copies the values of Braid's own whose keys have the prefix.
+// WithPrefix returns a copy of the kept values whose keys have the prefix.
 func (s *State) WithPrefix(prefix string) map[string]json.RawMessage {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

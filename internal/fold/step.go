@@ -8,7 +8,7 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// How the fold takes steps and questions in: what begins, what ends, what a person is asked.
+// This file folds steps and questions: their beginnings, ends and answers.
 
 func (r *Run) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 	if b.Step == event.StepCompaction {
@@ -78,7 +78,7 @@ func (r *Run) beginModel(s *Scope, e *event.Event, b *event.StepBegun) {
 	r.Metrics.ModelCalls++
 }
 
-// countUnreached counts attempts in a row that reached no server.
+// countUnreached returns the number of consecutive attempts that reached no server, after one that ended with err.
 func countUnreached(n int, err *event.Error) int {
 	if model.Unreached(err) {
 		return n + 1
@@ -101,7 +101,7 @@ func (r *Run) end(s *Scope, e *event.Event, b *event.StepEnded, v *Conversation)
 		s.Model.State = ModelFailed
 		switch b.Outcome {
 		case event.OutcomeLost, event.OutcomeCancelled, event.OutcomeStraggler:
-			// Nothing is wrong with the call: who goes on with the run repeats it.
+			// The call itself did not fail, so the next driver repeats it.
 			s.Model.State = ModelLost
 		}
 		s.Model.Err = b.Err
@@ -116,7 +116,7 @@ func (r *Run) end(s *Scope, e *event.Event, b *event.StepEnded, v *Conversation)
 		return
 	}
 	if b.Result == nil && !b.RetryAt.IsZero() && c.State == CallBegun {
-		// A hook, or the tool's policy, wants it made again.
+		// A hook or the tool's policy retries the call.
 		c.State = CallAnswered
 		more := c.changeExtra()
 		more.RetryAt, more.Failed = b.RetryAt, b.Err != nil
@@ -227,7 +227,7 @@ func (r *Run) answer(b *event.Answered) {
 	}
 }
 
-// OpenQuestions lists what the run waits for.
+// OpenQuestions returns the questions that the run waits for.
 func (r *Run) OpenQuestions() []event.Question {
 	var open []event.Question
 	for _, q := range r.Questions {

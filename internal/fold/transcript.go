@@ -6,35 +6,31 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Transcript is what the model sees of a scope: messages that alternate
-// between user and assistant, begin with user, and pair every call with its
-// result. It only ever grows at its end, and what has been handed out is never
-// changed, so that requests share it instead of copying it.
+// Transcript is what the model sees of a scope. Its messages alternate between user and assistant, begin with user,
+// and pair every call with its result. Messages that were returned never change, so requests share them instead of
+// copying them.
 type Transcript struct {
 	Messages []event.Message
-	// Units say where the messages of a traced transcript come from.
+	// Units record which events the messages of a traced transcript come from.
 	Units  []Unit
 	Traced bool
-	// Setups are what its answers were given under.
+	// Setups are the setups under which its answers were given.
 	Setups Setups
 }
 
-// branch gives a transcript that begins with this one and grows by itself:
-// appending to it never writes into memory that this one shares.
+// branch returns a transcript that begins with this one and grows on its own.
 func (t *Transcript) branch() Transcript {
 	// The capacity is kept on purpose: Past and the open run's root grow one
 	// after the other, never both (rewind cuts the capacity).
 	return Transcript{Messages: t.Messages, Units: t.Units, Traced: t.Traced, Setups: t.Setups}
 }
 
-// rewind forgets what a failed run appended behind t: the capacity goes too,
-// because a straggler may still read what lies there.
+// rewind drops the spare capacity that a failed run may have written to. A straggler may still read that memory.
 func (t *Transcript) rewind() {
 	t.Messages, t.Units = slices.Clip(t.Messages), slices.Clip(t.Units)
 }
 
-// user appends a user's message. Two user turns in a row become one, because
-// providers refuse them apart.
+// user appends a user's message. It merges consecutive user messages, because providers refuse two in a row.
 func (t *Transcript) user(content []event.Block) {
 	if len(content) == 0 {
 		return
@@ -51,8 +47,7 @@ func (t *Transcript) user(content []event.Block) {
 	t.Messages = append(t.Messages, event.Message{Role: event.RoleUser, Content: content})
 }
 
-// assistant appends an answer without calls. An empty one is left out: no
-// provider takes it back.
+// assistant appends an answer without calls. It skips an empty answer, because providers refuse one.
 func (t *Transcript) assistant(content []event.Block) {
 	if len(content) == 0 {
 		return
@@ -63,8 +58,7 @@ func (t *Transcript) assistant(content []event.Block) {
 	n := len(t.Messages)
 	switch {
 	case n == 0:
-		// A transcript that begins with an answer (its question was compacted
-		// or failed) is refused by providers.
+		// Providers refuse a transcript that begins with an answer, for example because its question was compacted.
 		t.Messages = append(t.Messages, event.Message{Role: event.RoleUser, Content: Beginning})
 	case t.Messages[n-1].Role == event.RoleAssistant:
 		t.replaceLast(joinBlocks(t.Messages[n-1].Content, content))
@@ -73,28 +67,26 @@ func (t *Transcript) assistant(content []event.Block) {
 	t.Messages = append(t.Messages, event.Message{Role: event.RoleAssistant, Content: content})
 }
 
-// pair appends an answer with calls and its results, together.
+// pair appends an answer with calls together with its results.
 func (t *Transcript) pair(answer, results []event.Block) {
 	t.assistant(answer)
 	t.Messages = append(t.Messages, event.Message{Role: event.RoleUser, Content: results})
 }
 
-// replaceLast puts another last message in place of the last one without
-// touching the array that others may read.
+// replaceLast replaces the last message. It copies the slice, because others may read its array.
 func (t *Transcript) replaceLast(content []event.Block) {
 	n := len(t.Messages) - 1
 	role := t.Messages[n].Role
 	t.Messages = append(t.Messages[:n:n], event.Message{Role: role, Content: content})
 }
 
-// Shared is the transcript as a request sees it: nobody can append to it.
+// Shared returns the messages for a request, without spare capacity: appending to them copies them.
 func (t *Transcript) Shared() []event.Message {
 	return slices.Clip(t.Messages)
 }
 
-// swap puts other content in place of what was appended as own, as long as it stands
-// there alone and in a row. What was handed out before stays as it is. It
-// reports whether it was found.
+// swap replaces the blocks own, which must be consecutive in one user message, with other. It does not change messages
+// that were returned before. It reports whether it found own.
 func (t *Transcript) swap(own, other []event.Block) bool {
 	for i, m := range slices.Backward(t.Messages) {
 		at := slices.Index(m.Content, own[0])
@@ -109,7 +101,7 @@ func (t *Transcript) swap(own, other []event.Block) bool {
 	return false
 }
 
-// Beginning is what the model is shown in the name of the user if the rest of a conversation begins with its own answer.
+// Beginning is the user message that comes first if the rest of a conversation begins with the model's answer.
 var Beginning = []event.Block{&event.Text{Text: "[The conversation goes on from here.]"}}
 
 func joinBlocks(a, b []event.Block) []event.Block {

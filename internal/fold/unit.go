@@ -7,20 +7,21 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Unit is the smallest stretch of a transcript that can be left out by itself: a user's message, an answer, or an answer with
-// calls and their results. Only a traced fold knows its units.
+// Unit is the smallest part of a transcript that a compaction can leave out: a user's message, an answer, or an answer
+// with calls and their results. Only a traced fold has units.
 type Unit struct {
 	Kind UnitKind
-	// Said is what the user or the model said, Got the results of its calls.
+	// Said is what the user or the model wrote.
 	Said []event.Block
-	Got  []event.Block
-	// Seqs are the events that it comes from.
+	// Got are the results of the calls in Said.
+	Got []event.Block
+	// Seqs are the events that the unit comes from.
 	Seqs []int64
-	// paused says of an answer that the next one goes on with it.
+	// paused reports whether the next answer continues this one.
 	paused bool
 }
 
-// UnitKind says what a unit is.
+// UnitKind is the kind of a unit.
 type UnitKind uint8
 
 // The kinds of units.
@@ -28,16 +29,15 @@ const (
 	UnitUser UnitKind = iota
 	UnitAnswer
 	UnitPair
-	// UnitNote is what the loop itself tells of an earlier run.
+	// UnitNote is a note of the loop about an earlier run.
 	UnitNote
-	// UnitInput is what an agent that is used as a tool was called with: no event of its
-	// own scope, so that nothing leaves it out.
+	// UnitInput is the input of a sub-agent. Its event belongs to the parent's scope, so no compaction leaves it out.
 	UnitInput
-	// UnitSummary stands for what was left out before.
+	// UnitSummary is the summary of an earlier compaction.
 	UnitSummary
 )
 
-// trace notes where what was just appended comes from.
+// trace records the event that the last appended content comes from.
 func (t *Transcript) trace(kind UnitKind, said []event.Block, seq int64) {
 	if !t.Traced || len(said) == 0 {
 		return
@@ -49,7 +49,7 @@ func (t *Transcript) trace(kind UnitKind, said []event.Block, seq int64) {
 	t.Units = append(t.Units, u)
 }
 
-// tracePair notes where an answer with calls and its results come from.
+// tracePair records the events that an answer with calls and its results come from.
 func (s *Scope) tracePair(results []event.Block) {
 	u := Unit{Kind: UnitPair, Said: s.Batch.Asking, Got: results, Seqs: []int64{s.Batch.askedAt}}
 	for _, c := range s.Batch.Calls {
@@ -63,7 +63,7 @@ func (s *Scope) tracePair(results []event.Block) {
 	s.Transcript.goesOn()
 }
 
-// traceAnswer is trace for an answer without calls. paused says that its provider goes on with it.
+// traceAnswer is trace for an answer without calls. paused reports whether the provider will continue it.
 func (t *Transcript) traceAnswer(content []event.Block, seq int64, paused bool) {
 	if t.trace(UnitAnswer, content, seq); t.Traced && len(content) > 0 {
 		t.goesOn()
@@ -71,8 +71,7 @@ func (t *Transcript) traceAnswer(content []event.Block, seq int64, paused bool) 
 	}
 }
 
-// goesOn makes one unit of the last two if the first is an answer that was paused: nothing may leave
-// out one without the other.
+// goesOn merges the last two units if the first is a paused answer: a compaction must not leave out only one of them.
 func (t *Transcript) goesOn() {
 	n := len(t.Units)
 	if n < 2 || !t.Units[n-2].paused {
@@ -83,20 +82,20 @@ func (t *Transcript) goesOn() {
 	t.Units = append(t.Units[:n-2:n-2], rest)
 }
 
-// summary appends what stands for a stretch that was left out.
+// summary appends the summary of a compaction.
 func (t *Transcript) summary(content []event.Block) {
 	t.user(content)
 	t.trace(UnitSummary, content, 0)
 }
 
-// note appends what the loop tells the model of the run that ended with the event seq.
+// note appends a note of the loop about the run that ended with the event seq.
 func (t *Transcript) note(text string, seq int64) {
 	content := []event.Block{&event.Text{Text: text}}
 	t.user(content)
 	t.trace(UnitNote, content, seq)
 }
 
-// Messages counts how many messages the unit is.
+// Messages returns the number of messages in the unit.
 func (u *Unit) Messages() int {
 	if u.Kind == UnitPair {
 		return 2
@@ -104,7 +103,7 @@ func (u *Unit) Messages() int {
 	return 1
 }
 
-// Message gives the unit as a message, without the results of calls.
+// Message returns the unit as a message, without the results of calls.
 func (u *Unit) Message() event.Message {
 	if u.Kind == UnitAnswer || u.Kind == UnitPair {
 		return event.Message{Role: event.RoleAssistant, Content: u.Said}

@@ -7,10 +7,10 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// dropped replaces a block of which nothing may be left.
+// dropped replaces a block that must be removed as a whole.
 var dropped = &event.RedactedThinking{}
 
-// Blocks filters content. The given blocks stay as they are; the result may be empty.
+// Blocks filters content. It does not change the given slice; the result may be empty.
 func (f *Filter) Blocks(in []event.Block) []event.Block {
 	in = f.maskAcross(in)
 	out := in
@@ -27,14 +27,14 @@ func (f *Filter) Blocks(in []event.Block) []event.Block {
 	return slices.DeleteFunc(out, func(b event.Block) bool { return b == event.Block(dropped) })
 }
 
-// Result filters a tool result. It returns r itself where nothing is changed, and otherwise another one, whose content
-// may be empty.
+// Result filters a tool result. It returns r itself if nothing changes. Otherwise it returns a copy, whose content may
+// be empty.
 func (f *Filter) Result(r *event.ToolResult) *event.ToolResult {
 	given, raw := r.Content, f.JSON(r.Structured)
 	if string(raw) != string(r.Structured) {
 		given = slices.Clone(given)
 		for i, b := range given {
-			// The same JSON as text: escapes in it would hide from a rule what a model reads.
+			// This text is the same JSON. Its escapes could hide from a rule what a model reads.
 			if text, ok := b.(*event.Text); ok && text.Text == string(r.Structured) {
 				given[i] = &event.Text{Text: string(raw), Signature: text.Signature}
 			}
@@ -49,7 +49,7 @@ func (f *Filter) Result(r *event.ToolResult) *event.ToolResult {
 	return &c
 }
 
-// block filters one block. It returns b itself where nothing is changed.
+// block filters one block. It returns b itself if nothing changes.
 func (f *Filter) block(b event.Block) event.Block {
 	switch b := b.(type) {
 	case *event.Text:
@@ -103,7 +103,7 @@ func (f *Filter) block(b event.Block) event.Block {
 	return b
 }
 
-// call filters a tool call. Its id, name and signature pass masks alone.
+// call filters a tool call. Only masks apply to its id, name and signature.
 func (f *Filter) call(b *event.ToolCall) event.Block {
 	b = f.maskCall(b)
 	args, invalid := f.JSON(b.Args), f.Text(b.Invalid)
@@ -127,8 +127,8 @@ func (f *Filter) document(b *event.Document) event.Block {
 	return &c
 }
 
-// address filters an address: the model reads it, or its provider fetches it. A data address is no text, and passes
-// masks alone.
+// address filters a URL, which the model reads or its provider fetches. Only masks apply to a data URL, which is not
+// text.
 func (f *Filter) address(url string) string {
 	if strings.HasPrefix(url, "data:") {
 		return f.Mask(url)

@@ -7,7 +7,7 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// WithholdDeltas returns a sink that drops the live pieces of an answer: checks look at the whole answer first.
+// WithholdDeltas returns a sink that drops the live pieces of an answer, because checks need the whole answer first.
 func WithholdDeltas(send func(event.Body) bool) func(event.Body) bool {
 	return func(b event.Body) bool {
 		switch b.(type) {
@@ -19,18 +19,18 @@ func WithholdDeltas(send func(event.Body) bool) func(event.Body) bool {
 	}
 }
 
-// MaskedDeltas hides secrets in the live pieces of one answer, also where a secret begins in one block and ends in
-// another. Nothing more is sent of a block once another one has begun: the whole answer comes with its end.
+// MaskedDeltas hides secrets in the live pieces of one answer, even if a secret spans two blocks. It sends nothing
+// more of a block once another block has begun: the complete answer follows at the end.
 type MaskedDeltas struct {
 	mask *secret.Mask
 	send func(event.Body) bool
 	text *secret.MaskedParts
-	// blocks are those that have begun, in order. The last one is under way.
+	// blocks are the blocks that have begun, in order. Only the last one still grows.
 	blocks  []deltaBlock
 	stopped bool
 }
 
-// deltaKind tells the pieces of one block from those of another with the same number.
+// deltaKind distinguishes blocks that have the same number.
 type deltaKind uint8
 
 const (
@@ -44,7 +44,7 @@ const (
 type deltaBlock struct {
 	kind  deltaKind
 	block int
-	// call and tool are those of a tool's input.
+	// call is the id of the tool call that the input belongs to.
 	call, tool string
 }
 
@@ -76,7 +76,7 @@ func (m *MaskedDeltas) Send(b event.Body) bool {
 	return m.pass(b)
 }
 
-// End sends what was held back: the answer is over.
+// End sends what was held back, at the end of the answer.
 func (m *MaskedDeltas) End() {
 	if !m.stopped {
 		m.text.End()
@@ -98,7 +98,7 @@ func (m *MaskedDeltas) piece(of deltaBlock, text string) bool {
 	return !m.stopped
 }
 
-// pass hands an event on.
+// pass sends an event.
 func (m *MaskedDeltas) pass(b event.Body) bool {
 	m.stopped = m.stopped || !m.send(b)
 	return !m.stopped

@@ -1,5 +1,5 @@
-// Package guardrail applies rules to what agents and tools say: to texts, blocks of content, tool results, errors and
-// the live pieces of an answer. It knows no agent and no run.
+// Package guardrail applies rules to the output of agents and tools: to texts, blocks of content, tool results, errors
+// and the live pieces of an answer. It depends on no agent and no run.
 package guardrail
 
 import (
@@ -14,27 +14,27 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// Redacted replaces a text of which a rule has left nothing.
+// Redacted replaces a text of which a rule left nothing.
 const Redacted = secret.Redacted
 
 // Rule is one guardrail. Exactly one of Check and Mask is set.
 type Rule struct {
 	Name string
-	// Check returns the text that may pass: the same one where nothing is wrong with it. It must not panic.
+	// Check returns the text that may pass, which is the same text if nothing is wrong. It must not panic.
 	Check func(ctx context.Context, text string) (string, error)
-	// Mask hides secrets. It leaves no record under Name.
+	// Mask hides secrets. It is not recorded under Name.
 	Mask *secret.Mask
 }
 
-// HasChecks reports whether one of the rules is a check of the program's own.
+// HasChecks reports whether one of the rules is a check of the program.
 func HasChecks(rules []Rule) bool {
 	return slices.ContainsFunc(rules, func(r Rule) bool { return r.Mask == nil })
 }
 
-// Filter applies rules, each to what the one before it has left. It is not safe for concurrent use.
+// Filter applies rules, each to the result of the previous one. It is not safe for concurrent use.
 //
-// After a check has failed nothing more is checked and [Filter.Err] is set: then nothing that the filter was given may
-// pass.
+// After a failed check, the filter checks nothing more and sets [Filter.Err]. Then nothing that the filter was given
+// may pass.
 type Filter struct {
 	ctx   context.Context //nolint:containedctx // a filter lives for one call
 	rules []Rule
@@ -42,13 +42,13 @@ type Filter struct {
 	err   error
 }
 
-// New makes a filter of rules. Their checks get ctx.
+// New returns a filter of rules. Their checks get ctx.
 func New(ctx context.Context, rules []Rule) *Filter { return &Filter{ctx: ctx, rules: rules} }
 
-// By names the rules that have taken something out so far, each once.
+// By returns the names of the rules that have changed something, each once.
 func (f *Filter) By() []string { return f.by }
 
-// Err is the error of the first check that failed; nil for none.
+// Err returns the error of the first check that failed; nil if none did.
 func (f *Filter) Err() error { return f.err }
 
 // Text filters a text.
@@ -77,7 +77,7 @@ func (f *Filter) Text(text string) string {
 	return text
 }
 
-// fail notes that a check failed.
+// fail records that a check failed.
 func (f *Filter) fail(rule *Rule, err error) {
 	e := &event.Error{
 		Op: "guardrail " + rule.Name, Kind: event.ErrInternal,
@@ -90,8 +90,7 @@ func (f *Filter) fail(rule *Rule, err error) {
 	f.err = e
 }
 
-// JSON filters the texts of a JSON value: names of members, strings and numbers. JSON of which nothing is changed
-// stays as it is written.
+// JSON filters the texts of a JSON value: member names, strings and numbers. It returns raw itself if nothing changes.
 func (f *Filter) JSON(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return raw
@@ -148,8 +147,8 @@ func (f *Filter) value(v any, changed *bool) any {
 	}
 }
 
-// Error filters an error's texts: a provider's may repeat the request. A changed error loses its cause, because the
-// cause would still say it.
+// Error filters an error's texts, because a provider's error may repeat the request. A changed error loses its cause,
+// which would still hold the text.
 func (f *Filter) Error(err error) error {
 	if err == nil || f.err != nil {
 		return err
@@ -172,8 +171,8 @@ func (f *Filter) Error(err error) error {
 	return err
 }
 
-// cause returns what is left of the cause of a changed error: its kind, by which fallbacks are chosen, and its text
-// where only secrets were hidden, so that the operator learns what went wrong.
+// cause returns a replacement for the cause of a changed error. It keeps the kind, which fallbacks need. It keeps the
+// text only if all rules are masks, so that the operator learns what went wrong.
 func (f *Filter) cause(err error) error {
 	e, known := errors.AsType[*event.Error](err)
 	text := ""

@@ -8,7 +8,7 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// Mask hides secrets in what checks do not look at.
+// Mask hides secrets in text that checks do not read.
 func (f *Filter) Mask(text string) string {
 	for i := range f.rules {
 		text = f.rules[i].Mask.Hide(text)
@@ -26,7 +26,7 @@ func (f *Filter) MaskJSON(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// maskCall hides secrets in those parts of a call that checks do not look at.
+// maskCall hides secrets in the parts of a call that checks do not read.
 func (f *Filter) maskCall(b *event.ToolCall) *event.ToolCall {
 	id, name, fault, signature := f.Mask(b.ID), f.Mask(b.Name), f.Mask(b.Fault), f.Mask(b.Signature)
 	if id == b.ID && name == b.Name && fault == b.Fault && signature == b.Signature {
@@ -37,8 +37,8 @@ func (f *Filter) maskCall(b *event.ToolCall) *event.ToolCall {
 	return &c
 }
 
-// maskAcross hides secrets that begin in one block and end in another: in text, in thinking, and from one to the
-// other. Thinking that has a part of a secret is dropped. The given blocks stay as they are.
+// maskAcross hides secrets that span blocks of text or thinking. It drops thinking that holds a part of a secret. It
+// does not change the given slice.
 func (f *Filter) maskAcross(in []event.Block) []event.Block {
 	if len(in) < 2 {
 		return in
@@ -55,7 +55,7 @@ func (f *Filter) maskAcross(in []event.Block) []event.Block {
 	return in
 }
 
-// across hides secrets in those blocks of text and thinking that reads picks, as if they followed each other directly.
+// across hides secrets in the blocks of text and thinking that reads selects, as if they were one text.
 func across(m *secret.Mask, in []event.Block, reads func(event.Block) bool) []event.Block {
 	var at []int
 	var texts []string

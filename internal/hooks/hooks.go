@@ -1,4 +1,4 @@
-// Package hooks keeps an agent's hooks in the order in which they are called, and calls them.
+// Package hooks orders an agent's hooks and calls them.
 package hooks
 
 import (
@@ -70,7 +70,7 @@ func PointOf(e any) (p Point, ok bool) {
 	}
 }
 
-// after reports whether hooks of the point run after something. They are called in reverse.
+// after reports whether hooks of the point run after an action. They are called in reverse order.
 func (p Point) after() bool {
 	return p == AfterTool || p == AfterTools || p == AfterModel || p == AfterRun || p == AfterDrive || p == AfterCompaction
 }
@@ -93,10 +93,10 @@ func (h *Hook) Safely(ctx context.Context, e any) (err error) {
 	return foreign.Sound(h.Call(ctx, e))
 }
 
-// Set is an agent's hooks. A nil set has none.
+// Set is an agent's hooks. A nil set is empty.
 type Set struct {
 	at [points][]Hook
-	// within reports whether some stand inside the run, and not only around its drives.
+	// within reports whether the set has hooks inside a run, not only around its drives.
 	within bool
 }
 
@@ -106,7 +106,8 @@ func (s *Set) Add(p Point, h Hook) {
 	s.within = s.within || p != BeforeDrive && p != AfterDrive
 }
 
-// Insert inserts a hook into a list by its Order. Among equals it comes last, or first if the list is called in reverse.
+// Insert inserts a hook into a list by its Order. Among hooks of equal order it comes last, or first if reverse is
+// set.
 func Insert(list []Hook, h Hook, reverse bool) []Hook {
 	i := 0
 	for i < len(list) && (list[i].Order < h.Order || list[i].Order == h.Order && !reverse) {
@@ -115,7 +116,7 @@ func Insert(list []Hook, h Hook, reverse bool) []Hook {
 	return slices.Insert(list, i, h)
 }
 
-// At returns the hooks of a point in the order of their calls.
+// At returns the hooks of a point in the order in which they are called.
 func (s *Set) At(p Point) []Hook {
 	if s == nil {
 		return nil
@@ -123,10 +124,11 @@ func (s *Set) At(p Point) []Hook {
 	return s.at[p]
 }
 
-// Inside reports whether hooks stand inside a run. A run without such hooks takes shorter ways.
+// Inside reports whether the set has hooks inside a run, not only around its drives. A run without them takes shorter
+// paths.
 func (s *Set) Inside() bool { return s != nil && s.within }
 
-// CallBefore calls hooks in order until one fails or enough reports that it has decided.
+// CallBefore calls hooks in order until one fails or enough returns true.
 func CallBefore(ctx context.Context, list []Hook, e any, enough func() bool) error {
 	for i := range list {
 		if err := list[i].Safely(ctx, e); err != nil {

@@ -1,5 +1,5 @@
-// Package output holds an agent's output to a JSON schema: how a model is asked for such output, what a scope has given,
-// what is wrong with it, and what is known of it while it streams. It writes nothing.
+// Package output makes an agent's output conform to a JSON schema: it asks models for such output, reads and checks it,
+// and parses it while it streams. It writes nothing to the log.
 package output
 
 import (
@@ -17,16 +17,16 @@ const ToolName = "final_answer"
 
 // Form is the schema that an agent's output must keep to. It is safe for concurrent use.
 type Form struct {
-	// Schema is the schema as it was given.
+	// Schema is the schema as the program passed it.
 	Schema json.RawMessage
-	// Tool describes the tool that takes the output; its Name is empty where the schema cannot be a tool's.
+	// Tool describes the tool that takes the output; its Name is empty if the schema cannot be a tool's.
 	Tool model.ToolSpec
-	// Wrapped says that the tool takes the output under the key [Key], because it is no object.
+	// Wrapped reports whether the tool takes the output under the key [Key], because the output is not an object.
 	Wrapped bool
 
 	checked *schemacheck.Schema
 	output  *model.OutputSchema
-	// words ask for the output where nothing else can.
+	// words request the output in the prompt.
 	words string
 
 	mu   sync.Mutex
@@ -57,11 +57,11 @@ func New(schema json.RawMessage, agent string) (*Form, error) {
 // HasTool reports whether a tool can take the output. A nil form has none.
 func (f *Form) HasTool() bool { return f != nil && f.Tool.Name != "" }
 
-// Key is the key of the tool's arguments that holds an output that is no object.
+// Key is the key of the tool's argument for an output that is not an object.
 const Key = "answer"
 
-// argumentsOf makes a schema one of a tool's arguments. ok is false where the schema refers to itself as a whole, because
-// the reference would then mean the arguments.
+// argumentsOf turns a schema into a schema for a tool's arguments. ok is false if the schema refers to its own root,
+// because the reference would then mean the arguments.
 func argumentsOf(schema json.RawMessage, kind string) (arguments json.RawMessage, wrapped, ok bool) {
 	if kind == "object" {
 		return schema, false, true
@@ -90,7 +90,8 @@ func argumentsOf(schema json.RawMessage, kind string) (arguments json.RawMessage
 	return arguments, true, err == nil
 }
 
-// schemaName turns an agent's name into one that providers accept for a schema: at most 64 letters, digits, "_" and "-".
+// schemaName turns an agent's name into a name that providers accept for a schema: at most 64 letters, digits, "_" and
+// "-".
 func schemaName(agent string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {

@@ -11,8 +11,8 @@ import (
 	"github.com/braidrun/braid/internal/schemacheck"
 )
 
-// Given returns the output of a scope: what the tool has taken, or else the text of the last message. The error says what is
-// wrong with that; it goes on from "the answer". A check that takes long ends when stop closes.
+// Given returns the output of a scope: what the tool accepted, or else the text of the last message. The error
+// continues the words "the answer" and says what is wrong. A long check ends when stop closes.
 func (f *Form) Given(s *fold.Scope, stop <-chan struct{}) (json.RawMessage, error) {
 	if r := s.LastResult(ToolName); r != nil && s.Fresh == event.WhyToolResults {
 		if !r.IsError && len(r.Structured) > 0 {
@@ -23,7 +23,7 @@ func (f *Form) Given(s *fold.Scope, stop <-chan struct{}) (json.RawMessage, erro
 	return f.read(event.TextOf(s.Answer.Words), stop)
 }
 
-// read reads output in words. Models like to put a fence around it.
+// read reads output from text. It removes a code fence, which models often add.
 func (f *Form) read(text string, stop <-chan struct{}) (json.RawMessage, error) {
 	text = strings.TrimSpace(text)
 	if inside, ok := strings.CutPrefix(text, "```"); ok {
@@ -37,7 +37,7 @@ func (f *Form) read(text string, stop <-chan struct{}) (json.RawMessage, error) 
 	return raw, nil
 }
 
-// Check checks output against the schema, until stop closes. The error goes on from "the answer".
+// Check checks output against the schema until stop closes. The error continues the words "the answer".
 func (f *Form) Check(raw json.RawMessage, stop <-chan struct{}) error {
 	err := f.checked.Check(stop, raw)
 	switch _, misfit := errors.AsType[*schemacheck.Misfit](err); {
@@ -52,9 +52,11 @@ func (f *Form) Check(raw json.RawMessage, stop <-chan struct{}) error {
 	}
 }
 
-// problem is what is wrong with output. what may be told to anybody; cause holds parts of the output.
+// problem is what is wrong with output.
 type problem struct {
-	what  string
+	// what is safe to show to anybody.
+	what string
+	// cause may hold parts of the output.
 	cause error
 }
 
@@ -64,7 +66,7 @@ func (p *problem) Error() string {
 
 func (p *problem) Unwrap() error { return p.cause }
 
-// cut shortens a long text for a person or a model.
+// cut shortens a long text for an error.
 func cut(s string) string {
 	const keep = 1024
 	if len(s) <= keep {
@@ -77,13 +79,13 @@ func cut(s string) string {
 	return s[:n] + "…"
 }
 
-// Uncheckable reports whether nobody can say if output is valid. Asking for another one would only cost as much again.
+// Uncheckable reports whether the check exceeded its budget. Another output would only cost as much again.
 func Uncheckable(err error) bool { return errors.Is(err, schemacheck.ErrBudget) }
 
-// Stopped reports whether a check ended because its run is to stop.
+// Stopped reports whether a check ended because its run must stop.
 func Stopped(err error) bool { return errors.Is(err, schemacheck.ErrStopped) }
 
-// Missing is the error of a run without output in its form.
+// Missing returns the error of a run without valid output.
 func Missing(err error) *event.Error {
 	what := "is not in the form that was asked for"
 	if p, ok := errors.AsType[*problem](err); ok {
@@ -96,7 +98,7 @@ func Missing(err error) *event.Error {
 	return &event.Error{Kind: kind, Message: "the answer " + what, Hint: hint, Err: err}
 }
 
-// Refused reports whether the scope's news is that the tool has not taken the output. A nil form refuses nothing.
+// Refused reports whether the scope's newest result is that the tool refused the output. A nil form refuses nothing.
 func (f *Form) Refused(s *fold.Scope) bool {
 	if f == nil || s.Fresh != event.WhyToolResults {
 		return false

@@ -11,29 +11,29 @@ import (
 	"github.com/braidrun/braid/internal/partialjson"
 )
 
-// Partial puts the pieces of an answer together.
+// Partial assembles an answer from its live events.
 type Partial[T any] struct {
 	text partialjson.Text
-	// step and attempt are the model call that the pieces are of, and block the one of its
-	// blocks; called says that it is the call of the answer's tool.
+	// step and attempt identify the model call of the pieces, block the block of its answer.
 	step    string
 	attempt int
 	block   int
-	called  bool
-	// form is what the answer is held to.
+	// called reports whether the block is a call of the answer's tool.
+	called bool
+	// form is the form of the answer.
 	form *Form
-	// plain says that the text begins as no JSON does.
+	// plain reports whether the text does not begin as JSON does.
 	plain bool
-	// shown is how long the text was when it was shown last.
+	// shown is the length of the text when a value was last computed.
 	shown int
 	last  []byte
 	buf   []byte
 }
 
-// NewPartial returns a Partial for an answer that is held to f.
+// NewPartial returns a Partial for an answer in the form f.
 func NewPartial[T any](f *Form) *Partial[T] { return &Partial[T]{form: f} }
 
-// Take takes in an event, and gives the answer as far as it is known where that is more than before.
+// Take applies an event. ok reports whether v holds more of the answer than before.
 func (p *Partial[T]) Take(e *event.Event) (v T, ok bool, err error) {
 	if e.Scope != "" {
 		return v, false, nil
@@ -65,7 +65,7 @@ func (p *Partial[T]) Take(e *event.Event) (v T, ok bool, err error) {
 	default:
 		return v, false, nil
 	}
-	// To look at a long text again for each of its pieces would cost its square.
+	// Reading a long text again for each piece would take quadratic time.
 	if n := p.text.Len(); n < p.shown+p.shown/64 || n == p.shown {
 		return v, false, nil
 	}
@@ -74,7 +74,7 @@ func (p *Partial[T]) Take(e *event.Event) (v T, ok bool, err error) {
 	return v, ok, nil
 }
 
-// at begins anew where the piece is of another answer, or of another block.
+// at starts again if the piece belongs to another answer or block.
 func (p *Partial[T]) at(e *event.Event, block int, called bool) {
 	if p.step == e.Step && p.attempt == e.Attempt && p.block == block && p.called == called {
 		return
@@ -83,7 +83,7 @@ func (p *Partial[T]) at(e *event.Event, block int, called bool) {
 	p.step, p.attempt, p.block, p.called, p.plain, p.shown, p.last = e.Step, e.Attempt, block, called, false, 0, p.last[:0]
 }
 
-// words takes in text, which is the answer only where it begins as JSON does, but for a fence.
+// words adds text. It drops text that does not begin as JSON does, except for a code fence.
 func (p *Partial[T]) words(text string) {
 	if p.plain {
 		return

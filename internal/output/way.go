@@ -10,29 +10,29 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Way is how a model is asked for output that keeps to a schema.
+// Way is how a model is asked for output in a form.
 type Way uint8
 
 // The ways, best first. [Form.Way] returns 0 where a model was not checked.
 const (
-	// Held leaves it to the provider.
+	// Held lets the provider enforce the schema.
 	Held Way = iota + 1
-	// Called makes the model call a tool.
+	// Called forces the model to call a tool.
 	Called
-	// Strict asks the model in words to call a tool to whose schema the provider holds it.
+	// Strict asks the model in the prompt to call a tool whose schema the provider enforces.
 	Strict
-	// Told says it in words.
+	// Told asks in the prompt for JSON.
 	Told
 )
 
-// asked is what of a model decides the way.
+// asked is what the way depends on.
 type asked struct {
 	name string
 	held bool
 }
 
-// Way returns how a model is asked: as [Form.Suits] has found, or else the best way for what the model says of itself. found
-// is false in the second case.
+// Way returns how a model is asked. found reports whether [Form.Suits] chose the way; otherwise it is the best one for
+// the model's own description.
 func (f *Form) Way(info *model.Info) (way Way, found bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -42,7 +42,7 @@ func (f *Form) Way(info *model.Info) (way Way, found bool) {
 	return f.best(info), false
 }
 
-// best is the first way that fits what a model says of itself.
+// best returns the first way that fits the model's own description.
 func (f *Form) best(info *model.Info) Way {
 	if info.Output {
 		return Held
@@ -50,7 +50,7 @@ func (f *Form) best(info *model.Info) Way {
 	return f.next(Held)
 }
 
-// next is the way to try after one that does not work.
+// next returns the way to try after one that does not work.
 func (f *Form) next(way Way) Way {
 	if !f.HasTool() {
 		return Told
@@ -58,8 +58,8 @@ func (f *Form) next(way Way) Way {
 	return way + 1
 }
 
-// Suits finds a way in which a model accepts req together with the form, and notes it for [Form.Way]. check asks the model.
-// The error says why there is none.
+// Suits finds a way in which a model accepts req with the form, and records it for [Form.Way]. check asks the model.
+// The error says why there is no such way.
 func (f *Form) Suits(check func(*model.Request) error, info *model.Info, req model.Request) error {
 	var cause error
 	for way := f.best(info); ; way = f.next(way) {
@@ -89,7 +89,7 @@ func (f *Form) note(info *model.Info, way Way) {
 	f.ways[asked{info.Name, info.Output}] = way
 }
 
-// holds reports whether a model can be held to any schema at all, as text or as a tool's arguments.
+// holds reports whether a model can enforce any schema, as text or as a tool's arguments.
 func holds(check func(*model.Request) error, info *model.Info, req model.Request) bool {
 	text := req
 	text.Output = &model.OutputSchema{Name: "answer", Schema: plainSchema}
@@ -102,14 +102,14 @@ func holds(check func(*model.Request) error, info *model.Info, req model.Request
 	return check(&req) == nil
 }
 
-// plainSchema is one that every provider takes that takes any.
+// plainSchema is a schema that every provider with schema support accepts.
 var plainSchema = json.RawMessage(
 	`{"type":"object","properties":{"answer":{"type":"string"}},"required":["answer"],"additionalProperties":false}`)
 
-// CodeSchema is the code of errors about a schema that cannot be used, on every wire.
+// CodeSchema is the code of errors about an unusable schema, on every wire.
 const CodeSchema = "SCHEMA_INVALID"
 
-// inexpressible is the error of a model that can be held to schemas, but not to this one, and that cannot be made to call a
+// inexpressible returns the error of a model that can enforce schemas but not this one, and cannot be forced to call a
 // tool.
 func inexpressible(cause error) error {
 	e := &event.Error{
@@ -126,10 +126,11 @@ func inexpressible(cause error) error {
 	return e
 }
 
-// callWords ask for a call that nothing else can ask for.
+// callWords request a call in the prompt.
 const callWords = "Give your final answer by calling the tool " + ToolName + ". Its arguments are the answer; do not write it as text."
 
-// Ask adds the form to a request in one of the ways. forced says that the model has ended its turn without.
+// Ask adds the form to a request in one of the ways. forced reports whether the model ended its turn without output in
+// the form.
 func (f *Form) Ask(req *model.Request, way Way, forced bool) {
 	switch way {
 	case Held:
@@ -149,7 +150,7 @@ func (f *Form) Ask(req *model.Request, way Way, forced bool) {
 	}
 }
 
-// Retract takes out of a request what [Form.Ask] has added, because another model is asked.
+// Retract removes from a request what [Form.Ask] added, before another model is asked.
 func (f *Form) Retract(req *model.Request) {
 	if f == nil {
 		return
@@ -168,7 +169,8 @@ func (f *Form) Retract(req *model.Request) {
 	}
 }
 
-// Mend is what a model is told about an output that cannot be used. byTool says that it gives its output by a call.
+// Mend returns the message for a model about unusable output. byTool reports whether the model gives its output by a
+// tool call.
 func Mend(problem error, byTool bool) string {
 	if byTool {
 		return "Now give that answer by calling the tool " + ToolName + ": its arguments are the answer, in the form that its schema says."
