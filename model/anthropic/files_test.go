@@ -193,7 +193,7 @@ func TestUploadsThatFail(t *testing.T) {
 // A file without end stops where the vendor's limit is; little of it is in memory.
 func TestAFileThatIsTooLarge(t *testing.T) {
 	if race.On {
-		t.Skip("make test-long runs it without the race detector, which makes it many times slower")
+		t.Skip("make test runs it without the race detector, which makes it many times slower")
 	}
 	if testing.Short() {
 		t.Skip("it sends half a gigabyte")

@@ -200,7 +200,7 @@ func TestEndlessAnswers(t *testing.T) {
 		"a page":        {`<html>`, "text/html", 200, 1 << 20, event.ErrModel},
 	} {
 		if race.On && name == "only comments" {
-			continue // a gigabyte on one goroutine: make test-long reads it without the race detector
+			continue // a gigabyte on one goroutine: make test reads it without the race detector, in its second pass
 		}
 		body := &endless{piece: strings.Repeat(tc.piece, 64<<10/len(tc.piece)+1)} // few reads: the race detector is slow
 		client := &http.Client{Transport: trip(func(r *http.Request) (*http.Response, error) {
