@@ -12,7 +12,7 @@ import (
 )
 
 // Manage says how the agent keeps its conversation within the model's context. The log stays complete. A call is never
-// shown without its result. What is left out is decided once and recorded ([event.Compacted]), so every driver shows
+// shown without its result. Each omission is decided once and recorded ([event.Compacted]), so every driver shows
 // the same.
 //
 // Before a model call Braid checks whether the conversation takes more than a share of the context, by the provider's

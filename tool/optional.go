@@ -1,18 +1,19 @@
 package tool
 
-// Optional is a [Tool] that an agent does without where it cannot have it, such as one that a server of somebody
-// else offers. An agent leaves such a tool out, and goes on, where
+// Optional is a [Tool] that an agent can do without, such as one of another party's server. The agent leaves it out
+// and goes on in these cases:
 //
-//   - its schema or its name cannot be used,
-//   - another tool of the agent has its name: of two optional ones the first stays, and one that is not optional always does,
-//   - a model cannot be told of its schema: then it is left out for that model alone.
+//   - Its schema or its name is invalid.
+//   - Another tool of the agent has its name. Of two optional tools the first stays; a tool that is not optional
+//     always stays.
+//   - A model does not accept its schema. Then only that model does not get it.
 //
-// Any other tool is an error of the agent.
+// Any other tool would be an error of the agent.
 type Optional interface {
 	Tool
-	// Server names where the tool is from. The first event of a run lists there what is left out.
+	// Server returns the name of the tool's server. The first event of a run lists the server's tools that were left out.
 	Server() string
-	// LeftOut is called with the reason. model is the name of the model that is not told of the tool; it is empty where the
-	// agent does not have it at all. It may be called often, and concurrently.
+	// LeftOut is called with the reason. model is the model that does not get the tool; it is empty if the whole agent
+	// does not get it. LeftOut may be called often, and concurrently.
 	LeftOut(model string, why error)
 }

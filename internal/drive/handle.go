@@ -127,8 +127,7 @@ func (c *Handle) unlock(warm *fold.Conversation) {
 	}
 }
 
-// newRun names a run: in a log of one's own by counting, in a shared store at
-// random.
+// newRun returns the id of a new run. In a log of its own it counts; in a shared store the id is random.
 func (c *Handle) newRun() string {
 	if c.Own {
 		c.mu.Lock()

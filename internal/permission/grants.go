@@ -10,8 +10,8 @@ import (
 	"github.com/braidrun/braid/internal/userdata"
 )
 
-// Answers reports whether a question was about this very call. A question without a hash comes from an
-// earlier version. It is about no call: nobody knows what the tool said of itself then.
+// Answers reports whether a question was about exactly this call. A question without a hash comes from an earlier
+// version and is about no call, because the tool's description at that time is unknown.
 func Answers(q *fold.Ask, g *grant.Grant) bool {
 	return q.Tool == g.Tool && q.ToolHash == g.ToolHash && same(q.Args, g.Args)
 }

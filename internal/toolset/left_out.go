@@ -14,14 +14,15 @@ import (
 	"github.com/braidrun/braid/tool"
 )
 
-// SetAside is an optional tool that an agent, or one of its models, does without.
+// SetAside is an optional tool that an agent, or one of its models, does not get.
 type SetAside struct {
 	server string
 	name   string
 	why    error
 }
 
-// Leave tells a tool that it is left out for a model; "" means for the agent.
+// Leave calls a tool's LeftOut with the reason. model is the model that does not get the tool; "" means the whole
+// agent.
 func Leave(t tool.Optional, name, model string, why error) (SetAside, error) {
 	l := SetAside{name: name, why: why}
 	err := foreign.Shield("tool "+name, "a tool that is left out", func() error {
@@ -32,8 +33,8 @@ func Leave(t tool.Optional, name, model string, why error) (SetAside, error) {
 	return l, err
 }
 
-// giveWay takes an optional tool out of the draft whose name another tool is to have. It reports whether there
-// was one.
+// giveWay removes an optional tool from the draft if another tool is to have its name. It reports whether there was
+// one.
 func (o *Offer) giveWay(agent, name string) bool {
 	optional, ok := o.Tool(name).(tool.Optional)
 	if !ok {
@@ -48,8 +49,8 @@ func (o *Offer) giveWay(agent, name string) bool {
 	return true
 }
 
-// Suiting finds the optional tools that a model cannot be told of, so that suits, which checks a request with the tools that
-// it is given, finds nothing wrong with the others. The error is of what is not optional.
+// Suiting finds the optional tools that a model cannot use. suits checks a request with the given tools; without the
+// returned ones it finds nothing wrong. The error concerns the tools that are not optional.
 func (o *Offer) Suiting(clash string, suits func(tools []model.ToolSpec) error) (left []SetAside, err error) {
 	var own, optional []model.ToolSpec
 	for i, t := range o.Tools {
@@ -85,7 +86,7 @@ func (o *Offer) Suiting(clash string, suits func(tools []model.ToolSpec) error) 
 	return append(left, unfit...), suits(all)
 }
 
-// misfits finds the tools that are refused one by one.
+// misfits returns the tools that are refused on their own.
 func misfits(tools []model.ToolSpec, suits func([]model.ToolSpec) error) []SetAside {
 	err := suits(tools)
 	switch {
@@ -98,7 +99,7 @@ func misfits(tools []model.ToolSpec, suits func([]model.ToolSpec) error) []SetAs
 	return append(misfits(tools[:half], suits), misfits(tools[half:], suits)...)
 }
 
-// LeaveFor tells the tools that a model is not told of, and gives what is left out with their servers.
+// LeaveFor calls LeftOut on the tools that a model does not get, and fills in their servers.
 func (o *Offer) LeaveFor(model string, left []SetAside) error {
 	for i := range left {
 		optional, ok := o.Tool(left[i].name).(tool.Optional)
@@ -114,7 +115,7 @@ func (o *Offer) LeaveFor(model string, left []SetAside) error {
 	return nil
 }
 
-// Told takes out of what an agent shows what its model is not told of.
+// Told removes the tools that a model does not get.
 func (o *Offer) Told(m string, specs []model.ToolSpec, names []string) ([]model.ToolSpec, []string) {
 	narrow := o.Narrow.Load()
 	if narrow == nil || len((*narrow)[m]) == 0 {
@@ -127,14 +128,14 @@ func (o *Offer) Told(m string, specs []model.ToolSpec, names []string) ([]model.
 	return specs, slices.DeleteFunc(slices.Clone(names), without)
 }
 
-// What the first event of a run tells of tools that are left out: so many of each server, in so many bytes.
+// Bounds of what the first event of a run lists: tools for each server, bytes of a name and of a reason.
 const (
 	mostSkipped     = 20
 	mostSkippedName = 128
 	mostSkippedWhy  = 300
 )
 
-// Skipped adds to servers the tools that the agent and its model do without.
+// Skipped adds the tools that the agent and its model do not get to their servers.
 func (o *Offer) Skipped(model string, servers []event.ToolServer) []event.ToolServer {
 	left := o.Missing
 	if narrow := o.Narrow.Load(); narrow != nil {
@@ -158,7 +159,7 @@ func (o *Offer) Skipped(model string, servers []event.ToolServer) []event.ToolSe
 	return servers
 }
 
-// words are the reason without what is for operators.
+// words returns the reason without the details for operators.
 func (l *SetAside) words() string {
 	if e, ok := errors.AsType[*event.Error](l.why); ok {
 		return e.Message
@@ -166,7 +167,7 @@ func (l *SetAside) words() string {
 	return "a hook failed: " + l.why.Error()
 }
 
-// shortText is the beginning of a text, as every log can keep it.
+// shortText shortens a text, and makes it valid UTF-8 for every log.
 func shortText(s string, most int) string {
 	if s = valid(s); len(s) > most {
 		s = valid(s[:most-len("…")-utf8.UTFMax]) + "…"
@@ -174,10 +175,10 @@ func shortText(s string, most int) string {
 	return s
 }
 
-// valid is a text with a replacement character for what is no UTF-8.
+// valid replaces what is not UTF-8 in a text.
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// Untell is [Offer.Told] for a request that a hook has given to another model. The tool that takes the answer stays.
+// Untell is [Offer.Told] for a request that a hook gave to another model. The tool for structured output stays.
 func (o *Offer) Untell(r *model.Request, m string) {
 	specs, _ := o.Told(m, r.Tools, nil)
 	if len(specs) < len(r.Tools) && slices.ContainsFunc(r.Tools, func(t model.ToolSpec) bool { return t.Name == output.ToolName }) {

@@ -12,37 +12,37 @@ import (
 	"github.com/braidrun/braid/tool"
 )
 
-// Offer is the set of an agent's tools at one instant. It never changes: a model call is
-// shown one offer, and the calls that it answers with find their tools in the same one,
-// whatever is registered or removed meanwhile. An agent that changes gets another offer.
+// Offer is the set of an agent's tools at one instant. It never changes: a model call gets one offer, and its tool
+// calls find their tools in the same one, whatever is added or removed meanwhile. An agent that changes makes another
+// offer.
 type Offer struct {
 	Tools []tool.Tool
 	Specs []model.ToolSpec
-	// Names are those of Specs, shared with the log.
+	// Names are the names of Specs. The log shares the slice.
 	Names []string
-	// index finds a tool by name where there are too many to look through.
+	// index finds a tool by name; nil for a short list.
 	index map[string]int
-	// Children are those of the tools that are agents.
+	// Children are the tools that are agents.
 	Children []tool.Tool
-	// Agents are the names of the children. [Offer.Done] makes them.
+	// Agents are the names of Children. [Offer.Done] sets them.
 	Agents []string
-	// Polling are the names of the tools that are there to be called again and again. [Offer.Done] makes them.
+	// Polling are the names of the tools that are meant to be polled. [Offer.Done] sets them.
 	Polling []string
-	// Tokens estimates the size of the specs. [Offer.Done] makes it.
+	// Tokens estimates the size of the specs. [Offer.Done] sets it.
 	Tokens int64
-	// Missing are optional tools that the agent does without.
+	// Missing are the optional tools that the agent does not get.
 	Missing []SetAside
-	// Narrow are the tools that a model is not told of, by the model's name. They are known once the agent was checked.
+	// Narrow lists, by the name of a model, the tools that it does not get. It is set when the agent was checked.
 	Narrow atomic.Pointer[map[string][]SetAside]
 }
 
-// Empty is what an agent without tools offers.
+// Empty is the offer of an agent without tools.
 var Empty = &Offer{}
 
-// manyTools is where looking through a list of names costs more than a map does.
+// manyTools is the length from which a map is faster than a search through the list.
 const manyTools = 8
 
-// Find returns the place of a tool in Tools and Specs; -1 if there is none of that name.
+// Find returns the place of a tool in Tools and Specs, or -1.
 func (o *Offer) Find(name string) int {
 	if o.index != nil {
 		if i, ok := o.index[name]; ok {
@@ -58,7 +58,7 @@ func (o *Offer) Find(name string) int {
 	return -1
 }
 
-// Tool finds a tool by name; nil if there is none.
+// Tool returns a tool by name, or nil.
 func (o *Offer) Tool(name string) tool.Tool {
 	if i := o.Find(name); i >= 0 {
 		return o.Tools[i]
@@ -66,14 +66,14 @@ func (o *Offer) Tool(name string) tool.Tool {
 	return nil
 }
 
-// Draft begins another offer with what this one has.
+// Draft copies the offer for a change.
 func (o *Offer) Draft() *Offer {
 	return &Offer{
 		Tools: slices.Clone(o.Tools), Specs: slices.Clone(o.Specs), Names: slices.Clone(o.Names), Children: slices.Clone(o.Children),
 	}
 }
 
-// Add puts a tool whose schema is known to be good into a draft.
+// Add adds a tool with a valid schema to a draft.
 func (o *Offer) Add(agent string, t tool.Tool, spec model.ToolSpec) error {
 	if err := tool.CheckName(spec.Name); err != nil {
 		return err
@@ -103,7 +103,7 @@ func twoCalled(agent, name string) error {
 	}
 }
 
-// checkRetry refuses a policy that would repeat what must not be repeated.
+// checkRetry refuses a retry policy for a tool whose calls must not be repeated.
 func checkRetry(name string, t *tool.Traits) error {
 	if t.Retry.Attempts <= 1 || t.Repeats() {
 		return nil
@@ -115,8 +115,7 @@ func checkRetry(name string, t *tool.Traits) error {
 	}
 }
 
-// Remove takes the tools of these names out of a draft. Names that it does not have are
-// passed over.
+// Remove removes tools from a draft. It ignores unknown names.
 func (o *Offer) Remove(names []string) {
 	kept := 0
 	for i, t := range o.Tools {
@@ -130,7 +129,7 @@ func (o *Offer) Remove(names []string) {
 	o.Children = slices.DeleteFunc(o.Children, func(c tool.Tool) bool { return slices.Contains(names, c.Spec().Name) })
 }
 
-// Done makes what is known of the whole offer.
+// Done completes a draft.
 func (o *Offer) Done() {
 	o.indexed()
 	for _, c := range o.Children {
@@ -144,7 +143,7 @@ func (o *Offer) Done() {
 	}
 }
 
-// indexed makes the index where it pays.
+// indexed makes the index for a long list.
 func (o *Offer) indexed() {
 	if o.index != nil || len(o.Tools) < manyTools {
 		return
@@ -155,7 +154,7 @@ func (o *Offer) indexed() {
 	}
 }
 
-// SameNames reports whether two lists of names are equal. Mostly they are one and the same slice.
+// SameNames reports whether two lists of names are equal. Mostly they are the same slice.
 func SameNames(a, b []string) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
 }
