@@ -95,3 +95,32 @@ func TestAMessageThatARunLeftBehindIsAnswered(t *testing.T) {
 		})
 	}
 }
+
+// Without an engine a run that was accepted waits for Resume, or for Cancel.
+func TestARunThatWasAcceptedIsResumed(t *testing.T) {
+	t.Parallel()
+	for name, cancels := range map[string]bool{"resumed": false, "cancelled": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, conv := braid.New("a", answers(says("Bye."))), braid.Open(journal.NewMemory(journal.MemoryOptions{}), "c")
+			sent, err := a.Send(t.Context(), conv, "one", braid.During(braid.Queue))
+			if err != nil || sent.Status != event.RunQueued {
+				t.Fatalf("sent: %+v, %v", sent, err)
+			}
+			if cancels {
+				if err := conv.Cancel(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				r, err := a.Run(t.Context(), "two", braid.In(conv))
+				if err != nil || r.Run == sent.Run || r.Message.Text() != "Bye." {
+					t.Errorf("the next run: %+v, %v", r, err)
+				}
+				return
+			}
+			r, err := a.Resume(t.Context(), conv)
+			if err != nil || r.Run != sent.Run || r.Message.Text() != "Bye." {
+				t.Errorf("resumed: %+v, %v", r, err)
+			}
+		})
+	}
+}
