@@ -13,8 +13,9 @@ import (
 // braid is the command under test, built once.
 var braid string
 
-// buildFlags are those of make build that change what the command does, and -race where the tests have it.
-var buildFlags = []string{"-trimpath"}
+// buildFlags returns the flags of make build that change what the command does, and those of the
+// tests. dir is a folder for files that the build needs.
+var buildFlags = func(dir string) ([]string, error) { return []string{"-trimpath"}, nil }
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
 
@@ -30,7 +31,12 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	braid = filepath.Join(dir, "braid")
-	build := exec.Command("go", append(append([]string{"build"}, buildFlags...), "-o", braid, "../../cmd/braid")...)
+	flags, err := buildFlags(dir)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	build := exec.Command("go", append(append([]string{"build"}, flags...), "-o", braid, "../../cmd/braid")...)
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "the command cannot be built: %v\n%s", err, out)
 		return 1
