@@ -1,11 +1,14 @@
 package e2e
 
 import (
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -14,10 +17,17 @@ import (
 var braid string
 
 // buildFlags returns the flags of make build that change what the command does, and those of the
-// tests. dir is a folder for files that the build needs.
-var buildFlags = func(dir string) ([]string, error) { return []string{"-trimpath"}, nil }
+// tests. The string is a folder for files that the build needs.
+var buildFlags = func(string) ([]string, error) { return []string{"-trimpath"}, nil }
 
-func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// The tests wait for processes as much as they work.
+	if f := flag.Lookup("test.parallel"); f.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		_ = f.Value.Set(strconv.Itoa(3 * runtime.GOMAXPROCS(0))) // it is a number
+	}
+	os.Exit(buildAndRun(m))
+}
 
 func buildAndRun(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "braid-e2e-")

@@ -15,20 +15,49 @@ import (
 
 // A mutation breaks the code.
 type mutation struct {
-	// rows are the rows of docs/seeds.md whose statement is untrue under the mutation. The first one is
-	// its name; a second mutation of the same first row adds a letter to it ("S2.46 b").
+	name string
+	// rows are the rows of docs/seeds.md whose statement is untrue under the mutation.
 	rows []string
-	// dir is the folder of the package. old occurs in it once, outside tests. In new, BROKEN is true
-	// when the mutation is on.
-	dir, old, new string
+	edit instrument.Edit
 }
 
-// name returns the name that turns the mutation on.
-func (m *mutation) name() string { return m.rows[0] }
+// mutations reads the mutations. dir is their folder.
+func mutations(dir string) ([]*mutation, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "seed*.txt"))
+	if err != nil {
+		return nil, err
+	}
+	var all []*mutation
+	for _, file := range files {
+		text, err := os.ReadFile(file) //nolint:gosec // it is a file of this package
+		if err != nil {
+			return nil, err
+		}
+		for part := range strings.SplitSeq(strings.TrimSpace("\n"+string(text)), "\n@ ") {
+			m, err := parse(strings.TrimPrefix(part, "@ "))
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", file, err)
+			}
+			all = append(all, m)
+		}
+	}
+	return all, nil
+}
 
-// edit returns the change of the code.
-func (m *mutation) edit() instrument.Edit {
-	return instrument.Edit{Dir: m.dir, Old: m.old, New: strings.ReplaceAll(m.new, "BROKEN", fmt.Sprintf("planted.Is(%q)", m.name()))}
+// parse reads one mutation.
+func parse(text string) (*mutation, error) {
+	head, body, _ := strings.Cut(text, "\n")
+	rows, dir, where := strings.Cut(head, " | ")
+	old, instead, cut := strings.Cut(body, "\n=>\n")
+	if !where || !cut || !strings.Contains(instead, "BROKEN") {
+		return nil, fmt.Errorf("%q is not \"ROWS | FOLDER\", a text, \"=>\" and a text with BROKEN", head)
+	}
+	m := &mutation{rows: strings.Fields(rows)}
+	m.name = m.rows[0]
+	m.rows[0], _, _ = strings.Cut(m.name, "_")
+	instead = strings.ReplaceAll(strings.TrimRight(instead, "\n"), "BROKEN", fmt.Sprintf("planted.Is(%q)", m.name))
+	m.edit = instrument.Edit{Dir: dir, Old: old, New: instead}
+	return m, nil
 }
 
 // A test is a test that a row names.
@@ -65,11 +94,11 @@ func batches(top string, all []*mutation) ([]*batch, error) {
 	var out []*batch
 	var misfits []error
 	for _, m := range all {
-		into := slices.IndexFunc(out, func(b *batch) bool { return b.copies.Apply(m.edit()) == nil })
+		into := slices.IndexFunc(out, func(b *batch) bool { return b.copies.Apply(m.edit) == nil })
 		if into < 0 {
 			b := &batch{copies: instrument.NewCopies(top)}
-			if err := b.copies.Apply(m.edit()); err != nil {
-				misfits = append(misfits, fmt.Errorf("%s: %w", m.name(), err))
+			if err := b.copies.Apply(m.edit); err != nil {
+				misfits = append(misfits, fmt.Errorf("%s: %w", m.name, err))
 				continue
 			}
 			into, out = len(out), append(out, b)
