@@ -155,13 +155,11 @@ func TestDeadline(t *testing.T) {
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	user := func(b ...event.Block) event.Message { return event.Message{Role: event.RoleUser, Content: b} }
-	call := event.Message{Role: event.RoleAssistant, Content: []event.Block{&event.ToolCall{ID: "x", Name: "add", Args: raw(1)}}}
 	hi := &event.Text{Text: "hi"}
 	for name, input := range map[string]any{
 		"empty": "", "blank": " \n", "nil": nil, "a number": 7, "invalid UTF-8": "a\xff", "no blocks": []event.Block{},
 		"no messages": []event.Message{}, "nil block": []event.Block{nil}, "no answers": []braid.Answer{},
 		"ends with the assistant":  []event.Message{user(hi), {Role: event.RoleAssistant, Content: []event.Block{hi}}},
-		"call without result":      []event.Message{user(hi), call, user(hi)},
 		"result without call":      user(&event.ToolResult{Call: "x"}),
 		"unknown role":             event.Message{Role: "system", Content: []event.Block{hi}},
 		"invalid UTF-8 in a block": &event.Text{Text: "\xff"},

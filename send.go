@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/drive"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
 )
@@ -136,8 +137,12 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 			Hint: "send one message, or queue it",
 		}
 	}
+	fit, _, err := drive.FitHistory(row.Input)
+	if err != nil {
+		return Sent{}, err
+	}
 	letter := journal.Mail{
-		ID: "message-" + row.ID, Kind: journal.MailMessage, Message: row.Input[0].Content, By: row.User,
+		ID: "message-" + row.ID, Kind: journal.MailMessage, Message: fit[0].Content, By: row.User,
 	}
 	if row.Key != "" {
 		letter.ID = journal.LetterID(row.Key)
