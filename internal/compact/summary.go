@@ -77,6 +77,10 @@ func writeUnit(sb *strings.Builder, u *fold.Unit) {
 			sb.WriteString("\n\n")
 		}
 	}
+	if text := event.TextOf(u.Got); text != "" {
+		sb.WriteString(text) // a note about an answer that was interrupted
+		sb.WriteString("\n\n")
+	}
 	for _, b := range u.Got {
 		r, ok := b.(*event.ToolResult)
 		if !ok {

@@ -109,6 +109,8 @@ func (d *activeRun) closeScope(s *fold.Scope, cmd decide.Command) {
 	last, typed := []event.Block(nil), false
 	if n := len(s.Transcript.Messages); n > 0 && s.Transcript.Messages[n-1].Role == event.RoleAssistant {
 		last = s.Transcript.Messages[n-1].Content
+	} else if text := event.TextOf(s.Answer.Words); cmd.Why == event.WhyMaxTokens && text != "" {
+		last = []event.Block{&event.Text{Text: text}} // its calls have results
 	}
 	if x := d.answerOf(s); x != nil && cmd.Err == nil {
 		raw, problem := x.Given(s, d.ctx.Done())

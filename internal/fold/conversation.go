@@ -401,8 +401,8 @@ func (v *Conversation) endRun(seq int64, b *event.RunEnded, hidden bool) {
 	}
 	root.closeBatch()
 	v.Past, v.gauge = root.Transcript, root.gauge
-	if b.Why == event.WhyCancelled && root.Newest.Seq > 0 && !root.Answer.spoke && !hidden {
-		v.Past.note(stoppedNote, seq)
+	if b.Why == event.WhyCancelled && !hidden {
+		v.interrupted(root, b, seq)
 	}
 	if b.Status == event.RunCancelled && r.left != nil && len(r.left.doubts) > 0 {
 		// The calls' own agents were stopped before they saw the outcome.

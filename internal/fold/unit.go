@@ -105,6 +105,19 @@ func (t *Transcript) note(text string, seq int64) {
 	t.trace(UnitNote, content, seq)
 }
 
+// pairPartial appends the part of an answer that the event seq holds, with the note that follows it. The two are one unit.
+func (t *Transcript) pairPartial(text string, seq int64) {
+	u := Unit{
+		Kind: UnitPair, Seqs: []int64{seq},
+		Said: []event.Block{&event.Text{Text: text}}, Got: []event.Block{&event.Text{Text: interruptedAnswerNote}},
+	}
+	t.pair(u.Said, u.Got)
+	if t.Traced {
+		t.Units = append(t.Units, u)
+		t.goesOn()
+	}
+}
+
 // Messages returns the number of messages in the unit.
 func (u *Unit) Messages() int {
 	if u.Kind == UnitPair {
