@@ -51,9 +51,13 @@ type Result struct {
 	Simulated bool
 }
 
-// Text is the text of the message. If the output came as JSON and without text, it is that JSON.
+// Text is the text of the message, with separate texts on lines of their own ([event.Prose]). If the output came as JSON
+// and without text, it is that JSON.
 func (r *Result) Text() string {
-	if text := r.Message.Text(); text != "" || len(r.Output) == 0 {
+	if len(r.Output) == 0 {
+		return event.Prose(r.Message.Content)
+	}
+	if text := r.Message.Text(); text != "" {
 		return text
 	}
 	return string(r.Output)
@@ -84,5 +88,8 @@ func (r *Result) set(o *hook.Outcome) {
 	r.Run, r.Status, r.WakeAt, r.Stop, r.Why = o.Run, o.Status, o.WakeAt, o.Stop, o.Why
 	r.Message, r.Partial, r.Output = o.Message, o.Partial, o.Output
 	r.Usage, r.CostNanoUSD, r.Estimated, r.Metrics = o.Usage, o.CostNanoUSD, o.Estimated, o.Metrics
+	if o.State == nil {
+		o.State = map[string]json.RawMessage{}
+	}
 	r.State, r.Questions, r.Simulated, r.Repaired = o.State, o.Questions, o.Simulated, o.Repaired
 }

@@ -18,7 +18,8 @@ type Policy string
 
 // The policies, with the field's names.
 const (
-	// Reject refuses the message with [event.ErrLocked]. It is the default.
+	// Reject refuses the message with [event.ErrLocked], or [Agent.Run] with [event.ErrConflict] while the open run waits
+	// for an answer. It is the default.
 	Reject Policy = "reject"
 	// Queue admits a run behind the open one.
 	Queue Policy = "queue"
