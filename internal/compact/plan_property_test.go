@@ -112,8 +112,10 @@ func generated(t *rapid.T) *talk {
 		l.begin()
 		l.turns(1, false)
 		ends := []event.RunEnded{
-			{Status: event.RunCompleted, Why: event.WhyEndTurn}, {Status: event.RunCancelled, Why: event.WhyCancelled},
-			{Status: event.RunFailed, Why: event.WhyFailed, Keep: true}, {Status: event.RunFailed, Why: event.WhyFailed},
+			{Status: event.RunCompleted, Why: event.WhyEndTurn},
+			{Status: event.RunCancelled, Why: event.WhyCancelled},
+			{Status: event.RunFailed, Why: event.WhyFailed, Keep: true},
+			{Status: event.RunFailed, Why: event.WhyFailed},
 			{Status: event.RunCompleted, Why: event.WhyLimit},
 		}
 		end := rapid.SampledFrom(ends).Draw(t, "end")

@@ -44,7 +44,9 @@ func (p *planner) opening(tail int) (from, to int) {
 		return tail, tail
 	}
 	from = p.turn[tail]
-	for to = from; to < tail && p.opens(to); to++ {
+	to = from
+	for to < tail && p.opens(to) {
+		to++
 	}
 	return from, to
 }

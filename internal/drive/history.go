@@ -101,7 +101,7 @@ func fitRun(in []event.Message, direct bool) (fit []event.Message, repairs []str
 	fit, repairs, err = FitHistory(in[:n])
 	if direct && err == nil {
 		if err = checkHistory(in[n:]); err == nil {
-			fit = append(fit[:len(fit):len(fit)], in[n])
+			fit = append(slices.Clip(fit), in[n])
 		}
 	}
 	return fit, repairs, err
