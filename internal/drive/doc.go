@@ -1,8 +1,8 @@
 // Package drive runs the runs of agents: it takes a run's lease, folds the log, carries out what package decide decides,
 // and commits what comes of it.
 //
-// Begin with loop.go: [driver.iterate] is the loop. One goroutine per run decides, commits and sends; steps run beside
-// it. A driver has parts with one task each:
+// Begin with loop.go: [driver.iterate] is the loop. One goroutine at a time decides, commits and sends; steps run
+// beside it, or take the driving along (shift.go). A driver has parts with one task each:
 //
 //   - run.go takes a run from its admission to its lease, and handle.go is what the drives of one process share of a
 //     conversation.

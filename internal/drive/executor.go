@@ -246,7 +246,6 @@ func (d *driver) arrive(a Arrival) bool {
 	case a.Program != nil:
 		return slices.Contains(d.exec.flights, w) && d.takeProgram(w, a.Program)
 	default:
-		d.own().ended(w)
 		return d.settle(w)
 	}
 }
@@ -300,7 +299,4 @@ func (d *driver) close() {
 		d.settleAfterStop()
 	}
 	d.exec.close()
-	if d.exec.own != nil {
-		d.exec.own.close()
-	}
 }
