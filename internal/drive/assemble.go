@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
@@ -313,35 +311,3 @@ func (b *building) arguments(c *event.ToolCall, limit int) {
 
 // EmptyObject is the arguments of a call without any.
 var EmptyObject = json.RawMessage("{}")
-
-// cut keeps the beginning of what cannot be used.
-func cut(s string) string {
-	const keep = 1024
-	if len(s) <= keep {
-		return s
-	}
-	n := keep
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
-}
-
-func validText(s string) string {
-	if utf8.ValidString(s) {
-		return s
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
-}
-
-// size writes a number of bytes for people.
-func size(n int) string {
-	switch {
-	case n >= 10<<20:
-		return strconv.Itoa(n>>20) + " MiB"
-	case n >= 10<<10:
-		return strconv.Itoa(n>>10) + " KiB"
-	default:
-		return strconv.Itoa(n) + " bytes"
-	}
-}

@@ -1,7 +1,6 @@
 package drive
 
 import (
-	"encoding/json"
 	"strconv"
 
 	"github.com/braidrun/braid/event"
@@ -80,44 +79,8 @@ func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
 	return true
 }
 
-// toolWork is a tool call on its way through the stages before it.
-type toolWork struct {
-	Work
-	own      runningCall
-	ended    toolEnd
-	decision callDecision
-}
-
-// newToolWork returns the work of an attempt of a call.
-func newToolWork(s *fold.Scope, agent *Agent, c *fold.Call, attempt int) *toolWork {
-	w := &toolWork{Work: Work{scope: s, entry: c, agent: agent, step: c.Step, attempt: attempt}}
-	w.call, w.end = &w.own, &w.ended
-	return w
-}
-
-// callDecision is what the stages before a call have decided of it.
-type callDecision struct {
-	// args are the arguments, where a hook or a user changed them.
-	args json.RawMessage
-	// runs names the tool, where a hook put another one in its place.
-	runs string
-	// refused is why the call does not run.
-	refused *event.Error
-	// byPolicy says that a hook, a policy or a user refused the call.
-	byPolicy bool
-	// notice is what users are told besides.
-	notice *event.Notice
-	// logged says that the attempt before was in flight when its driver died: the log decides, and nobody is asked again.
-	logged bool
-}
-
-// refuse makes the call one that does not run.
-func (p *callDecision) refuse(kind event.ErrorKind, message string) {
-	p.refused, p.byPolicy = &event.Error{Kind: kind, Message: message}, true
-}
-
 // newCall prepares the next attempt of a call for the stages before it.
-func (d *driver) newCall(s *fold.Scope, agent *Agent, c *fold.Call) *toolWork {
+func (d *activeRun) newCall(s *fold.Scope, agent *Agent, c *fold.Call) *toolWork {
 	w := newToolWork(s, agent, c, c.Attempt+1)
 	d.callFor(w.call, s, c, w.attempt)
 	w.call.reconcile = c.Effect == event.EffectReconcilable && (c.State == fold.CallBegun || c.Extra().Failed)
@@ -170,7 +133,7 @@ func (d *driver) beginCall(w *toolWork) {
 
 // checkInput is the stage that refuses a call of an unknown tool, or with arguments that are not JSON. An agent that is
 // used as a tool reads its arguments itself.
-func (d *driver) checkInput(w *toolWork) {
+func (d *activeRun) checkInput(w *toolWork) {
 	p, c := &w.decision, w.entry
 	if p.refused != nil || p.args != nil && w.call.tool != nil {
 		return
@@ -224,28 +187,43 @@ func (d *driver) beginTool(w *toolWork) {
 }
 
 // park writes the questions that hooks or policies asked before a call. The call waits for their answers.
-func (d *driver) park(w *toolWork) {
+func (d *activeRun) park(w *toolWork) {
 	d.add(w.scope, w.step, w.attempt, &event.StepBegun{
 		Step: event.StepTool, Call: w.call.ID, Tool: w.call.Name, Effect: event.EffectPure,
 	})
 	d.addAsked(w.scope, w.agent, w.step, w.attempt, w.call.questions.asked)
 }
 
-// note adds what the stages before a call have decided to the event that begins it.
-func (p *callDecision) note(b *event.StepBegun) *event.StepBegun {
-	b.Args, b.Runs = p.args, p.runs
-	if p.byPolicy {
-		b.Effect = event.EffectPure // nothing happens
+// callBeforeEachTool calls the hooks before a batch and passes its calls through the stages before each call. It returns the
+// decided calls: all calls if a hook cancelled the batch, and none if a hook before the batch asked a question. ok is
+// false if the run is to stop; nothing begins then.
+func (d *activeRun) callBeforeEachTool(s *fold.Scope, agent *Agent, calls []*fold.Call) (list []*toolWork, ok bool) {
+	var at *hookContext
+	back := d.runDecidingHooks(func() {
+		var refused *event.Error
+		if len(agent.Hooks.At(hooks.BeforeTools)) > 0 && s.Untouched() {
+			at = d.hookContextOf(s)
+			if refused = askBatch(at, agent.Hooks.At(hooks.BeforeTools), s.Batch.Calls); at.questions.waits() {
+				return
+			}
+			if refused != nil {
+				calls = s.Batch.Calls
+			}
+		}
+		for _, c := range calls {
+			w := d.newCall(s, agent, c)
+			if refused != nil && !w.decision.logged {
+				w.decision.refuse(refused.Kind, refused.Message)
+			}
+			d.passBefore(w)
+			list = append(list, w)
+		}
+	})
+	if !back {
+		return nil, false
 	}
-	return b
-}
-
-// arguments returns the call with its changed arguments.
-func (p *callDecision) arguments(c *fold.Call) *event.ToolCall {
-	if p.args == nil {
-		return c.ToolCall
+	if at != nil && d.parkForHooks(s, at) {
+		return nil, true
 	}
-	changed := *c.ToolCall
-	changed.Args, changed.Fault = p.args, ""
-	return &changed
+	return list, true
 }

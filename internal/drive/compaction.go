@@ -16,20 +16,9 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// summing is a model call for a summary.
-type summing struct {
-	compact.Omission
-	// summary is what came of it.
-	summary []event.Block
-	// err is why there is no summary.
-	err error
-	// failWith is the error of a hook.
-	broke error
-}
-
 // outdated reports whether the view must be folded again before the next decision. A run that is to stop is ended
 // without that.
-func (d *driver) outdated() bool {
+func (d *activeRun) outdated() bool {
 	if !d.view.Stale || d.phase == phaseStopping || d.fault != nil {
 		return false
 	}
@@ -94,7 +83,7 @@ func (d *driver) uncompacted(s *fold.Scope, agent *Agent) bool {
 var leftOut = []event.Block{&event.Text{Text: "[Earlier messages of this conversation are left out here.]"}}
 
 // readTail reads the log again. While the store cannot be reached it tries again, until the lease may have run out.
-func (d *driver) readTail() (tail journal.Tail, err error) {
+func (d *activeRun) readTail() (tail journal.Tail, err error) {
 	err = d.lease.retry(func() (err error) {
 		tail, err = readTail(d.lease.base, d.lease.conv.Store, d.row.Conversation)
 		return err
@@ -163,7 +152,7 @@ func (d *driver) summarise(w *Work, to Reporter) {
 }
 
 // filterSummary passes a summary that hooks changed through the guardrails.
-func (d *driver) filterSummary(w *Work, guards []guardrail.Rule) {
+func (d *activeRun) filterSummary(w *Work, guards []guardrail.Rule) {
 	if len(guards) == 0 {
 		return
 	}
@@ -227,7 +216,7 @@ func (d *driver) settleSummary(w *Work) {
 }
 
 // writeCompaction writes the events of a compaction.
-func (d *driver) writeCompaction(s *fold.Scope, cycle int, step string, attempt int, p *compact.Omission, summary []event.Block) {
+func (d *activeRun) writeCompaction(s *fold.Scope, cycle int, step string, attempt int, p *compact.Omission, summary []event.Block) {
 	for _, b := range p.Compacted(summary) {
 		d.addAt(s, cycle, step, attempt, b)
 	}

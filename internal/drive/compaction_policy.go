@@ -2,29 +2,13 @@ package drive
 
 import (
 	"cmp"
-	"sync"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/compact"
 	"github.com/braidrun/braid/internal/decide"
 	"github.com/braidrun/braid/internal/fold"
-	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/model"
 )
-
-// Management is a [Management] with its defaults filled in.
-type Management struct {
-	compact.Policy
-
-	Summary *SummaryCall
-	KeepAll bool
-	// At is 0 for never before an overflow.
-	At      float64
-	Context int
-	Tries   int
-	// Provider is nil where Braid manages by itself.
-	Provider *ProviderManaged
-}
 
 // The figures that Strands has found good, and how many tokens a model counts for that says nothing.
 const (
@@ -46,15 +30,6 @@ func (a *Agent) managed() Management {
 		return unmanaged()
 	}
 	return *a.Manage
-}
-
-// SummaryCall is the root's Summarize with its defaults filled in.
-type SummaryCall struct {
-	Model        model.Model
-	Ratio        float64
-	Recent       int
-	Instructions string
-	Options      model.Options
 }
 
 // compaction says when the model is shown less of one of the agent's scopes.
@@ -80,44 +55,6 @@ func (m *Management) threshold(s *fold.Scope, a *Agent) int64 {
 		size = cmp.Or(a.named(s.LastModel).Info().ContextWindow, DefaultContext)
 	}
 	return int64(m.At * float64(size))
-}
-
-// ProviderManaged is a ProviderManaged and what each model is asked for. It is safe for concurrent use.
-type ProviderManaged struct {
-	Want model.ContextManagement
-	At   float64
-	Size int
-
-	mu    sync.Mutex
-	asked map[string]model.ContextManagement
-}
-
-// of gives what a model is asked for; nothing where it has none of it.
-func (p *ProviderManaged) of(m model.Model) model.ContextManagement {
-	if p.Want.Any() {
-		return p.Want // the model's own check says whether it can
-	}
-	info := m.Info()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	c, ok := p.asked[info.Name]
-	if ok {
-		return c
-	}
-	if checker := CheckerOf(m); checker != nil {
-		from := max(int(p.At*float64(cmp.Or(p.Size, cmp.Or(info.ContextWindow, DefaultContext)))), 1)
-		for _, one := range []model.ContextManagement{{Compact: from}, {ClearResults: from}, {Truncate: true}} {
-			if foreign.Sound(checker.Check(&model.Request{Options: model.Options{Context: one}})) == nil {
-				c = one
-				break
-			}
-		}
-	}
-	if p.asked == nil {
-		p.asked = make(map[string]model.ContextManagement)
-	}
-	p.asked[info.Name] = c
-	return c
 }
 
 // Asks gives the options with which the agent asks a model.

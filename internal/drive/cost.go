@@ -19,15 +19,8 @@ func (w *Work) charge() cost.Charge {
 	return cost.OfCut(&w.info, end.usage, w.request.Tokens(), model.BlocksTokens(end.partial))
 }
 
-// doubt adds something impossible to what the model reported; empty is nothing.
-func (e *modelEnd) doubt(fault string) {
-	if fault != "" {
-		e.faults = append(e.faults, fault)
-	}
-}
-
 // reportUsage writes for the operator that a model reported impossible usage.
-func (d *driver) reportUsage(w *Work) {
+func (d *activeRun) reportUsage(w *Work) {
 	faults := w.answer.faults
 	if len(faults) == 0 {
 		return
@@ -41,7 +34,7 @@ func (d *driver) reportUsage(w *Work) {
 
 // lostCharge is the charge for a call of a scope's model whose end nobody has heard. left is
 // what the model had reported, as far as it is known.
-func (d *driver) lostCharge(s *fold.Scope, name string, left event.Usage) cost.Charge {
+func (d *activeRun) lostCharge(s *fold.Scope, name string, left event.Usage) cost.Charge {
 	a := d.agentIn(s)
 	info := a.named(name).Info()
 	if info.Name != name && a.Hooks != nil {
@@ -51,7 +44,7 @@ func (d *driver) lostCharge(s *fold.Scope, name string, left event.Usage) cost.C
 }
 
 // lostSummary is lostCharge for the call for a summary.
-func (d *driver) lostSummary(s *fold.Scope, left event.Usage) cost.Charge {
+func (d *activeRun) lostSummary(s *fold.Scope, left event.Usage) cost.Charge {
 	name := s.Compaction().Name
 	a := d.agentIn(s)
 	m := a.managed()

@@ -2,17 +2,20 @@
 // and commits what comes of it.
 //
 // Begin with loop.go: [driver.iterate] is the loop. One goroutine at a time decides, commits and sends; steps run
-// beside it, or take the driving along (shift.go). A driver has parts with one task each:
+// beside it, or take the driving along (shift.go). There are three layers. A file uses files of its own layer and of those
+// below it:
 //
-//   - run.go takes a run from its admission to its lease, and handle.go is what the drives of one process share of a
-//     conversation.
-//   - run_config.go is what a drive is given, lease.go its lease, inbox.go what others leave for the run, pending.go the
-//     commit that is being prepared, executor.go the steps that run, sender.go the events to the reader, and phase.go how
-//     far the drive has come.
-//   - begin.go begins steps and end.go ends them. stages.go is the ordered list of what a tool call passes between.
-//   - runner.go is the interface of what runs steps: this process's models and tools (model_call.go, step.go), or a
-//     foreign program that works on a scope by itself (program.go).
-//   - give_up.go and unread.go end runs that nobody can drive.
+//   - Data: settings.go and agent.go (what the root fills in), run_config.go (what one drive is given), work.go, step.go
+//     and tool_work.go (steps), tool_result.go and step_result.go (how steps end), pending.go (the commit that is being
+//     prepared), baton.go, thread.go, phase.go, sender.go and lease.go.
+//   - [activeRun]: the run without what executes it. Its methods do what the parts of an agent promise, and write events.
+//     stages.go is the ordered list of what a tool call passes; end.go ends steps; run_start.go begins a run or goes on
+//     with it.
+//   - [driver]: it begins steps (begin.go), runs them (executor.go, runner.go, shift.go, model_call.go, program.go), takes
+//     them in (settle.go), reads the inbox, commits and decides. Only this layer can begin, wait for or stop a step.
+//
+// Above them, run.go takes a run from its admission to its lease, and handle.go is what the drives of one process share of
+// a conversation. give_up.go and unread.go end runs that nobody can drive.
 //
 // The files with the name of a part of an agent (guard.go, permit.go, compaction.go, offload.go, tool_search.go, output.go,
 // secrets.go, fallback.go, the hook files) do at a run what that part promises. The root package documents the parts, fills

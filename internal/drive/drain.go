@@ -8,7 +8,7 @@ import (
 )
 
 // drainSignal is closed when the run is to be handed back. It is nil once the driver has seen that.
-func (d *driver) drainSignal() <-chan struct{} {
+func (d *activeRun) drainSignal() <-chan struct{} {
 	if d.phase != phaseDriving {
 		return nil
 	}
@@ -16,7 +16,7 @@ func (d *driver) drainSignal() <-chan struct{} {
 }
 
 // draining reports whether the run is to be handed back, because the engine drains or the process is about to end.
-func (d *driver) draining() bool {
+func (d *activeRun) draining() bool {
 	if d.phase == phaseDriving {
 		select {
 		case <-d.cfg.work.Draining:
@@ -31,7 +31,7 @@ func (d *driver) draining() bool {
 }
 
 // interrupted reports whether the steps were stopped although the run is not to end.
-func (d *driver) interrupted() bool {
+func (d *activeRun) interrupted() bool {
 	return d.ctx.Err() != nil && errors.Is(context.Cause(d.ctx), event.ErrUnavailable)
 }
 

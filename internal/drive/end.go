@@ -2,12 +2,12 @@ package drive
 
 import (
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/cost"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/tool"
 )
 
 // This file ends steps. There is one function for each kind of step: endCall, endModel and endCompaction. Nothing
@@ -44,7 +44,7 @@ type callEnd struct {
 }
 
 // endCall writes the end of one attempt of a tool call.
-func (d *driver) endCall(s *fold.Scope, step string, attempt int, e *callEnd) {
+func (d *activeRun) endCall(s *fold.Scope, step string, attempt int, e *callEnd) {
 	b := e.event
 	if b == nil {
 		b = &event.StepEnded{}
@@ -58,7 +58,7 @@ func (d *driver) endCall(s *fold.Scope, step string, attempt int, e *callEnd) {
 
 // endCallInWords ends a call with fixed words of Braid's own. They pass no stage: nothing that a tool, a user or a
 // model said stands in them.
-func (d *driver) endCallInWords(s *fold.Scope, c *fold.Call, attempt int, outcome event.Outcome, text string) {
+func (d *activeRun) endCallInWords(s *fold.Scope, c *fold.Call, attempt int, outcome event.Outcome, text string) {
 	d.endCall(s, c.Step, attempt, &callEnd{outcome: outcome, result: errorResult(c.ID, c.Name, text)})
 }
 
@@ -83,7 +83,7 @@ type modelCallEnd struct {
 }
 
 // endModel writes the end of one attempt of a model call: its answer, or why there is none.
-func (d *driver) endModel(s *fold.Scope, step string, attempt int, e *modelCallEnd) {
+func (d *activeRun) endModel(s *fold.Scope, step string, attempt int, e *modelCallEnd) {
 	if e.message != nil {
 		d.add(s, step, attempt, e.message)
 		d.record(s, step, attempt, e.guardedBy)
@@ -97,73 +97,15 @@ func (d *driver) endModel(s *fold.Scope, step string, attempt int, e *modelCallE
 
 // endCompaction writes the end of one attempt of the model call for a summary. cycle is that of the model call
 // before which it stands.
-func (d *driver) endCompaction(s *fold.Scope, cycle int, step string, attempt int, e *modelCallEnd) {
+func (d *activeRun) endCompaction(s *fold.Scope, cycle int, step string, attempt int, e *modelCallEnd) {
 	d.addAt(s, cycle, step, attempt, &event.StepEnded{
 		Step: event.StepCompaction, Outcome: e.outcome, Err: e.err, Duration: e.took, RetryAt: e.retryAt,
 		Usage: e.charge.Usage, UsageUnknown: !e.known, CostNanoUSD: e.charge.Nano, Estimated: e.charge.Estimated,
 	})
 }
 
-// endOpenSteps ends all steps of a scope that are still open, because the scope ends.
-func (d *driver) endOpenSteps(s *fold.Scope) {
-	for _, c := range slices.Clone(s.Batch.Calls) {
-		if c.State != fold.CallEnded {
-			d.endOpenCall(s, c)
-		}
-	}
-	if s.Compaction().State == fold.ModelBegun {
-		outcome, used := event.OutcomeCancelled, event.Usage{}
-		if w := d.exec.flight(s.Compaction().Step); w != nil {
-			outcome, used = event.OutcomeStraggler, w.usedUntilLeft()
-			d.abandon(w)
-		}
-		d.endCompaction(s, s.Cycle, s.Compaction().Step, s.Compaction().Attempt, &modelCallEnd{
-			outcome: outcome, charge: d.lostSummary(s, used),
-		})
-	}
-	if s.Model.State == fold.ModelBegun {
-		w, used := d.exec.flight(s.Model.Step), event.Usage{}
-		if w != nil {
-			used = w.usedUntilLeft()
-		}
-		end := &modelCallEnd{
-			outcome: event.OutcomeCancelled, charge: d.lostCharge(s, s.Model.Name, used), known: used != event.Usage{},
-		}
-		if w != nil {
-			end.outcome, end.err, end.took = event.OutcomeStraggler, leftBehind(s.Model.Name), d.now.Sub(w.begun)
-			d.abandon(w)
-		}
-		d.endModel(s, s.Model.Step, s.Model.Attempt, end)
-	}
-}
-
-// endOpenCall ends a tool call that is still open when its scope ends.
-func (d *driver) endOpenCall(s *fold.Scope, c *fold.Call) {
-	outcome, text := event.OutcomeCancelled, "The tool call was cancelled before it gave a result."
-	if c.State == fold.CallNew {
-		text = "The tool call was cancelled and never begun."
-	}
-	attempt := c.Attempt
-	if !c.Extra().RetryAt.IsZero() {
-		text, attempt = "The tool call failed, and was cancelled before it was made again.", 0 // that attempt has ended
-	}
-	if w := d.exec.flight(c.Step); w != nil {
-		outcome = event.OutcomeStraggler
-		text = "The tool " + strconv.Quote(c.Name) + " did not stop when it was cancelled and was left behind; it may still have an effect."
-		d.abandon(w)
-	}
-	d.endCallInWords(s, c, attempt, outcome, text)
-}
-
-// leftBehind is the error of a model call that did not stop.
-func leftBehind(model string) *event.Error {
-	return &event.Error{
-		Op: "model " + model, Kind: event.ErrCancelled, Message: "the model did not stop when it was cancelled and was left behind",
-	}
-}
-
 // endLostSteps ends the steps of a scope that were in flight when another driver died, unless they may begin again.
-func (d *driver) endLostSteps(s *fold.Scope) {
+func (d *activeRun) endLostSteps(s *fold.Scope) {
 	if s.Model.State == fold.ModelBegun {
 		d.endModel(s, s.Model.Step, s.Model.Attempt, &modelCallEnd{
 			outcome: event.OutcomeLost, charge: d.lostCharge(s, s.Model.Name, event.Usage{}),
@@ -183,12 +125,25 @@ func (d *driver) endLostSteps(s *fold.Scope) {
 	}
 }
 
-// endOverdueCall ends a call whose tool did not return in time. The tool is left behind.
-func (d *driver) endOverdueCall(w *Work) {
-	d.abandon(w)
-	text := "Error: the tool " + strconv.Quote(w.call.Name) + " did not return in time and was left behind; it may still have an effect."
-	d.endCall(w.scope, w.step, w.attempt, &callEnd{
-		outcome: event.OutcomeStraggler, result: errorResult(w.call.ID, w.call.Name, text), took: d.now.Sub(w.begun),
-		err: &event.Error{Op: "tool " + w.call.Name, Kind: event.ErrTimeout, Message: "the tool did not return in time"},
-	})
+// repeatable reports whether a call that was in flight when its driver died may
+// begin again. Of one that was to be reconciled nobody is left to ask where the
+// tool has changed since.
+func (d *activeRun) repeatable(s *fold.Scope, c *fold.Call) bool {
+	runs := c.Extra().Runs
+	if runs != "" && d.offer(s, d.agentIn(s)).Tool(runs) == nil {
+		return false // nobody knows any more what a hook put in the tool's place
+	}
+	switch c.Effect {
+	case event.EffectPure, event.EffectIdempotent:
+		return true
+	case event.EffectReconcilable:
+		name := c.Name
+		if runs != "" {
+			name = runs
+		}
+		tl := d.offer(s, d.agentIn(s)).Tool(name)
+		return tl != nil && tool.TraitsOf(tl).Reconcile != nil
+	default:
+		return false
+	}
 }

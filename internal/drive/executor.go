@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/sched"
 )
 
@@ -299,4 +300,20 @@ func (d *driver) close() {
 		d.settleAfterStop()
 	}
 	d.exec.close()
+}
+
+// runs notes that the driver runs a step of the scope, and ran that it does not any more.
+func (d *driver) runs(s *fold.Scope, step string) {
+	t := d.thread(s)
+	t.running = append(t.running, step)
+	d.exec.running++
+}
+
+// ran is the end of [driver.runs].
+func (d *driver) ran(s *fold.Scope, step string) {
+	t := d.thread(s)
+	if i := slices.Index(t.running, step); i >= 0 {
+		t.running = slices.Delete(t.running, i, i+1)
+	}
+	d.exec.running--
 }

@@ -43,3 +43,17 @@ func (a *Agent) instead(name string, err *event.Error) model.Model {
 	}
 	return a.Fallbacks[next]
 }
+
+// simulated reports whether any model of the run follows a script.
+func (a *Agent) simulated(team map[string]*Agent) bool {
+	simulated := func(m model.Model) bool { return m.Info().Simulated }
+	if slices.ContainsFunc(a.Models(), simulated) {
+		return true
+	}
+	for _, one := range team {
+		if slices.ContainsFunc(one.Models(), simulated) {
+			return true
+		}
+	}
+	return false
+}

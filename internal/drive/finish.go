@@ -58,7 +58,7 @@ func (d *driver) finish(s *fold.Scope, cmd decide.Command) {
 
 // closingWords writes an answer that no model gave: that of a flow, the result of a tool that returns directly, or a
 // note about a direct call. Guardrails check it as any answer; the error is a guardrail's.
-func (d *driver) closingWords(s *fold.Scope, cmd *decide.Command) error {
+func (d *activeRun) closingWords(s *fold.Scope, cmd *decide.Command) error {
 	if len(cmd.Output) > 0 {
 		if s.Fresh == "" && len(s.Answer.Words) > 0 {
 			return nil // the log has it, and ends before the scope did
@@ -105,7 +105,7 @@ func lastTools(s *fold.Scope) (names []string) {
 }
 
 // closeScope ends a child and its parent's call in one commit.
-func (d *driver) closeScope(s *fold.Scope, cmd decide.Command) {
+func (d *activeRun) closeScope(s *fold.Scope, cmd decide.Command) {
 	last, typed := []event.Block(nil), false
 	if n := len(s.Transcript.Messages); n > 0 && s.Transcript.Messages[n-1].Role == event.RoleAssistant {
 		last = s.Transcript.Messages[n-1].Content
@@ -127,7 +127,7 @@ func (d *driver) closeScope(s *fold.Scope, cmd decide.Command) {
 
 // answerCall gives the call that opened a closed scope its result. It depends on the log alone: if the log ends
 // between the two, the next driver writes the same.
-func (d *driver) answerCall(s *fold.Scope) {
+func (d *activeRun) answerCall(s *fold.Scope) {
 	c, end := s.Opener, s.Closed
 	if c == nil || c.State == fold.CallEnded {
 		return

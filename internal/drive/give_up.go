@@ -87,11 +87,11 @@ func (a *Agent) giveUp(
 	if v.Run == nil || v.Run.ID != row.ID || int(v.Run.Inputs) < len(row.Input) {
 		row.Input = a.unguarded(row.Input)
 	}
-	d := &driver{
+	d := &driver{exec: executor{order: sched.From(base)}}
+	d.activeRun = activeRun{
 		ctx: ctx, stop: stop, row: row, view: v, now: time.Now(),
 		cfg:   runConfig{agent: a.stand(name), exclusive: o.Log.Own, callerWaits: o.Engine == nil},
 		lease: runLease{conv: o.Log, held: lease, renewer: renewer, base: base},
-		exec:  executor{order: sched.From(base)},
 		out:   sender{sink: sink},
 	}
 	d.cfg.work = &EngineWork{ForgetFailed: o.Engine != nil && o.Engine.ForgetFailed}
@@ -118,33 +118,6 @@ func (a *Agent) unguarded(in []event.Message) []event.Message {
 		out[i].Content = fold.RedactedContent
 	}
 	return out
-}
-
-// How long a driver goes on giving back a lease that ran out while the store could not be reached, and how long it
-// waits between two attempts.
-const (
-	lateTime  = 5 * time.Minute
-	latePause = 100 * time.Millisecond
-	lateMost  = time.Second
-)
-
-// giveBackLate gives back a lease that ran out while the store could not be reached, when the store is back. This
-// driver lives, so the run has not lost it.
-func giveBackLate(base context.Context, store journal.Store, lease journal.Lease, work *EngineWork) {
-	pause := latePause
-	for left := lateTime; left > 0; left -= pause {
-		err := store.Commit(base, lease, journal.Batch{Release: true})
-		if !errors.Is(err, event.ErrUnavailable) && !errors.Is(err, event.ErrStorageFull) {
-			return
-		}
-		work.stalled(err)
-		select {
-		case <-time.After(pause):
-		case <-work.Draining:
-			return
-		}
-		pause = min(2*pause, lateMost)
-	}
 }
 
 // brokenOff ends the run of a drive that panicked as failed, under the same lease.

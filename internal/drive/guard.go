@@ -10,15 +10,9 @@ import (
 	"github.com/braidrun/braid/internal/guardrail"
 )
 
-// Guard is a guardrail and the places where it looks; none is all of them.
-type Guard struct {
-	guardrail.Rule
-	Places []guardrail.Place
-}
-
 // guardsOf returns the guardrails that look at a place for what an agent does. The root agent's come first, and the
 // mask of the run's secrets before them, so that no check sees a secret.
-func (d *driver) guardsOf(agent *Agent, place guardrail.Place) []guardrail.Rule {
+func (d *activeRun) guardsOf(agent *Agent, place guardrail.Place) []guardrail.Rule {
 	if len(d.cfg.agent.Guards) == 0 && len(agent.Guards) == 0 && d.cfg.maskRules == nil {
 		return nil
 	}
@@ -37,7 +31,7 @@ func (d *driver) guardsOf(agent *Agent, place guardrail.Place) []guardrail.Rule 
 
 // filter runs guardrails while the driver waits. It returns the names of those that removed something. After an error
 // nothing may pass, and what f has written must not be read, because f may still be running.
-func (d *driver) filter(guards []guardrail.Rule, f func(*guardrail.Filter)) (by []string, err error) {
+func (d *activeRun) filter(guards []guardrail.Rule, f func(*guardrail.Filter)) (by []string, err error) {
 	var filter *guardrail.Filter
 	back := d.runHooks(func() {
 		ctx, cancel := afterwards(d.ctx, d.cfg.agent.Limits.Grace)
@@ -53,8 +47,8 @@ func (d *driver) filter(guards []guardrail.Rule, f func(*guardrail.Filter)) (by 
 	return filter.By(), filter.Err()
 }
 
-// filterText is [driver.filter] for one text.
-func (d *driver) filterText(guards []guardrail.Rule, text string) (passed string, by []string, err error) {
+// filterText is [activeRun.filter] for one text.
+func (d *activeRun) filterText(guards []guardrail.Rule, text string) (passed string, by []string, err error) {
 	if len(guards) == 0 {
 		return text, nil, nil
 	}
@@ -64,8 +58,8 @@ func (d *driver) filterText(guards []guardrail.Rule, text string) (passed string
 	return passed, by, nil
 }
 
-// filterBlocks is [driver.filter] for content. If nothing is left of it, it becomes "[redacted]".
-func (d *driver) filterBlocks(guards []guardrail.Rule, in []event.Block) (passed []event.Block, by []string, err error) {
+// filterBlocks is [activeRun.filter] for content. If nothing is left of it, it becomes "[redacted]".
+func (d *activeRun) filterBlocks(guards []guardrail.Rule, in []event.Block) (passed []event.Block, by []string, err error) {
 	if len(guards) == 0 {
 		return in, nil, nil
 	}
@@ -80,7 +74,7 @@ func (d *driver) filterBlocks(guards []guardrail.Rule, in []event.Block) (passed
 
 // filterClosing passes what an agent used as a tool returns through its parent's guardrails. typed says that the
 // answer is JSON.
-func (d *driver) filterClosing(s *fold.Scope, b *event.ScopeClosed, typed bool) (by []string) {
+func (d *activeRun) filterClosing(s *fold.Scope, b *event.ScopeClosed, typed bool) (by []string) {
 	guards := d.guardsOf(d.agentIn(s.Parent), guardrail.Result)
 	if len(guards) == 0 {
 		return nil
@@ -112,7 +106,7 @@ func (d *driver) filterClosing(s *fold.Scope, b *event.ScopeClosed, typed bool) 
 }
 
 // filterAsked passes the questions of a tool or a hook through the guardrails at results.
-func (d *driver) filterAsked(agent *Agent, asked []event.Asked) (by [][]string, err error) {
+func (d *activeRun) filterAsked(agent *Agent, asked []event.Asked) (by [][]string, err error) {
 	guards := d.guardsOf(agent, guardrail.Result)
 	by = make([][]string, len(asked))
 	if len(guards) == 0 {
@@ -131,7 +125,7 @@ func (d *driver) filterAsked(agent *Agent, asked []event.Asked) (by [][]string, 
 }
 
 // record writes which guardrails removed something from the event before.
-func (d *driver) record(s *fold.Scope, step string, attempt int, by []string) {
+func (d *activeRun) record(s *fold.Scope, step string, attempt int, by []string) {
 	for i, name := range by {
 		d.add(s, step, attempt, &event.Redacted{Target: d.view.Last - int64(i), Reason: name, Clean: true})
 	}
@@ -139,7 +133,7 @@ func (d *driver) record(s *fold.Scope, step string, attempt int, by []string) {
 
 // addInput passes the root agent's input through its guardrails and writes it. If a guardrail fails, the run fails and
 // the input is written as "[redacted]".
-func (d *driver) addInput(s *fold.Scope, content []event.Block, body func([]event.Block) event.Body) {
+func (d *activeRun) addInput(s *fold.Scope, content []event.Block, body func([]event.Block) event.Body) {
 	guards := d.guardsOf(d.cfg.agent, guardrail.Input)
 	if len(guards) == 0 {
 		d.add(s, "", 0, body(content))
@@ -185,7 +179,7 @@ func (e *modelEnd) filter(f *guardrail.Filter) {
 }
 
 // guardResult is the stage of the guardrails at results.
-func (d *driver) guardResult(w *Work) {
+func (d *activeRun) guardResult(w *Work) {
 	c, end := w.call, w.end
 	guards := c.guardrails()
 	if len(guards) == 0 {

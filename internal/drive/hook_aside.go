@@ -15,14 +15,14 @@ import (
 // hookTries bounds how often hooks may have one call repeated.
 const hookTries = 20
 
-// runDecidingHooks is [driver.runHooks] for hooks that decide something. It reports whether their decision counts; it does not
+// runDecidingHooks is [activeRun.runHooks] for hooks that decide something. It reports whether their decision counts; it does not
 // if the run is to stop.
-func (d *driver) runDecidingHooks(f func()) bool { return d.runHooks(f) && d.ctx.Err() == nil }
+func (d *activeRun) runDecidingHooks(f func()) bool { return d.runHooks(f) && d.ctx.Err() == nil }
 
 // runHooks runs hooks while the driver waits and its lease is renewed. It reports whether they returned. If the run is to
 // stop and they do not return within the grace period, they are abandoned, and what they hold must not be read. If f
 // panics, or a hook ends its goroutine, the run fails.
-func (d *driver) runHooks(f func()) bool {
+func (d *activeRun) runHooks(f func()) bool {
 	defer func() { d.now = time.Now() }()
 	done := foreign.Apart("hook", "a hook", func() error { f(); return nil })
 	over := func(err error) bool {
@@ -56,7 +56,7 @@ func afterwards(ctx context.Context, grace time.Duration) (context.Context, cont
 
 // commitsFirst reports whether a commit is needed before cmd: a hook stands before what cmd begins, and something that has
 // ended is not written yet.
-func (d *driver) commitsFirst(s *fold.Scope, agent *Agent, cmd *decide.Command) bool {
+func (d *activeRun) commitsFirst(s *fold.Scope, agent *Agent, cmd *decide.Command) bool {
 	if len(d.pending.events) == 0 {
 		return false
 	}
@@ -82,12 +82,12 @@ func (d *driver) commitsFirst(s *fold.Scope, agent *Agent, cmd *decide.Command) 
 
 // batchDone reports whether the scope has new results of a batch and the hooks after the batch were not called:
 // neither by this driver, nor by an earlier one that went on to the hooks before the model.
-func (d *driver) batchDone(s *fold.Scope) bool {
+func (d *activeRun) batchDone(s *fold.Scope) bool {
 	return s.Fresh == event.WhyToolResults && s.Model.State == fold.ModelIdle && s.Before == nil && d.thread(s).batchTold < s.Cycle
 }
 
 // failWith ends the run with the error of a hook.
-func (d *driver) failWith(err error) {
+func (d *activeRun) failWith(err error) {
 	if d.fault != nil {
 		return
 	}

@@ -16,7 +16,7 @@ import (
 var errCompactionCancelled = &event.Error{Op: "hook", Kind: event.ErrCancelled, Message: "a hook wants the conversation to stay as it is"}
 
 // callBeforeCompaction calls the hooks before a compaction. decided is false if the run is to stop.
-func (d *driver) callBeforeCompaction(s *fold.Scope, agent *Agent, p *compact.Omission, m *Management) (b hook.BeforeCompaction, decided bool) {
+func (d *activeRun) callBeforeCompaction(s *fold.Scope, agent *Agent, p *compact.Omission, m *Management) (b hook.BeforeCompaction, decided bool) {
 	b = hook.BeforeCompaction{Agent: agent.Name, Scope: s.ID, Why: p.Why}
 	if p.SumUp {
 		b.Instructions = m.Summary.Instructions
@@ -49,7 +49,7 @@ func (d *driver) callBeforeCompaction(s *fold.Scope, agent *Agent, p *compact.Om
 
 // callAfterCompaction calls the hooks after a compaction on the driver's goroutine. It reports whether their changes to the
 // summary count.
-func (d *driver) callAfterCompaction(agent *Agent, a *hook.AfterCompaction) bool {
+func (d *activeRun) callAfterCompaction(agent *Agent, a *hook.AfterCompaction) bool {
 	if len(agent.Hooks.At(hooks.AfterCompaction)) == 0 {
 		return true
 	}

@@ -16,7 +16,7 @@ type hookContext struct {
 }
 
 // hookContextOf returns the context for the hooks before the scope's next step.
-func (d *driver) hookContextOf(s *fold.Scope) *hookContext {
+func (d *activeRun) hookContextOf(s *fold.Scope) *hookContext {
 	t := &hookContext{}
 	t.Context = tool.WithAsker(d.ctx, &t.questions)
 	if s.Before != nil {
@@ -27,7 +27,7 @@ func (d *driver) hookContextOf(s *fold.Scope) *hookContext {
 
 // addAsked writes questions after the guardrails have passed them. If a guardrail fails, the run fails and nobody is
 // asked.
-func (d *driver) addAsked(s *fold.Scope, agent *Agent, step string, attempt int, asked []event.Asked) {
+func (d *activeRun) addAsked(s *fold.Scope, agent *Agent, step string, attempt int, asked []event.Asked) {
 	by, err := d.filterAsked(agent, asked)
 	if err != nil {
 		d.failWith(err)
@@ -48,7 +48,7 @@ func (d *driver) addAsked(s *fold.Scope, agent *Agent, step string, attempt int,
 
 // parkForHooks writes the questions that hooks asked before a step. It reports whether there were any. Other decisions of the
 // hooks are dropped: they are called again once the questions are answered.
-func (d *driver) parkForHooks(s *fold.Scope, t *hookContext) bool {
+func (d *activeRun) parkForHooks(s *fold.Scope, t *hookContext) bool {
 	d.addAsked(s, d.agentIn(s), "", 0, t.questions.asked)
 	return len(t.questions.asked) > 0
 }

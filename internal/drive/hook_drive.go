@@ -5,13 +5,12 @@ import (
 	"errors"
 	"maps"
 
-	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/hooks"
 )
 
 // callBeforeDrive calls the hooks before a drive.
-func (d *driver) callBeforeDrive() {
+func (d *activeRun) callBeforeDrive() {
 	list := d.cfg.agent.Hooks.At(hooks.BeforeDrive)
 	if len(list) == 0 {
 		return
@@ -38,7 +37,7 @@ func (d *driver) callBeforeDrive() {
 }
 
 // callAfterDrive calls the hooks after a drive. Their errors change nothing.
-func (d *driver) callAfterDrive(list []hooks.Hook, r *hook.Outcome, err error) {
+func (d *activeRun) callAfterDrive(list []hooks.Hook, r *hook.Outcome, err error) {
 	told := *r
 	told.Conversation = d.row.Conversation
 	_ = hooks.CallAfter(context.WithoutCancel(d.ctx), list, &hook.AfterDrive{Result: told, Err: err})
@@ -48,7 +47,7 @@ func (d *driver) callAfterDrive(list []hooks.Hook, r *hook.Outcome, err error) {
 var errBrokenOff = errors.New("the drive was broken off")
 
 // labels returns the run's labels for the log, with its trace.
-func (d *driver) labels() map[string]string {
+func (d *activeRun) labels() map[string]string {
 	m := d.row.Metadata
 	if d.cfg.trace == "" || m[hook.TraceLabel] == d.cfg.trace {
 		return m
@@ -58,39 +57,6 @@ func (d *driver) labels() map[string]string {
 	}
 	m[hook.TraceLabel] = d.cfg.trace
 	return m
-}
-
-// callEventSent calls the hooks that see the stream.
-func (d *driver) callEventSent(e event.Event) {
-	if d.out.sent == nil {
-		d.out.sent = &hook.EventSent{}
-	}
-	s := d.out.sent
-	s.Event, s.Context, s.Tool = e, d.ctx, nil
-	begun, begins := e.Body.(*event.StepBegun)
-	if begins && begun.Step == event.StepTool {
-		if scope := d.view.Run.Scope(e.Scope); scope != nil {
-			s.Tool = d.offer(scope, d.agentIn(scope)).Tool(begun.Tool)
-		}
-	}
-	for i := range d.out.watchers {
-		if err := d.out.watchers[i].Safely(d.ctx, s); err != nil {
-			d.failWith(err)
-			return
-		}
-	}
-	if !begins || s.Context == d.ctx || s.Context == nil {
-		return
-	}
-	for _, w := range d.exec.todo {
-		if w.step != e.Step || w.attempt != e.Attempt {
-			continue
-		}
-		w.ctx = s.Context //nolint:fatcontext // one step has a name and an attempt
-		if w.call != nil {
-			w.call.Context = s.Context
-		}
-	}
 }
 
 // within returns the context in which the step runs.

@@ -17,7 +17,7 @@ import (
 
 // callBeforeModel calls the hooks before a model call. They may change it, or answer in the model's place: then it returns
 // their text. ok is false if the call does not begin, because a hook has asked the user or the run is to stop.
-func (d *driver) callBeforeModel(agent *Agent, why event.Why, w *Work, forced bool) (words string, ok, asked bool, err error) {
+func (d *activeRun) callBeforeModel(agent *Agent, why event.Why, w *Work, forced bool) (words string, ok, asked bool, err error) {
 	e := &hook.BeforeModel{Agent: agent.Name, Why: why, Request: &w.request, Model: w.model}
 	w.request.Messages = slices.Clone(w.request.Messages)
 	w.request.Tools = slices.Clone(w.request.Tools)
@@ -56,7 +56,7 @@ func (d *driver) callBeforeModel(agent *Agent, why event.Why, w *Work, forced bo
 
 // answered ends a model call that hooks decided without a model, with their text or their error. Guardrails check it
 // before the hooks after the call, and again after them.
-func (d *driver) answered(s *fold.Scope, agent *Agent, w *Work, words string, err error) {
+func (d *activeRun) answered(s *fold.Scope, agent *Agent, w *Work, words string, err error) {
 	nothing := int64(0)
 	end := &modelEnd{err: err}
 	if err == nil {
@@ -87,7 +87,7 @@ func (d *driver) answered(s *fold.Scope, agent *Agent, w *Work, words string, er
 }
 
 // filterHooked passes what hooks made of a model call through the guardrails.
-func (d *driver) filterHooked(end *modelEnd, guards []guardrail.Rule) *modelEnd {
+func (d *activeRun) filterHooked(end *modelEnd, guards []guardrail.Rule) *modelEnd {
 	if len(guards) == 0 {
 		return end
 	}

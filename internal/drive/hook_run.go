@@ -15,7 +15,7 @@ import (
 const hookRounds = 16
 
 // callBeforeRun calls the hooks before the run. It returns the text with which one answered in the agent's place.
-func (d *driver) callBeforeRun() (words string) {
+func (d *activeRun) callBeforeRun() (words string) {
 	list := d.cfg.agent.Hooks.At(hooks.BeforeRun)
 	if len(list) == 0 {
 		return ""
@@ -77,7 +77,7 @@ func paired(in []event.Message) error {
 }
 
 // reply answers in the root agent's place, with a model step that costs nothing.
-func (d *driver) reply(words string) {
+func (d *activeRun) reply(words string) {
 	s := d.view.Run.Scopes[0]
 	words, by, err := d.filterText(d.guardsOf(d.cfg.agent, guardrail.Output), words)
 	if err != nil {
@@ -95,7 +95,7 @@ func (d *driver) reply(words string) {
 }
 
 // callAfterRun calls the hooks after the run. It reports whether the run continues.
-func (d *driver) callAfterRun(s *fold.Scope, ended *event.RunEnded) (goesOn bool) {
+func (d *activeRun) callAfterRun(s *fold.Scope, ended *event.RunEnded) (goesOn bool) {
 	list := d.cfg.agent.Hooks.At(hooks.AfterRun)
 	if len(list) == 0 {
 		return false
@@ -133,7 +133,7 @@ func (d *driver) callAfterRun(s *fold.Scope, ended *event.RunEnded) (goesOn bool
 }
 
 // hasMessageNews reports whether the pending commit has an event for the hooks after events.
-func (d *driver) hasMessageNews() bool {
+func (d *activeRun) hasMessageNews() bool {
 	for _, e := range d.pending.events {
 		if list, _ := d.messageHooksOf(e); len(list) > 0 {
 			return true
@@ -143,7 +143,7 @@ func (d *driver) hasMessageNews() bool {
 }
 
 // messageHooksOf returns the hooks for an event, and their argument.
-func (d *driver) messageHooksOf(e *event.Event) ([]hooks.Hook, any) {
+func (d *activeRun) messageHooksOf(e *event.Event) ([]hooks.Hook, any) {
 	s := d.view.Run.Scope(e.Scope)
 	if s == nil {
 		return nil, nil
@@ -166,7 +166,7 @@ func (d *driver) messageHooksOf(e *event.Event) ([]hooks.Hook, any) {
 }
 
 // callMessageHooks calls hooks with what was just written.
-func (d *driver) callMessageHooks(events []*event.Event) {
+func (d *activeRun) callMessageHooks(events []*event.Event) {
 	var err error
 	back := d.runHooks(func() {
 		ctx, cancel := afterwards(d.ctx, d.cfg.agent.Limits.Grace)

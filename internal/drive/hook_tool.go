@@ -13,40 +13,6 @@ import (
 	"github.com/braidrun/braid/tool"
 )
 
-// callBeforeEachTool calls the hooks before a batch and passes its calls through the stages before each call. It returns the
-// decided calls: all calls if a hook cancelled the batch, and none if a hook before the batch asked a question. ok is
-// false if the run is to stop; nothing begins then.
-func (d *driver) callBeforeEachTool(s *fold.Scope, agent *Agent, calls []*fold.Call) (list []*toolWork, ok bool) {
-	var at *hookContext
-	back := d.runDecidingHooks(func() {
-		var refused *event.Error
-		if len(agent.Hooks.At(hooks.BeforeTools)) > 0 && s.Untouched() {
-			at = d.hookContextOf(s)
-			if refused = askBatch(at, agent.Hooks.At(hooks.BeforeTools), s.Batch.Calls); at.questions.waits() {
-				return
-			}
-			if refused != nil {
-				calls = s.Batch.Calls
-			}
-		}
-		for _, c := range calls {
-			w := d.newCall(s, agent, c)
-			if refused != nil && !w.decision.logged {
-				w.decision.refuse(refused.Kind, refused.Message)
-			}
-			d.passBefore(w)
-			list = append(list, w)
-		}
-	})
-	if !back {
-		return nil, false
-	}
-	if at != nil && d.parkForHooks(s, at) {
-		return nil, true
-	}
-	return list, true
-}
-
 // askBatch calls the hooks before a batch. It returns why none of the calls may run; nil where they may, or where a
 // hook has asked a question.
 func askBatch(at *hookContext, list []hooks.Hook, calls []*fold.Call) *event.Error {
@@ -69,7 +35,7 @@ func askBatch(at *hookContext, list []hooks.Hook, calls []*fold.Call) *event.Err
 }
 
 // callBeforeHooks is the stage of the hooks before a call.
-func (d *driver) callBeforeHooks(w *toolWork) {
+func (d *activeRun) callBeforeHooks(w *toolWork) {
 	list, c, p := w.agent.Hooks.At(hooks.BeforeTool), w.call, &w.decision
 	if len(list) == 0 || p.logged || p.refused != nil {
 		return
@@ -113,7 +79,7 @@ func (p *callDecision) replace(c *runningCall, tool tool.Tool) {
 }
 
 // callFor fills in what a tool and its hooks see of a call.
-func (d *driver) callFor(own *runningCall, s *fold.Scope, c *fold.Call, attempt int) {
+func (d *activeRun) callFor(own *runningCall, s *fold.Scope, c *fold.Call, attempt int) {
 	own.Call = *tool.NewCall(d.ctx, own, tool.Call{
 		ID: c.ID, Name: c.Name, Args: c.Args, Conversation: d.row.Conversation, Run: d.row.ID, Scope: s.ID, Step: c.Step,
 		Agent: s.Agent, Attempt: attempt,
@@ -140,7 +106,7 @@ func (d *driver) callFor(own *runningCall, s *fold.Scope, c *fold.Call, attempt 
 }
 
 // callAfterHooks is the stage of the hooks after a call. Their result is checked for size and by guardrails again.
-func (d *driver) callAfterHooks(w *Work) {
+func (d *activeRun) callAfterHooks(w *Work) {
 	c, end := w.call, w.end
 	list := w.agent.Hooks.At(hooks.AfterTool)
 	if len(list) == 0 {
@@ -191,7 +157,7 @@ func (e *toolEnd) takeChanged(c *runningCall, changed *event.ToolResult, err err
 }
 
 // callAfterTools calls the hooks after a batch, once per cycle. It reports whether one of them ends the turn.
-func (d *driver) callAfterTools(s *fold.Scope, agent *Agent) (ends bool) {
+func (d *activeRun) callAfterTools(s *fold.Scope, agent *Agent) (ends bool) {
 	list := agent.Hooks.At(hooks.AfterTools)
 	if len(list) == 0 || !d.batchDone(s) {
 		return false

@@ -127,7 +127,7 @@ func (d *driver) admitPending(s *fold.Scope, cmd decide.Command) decide.Command 
 
 // admit writes messages from the inbox. It skips a message that is in the log already, because its sender did not
 // learn of that and sent it again.
-func (d *driver) admit(mail []journal.Mail) {
+func (d *activeRun) admit(mail []journal.Mail) {
 	for i := range mail {
 		m := &mail[i]
 		known, err := d.entered(m.ID)
@@ -147,7 +147,7 @@ func (d *driver) admit(mail []journal.Mail) {
 
 // entered returns the run in whose log a message is; "" for none. If the view begins in the middle of the log, it asks
 // the store.
-func (d *driver) entered(id string) (run string, err error) {
+func (d *activeRun) entered(id string) (run string, err error) {
 	if run = d.view.Mail[id]; run != "" || !d.view.Partial {
 		return run, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/output"
 	"github.com/braidrun/braid/internal/toolset"
+	"github.com/braidrun/braid/journal"
 )
 
 // iterate is the loop: ask package decide of every open scope until none can move, write
@@ -90,7 +91,7 @@ func (d *driver) next(s *fold.Scope, agent *Agent, whole bool) decide.Command {
 }
 
 // decidePolicy makes the policy of a scope's next decision. There is one for all, in the driver's memory.
-func (d *driver) decidePolicy(s *fold.Scope, agent *Agent) {
+func (d *activeRun) decidePolicy(s *fold.Scope, agent *Agent) {
 	t := d.thread(s)
 	p := &d.policy
 	agent.DecidePolicy(p, d.offer(s, agent), s, d.answerOf(s))
@@ -158,3 +159,54 @@ func (d *driver) apply(s *fold.Scope, agent *Agent, cmd decide.Command) bool {
 	}
 	return true
 }
+
+// commit writes what the last round decided, and sends it once it is durable. A run that ends, waits or is handed back
+// gives its lease back with the same commit.
+func (d *driver) commit() error {
+	run := d.view.Run
+	news := d.cfg.hooked && run.Ended == nil && d.hasMessageNews()
+	if news && d.phase != phaseHandedBack {
+		d.pending.awaited = true // hooks learn of it before the run goes on, or is parked
+	}
+	b := journal.Batch{Events: d.pending.events, Read: d.pending.read}
+	switch {
+	case run.Ended != nil:
+		b.Status, b.Release = run.Ended.Status, true
+		d.phase = phaseEnded
+	case d.phase == phaseHandedBack:
+		b.Release = true
+	case d.idle():
+		b.Status, b.Release, b.WakeAt = event.RunWaiting, true, d.exec.wakeAt
+		d.phase = phaseParked
+	case len(b.Events) == 0 && len(b.Read) == 0:
+		return nil
+	}
+	if err := d.lease.commit(b, d.cfg.work.stalled); err != nil {
+		return err
+	}
+	for _, e := range d.pending.events {
+		d.send(*e)
+	}
+	if news {
+		d.callMessageHooks(d.pending.events)
+	}
+	clear(d.pending.events)
+	d.pending.events, d.pending.read = d.pending.events[:0], d.pending.read[:0]
+	return nil
+}
+
+// idle reports whether nothing runs and nothing will for a while: the run waits
+// for an answer, or for a time that is far away.
+func (d *driver) idle() bool {
+	return d.exec.running == 0 && !d.pending.awaited && (d.exec.wakeAt.IsZero() || !d.cfg.callerWaits && d.exec.wakeAt.Sub(d.now) > parkAfter)
+}
+
+func (d *driver) waitUntil(t time.Time) {
+	if !t.IsZero() && (d.exec.wakeAt.IsZero() || t.Before(d.exec.wakeAt)) {
+		d.exec.wakeAt = t
+	}
+}
+
+// parkAfter is how long a wait must be at least for the run to be parked: a lease
+// and a worker are not held for longer than that for nothing (DESIGN section 4).
+const parkAfter = 30 * time.Second

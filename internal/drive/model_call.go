@@ -2,7 +2,6 @@ package drive
 
 import (
 	"context"
-	"runtime"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -61,12 +60,12 @@ func (d *driver) ownAgain(w *Work) {
 
 // stopsPromptly reports whether a model call ends as soon as the run is to stop: its model promises that, and no hook or
 // guardrail after it can be slow.
-func (d *driver) stopsPromptly(w *Work) bool {
+func (d *activeRun) stopsPromptly(w *Work) bool {
 	return !d.cfg.hooked && model.IsCancellable(w.model) && !guardrail.HasChecks(d.guardsOf(w.agent, guardrail.Output))
 }
 
 // callModel calls a model and the hooks after it.
-func (d *driver) callModel(w *Work, a *assembler, send func(event.Body) bool) {
+func (d *activeRun) callModel(w *Work, a *assembler, send func(event.Body) bool) {
 	ctx := w.within(d.ctx)
 	defer func() {
 		if a.sending {
@@ -96,7 +95,7 @@ func (d *driver) callModel(w *Work, a *assembler, send func(event.Body) bool) {
 
 // filterAnswer passes a model's answer through the guardrails, also when the run is to stop: what the model said
 // until then may be shown.
-func (d *driver) filterAnswer(ctx context.Context, w *Work, guards []guardrail.Rule) {
+func (d *activeRun) filterAnswer(ctx context.Context, w *Work, guards []guardrail.Rule) {
 	if len(guards) == 0 {
 		return
 	}
@@ -153,31 +152,4 @@ func (d *driver) abandonModelCall(w *Work) {
 	w.gate.abandoned = true
 	w.gate.leave()
 	d.now = time.Now()
-}
-
-// take takes in a piece of a model's answer. It reports whether the model is to go on.
-func (w *Work) take(a *assembler, c *model.Chunk, send func(event.Body) bool) bool {
-	if !w.gate.enter() {
-		return false
-	}
-	defer w.gate.release(a)
-	body := a.take(c, time.Now)
-	if body == nil {
-		return true
-	}
-	a.sending = true
-	more := send(body)
-	a.sending = false
-	return more
-}
-
-// broken is how a reader's loop left its body other than by returning.
-type broken struct{ panicked any }
-
-// rethrow does to the driver's goroutine, which is the reader's, what the reader did.
-func (b *broken) rethrow() {
-	if b.panicked == nil {
-		runtime.Goexit()
-	}
-	panic(b.panicked) //nolint:forbidigo // it is the reader's own
 }

@@ -36,7 +36,7 @@ func (d *driver) openScopes(s *fold.Scope, cmd *decide.Command) bool {
 }
 
 // openingInputs passes what the agents are asked through their guardrails.
-func (d *driver) openingInputs(list []kind.Opening) (inputs [][]event.Block, guardedBy [][]string, failed *decide.Command) {
+func (d *activeRun) openingInputs(list []kind.Opening) (inputs [][]event.Block, guardedBy [][]string, failed *decide.Command) {
 	for i := range list {
 		input, by, err := d.filterBlocks(d.guardsOf(d.agentOf(list[i].Agent), guardrail.Input), slices.Clone(list[i].Input))
 		if err != nil {

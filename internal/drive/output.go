@@ -61,13 +61,13 @@ func askFor(f *output.Form, req *model.Request, m model.Model, info *model.Info,
 }
 
 // say writes what the loop says to the model itself. No client is shown it.
-func (d *driver) say(s *fold.Scope, cmd decide.Command) {
+func (d *activeRun) say(s *fold.Scope, cmd decide.Command) {
 	d.add(s, "", 0, &event.UserMessage{Content: []event.Block{&event.Text{Text: cmd.Say}}, Why: cmd.Why})
 	d.pending.events[len(d.pending.events)-1].Audience = event.Operator
 }
 
 // answerOf is what the answers of a scope are held to; nil for nothing.
-func (d *driver) answerOf(s *fold.Scope) *output.Form {
+func (d *activeRun) answerOf(s *fold.Scope) *output.Form {
 	if s.Depth == 0 && d.cfg.output != nil {
 		return d.cfg.output
 	}
@@ -78,7 +78,7 @@ func (d *driver) answerOf(s *fold.Scope) *output.Form {
 }
 
 // toolOf finds what a scope's agent calls by that name; nil for nothing.
-func (d *driver) toolOf(s *fold.Scope, offered *toolset.Offer, name string) tool.Tool {
+func (d *activeRun) toolOf(s *fold.Scope, offered *toolset.Offer, name string) tool.Tool {
 	if x := d.answerOf(s); x.HasTool() && name == output.ToolName {
 		return answerTool{x}
 	}

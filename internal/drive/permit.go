@@ -15,7 +15,7 @@ import (
 )
 
 // permission is what all policies say that hold in a scope, and those of them that ask.
-func (d *driver) permission(s *fold.Scope, tool string) (strictest permission.Effect, asking []*permission.Policy) {
+func (d *activeRun) permission(s *fold.Scope, tool string) (strictest permission.Effect, asking []*permission.Policy) {
 	for ; s != nil; s = s.Parent {
 		agent := d.agentOf(s.Agent)
 		if agent == nil {
@@ -34,7 +34,7 @@ func (d *driver) permission(s *fold.Scope, tool string) (strictest permission.Ef
 
 // restrained reports whether one of the calls is not simply permitted, or has an answer that
 // says whether it is: a policy may have been there when it was asked for.
-func (d *driver) restrained(s *fold.Scope, calls []*fold.Call) bool {
+func (d *activeRun) restrained(s *fold.Scope, calls []*fold.Call) bool {
 	for _, c := range calls {
 		if d.cfg.policed {
 			if do, _ := d.permission(s, c.Name); do != permission.Allow {
@@ -49,7 +49,7 @@ func (d *driver) restrained(s *fold.Scope, calls []*fold.Call) bool {
 }
 
 // permit is the stage of the policies. It looks at a call as the hooks before it have left it.
-func (d *driver) permit(w *toolWork) {
+func (d *activeRun) permit(w *toolWork) {
 	c, p := w.call, &w.decision
 	args := c.Args
 	if p.args != nil {

@@ -8,14 +8,6 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// visible is what the tools of a request look like without those that the model may not call at all.
-type visible struct {
-	// of is the list that was looked through last, specs and names what is left of it.
-	of    []model.ToolSpec
-	specs []model.ToolSpec
-	names []string
-}
-
 // denies reports whether a policy of the agent itself lets nobody call the tool.
 func (a *Agent) denies(tool string) bool {
 	return slices.ContainsFunc(a.Permits, func(p *permission.Policy) bool { return p.Effect(tool) == permission.Deny })
@@ -24,7 +16,7 @@ func (a *Agent) denies(tool string) bool {
 // allowed leaves tools out of what a scope's model is shown that are denied there, by the agent's own
 // policies or by those above it: a model that sees a tool calls it. What the model asks for all the same is
 // refused as ever. A list is looked through once.
-func (d *driver) allowed(s *fold.Scope, specs []model.ToolSpec, names []string) ([]model.ToolSpec, []string) {
+func (d *activeRun) allowed(s *fold.Scope, specs []model.ToolSpec, names []string) ([]model.ToolSpec, []string) {
 	if !d.cfg.policed || len(specs) == 0 {
 		return specs, names
 	}

@@ -13,33 +13,8 @@ import (
 // does. The driver writes that as the steps of the scope, with the same names, attempts and ends as its own ones, so
 // everybody who reads the log sees no difference. What the log has is what a program is given after a crash.
 
-// programWork is what a program is given, once for all that it does until its answer.
-type programWork struct {
-	// why is the reason for which the scope goes on.
-	why event.Why
-	// Messages are what the log has of the scope.
-	Messages []event.Message
-	// Open are the calls that have no result in the log. The program makes them, or goes on with them.
-	Open []*event.ToolCall
-	// err is why the program stopped without an answer. The runner sets it before the last report.
-	err error
-}
-
-// ProgramReport is one thing that a program did: exactly one of its fields is set.
-type ProgramReport struct {
-	// Model names the model that the program begins to call.
-	Model string
-	// Message is the answer of that model. It ends the call.
-	Message *event.AssistantMessage
-	// Call is the id of a tool call that the program begins, and effect what repeating it would do.
-	Call   string
-	Effect event.Effect
-	// Result is what the tool gave. It ends the call.
-	Result *event.ToolResult
-}
-
 // programOf returns what runs the foreign program that works in a scope; nil where the loop does.
-func (d *driver) programOf(s *fold.Scope) StepRunner { return d.cfg.programs[s.Agent] }
+func (d *activeRun) programOf(s *fold.Scope) StepRunner { return d.cfg.programs[s.Agent] }
 
 // driveProgram does for a scope in which a program works what apply does for others. It reports whether the scope moved.
 // The program goes on with whatever is next, unless the scope ends.
@@ -120,17 +95,17 @@ var errProgramReport = &event.Error{
 }
 
 // modelOpen reports whether the driver runs a model call of the scope.
-func (d *driver) modelOpen(s *fold.Scope) bool {
+func (d *activeRun) modelOpen(s *fold.Scope) bool {
 	return s.Model.State == fold.ModelBegun && d.runsHere(s, s.Model.Step)
 }
 
 // runsHere reports whether this driver runs a step.
-func (d *driver) runsHere(s *fold.Scope, step string) bool {
+func (d *activeRun) runsHere(s *fold.Scope, step string) bool {
 	return slices.Contains(d.thread(s).running, step)
 }
 
 // openCall returns the call of this id that is not made just now and has no result; nil for none.
-func (d *driver) openCall(s *fold.Scope, id string) *fold.Call {
+func (d *activeRun) openCall(s *fold.Scope, id string) *fold.Call {
 	for _, c := range s.Batch.Calls {
 		if c.ID == id && c.State != fold.CallEnded && !d.runsHere(s, c.Step) {
 			return c
@@ -140,7 +115,7 @@ func (d *driver) openCall(s *fold.Scope, id string) *fold.Call {
 }
 
 // begunCall returns the call of this id that is made just now; nil for none.
-func (d *driver) begunCall(s *fold.Scope, id string) *fold.Call {
+func (d *activeRun) begunCall(s *fold.Scope, id string) *fold.Call {
 	for _, c := range s.Batch.Calls {
 		if c.ID == id && c.State == fold.CallBegun && d.runsHere(s, c.Step) {
 			return c
@@ -170,7 +145,7 @@ func whyNext(w *Work) event.Why {
 }
 
 // stepOfPiece returns the step and the attempt that a live piece of a program belongs to.
-func (d *driver) stepOfPiece(s *fold.Scope, piece event.Body) (step string, attempt int) {
+func (d *activeRun) stepOfPiece(s *fold.Scope, piece event.Body) (step string, attempt int) {
 	if p, ok := piece.(*event.ToolProgress); ok {
 		if c := d.begunCall(s, p.Call); c != nil {
 			return c.Step, c.Attempt

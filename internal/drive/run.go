@@ -15,7 +15,6 @@ import (
 	"github.com/braidrun/braid/internal/hooks"
 	"github.com/braidrun/braid/internal/sched"
 	"github.com/braidrun/braid/journal"
-	"github.com/braidrun/braid/model"
 )
 
 // Run drives a run from its admission to its last event, or to where it waits. r reports what it came to; nil for nobody.
@@ -153,15 +152,14 @@ func (a *Agent) take(
 		defer end()
 		private = false
 	}
-	d := &driver{
+	d := &driver{inbox: inbox{wake: conv.wake}, exec: executor{order: sched.From(ctx)}}
+	d.activeRun = activeRun{
 		ctx: ctx, stop: stop, row: opened.Run, view: v, now: time.Now(),
 		cfg: runConfig{
 			agent: a, team: team, output: o.Output, given: o.Given, secrets: o.Secrets, programs: o.Programs,
 			exclusive: conv.Own, callerWaits: o.Engine == nil, unstoppable: private, work: &noEngine,
 		},
 		lease: runLease{conv: conv, held: opened.Lease, renewer: o.renewer, base: context.WithoutCancel(ctx)},
-		inbox: inbox{wake: conv.wake},
-		exec:  executor{order: sched.From(ctx)},
 		out:   sender{sink: sink},
 	}
 	if o.Engine != nil {
@@ -225,20 +223,6 @@ func (d *driver) report(r *hook.Outcome) {
 	case phaseParked:
 		r.WakeAt = d.exec.wakeAt
 	}
-}
-
-// simulated reports whether any model of the run follows a script.
-func (a *Agent) simulated(team map[string]*Agent) bool {
-	simulated := func(m model.Model) bool { return m.Info().Simulated }
-	if slices.ContainsFunc(a.Models(), simulated) {
-		return true
-	}
-	for _, one := range team {
-		if slices.ContainsFunc(one.Models(), simulated) {
-			return true
-		}
-	}
-	return false
 }
 
 // open takes the run that is to be driven: a new one for new input, the one that

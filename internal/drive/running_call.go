@@ -43,9 +43,9 @@ type callNews struct {
 	// arrivals takes the progress, until quit is closed.
 	arrivals chan<- Arrival
 	quit     <-chan struct{}
-	// shift is set for a call that runs alone, at this place of the shift. Progress gives the driving back, because the
-	// helper cannot take it in while it runs the tool.
-	shift *shift
+	// baton is set for a call that runs alone, at this place. Progress gives the driving back, because the goroutine that
+	// drives cannot take it in while it runs the tool.
+	baton *baton
 	at    int64
 }
 
@@ -148,8 +148,8 @@ func (c *runningCall) Progress(b *event.ToolProgress) {
 			return
 		}
 	}
-	if c.news.shift != nil {
-		c.news.shift.giveBack(c.news.at)
+	if c.news.baton != nil {
+		c.news.baton.giveBack(c.news.at)
 	}
 	select {
 	case c.news.arrivals <- Arrival{call: c, Live: b}:
@@ -203,4 +203,20 @@ func (c *runningCall) close() {
 	c.closed = true
 	c.mu.Unlock()
 	c.questions.end(errAskedAfter)
+}
+
+// goesOn hides in a text of progress the rest of a secret that those before it have begun.
+func (c *runningCall) goesOn(guards []guardrail.Rule, text string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.secrets) == 0 {
+		return text
+	}
+	for i := range guards {
+		if m := guards[i].Mask; m != nil {
+			found := c.guard.seen()
+			text, found.progress = m.Behind(found.progress, text)
+		}
+	}
+	return text
 }

@@ -36,19 +36,3 @@ func (w *Work) lift(deltas *guardrail.MaskedDeltas, a *assembler) {
 	deltas.End()
 	a.sending = false
 }
-
-// goesOn hides in a text of progress the rest of a secret that those before it have begun.
-func (c *runningCall) goesOn(guards []guardrail.Rule, text string) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.secrets) == 0 {
-		return text
-	}
-	for i := range guards {
-		if m := guards[i].Mask; m != nil {
-			found := c.guard.seen()
-			text, found.progress = m.Behind(found.progress, text)
-		}
-	}
-	return text
-}

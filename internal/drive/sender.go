@@ -21,28 +21,3 @@ type sender struct {
 	// live counts the live events of this drive.
 	live int64
 }
-
-// send sends an event to the watchers and the reader. A reader that stops reading cancels the run.
-func (d *driver) send(e event.Event) {
-	if len(d.out.watchers) > 0 {
-		d.callEventSent(e)
-	}
-	if d.out.stopped {
-		return
-	}
-	d.out.reading = true
-	more := d.out.sink(e)
-	d.out.reading = false
-	if !more {
-		d.out.stopped = true
-		d.stop()
-	}
-}
-
-// sendLive sends a live piece of a step. head is the step's.
-func (d *driver) sendLive(head *event.Header, body event.Body) {
-	d.out.live++
-	e := event.Event{Header: *head, Body: body}
-	e.N, e.Epoch = d.out.live, d.lease.held.Epoch
-	d.send(e)
-}

@@ -93,7 +93,7 @@ func (d *driver) settleTool(w *Work) {
 }
 
 // settleCall passes a call through the driver's own stages after it, and writes its end.
-func (d *driver) settleCall(w *Work) {
+func (d *activeRun) settleCall(w *Work) {
 	c, end := w.call, w.end
 	c.close()
 	if !d.passAfter(w) {
@@ -114,7 +114,7 @@ func (d *driver) settleCall(w *Work) {
 
 // keepState is the stage that writes what a call has set. Where an update cannot be made to the newest value, the
 // call's result is an error and nothing that it set is kept.
-func (d *driver) keepState(w *Work) bool {
+func (d *activeRun) keepState(w *Work) bool {
 	if bad := w.call.rebase(); bad != nil {
 		w.call.did.writes = nil
 		w.end.made, w.end.err = nil, errStateChanged(bad)
@@ -126,7 +126,7 @@ func (d *driver) keepState(w *Work) bool {
 }
 
 // writeState writes what a call has set so far.
-func (d *driver) writeState(w *Work) {
+func (d *activeRun) writeState(w *Work) {
 	changed := stateChange(w.call.maskedWrites(d.cfg.mask))
 	if changed == nil {
 		return
@@ -181,7 +181,7 @@ func (d *driver) settleModel(w *Work) {
 }
 
 // askAgain ends a model call that a hook wants made once more. What the dropped answer used counts.
-func (d *driver) askAgain(w *Work) {
+func (d *activeRun) askAgain(w *Work) {
 	end := &w.answer
 	failed := &modelCallEnd{outcome: event.OutcomeFailed, known: end.known, took: end.took, retryAt: d.now.Add(end.wait)}
 	if end.message != nil {

@@ -11,7 +11,7 @@ import (
 
 // setUp puts into a request the setups under which its messages were answered. It records the request's own setup if
 // that is new. It is called before the call's own event.
-func (d *driver) setUp(s *fold.Scope, cycle int, req *model.Request) {
+func (d *activeRun) setUp(s *fold.Scope, cycle int, req *model.Request) {
 	now, last := &model.Setup{Instructions: req.Instructions, Tools: req.Tools}, s.Transcript.Setups.Last()
 	if last == nil || !fold.SameSetup(last, now) {
 		var b *event.Setup
@@ -33,7 +33,7 @@ func (d *driver) setUp(s *fold.Scope, cycle int, req *model.Request) {
 }
 
 // recordable reports whether the log may keep a setup: it is text, not too large, and has no secret of the run.
-func (d *driver) recordable(s *model.Setup) bool {
+func (d *activeRun) recordable(s *model.Setup) bool {
 	n := 0
 	clean := func(text string) bool {
 		n += len(text)

@@ -13,17 +13,14 @@ import (
 
 // shift is a stretch of the driving on a helper.
 type shift struct {
+	baton
+
 	d *driver
-	// at is where the helper is: in a step, as a number of its own, or one of the places below. Whoever moves it out of a
-	// step has the driving from then on.
-	at atomic.Int64
 	// steps counts the steps of the shift.
 	steps int64
 	// work is the step in which the helper is or was last.
 	work *Work
-	// wake has something in it when the driver's own goroutine is to look where the helper is.
-	wake chan struct{}
-	// alarm wakes it too, and armed says that it will.
+	// alarm has the driver's own goroutine look, and armed says that it will.
 	alarm *time.Timer
 	armed atomic.Bool
 
@@ -33,24 +30,12 @@ type shift struct {
 	left *broken
 }
 
-// The places of a helper that is in no step. Steps have greater numbers: tools even ones, models odd ones.
-const (
-	shiftDrives int64 = iota
-	// The driver's own goroutine has taken the driving back.
-	shiftTaken
-	// The step has given the driving back: it ended the helper's goroutine, or it has news to send while it runs.
-	shiftGiven
-	// The drive is over.
-	shiftOver
-	firstStep
-)
-
 // patience is how long a tool runs, once or twice, until the driver's own goroutine takes the driving back.
 const patience = time.Millisecond
 
 // handOver lets a helper run a step and drive on. It reports whether the drive is over; otherwise the driving is back here.
 func (d *driver) handOver(w *Work) (over bool, err error) {
-	s := &shift{d: d, wake: make(chan struct{}, 1)}
+	s := &shift{d: d, baton: baton{wake: make(chan struct{}, 1)}}
 	s.armed.Store(true)
 	s.alarm = time.AfterFunc(patience, func() { notify(s.wake) })
 	defer s.alarm.Stop()
@@ -120,13 +105,6 @@ func (s *shift) arm() {
 	s.alarm.Reset(patience)
 }
 
-// giveBack gives the driving back while a step runs. It does nothing once the helper has left the step.
-func (s *shift) giveBack(at int64) {
-	if s.at.CompareAndSwap(at, shiftGiven) {
-		notify(s.wake)
-	}
-}
-
 // run is the helper: it runs a step, and drives on while the driving is its own.
 func (s *shift) run(w *Work) {
 	over := false
@@ -183,7 +161,7 @@ func (s *shift) watched(w *Work) (mine bool) {
 		d.prepareAlone(w)
 		w.gate = newStreamGate()
 	} else {
-		w.call.news = callNews{to.to, to.Quit, s, at}
+		w.call.news = callNews{to.to, to.Quit, &s.baton, at}
 	}
 	returned := false
 	defer func() {

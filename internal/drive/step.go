@@ -2,7 +2,6 @@ package drive
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -79,31 +78,6 @@ type modelCall struct {
 	gate *streamGate
 	// left is what an abandoned call had used, as far as the model reported it; nil for nothing.
 	left *event.Usage
-}
-
-// modelEnd is how a call of a model ended: with a message, or with an error.
-type modelEnd struct {
-	message *event.AssistantMessage
-	err     error
-	took    time.Duration
-	// usage is what the call is known to have used.
-	usage event.Usage
-	// known says that the model reported the usage.
-	known bool
-	// partial is what the model had said before an error.
-	partial []event.Block
-	// faults name what was impossible in the usage and the cost that the model reported.
-	faults []string
-	// again is set where a hook wants the call made once more.
-	again bool
-	// wait is how long the next attempt waits.
-	wait time.Duration
-	// begun is set where something of an answer came.
-	begun bool
-	// taken is what a provider's guardrail puts in place of the newest user message; empty for nothing.
-	taken string
-	// guardedBy names the guardrails that have taken something out of the answer.
-	guardedBy []string
 }
 
 // runTool runs one tool call, and leaves its end in w. It never panics.
@@ -239,29 +213,18 @@ func runModel(ctx context.Context, w *Work, a *assembler, instead func(model.Mod
 	end.message = m
 }
 
-// fail ends the call with err alone.
-func (e *modelEnd) fail(err error) { e.message, e.err, e.again = nil, err, false }
-
-// takeOver notes what is known of a call however it ended.
-func (e *modelEnd) takeOver(a *assembler) {
-	e.usage, e.known, e.faults = a.used(), a.hasUsage, a.faults
-	e.begun, e.taken = a.begunAnswer(), a.taken
-}
-
-// modelError returns a model's error as one of ours. The text of a plain Go error stays in the cause: it may name
-// addresses and keys, and not only the operator reads events and streams.
-func modelError(name string, err error) *event.Error {
-	if e, ok := errors.AsType[*event.Error](err); ok {
-		return e
+// take takes in a piece of a model's answer. It reports whether the model is to go on.
+func (w *Work) take(a *assembler, c *model.Chunk, send func(event.Body) bool) bool {
+	if !w.gate.enter() {
+		return false
 	}
-	kind := event.KindOf(err)
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		kind = event.ErrTimeout
-	case errors.Is(err, context.Canceled):
-		kind = event.ErrCancelled
-	case kind == event.ErrInternal:
-		kind = event.ErrModel
+	defer w.gate.release(a)
+	body := a.take(c, time.Now)
+	if body == nil {
+		return true
 	}
-	return &event.Error{Op: "model " + name, Kind: kind, Message: "the model failed", Err: err}
+	a.sending = true
+	more := send(body)
+	a.sending = false
+	return more
 }

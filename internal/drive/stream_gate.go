@@ -1,5 +1,7 @@
 package drive
 
+import "runtime"
+
 // streamGate lets one goroutine at a time handle an answer of a model: the call that reads it, or the driver that
 // abandons the call. It is a channel and no mutex, because a goroutine that waits for a mutex stops the clock of
 // testing/synctest. A nil gate is always open.
@@ -54,4 +56,15 @@ func (g *streamGate) release(a *assembler) {
 		g.readerLeft = &broken{recover()}
 	}
 	g.leave()
+}
+
+// broken is how a reader's loop left its body other than by returning.
+type broken struct{ panicked any }
+
+// rethrow does to the driver's goroutine, which is the reader's, what the reader did.
+func (b *broken) rethrow() {
+	if b.panicked == nil {
+		runtime.Goexit()
+	}
+	panic(b.panicked) //nolint:forbidigo // it is the reader's own
 }

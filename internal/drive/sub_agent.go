@@ -6,15 +6,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/guardrail"
-	"github.com/braidrun/braid/tool"
 )
-
-// SubAgent is an agent that is used as a tool. A call of it opens a scope.
-type SubAgent interface {
-	tool.Tool
-	// runs is the agent behind the tool.
-	Runs() *Agent
-}
 
 // agentInput reads the arguments of a call to an agent, or says what is wrong.
 func agentInput(c *event.ToolCall) ([]event.Block, string) {
@@ -32,7 +24,7 @@ func agentInput(c *event.ToolCall) ([]event.Block, string) {
 
 // beginAgent begins a call of an agent that is used as a tool: it opens a scope for it. Nothing is called; the scope's
 // own decisions do the rest.
-func (d *driver) beginAgent(w *toolWork, child SubAgent) {
+func (d *activeRun) beginAgent(w *toolWork, child SubAgent) {
 	s, c, p := w.scope, w.entry, &w.decision
 	d.add(s, w.step, w.attempt, p.note(&event.StepBegun{
 		Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: event.EffectIdempotent,

@@ -71,17 +71,6 @@ func (e *toolEnd) make(c *runningCall) {
 	}
 }
 
-// fitResult is the stage of the size limits. It makes the result first, where the tool has run.
-func (d *driver) fitResult(w *Work) {
-	end := w.end
-	if end.made == nil {
-		end.make(w.call)
-	}
-	if bad := fit(w.call, w.agent.Limits.ResultBytes, end.made); bad != nil {
-		end.failure = bad
-	}
-}
-
 // maxResultBlocks bounds the blocks of one result: each costs memory, rows and bytes on the wire, also an empty one.
 const maxResultBlocks = 1000
 
@@ -172,22 +161,4 @@ func toolFailure(c *runningCall, err error, took time.Duration) (event.ErrorKind
 		return kind, validText(text)
 	}
 	return kind, "Error: " + strings.TrimPrefix(validText(err.Error()), "Error: ")
-}
-
-// bytesOf returns the size of the blocks' payload.
-func bytesOf(blocks []event.Block) int {
-	n := 0
-	for _, b := range blocks {
-		switch b := b.(type) {
-		case *event.Text:
-			n += len(b.Text)
-		case *event.Image:
-			n += len(b.Data)
-		case *event.Document:
-			n += len(b.Data) + len(b.Text)
-		case *event.UnknownBlock:
-			n += len(b.Raw)
-		}
-	}
-	return n
 }

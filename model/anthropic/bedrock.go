@@ -14,7 +14,6 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/lazyre"
-	"github.com/braidrun/braid/internal/sigv4"
 	"github.com/braidrun/braid/model/internal/awserr"
 	"github.com/braidrun/braid/model/internal/provider"
 )
@@ -89,14 +88,6 @@ func NewBedrock(name string, cfg aws.Config, opts ...Option) (*Model, error) {
 		m.cache = CacheExplicit
 	}
 	return m, nil
-}
-
-// cloud holds the credentials and the region for Bedrock.
-type cloud struct {
-	cfg aws.Config
-	// clock learns the service's time from refused signatures. If fixed is set, it does not.
-	clock sigv4.Clock
-	fixed bool
 }
 
 // again reports whether a request was refused only for the time of its signature. used is

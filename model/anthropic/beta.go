@@ -1,12 +1,14 @@
 package anthropic
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/provider"
 )
 
 // Betas that Braid requests (api/beta-headers, and AnthropicBeta of the vendor's SDKs).
@@ -73,4 +75,34 @@ func holds(messages []event.Message, kind event.BlockKind) bool {
 		}
 	}
 	return false
+}
+
+// header returns the additional header fields of a request.
+func (m *Model) header(req *model.Request) (http.Header, error) {
+	added := req.Options.Headers
+	for name := range added {
+		if http.CanonicalHeaderKey(name) == betaHeader {
+			added = maps.Clone(added)
+			maps.DeleteFunc(added, func(name, _ string) bool { return http.CanonicalHeaderKey(name) == betaHeader })
+			break
+		}
+	}
+	h, err := provider.Headers(op, added, ownHeaders...)
+	if err != nil {
+		return nil, err
+	}
+	names := m.betas(req)
+	for _, name := range names {
+		if !betaNames.MatchString(name) {
+			return nil, notSent(event.ErrInvalid, "the header field %s has a name of a beta that is none",
+				"write names as the vendor does, with commas between them", betaHeader)
+		}
+	}
+	if len(names) > 0 && m.platform() != onBedrock {
+		if h == nil {
+			h = http.Header{}
+		}
+		h.Set(betaHeader, strings.Join(names, ","))
+	}
+	return h, nil
 }

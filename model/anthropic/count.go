@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/idle"
-	"github.com/braidrun/braid/model/internal/provider"
 )
 
 // counted are the request members that messages/count_tokens takes
@@ -88,34 +86,6 @@ func (m *Model) countBody(body []byte) ([]byte, error) {
 	out := b.Bytes()
 	out[0] = '{'
 	return out, nil
-}
-
-// exchange sends a request and decodes the JSON answer into to.
-func (m *Model) exchange(
-	g *idle.Guard, method, address string, header http.Header, kind string, body content, to any,
-) error {
-	answer, err := m.send(g, method, address, jsonType, header, kind, body)
-	if err != nil {
-		return err
-	}
-	if contentType(answer.Header) != jsonType {
-		return strange(g, answer)
-	}
-	defer answer.Body.Close()
-	const most = 1 << 20
-	raw, err := provider.ReadAll(g.Reading(answer.Body), most)
-	switch {
-	case errors.Is(err, provider.ErrTooLong):
-		return errTooLong
-	case err != nil:
-		return err
-	case json.Unmarshal(raw, to) != nil && len(bytes.TrimSpace(raw)) > 0 && bytes.TrimSpace(raw)[0] == '{':
-		return errUnreadable
-	case json.Unmarshal(raw, to) != nil:
-		return &strangeError{kind: jsonType}
-	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 1)) // reading to the end lets the connection be reused
-	return nil
 }
 
 // notCounted matches Bedrock's message that it does not count for a model.

@@ -2,7 +2,9 @@ package anthropic
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
@@ -46,9 +48,6 @@ type openBlock struct {
 	// cites are the citations to send back with the text.
 	cites []byte
 }
-
-// Citation blocks need indexes that no block of the answer uses.
-const firstCitation = 1 << 20
 
 // send yields a chunk.
 func (d *decoder) send(c model.Chunk) {
@@ -182,17 +181,6 @@ type wireDelta struct {
 	Signature string          `json:"signature"`
 	Citation  json.RawMessage `json:"citation"`
 	Stop      *string         `json:"stop_reason"`
-}
-
-type wireCite struct {
-	Type      string `json:"type"`
-	Cited     string `json:"cited_text"`
-	Title     string `json:"title"`
-	Document  string `json:"document_title"`
-	URL       string `json:"url"`
-	Encrypted string `json:"encrypted_index"`
-	StartChar int    `json:"start_char_index"`
-	EndChar   int    `json:"end_char_index"`
 }
 
 type wireError struct {
@@ -426,4 +414,22 @@ func (d *decoder) used(u *wireUsage) {
 	sent.CacheRead += d.summaries.CacheRead
 	sent.Total = sent.Input + sent.Output + sent.CacheWrite + sent.CacheRead
 	d.send(model.Chunk{Kind: model.ChunkUsage, Usage: &sent})
+}
+
+// run reads until the answer is complete and returns the error that cut it. If the caller
+// stopped reading chunks, d.left is set and run returns nil.
+func (d *decoder) run(from events) error {
+	for !d.done && !d.left {
+		data, err := from.next()
+		if errors.Is(err, io.EOF) {
+			return errCut
+		}
+		if err != nil {
+			return err
+		}
+		if err := d.event(data); err != nil {
+			return err
+		}
+	}
+	return nil
 }

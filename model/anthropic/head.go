@@ -11,16 +11,6 @@ import (
 	"github.com/braidrun/braid/model/internal/schema"
 )
 
-// head caches the encoded request up to the messages, which seldom changes in a conversation.
-// The zero value is ready to use.
-type head struct {
-	made         []byte
-	full         bool
-	instructions string
-	tools        []model.ToolSpec
-	server       [][]byte
-}
-
 // of returns the encoded request up to the messages. After an error the cache is empty.
 func (h *head) of(m *Model, req *model.Request) ([]byte, error) {
 	instructions, tools := m.first(req)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"maps"
@@ -168,14 +169,30 @@ func strange(g *idle.Guard, answer *http.Response) error {
 	return &strangeError{kind: contentType(answer.Header), words: words(contentType(answer.Header), begin)}
 }
 
-// events returns the reader for a response, by its content type.
-func (m *Model) events(answer *http.Response, in io.Reader) (events, error) {
-	switch contentType(answer.Header) {
-	case jsonType:
-		return readWhole(in)
-	case framesType:
-		return newFrames(in), nil
-	default:
-		return newLines(in), nil
+// exchange sends a request and decodes the JSON answer into to.
+func (m *Model) exchange(
+	g *idle.Guard, method, address string, header http.Header, kind string, body content, to any,
+) error {
+	answer, err := m.send(g, method, address, jsonType, header, kind, body)
+	if err != nil {
+		return err
 	}
+	if contentType(answer.Header) != jsonType {
+		return strange(g, answer)
+	}
+	defer answer.Body.Close()
+	const most = 1 << 20
+	raw, err := provider.ReadAll(g.Reading(answer.Body), most)
+	switch {
+	case errors.Is(err, provider.ErrTooLong):
+		return errTooLong
+	case err != nil:
+		return err
+	case json.Unmarshal(raw, to) != nil && len(bytes.TrimSpace(raw)) > 0 && bytes.TrimSpace(raw)[0] == '{':
+		return errUnreadable
+	case json.Unmarshal(raw, to) != nil:
+		return &strangeError{kind: jsonType}
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 1)) // reading to the end lets the connection be reused
+	return nil
 }

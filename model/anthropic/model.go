@@ -2,15 +2,15 @@ package anthropic
 
 import (
 	"context"
-	"iter"
 	"net/http"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/lazyre"
+	"github.com/braidrun/braid/internal/sigv4"
 	"github.com/braidrun/braid/model"
-	"github.com/braidrun/braid/model/internal/bound"
-	"github.com/braidrun/braid/model/internal/idle"
 	"github.com/braidrun/braid/model/internal/provider"
 	"github.com/braidrun/braid/model/internal/reqcache"
 	"github.com/braidrun/braid/model/internal/schema"
@@ -86,72 +86,44 @@ const (
 	BaseVariable = "ANTHROPIC_BASE_URL"
 )
 
-// Cancellable implements [model.Cancellable].
-func (m *Model) Cancellable() model.Model { return m }
+// Option configures a [Model].
+type Option func(*Model) error
 
-// Info implements [model.Model]. The name is "anthropic:", "bedrock:" or "vertex:" and
-// the vendor's name.
-func (m *Model) Info() model.Info {
-	return model.Info{Name: m.whom(), ContextWindow: window(m.name), Output: schematic(m.name), Setups: m.setups()}
+// DefaultStall is the default of [Stall]. The API sends a ping every few seconds while the
+// model thinks.
+const DefaultStall = 2 * time.Minute
+
+// CachePoints selects where a request has cache points (build-with-claude/prompt-caching).
+type CachePoints string
+
+// cloud holds the credentials and the region for Bedrock.
+type cloud struct {
+	cfg aws.Config
+	// clock learns the service's time from refused signatures. If fixed is set, it does not.
+	clock sigv4.Clock
+	fixed bool
 }
 
-// Stream implements [model.Model].
-func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
-	return func(yield func(model.Chunk, error) bool) {
-		a, err := m.request(req, false)
-		if err != nil {
-			yield(model.Chunk{}, err)
-			return
-		}
-		g := idle.New(ctx, m.stall)
-		defer g.End()
-		answer, err := m.post(g, &a)
-		refused := a.kept.Sent > 0 && refusesThinking(err)
-		if refused {
-			if a, err = m.request(req, true); err == nil {
-				answer, err = m.post(g, &a)
-			}
-		}
-		if err != nil {
-			yield(model.Chunk{}, m.failure(g, err))
-			return
-		}
-		defer answer.Body.Close()
-		in := g.Reading(answer.Body)
-		d := decoder{names: a.names, yield: yield}
-		if binds(m.name) {
-			d.bind = newBinding(&a)
-		}
-		if n := len(a.kept.Drop); n > 0 {
-			d.send(bound.Report(n, refused))
-		}
-		from, err := m.events(answer, in)
-		if err == nil {
-			err = d.run(from)
-		}
-		switch {
-		case d.left:
-		case err != nil:
-			yield(model.Chunk{}, m.failure(g, err))
-		default:
-			g.Drain(in)
-		}
-	}
+// vertex holds the token, the project and the location for Vertex AI.
+type vertex struct {
+	project, location string
+	token             func(context.Context) (string, error)
 }
 
-// post sends a request and returns the response once its header has arrived. [Model.events]
-// reads the response.
-func (m *Model) post(g *idle.Guard, a *asked) (*http.Response, error) {
-	accept := eventsType
-	if m.aws != nil {
-		accept = framesType
-	}
-	answer, err := m.send(g, http.MethodPost, m.address(), accept, a.header, jsonType, bodyOf(a.body))
-	if err != nil {
-		return nil, err
-	}
-	if kind := contentType(answer.Header); answer.StatusCode != http.StatusOK || kind != accept && kind != jsonType {
-		return nil, strange(g, answer)
-	}
-	return answer, nil
+// wrong returns the error for an invalid configuration.
+func wrong(message, hint string) error {
+	return &event.Error{Op: op, Kind: event.ErrInvalid, Message: message, Hint: hint}
 }
+
+const (
+	// CacheAuto sets a point after the tools and instructions, and lets the API set one after
+	// the newest message. The API looks back 20 blocks; for longer turns Braid adds points. The
+	// encoded messages stay identical from request to request.
+	CacheAuto CachePoints = "auto"
+	// CacheExplicit sets all points explicitly, for gateways without the automatic point: after
+	// the tools and instructions, after the newest message, and after the two user messages
+	// before it.
+	CacheExplicit CachePoints = "explicit"
+	// CacheOff sets no cache points, for prompts that are sent only once.
+	CacheOff CachePoints = "off"
+)

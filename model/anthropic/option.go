@@ -5,12 +5,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model/internal/provider"
 )
-
-// Option configures a [Model].
-type Option func(*Model) error
 
 // BaseURL sets the address of the API, such as a gateway or a test server. It has the form of
 // ANTHROPIC_BASE_URL, without "/v1". "" keeps the vendor's address.
@@ -48,10 +44,6 @@ func HTTPClient(c *http.Client) Option {
 	}
 }
 
-// DefaultStall is the default of [Stall]. The API sends a ping every few seconds while the
-// model thinks.
-const DefaultStall = 2 * time.Minute
-
 // Stall sets the idle timeout: how long the API may send nothing before the call fails with a
 // retryable error. It starts with the request. 0 means no timeout.
 func Stall(d time.Duration) Option {
@@ -63,22 +55,6 @@ func Stall(d time.Duration) Option {
 		return nil
 	}
 }
-
-// CachePoints selects where a request has cache points (build-with-claude/prompt-caching).
-type CachePoints string
-
-const (
-	// CacheAuto sets a point after the tools and instructions, and lets the API set one after
-	// the newest message. The API looks back 20 blocks; for longer turns Braid adds points. The
-	// encoded messages stay identical from request to request.
-	CacheAuto CachePoints = "auto"
-	// CacheExplicit sets all points explicitly, for gateways without the automatic point: after
-	// the tools and instructions, after the newest message, and after the two user messages
-	// before it.
-	CacheExplicit CachePoints = "explicit"
-	// CacheOff sets no cache points, for prompts that are sent only once.
-	CacheOff CachePoints = "off"
-)
 
 // Cache sets the cache points. The default is [CacheAuto]. A request has at most four. The API
 // does not cache prompts below its minimum length, and charges nothing extra for them.
@@ -115,9 +91,4 @@ func Version(date string) Option {
 		m.version = date
 		return nil
 	}
-}
-
-// wrong returns the error for an invalid configuration.
-func wrong(message, hint string) error {
-	return &event.Error{Op: op, Kind: event.ErrInvalid, Message: message, Hint: hint}
 }

@@ -186,3 +186,10 @@ func (m *Model) points(h *reqcache.History[encoder, *encoder]) []int {
 	}
 	return points
 }
+
+// roleSystem is the role of such a message. Its blocks are [event.UnknownBlock]s of the kind
+// setupBlock, whose Raw is the block's JSON.
+const (
+	roleSystem event.Role      = "system"
+	setupBlock event.BlockKind = own + "setup"
+)

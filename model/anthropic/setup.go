@@ -16,13 +16,6 @@ import (
 // the cache remains valid, and so does the thinking that is bound to it
 // (build-with-claude/preserved-thinking/change-tools-or-instructions).
 
-// roleSystem is the role of such a message. Its blocks are [event.UnknownBlock]s of the kind
-// setupBlock, whose Raw is the block's JSON.
-const (
-	roleSystem event.Role      = "system"
-	setupBlock event.BlockKind = own + "setup"
-)
-
 // setups reports whether the model takes setup changes between messages. Vertex AI and Bedrock
 // do not take tool definitions there, so Braid uses this only with Anthropic's API.
 func (m *Model) setups() bool { return m.platform() == onAPI && midway(m.name) }

@@ -22,24 +22,6 @@ type events interface {
 	next() ([]byte, error)
 }
 
-// run reads until the answer is complete and returns the error that cut it. If the caller
-// stopped reading chunks, d.left is set and run returns nil.
-func (d *decoder) run(from events) error {
-	for !d.done && !d.left {
-		data, err := from.next()
-		if errors.Is(err, io.EOF) {
-			return errCut
-		}
-		if err != nil {
-			return err
-		}
-		if err := d.event(data); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // lines reads server-sent events. It ignores their names, which the data repeats.
 type lines struct{ *sse.Reader }
 

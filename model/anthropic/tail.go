@@ -132,42 +132,6 @@ func (m *Model) appendTier(b []byte, tier string) ([]byte, error) {
 	return append(b, `,"service_tier":"`+tier+`"`...), nil
 }
 
-// adaptive returns the member that lets the model decide how much it thinks. Newer
-// models show their thinking only if display asks for it. Older ones always show it,
-// and refuse display on Bedrock and perhaps on Vertex AI.
-func (m *Model) adaptive() string {
-	if g := generation(m.name); m.cloudy() && g > 0 && g < 407 {
-		return `{"type":"adaptive"}`
-	}
-	return `{"type":"adaptive","display":"summarized"}`
-}
-
-func budgetOf(n int) string { return `{"type":"enabled","budget_tokens":` + strconv.Itoa(n) + `}` }
-
-// midTurnWithoutThinking reports whether the current turn began without thinking.
-// Models with a budget refuse to start thinking there. without reports that the
-// request leaves out the thinking of the history.
-func midTurnWithoutThinking(messages []event.Message, without bool) bool {
-	n := len(messages)
-	if n < 2 || !slices.ContainsFunc(messages[n-1].Content, isResult) {
-		return false
-	}
-	for _, b := range messages[n-2].Content {
-		switch b := b.(type) {
-		case *event.Thinking:
-			return without || !ours(b.Signature)
-		case *event.RedactedThinking:
-			return without || !ours(b.Data)
-		}
-	}
-	return true
-}
-
-func isResult(b event.Block) bool {
-	_, ok := b.(*event.ToolResult)
-	return ok
-}
-
 // appendStops writes the stop sequences. It leaves out blank ones, which the API refuses.
 func appendStops(b []byte, words []string) []byte {
 	n := 0

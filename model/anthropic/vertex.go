@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -74,12 +73,6 @@ func NewVertex(
 		m.cache = CacheExplicit
 	}
 	return m, nil
-}
-
-// vertex holds the token, the project and the location for Vertex AI.
-type vertex struct {
-	project, location string
-	token             func(context.Context) (string, error)
 }
 
 // host returns the location's server. A group of regions has its own server.
@@ -173,44 +166,3 @@ var (
 	notServed   = lazyre.New(`(?i)not servable|is not (supported|available) in|unsupported (region|location)`)
 	googleLarge = lazyre.New(`(?i)payload size exceeds|request (entity|payload)? ?(is )?too large`)
 )
-
-// googles maps an error of Google (google.rpc.Code; messages that users have published).
-func (m *Model) googles(g *googleError) error {
-	e := &event.Error{Op: op, Code: g.kind, RetryAfter: g.after, Err: g}
-	line := provider.Line(g.message, m.key)
-	tell := func(kind event.ErrorKind, message, hint string) error {
-		e.Kind, e.Message, e.Hint = kind, provider.Tell(message, line), hint
-		return e
-	}
-	is := func(kind string, status int) bool { return g.kind == kind || g.kind == "" && g.status == status }
-	switch v := m.google; {
-	case overflow.MatchString(g.message):
-		return tell(event.ErrContextOverflow, "the conversation does not fit the model's context", "shorten it, or begin a new session")
-	case g.status == http.StatusRequestEntityTooLarge || googleLarge.MatchString(g.message):
-		return tell(event.ErrTooLarge, "the request is too large for Vertex AI", "send smaller or fewer files and images")
-	case is("UNAUTHENTICATED", http.StatusUnauthorized):
-		return tell(event.ErrModelAuth, "Vertex AI refused the credentials", signIn)
-	case apiDisabled.MatchString(g.message):
-		return tell(event.ErrModelAuth, "the Vertex AI API is not enabled in the project "+strconv.Quote(v.project),
-			"run gcloud services enable aiplatform.googleapis.com, or look at "+VertexProjectVariable)
-	case noGarden.MatchString(g.message):
-		return tell(event.ErrModelAuth, "the project "+strconv.Quote(v.project)+" may not use the model", v.garden())
-	case is("PERMISSION_DENIED", http.StatusForbidden):
-		return tell(event.ErrModelAuth, "Vertex AI does not allow this to the credentials", v.role())
-	case is("NOT_FOUND", http.StatusNotFound) || notServed.MatchString(g.message):
-		return tell(event.ErrModelNotFound, "Vertex AI has no model "+strconv.Quote(m.name)+v.place(), v.garden())
-	case is("RESOURCE_EXHAUSTED", http.StatusTooManyRequests):
-		return tell(event.ErrThrottled, "Vertex AI is throttling",
-			"wait, ask Google for a higher quota of the model, or set "+VertexLocationVariable+"=global, which has the most capacity")
-	case is("UNAVAILABLE", http.StatusServiceUnavailable), g.status == statusOverloaded:
-		return tell(event.ErrOverloaded, "Vertex AI is overloaded", "try again later")
-	case g.status >= http.StatusInternalServerError, g.kind == "INTERNAL", g.kind == "DEADLINE_EXCEEDED", g.kind == "ABORTED", g.kind == "CANCELLED":
-		return tell(event.ErrUnavailable, "Vertex AI failed", "try again; Google Cloud's status page may say more")
-	default:
-		hint := "the model, its options or the conversation do not fit each other"
-		if strings.Contains(g.message, v.project) || strings.Contains(g.message, v.location) {
-			hint = "look at " + VertexProjectVariable + " and " + VertexLocationVariable
-		}
-		return tell(event.ErrInvalid, "Vertex AI refused the request", hint)
-	}
-}

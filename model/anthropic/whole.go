@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 
 	"github.com/braidrun/braid/model/internal/provider"
 )
@@ -92,4 +93,16 @@ func (a *wholeAnswer) events() (events, error) {
 	add(map[string]any{"type": "message_delta", "delta": map[string]any{"stop_reason": a.Stop}})
 	add(map[string]any{"type": "message_stop"})
 	return w, nil
+}
+
+// events returns the reader for a response, by its content type.
+func (m *Model) events(answer *http.Response, in io.Reader) (events, error) {
+	switch contentType(answer.Header) {
+	case jsonType:
+		return readWhole(in)
+	case framesType:
+		return newFrames(in), nil
+	default:
+		return newLines(in), nil
+	}
 }

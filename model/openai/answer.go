@@ -170,11 +170,6 @@ func sealed(b event.Block) bool {
 	return ok
 }
 
-// phaseMark begins the signature of a text whose phase the vendor gave: commentary or final
-// answer. The phase goes back to the model, because the SDK warns that models do worse without
-// it.
-const phaseMark = own + "phase."
-
 // saidText writes an assistant text as an item.
 func (e *encoder) saidText(b *event.Text) {
 	if strings.TrimSpace(b.Text) == "" {
@@ -218,21 +213,6 @@ func (e *encoder) reasoning(id, sealed, summary string) {
 	e.raw(`],"encrypted_content":`)
 	e.str(sealed)
 	e.raw(`},`)
-}
-
-// own is the prefix of signatures of thinking, and of block kinds that only this vendor has.
-// Both are sent back unchanged.
-const own = "openai."
-
-// seal returns the signature of encrypted thinking: the id of its item and the encrypted
-// content.
-func seal(id, sealed string) string { return own + id + "." + sealed }
-
-// readSeal decodes a signature. ok is false for signatures of other providers.
-func readSeal(signature string) (id, sealed string, ok bool) {
-	rest, mine := strings.CutPrefix(signature, own)
-	id, sealed, ok = strings.Cut(rest, ".")
-	return id, sealed, mine && ok && id != "" && sealed != ""
 }
 
 // vendorsItem writes an item of a vendor's kind unchanged.

@@ -455,21 +455,6 @@ func (d *chatDecoder) part(p *chatCallPart) {
 	}
 }
 
-// argumentText returns arguments as text. They are a string, or with some servers an object.
-func argumentText(raw json.RawMessage) string {
-	var s string
-	switch {
-	case len(raw) == 0 || string(raw) == "null":
-		return ""
-	case raw[0] != '"':
-		return string(raw)
-	case json.Unmarshal(raw, &s) != nil:
-		return ""
-	default:
-		return s
-	}
-}
-
 // marked handles the end mark [DONE]. Snowflake sends it without a finish reason (recorded by
 // pydantic-ai). Then it completes an answer with content; without content the stream was cut.
 func (d *chatDecoder) marked() error {
@@ -559,4 +544,38 @@ func counted(in, cached, written, out, reasoning, total int64) event.Usage {
 		total = in + out
 	}
 	return event.Usage{Input: in - cached - written, Output: out, Total: total, CacheRead: cached, CacheWrite: written, Reasoning: reasoning}
+}
+
+// sign yields the signatures that record how the thinking goes back; see the marks. Thinking in
+// reasoning_content needs none. The thinking of an answer without calls never goes back.
+func (d *chatDecoder) sign() {
+	s := &d.seen
+	if len(d.calls) == 0 {
+		return
+	}
+	if len(s.details) > 0 {
+		list, err := json.Marshal(s.details)
+		if err != nil {
+			return // it was decoded from JSON
+		}
+		if len(s.blocks) == 0 { // only encrypted thinking
+			d.kind, s.blocks = 0, append(s.blocks, d.next)
+			d.to.send(model.Chunk{Kind: model.ChunkThinking, Index: d.next})
+			d.next++
+		}
+		d.to.send(model.Chunk{Kind: model.ChunkSignature, Index: s.blocks[0], Text: opaque(markDetails, d.host, string(list))})
+		s.blocks = s.blocks[1:]
+	}
+	var mark string
+	switch {
+	case s.parts:
+		mark = markParts
+	case s.member && !s.content:
+		mark = markMember
+	default:
+		return
+	}
+	for _, index := range s.blocks {
+		d.to.send(model.Chunk{Kind: model.ChunkSignature, Index: index, Text: mark})
+	}
 }

@@ -2,8 +2,6 @@ package openai
 
 import (
 	"encoding/json"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/braidrun/braid/event"
@@ -106,32 +104,6 @@ const (
 // ThinkingPlaces lists the places that a [Dialect] can name.
 func ThinkingPlaces() []ThinkingPlace {
 	return []ThinkingPlace{ThinkingContent, ThinkingMember, ThinkingParts, ThinkingDetails, ThinkingNowhere}
-}
-
-// Speaks sets the dialect of a server. OpenAI's own address needs none.
-func Speaks(d Dialect) Option {
-	return func(m *Model) error {
-		if d.Thinking != "" && !slices.Contains(ThinkingPlaces(), d.Thinking) {
-			return wrong("there is no such place for a model's thoughts", "use reasoning_content, reasoning, parts, details or none")
-		}
-		if d.Forced != "" && d.Forced != "any" && d.Forced != "required" && d.Forced != ForcedNever {
-			return wrong("there is no such word for a tool that must be used", "use required, any or none")
-		}
-		if d.Effort != "" && !slices.Contains(EffortForms(), d.Effort) {
-			return wrong("there is no such form of an effort", "use reasoning_effort, reasoning, enable_thinking, thinking or none")
-		}
-		for code, kind := range d.Errors {
-			if !slices.Contains(Kinds(), kind) {
-				return wrong("errors of the code "+strconv.Quote(code)+" cannot have such a kind",
-					"use one of a model's kinds, such as context_overflow")
-			}
-		}
-		if d.Cache != "" && d.Cache != CacheAnthropic {
-			return wrong("there are no such marks for a cache", "use anthropic, or none")
-		}
-		m.dialect = d
-		return nil
-	}
 }
 
 // Chat Completions has no signatures. Braid stores an answer's extra data in the

@@ -15,9 +15,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/lazyre"
-	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/bound"
-	"github.com/braidrun/braid/model/internal/idle"
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
@@ -240,60 +238,6 @@ func asked(message string) time.Duration {
 	return provider.Wait(seconds)
 }
 
-// failure returns the *event.Error for any error that ended a call.
-func (m *Model) failure(g *idle.Guard, err error) error {
-	if e, ok := errors.AsType[*event.Error](err); ok {
-		return e
-	}
-	if g.Outer().Err() != nil {
-		return provider.Ended(m.op(), g.Outer())
-	}
-	if g.Stalled() {
-		return &event.Error{
-			Op: m.op(), Kind: event.ErrStreamCut, Code: "stall", Err: err,
-			Message: m.title + " sent nothing for " + g.After().String(),
-			Hint:    "try again; a longer time can be allowed where the model is made",
-		}
-	}
-	if e, ok := errors.AsType[*apiError](err); ok {
-		return m.refusal(e)
-	}
-	broken := func(kind event.ErrorKind, message, hint string) error {
-		return &event.Error{Op: m.op(), Kind: kind, Message: message, Hint: hint, Err: err}
-	}
-	switch {
-	case isNoStream(err):
-		return m.foreign(err)
-	case errors.Is(err, errTooLong):
-		return broken(event.ErrModel, m.title+" sent more than 32 MiB at once", "bound the answer, and look at the base URL, "+m.baseFrom)
-	case errors.Is(err, errUnreadable):
-		return broken(event.ErrStreamCut, m.title+" sent something that cannot be read", "try again")
-	case g.Begun():
-		return broken(event.ErrStreamCut, "the model's answer broke off", "try again")
-	default:
-		return provider.Unreached(m.op(), m.title, m.base, m.next(), err)
-	}
-}
-
-func isNoStream(err error) bool {
-	_, ok := errors.AsType[*noStream](err)
-	return ok
-}
-
-// foreign returns the error for a response that does not come from a model's server.
-func (m *Model) foreign(err error) error {
-	e, _ := errors.AsType[*noStream](err)
-	place := m.host
-	if place == "" {
-		place = "the address"
-	}
-	return &event.Error{
-		Op: m.op(), Kind: event.ErrModel, Code: model.CodeForeign, Err: err,
-		Message: provider.Tell("what answers at "+place+" does not speak OpenAI's protocol: it sent "+e.what(), provider.Line(e.said, m.key)),
-		Hint:    "look at the base URL, " + m.baseFrom + ": it mostly ends with /v1",
-	}
-}
-
 // op returns the name of the operation in errors: "model openai", or with the prefix of
 // [Named].
 func (m *Model) op() string { return "model " + m.prefix }
@@ -354,25 +298,9 @@ func refusesReasoning(err error) bool {
 // (docs/thought-signatures, FAQ).
 const placeholder = "skip_thought_signature_validator"
 
-// unsealed returns the block without encrypted or signed reasoning; nil to leave the block out.
-func (m *Model) unsealed(b event.Block) event.Block {
-	switch b := b.(type) {
-	case *event.Thinking:
-		if _, _, mine := readSeal(b.Signature); mine || strings.HasPrefix(b.Signature, markDetails) {
-			return nil
-		}
-	case *event.ToolCall:
-		if signature := opaqueOf(b.Signature, markGoogle, m.host); signature != "" && signature != placeholder {
-			bare := *b
-			bare.Signature = opaque(markGoogle, m.host, placeholder)
-			return &bare
-		}
-	case *event.UnknownBlock:
-		// Items of server-side tools depend on the reasoning before them, and compaction items
-		// are encrypted too.
-		if returns(b) {
-			return nil
-		}
-	}
-	return b
-}
+// blanks may precede an answer: white space and a byte order mark.
+const blanks = " \t\r\n\ufeff"
+
+// sniffed bounds the bytes that distinguish a stream from JSON and from a page. The content
+// type does not: some gateways label streams as text or bytes, and errors as streams.
+const sniffed = 512

@@ -219,42 +219,6 @@ const (
 	shownResult
 )
 
-// show yields a program that the vendor ran, and its result, as blocks for users and for other
-// vendors' models. Only the item itself is sent back to this vendor.
-func (d *responsesDecoder) show(output int, raw json.RawMessage) {
-	var r ran
-	if json.Unmarshal(raw, &r) != nil || r.Code == nil {
-		return
-	}
-	d.to.send(model.Chunk{
-		Kind: model.ChunkBlock, Index: d.at(output, shownCode), Block: &event.Code{Language: "python", Code: *r.Code},
-	})
-	result := &event.CodeResult{Outcome: "ok"}
-	if r.Status == "failed" || r.Status == "incomplete" {
-		result.Outcome = "failed"
-	}
-	for _, o := range r.Outputs {
-		result.Output += o.Logs
-	}
-	if len(r.Outputs) > 0 || result.Outcome != "ok" {
-		d.to.send(model.Chunk{Kind: model.ChunkBlock, Index: d.at(output, shownResult), Block: result})
-	}
-}
-
-// custom handles a call of a custom tool, whose input is free text. Braid offers no such tools,
-// so the agent answers that the tool is unknown. The text is in the call's arguments.
-func (d *responsesDecoder) custom(output int, raw json.RawMessage) {
-	var c struct {
-		item
-
-		Input string `json:"input"`
-	}
-	_ = json.Unmarshal(raw, &c) // ignore members of unexpected types
-	d.called(output, &c.item)
-	input := append(strictjson.AppendString([]byte(`{"input":`), c.Input), '}')
-	d.to.send(model.Chunk{Kind: model.ChunkCallInput, Index: d.at(output, single), Text: string(input)})
-}
-
 // foreignCalls are the item types that require a result from the client. Braid cannot run these
 // calls, and the API refuses a conversation without their results.
 var foreignCalls = map[string]bool{

@@ -1,9 +1,6 @@
 package openai
 
 import (
-	"cmp"
-	"context"
-	"iter"
 	"net/http"
 	"net/url"
 	"strings"
@@ -12,9 +9,6 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model"
-	"github.com/braidrun/braid/model/internal/bound"
-	"github.com/braidrun/braid/model/internal/idle"
-	"github.com/braidrun/braid/model/internal/provider"
 	"github.com/braidrun/braid/model/internal/reqcache"
 	"github.com/braidrun/braid/model/internal/schema"
 	"github.com/braidrun/braid/secret"
@@ -65,46 +59,6 @@ var _ model.Checker = (*Model)(nil)
 
 var names = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$`)
 
-// New returns the model with its server's name, such as "gpt-6.1-sol". It makes no connection
-// and reads nothing from the environment; package models does. The error is an [*event.Error]:
-// ErrInvalid for an invalid name or option, ErrModelAuth for a missing key. Servers other than
-// OpenAI's need no key.
-func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
-	if !names.MatchString(name) {
-		return nil, wrong("there can be no model of such a name", "name one as its server does, such as "+Default)
-	}
-	m := &Model{
-		name: name, prefix: "openai", title: "OpenAI's API", key: key, base: vendorsAddress, vendors: true, thinks: reasons(name),
-		keyFrom: KeyVariable, baseFrom: BaseVariable,
-		stall: DefaultStall, client: provider.Client(),
-	}
-	for _, o := range opts {
-		if err := o(m); err != nil {
-			return nil, err
-		}
-	}
-	if m.schemas == nil {
-		m.outputs = m.vendors && holds(cmp.Or(m.family, name)) || m.dialect.Schemas
-	} else {
-		m.outputs = *m.schemas
-	}
-	if u, err := url.Parse(m.base); err == nil {
-		m.host = strings.ToLower(u.Host)
-	}
-	if m.vendors && m.key.Empty() {
-		return nil, &event.Error{
-			Op: op, Kind: event.ErrModelAuth, Message: "there is no key for " + m.title, Hint: "set " + m.keyFrom + ", or give a key",
-		}
-	}
-	if m.api == "" {
-		m.api = ChatCompletions
-		if m.vendors {
-			m.api = Responses
-		}
-	}
-	return m, nil
-}
-
 // The default model, environment variables and Ollama's address. This package reads no
 // variable.
 const (
@@ -125,93 +79,23 @@ func isVendors(u *url.URL) bool {
 	return host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com")
 }
 
-// Cancellable implements [model.Cancellable].
-func (m *Model) Cancellable() model.Model { return m }
+// API selects one of OpenAI's two APIs for model calls.
+type API string
 
-// Info implements [model.Model]. The name is "openai:", or the prefix set by [Named],
-// and the server's name.
-func (m *Model) Info() model.Info {
-	info := model.Info{Name: m.prefix + ":" + m.name, Output: m.outputs}
-	if m.vendors {
-		info.ContextWindow = window(cmp.Or(m.family, m.name))
-	}
-	return info
+// Option configures a [Model].
+type Option func(*Model) error
+
+// DefaultStall is the default of [Stall]. The API sends no pings, so a model that reasons
+// silently sends nothing.
+const DefaultStall = 5 * time.Minute
+
+// wrong returns the error for an invalid configuration.
+func wrong(message, hint string) error {
+	return &event.Error{Op: op, Kind: event.ErrInvalid, Message: message, Hint: hint}
 }
 
-// Check implements [model.Checker]. It builds a request and discards it.
-func (m *Model) Check(req *model.Request) error {
-	if req == nil {
-		return nil
-	}
-	if _, err := m.header(req.Options.Headers); err != nil {
-		return err
-	}
-	_, err := m.around(req, nil)
-	return err
-}
-
-// Stream implements [model.Model].
-func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
-	return func(yield func(model.Chunk, error) bool) {
-		body, way, err := m.body(req)
-		if err != nil {
-			yield(model.Chunk{}, err)
-			return
-		}
-		g := idle.New(ctx, m.stall)
-		defer g.End()
-		answer, err := m.post(g, &req.Options, body)
-		left := 0
-		if refusesReasoning(err) {
-			var bare *model.Request
-			if bare, left = bound.Without(req, m.unsealed); left > 0 {
-				if body, way, err = m.body(bare); err == nil {
-					answer, err = m.post(g, &req.Options, body)
-				}
-			}
-		}
-		if err != nil {
-			yield(model.Chunk{}, m.failure(g, err))
-			return
-		}
-		defer answer.Body.Close()
-		if left > 0 && !yield(bound.Report(left, true), nil) {
-			return
-		}
-		s := stream{in: answer.in, events: m.decoder(way, yield)}
-		if answer.in == nil {
-			err = s.all(answer.whole)
-		} else {
-			err = s.run()
-		}
-		switch {
-		case s.sender().left:
-		case err != nil:
-			yield(model.Chunk{}, m.failure(g, err))
-		case answer.in != nil:
-			g.Drain(s.in)
-		}
-	}
-}
-
-// back is what the decoder needs from the request.
-type back struct {
-	// names maps tool names that were changed for the wire back to the agent's.
-	names map[string]string
-	// absent are the members of the structured output that are null if absent.
-	absent map[string]bool
-	// nulled are the same for the arguments of strict tools, by tool.
-	nulled map[string]map[string]bool
-}
-
-// decoder returns the decoder for an answer.
-func (m *Model) decoder(way back, yield func(model.Chunk, error) bool) events {
-	s := sender{names: way.names, yield: yield, arguments: arguments{nulled: way.nulled}}
-	if len(way.absent) > 0 {
-		s.absent = &filter{names: way.absent}
-	}
-	if m.api == Responses {
-		return &responsesDecoder{to: s, runsCustom: m.host == xai}
-	}
-	return &chatDecoder{to: s, host: m.host}
-}
+// The APIs.
+const (
+	Responses       API = "responses"
+	ChatCompletions API = "chat completions"
+)

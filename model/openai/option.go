@@ -5,16 +5,15 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model/internal/provider"
+	"github.com/braidrun/braid/secret"
 )
-
-// Option configures a [Model].
-type Option func(*Model) error
 
 // BaseURL sets the address of the API, such as your own server, a gateway or a test server. It
 // has the form of OPENAI_BASE_URL, with "/v1" if the server needs it. "" keeps the vendor's
@@ -35,15 +34,6 @@ func BaseURL(address string) Option {
 		return nil
 	}
 }
-
-// API selects one of OpenAI's two APIs for model calls.
-type API string
-
-// The APIs.
-const (
-	Responses       API = "responses"
-	ChatCompletions API = "chat completions"
-)
 
 // Use selects the API. The default is Responses for OpenAI and Chat Completions for other
 // servers.
@@ -89,8 +79,6 @@ func Schemas(yes bool) Option {
 		return nil
 	}
 }
-
-var cacheKeys = lazyre.New(`^[!-~]{1,64}$`)
 
 // CacheKey groups calls with the same prompt prefix, so that the vendor routes them to the same
 // cache. Use the name of an agent, for example, or of a tenant. The key is sent to the vendor
@@ -207,10 +195,6 @@ func HTTPClient(c *http.Client) Option {
 	}
 }
 
-// DefaultStall is the default of [Stall]. The API sends no pings, so a model that reasons
-// silently sends nothing.
-const DefaultStall = 5 * time.Minute
-
 // Stall sets the idle timeout: how long the server may send nothing before the call fails with
 // a retryable error. It starts with the request. 0 means no timeout.
 func Stall(d time.Duration) Option {
@@ -223,7 +207,70 @@ func Stall(d time.Duration) Option {
 	}
 }
 
-// wrong returns the error for an invalid configuration.
-func wrong(message, hint string) error {
-	return &event.Error{Op: op, Kind: event.ErrInvalid, Message: message, Hint: hint}
+// Speaks sets the dialect of a server. OpenAI's own address needs none.
+func Speaks(d Dialect) Option {
+	return func(m *Model) error {
+		if d.Thinking != "" && !slices.Contains(ThinkingPlaces(), d.Thinking) {
+			return wrong("there is no such place for a model's thoughts", "use reasoning_content, reasoning, parts, details or none")
+		}
+		if d.Forced != "" && d.Forced != "any" && d.Forced != "required" && d.Forced != ForcedNever {
+			return wrong("there is no such word for a tool that must be used", "use required, any or none")
+		}
+		if d.Effort != "" && !slices.Contains(EffortForms(), d.Effort) {
+			return wrong("there is no such form of an effort", "use reasoning_effort, reasoning, enable_thinking, thinking or none")
+		}
+		for code, kind := range d.Errors {
+			if !slices.Contains(Kinds(), kind) {
+				return wrong("errors of the code "+strconv.Quote(code)+" cannot have such a kind",
+					"use one of a model's kinds, such as context_overflow")
+			}
+		}
+		if d.Cache != "" && d.Cache != CacheAnthropic {
+			return wrong("there are no such marks for a cache", "use anthropic, or none")
+		}
+		m.dialect = d
+		return nil
+	}
 }
+
+// New returns the model with its server's name, such as "gpt-6.1-sol". It makes no connection
+// and reads nothing from the environment; package models does. The error is an [*event.Error]:
+// ErrInvalid for an invalid name or option, ErrModelAuth for a missing key. Servers other than
+// OpenAI's need no key.
+func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
+	if !names.MatchString(name) {
+		return nil, wrong("there can be no model of such a name", "name one as its server does, such as "+Default)
+	}
+	m := &Model{
+		name: name, prefix: "openai", title: "OpenAI's API", key: key, base: vendorsAddress, vendors: true, thinks: reasons(name),
+		keyFrom: KeyVariable, baseFrom: BaseVariable,
+		stall: DefaultStall, client: provider.Client(),
+	}
+	for _, o := range opts {
+		if err := o(m); err != nil {
+			return nil, err
+		}
+	}
+	if m.schemas == nil {
+		m.outputs = m.vendors && holds(cmp.Or(m.family, name)) || m.dialect.Schemas
+	} else {
+		m.outputs = *m.schemas
+	}
+	if u, err := url.Parse(m.base); err == nil {
+		m.host = strings.ToLower(u.Host)
+	}
+	if m.vendors && m.key.Empty() {
+		return nil, &event.Error{
+			Op: op, Kind: event.ErrModelAuth, Message: "there is no key for " + m.title, Hint: "set " + m.keyFrom + ", or give a key",
+		}
+	}
+	if m.api == "" {
+		m.api = ChatCompletions
+		if m.vendors {
+			m.api = Responses
+		}
+	}
+	return m, nil
+}
+
+var cacheKeys = lazyre.New(`^[!-~]{1,64}$`)

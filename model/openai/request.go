@@ -2,7 +2,6 @@ package openai
 
 import (
 	"bytes"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,8 +11,6 @@ import (
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/provider"
 	"github.com/braidrun/braid/model/internal/reqcache"
-	"github.com/braidrun/braid/model/internal/schema"
-	"github.com/braidrun/braid/model/internal/toolname"
 )
 
 // body encodes a request. It also returns what the decoder of the answer needs.
@@ -103,12 +100,6 @@ func (m *Model) around(req *model.Request, e *encoder) (f frame, err error) {
 	return f, err
 }
 
-// toolNames is the APIs' rule for tool names: ^[a-zA-Z0-9_-]{1,64}$.
-var toolNames = toolname.Usual
-
-// callIDs is the rule for the ids of tool calls. Chat Completions bounds their length.
-var callIDs = toolname.IDRule{Max: 40, Visible: true}
-
 func (m *Model) appendHead(b []byte, req *model.Request, e *encoder) ([]byte, error) {
 	b = strictjson.AppendString(append(b, `{"model":`...), m.name)
 	if len(req.Tools) > 0 && m.dialect.NoTools {
@@ -173,21 +164,6 @@ func (m *Model) appendTool(b []byte, t *model.ToolSpec, e *encoder) ([]byte, err
 		return append(b, `},`...), nil
 	}
 	return append(b, `}},`...), nil
-}
-
-// toolSchema returns a tool's schema as the APIs accept it, and a text with the constraints
-// that they do not accept. The tool validates its arguments in any case.
-func (m *Model) toolSchema(t *model.ToolSpec) (form json.RawMessage, words string, err error) {
-	form, problems := m.forms.Form(t.Schema, schema.OpenAITools)
-	if p, none := schema.Worst(problems, schema.Fatal); none {
-		where := ""
-		if p.At != "" {
-			where = " (at " + p.At + ")"
-		}
-		return nil, "", notSent(event.ErrInvalid, "the parameters of the tool %q cannot be told to OpenAI's models: %s%s",
-			"give the tool a JSON schema with \"type\": \"object\"", t.Name, p.Text, where)
-	}
-	return form, schema.Words(problems), nil
 }
 
 // tail returns the members after the messages, beginning with the bracket that closes them. The

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 
@@ -104,4 +105,62 @@ func (s *stream) run() error {
 		}
 	}
 	return nil
+}
+
+// argumentText returns arguments as text. They are a string, or with some servers an object.
+func argumentText(raw json.RawMessage) string {
+	var s string
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return ""
+	case raw[0] != '"':
+		return string(raw)
+	case json.Unmarshal(raw, &s) != nil:
+		return ""
+	default:
+		return s
+	}
+}
+
+// arguments removes nulls of absent members from the arguments of strict tools.
+type arguments struct {
+	// nulled are the names of the optional members, by tool.
+	nulled map[string]map[string]bool
+	open   []argument
+}
+
+// argument is the state for the arguments of one call; index is the call's.
+type argument struct {
+	index int
+	text  absent
+}
+
+// take filters a chunk and reports whether it should be yielded. At the end of the answer, the
+// output that is still held back goes to pass.
+func (a *arguments) take(c *model.Chunk, pass func(model.Chunk)) bool {
+	if len(a.nulled) == 0 {
+		return true
+	}
+	switch c.Kind {
+	case model.ChunkCall:
+		if names := a.nulled[c.Text]; len(names) > 0 {
+			a.open = append(a.open, argument{index: c.Index, text: absent{names: names}})
+		}
+	case model.ChunkCallInput:
+		for i := range a.open {
+			if a.open[i].index == c.Index {
+				c.Text = string(a.open[i].text.write(c.Text))
+				return c.Text != ""
+			}
+		}
+	case model.ChunkStop:
+		for i := range a.open {
+			if rest := a.open[i].text.rest(); len(rest) > 0 {
+				pass(model.Chunk{Kind: model.ChunkCallInput, Index: a.open[i].index, Text: string(rest)})
+			}
+		}
+		a.open = nil
+	default:
+	}
+	return true
 }

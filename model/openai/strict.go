@@ -57,45 +57,17 @@ func (m *Model) holdsTools() bool {
 	return m.dialect.Strict || m.strict || m.api == Responses
 }
 
-// arguments removes nulls of absent members from the arguments of strict tools.
-type arguments struct {
-	// nulled are the names of the optional members, by tool.
-	nulled map[string]map[string]bool
-	open   []argument
-}
-
-// argument is the state for the arguments of one call; index is the call's.
-type argument struct {
-	index int
-	text  absent
-}
-
-// take filters a chunk and reports whether it should be yielded. At the end of the answer, the
-// output that is still held back goes to pass.
-func (a *arguments) take(c *model.Chunk, pass func(model.Chunk)) bool {
-	if len(a.nulled) == 0 {
-		return true
+// toolSchema returns a tool's schema as the APIs accept it, and a text with the constraints
+// that they do not accept. The tool validates its arguments in any case.
+func (m *Model) toolSchema(t *model.ToolSpec) (form json.RawMessage, words string, err error) {
+	form, problems := m.forms.Form(t.Schema, schema.OpenAITools)
+	if p, none := schema.Worst(problems, schema.Fatal); none {
+		where := ""
+		if p.At != "" {
+			where = " (at " + p.At + ")"
+		}
+		return nil, "", notSent(event.ErrInvalid, "the parameters of the tool %q cannot be told to OpenAI's models: %s%s",
+			"give the tool a JSON schema with \"type\": \"object\"", t.Name, p.Text, where)
 	}
-	switch c.Kind {
-	case model.ChunkCall:
-		if names := a.nulled[c.Text]; len(names) > 0 {
-			a.open = append(a.open, argument{index: c.Index, text: absent{names: names}})
-		}
-	case model.ChunkCallInput:
-		for i := range a.open {
-			if a.open[i].index == c.Index {
-				c.Text = string(a.open[i].text.write(c.Text))
-				return c.Text != ""
-			}
-		}
-	case model.ChunkStop:
-		for i := range a.open {
-			if rest := a.open[i].text.rest(); len(rest) > 0 {
-				pass(model.Chunk{Kind: model.ChunkCallInput, Index: a.open[i].index, Text: string(rest)})
-			}
-		}
-		a.open = nil
-	default:
-	}
-	return true
+	return form, schema.Words(problems), nil
 }

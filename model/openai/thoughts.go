@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-
-	"github.com/braidrun/braid/model"
 )
 
 // seen records where a stream of Chat Completions contained the model's thinking.
@@ -60,38 +58,4 @@ func text(raw json.RawMessage) string {
 		return ""
 	}
 	return s
-}
-
-// sign yields the signatures that record how the thinking goes back; see the marks. Thinking in
-// reasoning_content needs none. The thinking of an answer without calls never goes back.
-func (d *chatDecoder) sign() {
-	s := &d.seen
-	if len(d.calls) == 0 {
-		return
-	}
-	if len(s.details) > 0 {
-		list, err := json.Marshal(s.details)
-		if err != nil {
-			return // it was decoded from JSON
-		}
-		if len(s.blocks) == 0 { // only encrypted thinking
-			d.kind, s.blocks = 0, append(s.blocks, d.next)
-			d.to.send(model.Chunk{Kind: model.ChunkThinking, Index: d.next})
-			d.next++
-		}
-		d.to.send(model.Chunk{Kind: model.ChunkSignature, Index: s.blocks[0], Text: opaque(markDetails, d.host, string(list))})
-		s.blocks = s.blocks[1:]
-	}
-	var mark string
-	switch {
-	case s.parts:
-		mark = markParts
-	case s.member && !s.content:
-		mark = markMember
-	default:
-		return
-	}
-	for _, index := range s.blocks {
-		d.to.send(model.Chunk{Kind: model.ChunkSignature, Index: index, Text: mark})
-	}
 }

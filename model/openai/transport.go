@@ -98,10 +98,6 @@ func (m *Model) send(g *idle.Guard, call func(context.Context) (*http.Response, 
 	return resp, err
 }
 
-// sniffed bounds the bytes that distinguish a stream from JSON and from a page. The content
-// type does not: some gateways label streams as text or bytes, and errors as streams.
-const sniffed = 512
-
 // look detects the form of a response, and reads the body if it is not a stream.
 func (m *Model) look(g *idle.Guard, a *answer) error {
 	in := g.Reading(a.Body)
@@ -129,9 +125,6 @@ func (m *Model) look(g *idle.Guard, a *answer) error {
 		return &noStream{kind: mediaType(a.Header), said: pageWords(begin)}
 	}
 }
-
-// blanks may precede an answer: white space and a byte order mark.
-const blanks = " \t\r\n\ufeff"
 
 // beginning reads until it has the given number of bytes after the blanks.
 func beginning(in io.Reader, least int) ([]byte, error) {
@@ -227,4 +220,9 @@ func readRefusal(r *provider.Refused) error {
 		}
 	}
 	return e
+}
+
+func isNoStream(err error) bool {
+	_, ok := errors.AsType[*noStream](err)
+	return ok
 }

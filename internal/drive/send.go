@@ -1,0 +1,64 @@
+package drive
+
+import (
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
+)
+
+// send sends an event to the watchers and the reader. A reader that stops reading cancels the run.
+func (d *driver) send(e event.Event) {
+	if len(d.out.watchers) > 0 {
+		d.callEventSent(e)
+	}
+	if d.out.stopped {
+		return
+	}
+	d.out.reading = true
+	more := d.out.sink(e)
+	d.out.reading = false
+	if !more {
+		d.out.stopped = true
+		d.stop()
+	}
+}
+
+// sendLive sends a live piece of a step. head is the step's.
+func (d *driver) sendLive(head *event.Header, body event.Body) {
+	d.out.live++
+	e := event.Event{Header: *head, Body: body}
+	e.N, e.Epoch = d.out.live, d.lease.held.Epoch
+	d.send(e)
+}
+
+// callEventSent calls the hooks that see the stream.
+func (d *driver) callEventSent(e event.Event) {
+	if d.out.sent == nil {
+		d.out.sent = &hook.EventSent{}
+	}
+	s := d.out.sent
+	s.Event, s.Context, s.Tool = e, d.ctx, nil
+	begun, begins := e.Body.(*event.StepBegun)
+	if begins && begun.Step == event.StepTool {
+		if scope := d.view.Run.Scope(e.Scope); scope != nil {
+			s.Tool = d.offer(scope, d.agentIn(scope)).Tool(begun.Tool)
+		}
+	}
+	for i := range d.out.watchers {
+		if err := d.out.watchers[i].Safely(d.ctx, s); err != nil {
+			d.failWith(err)
+			return
+		}
+	}
+	if !begins || s.Context == d.ctx || s.Context == nil {
+		return
+	}
+	for _, w := range d.exec.todo {
+		if w.step != e.Step || w.attempt != e.Attempt {
+			continue
+		}
+		w.ctx = s.Context //nolint:fatcontext // one step has a name and an attempt
+		if w.call != nil {
+			w.call.Context = s.Context
+		}
+	}
+}
