@@ -29,4 +29,3 @@ func (b *baton) giveBack(at int64) {
 		notify(b.wake)
 	}
 }
-
