@@ -386,8 +386,8 @@ func (c *cell) shown() string {
 		answer = " assistant:done user:"
 	case c.outcome == limited && c.last():
 		answer = " assistant:part user:"
-	case c.outcome == cancelled && len(c.calls) == 0:
-		answer = stopped
+	case c.outcome == cancelled && c.last():
+		answer = " assistant:part user:" + halfAnswer
 	}
 	return "user:go" + c.want + answer + "next"
 }

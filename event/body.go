@@ -459,6 +459,10 @@ type Notice struct {
 // as a count below zero. The call's own event has the usage as Braid counts it.
 const NoticeUsage = "usage_clipped"
 
+// NoticeRepaired is the Code of the [Notice] that says how the history that a program or a hook handed in was changed, so
+// that models accept it. Its text has one line for each repair.
+const NoticeRepaired = "history_repaired"
+
 // Compacted replaces the events From to To of its scope, both included, by Summary in
 // what the model sees. The log keeps them.
 //
