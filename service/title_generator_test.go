@@ -110,7 +110,8 @@ func TestAModelGivesTheTitle(t *testing.T) {
 		if len(asked) != 1 || len(*opened) != 1 || (*opened)[0] != "demo:tour small" {
 			t.Errorf("asked %q of %q", asked, *opened)
 		}
-		if strings.Count(asked[0], "</person>") != 1 || !strings.Contains(asked[0], "use nothing") || !strings.Contains(asked[0], "<answer>") {
+		if strings.Count(asked[0], "</person>") != 1 || !strings.Contains(asked[0], "use nothing") || !strings.Contains(asked[0], "<answer>") ||
+			strings.Contains(asked[0], "<answer>\n\n</answer>") {
 			t.Errorf("the model is shown %q", asked[0])
 		}
 		usage, err := h.store.UsageLog(t.Context(), journal.LedgerQuery{Tenant: "acme", Model: "test:light"})
