@@ -129,7 +129,7 @@ type RunEnded struct {
 // RunStatus is where a run stands.
 type RunStatus string
 
-// The states of a run (DESIGN section 1).
+// The states of a run.
 const (
 	RunQueued    RunStatus = "queued"
 	RunRunning   RunStatus = "running"
