@@ -391,6 +391,9 @@ func (s *counting) Acquire(ctx context.Context, run string, have int64) (journal
 // was never compacted is read whole, and opens as well.
 func TestALongConversationOpens(t *testing.T) {
 	t.Parallel()
+	if race.On {
+		t.Skip("make test opens it without the race detector")
+	}
 	const long, behind = 10_000, 100
 	for _, c := range []struct {
 		name    string

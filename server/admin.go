@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/server/front"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
 )
@@ -126,7 +127,7 @@ func by(r *http.Request) directory.By { return callerOf(r).By() }
 func idempotency(r *http.Request) (string, error) {
 	key := r.Header.Get("Idempotency-Key")
 	if len(key) > maxKey {
-		return "", bad("the Idempotency-Key is too long", "send at most 255 bytes")
+		return "", front.Bad("the Idempotency-Key is too long", "send at most 255 bytes")
 	}
 	return key, nil
 }
@@ -141,7 +142,7 @@ func revision(r *http.Request) (int64, error) {
 	text, closed := strings.CutSuffix(text, `"`)
 	n, err := strconv.ParseInt(text, 10, 64)
 	if len(lines) > 1 || err != nil || n < 1 || !opened || !closed {
-		return 0, bad("If-Match is not a revision", `send the ETag of what was read, such as "3"`)
+		return 0, front.Bad("If-Match is not a revision", `send the ETag of what was read, such as "3"`)
 	}
 	return n, nil
 }

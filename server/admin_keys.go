@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/braidrun/braid/server/front"
 	"github.com/braidrun/braid/service/directory"
 )
 
@@ -37,7 +38,7 @@ func (s *Server) createKey(w http.ResponseWriter, r *http.Request) error {
 	k := directory.Key{Tenant: tenantOf(r), Name: in.Name, User: in.User, Scopes: in.Scopes}
 	if in.Expires != nil {
 		if k.Expires = *in.Expires; k.Expires.IsZero() {
-			return bad("the expiry is in the past", "choose a later time, or none")
+			return front.Bad("the expiry is in the past", "choose a later time, or none")
 		}
 	}
 	k, token, err := s.options.Directory.CreateKey(r.Context(), by(r), k, idem)

@@ -9,6 +9,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/pricing"
+	"github.com/braidrun/braid/server/front"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
 )
@@ -61,7 +62,7 @@ func yesNo(values map[string]string, name string) (bool, error) {
 	}
 	on, err := strconv.ParseBool(text)
 	if err != nil {
-		return false, bad("the parameter "+name+" is not a boolean", "send true or false")
+		return false, front.Bad("the parameter "+name+" is not a boolean", "send true or false")
 	}
 	return on, nil
 }
@@ -182,7 +183,7 @@ func moment(name, text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, bad("the parameter "+name+" is not a time", "send one such as 2026-11-21 or 2026-11-21T07:00:00Z")
+	return time.Time{}, front.Bad("the parameter "+name+" is not a time", "send one such as 2026-11-21 or 2026-11-21T07:00:00Z")
 }
 
 // ofTenant returns a principal of the address's tenant for the service.
@@ -221,7 +222,7 @@ func (s *Server) sumUsage(w http.ResponseWriter, r *http.Request) error {
 	case journal.UsageByModel, journal.UsageByConversation, journal.UsageByRun, journal.UsageByDay, journal.UsageByExecutor,
 		journal.UsageByAgent, journal.UsageByKind, journal.UsageByUser:
 	default:
-		return bad("usage cannot be grouped by that", "send by as model, day, conversation, run, executor, user, agent or kind")
+		return front.Bad("usage cannot be grouped by that", "send by as model, day, conversation, run, executor, user, agent or kind")
 	}
 	sums, next, err := s.service.UsageSums(r.Context(), ofTenant(r), q, by)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/braidrun/braid/internal/cursor"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/server/door"
+	"github.com/braidrun/braid/server/front"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
 )
@@ -37,7 +38,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, v any, mayBeEm
 		if mayBeEmpty {
 			return nil
 		}
-		return bad("the body is empty", "send JSON")
+		return front.Bad("the body is empty", "send JSON")
 	}
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/json" {
@@ -46,7 +47,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, v any, mayBeEm
 		}
 	}
 	if bytes.TrimSpace(data)[0] != '{' && strictjson.Check(data, strictjson.DefaultDepth) == nil {
-		return bad("the body is not a JSON object", "/openapi.json says what it may hold")
+		return front.Bad("the body is not a JSON object", "/openapi.json says what it may hold")
 	}
 	if err := strictjson.Unmarshal(data, v); err != nil {
 		return unreadable(err)
@@ -86,11 +87,7 @@ func unreadable(err error) error {
 			what = "a value is not of its form"
 		}
 	}
-	return bad("the body cannot be read: "+what, "send one JSON object, each name once; /openapi.json says what it may hold")
-}
-
-func bad(message, hint string) error {
-	return &event.Error{Kind: event.ErrInvalid, Message: message, Hint: hint}
+	return front.Bad("the body cannot be read: "+what, "send one JSON object, each name once; /openapi.json says what it may hold")
 }
 
 // longestValue bounds a parameter of an address.
@@ -105,7 +102,7 @@ func query(r *http.Request, known ...string) (map[string]string, error) {
 	values := make(map[string]string)
 	given, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, bad("the parameters of the address cannot be read", "send them as name=value, percent-encoded, with & between them")
+		return nil, front.Bad("the parameters of the address cannot be read", "send them as name=value, percent-encoded, with & between them")
 	}
 	for name, list := range given {
 		ok := false
@@ -116,10 +113,10 @@ func query(r *http.Request, known ...string) (map[string]string, error) {
 			if len(name) > 100 {
 				name = name[:100] + "…"
 			}
-			return nil, bad("the parameter "+strconv.Quote(name)+" is unknown, or there twice", "/openapi.json says what there is")
+			return nil, front.Bad("the parameter "+strconv.Quote(name)+" is unknown, or there twice", "/openapi.json says what there is")
 		}
 		if text := list[0]; len(text) > longestValue || !isText(text) {
-			return nil, bad("the parameter "+name+" is too long, or no text",
+			return nil, front.Bad("the parameter "+name+" is too long, or no text",
 				"send at most "+strconv.Itoa(longestValue)+" bytes of UTF-8, without zero characters")
 		}
 		values[name] = list[0]
@@ -135,7 +132,7 @@ func number(values map[string]string, name string, most int64) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 || n > most {
-		return 0, bad("the parameter "+name+" is no number that it may be", "send one from 0 to "+strconv.FormatInt(most, 10))
+		return 0, front.Bad("the parameter "+name+" is no number that it may be", "send one from 0 to "+strconv.FormatInt(most, 10))
 	}
 	return n, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/server/front"
 	"github.com/braidrun/braid/service"
 )
 
@@ -62,7 +63,7 @@ type updateRequest struct {
 func (in *updateRequest) changes() (service.Changes, error) {
 	c := service.Changes{User: in.User, Title: in.Title, Archived: in.Archived, Metadata: in.Metadata, Reset: in.SessionID != nil}
 	if c.Reset && string(in.SessionID) != "null" {
-		return c, bad("a session cannot be chosen", "send null for session_id: the next run begins a new one")
+		return c, front.Bad("a session cannot be chosen", "send null for session_id: the next run begins a new one")
 	}
 	return c, nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/server/front"
 )
 
 // questionBody is an open question.
@@ -55,7 +56,7 @@ func (s *Server) answerQuestion(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if in.Answer == nil {
-		return bad("the body holds no answer", `send {"answer": …}; null is an answer, too`)
+		return front.Bad("the body holds no answer", `send {"answer": …}; null is an answer, too`)
 	}
 	run, err := s.service.Answer(r.Context(), who(r), r.PathValue("id"), r.PathValue("token"), in.Answer)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server/door"
+	"github.com/braidrun/braid/server/front"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/wire/native"
 )
@@ -128,7 +129,7 @@ func (in *runRequest) request(key string) (service.RunRequest, error) {
 	switch in.OnDisconnect {
 	case "", "continue", "cancel":
 	default:
-		return service.RunRequest{}, bad(`on_disconnect is neither "continue" nor "cancel"`, "send one of them, or leave it out")
+		return service.RunRequest{}, front.Bad(`on_disconnect is neither "continue" nor "cancel"`, "send one of them, or leave it out")
 	}
 	r := service.RunRequest{
 		Input: in.UserInput, Executor: in.Executor, Skills: in.PreferredSkills, Model: in.Model,
@@ -157,22 +158,22 @@ func (in *runRequest) request(key string) (service.RunRequest, error) {
 func (a *attachment) block() (event.Block, error) {
 	data, err := base64.StdEncoding.DecodeString(a.Data)
 	if err != nil || len(data) == 0 {
-		return nil, bad("an attachment's data is not base64, or empty", "encode the file's bytes as standard base64")
+		return nil, front.Bad("an attachment's data is not base64, or empty", "encode the file's bytes as standard base64")
 	}
 	kind, _, err := mime.ParseMediaType(a.MIME)
 	if err != nil {
-		return nil, bad("an attachment has no mime_type", "send one such as image/png or application/pdf")
+		return nil, front.Bad("an attachment has no mime_type", "send one such as image/png or application/pdf")
 	}
 	switch a.Type {
 	case "image":
 		if !strings.HasPrefix(kind, "image/") {
-			return nil, bad("an image is of the type "+kind, "send it as a document")
+			return nil, front.Bad("an image is of the type "+kind, "send it as a document")
 		}
 		return &event.Image{MIME: kind, Data: data}, nil
 	case "document":
 		return &event.Document{MIME: kind, Name: a.Name, Data: data}, nil
 	default:
-		return nil, bad("an attachment is neither an image nor a document", `send "image" or "document" as its type`)
+		return nil, front.Bad("an attachment is neither an image nor a document", `send "image" or "document" as its type`)
 	}
 }
 
@@ -229,7 +230,7 @@ func (s *Server) answerRun(w http.ResponseWriter, r *http.Request, in *runReques
 	runtime.Gosched()
 	key := r.Header.Get("Idempotency-Key")
 	if len(key) > maxKey {
-		return bad("the Idempotency-Key is too long", "send at most 255 bytes")
+		return front.Bad("the Idempotency-Key is too long", "send at most 255 bytes")
 	}
 	at, err := lastEventID(r)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package blobtest is the contract of [blob.Store] in running form. A store's own tests call [Run] and [Model].
+// Package blobtest is the contract of [blob.Store] as a test suite. A store's own tests call [Run] and [Model].
 //
-// The cases are proven against stores with planted bugs: each bug is caught by the case that is about it.
+// The suite's own tests run it against stores with planted bugs: the matching case must catch each bug.
 package blobtest
 
 import (
@@ -11,27 +11,27 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// Harness is one store under test, and what a test may do to it from outside. Cases are skipped if they need a
-// function that is nil.
+// Harness is one store under test, with what a test may do to it from outside. Cases that need a nil function are
+// skipped.
 type Harness struct {
-	// Store is new and empty, and nobody else uses it.
+	// Store is new and empty, and has no other user.
 	Store blob.Store
 	// Bytes returns how many bytes the store counts for a tenant.
 	Bytes func(tenant string) int64
-	// Pieces returns how many pieces are stored of all tenants, also those that cannot be reached.
+	// Pieces returns the number of stored pieces of all tenants, including unreachable ones.
 	Pieces func() int
 	// Damage changes the stored byte at an offset.
 	Damage func(tenant string, digest blob.Digest, offset int64)
-	// Journal has the Store in it.
+	// Journal contains the Store.
 	Journal journal.Journal
-	// Reopen closes the store and opens what it wrote, as after a crash.
+	// Reopen closes the store and opens its data again, as after a crash.
 	Reopen func() blob.Store
 	// Later moves the store's clock by blob.UploadTime. It is nil if Reopen makes unfinished uploads garbage.
 	Later func()
 }
 
-// Run tests a store against the contract, one subtest a case. open is called for each of them with the subtest's t;
-// cases run in parallel.
+// Run tests a store against the contract, with one subtest per case. It calls open for each with the subtest's t.
+// Cases run in parallel.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	t.Helper()
 	for _, c := range cases() {
@@ -42,8 +42,8 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 	}
 }
 
-// testingT is what a case needs of *testing.T. With so little the suite can be run against broken stores without
-// failing itself.
+// testingT has the methods of *testing.T that a case needs. The small interface lets a test run the suite against
+// broken stores without failing itself.
 type testingT interface {
 	Helper()
 	Context() context.Context

@@ -12,7 +12,7 @@ import (
 
 var errSource = errors.New("the source is cut")
 
-// cutSource returns some bytes, then calls then, and then goes on with its result.
+// cutSource returns some bytes, then calls then, and continues with its result.
 type cutSource struct {
 	io.Reader
 
@@ -84,7 +84,7 @@ func cutCases() []testCase {
 				return io.EOF
 			}}, bytes.NewReader(data[2*piece:]))
 			_, err := p.Store.Put(p.ctx, acme, file("a"), source, 0)
-			if err == nil { // it is whole, or it is not there
+			if err == nil { // the blob is either complete or missing
 				p.holds(acme, file("a"), data)
 				return
 			}

@@ -9,7 +9,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// begin admits a run of the conversation "talk", and takes it.
+// begin admits a run of the conversation "talk" and acquires it.
 func (p *probe) begin(run, incarnation string) journal.Lease {
 	p.Helper()
 	if p.Journal == nil {

@@ -37,13 +37,13 @@ func Model(t *testing.T, h Harness) {
 	})
 }
 
-// modelContent is what is stored. It is hashed once: the model looks at all of it after each step.
+// modelContent is a blob's content. Its hash is computed once, because the model reads everything after each step.
 type modelContent struct {
 	data   []byte
 	digest blob.Digest
 }
 
-// modelContents makes what the model stores.
+// modelContents returns the contents that the model stores.
 func modelContents() (out []*modelContent) {
 	for _, data := range [][]byte{nil, content(1, 1), content(2, 700), content(3, 5000), content(4, piece+3)} {
 		out = append(out, &modelContent{data, digestOf(data)})
@@ -60,7 +60,7 @@ type model struct {
 	t *rapid.T
 	h Harness
 	p *probe
-	// all are what may be stored, refs what each reference holds.
+	// all are the contents that may be stored, refs the content of each reference.
 	all  []*modelContent
 	refs map[modelRef]*modelContent
 }
@@ -132,7 +132,7 @@ func (m *model) removeTenant(t *rapid.T) {
 	}
 }
 
-// check compares all that can be asked.
+// check compares the results of all reading calls.
 func (m *model) check(*rapid.T) {
 	pieces := 0
 	for _, tenant := range []string{acme, other} {

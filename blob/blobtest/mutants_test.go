@@ -16,7 +16,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// recorder is a test that may fail without failing ours.
+// recorder is a test that can fail without failing the real one.
 type recorder struct {
 	ctx     context.Context
 	mu      sync.Mutex
@@ -45,7 +45,7 @@ func (r *recorder) Skip(...any) {
 	runtime.Goexit()
 }
 
-// play runs a case on a goroutine of its own, so that it can be left in the middle. A panic is a failure, too.
+// play runs a case on its own goroutine, so that the case can exit early. A panic is also a failure.
 func play(ctx context.Context, c testCase, h Harness) *recorder {
 	r := &recorder{ctx: ctx}
 	done := make(chan struct{})
@@ -62,7 +62,7 @@ func play(ctx context.Context, c testCase, h Harness) *recorder {
 	return r
 }
 
-// bent is a journal in memory and its blobs, with a planted bug.
+// bent is a memory journal with its blobs and a planted bug.
 type bent struct {
 	*blob.Memory
 
@@ -77,13 +77,13 @@ type bent struct {
 	unlink func(ctx context.Context, tenant string, ref blob.Ref) error
 	remove func(ctx context.Context, tenant, conversation string) error
 	tenant func(ctx context.Context, tenant string) error
-	// counts changes what is counted.
+	// counts changes the count of bytes.
 	counts func(tenant string, bytes int64) int64
-	// unverified has damaged bytes be read.
+	// unverified lets damaged bytes be read.
 	unverified bool
 }
 
-// bentJournal is the journal that the blobs are in.
+// bentJournal is the journal that contains the blobs.
 type bentJournal struct {
 	*journal.Memory
 
@@ -171,7 +171,7 @@ func (b *bent) RemoveTenant(ctx context.Context, tenant string) error {
 	return b.Memory.RemoveTenant(ctx, tenant)
 }
 
-// Get reads what Damage has changed as a store does whose pieces are damaged.
+// Get reads bytes changed by Damage as a store with damaged pieces does.
 func (b *bent) Get(ctx context.Context, tenant string, d blob.Digest, offset, length int64) (io.ReadCloser, error) {
 	at, damaged := b.damaged[d]
 	if b.get != nil {
@@ -203,10 +203,10 @@ func (b *bent) Get(ctx context.Context, tenant string, d blob.Digest, offset, le
 	return blob.NewReader("bent get", found, offset, length, fetch)
 }
 
-// harness opens one, sound where plant is nil.
+// harness opens a store with the bug of plant; nil means none.
 func harness(plant func(b *bent)) Harness {
 	m := &journal.Memory{}
-	store := m.Blobs().(*blob.Memory) //nolint:forcetypeassert // it is
+	store := m.Blobs().(*blob.Memory) //nolint:forcetypeassert // always this type
 	b := &bent{Memory: store, journal: &bentJournal{Memory: m}, damaged: map[blob.Digest]int64{}}
 	if plant != nil {
 		plant(b)
@@ -240,7 +240,7 @@ func TestTheSuitePassesASoundStore(t *testing.T) {
 	}
 }
 
-// A store that keeps nothing, and one that keeps half of what was cut, fail the case about crashes.
+// A store that keeps nothing, and one that keeps half of an interrupted Put, fail the case about crashes.
 func TestTheCaseAboutCrashes(t *testing.T) {
 	t.Parallel()
 	i := slices.IndexFunc(cases(), func(c testCase) bool { return c.name == "what was put is there after a crash, and nothing else" })
@@ -263,7 +263,7 @@ func TestTheCaseAboutCrashes(t *testing.T) {
 	}
 }
 
-// shut is a store that can be closed, and one that does not notice.
+// shut is a store that can be closed, optionally one that ignores it.
 type shut struct {
 	blob.Store
 
@@ -281,7 +281,7 @@ func (s *shut) Put(ctx context.Context, tenant string, ref blob.Ref, r io.Reader
 	return s.Store.Put(ctx, tenant, ref, bytes.NewReader(data), limit)
 }
 
-// TestTheSuiteCatchesPlantedBugs shows that each bug fails the case that is about it, and that each case can fail.
+// TestTheSuiteCatchesPlantedBugs checks that each bug fails the case about it, and that each case can fail.
 func TestTheSuiteCatchesPlantedBugs(t *testing.T) {
 	t.Parallel()
 	caught := map[string]bool{"what was put is there after a crash, and nothing else": true} // TestTheCaseAboutCrashes
@@ -292,7 +292,7 @@ func TestTheSuiteCatchesPlantedBugs(t *testing.T) {
 			continue
 		}
 		var r *recorder
-		for tries := 10; tries > 0 && (r == nil || len(r.reasons) == 0); tries-- { // a race is not there each time
+		for tries := 10; tries > 0 && (r == nil || len(r.reasons) == 0); tries-- { // a race does not show every time
 			r = play(t.Context(), cases()[i], harness(m.plant))
 		}
 		if len(r.reasons) == 0 {
@@ -386,7 +386,7 @@ func putMutants() []mutant {
 	}
 }
 
-// plain reads without verifying, and with what a bug makes of the bytes.
+// plain reads without verification, and passes the bytes through a bug.
 func (b *bent) plain(bug func(data []byte, offset, length int64) io.Reader) {
 	b.get = func(ctx context.Context, tenant string, d blob.Digest, offset, length int64) (io.ReadCloser, error) {
 		if offset < 0 {
@@ -486,7 +486,7 @@ func refMutants() []mutant {
 	}
 }
 
-// halves is a Put that stores what it has so far when its source ends with an error.
+// halves is a Put that keeps what it has stored when its source fails.
 func halves(b *bent) {
 	b.put = func(ctx context.Context, tenant string, ref blob.Ref, r io.Reader, limit int64) (blob.Blob, error) {
 		data, err := io.ReadAll(r)
@@ -586,7 +586,7 @@ func journalMutants() []mutant {
 	}
 }
 
-// keep has another reference keep the file "a".
+// keep links the file "a" to another reference.
 func keep(ctx context.Context, m *blob.Memory, tenant string) {
 	if found, err := m.Lookup(ctx, tenant, file("a")); err == nil {
 		_, _ = m.Link(ctx, tenant, blob.Ref{Kind: "kept", Name: "a"}, found.Digest)

@@ -13,7 +13,7 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// probe is a test with the store that it tests.
+// probe is a test and the store under test.
 type probe struct {
 	testingT
 	Harness
@@ -29,10 +29,10 @@ const (
 	piece = blob.PieceSize
 )
 
-// file is a reference to a file of the conversation "talk".
+// file returns a reference to a file of the conversation "talk".
 func file(name string) blob.Ref { return blob.Ref{Conversation: "talk", Kind: "file", Name: name} }
 
-// content makes so many bytes that a seed tells apart.
+// content returns size bytes that differ by seed.
 func content(seed uint64, size int) []byte {
 	data := make([]byte, size)
 	source := rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)})
@@ -42,7 +42,7 @@ func content(seed uint64, size int) []byte {
 
 func digestOf(data []byte) blob.Digest { return sha256.Sum256(data) }
 
-// put stores bytes, which must succeed.
+// put stores bytes. It ends the case on an error.
 func (p *probe) put(tenant string, ref blob.Ref, data []byte) blob.Blob {
 	p.Helper()
 	b, err := p.Store.Put(p.ctx, tenant, ref, bytes.NewReader(data), 0)
@@ -65,7 +65,7 @@ func (p *probe) read(tenant string, d blob.Digest, offset, length int64) ([]byte
 	return data, errors.Join(err, r.Close())
 }
 
-// holds wants the reference to name the bytes, and all of these to be read.
+// holds requires that the reference names the bytes and that all of them can be read.
 func (p *probe) holds(tenant string, ref blob.Ref, data []byte) {
 	p.Helper()
 	want := blob.Blob{Digest: digestOf(data), Size: int64(len(data))}
@@ -75,7 +75,7 @@ func (p *probe) holds(tenant string, ref blob.Ref, data []byte) {
 	p.stored(tenant, data)
 }
 
-// stored wants the bytes to be there.
+// stored requires that the tenant has the bytes.
 func (p *probe) stored(tenant string, data []byte) {
 	p.Helper()
 	d := digestOf(data)
@@ -91,20 +91,20 @@ func (p *probe) stored(tenant string, data []byte) {
 	}
 }
 
-// lacks wants the reference to name nothing.
+// lacks requires that the reference names nothing.
 func (p *probe) lacks(tenant string, ref blob.Ref) {
 	p.Helper()
 	_, err := p.Store.Lookup(p.ctx, tenant, ref)
 	p.refused("Lookup of a reference that is not there", err, event.ErrNotFound)
 }
 
-// gone wants the bytes not to be there.
+// gone requires that the tenant does not have the bytes.
 func (p *probe) gone(tenant string, data []byte) {
 	p.Helper()
 	p.goneOf(tenant, digestOf(data))
 }
 
-// goneOf is gone where the digest is known.
+// goneOf is gone for a known digest.
 func (p *probe) goneOf(tenant string, d blob.Digest) {
 	p.Helper()
 	_, err := p.Store.Stat(p.ctx, tenant, d)
@@ -113,7 +113,7 @@ func (p *probe) goneOf(tenant string, d blob.Digest) {
 	p.refused("Get of bytes that are not there", err, event.ErrNotFound)
 }
 
-// counts wants a tenant to store so many bytes.
+// counts requires the number of a tenant's stored bytes.
 func (p *probe) counts(tenant string, want int) {
 	p.Helper()
 	if got := p.Bytes(tenant); got != int64(want) {
@@ -121,7 +121,7 @@ func (p *probe) counts(tenant string, want int) {
 	}
 }
 
-// pieces wants so many pieces to be stored, after a sweep.
+// pieces requires the number of stored pieces after a sweep.
 func (p *probe) pieces(want int) {
 	p.Helper()
 	p.ok("Sweep", p.Store.Sweep(p.ctx))
@@ -140,7 +140,7 @@ func (p *probe) ok(what string, err error) {
 	}
 }
 
-// refused wants an error of the kind.
+// refused requires an error of the kind.
 func (p *probe) refused(what string, err error, kind event.ErrorKind) {
 	p.Helper()
 	if e, ok := errors.AsType[*event.Error](err); !ok || e.Kind != kind || e.Message == "" {
@@ -148,7 +148,7 @@ func (p *probe) refused(what string, err error, kind event.ErrorKind) {
 	}
 }
 
-// names wants a list to have these names.
+// names requires a list to have these names.
 func (p *probe) names(what string, q blob.Query, want ...string) {
 	p.Helper()
 	list, err := p.Store.List(p.ctx, acme, q)

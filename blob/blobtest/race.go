@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// together runs do on some goroutines and reports the first error of each.
+// together calls do on several goroutines and reports the first error of each.
 func (p *probe) together(goroutines int, do func(n int) error) {
 	p.Helper()
 	var wg sync.WaitGroup

@@ -75,7 +75,7 @@ func readCases() []testCase {
 			data := content(1, 3*piece)
 			d := p.put(acme, file("a"), data).Digest
 			var readers []io.ReadCloser
-			for range 20 { // more than a store has connections
+			for range 20 { // more than a store's connections
 				r, err := p.Store.Get(p.ctx, acme, d, 0, -1)
 				p.ok("Get", err)
 				_, err = io.ReadFull(r, make([]byte, 1))

@@ -152,7 +152,7 @@ var rooms = []room{
 		tests: []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf", "model"},
 	},
 	{dir: "claude", own: []string{"", "event"}},
-	{dir: "netguard", from: []string{"code.dny.dev/ssrf"}},
+	{dir: "netguard", own: []string{"event"}},
 	{dir: "secret"},
 	{dir: "secret/keyset", own: []string{"event"}, tests: []string{"github.com/tink-crypto/tink-go"}},
 	{dir: "workspace"},

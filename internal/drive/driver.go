@@ -8,8 +8,8 @@ import (
 )
 
 // driver drives one run. In each round it asks package decide of each scope, writes in one commit what has ended and what begins,
-// sends the durable events, runs what has begun, and takes in what has ended. It is one goroutine, the reader's own: only
-// it folds, writes and sends, except the pieces of a model's answer (see model_call.go).
+// sends the durable events, runs what has begun, and takes in what has ended. One goroutine at a time drives, the
+// reader's own or that of a step that runs alone (shift.go): only it folds, writes and sends.
 //
 // What does not need the steps that run or the inbox is a method of [activeRun], which cannot reach the driver.
 type driver struct {

@@ -247,7 +247,6 @@ func (d *driver) arrive(a Arrival) bool {
 	case a.Program != nil:
 		return slices.Contains(d.exec.flights, w) && d.takeProgram(w, a.Program)
 	default:
-		d.own().ended(w)
 		return d.settle(w)
 	}
 }
@@ -301,9 +300,6 @@ func (d *driver) close() {
 		d.settleAfterStop()
 	}
 	d.exec.close()
-	if d.exec.own != nil {
-		d.exec.own.close()
-	}
 }
 
 // runs notes that the driver runs a step of the scope, and ran that it does not any more.

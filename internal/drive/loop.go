@@ -18,6 +18,19 @@ import (
 // has ended, and again. Nothing recurses: an agent used as a tool is one more scope.
 func (d *driver) iterate() error {
 	for {
+		w, err := d.rounds()
+		if w == nil {
+			return err
+		}
+		if over, err := d.handOver(w); over {
+			return err
+		}
+	}
+}
+
+// rounds iterates until the drive is over, or has come to a step that has to be watched. It returns that step.
+func (d *driver) rounds() (watched *Work, err error) {
+	for watched == nil {
 		d.pending.awaited = false
 		d.readInbox()
 		if d.draining() {
@@ -26,18 +39,19 @@ func (d *driver) iterate() error {
 			d.decide()
 		}
 		if err := d.commit(); err != nil {
-			return err
+			return nil, err
 		}
 		if d.phase.over() {
-			return nil
+			return watched, nil
 		}
 		if d.view.Stale {
 			if err := d.refold(); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		d.perform()
+		watched = d.perform()
 	}
+	return watched, nil
 }
 
 // decide asks every open scope, children before their parents, until the
@@ -193,6 +207,6 @@ func (d *driver) waitUntil(t time.Time) {
 	}
 }
 
-// parkAfter is how long a wait must be at least for the run to be parked: a lease
-// and a worker are not held for longer than that for nothing (DESIGN section 4).
+// parkAfter is the shortest wait for which a run is parked. A waiting run that is not parked occupies a lease and a
+// worker, and parking costs a commit and a new lease.
 const parkAfter = 30 * time.Second

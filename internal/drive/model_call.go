@@ -13,8 +13,8 @@ import (
 
 // A model call runs beside the driver where other steps run, too: its pieces are reports. Where nothing else runs, its
 // pieces go straight to the reader, because a channel between would cost each piece a hand-over. The call then runs on
-// the driver's goroutine where nobody can stop the run, or where the model promises to stop with it. Otherwise it
-// runs on a goroutine of its own while the driver waits: if the model ignores cancellation, the driver abandons the call.
+// whatever goroutine drives where nobody can stop the run, or where the model promises to stop with it. Otherwise it is
+// watched (shift.go): if the model ignores cancellation, the driver abandons the call.
 
 // modelAlone is what the model calls of a driver with which nothing else runs use, one after another.
 type modelAlone struct {
@@ -36,17 +36,23 @@ func (a *modelAlone) sendPiece(b event.Body) bool {
 
 // callAlone calls a model while nothing else runs, and folds its end.
 func (d *driver) callAlone(w *Work) {
+	d.prepareAlone(w)
+	d.callModel(w, &d.exec.alone.asm, d.exec.alone.send)
+	d.now = w.begun.Add(w.answer.took)
+	d.settleModel(w)
+	d.ownAgain(w)
+}
+
+// prepareAlone makes the memory for calls with which nothing else runs that of a call.
+func (d *driver) prepareAlone(w *Work) {
 	if d.exec.alone.send == nil {
 		d.exec.alone.d, d.exec.alone.send = d, d.exec.alone.sendPiece
 	}
 	d.fillHeader(&d.exec.alone.head, w.scope, w.step, w.attempt)
-	if d.cfg.unstoppable || d.stopsPromptly(w) {
-		d.callModel(w, &d.exec.alone.asm, d.exec.alone.send)
-	} else if !d.callOnOwnGoroutine(w) {
-		return // decide ends the run
-	}
-	d.now = w.begun.Add(w.answer.took)
-	d.settleModel(w)
+}
+
+// ownAgain takes back the memory of a call that has wholly ended. A hook may have kept the request.
+func (d *driver) ownAgain(w *Work) {
 	if !d.cfg.hooked {
 		d.exec.space.giveBack(w)
 	}
@@ -120,56 +126,16 @@ func (d *driver) callModelBeside(w *Work, to Reporter) {
 	back = true
 }
 
-// callOnOwnGoroutine calls a model on another goroutine, and waits for it. It reports whether the model came back. A
-// model that does not within the grace period after the run is to stop is abandoned, as a tool is.
-func (d *driver) callOnOwnGoroutine(w *Work) bool {
-	w.gate = newStreamGate()
-	d.own().do(w, d.exec.reporter())
-	back := d.waitFor(w, d.ctx.Done(), nil)
-	if !back {
-		grace := time.NewTimer(max(d.cfg.agent.Limits.Grace, 0))
-		defer grace.Stop()
-		back = d.waitFor(w, nil, grace.C)
-	}
-	if !back {
-		d.abandonModelCall(w)
-	}
-	if left := w.gate.readerLeft; left != nil {
-		left.rethrow()
-	}
-	return back
-}
-
-// callModelAlone calls a model while the driver waits for it, and reports the end.
-func (d *driver) callModelAlone(w *Work, to Reporter) {
+// callModelAlone calls a model that is watched, and leaves its end in w however it ends.
+func (d *driver) callModelAlone(w *Work) {
 	returned := false
 	defer func() {
 		if !returned {
 			w.answer.fail(foreign.EndedGoroutine("model "+w.info.Name, "the model or a hook after it"))
 		}
-		to.Report(Arrival{Work: w})
 	}()
 	d.callModel(w, &d.exec.alone.asm, d.exec.alone.send)
 	returned = true
-}
-
-// waitFor waits until the model has ended, the run is to stop or the time is over. It reports whether the model has
-// ended. Whatever else is reported is of steps that were abandoned.
-func (d *driver) waitFor(w *Work, stop <-chan struct{}, over <-chan time.Time) bool {
-	for {
-		select {
-		case a := <-d.exec.reports:
-			if a.Work == w {
-				d.own().ended(w)
-				return true
-			}
-			d.arrive(a)
-		case <-stop:
-			return false
-		case <-over:
-			return false
-		}
-	}
 }
 
 // abandonModelCall gives a model call up. It waits for a reader who has a piece of the answer just now; no piece comes
@@ -179,7 +145,6 @@ func (d *driver) abandonModelCall(w *Work) {
 	d.exec.graceSpent = true
 	left := d.exec.alone.asm.used()
 	w.left = &left
-	d.exec.flights = append(d.exec.flights, w)
 	if !w.gate.ended && w.scope.Depth == 0 && len(d.guardsOf(w.agent, guardrail.Output)) == 0 {
 		d.exec.alone.asm.stop = event.StopCancelled
 		d.partial = d.exec.alone.asm.content(w)

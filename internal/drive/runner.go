@@ -7,8 +7,6 @@ import (
 // ownRunner runs models and tools of this process.
 type ownRunner struct {
 	d *driver
-	// helper runs steps that run alone; nil before the first one.
-	helper *helper
 }
 
 // Start implements [StepRunner].
@@ -16,11 +14,7 @@ func (r *ownRunner) Start(w *Work, to Reporter) {
 	switch {
 	case w.call != nil:
 		w.call.news.arrivals, w.call.news.quit = to.to, to.Quit
-		if r.d.exec.running == 1 {
-			r.do(w, to)
-		} else {
-			go r.d.runTool(w, to)
-		}
+		go r.d.runToolBeside(w, to)
 	case w.sum != nil:
 		go r.d.summarise(w, to)
 	default:
@@ -35,9 +29,14 @@ func (*ownRunner) Abandon(w *Work) {
 	}
 }
 
-// runTool runs a tool and the stages of foreign code after it. It reports the end, whatever they do.
-func (d *driver) runTool(w *Work, to Reporter) {
+// runToolBeside runs a tool while other steps run, too. It reports the end, whatever the tool does.
+func (d *driver) runToolBeside(w *Work, to Reporter) {
 	defer d.reportEnd(w, to)
+	d.runTool(w)
+}
+
+// runTool runs a tool and the stages of foreign code after it, and leaves the end in w whatever they do.
+func (d *driver) runTool(w *Work) {
 	returned, passed := false, false
 	defer func() {
 		v := recover()

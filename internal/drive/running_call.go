@@ -43,6 +43,10 @@ type callNews struct {
 	// arrivals takes the progress, until quit is closed.
 	arrivals chan<- Arrival
 	quit     <-chan struct{}
+	// baton is set for a call that runs alone, at this place. Progress gives the driving back, because the goroutine that
+	// drives cannot take it in while it runs the tool.
+	baton *baton
+	at    int64
 }
 
 // callConsent says who lets a call run.
@@ -143,6 +147,9 @@ func (c *runningCall) Progress(b *event.ToolProgress) {
 		if f.Err() != nil {
 			return
 		}
+	}
+	if c.news.baton != nil {
+		c.news.baton.giveBack(c.news.at)
 	}
 	select {
 	case c.news.arrivals <- Arrival{call: c, Live: b}:

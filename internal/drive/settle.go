@@ -12,8 +12,8 @@ import (
 	"github.com/braidrun/braid/internal/retry"
 )
 
-// perform starts what has begun, and takes in what has ended.
-func (d *driver) perform() {
+// perform starts what has begun, and takes in what has ended. It returns a step that runs alone and has to be watched.
+func (d *driver) perform() (watched *Work) {
 	todo := d.exec.todo
 	d.exec.todo = d.exec.todo[:0]
 	if d.ctx.Err() != nil {
@@ -23,21 +23,23 @@ func (d *driver) perform() {
 		}
 		todo = nil
 	}
-	if d.pending.awaited {
-		// Something waits for the commit: decide it before anything is taken in.
-		for _, w := range todo {
-			d.launch(w)
+	if !d.pending.awaited && len(todo) == 1 && d.undisturbed() {
+		switch w := todo[0]; {
+		case w.modelCall != nil && w.sum == nil && (d.cfg.unstoppable || d.stopsPromptly(w)):
+			d.callAlone(w)
+			return nil
+		case w.modelCall != nil && w.sum == nil, w.call != nil && d.exec.order == nil:
+			return w
 		}
-		return
-	}
-	if len(todo) == 1 && todo[0].modelCall != nil && todo[0].sum == nil && d.undisturbed() {
-		d.callAlone(todo[0])
-		return
 	}
 	for _, w := range todo {
 		d.launch(w)
 	}
-	d.takeIn()
+	// Where something waits for the commit, it is decided before anything is taken in.
+	if !d.pending.awaited {
+		d.takeIn()
+	}
+	return nil
 }
 
 // undisturbed reports whether nothing but the one step that runs can move the

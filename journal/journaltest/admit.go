@@ -9,7 +9,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// whole is a run with everything that a caller may set.
+// whole returns a run with every field that a caller may set.
 func whole() journal.Run {
 	return journal.Run{
 		ID: first, Conversation: talk, Tenant: "acme", User: "ann", Agent: "calc",
@@ -47,7 +47,7 @@ func admitCases() []testCase {
 			due, err := p.Store.Due(p.ctx, 0)
 			p.ok("Due", err)
 			for i := range due {
-				due[i].Input = nil // which it may leave out
+				due[i].Input = nil // the store may omit it
 			}
 			head := want
 			head.Input = nil

@@ -9,16 +9,16 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// Call is one that a server makes of its store.
+// Call is a call that a server makes to its store.
 type Call struct {
 	Name string
-	// Do makes it for the n-th time, from 0 on, in the conversation talk of the tenant "acme", which is the
-	// caller's alone. The calls are made in their order, each as often as the others.
+	// Do makes the call for the n-th time, from 0, in the conversation talk of the tenant "acme". Nothing else uses
+	// the conversation. The calls are made in their order, each equally often.
 	Do func(ctx context.Context, s journal.Journal, talk string, n int) error
 }
 
-// Calls are those that a server makes for a turn, for a page of a list and in its sweeps: for tests of
-// what each costs in a store.
+// Calls returns the calls that a server makes for a turn, for a page of a list and in its sweeps. Tests measure the
+// cost of each in a store.
 func Calls() []Call {
 	return []Call{
 		{"turn", takeTurn},
@@ -27,7 +27,7 @@ func Calls() []Call {
 			if _, err := s.Admit(ctx, run); err != nil {
 				return err
 			}
-			if _, err := s.Admit(ctx, run); err != nil { // again
+			if _, err := s.Admit(ctx, run); err != nil { // a repeat
 				return err
 			}
 			o, err := s.Acquire(ctx, run.ID, int64(2*n))
@@ -38,7 +38,7 @@ func Calls() []Call {
 			if err := s.Post(ctx, letter); err != nil {
 				return err
 			}
-			if err := s.Commit(ctx, o.Lease, endOf(o.Lease, int64(2*n+1))); err != nil { // the letter goes to a run of its own
+			if err := s.Commit(ctx, o.Lease, endOf(o.Lease, int64(2*n+1))); err != nil { // the message moves to a new run
 				return err
 			}
 			open, err := s.Queue(ctx, run.Conversation)
@@ -182,7 +182,7 @@ func Calls() []Call {
 	}
 }
 
-// takeTurn is the n-th turn of a conversation: each has two events.
+// takeTurn runs the n-th turn of a conversation. Each turn has two events.
 func takeTurn(ctx context.Context, s journal.Journal, talk string, n int) error {
 	seq := int64(2 * n)
 	run := journal.Run{ID: fmt.Sprint(talk, " ", n), Conversation: talk, Tenant: "acme", Since: 1}
@@ -210,7 +210,7 @@ func takeTurn(ctx context.Context, s journal.Journal, talk string, n int) error 
 	return s.Commit(ctx, o.Lease, endOf(o.Lease, seq+2))
 }
 
-// endOf ends the run.
+// endOf returns the batch that ends the run.
 func endOf(l journal.Lease, seq int64) journal.Batch {
 	return journal.Batch{
 		Events: []*event.Event{{

@@ -155,7 +155,7 @@ func commitCases() []testCase {
 			w.refused("commit that reads mail that is not there", b, event.ErrConflict)
 
 			equal(p, "status", p.row(r).Status, event.RunRunning)
-			// The lease is still good, the step still open, the new one unknown.
+			// The lease is still valid, the old step is still open, and the new one is unknown.
 			w.refused("end of the step that never began",
 				w.batch(ended("t2", 1, event.StepTool, event.OutcomeDone)), event.ErrConflict)
 			w.write(ended("t1", 1, event.StepTool, event.OutcomeDone), ended("t3", 1, event.StepTool, event.OutcomeDone))
@@ -189,7 +189,7 @@ func commitCases() []testCase {
 	}
 }
 
-// everything is an event of each durable body, with blocks of each kind.
+// everything returns an event of each durable body, with blocks of each kind.
 func everything() []event.Event {
 	cost := int64(0)
 	later := noon.Add(time.Hour)

@@ -9,7 +9,7 @@ import (
 )
 
 func contextCases() []testCase {
-	// Each call would succeed and change something, were ctx not done.
+	// Each call would succeed and change something if ctx were not done.
 	without := func(kind event.ErrorKind, done func(context.Context) (context.Context, context.CancelFunc)) func(p *probe) {
 		return func(p *probe) {
 			w := p.start()

@@ -160,12 +160,12 @@ func dueCases() []testCase {
 			const n = 6
 			want := make([]string, n)
 			for i := range n {
-				// Names and conversations that sort otherwise than by age.
+				// Names and conversations do not sort by age.
 				want[i] = fmt.Sprint((i*5)%n, " run")
 				p.admit(journal.Run{ID: want[i], Conversation: fmt.Sprint((i*7)%n, " talk")})
 				p.tick()
 			}
-			// One that was taken and let go keeps its age.
+			// A run that was acquired and released keeps its age.
 			p.take(want[2]).release()
 			p.take(want[4]).park(past)
 			for limit, size := range map[int]int{-1: n, 0: n, 1: 1, 4: 4, n: n, 100: n} {

@@ -9,7 +9,7 @@ func asks(text string) []event.Message {
 	return []event.Message{{Role: event.RoleUser, Content: words(text)}}
 }
 
-// redacts is the event that hides the one of that Seq.
+// redacts returns an event that redacts the event with the Seq target.
 func redacts(target int64, instead string) event.Event {
 	return event.Event{Body: &event.Redacted{Target: target, Replacement: words(instead), Reason: "guardrail"}}
 }
@@ -52,7 +52,7 @@ func eraseCases() []testCase {
 			p.admit(row)
 			w := p.take(first)
 			w.write(said("the secret"), redacts(1, "(no)"))
-			w.write(redacts(1, "(no)")) // once more changes nothing
+			w.write(redacts(1, "(no)")) // a repetition changes nothing
 			again := row
 			again.ID = next
 			equal(p, "the run", p.admit(again).ID, first)

@@ -8,7 +8,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// find is a page of runs, where the store finds them.
+// find returns a page of runs.
 func (p *probe) find(q journal.RunQuery) journal.RunPage {
 	p.Helper()
 	page, err := p.Store.FindRuns(p.ctx, q)
@@ -16,7 +16,7 @@ func (p *probe) find(q journal.RunQuery) journal.RunPage {
 	return page
 }
 
-// foundIDs are the ids of the runs of all pages.
+// foundIDs returns the ids of the runs on all pages.
 func (p *probe) foundIDs(q journal.RunQuery) (ids []string) {
 	p.Helper()
 	for {

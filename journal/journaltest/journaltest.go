@@ -1,8 +1,8 @@
-// Package journaltest is the contract of [journal.Journal] in running form. A
-// store's own tests call [Run]; what passes can stand under the loop.
+// Package journaltest is the contract of [journal.Journal] as a test suite. A store's own tests call [Run]; a store
+// that passes works with the driver.
 //
-// The cases compare values, never pointers, so a store may encode what it keeps. They are proven against
-// stores with planted bugs: each bug is caught by the case that is about it.
+// The cases compare values, never pointers, so a store may encode what it keeps. The suite's own tests run it against
+// stores with planted bugs: the matching case must catch each bug.
 package journaltest
 
 import (
@@ -13,22 +13,21 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// Harness is one store under test, and what a test may do to it from outside.
+// Harness is one store under test, with what a test may do to it from outside.
 type Harness struct {
-	// Store is new and empty, and nobody else uses it.
+	// Store is new and empty, and has no other user.
 	Store journal.Journal
-	// Term is how long its leases last; 0 means [journal.DefaultTerm].
+	// Term is the duration of its leases; 0 means [journal.DefaultTerm].
 	Term time.Duration
-	// Advance moves the store's clock forward. Where it is nil, the cases that
-	// let time pass are skipped.
+	// Advance moves the store's clock forward. If it is nil, cases that need time to pass are skipped.
 	Advance func(time.Duration)
-	// Reopen closes the store and opens what it wrote, as after a crash. Where
-	// it is nil, the cases about durability are skipped.
+	// Reopen closes the store and opens its data again, as after a crash. If it is nil, cases about durability are
+	// skipped.
 	Reopen func() journal.Journal
 }
 
-// Run holds a store against the contract, one subtest a case. open is called
-// for each of them with the subtest's t; cases run in parallel.
+// Run tests a store against the contract, with one subtest per case. It calls open for each with the subtest's t.
+// Cases run in parallel.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	t.Helper()
 	for _, g := range groups() {
@@ -44,8 +43,8 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 	}
 }
 
-// testingT is what a case needs of *testing.T. That it is so little lets the
-// suite be run against broken stores without failing itself.
+// testingT has the methods of *testing.T that a case needs. The small interface lets a test run the suite against
+// broken stores without failing itself.
 type testingT interface {
 	Helper()
 	Context() context.Context
@@ -54,7 +53,7 @@ type testingT interface {
 	Skip(args ...any)
 }
 
-// group is the cases about one idea.
+// group holds the cases about one idea.
 type group struct {
 	name  string
 	cases []testCase

@@ -10,7 +10,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// usage is what a query finds, without the store's own keys.
+// usage returns the rows that a query finds, without the store's own keys.
 func (p *probe) usage(q journal.LedgerQuery) []journal.UsageEntry {
 	p.Helper()
 	list, err := p.Store.UsageLog(p.ctx, q)
@@ -44,7 +44,7 @@ func (p *probe) sums(q journal.LedgerQuery, by journal.UsageBy) string {
 	return told(list)
 }
 
-// told is sums in few words.
+// told formats sums briefly.
 func told(list []journal.UsageSum) string {
 	var text strings.Builder
 	for _, s := range list {
@@ -57,7 +57,7 @@ func told(list []journal.UsageSum) string {
 	return text.String()
 }
 
-// used is what the n-th call used.
+// used returns the usage of the n-th call.
 func used(n int, model string, cost *int64) journal.UsageEntry {
 	return journal.UsageEntry{
 		Step: fmt.Sprint("m", n), Attempt: 1, Seq: int64(n), Kind: journal.UsageModel, Model: model,
@@ -66,7 +66,7 @@ func used(n int, model string, cost *int64) journal.UsageEntry {
 	}
 }
 
-// runs is a call that has begun.
+// runs returns the entry of a call that has begun.
 func runs(step string) journal.ToolEntry {
 	return journal.ToolEntry{
 		Step: step, Attempt: 1, Asked: 1, Call: "call " + step, Parent: "p", Scope: "s", Agent: "scout", Name: "look", Source: "builtin",
@@ -74,7 +74,7 @@ func runs(step string) journal.ToolEntry {
 	}
 }
 
-// gave is the end of it.
+// gave returns the same entry after its end.
 func gave(t journal.ToolEntry, status journal.ToolStatus, text string) journal.ToolEntry {
 	t.Status, t.Output, t.End, t.Finished = status, words(text), 2, noon.Add(time.Second)
 	return t
@@ -83,7 +83,7 @@ func gave(t journal.ToolEntry, status journal.ToolStatus, text string) journal.T
 func ledgerCases() []testCase {
 	acme := journal.Run{ID: first, Conversation: talk, Tenant: "acme", User: "ann", Executor: "cron"}
 	of := journal.LedgerQuery{Tenant: "acme"}
-	// whose adds what the store knows of the run.
+	// whose adds the store's data about the run.
 	whose := func(u journal.UsageEntry, r journal.Run, status event.RunStatus) journal.UsageEntry {
 		u.Tenant, u.Conversation, u.Run, u.Turn, u.Executor, u.User, u.RunStatus = r.Tenant, r.Conversation, r.ID, 1, r.Executor, r.User, status
 		return u
@@ -104,7 +104,7 @@ func ledgerCases() []testCase {
 			a, b := used(1, "opus", new(int64(7))), used(2, "haiku", nil)
 			b.Kind, b.Scope, b.Call, b.Agent, b.Status = journal.UsageCompaction, "s1", "call 1", "scout", event.OutcomeFailed
 			w.commit(with(w.batch(note("a")), one(a, b)))
-			w.commit(with(journal.Batch{}, one(used(3, "opus", new(int64(0)))))) // without an event, too
+			w.commit(with(journal.Batch{}, one(used(3, "opus", new(int64(0)))))) // also without an event
 			equal(p, "rows", p.usage(of), one(
 				whose(used(3, "opus", new(int64(0))), acme, event.RunRunning), whose(b, acme, event.RunRunning), whose(a, acme, event.RunRunning)))
 			w.end(event.RunFailed)
@@ -141,7 +141,7 @@ func ledgerCases() []testCase {
 			w.commit(with(w.batch(note("a")), nil, runs("t1"), runs("t2")))
 			equal(p, "running", p.tools(of), []journal.ToolEntry{owns(runs("t2"), acme), owns(runs("t1"), acme)})
 			later := gave(journal.ToolEntry{Step: "t1", Attempt: 3, Began: noon.Add(time.Hour), IsError: true}, journal.ToolError, "no")
-			w.release() // another driver goes on
+			w.release() // another driver continues
 			w = p.take(first)
 			w.commit(with(w.batch(note("b")), nil, later))
 			w.commit(with(w.batch(note("c")), nil, gave(journal.ToolEntry{Step: "t2", Attempt: 1}, journal.ToolInDoubt, "?")))
@@ -200,7 +200,7 @@ func ledgerCases() []testCase {
 			var calls []journal.ToolEntry
 			for i := range 7 {
 				u := used(i, "opus", nil)
-				u.Time = noon.Add(time.Duration(i/3) * time.Hour) // some at one time
+				u.Time = noon.Add(time.Duration(i/3) * time.Hour) // some have the same time
 				all = append(all, u)
 				t := runs(fmt.Sprint("t", i))
 				t.Began = u.Time
@@ -249,7 +249,7 @@ func ledgerCases() []testCase {
 				journal.UsageByKind:         `"compaction" 1: 14 10 100 1000 ?; "model" 2: 3 20 200 2000 12; `,
 			} {
 				equal(p, "by "+string(by), p.sums(of, by), want)
-				// Page by page it is the same.
+				// Reading page by page gives the same result.
 				paged, q, after := "", of, (*string)(nil)
 				q.Limit = 1
 				for range 4 {
@@ -405,7 +405,7 @@ func ledgerCases() []testCase {
 			p.ok("Remove", remove(p.ctx, "acme", talk))
 			equal(p, "tools", p.tools(of), nil)
 			equal(p, "usage", p.usage(of), one(whose(used(1, "opus", new(int64(7))), acme, event.RunCancelled)))
-			w = p.startIn(talk, first) // the names are free: another tenant's
+			w = p.startIn(talk, first) // the names are free for another tenant
 			w.commit(with(w.batch(note("a")), one(used(1, "opus", nil)), runs("t1")))
 			equal(p, "usage then", p.usage(of), one(whose(used(1, "opus", new(int64(7))), acme, event.RunCancelled)))
 			equal(p, "usage of the new one", len(p.usage(journal.LedgerQuery{})), 1)

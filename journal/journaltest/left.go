@@ -5,7 +5,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// early says of each letter whether it is.
+// early returns Early of each message.
 func early(mail []journal.Mail) []bool {
 	var e []bool
 	for _, m := range mail {
@@ -106,7 +106,7 @@ func leftCases() []testCase {
 			equal(p, "which of it is early", early(v.opened.Mail), []bool{true})
 			equal(p, "cancelled", v.opened.Run.Cancelled, false)
 
-			// What it leaves goes on, in its order.
+			// Its unread messages move on, in order.
 			p.post(letter("b", first+"+"))
 			v.end(event.RunFailed)
 			p.wantDue(first + "++")
@@ -123,7 +123,7 @@ func leftCases() []testCase {
 			for _, id := range []string{first, next, "run 3"} {
 				p.admit(journal.Run{ID: id, Conversation: talk})
 			}
-			// The last run's own comes first and is read last.
+			// The last run's own message comes first and is read last.
 			for _, m := range []journal.Mail{
 				letter("d", "run 3"), letter("c", next), letter("b", first), letter("a", first),
 			} {
@@ -175,7 +175,7 @@ func leftCases() []testCase {
 			p.refused("Post of other words", p.Store.Post(p.ctx, changed), event.ErrConflict)
 			p.refused("Post of a new letter", p.Store.Post(p.ctx, letter("b", first)), event.ErrConflict)
 			w.lost("release that says it was read", journal.Batch{Release: true, Read: []string{"a"}})
-			p.post(letter("a", next)) // the one that was left is known here as well
+			p.post(letter("a", next)) // this run also knows the inherited message
 			equal(p, "mail", mailIDs(p.acquire(next, 0).Mail), []string{"a"})
 		}},
 		{"it gets another id where the next run knows its own", func(p *probe) {

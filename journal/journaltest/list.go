@@ -31,9 +31,9 @@ func listCases() []testCase {
 				p.admit(journal.Run{ID: fmt.Sprint(i), Conversation: c})
 				p.tick()
 			}
-			p.admit(journal.Run{ID: "3", Conversation: "b"}) // a repeat is no news
+			p.admit(journal.Run{ID: "3", Conversation: "b"}) // a repeat does not change the order
 			p.startIn("e", "e").release()
-			p.take("2").end(event.RunCompleted) // nor is an end
+			p.take("2").end(event.RunCompleted) // nor does an end
 			want := []string{"e", "d", "b", "a", "c"}
 			equal(p, "conversations", summaryIDs(p.conversations("", "", 0)), want)
 			equal(p, "the first two", summaryIDs(p.conversations("", "", 2)), want[:2])

@@ -7,9 +7,9 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// lostCases are about counting the drivers that a run has lost without getting on.
+// lostCases check the count of drivers that a run has lost without progress.
 func lostCases() []testCase {
-	// lost takes the run over from a driver that died, and wants so many lost ones.
+	// lost acquires the run after its driver has died, and checks the count.
 	lost := func(p *probe, want int) *pen {
 		p.Helper()
 		p.Advance(2 * p.Term)

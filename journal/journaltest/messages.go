@@ -15,7 +15,7 @@ func (p *probe) messages(q journal.MessageQuery) []journal.MessageEntry {
 	return list
 }
 
-// says is a part of what an event says.
+// says returns a message entry for a part of an event.
 func says(seq int64, part int, text string) journal.MessageEntry {
 	return journal.MessageEntry{
 		MessagePlace: journal.MessagePlace{Seq: seq, Part: part}, Type: "assistant", Subtype: "text", Call: "c", Parent: "p",

@@ -8,9 +8,9 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// eraseMutants are stores that do not carry redactions out, or too many of them.
+// eraseMutants are stores that carry out no redactions or too many.
 func eraseMutants() []mutant {
-	// where plants another redaction in the place of those for which it gives one.
+	// where replaces the redactions for which instead returns one.
 	where := func(b *bent, instead func(r event.Redacted, e *event.Event, batch journal.Batch) *event.Redacted) {
 		b.commit = func(ctx context.Context, l journal.Lease, batch journal.Batch) error {
 			batch.Events = slices.Clone(batch.Events)

@@ -47,7 +47,7 @@ func (b *bent) AddUsage(ctx context.Context, u journal.UsageEntry) error {
 	return b.Memory.AddUsage(ctx, u)
 }
 
-// ledgerMutants are stores whose rows beside the log are not those of the commits.
+// ledgerMutants are stores whose ledger rows do not match the commits.
 func ledgerMutants() []mutant {
 	const (
 		stands  = "ledger/what a commit used stands there with its run"
@@ -73,7 +73,7 @@ func ledgerMutants() []mutant {
 			}
 		}
 	}
-	// beside writes the rows in a commit of their own, where when says so.
+	// besides writes the rows in a separate commit if when says so.
 	besides := func(when func(b *bent, before int64, l journal.Lease, err error) bool) func(*bent) {
 		return func(b *bent) {
 			b.commit = func(ctx context.Context, l journal.Lease, batch journal.Batch) error {

@@ -30,7 +30,7 @@ func lostMutants() []mutant {
 			}
 		}
 	}
-	// counting keeps a count of its own, by what a bug takes for its key, its beginning and its end.
+	// counting keeps its own count. The bug is in its key or in what resets it.
 	counting := func(key func(*journal.Opened) string, back func(journal.Batch) bool) func(b *bent) {
 		return func(b *bent) {
 			count := map[string]int{}

@@ -11,13 +11,13 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// unread is the mail of a run that is held, as the real store has it.
+// unread returns the mail of a leased run as the real store has it.
 func (b *bent) unread(l journal.Lease) []journal.Mail {
 	news, _ := b.Memory.Renew(context.Background(), l)
 	return news.Mail
 }
 
-// status is that of a run which was admitted by the test.
+// status returns the status of a run that the test admitted.
 func (b *bent) status(run string) event.RunStatus {
 	b.mu.Lock()
 	rows := slices.Clone(b.rows)
@@ -31,7 +31,7 @@ func (b *bent) status(run string) event.RunStatus {
 	return ""
 }
 
-// open is the runs of a conversation that have not ended.
+// open returns the runs of a conversation that have not ended.
 func (b *bent) open(conversation string) []journal.Run {
 	if conversation == "" {
 		return nil
@@ -40,7 +40,7 @@ func (b *bent) open(conversation string) []journal.Run {
 	return runs
 }
 
-// dropAtTheEnd plants that a run's end reads mail which nobody has read.
+// dropAtTheEnd plants a bug: a run's end consumes unread mail.
 func dropAtTheEnd(which func(b *bent, l journal.Lease, m journal.Mail) bool) func(b *bent) {
 	return func(b *bent) {
 		b.commit = func(ctx context.Context, l journal.Lease, batch journal.Batch) error {
@@ -56,7 +56,7 @@ func dropAtTheEnd(which func(b *bent, l journal.Lease, m journal.Mail) bool) fun
 	}
 }
 
-// bendMail plants something in the mail that Acquire and Renew give.
+// bendMail changes the mail that Acquire and Renew return.
 func bendMail(f func(mail []journal.Mail) []journal.Mail) func(b *bent) {
 	return func(b *bent) {
 		b.acquire = func(ctx context.Context, run string, have int64) (journal.Opened, error) {
@@ -72,7 +72,7 @@ func bendMail(f func(mail []journal.Mail) []journal.Mail) func(b *bent) {
 	}
 }
 
-// bendMade plants something in the rows that Due gives of runs that the store made.
+// bendMade changes Due's rows of runs that the store itself admitted.
 func bendMade(f func(r *journal.Run)) func(b *bent) {
 	return func(b *bent) {
 		b.due = func(ctx context.Context, limit int) ([]journal.Run, error) {
@@ -449,7 +449,7 @@ func mailMutants() []mutant {
 func aloneMutants() []mutant {
 	const refused = "alone/one that is to be alone is refused while another is open"
 	locked := &event.Error{Kind: event.ErrLocked, Message: "not alone"}
-	// guard plants another answer to whether a run may be alone.
+	// guard changes the decision whether a run may be alone.
 	guard := func(refuse func(b *bent, r journal.Run) bool) func(b *bent) {
 		return func(b *bent) {
 			b.admit = func(ctx context.Context, r journal.Run) (journal.Run, error) {

@@ -27,7 +27,7 @@ func (b *bent) Unkept(ctx context.Context, tenant, conversation string) ([]strin
 	return b.Memory.Unkept(ctx, tenant, conversation)
 }
 
-// messageMutants are stores that keep messages badly.
+// messageMutants are stores that keep messages incorrectly.
 func messageMutants() []mutant {
 	return []mutant{
 		{name: "every run lacks its messages", catcher: "messages/runs that have ended without are known", plant: func(b *bent) {

@@ -7,7 +7,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// StoredBytes returns what the memory store counts, changed by a planted bug.
+// StoredBytes returns the memory store's count, changed by a planted bug.
 func (b *bent) StoredBytes(ctx context.Context, tenant string) (int64, error) {
 	n, err := b.Memory.StoredBytes(ctx, tenant)
 	if b.counts != nil && (err == nil || b.blind) {
@@ -16,7 +16,7 @@ func (b *bent) StoredBytes(ctx context.Context, tenant string) (int64, error) {
 	return n, err
 }
 
-// storageMutants count what tenants hold, and count wrongly.
+// storageMutants count the tenants' bytes incorrectly.
 func storageMutants() []mutant {
 	in := func(name string) string { return "storage/" + name }
 	const (
@@ -30,7 +30,7 @@ func storageMutants() []mutant {
 		waits    = "a run that waits is counted"
 		vain     = "what is asked in vain"
 	)
-	// never lets a count only grow: what is given back is forgotten.
+	// never only lets a count grow and ignores what is released.
 	never := func(b *bent) {
 		most := map[string]int64{}
 		b.counts = func(tenant string, n int64) int64 {

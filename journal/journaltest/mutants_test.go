@@ -17,20 +17,18 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// A mutant is a memory store with one planted bug, of the kind that somebody
-// who writes a store could make.
+// mutant is a memory store with one planted bug that the author of a store could make.
 type mutant struct {
 	name string
-	// catcher is the case that is about the bug: "group/case".
+	// catcher is the case that must catch the bug: "group/case".
 	catcher string
 	plant   func(b *bent)
-	// term is the store's lease term where that is the bug.
+	// term is the store's lease term, if the bug needs one.
 	term time.Duration
 }
 
-// TestTheSuiteCatchesPlantedBugs shows that each bug makes the suite fail, and
-// in the very case that is about it. Where the race detector watches, the other cases are
-// left out: with those they are two thousand.
+// TestTheSuiteCatchesPlantedBugs checks that each bug fails the suite, in exactly the case about it. The race
+// detector runs only these cases, because all of them are two thousand.
 func TestTheSuiteCatchesPlantedBugs(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -45,7 +43,7 @@ func TestTheSuiteCatchesPlantedBugs(t *testing.T) {
 				t.Parallel()
 				known, all := false, 0
 				for _, g := range groups() {
-					// Races take long: those of the first list are enough for most.
+					// Race cases take long. The bugs in the first list are enough for most of them.
 					if g.name == "race" && i >= len(first) && !strings.HasPrefix(m.catcher, "race/") {
 						continue
 					}
@@ -55,7 +53,7 @@ func TestTheSuiteCatchesPlantedBugs(t *testing.T) {
 							continue
 						}
 						var r *recorder
-						// A bug that is a race is not there each time.
+						// A race does not show its bug every time.
 						for tries := 20; tries > 0 && (r == nil || name == m.catcher && len(r.reasons) == 0); tries-- {
 							h, real := memory(m.term)
 							b := &bent{Memory: real, letters: map[string]journal.Mail{}, leases: map[string]journal.Lease{}}
@@ -86,7 +84,7 @@ func TestTheSuiteCatchesPlantedBugs(t *testing.T) {
 	})
 	for _, g := range groups() {
 		for _, c := range g.cases {
-			// TestReopenCases shows it of the rest.
+			// TestReopenCases covers the rest.
 			if name := g.name + "/" + c.name; !race.On && caught[name] == 0 && g.name != "reopen" {
 				t.Errorf("no planted bug fails %s: can it fail?", name)
 			}
@@ -94,7 +92,7 @@ func TestTheSuiteCatchesPlantedBugs(t *testing.T) {
 	}
 }
 
-// bent is a memory store with some of its methods replaced.
+// bent is a memory store with some methods replaced.
 type bent struct {
 	*journal.Memory
 
@@ -114,7 +112,7 @@ type bent struct {
 	place         func(context.Context, string, int) (journal.Position, error)
 	remove        func(ctx context.Context, tenant, conversation string) error
 
-	// Of the ledger: what is asked, and what is answered.
+	// The ledger's queries and results.
 	usage func(q *journal.LedgerQuery)
 	used  func([]journal.UsageEntry) []journal.UsageEntry
 	did   func([]journal.ToolEntry) []journal.ToolEntry
@@ -126,21 +124,21 @@ type bent struct {
 	unkept func(ctx context.Context, conversation string) ([]string, error)
 	erased func(ctx context.Context, tenant string) error
 
-	// weight changes what a log of so many events and bytes weighs.
+	// weight changes the weight of a log with this many events and bytes.
 	weight func(events int, bytes int64) int64
-	// paged changes how a page is bounded.
+	// paged changes the bounds of a page.
 	paged func(limit int, most int64) (int, int64)
-	// counts changes how many bytes a tenant holds; blind does so also where the question was refused.
+	// counts changes the bytes of a tenant; blind does so even for a refused call.
 	counts func(tenant string, bytes int64) int64
 	blind  bool
 
-	// What the planted bugs need to know of what went before.
+	// State of earlier calls for the planted bugs.
 	mu      sync.Mutex
 	rows    []journal.Run
 	leases  map[string]journal.Lease // the last one, by conversation
 	letters map[string]journal.Mail  // by run and id
 	kinds   map[string]journal.MailKind
-	// consumed are letters in the order of being read, and found says which one answers.
+	// consumed are messages in the order in which runs read them. found selects the one that answers.
 	consumed []consumed
 	found    func(c consumed, conversation, id string) bool
 }
@@ -188,13 +186,13 @@ func (b *bent) Commit(ctx context.Context, l journal.Lease, batch journal.Batch)
 	return err
 }
 
-// consumed is a letter that a run has read.
+// consumed is a message that a run has read.
 type consumed struct {
 	conversation, run, id string
 	kind                  journal.MailKind
 }
 
-// Tail gives the whole log, and Entered what the end of one does not say.
+// Tail returns the whole log, and Entered searches what a tail omits.
 func (b *bent) Tail(ctx context.Context, conversation string) (journal.Tail, error) {
 	events, err := b.Read(ctx, conversation, 0, 0)
 	return journal.Tail{First: 1, Last: int64(len(events)), Events: events}, err
@@ -295,14 +293,14 @@ func (b *bent) Remove(ctx context.Context, tenant, conversation string) error {
 	return b.Memory.Remove(ctx, tenant, conversation)
 }
 
-// lease is the last one given out for the conversation.
+// lease returns the conversation's last lease.
 func (b *bent) lease(conversation string) journal.Lease {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.leases[conversation]
 }
 
-// history is the conversation's log.
+// history returns the conversation's log.
 func (b *bent) history(conversation string) []*event.Event {
 	if conversation == "" {
 		return nil
@@ -311,7 +309,7 @@ func (b *bent) history(conversation string) []*event.Event {
 	return events
 }
 
-// held is the leases that are in force.
+// held returns the leases in force.
 func (b *bent) held() []journal.Lease {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -324,13 +322,12 @@ func (b *bent) held() []journal.Lease {
 	return held
 }
 
-// further is the batch with its events numbered on from the end of the log.
+// further returns the batch with its events renumbered from the end of the log.
 func (b *bent) further(l journal.Lease, batch journal.Batch) journal.Batch {
 	return rewrite(batch, int64(len(b.history(l.Conversation)))+1, nil)
 }
 
-// rewrite copies the batch's events, from a seq on if that is not 0, with each
-// changed by f.
+// rewrite copies the batch's events and applies f to each of them; from, if not 0, is the first Seq to change.
 func rewrite(batch journal.Batch, from int64, f func(*event.Event)) journal.Batch {
 	events := make([]*event.Event, len(batch.Events))
 	for i, e := range batch.Events {
@@ -350,7 +347,7 @@ func rewrite(batch journal.Batch, from int64, f func(*event.Event)) journal.Batc
 	return batch
 }
 
-// stored reports whether the log has events like the batch's where they say.
+// stored reports whether the log has similar events at the batch's positions.
 func (b *bent) stored(l journal.Lease, batch journal.Batch, alike func(a, b *event.Event) bool) bool {
 	log := b.history(l.Conversation)
 	for _, e := range batch.Events {
@@ -1635,7 +1632,7 @@ func mutants() []mutant {
 
 func isTemp(key string) bool { return strings.HasPrefix(key, "temp:") }
 
-// admitted is the rows of all runs as they stand.
+// admitted returns the current rows of all runs.
 func (b *bent) admitted(ctx context.Context) []journal.Run {
 	b.mu.Lock()
 	rows := slices.Clone(b.rows)
@@ -1648,8 +1645,8 @@ func (b *bent) admitted(ctx context.Context) []journal.Run {
 	return rows
 }
 
-// withoutSteps is a Commit that takes what was refused as a conflict after
-// hiding the steps of its events of these kinds, or of all kinds, from the store.
+// withoutSteps is a Commit that repeats a conflicting batch without the steps of events of these kinds, or of all
+// kinds.
 func withoutSteps(b *bent, kinds ...event.Kind) func(context.Context, journal.Lease, journal.Batch) error {
 	return func(ctx context.Context, l journal.Lease, batch journal.Batch) error {
 		err := b.Memory.Commit(ctx, l, batch)
@@ -1664,8 +1661,7 @@ func withoutSteps(b *bent, kinds ...event.Kind) func(context.Context, journal.Le
 	}
 }
 
-// leak gives everybody what anybody set under the prefix, be it that the
-// commit was refused.
+// leak makes state under the prefix visible to everyone, even from a refused commit.
 func leak(b *bent, prefix string, onlyRefused bool) {
 	all := map[string]json.RawMessage{}
 	b.commit = func(ctx context.Context, l journal.Lease, batch journal.Batch) error {

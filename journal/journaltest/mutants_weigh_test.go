@@ -6,7 +6,7 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Weigh is what a memory store could say of itself; a bent one says something else.
+// Weigh returns the memory store's result, or a planted bug's.
 func (b *bent) Weigh(ctx context.Context, conversation string) (int64, error) {
 	var bytes int64
 	list, err := b.Memory.Read(ctx, conversation, 1, 0)
@@ -23,7 +23,7 @@ func (b *bent) Weigh(ctx context.Context, conversation string) (int64, error) {
 	return bytes, err
 }
 
-// ReadPage is what a memory store reads; a bent one bounds something else.
+// ReadPage returns the memory store's page, or one with a planted bug's bounds.
 func (b *bent) ReadPage(ctx context.Context, conversation string, after int64, limit int, most int64) ([]*event.Event, bool, error) {
 	if b.paged != nil {
 		limit, most = b.paged(limit, most)

@@ -23,11 +23,10 @@ const (
 	next  = "run 2"
 )
 
-// noon is when the driver made all events: stores keep microseconds at least.
+// noon is the time of all events. Stores keep at least microseconds.
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 123456000, time.UTC)
 
-// probe is one case at work on one store. What must succeed ends the case if
-// it does not.
+// probe runs one case on one store. A call that must succeed ends the case if it fails.
 type probe struct {
 	testingT
 	Harness
@@ -41,7 +40,7 @@ func newProbe(t testingT, h Harness) *probe {
 	return &probe{testingT: t, Harness: h, ctx: t.Context()}
 }
 
-// needClock skips the case where the store's clock cannot be moved.
+// needClock skips the case if the test cannot move the store's clock.
 func (p *probe) needClock() {
 	p.Helper()
 	if p.Advance == nil {
@@ -49,7 +48,7 @@ func (p *probe) needClock() {
 	}
 }
 
-// tick lets the store's clock move on, so that what comes next is younger.
+// tick moves the store's clock, so that later rows are newer.
 func (p *probe) tick() {
 	if p.Advance != nil {
 		p.Advance(time.Second)
@@ -58,7 +57,7 @@ func (p *probe) tick() {
 	time.Sleep(2 * time.Millisecond)
 }
 
-// reopen closes the store and opens what it wrote.
+// reopen closes the store and opens its data again.
 func (p *probe) reopen() {
 	p.Helper()
 	if p.Reopen == nil {
@@ -93,13 +92,13 @@ func (p *probe) log(conversation string) []*event.Event {
 	return events
 }
 
-// row is a run as the store has it.
+// row returns a run as the store has it.
 func (p *probe) row(r journal.Run) journal.Run {
 	p.Helper()
 	return p.admit(r)
 }
 
-// due is the ids of the runs that are due.
+// due returns the ids of the due runs.
 func (p *probe) due(limit int) []string {
 	p.Helper()
 	runs, err := p.Store.Due(p.ctx, limit)
@@ -116,7 +115,7 @@ func (p *probe) wantDue(ids ...string) {
 	equal(p, "due runs", p.due(0), ids)
 }
 
-// start admits the first run of the conversation talk and takes it.
+// start admits the first run of the conversation talk and acquires it.
 func (p *probe) start() *pen {
 	p.Helper()
 	return p.startIn(talk, first)
@@ -128,7 +127,7 @@ func (p *probe) startIn(conversation, run string) *pen {
 	return p.take(run)
 }
 
-// take acquires a run with nothing in hand.
+// take acquires a run and requests all events.
 func (p *probe) take(run string) *pen {
 	p.Helper()
 	opened := p.acquire(run, 0)
@@ -142,7 +141,7 @@ func (p *probe) ok(what string, err error) {
 	}
 }
 
-// refused wants an error of this kind, with words for people.
+// refused requires an error of this kind with a message.
 func (p *probe) refused(what string, err error, kind event.ErrorKind) {
 	p.Helper()
 	if err == nil {
@@ -160,10 +159,10 @@ func (p *probe) refused(what string, err error, kind event.ErrorKind) {
 	}
 }
 
-// equal compares what a store gave with what it should have given.
+// equal compares a store's result with the expected one.
 func equal[V any](p *probe, what string, got, want V) {
 	p.Helper()
-	// Nothing is nothing, whether it is nil or empty.
+	// nil and empty are equal.
 	some := func(a, b json.RawMessage) bool { return len(a)+len(b) > 0 }
 	rules := cmp.Options{cmpopts.EquateEmpty(), cmp.FilterValues(some, cmp.Comparer(sameJSON))}
 	if diff := cmp.Diff(want, got, rules); diff != "" {
@@ -171,7 +170,7 @@ func equal[V any](p *probe, what string, got, want V) {
 	}
 }
 
-// sameJSON compares what two raw values say: a store may write JSON its own way.
+// sameJSON compares the content of two raw values, because a store may format JSON differently.
 func sameJSON(a, b json.RawMessage) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -189,7 +188,7 @@ func decode(raw json.RawMessage) (any, error) {
 	return v, err
 }
 
-// pen writes under one lease and knows the Seq that comes next.
+// pen writes under one lease and knows the next Seq.
 type pen struct {
 	p      *probe
 	lease  journal.Lease
@@ -197,7 +196,7 @@ type pen struct {
 	opened journal.Opened
 }
 
-// batch numbers events on from the last one; it does not write them.
+// batch numbers events from the next Seq, without writing them.
 func (w *pen) batch(events ...event.Event) journal.Batch {
 	b := journal.Batch{Events: make([]*event.Event, len(events))}
 	for i := range events {
@@ -211,14 +210,14 @@ func (w *pen) batch(events ...event.Event) journal.Batch {
 	return b
 }
 
-// commit writes a batch and moves on.
+// commit writes a batch and advances the Seq.
 func (w *pen) commit(b journal.Batch) {
 	w.p.Helper()
 	w.p.ok("Commit", w.p.Store.Commit(w.p.ctx, w.lease, b))
 	w.last += int64(len(b.Events))
 }
 
-// write commits events and gives the batch back.
+// write commits events and returns the batch.
 func (w *pen) write(events ...event.Event) journal.Batch {
 	w.p.Helper()
 	b := w.batch(events...)
@@ -226,13 +225,13 @@ func (w *pen) write(events ...event.Event) journal.Batch {
 	return b
 }
 
-// repeat commits a batch that is there already: a driver that never heard back.
+// repeat commits a stored batch again, as a driver does that got no response.
 func (w *pen) repeat(what string, b journal.Batch) {
 	w.p.Helper()
 	w.p.ok(what, w.p.Store.Commit(w.p.ctx, w.lease, b))
 }
 
-// refused wants the batch to be refused, and the log to stay what it was.
+// refused requires that the batch is refused and the log unchanged.
 func (w *pen) refused(what string, b journal.Batch, kind event.ErrorKind) {
 	w.p.Helper()
 	before := w.p.log(w.lease.Conversation)
@@ -240,13 +239,13 @@ func (w *pen) refused(what string, b journal.Batch, kind event.ErrorKind) {
 	equal(w.p, "the log after a refused commit", w.p.log(w.lease.Conversation), before)
 }
 
-// lost wants the batch to be refused because the lease is void.
+// lost requires that the batch is refused because the lease is void.
 func (w *pen) lost(what string, b journal.Batch) {
 	w.p.Helper()
 	w.refused(what, b, event.ErrLeaseLost)
 }
 
-// ending is a batch that ends the run after events.
+// ending returns a batch that ends the run after events.
 func (w *pen) ending(status event.RunStatus, events ...event.Event) journal.Batch {
 	b := w.batch(append(events, event.Event{Body: &event.RunEnded{Status: status}})...)
 	b.Status = status
@@ -261,7 +260,7 @@ func (w *pen) end(status event.RunStatus) journal.Batch {
 	return b
 }
 
-// park makes the run wait until wake; zero is for mail only.
+// park makes the run wait until wake; the zero time waits for mail only.
 func (w *pen) park(wake time.Time, events ...event.Event) journal.Batch {
 	w.p.Helper()
 	b := w.batch(events...)
@@ -271,7 +270,7 @@ func (w *pen) park(wake time.Time, events ...event.Event) journal.Batch {
 	return b
 }
 
-// renew tells the news.
+// renew returns the news.
 func (w *pen) renew() journal.News {
 	w.p.Helper()
 	news, err := w.p.Store.Renew(w.p.ctx, w.lease)
@@ -279,13 +278,13 @@ func (w *pen) renew() journal.News {
 	return news
 }
 
-// release gives the lease back and nothing else.
+// release only releases the lease.
 func (w *pen) release() {
 	w.p.Helper()
 	w.commit(journal.Batch{Release: true})
 }
 
-// What the cases write.
+// What the cases write:
 
 func note(text string) event.Event { return event.Event{Body: &event.Notice{Code: text}} }
 
@@ -307,7 +306,7 @@ func answer(step string, attempt int) event.Event {
 	}
 }
 
-// piece is a part of an answer that is not whole yet.
+// piece returns a part of an unfinished answer.
 func piece(step string, attempt int) event.Event {
 	e := answer(step, attempt)
 	e.Body = &event.AssistantMessage{Content: words("4"), Piece: true}
@@ -339,7 +338,7 @@ func letter(id, run string) journal.Mail {
 	return journal.Mail{ID: id, Run: run, Kind: journal.MailMessage, Message: words(id)}
 }
 
-// reply is mail that a waiting run goes on for.
+// reply returns mail that makes a waiting run due.
 func reply(id, run string) journal.Mail {
 	return journal.Mail{ID: id, Run: run, Kind: journal.MailAnswer, Token: id, Value: json.RawMessage(`"yes"`)}
 }

@@ -149,7 +149,7 @@ func raceCases() []testCase {
 			})
 			read := map[string]bool{}
 			for all := false; !all; {
-				// Asked before the lease is taken: then the lease shows all.
+				// Load before acquiring: the lease then shows at least these.
 				all = posted.Load()
 				w := p.take(first)
 				ids := mailIDs(w.opened.Mail)
@@ -184,7 +184,7 @@ func raceCases() []testCase {
 							posted[id] = true
 							mu.Unlock()
 						case errors.Is(err, event.ErrConflict):
-							run += "+" // which is there as soon as this one has ended, if anybody left mail
+							run += "+" // it exists once this run has ended with unread mail
 						case !errors.Is(err, event.ErrNotFound):
 							p.Errorf("Post: %v", err)
 						}
@@ -206,13 +206,13 @@ func raceCases() []testCase {
 			for range last {
 				w := p.take(run)
 				b := w.ending(event.RunCompleted)
-				// Half of what is there is read, the rest is left.
+				// Read half of the mail and leave the rest.
 				mail := w.renew().Mail
 				b.Read = take(mail[:len(mail)/2])
 				w.commit(b)
 				due := p.due(0)
 				if len(due) == 0 {
-					break // nobody left anything
+					break // no unread mail
 				}
 				run = due[0]
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// recorder is a test that may fail without failing ours.
+// recorder is a test that can fail without failing the real one.
 type recorder struct {
 	ctx     context.Context
 	mu      sync.Mutex
@@ -40,8 +40,7 @@ func (r *recorder) Skip(...any) {
 	runtime.Goexit()
 }
 
-// play runs a case as testing would: on a goroutine of its own, so that it
-// can be left in the middle. A panic is a failure too.
+// play runs a case on its own goroutine, as testing does, so that the case can exit early. A panic is also a failure.
 func play(ctx context.Context, c testCase, h Harness) *recorder {
 	r := &recorder{ctx: ctx}
 	done := make(chan struct{})
@@ -58,7 +57,7 @@ func play(ctx context.Context, c testCase, h Harness) *recorder {
 	return r
 }
 
-// memory is a harness on a memory store whose clock stands until it is moved.
+// memory returns a harness for a memory store with a manual clock.
 func memory(term time.Duration) (Harness, *journal.Memory) {
 	var mu sync.Mutex
 	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
@@ -90,7 +89,7 @@ func TestTheSuitePassesASoundStore(t *testing.T) {
 	}
 }
 
-// A store that has no hooks skips by name what it cannot show, and only that.
+// A store without hooks skips exactly the cases that need them.
 func TestCasesWithoutTheirHookAreSkipped(t *testing.T) {
 	t.Parallel()
 	skipped := 0
@@ -110,8 +109,8 @@ func TestCasesWithoutTheirHookAreSkipped(t *testing.T) {
 	}
 }
 
-// Reopening is not the memory store's, so the cases about it are tried on one
-// that only says it has closed, and on one that really forgets.
+// A memory store cannot be reopened. So the test runs these cases on a store that only pretends to close, and on one
+// that loses its data.
 func TestReopenCases(t *testing.T) {
 	t.Parallel()
 	for _, c := range reopenCases() {

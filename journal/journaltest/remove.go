@@ -38,7 +38,7 @@ func removeCases() []testCase {
 			equal(p, "conversations", summaryIDs(p.conversations("acme", "", 0)), []string{other})
 			p.refused("Remove again", p.Store.Remove(p.ctx, "acme", talk), event.ErrNotFound)
 
-			// What others share stays, and the names are free: anybody may have them.
+			// Shared data stays, and any tenant may reuse the names.
 			equal(p, "the other log", len(p.log(other)), 1)
 			v := p.startIn(talk, first)
 			equal(p, "turn", v.opened.Run.Turn, 1)
@@ -153,14 +153,14 @@ func removeCases() []testCase {
 			late.Incarnation = "1"
 			_, err := p.Store.Admit(p.ctx, late)
 			p.refused("Admit", err, event.ErrNotFound)
-			late.Tenant = "zeta" // who has one of the same name
+			late.Tenant = "zeta" // another tenant with the same name
 			equal(p, "turn", p.admit(late).Turn, 1)
 		}},
 		{"an admission comes before a burial, or too late", func(p *probe) {
 			b := p.Store
 			for n := range 40 {
 				r := journal.Run{ID: fmt.Sprint("run ", n), Conversation: fmt.Sprint("talk ", n), Tenant: "acme", Incarnation: "1"}
-				if n%2 == 0 { // half of them have had a run
+				if n%2 == 0 { // half of them have a run
 					before := r
 					before.ID += " before"
 					p.admit(before)

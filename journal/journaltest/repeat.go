@@ -8,12 +8,12 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// A driver whose commit was not answered does not know whether it was stored.
-// It commits the same batch again: these cases say what it then may be told.
-// What counts is not only truth but what the driver does next: after a success
-// it starts the steps that the batch begins. So a batch that keeps the lease
-// is confirmed only while the lease is this driver's, and one that gives the
-// lease back at any time, for nothing comes after it.
+// A driver without a response to its commit does not know whether the batch was stored, and commits it again. These
+// cases check the result.
+//
+// After a success the driver starts the steps that the batch begins. So a batch that keeps the lease is confirmed
+// only while the driver has the lease. A batch that gives the lease back is always confirmed, because nothing follows
+// it.
 func repeatCases() []testCase {
 	far := time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)
 	return []testCase{
@@ -39,7 +39,7 @@ func repeatCases() []testCase {
 			log := p.log(talk)
 			w.repeat("the first commit again", b)
 			equal(p, "log", p.log(talk), log)
-			// The step must not be open again, nor the state old.
+			// The step must not reopen, and the state must not go back.
 			w.refused("second end of the step",
 				w.batch(ended("t", 1, event.StepTool, event.OutcomeDone)), event.ErrConflict)
 			w.release()
@@ -87,7 +87,7 @@ func repeatCases() []testCase {
 			equal(p, "seqs", seqs(p.log(talk)), []int64{1, 2})
 			w.lost("something new", w.batch(note("late")))
 
-			// Another run has the conversation meanwhile.
+			// Another run has the conversation now.
 			v := p.startIn(talk, next)
 			v.write(note("theirs"))
 			w.repeat("the end again after the next run began", b)
@@ -103,7 +103,7 @@ func repeatCases() []testCase {
 			w.repeat("the wait again", b)
 			equal(p, "wake-up", p.row(r).WakeAt, far)
 
-			// Somebody else has taken the run up again: it must not go back to waiting.
+			// Another driver has acquired the run, so it must not wait again.
 			v := p.take(first)
 			w.repeat("the wait again after the run was taken up", b)
 			equal(p, "status", p.row(r).Status, event.RunRunning)
@@ -130,8 +130,7 @@ func repeatCases() []testCase {
 			w.lost("something new", w.batch(note("late")))
 		}},
 		{"a commit that kept the lease is not confirmed to a driver that lost it", func(p *probe) {
-			// The batch is stored, but its step is now the other driver's to
-			// decide: who is told of a success would start it.
+			// The batch is stored, but its step belongs to the other driver now. A success would start it twice.
 			w := p.start()
 			b := w.write(begun("t", 1, event.StepTool))
 			w.release()

@@ -9,16 +9,16 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// place asks the store how far the conversation has come, and otherwise ends the case.
+// place returns the conversation's position, or ends the case.
 func (p *probe) place(conversation string, since int) journal.Position {
 	p.Helper()
 	at, err := p.Store.Position(p.ctx, conversation, since)
 	p.ok("Place", err)
-	at.Epoch = 0 // a case of its own holds it
+	at.Epoch = 0 // has its own case
 	return at
 }
 
-// play takes a run, has it begin in a session and ends it.
+// play acquires a run, begins it in a session and ends it.
 func (p *probe) play(run string, session int) {
 	p.Helper()
 	w := p.take(run)
@@ -64,7 +64,7 @@ func sessionCases() []testCase {
 			is("after the run's end", w.lease.Epoch)
 		}},
 		{"a run that came in between does not take the session", func(p *probe) {
-			// Somebody has noted turn 2, and a run that did not know of that was faster.
+			// A caller has noted turn 2, and a run that did not know of it was faster.
 			p.admit(journal.Run{ID: "0", Conversation: talk})
 			p.admit(journal.Run{ID: "1", Conversation: talk})
 			equal(p, "the next one that knows", p.admit(since("2", 2)).NewSession, true)

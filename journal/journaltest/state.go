@@ -10,13 +10,13 @@ import (
 
 func stateCases() []testCase {
 	type state = map[string]string
-	// open admits a run of a tenant's user in a conversation of its own.
+	// open admits and acquires a run of a tenant's user in a new conversation.
 	open := func(p *probe, id, tenant, user string) *pen {
 		p.Helper()
 		p.admit(journal.Run{ID: id, Conversation: "talk of " + id, Tenant: tenant, User: user})
 		return p.take(id)
 	}
-	// seen wants a new run of the tenant's user to be given the state.
+	// seen requires that a new run of the tenant's user gets this state.
 	seen := func(p *probe, id, tenant, user string, want state) {
 		p.Helper()
 		got := state{}

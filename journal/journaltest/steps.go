@@ -6,12 +6,12 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// stepRow is a batch that is refused or taken after others.
+// stepRow is a batch that is refused or accepted after earlier ones.
 type stepRow struct {
 	name   string
 	before [][]event.Event
 	batch  []event.Event
-	// kind is what the batch is refused with; "" means that it is taken.
+	// kind is the error's kind; "" means accepted.
 	kind event.ErrorKind
 }
 

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// slack is what a store may add to a text to keep it: headers, ids, times.
+	// slack is a store's overhead for a text: headers, ids, times.
 	slack = 8 << 10
-	// large is a text that StoredBytes shows even where it lags behind.
+	// large is a text that is above the lag of StoredBytes.
 	large = 4 * journal.StorageLag
 )
 
-// stored returns the bytes of a tenant, and ends the case if the store does not count.
+// stored returns the bytes of a tenant, or ends the case.
 func (p *probe) stored(tenant string) int64 {
 	p.Helper()
 	n, err := p.Store.StoredBytes(p.ctx, tenant)
@@ -26,7 +26,7 @@ func (p *probe) stored(tenant string) int64 {
 	return n
 }
 
-// holds wants a tenant's bytes to be at least so many, and at most as many with the slack and the lag.
+// holds requires at least least bytes, and at most least plus the slack and the lag.
 func (p *probe) holds(what, tenant string, least int64) {
 	p.Helper()
 	if n := p.stored(tenant); n < least-journal.StorageLag || n > least+slack+journal.StorageLag {
@@ -34,7 +34,7 @@ func (p *probe) holds(what, tenant string, least int64) {
 	}
 }
 
-// holdsExactly wants a tenant whose runs have all ended to hold at least so many bytes, and the slack at most.
+// holdsExactly requires at least least bytes and at most the slack more, for a tenant without open runs.
 func (p *probe) holdsExactly(what, tenant string, least int64) {
 	p.Helper()
 	if n := p.stored(tenant); n < least || n > least+slack {
@@ -59,7 +59,7 @@ func storageCases() []testCase {
 			}
 			w.end(event.RunCompleted)
 			const small = 3 * slack
-			// What small events take besides their text is about as much again.
+			// Small events need about as much again for everything but their text.
 			if n := p.stored("acme"); n < large+small || n > large+4*small {
 				p.Fatalf("after the run the tenant holds %d bytes", n)
 			}

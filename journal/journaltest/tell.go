@@ -7,7 +7,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// posted asks for all runs that the cases know, and for some that are none.
+// posted asks for all runs that the cases use, and for unknown ones.
 func (p *probe) posted() map[string]journal.Posted {
 	p.Helper()
 	posted, err := p.Store.Posted(p.ctx, []string{first, "", "nowhere", "no\x00text", next, "\xff"})
@@ -15,7 +15,7 @@ func (p *probe) posted() map[string]journal.Posted {
 	return posted
 }
 
-// marked are the runs that have mail.
+// marked returns the runs that have mail.
 func marked(posted map[string]journal.Posted) []string {
 	var ids []string
 	for id, of := range posted {

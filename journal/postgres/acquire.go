@@ -138,7 +138,7 @@ func (s *Store) Start(ctx context.Context, r journal.Run, have int64) (journal.O
 func (s *Store) take(op string, o *opening, have int64) ([]question, error) {
 	r, p := &o.row.run, &o.place
 	// If this store never learned of the lease, no driver used it, so no driver was lost.
-	unheard := p.until != nil && s.lost.has(r.ID, p.epoch, *p.until)
+	unused := p.until != nil && s.lost.has(r.ID, p.epoch, *p.until)
 	switch {
 	case r.Status.Ended():
 		return nil, ended(op)
@@ -148,7 +148,7 @@ func (s *Store) take(op string, o *opening, have int64) ([]question, error) {
 			Message: "an earlier run of the conversation has not ended",
 			Hint:    "wait for it to end, or cancel it",
 		}
-	case p.until != nil && p.now < *p.until && !unheard:
+	case p.until != nil && p.now < *p.until && !unused:
 		return nil, &event.Error{
 			Op: op, Kind: event.ErrLocked,
 			Message:    "another driver holds the conversation",
@@ -157,7 +157,7 @@ func (s *Store) take(op string, o *opening, have int64) ([]question, error) {
 		}
 	}
 	epoch, until := p.epoch+1, p.now+s.term.Microseconds()
-	if p.until != nil && !unheard {
+	if p.until != nil && !unused {
 		r.Lost++
 	}
 	r.Status, o.row.wake = event.RunRunning, nil
@@ -173,8 +173,8 @@ func (s *Store) take(op string, o *opening, have int64) ([]question, error) {
 	return statements, nil
 }
 
-// opened reads what the lease's driver lacks. If that fails, it tries to release the lease,
-// because nobody knows of it.
+// opened reads what the lease's driver lacks. If that fails, it tries to release the lease: the caller gets an error
+// and no lease, so the run would wait until the lease expires.
 func (s *Store) opened(ctx context.Context, op string, o *opening, have int64) (opened journal.Opened, err error) {
 	defer func() {
 		if err != nil {

@@ -12,7 +12,7 @@ const (
 	// A standby server is read-only, and so is a server without space at some providers.
 	selectReadOnly = `SELECT current_setting('transaction_read_only')::bool`
 
-	// The probe is rolled back, so nobody sees it. No owner of state has this name.
+	// The probe is rolled back and never visible. No owner of state has this name.
 	insertProbe = `INSERT INTO state (tenant, owner, name, value) VALUES ('', 'probe', $1, $2)`
 )
 

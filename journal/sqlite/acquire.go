@@ -214,8 +214,8 @@ func readMail(op, run string, rows []mailRow) ([]journal.Mail, error) {
 	return mail, nil
 }
 
-// opened reads what the lease's driver lacks. If that fails, it tries to release the lease,
-// because nobody knows of it.
+// opened reads what the lease's driver lacks. If that fails, it tries to release the lease: the caller gets an error
+// and no lease, so the run would wait until the lease expires.
 func (s *Store) opened(ctx context.Context, op string, o *opening, have int64) (opened journal.Opened, err error) {
 	defer func() {
 		if err != nil {

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// clock reads two clocks. The wall clock is what people and drivers mean: when a run was
-// admitted, when a waiting run is due. The steady clock is for leases: it never goes back, so
-// that a lease lasts its term while the wall clock is set.
+// clock reads two clocks. The wall clock is what users and drivers mean: when a run was admitted, when a waiting run
+// is due. The steady clock is for leases: it never goes back, so that a lease lasts its term while the wall clock is
+// set.
 //
-// time.Now measures elapsed time whatever happens to the wall clock. Any other clock counts only
-// when it goes forward.
+// time.Now measures elapsed time whatever happens to the wall clock. Any other clock counts only when it goes
+// forward.
 type clock struct {
 	now func() time.Time
 

@@ -11,9 +11,9 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// folderLock is a process's lock on a folder. The operating system holds it and releases it when
-// the process ends in any way, so a left-over lock file does no harm. The file's content is only
-// for people and for the error of a second process.
+// folderLock is a process's lock on a folder. The operating system holds it and releases it when the process ends in
+// any way, so a left-over lock file does no harm. The file's content is only for operators and for the error of a
+// second process.
 type folderLock struct{ file *os.File }
 
 // errHeld means that another process has the lock.
@@ -22,7 +22,7 @@ var errHeld = errors.New("the lock is held")
 func lockFolder(op, path string) (*folderLock, error) {
 	f, err := claim(path)
 	for tries := 0; errors.Is(err, errHeld) && tries < 3; tries++ {
-		// Another process may only be peeking, which takes no time; see Owner.
+		// Another process may only be checking for an owner, which takes no time; see Owner.
 		<-time.After(5 * time.Millisecond)
 		f, err = claim(path)
 	}

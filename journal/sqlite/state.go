@@ -8,8 +8,8 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Conversations share the state of the tenant and the user. The conversation's own state is
-// stored too, so that nobody needs to read the log from its beginning.
+// Conversations share the state of the tenant and the user. The conversation's own state is also stored, so that no
+// reader needs the log from its beginning.
 const (
 	appOwner   = "app"
 	appPrefix  = "app:"

@@ -20,13 +20,12 @@ import (
 // journal.
 type Reader struct{ reader *reader }
 
-// View opens the journal in the folder for reading. It takes no lock on the folder, creates no
-// journal and does not change the file. SQLite may create two files beside it to share it.
+// View opens the journal in the folder for reading. It takes no lock on the folder, creates no journal and does not
+// change the file. SQLite may create two files beside it to share it.
 //
-// The error is ErrNotFound if there is no journal, ErrNewer if a newer version of Braid wrote it,
-// and ErrUnsupported if an older version did and nobody has opened it since. It is ErrPermission
-// if the file cannot be read, ErrInvalid if it is not a journal, and ErrInternal if it is
-// damaged.
+// The error is ErrNotFound if there is no journal and ErrNewer if a newer version of Braid wrote it. It is
+// ErrUnsupported if an older version wrote it and no newer one has opened it since. It is ErrPermission if the file
+// cannot be read, ErrInvalid if it is not a journal, and ErrInternal if it is damaged.
 func View(folder string) (*Reader, error) {
 	const op = "journal view"
 	if folder == "" {

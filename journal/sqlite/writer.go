@@ -329,7 +329,7 @@ func (w *writer) cut(ctx context.Context) {
 		return
 	}
 	w.logged = 0
-	_, _ = w.conn.ExecContext(ctx, `PRAGMA busy_timeout = 0`) // it waits for nobody
+	_, _ = w.conn.ExecContext(ctx, `PRAGMA busy_timeout = 0`) // do not wait for readers
 	var busy, pages, moved int
 	err := w.conn.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &pages, &moved)
 	if err != nil || busy != 0 {

@@ -24,8 +24,7 @@ import (
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
-// operation is an operation of the API: the end of its path, and the content type of its
-// answer.
+// operation is an operation of the API: the end of its path, and the content type of its answer.
 type operation struct{ path, answer string }
 
 // The operations (bedrock/latest/APIReference, API_runtime_Converse, API_runtime_ConverseStream
@@ -41,23 +40,23 @@ const (
 	eventStream = "application/vnd.amazon.eventstream"
 )
 
-// caller asks the API. AWS's SDK gives configuration, credentials and signatures; address,
-// request and answer are our own. It is safe for concurrent use.
+// caller calls the API. Configuration, credentials and signatures are those of AWS's SDK; address, request and answer
+// are our own. It is safe for concurrent use.
 type caller struct {
 	endpoint
 
 	client *http.Client
-	// token gives a key of Bedrock's; nil signs with what keys gives.
+	// token provides a Bedrock API key. If it is nil, signatures use the credentials of keys.
 	token  bearer.TokenProvider
 	keys   aws.CredentialsProvider
 	signer *v4.Signer
-	// clock is that of the service's refusals, unless fixed leaves it as it is.
+	// clock corrects signatures to the service's time after refusals, unless fixed is set.
 	fixed bool
 	clock sigv4.Clock
 }
 
-// newCaller finds where and as whom the API is asked. base is an address that was given on
-// purpose; client may be nil.
+// newCaller returns a caller for the endpoint and credentials of cfg. base is an explicitly given address; client may
+// be nil.
 func newCaller(cfg *aws.Config, base string, client *http.Client) (*caller, error) {
 	at, err := endpointOf(cfg, base)
 	if err != nil {
@@ -69,8 +68,8 @@ func newCaller(cfg *aws.Config, base string, client *http.Client) (*caller, erro
 	}
 	anonymous := cfg.Credentials == nil || aws.IsCredentialsProvider(cfg.Credentials, aws.AnonymousCredentials{}) ||
 		aws.IsCredentialsProvider(cfg.Credentials, (*aws.AnonymousCredentials)(nil))
-	// Package config puts the token of an SSO session there, in a cache. Beside credentials that
-	// is no key of Bedrock's, unless the configuration says so.
+	// Package config puts the token of an SSO session there, in a cache. If there are also credentials, this token is
+	// not a Bedrock key, unless the configuration says so.
 	_, session := cfg.BearerAuthTokenProvider.(*bearer.TokenCache)
 	switch {
 	case cfg.BearerAuthTokenProvider != nil && (anonymous || !signs(cfg.AuthSchemePreference, session)):
@@ -89,8 +88,7 @@ func newCaller(cfg *aws.Config, base string, client *http.Client) (*caller, erro
 	return c, nil
 }
 
-// signs reports whether a preference puts signatures before keys; otherwise is what counts
-// without one.
+// signs reports whether a preference puts signatures before keys. It returns otherwise if there is no preference.
 func signs(preference []string, otherwise bool) bool {
 	for _, name := range preference {
 		switch name[strings.LastIndexByte(name, '#')+1:] {
@@ -103,8 +101,8 @@ func signs(preference []string, otherwise bool) bool {
 	return otherwise
 }
 
-// clientOf makes a client of the configuration's. What package config makes would follow some
-// redirects, so only its transport is used, which has the configuration's certificates.
+// clientOf returns a client with the configuration's transport, which has the configured certificates. It does not
+// use the client of package config itself, which follows some redirects.
 func clientOf(c aws.HTTPClient) *http.Client {
 	switch c := c.(type) {
 	case nil:
@@ -121,23 +119,21 @@ func clientOf(c aws.HTTPClient) *http.Client {
 	}
 }
 
-// transport is a client of somebody's own.
+// transport adapts a caller's HTTP client.
 type transport struct{ aws.HTTPClient }
 
 // RoundTrip implements [http.RoundTripper].
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t.Do(r) }
 
-// errNoKeys is wrapped by what went wrong before anything was sent: there is no key, and there
-// are no credentials.
+// errNoKeys is wrapped by errors before sending: there is neither a key nor credentials.
 var errNoKeys = errors.New("no credentials can be had")
 
-// ask sends a request and returns the answer once its header has come: of status 2xx and of the
-// operation's content type. An error is what the API said (*[awserr.Said]), errNoAnswer,
-// errNoKeys or one of the network's. The caller closes the answer's body.
+// ask sends a request and returns the answer when its header has arrived, with status 2xx and the operation's content
+// type. Other errors are the API's (*[awserr.Said]), errNoAnswer, errNoKeys or the network's. The caller closes the
+// answer's body.
 //
-// A signature that was refused because the clocks are apart is made again once, by the clock of
-// the answer, as AWS's own SDKs do (aws-sdk-go-v2/aws/retry/middleware.go, "Clock Skew
-// Correction").
+// If a signature is refused because the clocks differ, ask signs once more with the time of the answer, as AWS's own
+// SDKs do (aws-sdk-go-v2/aws/retry/middleware.go, "Clock Skew Correction").
 func (c *caller) ask(ctx context.Context, o operation, id string, header http.Header, body []byte) (*http.Response, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -152,10 +148,10 @@ func (c *caller) ask(ctx context.Context, o operation, id string, header http.He
 	return resp, err
 }
 
-// skewed is what the API said to a signature of another time than its own.
+// skewed is the API's error for a signature whose time differs from its own.
 type skewed struct{ *awserr.Said }
 
-// once is one request.
+// once sends one request.
 func (c *caller) once(ctx context.Context, o operation, id string, header http.Header, body []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address+"/model/"+escaped(id)+o.path, bytes.NewReader(body))
 	if err != nil {
@@ -178,17 +174,17 @@ func (c *caller) once(ctx context.Context, o operation, id string, header http.H
 		return nil, err
 	}
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != o.answer {
-		_, _ = io.CopyN(io.Discard, resp.Body, mostDrained) // the connection may be used again
+		_, _ = io.CopyN(io.Discard, resp.Body, mostDrained) // so that the connection can be reused
 		resp.Body.Close()
 		return nil, errNoAnswer
 	}
 	return resp, nil
 }
 
-// mostDrained bounds what is read of an answer that is none.
+// mostDrained limits how much is read of an unusable answer.
 const mostDrained = 64 << 10
 
-// authorize adds the key, or the signature as of now.
+// authorize adds the key, or a signature with the current time.
 func (c *caller) authorize(ctx context.Context, req *http.Request, body []byte, skew time.Duration) error {
 	if c.token != nil {
 		t, err := c.token.RetrieveBearerToken(ctx)
@@ -209,7 +205,7 @@ func (c *caller) authorize(ctx context.Context, req *http.Request, body []byte, 
 	return nil
 }
 
-// refused reads why the API gives no answer.
+// refused returns the error of a response that is not an answer.
 func (c *caller) refused(r *provider.Refused, skew time.Duration, begun, ended time.Time) error {
 	said := awserr.Before(r.Status, r.Header, r.Body, ended)
 	if c.token == nil && !c.fixed && c.clock.Correct(skew, said.Kind, r.Header, begun, ended) {
@@ -218,10 +214,10 @@ func (c *caller) refused(r *provider.Refused, skew time.Duration, begun, ended t
 	return said
 }
 
-// maxWhole bounds an answer that does not stream.
+// maxWhole limits the size of an answer that is not streamed.
 const maxWhole = 64 << 20
 
-// whole asks for an answer that comes at once.
+// whole requests an answer that is not streamed.
 func (c *caller) whole(ctx context.Context, o operation, id string, header http.Header, body []byte) ([]byte, http.Header, error) {
 	resp, err := c.ask(ctx, o, id, header, body)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/braidrun/braid/model/internal/idle"
 )
 
-// CountTokens implements [model.Counter] with the API's own count (API_runtime_CountTokens),
-// which only Claude has (bedrock/latest/userguide/count-tokens). It is asked by the model's own
-// id: inference profiles are refused there. The credentials need bedrock:CountTokens.
+// CountTokens implements [model.Counter] with the API's own count (API_runtime_CountTokens), which only Claude has
+// (bedrock/latest/userguide/count-tokens). It uses the model's own id, because the API refuses inference profiles
+// here. The credentials need bedrock:CountTokens.
 func (m *Model) CountTokens(ctx context.Context, req *model.Request) (int64, error) {
 	if !m.family.claude {
 		return 0, notSent(event.ErrUnsupported, "Amazon Bedrock does not count the tokens of the model %q", "use an estimate", m.name)
@@ -19,7 +19,7 @@ func (m *Model) CountTokens(ctx context.Context, req *model.Request) (int64, err
 	if err != nil {
 		return 0, err
 	}
-	// Of what follows the messages only the model's own parameters count.
+	// After the messages, only the model's own parameters count.
 	body := append([]byte(`{"input":{"converse":`), a.body[:a.tail]...)
 	if len(a.fields) > 0 {
 		body = append(append(body, `,"additionalModelRequestFields":`...), a.fields...)

@@ -11,10 +11,9 @@ import (
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
-// partitions are the parts of AWS that have host names of their own, by how the names of
-// their regions begin. Everything else, us-gov among it, has those of the last row. Table and
-// names follow partitions.json of aws-sdk-go-v2 (internal/endpoints/awsrulesfn) and the rules
-// of its service/bedrockruntime/endpoints.go.
+// partitions are the parts of AWS with their own host names, by the prefix of their regions' names. All others,
+// including us-gov, use the last row. Table and names follow partitions.json of aws-sdk-go-v2
+// (internal/endpoints/awsrulesfn) and the rules of its service/bedrockruntime/endpoints.go.
 var partitions = []struct{ begins, suffix, dual string }{
 	{"cn-", "amazonaws.com.cn", "api.amazonwebservices.com.cn"},
 	{"eusc-", "amazonaws.eu", "api.amazonwebservices.eu"},
@@ -25,23 +24,23 @@ var partitions = []struct{ begins, suffix, dual string }{
 	{"", "amazonaws.com", "api.aws"},
 }
 
-// regionNames are names that can be part of a host.
+// regionNames matches names that can be part of a host.
 var regionNames = lazyre.New(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
 
 // service is the API's name in AWS's configuration.
 const service = "Bedrock Runtime"
 
-// endpoint is where the API is asked, and how.
+// endpoint is the API's address and how it is called.
 type endpoint struct {
-	// address has no slash at its end.
+	// address has no trailing slash.
 	address string
-	// region is the one that signatures name.
+	// region is the one in signatures.
 	region string
-	// own says that the address is not the one of the region.
+	// own reports that the address is not the region's default.
 	own bool
 }
 
-// place is where the API is asked, for people.
+// place returns the endpoint for error messages.
 func (e *endpoint) place() string {
 	if e.own {
 		return e.address
@@ -49,7 +48,7 @@ func (e *endpoint) place() string {
 	return "the region " + e.region
 }
 
-// endpointOf finds the endpoint: base, or what the configuration names, or that of the region.
+// endpointOf returns the endpoint: base, the configured one, or that of the region, in this order.
 func endpointOf(cfg *aws.Config, base string) (endpoint, error) {
 	region, fips := plainRegion(cfg.Region)
 	if !regionNames.MatchString(region) {
@@ -97,14 +96,13 @@ func endpointOf(cfg *aws.Config, base string) (endpoint, error) {
 	return at, nil
 }
 
-// plainRegion takes apart the old names of regions that ask for FIPS, such as
-// fips-us-gov-west-1.
+// plainRegion parses the old names of regions that request FIPS, such as fips-us-gov-west-1.
 func plainRegion(region string) (plain string, fips bool) {
 	plain = strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(region, "-fips-", "-"), "fips-", ""), "-fips", "")
 	return plain, plain != region
 }
 
-// The sources of a configuration answer these, if they are AWS's own (package config).
+// The sources of a configuration implement these interfaces, if they are AWS's own (package config).
 type (
 	fipsSource interface {
 		GetUseFIPSEndpoint(ctx context.Context) (aws.FIPSEndpointState, bool, error)
@@ -120,7 +118,7 @@ type (
 	}
 )
 
-// asks reports whether the first of the sources that has a value has the wanted one.
+// asks reports whether the first source that has a value has the value want.
 func asks[S any, V comparable](sources []any, get func(S) (V, bool, error), want V) bool {
 	for _, source := range sources {
 		if s, ok := source.(S); ok {
@@ -132,8 +130,8 @@ func asks[S any, V comparable](sources []any, get func(S) (V, bool, error), want
 	return false
 }
 
-// configured is the endpoint that the configuration names: for this service before the one
-// for all.
+// configured returns the endpoint in the configuration. One for this service takes precedence over one for all
+// services.
 func configured(cfg *aws.Config) string {
 	ignore := asks[ignoringSource](cfg.ConfigSources, func(s ignoringSource) (bool, bool, error) {
 		return s.GetIgnoreConfiguredEndpoints(context.Background())
@@ -150,7 +148,7 @@ func configured(cfg *aws.Config) string {
 	return aws.ToString(cfg.BaseEndpoint)
 }
 
-// resolved asks the functions by which older programs set endpoints.
+// resolved calls the functions with which older programs set endpoints.
 func resolved(cfg *aws.Config, region string) (endpoint, bool, error) {
 	var e aws.Endpoint //nolint:staticcheck // programs still set its resolver
 	var err error
@@ -175,8 +173,8 @@ func resolved(cfg *aws.Config, region string) (endpoint, bool, error) {
 	return at, true, nil
 }
 
-// escaped is a model's id as one part of a path: everything but letters, digits and -._~ is
-// written in hex, as AWS does (smithy-go/encoding/httpbinding).
+// escaped returns a model's id as one part of a path. Everything except letters, digits and -._~ is percent-encoded,
+// as AWS does (smithy-go/encoding/httpbinding).
 func escaped(id string) string {
 	const hex = "0123456789ABCDEF"
 	b := make([]byte, 0, len(id)+16)

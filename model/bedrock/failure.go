@@ -18,8 +18,7 @@ import (
 
 var errNoAnswer = errors.New("the answer is none of the API's")
 
-// failure makes an error of ours out of anything that ended a call; begun says that an answer
-// had begun.
+// failure converts any error that ended a call to ours. begun reports that the answer had begun.
 func (m *Model) failure(g *idle.Guard, begun bool, req *model.Request, err error) error {
 	if e, ok := errors.AsType[*event.Error](err); ok {
 		return e
@@ -57,27 +56,26 @@ func (m *Model) failure(g *idle.Guard, begun bool, req *model.Request, err error
 	}
 }
 
-// refusesThinking reports whether the API refused a request for the thinking in it.
+// refusesThinking reports whether the API refused a request because of the thinking in it.
 func refusesThinking(err error) bool {
 	said, ok := errors.AsType[*awserr.Said](err)
 	return ok && said.Status == http.StatusBadRequest && bound.Refused(said.Message)
 }
 
-// invalidCall is how Nova says that it could not write a call
+// invalidCall matches Nova's error when it could not write a call
 // (nova/latest/userguide/prompting-tool-troubleshooting).
 var invalidCall = lazyre.New(`(?i)invalid sequence as part of ToolUse`)
 
-// callAttempts is how often a call of the model is made, in all, when it cannot
-// write the call of a tool.
+// callAttempts is the total number of attempts if the model cannot write a tool call.
 const callAttempts = 2
 
-// refusal maps what the API said.
+// refusal maps the API's error.
 func (m *Model) refusal(said *awserr.Said, attempt int) error {
 	e := said.Failure(awserr.Asked{Op: op, Model: m.name, Region: m.caller.region, Variable: KeyVariable})
 	if !invalidCall.MatchString(said.Message) {
 		return e
 	}
-	// It fails again and again with the same request, so once more is enough.
+	// The same request tends to fail the same way again, so one more attempt is enough.
 	line := provider.Line(said.Message, secret.Secret{})
 	if attempt < callAttempts {
 		e.Kind, e.Message, e.Hint = event.ErrUnavailable, provider.Tell("the model could not write a call of a tool", line), "try again"
@@ -88,7 +86,7 @@ func (m *Model) refusal(said *awserr.Said, attempt int) error {
 	return e
 }
 
-// notSent is the error of a request that the API would refuse.
+// notSent returns the error for a request that the API would refuse.
 func notSent(kind event.ErrorKind, message, hint string, args ...any) *event.Error {
 	return provider.NotSent(op, kind, message, hint, args...)
 }

@@ -18,8 +18,7 @@ type docName struct {
 	end  int
 }
 
-// imageFormat is an image's format; "" is one that the API does not read
-// (API_runtime_ImageBlock).
+// imageFormat returns an image's format; "" if the API cannot read it (API_runtime_ImageBlock).
 func imageFormat(b *event.Image) string {
 	switch b.MIME {
 	case "image/png", "image/gif", "image/webp", "image/jpeg":
@@ -29,7 +28,7 @@ func imageFormat(b *event.Image) string {
 	}
 }
 
-// stored reports whether a file lies in S3, where the API may read it.
+// stored reports whether a file is in S3, where the API may read it.
 func stored(address string) bool { return media.Scheme(address) == "s3" }
 
 func (e *encoder) image(b *event.Image) {
@@ -45,7 +44,7 @@ func (e *encoder) image(b *event.Image) {
 	e.files++
 }
 
-// held reports whether the API can have a file.
+// held reports whether a file can be sent to the API.
 func (e *encoder) held(data []byte, address string) bool {
 	return len(data) > 0 || e.family.stored && stored(address)
 }
@@ -70,8 +69,7 @@ var documentFormats = map[string]string{
 	"application/json": "txt", "application/xml": "txt", "application/yaml": "txt",
 }
 
-// documentFormat is a document's format; "" is one that the API does not read
-// (API_runtime_DocumentBlock).
+// documentFormat returns a document's format; "" if the API cannot read it (API_runtime_DocumentBlock).
 func documentFormat(b *event.Document) string {
 	if f, ok := documentFormats[b.MIME]; ok {
 		return f
@@ -114,9 +112,8 @@ func (e *encoder) document(b *event.Document) {
 	}
 }
 
-// documentName is a document's name as the API takes it: letters, digits, single
-// blanks, hyphens, parentheses and brackets, 200 at most, and no two alike in a
-// conversation. It has no ending, because a dot is not allowed.
+// documentName returns a valid document name: at most 200 letters, digits, single blanks, hyphens, parentheses and
+// brackets, and unique in the conversation. It has no extension, because the API allows no dot.
 func (e *encoder) documentName(name string) string {
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
 	name = strings.TrimSuffix(name, path.Ext(name))
@@ -152,8 +149,7 @@ func (e *encoder) documentName(name string) string {
 
 var videoFormats = []string{"mkv", "mov", "mp4", "webm", "flv", "mpeg", "mpg", "wmv", "three_gp"}
 
-// videoFormat is a film's format; "" is one that the API does not read
-// (API_runtime_VideoBlock).
+// videoFormat returns a video's format; "" if the API cannot read it (API_runtime_VideoBlock).
 func videoFormat(b *event.Media) string {
 	format := strings.TrimPrefix(b.MIME, "video/")
 	switch format {

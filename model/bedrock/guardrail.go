@@ -8,12 +8,12 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// verdict is what a guardrail blocked. It is known only where it told what it saw.
+// verdict is what a guardrail blocked. It is only known with a trace.
 type verdict struct {
 	known, input, output bool
 }
 
-// guardrailTrace is what a guardrail saw (API_runtime_GuardrailTraceAssessment).
+// guardrailTrace is what a guardrail found (API_runtime_GuardrailTraceAssessment).
 type guardrailTrace struct {
 	Input  json.RawMessage `json:"inputAssessment"`
 	Output json.RawMessage `json:"outputAssessments"`
@@ -23,9 +23,8 @@ func (t *guardrailTrace) verdict() verdict {
 	return verdict{known: true, input: blocks(t.Input), output: blocks(t.Output)}
 }
 
-// blocks reports whether a policy has blocked something, as Strands finds it: an
-// action BLOCKED, unless it is said that nothing was detected. What was masked
-// stands in the answer already, so it is not blocked.
+// blocks reports whether a policy has blocked something. The rule is Strands': an action BLOCKED, unless detected is
+// false. Masked text does not count, because the answer already contains the mask.
 func blocks(assessment json.RawMessage) bool {
 	var v any
 	return len(assessment) > 0 && json.Unmarshal(assessment, &v) == nil && blocked(v)
@@ -48,8 +47,8 @@ func blocked(v any) bool {
 	return false
 }
 
-// redact says what may not stand. Without a trace the stop reason is all that is
-// known, and it does not tell question from answer.
+// redact reports which text must be replaced. Without a trace only the stop reason is known, which does not
+// distinguish question and answer.
 func (d *decoder) redact() {
 	if d.guard == nil {
 		return

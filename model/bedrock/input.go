@@ -7,12 +7,11 @@ import (
 	"github.com/braidrun/braid/model/internal/media"
 )
 
-// largestDocument is how large a document may be, in bytes: 4.5 MB
-// (API_runtime_Message).
+// largestDocument is the maximum size of a document in bytes: 4.5 MB (API_runtime_Message).
 const largestDocument = 4_718_592
 
-// unsupported says what is wrong with new input that the model cannot read. What
-// is older has been answered, by this model or another, and is told in words.
+// unsupported returns an error for new input that the model cannot read. Older input was already answered, by this
+// model or another one, and is described in words.
 func (m *Model) unsupported(messages []event.Message) error {
 	last := &messages[len(messages)-1]
 	if last.Role != event.RoleUser {

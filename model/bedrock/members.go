@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// Contents of blocks, pieces and places are unions: objects with one member, whose name says
-// what it is. Some answers have more members, such as a "type" beside it, so the order in which
-// they are taken is fixed here.
+// Blocks, pieces and places are unions: objects with one member, whose name is the kind. Some answers have more
+// members, such as a "type" beside it, so the order of choice is fixed here.
 var (
 	contentKinds  = []string{"text", "toolUse", "reasoningContent", "citationsContent", "image"}
 	startKinds    = []string{"toolUse", "image"}
@@ -16,8 +15,8 @@ var (
 	locationKinds = []string{"web", "documentChar", "documentPage", "documentChunk", "searchResultLocation"}
 )
 
-// members lists the members of a union that are known, in the order of known. If none is, it is
-// the first by name, and "type" only where nothing else is there.
+// members returns the known members of a union, in the order of known. If it has none, it returns the first by name,
+// and "type" only if there is no other.
 func members[V any](union map[string]V, known []string) []string {
 	var names []string
 	for _, name := range known {
@@ -35,13 +34,12 @@ func members[V any](union map[string]V, known []string) []string {
 	return names[:min(len(names), 1)]
 }
 
-// serverTool reports whether a call is the vendor's own, which it also answers
-// (API_runtime_ToolUseBlock: server_tool_use is the only value of "type"). Claude from 4.5 on
-// and Nova 2 write "type": "tool_use" on calls of the caller's tools, as recorded by
-// pydantic-ai and ruby_llm.
+// serverTool reports whether the vendor itself runs the called tool (API_runtime_ToolUseBlock: server_tool_use is the
+// only value of "type"). Claude from 4.5 on and Nova 2 write "type": "tool_use" on calls of the caller's tools, as
+// recorded by pydantic-ai and ruby_llm.
 func serverTool(kind string) bool { return kind == "server_tool_use" }
 
-// calledTool is the call of a tool: whole, or its beginning in a stream.
+// calledTool is a tool call: complete, or its beginning in a stream.
 type calledTool struct {
 	ID    string          `json:"toolUseId"`
 	Name  string          `json:"name"`

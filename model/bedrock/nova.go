@@ -2,24 +2,23 @@ package bedrock
 
 import "strings"
 
-// Nova thinks aloud before it calls a tool, in <thinking> tags that stand in its
-// text (nova/latest/userguide/prompting-tool-troubleshooting). It is thinking and
-// no answer, so it becomes thinking here, piece by piece as it comes.
+// Before it calls a tool, Nova writes its thinking into the text in <thinking> tags
+// (nova/latest/userguide/prompting-tool-troubleshooting). The splitter turns it into thinking, piece by piece.
 const (
 	tagOpen  = "<thinking>"
 	tagClose = "</thinking>"
 )
 
-// splitter takes a text apart. What may be the beginning of a tag is held until
-// it is known to be one or not; the blanks behind a tag belong to it.
+// splitter separates text and thinking. It holds back a possible beginning of a tag until it is known to be one or
+// not. Blanks after a tag belong to the tag.
 type splitter struct {
 	held string
-	// inside is set between the tags, trim behind one.
+	// inside is set between the tags, trim after one.
 	inside, trim bool
 }
 
-// take gives the pieces of a text that are known; out is told of each whether it
-// is thinking. A change from one to the other begins a new block.
+// take passes the decided pieces of a text to out, with whether each is thinking. A change from one to the other
+// begins a new block.
 func (s *splitter) take(text string, out func(text string, thinking bool)) {
 	if s.held != "" {
 		text, s.held = s.held+text, ""
@@ -61,7 +60,7 @@ func (s *splitter) say(text string, out func(string, bool)) {
 	}
 }
 
-// end hands over what was held: the text is over, and it was no tag.
+// end passes on what was held back: the text is over, so it was not a tag.
 func (s *splitter) end(out func(string, bool)) {
 	s.say(s.held, out)
 	*s = splitter{}

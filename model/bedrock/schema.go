@@ -10,8 +10,8 @@ import (
 	"github.com/braidrun/braid/model/internal/schema"
 )
 
-// Check implements [model.Checker]: tools that the model does not have, a
-// choice of them that cannot be made, schemas that have no form.
+// Check implements [model.Checker]. It refuses tools that the model does not support, impossible tool choices, and
+// schemas without a form.
 func (m *Model) Check(req *model.Request) error {
 	if req == nil {
 		return notSent(event.ErrInvalid, "there is nothing to ask the model", "give it a message")
@@ -28,7 +28,7 @@ func (m *Model) Check(req *model.Request) error {
 	return err
 }
 
-// possible says what the model cannot be asked at all.
+// possible returns an error for requests that the model can never serve.
 func (m *Model) possible(req *model.Request) error {
 	c := &req.ToolChoice
 	switch c.Mode {
@@ -65,7 +65,7 @@ func (m *Model) possible(req *model.Request) error {
 
 const schemaHint = "write the schema in other words; the message says what stands in the way"
 
-// appendTool writes what the model is told about a tool (API_runtime_ToolSpecification).
+// appendTool writes the description of a tool (API_runtime_ToolSpecification).
 func (m *Model) appendTool(b []byte, t *model.ToolSpec) ([]byte, error) {
 	rules, kind := m.family.schema, event.ErrInvalid
 	if t.Strict {
@@ -90,19 +90,19 @@ func (m *Model) appendTool(b []byte, t *model.ToolSpec) ([]byte, error) {
 	return append(b, `}}`...), nil
 }
 
-// strictTools is what the API holds the arguments of a tool to: what it takes as the schema of
-// an answer (bedrock/latest/userguide/structured-output), of an object.
+// strictTools are the rules for strict tools: those of an output schema (bedrock/latest/userguide/structured-output),
+// for an object.
 var strictTools = func() *schema.Rules {
 	rules := *schema.AnthropicOutput
 	rules.Object = true
 	return &rules
 }()
 
-// mostStrict is how many strict tools a request may have (platform.claude.com/docs,
+// mostStrict is the maximum number of strict tools in a request (platform.claude.com/docs,
 // build-with-claude/structured-outputs).
 const mostStrict = 20
 
-// strict says why the arguments of tools cannot be held to their schemas.
+// strict returns an error if the request's strict tools are not supported.
 func (m *Model) strict(tools []model.ToolSpec) error {
 	n := 0
 	for i := range tools {
@@ -121,11 +121,10 @@ func (m *Model) strict(tools []model.ToolSpec) error {
 	return nil
 }
 
-// appendOutput holds an answer to a schema, which is told as text
-// (API_runtime_JsonSchemaDefinition).
+// appendOutput writes the schema for the answer, which the API takes as text (API_runtime_JsonSchemaDefinition).
 func (m *Model) appendOutput(b []byte, req *model.Request) ([]byte, error) {
 	o := req.Output
-	form, _ := m.forms.Form(o.Schema, schema.AnthropicOutput) // its problems were looked at
+	form, _ := m.forms.Form(o.Schema, schema.AnthropicOutput) // Check has looked at its problems
 	b = append(b, `,"outputConfig":{`...)
 	t, err := m.thought(req)
 	if err != nil {

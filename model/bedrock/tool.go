@@ -12,8 +12,7 @@ import (
 // The ids of calls: API_runtime_ToolUseBlock.
 var callIDs = toolname.IDRule{Max: 64}
 
-// call writes a tool call. Its arguments must be an object: others, and those
-// that nobody could read, are put into one.
+// call writes a tool call. Its arguments must be an object; other and malformed ones are wrapped in an object.
 func (e *encoder) call(b *event.ToolCall) {
 	if e.family.noTools {
 		e.text("[call of " + b.Name + "] " + string(b.Args))
@@ -44,7 +43,7 @@ func (e *encoder) call(b *event.ToolCall) {
 	e.key(`}}},`)
 }
 
-// result writes a tool's result under the id that its call has.
+// result writes a tool's result under the wire id of its call.
 func (e *encoder) result(b *event.ToolResult) {
 	if e.family.noTools {
 		e.text("[result of " + b.Name + "] " + event.TextOf(b.Content) + string(b.Structured))
@@ -59,7 +58,7 @@ func (e *encoder) result(b *event.ToolResult) {
 		switch c.(type) {
 		case *event.Image, *event.Document, *event.Media:
 			if b.IsError || !e.family.resultFiles {
-				// It follows behind the results.
+				// It follows after the results.
 				e.aside = append(e.aside, c)
 				continue
 			}
@@ -81,7 +80,7 @@ func (e *encoder) result(b *event.ToolResult) {
 	e.last = resultBlock
 }
 
-// structured writes a result for programs. The API takes objects as JSON.
+// structured writes a structured result. The API accepts objects as JSON.
 func (e *encoder) structured(raw json.RawMessage) {
 	if in := bytes.TrimSpace(raw); !e.family.textResults && len(in) > 0 && in[0] == '{' {
 		if dst, err := strictjson.AppendCompact(append(e.dst, `{"json":`...), in, strictjson.DefaultDepth); err == nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// wholeAnswer is an answer that comes at once (API_runtime_Converse).
+// wholeAnswer is an answer that is not streamed (API_runtime_Converse).
 type wholeAnswer struct {
 	metadata
 
@@ -19,7 +19,7 @@ type wholeAnswer struct {
 	Stop string `json:"stopReason"`
 }
 
-// answer takes an answer that did not stream.
+// answer decodes an answer that is not streamed.
 func (d *decoder) answer(data []byte) error {
 	var a wholeAnswer
 	if err := read(data, &a); err != nil {
@@ -42,7 +42,7 @@ func (d *decoder) answer(data []byte) error {
 	return nil
 }
 
-// content takes a whole block.
+// content decodes a complete block.
 func (d *decoder) content(i int, kind string, raw json.RawMessage) error {
 	switch kind {
 	case "text":
@@ -92,7 +92,7 @@ func (d *decoder) content(i int, kind string, raw json.RawMessage) error {
 	}
 }
 
-// thought takes whole thinking, which has another form than a piece of it.
+// thought decodes complete thinking, whose form differs from that of a streamed piece.
 func (d *decoder) thought(i int, raw json.RawMessage) error {
 	var t struct {
 		Text struct {

@@ -9,10 +9,9 @@ import (
 	"github.com/braidrun/braid/internal/lazyre"
 )
 
-// findArithmetic finds what a person wants calculated: signs ("(2+3)*4",
-// "３×５"), infix words ("twelve times 7", "3足す5") and requests ("subtract 3
-// from 10", "10から3を引いて"), in English and Japanese. nil when there is
-// nothing to calculate. Long texts are no calculations.
+// findArithmetic finds a calculation in a user's message: signs ("(2+3)*4", "３×５"), infix words ("twelve times 7",
+// "3足す5") and requests ("subtract 3 from 10", "10から3を引いて"), in English and Japanese. It returns nil if there is none,
+// and for long texts.
 func findArithmetic(text string) *expression {
 	if len(text) > 2000 || !utf8.ValidString(text) {
 		return nil
@@ -30,7 +29,7 @@ func findArithmetic(text string) *expression {
 	return findJapaneseRequest(text)
 }
 
-// normalize brings a text into plain letters, digits and signs.
+// normalize rewrites a text with plain letters, digits and signs.
 func normalize(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -59,7 +58,7 @@ func normalize(text string) string {
 
 var (
 	thousands = lazyre.New(`\b\d{1,3}(?:,\d{3})+\b`)
-	// strange texts hold signs that look like arithmetic and mean more, or less.
+	// strange matches signs that look like arithmetic but have another meaning, such as dates.
 	strange = lazyre.New(`[a-z]\(|\d\s*!\s*[-+*/^]|[√π²³°]|%\s*[-+*/^\d]|` +
 		`\b\d{4}[-/]\d{1,2}[-/]\d{1,2}\b|\b\d{1,2}/\d{1,2}/\d{4}\b|\b0\d+-\d+-\d+`)
 )
@@ -83,7 +82,7 @@ var infix = []struct {
 	{lazyre.New(`掛ける|かける`), " * "},
 	{lazyre.New(`割る|わる`), " / "},
 	{lazyre.New(`(\d)\s*x\s*(\d)`), "$1 * $2"},
-	{lazyre.New(`(\d)\s*x\s*(\d)`), "$1 * $2"}, // again: 2x3x4 overlaps
+	{lazyre.New(`(\d)\s*x\s*(\d)`), "$1 * $2"}, // once more, because matches overlap in 2x3x4
 }
 
 func infixWords(text string) string {
@@ -97,8 +96,7 @@ var token = lazyre.New(`\d+(?:\.\d+)?|\.\d+|[a-z_]+[a-z0-9_]*|[-+*/^()]|\s+|.`)
 
 const maxTokens = 48
 
-// findInfix gives the longest piece of text that is an expression with a sign
-// between two numbers.
+// findInfix returns the longest part of a text that is an expression with a sign between two numbers.
 func findInfix(text string) *expression {
 	var best *expression
 	longest := 0
@@ -116,7 +114,7 @@ func findInfix(text string) *expression {
 		switch {
 		case strings.TrimSpace(t) == "":
 		case t[0] >= '0' && t[0] <= '9', t[0] == '.' && len(t) > 1:
-			// A number in a word is no number: "v1", "3rd", "1.2.3".
+			// Skip digits in a word: "v1", "3rd", "1.2.3".
 			if i+1 < len(tokens) && (isWord(tokens[i+1]) || tokens[i+1][0] == '.' && len(tokens[i+1]) > 1) {
 				end()
 				continue
@@ -168,7 +166,7 @@ var (
 	}
 )
 
-// findEnglishRequest understands "add 3, 4 and 5, then multiply by 2".
+// findEnglishRequest parses requests such as "add 3, 4 and 5, then multiply by 2".
 func findEnglishRequest(text string) *expression {
 	text = andVerb.ReplaceAllString(text, " then $1")
 	var acc *expression
@@ -232,7 +230,7 @@ func stemSign(stem string) byte {
 	}
 }
 
-// findJapaneseRequest understands 「3と5を足して2を掛けて」: numbers, then what to do.
+// findJapaneseRequest parses requests such as 「3と5を足して2を掛けて」: numbers, then the operation.
 func findJapaneseRequest(text string) *expression {
 	if languageOf(text) != "ja" {
 		return nil
@@ -242,9 +240,9 @@ func findJapaneseRequest(text string) *expression {
 	for _, m := range japanese.FindAllStringSubmatch(text, 40) {
 		if m[1] != "" {
 			switch m[2] {
-			case "から": // what is taken from
+			case "から": // what to subtract from
 				nums = append([]string{m[1]}, nums...)
-			default: // 4で12を割る: で marks the divisor, wherever it stands
+			default: // 4で12を割る: で marks the divisor in any position
 				nums = append(nums, m[1]+m[2])
 			}
 			continue
@@ -275,8 +273,7 @@ func findJapaneseRequest(text string) *expression {
 	return acc
 }
 
-// risesIn reports whether the second of two numbers is the larger one: the
-// difference between 3 and 10 is 10 - 3.
+// risesIn reports whether the second of two numbers is the larger one. The difference between 3 and 10 is 10 - 3.
 func risesIn(nums []string) bool {
 	if len(nums) != 2 {
 		return false
@@ -293,9 +290,8 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// kanjiNumber are Japanese numerals with something to count with: a lone
-// numeral stands in too many other words, so one is taken only next to a
-// word that goes with calculations.
+// kanjiNumber matches Japanese numerals next to a word of a calculation. Numerals alone occur in too many other
+// words.
 var kanjiNumber = lazyre.New(`[〇零一二三四五六七八九十百千]+(?:[とにをのでか+*/\-足引掛割た]|$)`)
 
 func kanjiDigits(s string) string {
@@ -343,7 +339,7 @@ var numeral = func() *lazyre.Regexp {
 	return lazyre.New(`\b` + below + `(?: hundred(?: (?:and )?` + below + `)?)?(?: thousand)?\b`)
 }()
 
-// englishNumbers writes number words as digits: "twenty-one" as 21.
+// englishNumbers replaces number words by digits: "twenty-one" by 21.
 func englishNumbers(text string) string {
 	return numeral.ReplaceAllStringFunc(text, func(s string) string {
 		n := 0

@@ -8,13 +8,12 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// block is a piece of a reply with everything filled in.
+// block is a piece of a reply without variables.
 type block struct {
 	kind model.ChunkKind
-	// text is text, thinking, or the name of the tool that is called.
+	// text is text, thinking, or the name of the called tool.
 	text string
-	// id and args go with a call. An empty id is filled in while streaming,
-	// unless keepID says that it is meant.
+	// id and args belong to a call. An empty id is filled in while streaming, unless keepID is set.
 	id     string
 	args   string
 	keepID bool
@@ -24,19 +23,19 @@ type block struct {
 // chunk is a precomputed piece of the stream.
 type chunk struct {
 	model.Chunk
-	// call numbers the calls whose id is to be derived, from 1; 0 is none.
+	// call numbers the calls that get a derived id, from 1; 0 means none.
 	call int
 }
 
-// inputPiece is how many bytes of a call's arguments come at a time; huge
-// ones come in larger pieces, as they do from providers.
+// inputPiece is how many bytes of a call's arguments one piece has. Huge arguments have larger pieces, as with real
+// providers.
 const (
 	inputPiece     = 12
 	hugeInputPiece = 64 << 10
 )
 
-// chunksOf cuts blocks into the pieces of a stream. fixed is how many
-// characters of text make a piece; 0 means about a word.
+// chunksOf cuts blocks into the pieces of a stream. fixed is the number of characters per piece; 0 means about a
+// word.
 func chunksOf(blocks []block, fixed int) []chunk {
 	n := 0
 	for i := range blocks {
@@ -79,8 +78,7 @@ func chunksOf(blocks []block, fixed int) []chunk {
 	return out
 }
 
-// cut gives the largest length up to n bytes, but at least one character, that
-// ends between characters.
+// cut returns the largest length up to n bytes that ends between characters, and at least one character.
 func cut(s string, n int) int {
 	if len(s) <= n {
 		return len(s)
@@ -93,8 +91,7 @@ func cut(s string, n int) int {
 	return n
 }
 
-// runes is the length of the first n characters. A byte that is no UTF-8
-// counts as one.
+// runes returns the length of the first n characters. A byte that is not UTF-8 counts as one.
 func runes(s string, n int) int {
 	k := 0
 	for ; n > 0 && k < len(s); n-- {
@@ -104,8 +101,8 @@ func runes(s string, n int) int {
 	return k
 }
 
-// word is the length of a piece as models send them: a short word with the
-// space behind it, or two characters of a script without spaces.
+// word returns the length of a typical piece: a short word with the space after it, or two characters of a script
+// without spaces.
 func word(s string) int {
 	weight := 0
 	for k, r := range s {

@@ -16,7 +16,7 @@ import (
 // op names this package in errors.
 const op = "demo"
 
-// rule is a [Rule] made ready.
+// rule is a compiled [Rule].
 type rule struct {
 	users   []*regexp.Regexp
 	lang    string
@@ -37,24 +37,24 @@ type rule struct {
 	usage  *event.Usage
 	timing Timing
 	fault  *Fault
-	// fixed holds the answer by language where nothing is to be filled in.
+	// fixed holds the answer by language if nothing is filled in.
 	fixed map[string]*answer
 }
 
-// piece is a [Piece] made ready.
+// piece is a compiled [Piece].
 type piece struct {
 	kind model.ChunkKind
-	// text is by language; "en" is always there.
+	// text is by language; it always has "en".
 	text  map[string]template
 	id    template
 	args  arguments
 	whole event.Block
 }
 
-// answer is what one reply streams.
+// answer is the stream of one reply.
 type answer struct {
 	chunks []chunk
-	// tokens is the estimate of what it uses.
+	// tokens is the estimated usage.
 	tokens int64
 }
 
@@ -68,8 +68,7 @@ const (
 
 var scriptName = lazyre.New(`^[A-Za-z0-9_.-]{1,64}$`)
 
-// compile checks a script and makes its rules ready. fixed is how many
-// characters make a piece; 0 means a word.
+// compile checks a script and compiles its rules. fixed is the number of characters per piece; 0 means a word.
 func compile(s Script, fixed int) ([]rule, error) {
 	if s.Name != "" && !scriptName.MatchString(s.Name) {
 		return nil, wrong("name: " + strconv.Quote(clip(s.Name)) + " is no name; it has up to 64 letters, digits, \"_\", \"-\" and \".\"")
@@ -100,7 +99,7 @@ func compile(s Script, fixed int) ([]rule, error) {
 	return out, nil
 }
 
-// label names a rule for people: its place, its name, its line.
+// label identifies a rule in errors: its place, its name, its line.
 func label(i int, r *Rule) string {
 	s := "rule " + strconv.Itoa(i+1)
 	if r.Name != "" {
@@ -189,7 +188,7 @@ func (t Timing) check() string {
 	return ""
 }
 
-// compileWhen gives the names of the groups of the rule's patterns.
+// compileWhen returns the names of the groups in the rule's patterns.
 func compileWhen(w *When, out *rule) (groups []string, field string, err error) {
 	for _, src := range w.User {
 		re, err := pattern(src)
@@ -363,7 +362,7 @@ func (r *rule) blocks(s *scene, lang string) []block {
 	return out
 }
 
-// fix computes the answers of a rule without variables once.
+// fix precomputes the answers of a rule without variables.
 func (r *rule) fix(fixed int) {
 	for i := range r.pieces {
 		if !r.pieces[i].static() {

@@ -4,16 +4,15 @@ import (
 	"strings"
 )
 
-// expression is a calculation that was found in a text: a number, or two
-// expressions and the sign between them. Numbers stay text: nothing here
-// calculates, that is for a tool.
+// expression is a calculation in a text: a number, or two expressions and the sign between them. Numbers stay text,
+// because only tools calculate.
 type expression struct {
 	number      string
 	sign        byte
 	left, right *expression
 }
 
-// String writes the expression in signs: "(2 + 3) * 4".
+// String returns the expression in signs: "(2 + 3) * 4".
 func (e *expression) String() string {
 	if e.left == nil {
 		return e.number
@@ -52,7 +51,7 @@ func (e *expression) simple() bool {
 	return e.left != nil && e.left.left == nil && e.right.left == nil
 }
 
-// phrase names what is calculated, for a sentence that goes on with the result.
+// phrase names the calculation, for a sentence that continues with the result.
 func (e *expression) phrase(lang string) string {
 	if lang != "ja" {
 		return "The result of " + e.String()
@@ -72,7 +71,7 @@ func (e *expression) phrase(lang string) string {
 	return e.String() + " の結果"
 }
 
-// plan says that it will be calculated.
+// plan announces the calculation.
 func (e *expression) plan(lang string) string {
 	if lang != "ja" {
 		return "I will work out " + e.String() + "."
@@ -92,9 +91,8 @@ func (e *expression) plan(lang string) string {
 	return e.String() + " を計算します。"
 }
 
-// next gives the first operation on two numbers when the values of the
-// operations before it are done, in the order that next gave them; ok is false
-// when nothing is left to do.
+// next returns the first operation on two numbers, given the values of the operations before it in the order in which
+// next returned them. ok is false if no operation is left.
 func (e *expression) next(done []string) (sign byte, a, b string, ok bool) {
 	rest := done
 	var walk func(e *expression) (value string, open bool)
@@ -122,8 +120,8 @@ func (e *expression) next(done []string) (sign byte, a, b string, ok bool) {
 	return sign, a, b, ok
 }
 
-// parseExpression reads numbers, + - * / ^, signs and parentheses; nil when
-// tokens are anything else. ^ binds to the right.
+// parseExpression parses numbers, + - * / ^, signs and parentheses; it returns nil for anything else. ^ is
+// right-associative.
 func parseExpression(tokens []string) *expression {
 	p := &expressionParser{tokens: tokens}
 	e := p.binary(1)
@@ -186,7 +184,7 @@ func (p *expressionParser) power() *expression {
 	if exponent == nil {
 		return nil
 	}
-	// -2 ^ 2 is -(2 ^ 2) by the usual rule, which no number can say.
+	// -2 ^ 2 means -(2 ^ 2), which a signed number cannot express.
 	if signed && base.left == nil {
 		return &expression{
 			sign: '-', left: &expression{number: "0"},

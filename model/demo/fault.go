@@ -70,7 +70,7 @@ const (
 	hugeMost    = 256 << 20
 )
 
-// The error kinds that a provider answers with.
+// The faults that are errors of a provider.
 var errorFaults = map[FaultKind]string{
 	"throttled":        "the simulated provider is throttling",
 	"overloaded":       "the simulated provider is overloaded",
@@ -98,7 +98,7 @@ func faultKinds() []string {
 	return out
 }
 
-// check gives what is wrong with the fault, field first.
+// check returns the invalid field and what is wrong with it.
 func (f *Fault) check() (field, problem string) {
 	switch {
 	case !slices.Contains(faultKinds(), string(f.Kind)):
@@ -119,7 +119,7 @@ func (f *Fault) check() (field, problem string) {
 	return "", ""
 }
 
-// strikes reports whether the fault hits this call.
+// strikes reports whether the fault applies to this call.
 func (f *Fault) strikes(req *model.Request) bool {
 	if f == nil || (f.Cycle > 0 && f.Cycle != req.Cycle) {
 		return false
@@ -127,7 +127,7 @@ func (f *Fault) strikes(req *model.Request) bool {
 	return f.Attempts == 0 || req.Attempt <= f.Attempts
 }
 
-// err is the error that the fault ends the stream with; nil for the others.
+// err returns the error that ends the stream; nil for other faults.
 func (f *Fault) err() error {
 	if msg, ok := errorFaults[f.Kind]; ok {
 		return &event.Error{
@@ -148,7 +148,7 @@ func (f *Fault) err() error {
 	}
 }
 
-// before is how many of n pieces come before the fault.
+// before returns how many of n pieces come before the fault.
 func (f *Fault) before(n int) int {
 	if f.Kind == FaultCut && f.After == 0 {
 		return n / 2
@@ -166,7 +166,7 @@ func (f *Fault) needsCalls() bool {
 	}
 }
 
-// spoil puts the fault into the content of blocks, which it takes over.
+// spoil applies the fault to the content of blocks. It owns out.
 func (f *Fault) spoil(out []block) []block {
 	switch f.Kind {
 	case FaultBadArguments:
@@ -185,7 +185,7 @@ func (f *Fault) spoil(out []block) []block {
 		out = duplicateIDs(out)
 	case FaultInvalidUTF8:
 		out = invalidUTF8(out)
-	default: // the others end the stream instead
+	default: // other faults end the stream instead
 	}
 	return out
 }
@@ -237,7 +237,7 @@ func invalidUTF8(blocks []block) []block {
 	return blocks
 }
 
-// padded adds a long member to a JSON object; what is no object stays.
+// padded adds a long member to a JSON object. Other values stay unchanged.
 func padded(args string, n int) string {
 	body := strings.TrimSpace(args)
 	if !strings.HasPrefix(body, "{") || !strings.HasSuffix(body, "}") {

@@ -9,9 +9,8 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// forced is the answer of a model that is made to call a tool: that call, with arguments that
-// keep to the tool's schema as far as a script can see. nil where it is not made to, or where
-// its reply calls the tool by itself.
+// forced returns the answer of a model that must call a tool: the call, with arguments that follow the tool's schema
+// as far as a script can. It returns nil if the choice requires no call, or if the reply already has it.
 func forced(req *model.Request, reply *answer, fixed int) *answer {
 	c := &req.ToolChoice
 	if c.Mode != model.ToolsOne {
@@ -36,8 +35,8 @@ func forced(req *model.Request, reply *answer, fixed int) *answer {
 	return nil
 }
 
-// lastWords are the last ones of the model, or else of the person, in one line: what a text of
-// the arguments is.
+// lastWords returns the last words of the model, or else of the user, in one line. They become the strings in the
+// arguments.
 func lastWords(req *model.Request) string {
 	for _, role := range []event.Role{event.RoleAssistant, event.RoleUser} {
 		for i := len(req.Messages) - 1; i >= 0; i-- {
@@ -52,27 +51,27 @@ func lastWords(req *model.Request) string {
 	return "demo"
 }
 
-// example makes a value that keeps to a schema.
+// example builds a value that follows a schema.
 type example struct {
 	root  schemaNode
 	words string
-	// steps and bytes are what the value has taken so far.
+	// steps and bytes measure the value so far.
 	steps, bytes int
 }
 
-// What an example may take: a schema that multiplies has values without measure.
+// The limits of an example: references can make a schema's values exponentially large.
 const (
 	mostSteps = 10_000
 	mostBytes = 256 << 10
 )
 
-// spend counts a part of the value, and reports whether there is room for it.
+// spend counts a part of the value and reports whether it fits the limits.
 func (f *example) spend(part []byte) bool {
 	f.bytes += len(part)
 	return f.bytes <= mostBytes
 }
 
-// schemaNode is what of a schema an example looks at.
+// schemaNode holds the parts of a schema that an example uses.
 type schemaNode struct {
 	Type       json.RawMessage       `json:"type"`
 	Const      json.RawMessage       `json:"const"`
@@ -91,7 +90,7 @@ type schemaNode struct {
 	OneOf      []schemaNode          `json:"oneOf"`
 }
 
-// UnmarshalJSON reads a schema; one that is only true, or that a script does not understand, says nothing.
+// UnmarshalJSON parses a schema. A boolean schema and an unsupported one set nothing.
 func (n *schemaNode) UnmarshalJSON(raw []byte) error {
 	type plain schemaNode
 	var p plain
@@ -101,7 +100,7 @@ func (n *schemaNode) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// value gives a value of the schema n; false where it would have no end.
+// value returns a value for the schema n, or false if it would be infinite.
 func (f *example) value(n schemaNode, depth int) (json.RawMessage, bool) {
 	const deepest = 12
 	if f.steps++; depth > deepest || f.steps > mostSteps {
@@ -175,7 +174,7 @@ func (f *example) list(n schemaNode, depth int) (json.RawMessage, bool) {
 	return append(list, ']'), f.spend(list)
 }
 
-// object gives all properties that have an end, in the order of the schema.
+// object writes all finite properties, in the schema's order.
 func (f *example) object(n schemaNode, depth int) (json.RawMessage, bool) {
 	out := []byte{'{'}
 	d := json.NewDecoder(bytes.NewReader(n.Properties))

@@ -7,8 +7,8 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// fits reports whether the rule answers the scene, and notes in it what the
-// reply will need. Cheap conditions come first.
+// fits reports whether the rule matches the scene, and stores in it what the reply needs. Cheap conditions come
+// first.
 func (r *rule) fits(s *scene) bool {
 	if r.round != AnyRound && r.round != s.round ||
 		r.cycle > 0 && r.cycle != s.req.Cycle ||
@@ -36,7 +36,7 @@ func (r *rule) fits(s *scene) bool {
 	return r.fitsUser(s) && r.fitsFinder(s)
 }
 
-// fitsResult takes the last of the new results that the conditions fit.
+// fitsResult selects the last new result that matches the conditions.
 func (r *rule) fitsResult(s *scene) bool {
 	for i := len(s.results) - 1; i >= 0; i-- {
 		res := s.results[i]

@@ -150,7 +150,7 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 	}
 }
 
-// play is one answer on its way.
+// play is one answer that is being streamed.
 type play struct {
 	*answer
 	stop   event.StopReason
@@ -160,7 +160,7 @@ type play struct {
 	fault  *Fault
 }
 
-// play decides what is said to req.
+// play selects the answer to req.
 func (m *Model) play(req *model.Request) (play, error) {
 	if m.broken != nil {
 		return play{}, m.broken
@@ -217,7 +217,7 @@ func (m *Model) play(req *model.Request) (play, error) {
 	return p, nil
 }
 
-// computed is a rule from [Answer], whose text is taken as it is.
+// computed returns the rule from [Answer]. Its text has no variables.
 func (m *Model) computed(req *model.Request) (*rule, error) {
 	src := m.answer(req)
 	pieces, fault := src.Reply, src.Fault
@@ -267,7 +267,7 @@ func literal(s string) template {
 	return template{parts: []part{{text: s}}}
 }
 
-// struck gives the fault that hits the call; nil for none.
+// struck returns the fault that applies to the call; nil for none.
 func (m *Model) struck(r *rule, req *model.Request) *Fault {
 	if r.fault.strikes(req) {
 		return r.fault
@@ -280,7 +280,7 @@ func (m *Model) struck(r *rule, req *model.Request) *Fault {
 	return nil
 }
 
-// send streams the answer. Nothing is allocated for a piece.
+// send streams the answer, without an allocation per piece.
 func (p *play) send(ctx context.Context, req *model.Request, yield func(model.Chunk, error) bool) {
 	n := len(p.chunks)
 	end := n
@@ -337,8 +337,8 @@ func (p *play) send(ctx context.Context, req *model.Request, yield func(model.Ch
 	}
 }
 
-// callID derives a call's id from where it stands. The attempt is left out:
-// an answer that is asked for again is the same answer.
+// callID derives a call's id from its position. It ignores the attempt, because a repeated request gets the same
+// answer.
 func callID(req *model.Request, call int) string {
 	h := fnv.New64a()
 	for _, s := range []string{req.Run, "\x00", req.Scope, "\x00", strconv.Itoa(req.Cycle), "\x00", strconv.Itoa(call)} {
@@ -347,8 +347,8 @@ func callID(req *model.Request, call int) string {
 	return fmt.Sprintf("call_%016x", h.Sum64())
 }
 
-// estimate is how many tokens a text may be: four bytes of Latin text each,
-// or one character of any other. Long texts are judged by their beginning.
+// estimate returns the approximate number of tokens in a text: one per four bytes of Latin text, and one per other
+// character. It extrapolates from the beginning of a long text.
 func estimate(s string) int64 {
 	const sample = 4096
 	all := len(s)
@@ -370,9 +370,8 @@ func estimate(s string) int64 {
 	return int64((quarter*all/len(s) + 3) / 4)
 }
 
-// recent is how many messages are counted one by one; earlier ones are
-// taken to be as long on average, so that the estimate's cost does not grow with
-// the conversation.
+// recent is how many messages are counted exactly. Earlier ones are assumed to have their average length, so that the
+// estimate's cost does not grow with the conversation.
 const recent = 64
 
 func estimateRequest(req *model.Request) int64 {

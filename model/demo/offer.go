@@ -13,7 +13,7 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// parameter is one property of a tool's schema, as far as a script cares.
+// parameter is a property of a tool's schema, with what a script uses of it.
 type parameter struct {
 	name     string
 	kind     string // string, number, integer, boolean, array, object, or ""
@@ -22,8 +22,8 @@ type parameter struct {
 	required bool
 }
 
-// parametersOf reads a tool's schema: its properties in the order in which
-// they stand, required ones first. nil for a schema that is none.
+// parametersOf returns the properties of a tool's schema in their order, required ones first. It returns nil for an
+// invalid schema.
 func parametersOf(schema json.RawMessage) []parameter {
 	var s struct {
 		Properties json.RawMessage `json:"properties"`
@@ -55,7 +55,7 @@ func parametersOf(schema json.RawMessage) []parameter {
 			return nil
 		}
 		if json.Unmarshal(raw, &p) != nil {
-			p.Type = nil // "true" is a schema too: anything goes
+			p.Type = nil // "true" is also a schema and allows anything
 		}
 		q := parameter{name: name, kind: kindOf(p.Type), items: kindOf(p.Items.Type), required: slices.Contains(s.Required, name)}
 		for _, v := range p.Enum {
@@ -69,7 +69,7 @@ func parametersOf(schema json.RawMessage) []parameter {
 	return out
 }
 
-// kindOf reads "type": a name, or a list of which the first that is not null counts.
+// kindOf parses "type": a name, or a list, of which the first that is not null counts.
 func kindOf(raw json.RawMessage) string {
 	var one string
 	if json.Unmarshal(raw, &one) == nil {
@@ -97,7 +97,7 @@ var operations = map[byte][]string{
 	'^': {"power", "pow", "exponent", "exponentiate"},
 }
 
-// operationTool finds a tool that does sign to two numbers, and its arguments.
+// operationTool finds a tool that applies sign to two numbers, and returns its arguments.
 func operationTool(tools []model.ToolSpec, sign byte, a, b string) (string, json.RawMessage) {
 	for i := range tools {
 		t := &tools[i]
@@ -111,8 +111,7 @@ func operationTool(tools []model.ToolSpec, sign byte, a, b string) (string, json
 	return "", nil
 }
 
-// operands fills a schema that takes two numbers, or one list of numbers; nil
-// when it takes anything else.
+// operands returns arguments for a schema with two numbers or one list of numbers; nil for other schemas.
 func operands(params []parameter, a, b string) json.RawMessage {
 	needed := 0
 	var numbers []parameter
@@ -141,7 +140,7 @@ func operands(params []parameter, a, b string) json.RawMessage {
 	return nil
 }
 
-// fits reports whether a number may stand where p is asked for.
+// fits reports whether a number is valid for p.
 func fits(p parameter, n string) bool {
 	return json.Valid([]byte(n)) && isNumber(n) && (p.kind == "number" || !strings.ContainsAny(n, ".eE"))
 }
@@ -159,7 +158,7 @@ func object(first string, value []byte, rest ...any) json.RawMessage {
 	return append(b, '}')
 }
 
-// nameWords splits a tool's name into lower-case words: "addTwo_numbers".
+// nameWords splits a tool's name, such as "addTwo_numbers", into lower-case words.
 func nameWords(name string) []string {
 	var words []string
 	var w []rune
@@ -186,9 +185,8 @@ func nameWords(name string) []string {
 	return words
 }
 
-// namedTool finds the tool whose name stands in what the person said, and
-// values there for all that it requires: JSON, "name: value" pairs, then
-// numbers and the words behind the tool's name.
+// namedTool finds a tool whose name is in the user's message, and values there for its required parameters: JSON,
+// "name: value" pairs, then numbers and the words after the tool's name.
 func namedTool(tools []model.ToolSpec, said string) (string, json.RawMessage) {
 	if len(said) > 4000 || !utf8.ValidString(said) {
 		return "", nil
@@ -212,8 +210,7 @@ func namedTool(tools []model.ToolSpec, said string) (string, json.RawMessage) {
 	return "", nil
 }
 
-// afterName gives what stands behind a tool's name, in which a space may
-// stand for "_", "-" or nothing.
+// afterName returns the text after a tool's name. In the text, "_" and "-" may be a space or missing.
 func afterName(said, name string) (string, bool) {
 	words := nameWords(name)
 	if len(words) == 0 {
@@ -244,7 +241,7 @@ var (
 	filler  = lazyre.New(`(?i)^[\s:,、。]*(?:(?:the )?tool|with|for|to|in|at|on|of|using|about|を|で|に|と|は)?[\s:,、]*`)
 )
 
-// guess fills params from text; ok is false when one that is required stays empty.
+// guess fills params from text. ok is false if a required one stays empty.
 func guess(params []parameter, text string) (json.RawMessage, bool) {
 	if i := strings.IndexByte(text, '{'); i >= 0 {
 		d := json.NewDecoder(strings.NewReader(text[i:]))

@@ -8,8 +8,8 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// pacer holds the pieces of one answer back until their time. It uses package
-// time alone, so that a testing/synctest bubble sees exact figures.
+// pacer delays the pieces of one answer. It uses only package time, so that a testing/synctest bubble sees exact
+// times.
 type pacer struct {
 	done  <-chan struct{}
 	timed bool
@@ -20,7 +20,7 @@ type pacer struct {
 	timer *time.Timer
 }
 
-// newPacer paces n pieces; speed divides every time and must be above 0.
+// newPacer paces n pieces. speed divides every time and must be above 0.
 func newPacer(ctx context.Context, t Timing, speed float64, n int) pacer {
 	p := pacer{done: ctx.Done()}
 	if t.zero() {
@@ -44,8 +44,8 @@ func newPacer(ctx context.Context, t Timing, speed float64, n int) pacer {
 	return p
 }
 
-// wait blocks until piece i of n may be sent; false means that the context ended.
-// Times are counted from the beginning, so that a slow reader is not slowed twice.
+// wait blocks until piece i of n is due; it returns false if the context ended. Times count from the beginning, so
+// that a slow reader causes no extra delay.
 func (p *pacer) wait(i, n int) bool {
 	if !p.timed {
 		select {
@@ -87,7 +87,7 @@ func (p *pacer) stop() {
 	}
 }
 
-// ended is the error of an answer whose context is over.
+// ended returns the error of an answer whose context has ended.
 func ended(ctx context.Context) error {
 	e := &event.Error{Op: op, Kind: event.ErrCancelled, Message: "the simulated model's answer was cancelled", Err: context.Cause(ctx)}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {

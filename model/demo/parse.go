@@ -51,7 +51,7 @@ func Parse(name string, data []byte) (Script, error) {
 	return s, nil
 }
 
-// parser keeps the first mistake that it finds.
+// parser keeps the first error.
 type parser struct {
 	err error
 }
@@ -62,7 +62,7 @@ func (p *parser) failf(n *yaml.Node, field, format string, args ...any) {
 	}
 }
 
-// fields walks a mapping. set holds what to do with each key that there is.
+// fields parses a mapping. set holds a function for each known key.
 func (p *parser) fields(n *yaml.Node, where string, set map[string]func(*yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
 		p.failf(n, where, "must be a list of \"key: value\"")
@@ -119,7 +119,7 @@ func (p *parser) text(n *yaml.Node, where string) string {
 	return n.Value
 }
 
-// names is one text or a list of them.
+// names parses one text or a list of texts.
 func (p *parser) names(n *yaml.Node, where string) []string {
 	if n.Kind == yaml.ScalarNode {
 		return []string{p.text(n, where)}
@@ -161,7 +161,7 @@ func (p *parser) boolean(n *yaml.Node, where string) *bool {
 	return &v
 }
 
-// spoken is text, or text by language, of which "en" must be there.
+// spoken parses a text, or texts by language, of which "en" is required.
 func (p *parser) spoken(n *yaml.Node, where string) (text string, translations map[string]string) {
 	if n.Kind == yaml.ScalarNode {
 		return p.text(n, where), nil
@@ -275,7 +275,7 @@ func (p *parser) when(n *yaml.Node, where string, w *When) {
 	})
 }
 
-// reply is a text, or a list of pieces.
+// reply parses a text or a list of pieces.
 func (p *parser) reply(n *yaml.Node, where string) []Piece {
 	if n.Kind == yaml.ScalarNode {
 		return []Piece{Say(p.text(n, where))}
@@ -304,7 +304,7 @@ func (p *parser) reply(n *yaml.Node, where string) []Piece {
 	return out
 }
 
-// json writes a YAML value as JSON, members in their order.
+// json writes a YAML value as JSON and keeps the order of members.
 func (p *parser) json(n *yaml.Node, where string, b *bytes.Buffer, depth int) {
 	if depth > maxDepth {
 		p.failf(n, where, "is nested deeper than %d", maxDepth)

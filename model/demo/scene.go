@@ -11,21 +11,20 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// scene is a request as a script sees it. Everything in it is derived from
-// the request, most of it only when a rule asks.
+// scene is the view of a request that rules use. It derives everything from the request, mostly on demand.
 type scene struct {
 	req *model.Request
-	// said is what the person said last, lang its language.
+	// said is the latest user message, lang its language.
 	said string
 	lang string
-	// from is the place of that message; -1 where there is none.
+	// from is the index of that message; -1 if there is none.
 	from int
-	// round counts the model's answers since then, this one included.
+	// round counts the model's answers since then, including this one.
 	round int
-	// results are those in the last message.
+	// results are the results in the last message.
 	results []*event.ToolResult
 
-	// What the rule under test matched.
+	// What the current rule has matched.
 	groups map[string]string
 	result *event.ToolResult
 	tool   string
@@ -75,12 +74,11 @@ func resultsOf(blocks []event.Block) []*event.ToolResult {
 	return out
 }
 
-// mostMatched is how many bytes of a text are searched for patterns: an
-// expression takes time in proportion to the text, for each rule that has one.
+// mostMatched limits the bytes that patterns search, because each rule's pattern takes time in proportion to the
+// text.
 const mostMatched = 8 << 10
 
-// opening is the part of a text that patterns are found in: its first 8 KiB,
-// with no rune cut in two.
+// opening returns the part of a text that patterns search: its first 8 KiB, without a cut rune.
 func opening(text string) string {
 	if len(text) <= mostMatched {
 		return text
@@ -92,7 +90,7 @@ func opening(text string) string {
 	return text[:end]
 }
 
-// languageOf is "ja" for text with Japanese letters and "en" for all other.
+// languageOf returns "ja" for text with Japanese letters and otherwise "en".
 func languageOf(s string) string {
 	for _, r := range s {
 		if r > 0x2e80 && unicode.In(r, unicode.Hiragana, unicode.Katakana, unicode.Han) {
@@ -102,7 +100,7 @@ func languageOf(s string) string {
 	return "en"
 }
 
-// turn counts the messages of the person.
+// turn counts the user's messages.
 func (s *scene) turn() int {
 	n := 0
 	for i := range s.req.Messages {
@@ -123,7 +121,7 @@ func (s *scene) offered(name string) *model.ToolSpec {
 	return nil
 }
 
-// calculation is what the person wants calculated; nil for nothing.
+// calculation returns the calculation in the user's message; nil for none.
 func (s *scene) calculation() *expression {
 	if !s.searched {
 		s.calc, s.searched = findArithmetic(s.said), true
@@ -131,7 +129,7 @@ func (s *scene) calculation() *expression {
 	return s.calc
 }
 
-// since lists the results since the person's message, oldest first.
+// since returns the results since the user's message, oldest first.
 func (s *scene) since() []*event.ToolResult {
 	var out []*event.ToolResult
 	for i := s.from + 1; i < len(s.req.Messages); i++ {
@@ -140,7 +138,7 @@ func (s *scene) since() []*event.ToolResult {
 	return out
 }
 
-// lastOf is the latest result of a tool; "" is any tool.
+// lastOf returns the latest result of a tool; "" means any tool.
 func (s *scene) lastOf(tool string) *event.ToolResult {
 	for i := len(s.req.Messages) - 1; i > s.from && i >= 0; i-- {
 		rs := resultsOf(s.req.Messages[i].Content)
@@ -153,8 +151,7 @@ func (s *scene) lastOf(tool string) *event.ToolResult {
 	return nil
 }
 
-// toolOf is the name of the tool that gave a result; where the result does
-// not say, the call does.
+// toolOf returns the name of the tool that a result is from. If the result does not name it, the call does.
 func (s *scene) toolOf(r *event.ToolResult) string {
 	if r.Name != "" {
 		return r.Name
@@ -169,9 +166,8 @@ func (s *scene) toolOf(r *event.ToolResult) string {
 	return ""
 }
 
-// plain is a result as people read it: its text; where that is a JSON string
-// or an object with one member, the string or the member. The word that the
-// loop puts before an error is left out.
+// plain returns a result as text for users. For a JSON string, or an object with one member, this is the string or
+// the member. The loop's prefix for errors is removed.
 func plain(r *event.ToolResult) string {
 	if r == nil {
 		return ""
@@ -207,7 +203,7 @@ func plain(r *event.ToolResult) string {
 	return scalar(raw)
 }
 
-// scalar is a JSON value as text: a string without its quotes.
+// scalar returns a JSON value as text: a string without its quotes.
 func scalar(raw json.RawMessage) string {
 	var str string
 	if json.Unmarshal(raw, &str) == nil {
@@ -216,7 +212,7 @@ func scalar(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// member finds a member in a result's JSON.
+// member returns a member of a result's JSON.
 func member(r *event.ToolResult, path []string) json.RawMessage {
 	if r == nil {
 		return nil

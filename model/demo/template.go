@@ -19,21 +19,21 @@ type template struct {
 }
 
 type part struct {
-	// text is literal where name is empty.
+	// text is literal if name is empty.
 	text string
 	// name is a variable, split at its dots.
 	name   []string
 	number bool
 }
 
-// The variables that every rule may use, beside the groups of its patterns.
+// The variables that every rule may use, in addition to its patterns' groups.
 var variables = []string{
 	"args", "attempt", "calculating", "calculation", "cycle", "expression", "language",
 	"result", "round", "tool", "tools", "turn", "user",
 }
 
-// parseTemplate reads text with ${name}, ${name|number} and $${ for a plain ${.
-// known decides which names there are.
+// parseTemplate parses text with ${name}, ${name|number} and $${ for a literal ${. known reports whether a name
+// exists.
 func parseTemplate(s string, known func(string) bool) (template, error) {
 	var t template
 	var lit strings.Builder
@@ -102,8 +102,8 @@ func (t template) expand(s *scene) string {
 	return b.String()
 }
 
-// json expands into one JSON value: a template that is one variable and
-// nothing else gives that variable's own type, any other a string.
+// json expands the template into one JSON value. A template of exactly one variable has the variable's type; any
+// other is a string.
 func (t template) json(s *scene) []byte {
 	if len(t.parts) == 1 && t.parts[0].name != nil {
 		text, raw := s.value(t.parts[0].name)
@@ -133,8 +133,7 @@ func quote(s string) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// value looks a variable up. raw is set for variables that are JSON already.
-// What is not there is empty.
+// value returns a variable. raw is set for JSON variables. A missing variable is empty.
 func (s *scene) value(name []string) (text string, raw json.RawMessage) {
 	number := func(n int) (string, json.RawMessage) {
 		t := strconv.Itoa(n)
@@ -187,7 +186,7 @@ func (s *scene) value(name []string) (text string, raw json.RawMessage) {
 	return s.groups[name[0]], nil
 }
 
-// resultValue is ${result}, ${result.TOOL} or ${result.TOOL.MEMBER…}.
+// resultValue returns ${result}, ${result.TOOL} or ${result.TOOL.MEMBER…}.
 func (s *scene) resultValue(path []string) (string, json.RawMessage) {
 	var r *event.ToolResult
 	switch {
@@ -213,10 +212,9 @@ func (s *scene) resultValue(path []string) (string, json.RawMessage) {
 	return text, nil
 }
 
-// arguments are a call's arguments with ${…} in their strings. Members keep
-// their order.
+// arguments are a call's arguments with ${…} in strings. Members keep their order.
 type arguments struct {
-	// literal is the whole value where nothing is to be filled in.
+	// literal is the whole value if it has no variables.
 	literal string
 	root    *node
 }
@@ -231,7 +229,7 @@ type node struct {
 
 const maxDepth = 100
 
-// parseArguments reads JSON; nil means {}.
+// parseArguments parses JSON; nil means {}.
 func parseArguments(raw json.RawMessage, known func(string) bool) (arguments, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return arguments{literal: "{}"}, nil
@@ -345,7 +343,7 @@ func (n *node) append(b []byte, s *scene) []byte {
 	return append(b, shut)
 }
 
-// clip keeps what a script says short enough for an error message.
+// clip shortens text of a script for an error message.
 func clip(s string) string {
 	if len(s) > 60 {
 		return s[:cut(s, 60)] + "…"

@@ -7,19 +7,19 @@ import (
 	"github.com/braidrun/braid/internal/lazyre"
 )
 
-// What is known of a model by its name (docs/models).
+// What a model's name reveals about it (docs/models).
 
 var generations = lazyre.New(`^gemini-(\d{1,2})(?:\.(\d{1,2}))?(?:-|$)`)
 
-// short is a model's name without what stands before it, such as a publisher.
+// short returns a model's name without a prefix, such as a publisher.
 func short(model string) string { return model[strings.LastIndexByte(model, '/')+1:] }
 
-// newest stands for names without a number, such as gemini-flash-latest: they
-// point to the models of the day.
+// newest is the generation of names without a number, such as gemini-flash-latest. They always refer to the newest
+// models.
 const newest = 9900
 
-// generation reads 205 from "gemini-2.5-flash" and 300 from "gemini-3-pro-preview";
-// 0 is a name of another family, or of nobody's.
+// generation returns 205 for "gemini-2.5-flash" and 300 for "gemini-3-pro-preview"; 0 for a name of another family or
+// an unknown name.
 func generation(model string) int {
 	model = short(model)
 	g := generations.FindStringSubmatch(model)
@@ -29,21 +29,21 @@ func generation(model string) int {
 		}
 		return 0
 	}
-	major, _ := strconv.Atoi(g[1]) // digits by the expression
+	major, _ := strconv.Atoi(g[1]) // the expression matches digits only
 	minor, _ := strconv.Atoi(g[2])
 	return major*100 + minor
 }
 
-// Where the generations differ.
+// The generations at which the API changed.
 const (
-	// budgets is the first that thinks, by a budget of tokens.
+	// budgets is the first generation that thinks, with a budget of tokens.
 	budgets = 205
-	// levels is the first that thinks by a level, refuses calls without their
-	// signature, sees images in results, and takes a schema beside tools.
+	// levels is the first generation that thinks by a level. It refuses calls without their signature, sees images in
+	// results, and accepts a schema beside tools.
 	levels = 300
 )
 
-// leastBudget and mostBudget bound the tokens for thinking (docs/thinking).
+// leastBudget and mostBudget return the limits of the thinking budget in tokens (docs/thinking).
 func leastBudget(model string) int {
 	if strings.Contains(model, "flash-lite") {
 		return 512
@@ -60,8 +60,8 @@ func mostBudget(model string) int {
 
 var special = lazyre.New(`image|tts|live|audio|embedding|robotics|computer-use|omni`)
 
-// window is the context window in tokens; 0 where the vendor's pages do not say
-// it of all models with such a name.
+// window returns the context window in tokens. It is 0 if the vendor's pages do not state it for all models with such
+// a name.
 func window(model string) int {
 	if generation(model) < 200 || special.MatchString(model) {
 		return 0

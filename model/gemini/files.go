@@ -23,21 +23,20 @@ import (
 var _ model.FileStore = (*Model)(nil)
 
 const (
-	// pieceSize is how much of a file goes into one request: a multiple of the 256 KiB
-	// that the API wants.
+	// pieceSize is how much of a file one request sends. The API requires a multiple of 256 KiB.
 	pieceSize = 8 << 20
-	// mostFile is how large a file may be (docs/files).
+	// mostFile is the maximum size of a file (docs/files).
 	mostFile = 2 << 30
-	// mostName is how many letters a file's name may have.
+	// mostName is the maximum length of a file's name.
 	mostName = 512
-	// readySoon and readyLate are the first and the longest pause between two looks at
-	// whether a file can be used; readyIn bounds them all. Film takes minutes.
+	// readySoon and readyLate are the first and the longest pause between two checks whether a file is ready. readyIn
+	// limits the whole wait; video takes minutes.
 	readySoon = 500 * time.Millisecond
 	readyLate = 10 * time.Second
 	readyIn   = 10 * time.Minute
 )
 
-// wireFile is a file as the API tells of it (api/files).
+// wireFile describes a file on the wire (api/files).
 type wireFile struct {
 	Name  string     `json:"name"`
 	URI   string     `json:"uri"`
@@ -47,10 +46,10 @@ type wireFile struct {
 
 var fileNames = lazyre.New(`^files/[a-z0-9][a-z0-9-]{0,62}$`)
 
-// Upload implements [model.FileStore] (api/files). It sends the file in pieces, waits until
-// the API can use it, and returns the file's address. The wait takes minutes for film. The
-// API stores a file for 48 hours. Vertex AI has no such store: the error is of kind
-// [event.ErrUnsupported]. It reads files from Cloud Storage, by addresses that begin with gs:.
+// Upload implements [model.FileStore] (api/files). It sends the file in pieces, waits until the API can use it, and
+// returns the file's address. The wait takes minutes for video. The API stores a file for 48 hours. Vertex AI has no
+// such store: the error is of kind [event.ErrUnsupported]. Vertex AI reads files from Cloud Storage, by addresses
+// that begin with gs:.
 func (m *Model) Upload(ctx context.Context, f model.File) (string, error) {
 	if m.vertex {
 		return "", m.noFiles()
@@ -82,7 +81,7 @@ func (m *Model) noFiles() error {
 		"put the file into Cloud Storage, and name it by an address that begins with gs:")
 }
 
-// beginUpload asks where to send a file.
+// beginUpload starts an upload and returns the address for the pieces.
 func (m *Model) beginUpload(ctx context.Context, name, kind string) (string, error) {
 	x := exchange{body: []byte(`{"file":{}}`), upload: m.root() + "/upload/" + geminiVersion + "/files", header: http.Header{
 		"X-Goog-Upload-Protocol": {"resumable"}, "X-Goog-Upload-Command": {"start"}, "X-Goog-Upload-Header-Content-Type": {kind},
@@ -93,7 +92,7 @@ func (m *Model) beginUpload(ctx context.Context, name, kind string) (string, err
 	if err := m.call(ctx, &x, nil); err != nil {
 		return "", err
 	}
-	// The key goes to the address that was given, whatever the answer names.
+	// The key is sent only to the configured address, whatever host the answer names.
 	to, err := url.Parse(x.answer.Header.Get("X-Goog-Upload-Url"))
 	root, rootErr := url.Parse(m.root())
 	if err != nil || rootErr != nil || to.Path == "" {
@@ -103,7 +102,7 @@ func (m *Model) beginUpload(ctx context.Context, name, kind string) (string, err
 	return to.String(), nil
 }
 
-// sendPieces sends the content and returns what the API makes of it.
+// sendPieces sends the content and returns the API's description of the file.
 func (m *Model) sendPieces(ctx context.Context, to string, content io.Reader) (*wireFile, error) {
 	in := bufio.NewReader(content)
 	piece := make([]byte, pieceSize)
@@ -207,14 +206,14 @@ func (m *Model) Delete(ctx context.Context, address string) error {
 	return err
 }
 
-// gone reports whether a file is not there. The API says the same of files that are gone
-// and of files of others.
+// gone reports whether a file does not exist. The API gives the same error for deleted files and for other users'
+// files.
 func gone(e *event.Error) bool {
 	a, ok := errors.AsType[*apiError](e.Err)
 	return ok && (a.kind == "NOT_FOUND" || a.status == http.StatusForbidden && strings.Contains(a.message, "may not exist"))
 }
 
-// fileIn is the name of the file at an address; "" is none.
+// fileIn returns the name of the file at an address; "" if there is none.
 func fileIn(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

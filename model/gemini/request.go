@@ -16,18 +16,15 @@ import (
 	"github.com/braidrun/braid/model/internal/toolname"
 )
 
-// toolNames is what the API takes as the name of a function
-// (api/caching#FunctionDeclaration). It takes dots and colons too, which are left
-// to it: it puts a space of names in front of them.
+// toolNames is the API's rule for the names of functions (api/caching#FunctionDeclaration). The API also allows dots
+// and colons, but this rule does not: the API itself uses them for a namespace in front of the name.
 var toolNames = toolname.Rule{Max: 64, Hyphen: true, Letter: true}
 
-// body gives a request's body, and the names of tools that were changed in it.
+// body returns a request's body, and a map from changed tool names back to the tools.
 //
-// Members stand in an order of their own: instructions, tools and messages first,
-// in the order in which a prompt is made of them, and then what may change from
-// call to call. So the body of the next request begins with the bytes of this
-// one, up to the end of its messages, and so does the prompt, of which the vendor
-// caches the beginning.
+// The members have a fixed order: instructions, tools and messages, which is the order in the prompt, and then
+// whatever may change between calls. So the next body begins with the same bytes, up to the end of this one's
+// messages. The prompt does so too, and the vendor caches its beginning.
 func (m *Model) body(req *model.Request) ([]byte, map[string]string, error) {
 	if req == nil || len(req.Messages) == 0 {
 		return nil, nil, notSent(event.ErrInvalid, "there is nothing to ask the model", "give it a message")
@@ -41,7 +38,7 @@ func (m *Model) body(req *model.Request) ([]byte, map[string]string, error) {
 	}
 	kept := &m.kept
 	if m.mixes(req) {
-		kept = &m.mixed // these encodings hold more
+		kept = &m.mixed // the larger cached encodings
 	}
 	h := kept.Take(req)
 	defer kept.Put(h)
@@ -60,10 +57,10 @@ func (m *Model) body(req *model.Request) ([]byte, map[string]string, error) {
 	return append(body, tail...), toolNames.Back(req.Tools), nil
 }
 
-// between is the longest that [Model.closeHead] writes beside the vendor's tools.
+// between is the longest text that [Model.closeHead] writes beside the vendor's tools.
 const between = `"tools":[],"contents":[`
 
-// closeHead writes what stands between the agent's tools and the messages.
+// closeHead writes the text between the agent's tools and the messages.
 func (m *Model) closeHead(b []byte, req *model.Request, server []byte) []byte {
 	functions := len(req.Tools) > 0 && m.cached == ""
 	switch {
@@ -78,7 +75,7 @@ func (m *Model) closeHead(b []byte, req *model.Request, server []byte) []byte {
 	return append(b, `"contents":[`...)
 }
 
-// appendHead writes what stands before the messages, up to the agent's tools.
+// appendHead writes everything up to the agent's tools.
 func (m *Model) appendHead(b []byte, req *model.Request) ([]byte, error) {
 	b = append(b, '{')
 	if m.cached != "" {
@@ -102,8 +99,7 @@ func (m *Model) appendHead(b []byte, req *model.Request) ([]byte, error) {
 	return b, nil
 }
 
-// appendTool writes what the model is told about a tool, and a comma. A tool
-// without parameters has no schema at all.
+// appendTool writes the description of a tool, and a comma. A tool without parameters has no schema.
 func (m *Model) appendTool(b []byte, t *model.ToolSpec) ([]byte, error) {
 	form, problems := m.forms.Form(t.Schema, toolSchemas)
 	if p, ok := schema.Worst(problems, schema.Fatal); ok {
@@ -121,7 +117,7 @@ func (m *Model) appendTool(b []byte, t *model.ToolSpec) ([]byte, error) {
 	return append(b, '}', ','), nil
 }
 
-// place is a pointer for people.
+// place returns a JSON pointer for an error message.
 func place(at string) string {
 	if at == "" {
 		return "its top"
@@ -129,8 +125,7 @@ func place(at string) string {
 	return at
 }
 
-// members are those of a request that are written here, in both spellings that the API
-// takes.
+// members are the request's members that Braid writes, in both spellings that the API accepts.
 var members = []string{
 	"contents", "systemInstruction", "system_instruction", "tools", "toolConfig", "tool_config", "generationConfig", "generation_config",
 	"safetySettings", "safety_settings", "cachedContent", "cached_content", "serviceTier", "service_tier", "model",
@@ -143,7 +138,7 @@ var configMembers = []string{
 	"candidateCount", "candidate_count",
 }
 
-// tail is what stands behind the messages, with the bracket that closes them.
+// tail returns everything after the messages, beginning with their closing bracket.
 func (m *Model) tail(req *model.Request) ([]byte, error) {
 	if err := m.checkOptions(req); err != nil {
 		return nil, err
@@ -175,14 +170,14 @@ func (m *Model) tail(req *model.Request) ([]byte, error) {
 		b = strictjson.AppendString(append(b, `,"serviceTier":`...), t)
 	}
 	extra := maps.Clone(req.Options.Extra)
-	delete(extra, "generationConfig") // its members are in ours
+	delete(extra, "generationConfig") // its members are merged into ours
 	if b, err = provider.AppendExtra(b, op, extra, members...); err != nil {
 		return nil, err
 	}
 	return append(b, '}'), nil
 }
 
-// checkOptions refuses settings that cannot be kept.
+// checkOptions refuses settings that the API does not support.
 func (m *Model) checkOptions(req *model.Request) error {
 	o := &req.Options
 	no := func(message, hint string) error { return notSent(event.ErrUnsupported, message, hint) }
@@ -205,7 +200,7 @@ func (m *Model) checkOptions(req *model.Request) error {
 	return m.checkServerTools(req)
 }
 
-// headers are the header fields that the options ask for.
+// headers returns the header fields that the options set.
 func (m *Model) headers(o *model.Options) (http.Header, error) {
 	h, err := provider.Headers(op, o.Headers, sharedType)
 	if err != nil {
@@ -220,7 +215,7 @@ func (m *Model) headers(o *model.Options) (http.Header, error) {
 	return h, nil
 }
 
-// appendConfig writes the members of the generation config, each with a comma.
+// appendConfig writes the members of the generation config, each followed by a comma.
 func (m *Model) appendConfig(b []byte, req *model.Request) ([]byte, error) {
 	o := &req.Options
 	if o.MaxTokens > 0 {
@@ -252,8 +247,7 @@ func (m *Model) appendConfig(b []byte, req *model.Request) ([]byte, error) {
 	return appendConfigExtra(b, o.Extra["generationConfig"])
 }
 
-// appendConfigExtra writes the members that Extra has for the generation config, each
-// with a comma.
+// appendConfigExtra writes Extra's members of the generation config, each followed by a comma.
 func appendConfigExtra(b []byte, config json.RawMessage) ([]byte, error) {
 	if config == nil {
 		return b, nil
@@ -267,13 +261,13 @@ func appendConfigExtra(b []byte, config json.RawMessage) ([]byte, error) {
 	if err != nil || len(b) == from {
 		return b, err
 	}
-	// Each member has its comma in front; here it stands behind.
+	// AppendExtra puts a comma before each member; move it behind.
 	copy(b[from:], b[from+1:])
 	b[len(b)-1] = ','
 	return b, nil
 }
 
-// appendStops writes the words that end an answer; blank ones mean nothing.
+// appendStops writes the stop sequences. It skips blank ones, which have no meaning.
 func appendStops(b []byte, words []string) ([]byte, error) {
 	n := 0
 	for _, w := range words {
@@ -285,7 +279,7 @@ func appendStops(b []byte, words []string) ([]byte, error) {
 		}
 		b = append(strictjson.AppendString(b, w), ',')
 	}
-	const most = 5 // says the API
+	const most = 5 // the API's limit
 	if n > most {
 		return nil, notSent(event.ErrInvalid, "there are %d words to stop at; the Gemini API takes five", "leave some out", n)
 	}
@@ -296,7 +290,7 @@ func appendStops(b []byte, words []string) ([]byte, error) {
 	return b, nil
 }
 
-// appendOutput writes the schema of the answer (docs/structured-output).
+// appendOutput writes the answer's schema (docs/structured-output).
 func (m *Model) appendOutput(b []byte, req *model.Request) ([]byte, error) {
 	if req.Output == nil {
 		return b, nil
@@ -318,7 +312,7 @@ func (m *Model) appendOutput(b []byte, req *model.Request) ([]byte, error) {
 	return b, nil
 }
 
-// described appends a schema with words behind its description.
+// described appends a schema, with words added to its description.
 func described(b, schema []byte, words string) []byte {
 	if words == "" || len(schema) < 2 || schema[0] != '{' {
 		return append(b, schema...)

@@ -4,8 +4,8 @@ import (
 	"github.com/braidrun/braid/model/internal/schema"
 )
 
-// toolSchemas are the schemas of tools: as those of answers, but of an object, in
-// whose properties the API sees the parameters (api/caching#FunctionDeclaration).
+// toolSchemas are the rules for tools: the rules for answers, applied to an object whose properties are the
+// parameters (api/caching#FunctionDeclaration).
 var toolSchemas = schemasOfObjects(schema.GeminiJSON)
 
 func schemasOfObjects(r *schema.Rules) *schema.Rules {

@@ -9,8 +9,8 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// minimal reports whether the model has the level MINIMAL: the light models of Gemini 3
-// do, and of the others Flash up to 3.6 (docs/thinking).
+// minimal reports whether the model has the level MINIMAL. The light models of Gemini 3 have it, and Flash up to 3.6
+// (docs/thinking).
 func (m *Model) minimal() bool {
 	name := short(m.name)
 	switch {
@@ -24,28 +24,27 @@ func (m *Model) minimal() bool {
 	}
 }
 
-// thought is how much a request lets the model think, in the vendor's form. Its zero value
-// leaves that to the model.
+// thought is how much a request lets the model think, in the vendor's form. The zero value leaves that to the model.
 type thought struct {
 	level Level
-	// budget is in tokens, for models that have budgets; nil is none.
+	// budget is in tokens, for models that have budgets; nil means none.
 	budget *int
-	// show asks for summaries.
+	// show requests summaries of the thinking.
 	show bool
 }
 
-// efforts are the levels that efforts stand for. Gemini has none above HIGH.
+// efforts maps efforts to levels. Gemini has none above HIGH.
 var efforts = map[model.Effort]Level{
 	"minimal": LevelMinimal, model.EffortLow: LevelLow, model.EffortMedium: LevelMedium, model.EffortHigh: LevelHigh, model.EffortMax: LevelHigh,
 }
 
-// effortBudgets are what the vendor's own mapping of efforts says (docs/openai).
+// effortBudgets is the vendor's own mapping of efforts to budgets (docs/openai).
 var effortBudgets = map[model.Effort]int{
 	model.EffortNone: 0, "minimal": 1024, model.EffortLow: 1024, model.EffortMedium: 8192, model.EffortHigh: 24576, model.EffortMax: 1 << 20,
 }
 
-// thinking maps the settings of a request. The effort goes before the budget, and both
-// before [ThinkingLevel].
+// thinking maps the settings of a request. The effort takes precedence over the budget, and both over
+// [ThinkingLevel].
 func (m *Model) thinking(o *model.Options) (thought, error) {
 	t := thought{show: o.ShowThinking || o.Thinking > 0 && o.Effort == "" && m.thoughts == nil || m.thoughts != nil && *m.thoughts}
 	switch {
@@ -85,7 +84,7 @@ func (m *Model) effort(t thought, e model.Effort) (thought, error) {
 		if n > 0 {
 			n = m.within(n)
 		} else {
-			t.show = false // the API refuses summaries of no thoughts
+			t.show = false // without thinking the API refuses to send summaries
 		}
 		t.budget = &n
 	case m.generation > 0 && e == model.EffortNone:
@@ -96,12 +95,12 @@ func (m *Model) effort(t thought, e model.Effort) (thought, error) {
 	return t, nil
 }
 
-// within bounds a budget by what the model allows.
+// within limits a budget to the model's range.
 func (m *Model) within(budget int) int {
 	return min(max(budget, leastBudget(m.name)), mostBudget(m.name))
 }
 
-// levelOf is the level that stands for a budget of tokens.
+// levelOf returns the level for a budget of tokens.
 func levelOf(budget int) Level {
 	switch {
 	case budget < 2048:
@@ -113,7 +112,7 @@ func levelOf(budget int) Level {
 	}
 }
 
-// appendThinking writes how much the model is to think (docs/thinking).
+// appendThinking writes the thinking settings (docs/thinking).
 func (m *Model) appendThinking(b []byte, o *model.Options) ([]byte, error) {
 	t, err := m.thinking(o)
 	if err != nil {
@@ -140,8 +139,8 @@ func (m *Model) appendThinking(b []byte, o *model.Options) ([]byte, error) {
 // tiers are the service tiers (docs/priority-inference and docs/flex-inference).
 var tiers = []string{"standard", "flex", "priority"}
 
-// sharedType is the header that asks Vertex AI for a tier. It has them at its global
-// address alone (priority-paygo and flex-paygo of its pages).
+// sharedType is the header that requests a tier from Vertex AI, which has tiers only at its global address
+// (priority-paygo and flex-paygo of its pages).
 const sharedType = "X-Vertex-Ai-Llm-Shared-Request-Type"
 
 // tier checks a service tier.

@@ -14,19 +14,19 @@ import (
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
-// exchange is one call: what is sent and what came back.
+// exchange is one call: its request and its answer.
 type exchange struct {
 	method string
-	// action is the method of the model that is called, such as "countTokens". A call of
-	// another resource has a path instead, which stands behind the API's version.
+	// action is the method to call on the model, such as "countTokens". For a call of another resource, path is set
+	// instead; it follows the API's version.
 	action, path string
-	// upload is the whole address of a call that sends a file.
+	// upload is the full address of a call that sends a file.
 	upload string
 	header http.Header
 	body   []byte
-	// attempt is which one of the loop's it is.
+	// attempt is the number of the loop's attempt.
 	attempt int
-	// answer is one that is no error; the caller closes its body.
+	// answer is a successful response. The caller closes its body.
 	answer *http.Response
 }
 
@@ -39,8 +39,7 @@ const (
 	streaming     = "streamGenerateContent"
 )
 
-// vertexURL is the address of a location; two of them are groups of regions. Express mode
-// has no location.
+// vertexURL returns the address of a location. Two locations are groups of regions, and express mode has no location.
 func vertexURL(location string) string {
 	switch location {
 	case "", "global":
@@ -52,7 +51,7 @@ func vertexURL(location string) string {
 	}
 }
 
-// root is the address that stands before the API's version.
+// root returns the address before the API's version.
 func (m *Model) root() string {
 	usual := usualBase
 	if m.vertex {
@@ -61,7 +60,7 @@ func (m *Model) root() string {
 	return strings.TrimRight(cmp.Or(m.base, usual), "/")
 }
 
-// place is the host that is asked, for errors.
+// place returns the host, for errors.
 func (m *Model) place() string {
 	if u, err := url.Parse(m.root()); err == nil && u.Host != "" {
 		return u.Host
@@ -69,8 +68,8 @@ func (m *Model) place() string {
 	return m.root()
 }
 
-// resource is the model's name as part of a path. Vertex AI puts the publisher and, unless
-// it is called in express mode, the project before it.
+// resource returns the model's name as part of a path. Vertex AI puts the publisher before it, and also the project
+// unless it is called in express mode.
 func (m *Model) resource() string {
 	known := func(prefixes ...string) bool {
 		for _, p := range prefixes {
@@ -102,7 +101,7 @@ func (m *Model) resource() string {
 	return "projects/" + m.project + "/locations/" + m.location + "/" + name
 }
 
-// address is where an exchange is sent.
+// address returns the URL of an exchange.
 func (m *Model) address(x *exchange) string {
 	version := geminiVersion
 	if m.vertex {
@@ -121,7 +120,7 @@ func (m *Model) address(x *exchange) string {
 	}
 }
 
-// post sends a request once and keeps the answer, once it has begun to come, in x.
+// post sends a request once. When the answer has begun to arrive, it is stored in x.
 func (m *Model) post(g *idle.Guard, x *exchange) error {
 	if err := g.Context().Err(); err != nil {
 		return err
@@ -140,7 +139,7 @@ func (m *Model) post(g *idle.Guard, x *exchange) error {
 	return err
 }
 
-// header makes the header of a request: the fields of more, and the key or an access token.
+// header returns the header of a request: the fields of more, and the key or an access token.
 func (m *Model) header(ctx context.Context, more http.Header) (http.Header, error) {
 	h := make(http.Header, len(more)+3)
 	maps.Copy(h, more)
@@ -159,11 +158,11 @@ func (m *Model) header(ctx context.Context, more http.Header) (http.Header, erro
 	return h, nil
 }
 
-// mostWhole bounds an answer that is not streamed.
+// mostWhole limits the size of an answer that is not streamed.
 const mostWhole = 64 << 20
 
-// events gives a stream of the answer's events. Servers that know no streaming answer
-// with one response, or with an array of what they would have streamed.
+// events returns a stream of the answer's events. A server without streaming answers with one response, or with an
+// array of the events.
 func (m *Model) events(g *idle.Guard, x *exchange) (io.Reader, error) {
 	kind, _, err := mime.ParseMediaType(x.answer.Header.Get("Content-Type"))
 	switch {
@@ -182,11 +181,11 @@ func (m *Model) events(g *idle.Guard, x *exchange) (io.Reader, error) {
 	}
 }
 
-// tokenError says that there was no token, so that nothing was sent.
+// tokenError means that no token was available, so nothing was sent.
 type tokenError struct{ err error }
 
 // Error implements error, for operators.
 func (e *tokenError) Error() string { return "no token: " + e.err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *tokenError) Unwrap() error { return e.err }

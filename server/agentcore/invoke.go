@@ -2,7 +2,6 @@ package agentcore
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -11,10 +10,9 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/server/door"
-	"github.com/braidrun/braid/server/stream"
+	"github.com/braidrun/braid/server/front"
 	"github.com/braidrun/braid/service"
 )
 
@@ -66,18 +64,13 @@ const again = "\n"
 
 // begin starts the run, finds the run of the same request, or answers the session's questions.
 func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
-	conv, err := x.h.service.OpenConversation(ctx, x.Who.Principal, x.conversation(), service.NewConversation{
-		Metadata: map[string]string{"agentcore_session": x.Session},
-	})
-	if errors.Is(err, event.ErrNotFound) { // another user has a session of this id
-		return nil, noSession("use a session id of your own: a new UUID")
-	}
+	conv, err := x.Named(ctx, "agentcore", "session", x.Session, "use a session id of your own: a new UUID")
 	if err != nil {
 		return nil, err
 	}
 	x.Conversation = conv.ID
 	if len(in.answers) > 0 {
-		return x.answer(ctx, conv.ID, in)
+		return x.answer(ctx, &conv, in)
 	}
 	if i := slices.IndexFunc(conv.Open, func(r journal.Run) bool { return !repeats(r.Key, in.run.Key) }); i >= 0 {
 		done := x.h.readers.Want(conv.Open[i].ID) // its reader may be repeating the request
@@ -160,80 +153,27 @@ func (x *exchange) start(ctx context.Context, conv string, in *asked) (service.S
 	}
 	started, err = s.StartRun(ctx, x.Who.Principal, conv, in.run)
 	if service.KeyReused(err) {
-		return started, bad("the amz-sdk-invocation-id was used for another request", "use a new one for a new request")
+		return started, front.Bad("the amz-sdk-invocation-id was used for another request", "use a new one for a new request")
 	}
 	return started, err
 }
 
-// answer answers the session's questions. Its stream begins after the answers.
-func (x *exchange) answer(ctx context.Context, conv string, in *asked) (*turn, error) {
-	s := x.h.service
-	open, err := s.Questions(ctx, x.Who.Principal, conv)
-	if err != nil {
+// answer answers the session's questions. Its stream begins after the answers. Only an SDK sends answers again, and for
+// no longer than retryTime.
+func (x *exchange) answer(ctx context.Context, conv *service.Conversation, in *asked) (*turn, error) {
+	t := newTurn(x, conv.ID, "", in)
+	r := front.Resumption{Answers: in.answers, Unknown: &event.Error{
+		Kind: event.ErrInvalid, Message: "an answer does not belong to an open interrupt", Hint: "answer each interruptId once",
+	}}
+	if in.run.Key != "" {
+		r.Again = retryTime
+	}
+	if err := t.Resume(ctx, conv, &r); err != nil {
 		return nil, err
 	}
-	t := newTurn(x, conv, "", in)
-	var given []interruptResponse // that are not in the log yet
-	for _, a := range in.answers {
-		if t.Pause.Awaited[a.ID] {
-			return nil, noInterrupt()
-		}
-		t.Pause.Awaited[a.ID] = true
-		if slices.ContainsFunc(open, func(q question) bool { return q.Token == a.ID }) {
-			given = append(given, a)
-		}
-	}
-	at, err := t.prime(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if len(given) < len(in.answers) {
-		if err := x.answeredBefore(ctx, t, at, in, given); err != nil {
-			return nil, err
-		}
-	}
-	if err = t.Follow(ctx, at); err != nil {
-		return nil, err
-	}
-	for _, a := range given {
-		run, err := s.Answer(ctx, x.Who.Principal, conv, a.ID, a.Response)
-		if err != nil {
-			t.Follower.Close()
-			return nil, err
-		}
-		t.Story.Run = run.ID
-	}
+	t.First = t.encoder.AppendResumed(nil)
 	x.h.readers.Enter(t.Story.Run)
 	return t, nil
-}
-
-func noInterrupt() error {
-	return &event.Error{
-		Kind: event.ErrInvalid, Message: "an answer does not belong to an open interrupt", Hint: "answer each interruptId once",
-	}
-}
-
-// answeredBefore looks in the log after at for the answers that are not among given: an earlier
-// attempt of the SDK sent them. It sets the run that they belong to. It refuses an answer with
-// another value or from another user, and one older than retryTime.
-func (x *exchange) answeredBefore(ctx context.Context, t *turn, at int64, in *asked, given []interruptResponse) error {
-	missing := map[string]json.RawMessage{}
-	for _, a := range in.answers {
-		if !slices.ContainsFunc(given, func(g interruptResponse) bool { return g.ID == a.ID }) {
-			missing[a.ID] = a.Response
-		}
-	}
-	all, err := stream.FindAnswers(ctx, t.Log, at, missing, func(e *event.Event, b *event.Answered, said json.RawMessage) error {
-		if in.run.Key == "" || b.By != x.Who.User || time.Since(e.Time) >= retryTime || !strictjson.Same(b.Value, said) {
-			return noInterrupt()
-		}
-		t.Story.Run = e.Run
-		return nil
-	})
-	if err == nil && !all {
-		err = noInterrupt()
-	}
-	return err
 }
 
 // goOn responds at once. The run continues and keeps the machine alive until it ends.
@@ -340,7 +280,7 @@ const leaveTime = 10 * time.Second
 // history.
 func (x *exchange) stop() error {
 	if x.R.Header.Get(sessionHeader) == "" {
-		return bad("the request names no session", "send "+sessionHeader)
+		return front.Bad("the request names no session", "send "+sessionHeader)
 	}
 	if err := x.inSession(x.R.Header.Get(sessionHeader)); err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/braidrun/braid/internal/sigv4"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/server/front"
 	"github.com/braidrun/braid/service"
 )
 
@@ -43,7 +44,7 @@ func ParseStream(list []string) (Stream, error) {
 		case "ascii":
 			s.ASCII = true
 		default:
-			return Stream{}, bad("there is no stream option "+strconv.Quote(fit(word, 40)), "use data, tool_use or ascii")
+			return Stream{}, front.Bad("there is no stream option "+strconv.Quote(fit(word, 40)), "use data, tool_use or ascii")
 		}
 	}
 	return s, nil
@@ -67,7 +68,7 @@ type payload struct {
 type asked struct {
 	run service.RunRequest
 	// answers are answers to questions of the session's waiting run.
-	answers []interruptResponse
+	answers []front.Answer
 	stream  Stream
 	action  string
 }
@@ -75,10 +76,6 @@ type asked struct {
 type interruptResponse struct {
 	ID       string          `json:"interruptId"`
 	Response json.RawMessage `json:"response"`
-}
-
-func bad(message, hint string) error {
-	return &event.Error{Kind: event.ErrInvalid, Message: message, Hint: hint}
 }
 
 // readBody reads the body once and compares it with the signed hash.
@@ -117,12 +114,12 @@ func (x *exchange) parse(body []byte) (*asked, error) {
 	switch body[0] {
 	case '{':
 		if err := json.Unmarshal(body, &in); err != nil {
-			return nil, bad("a field of the body has the wrong type", `send {"prompt": "…"}`)
+			return nil, front.Bad("a field of the body has the wrong type", `send {"prompt": "…"}`)
 		}
 	case '"':
 		in.Prompt = body
 	default:
-		return nil, bad("the body is not a JSON object", `send {"prompt": "…"}`)
+		return nil, front.Bad("the body is not a JSON object", `send {"prompt": "…"}`)
 	}
 	out := &asked{action: in.Action, stream: x.h.options.Stream}
 	if x.h.options.Debug && in.Action != "" {
@@ -150,7 +147,7 @@ func (x *exchange) parse(body []byte) (*asked, error) {
 	out.run.Key = x.retryID()
 	const maxKey = 200
 	if len(out.run.Key) > maxKey {
-		return nil, bad("the amz-sdk-invocation-id is too long", "send at most 200 bytes")
+		return nil, front.Bad("the amz-sdk-invocation-id is too long", "send at most 200 bytes")
 	}
 	return out, nil
 }
@@ -168,7 +165,7 @@ func (a *asked) say(in *payload) error {
 		_ = json.Unmarshal(prompt, &inner) // it was validated
 		prompt = inner.Prompt
 	}
-	missing := bad("the body has no prompt", `send {"prompt": "…"}`)
+	missing := front.Bad("the body has no prompt", `send {"prompt": "…"}`)
 	if len(prompt) == 0 {
 		return missing
 	}
@@ -176,7 +173,7 @@ func (a *asked) say(in *payload) error {
 	case '"':
 		_ = json.Unmarshal(prompt, &a.run.Input) // it was validated
 		if strings.TrimSpace(a.run.Input) == "" {
-			return bad("the prompt is empty", "say something")
+			return front.Bad("the prompt is empty", "say something")
 		}
 		return nil
 	case '[':
@@ -210,19 +207,19 @@ type source struct {
 func (a *asked) blocks(prompt []byte) error {
 	var list []content
 	if err := json.Unmarshal(prompt, &list); err != nil {
-		return bad("the prompt is not a list of content blocks", `send a string, or blocks such as {"text": "…"}`)
+		return front.Bad("the prompt is not a list of content blocks", `send a string, or blocks such as {"text": "…"}`)
 	}
 	for i := range list {
 		c := &list[i]
 		switch {
 		case c.Interrupt != nil:
 			if c.Interrupt.ID == "" {
-				return bad("an interruptResponse has no interruptId", "take it from the interrupt's id")
+				return front.Bad("an interruptResponse has no interruptId", "take it from the interrupt's id")
 			}
 			if len(c.Interrupt.Response) == 0 {
 				c.Interrupt.Response = json.RawMessage("null")
 			}
-			a.answers = append(a.answers, *c.Interrupt)
+			a.answers = append(a.answers, front.Answer{Token: c.Interrupt.ID, Value: c.Interrupt.Response})
 		case c.Text != nil && strings.TrimSpace(*c.Text) == "":
 		case c.Text != nil:
 			a.run.Attachments = append(a.run.Attachments, &event.Text{Text: *c.Text})
@@ -239,14 +236,14 @@ func (a *asked) blocks(prompt []byte) error {
 			}
 			a.run.Attachments = append(a.run.Attachments, &event.Document{MIME: mimeOf("", c.Document.Format), Name: c.Document.Name, Data: data})
 		default:
-			return bad("a content block of the prompt has an unsupported kind", "send text, image, document or interruptResponse")
+			return front.Bad("a content block of the prompt has an unsupported kind", "send text, image, document or interruptResponse")
 		}
 	}
 	if len(a.answers) > 0 && len(a.run.Attachments) > 0 {
-		return bad("the prompt mixes answers to interrupts with other content", "send the answers alone")
+		return front.Bad("the prompt mixes answers to interrupts with other content", "send the answers alone")
 	}
 	if len(a.answers) == 0 && len(a.run.Attachments) == 0 {
-		return bad("the prompt is empty", "say something")
+		return front.Bad("the prompt is empty", "say something")
 	}
 	return nil
 }
@@ -254,7 +251,7 @@ func (a *asked) blocks(prompt []byte) error {
 func (s *source) data() ([]byte, error) {
 	data, err := base64.StdEncoding.DecodeString(s.Bytes)
 	if err != nil || len(data) == 0 {
-		return nil, bad("the bytes of a file are not base64, or empty", "encode the file as standard base64")
+		return nil, front.Bad("the bytes of a file are not base64, or empty", "encode the file as standard base64")
 	}
 	return data, nil
 }

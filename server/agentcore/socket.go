@@ -12,6 +12,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/server/door"
+	"github.com/braidrun/braid/server/front"
 	"github.com/braidrun/braid/service"
 )
 
@@ -147,7 +148,7 @@ func (x *exchange) talk(ctx context.Context, conn *websocket.Conn, m message) bo
 	m.data = nil
 	var t *turn
 	if err == nil && in.action != "" && x.h.options.Debug {
-		err = bad("actions are for POST /invocations", "send a prompt")
+		err = front.Bad("actions are for POST /invocations", "send a prompt")
 	}
 	if err == nil {
 		err = x.h.entry.Pass(ctx, &x.Who, http.Header{})

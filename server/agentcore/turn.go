@@ -9,7 +9,6 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/server/front"
-	"github.com/braidrun/braid/server/stream"
 	wire "github.com/braidrun/braid/wire/agentcore"
 )
 
@@ -47,17 +46,6 @@ func (t *turn) follow(ctx context.Context, after int64) (err error) {
 		t.Follower.Close()
 	}
 	return err
-}
-
-// prime feeds the encoder with the part of the waiting run that the reader has: all events before
-// the first of the given answers. It returns the position of the last such event.
-func (t *turn) prime(ctx context.Context) (at int64, err error) {
-	at, err = t.Skip(ctx, t.Log, stream.ToTheEnd, func(e *event.Event) bool {
-		b, ok := e.Body.(*event.Answered)
-		return ok && t.Pause.Awaited[b.Token] // the request is a repetition
-	})
-	t.First = t.encoder.AppendResumed(nil)
-	return at, err
 }
 
 // close releases the follower. If the reader left before the end, it cancels the run.

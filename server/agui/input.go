@@ -8,6 +8,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/server/front"
 	"github.com/braidrun/braid/service"
 )
 
@@ -32,18 +33,14 @@ type answer struct {
 // longestID bounds the ids that a client gives.
 const longestID = 200
 
-func bad(message, hint string) error {
-	return &event.Error{Kind: event.ErrInvalid, Message: message, Hint: hint}
-}
-
 // parse reads an input.
 func parse(data []byte) (in input, err error) {
 	if strictjson.Check(data, strictjson.DefaultDepth) != nil || json.Unmarshal(data, &in) != nil {
-		return in, bad("the body is no RunAgentInput", "send one JSON object with threadId, runId and messages, each name once")
+		return in, front.Bad("the body is no RunAgentInput", "send one JSON object with threadId, runId and messages, each name once")
 	}
 	for _, id := range []string{in.Thread, in.Run} {
 		if id == "" || len(id) > longestID || !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
-			return in, bad("threadId or runId is missing or too long", "send both, with at most 200 bytes each")
+			return in, front.Bad("threadId or runId is missing or too long", "send both, with at most 200 bytes each")
 		}
 	}
 	if len(in.Tools) > 0 {
@@ -56,7 +53,7 @@ func parse(data []byte) (in input, err error) {
 		a := &in.Resume[i]
 		twice := slices.ContainsFunc(in.Resume[:i], func(b answer) bool { return b.ID == a.ID })
 		if a.ID == "" || twice || a.Status != "resolved" && a.Status != "cancelled" {
-			return in, bad("an answer names no interrupt, or one twice, or has no status", "send interruptId, and resolved or cancelled as status")
+			return in, front.Bad("an answer names no interrupt, or one twice, or has no status", "send interruptId, and resolved or cancelled as status")
 		}
 		if a.Payload == nil {
 			a.Payload = json.RawMessage("null")
@@ -88,7 +85,7 @@ func (in *input) request() (r service.RunRequest, err error) {
 		}
 		var parts []part
 		if json.Unmarshal(m.Content, &r.Input) != nil && json.Unmarshal(m.Content, &parts) != nil {
-			return r, bad("the user's message cannot be read", "send a text, or parts with data in base64")
+			return r, front.Bad("the user's message cannot be read", "send a text, or parts with data in base64")
 		}
 		for i := range parts {
 			switch p := &parts[i]; {
@@ -107,5 +104,5 @@ func (in *input) request() (r service.RunRequest, err error) {
 		}
 		return r, nil
 	}
-	return r, bad("there is no message of the user", "send one, or answers to interrupts as resume")
+	return r, front.Bad("there is no message of the user", "send one, or answers to interrupts as resume")
 }

@@ -92,6 +92,18 @@ func (x *Exchange) Watch() (ctx context.Context, stop func()) {
 	return x.Options.Door.Watch(x.R.Context(), &x.Who)
 }
 
+// Named finds the conversation that the clients of a wire know by an id, or makes it. kind is the wire's word for it,
+// and hint is for a caller whose id is another user's.
+func (x *Exchange) Named(ctx context.Context, wire, kind, id, hint string) (service.Conversation, error) {
+	conv, err := x.Options.Service.OpenConversation(ctx, x.Who.Principal, wire+" "+kind+" "+id, service.NewConversation{
+		Metadata: map[string]string{wire + "_" + kind: id},
+	})
+	if errors.Is(err, event.ErrNotFound) {
+		err = &event.Error{Kind: event.ErrNotFound, Message: "there is no such " + kind, Hint: hint}
+	}
+	return conv, err
+}
+
 // Stream answers with a stream of server-sent events. Once its head is out no error is returned: what goes wrong is told on
 // the stream itself.
 func (x *Exchange) Stream(ctx context.Context, s *stream.Stream, w wire.Wire) {

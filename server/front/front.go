@@ -83,3 +83,8 @@ func Foreign(w http.ResponseWriter, r *http.Request, hosts, origins []string, cr
 	}
 	return false, nil
 }
+
+// Bad returns the error for a request that is not of its form.
+func Bad(message, hint string) error {
+	return &event.Error{Kind: event.ErrInvalid, Message: message, Hint: hint}
+}

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// agentcoreSite is a server with AgentCore's doors; arn and keys are what it prints.
-func agentcoreSite(t *testing.T, args ...string) (s *site, arn, keys string) {
+// agentcoreSite starts a server with AgentCore's routes. arn and keys are what it prints.
+func agentcoreSite(t *testing.T, model string) (s *site, arn, keys string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
-	s = startServer(t, dir, append([]string{"--agentcore", "--model", "demo:tour?speed=1"}, args...)...)
+	s = startServer(t, dir, "--agentcore", "--model", model)
 	return s, "arn:aws:bedrock-agentcore:us-east-1:000000000000:runtime/braid-0000000000", filepath.Join(dir, "aws-credentials")
 }
 
@@ -37,7 +37,7 @@ func invoke(t *testing.T, env []string, args ...string) (out, errs string, exit 
 // person sees the text, the tools and what it cost.
 func TestAgentCoreInvoke(t *testing.T) {
 	t.Parallel()
-	s, arn, keys := agentcoreSite(t)
+	s, arn, keys := agentcoreSite(t, "demo:tour?speed=0")
 	token := []string{"BRAID_TOKEN=" + s.token}
 	aws := []string{"AWS_SHARED_CREDENTIALS_FILE=" + keys, "AWS_PROFILE=default", "AWS_EC2_METADATA_DISABLED=true"}
 	for name, c := range map[string]struct {
@@ -74,7 +74,7 @@ func TestAgentCoreInvoke(t *testing.T) {
 // sent as it is.
 func TestAgentCoreInvokeForms(t *testing.T) {
 	t.Parallel()
-	s, _, _ := agentcoreSite(t)
+	s, _, _ := agentcoreSite(t, "demo:tour?speed=0")
 	token := []string{"BRAID_TOKEN=" + s.token}
 	const session = "a-session-of-at-least-33-characters"
 	raw, errs, exit := invoke(t, token, "--url", s.url, "--session", session, "--raw", "hello")
@@ -111,7 +111,7 @@ func TestAgentCoreInvokeForms(t *testing.T) {
 // What a server refuses is told with what to do next, and the exit code of its kind.
 func TestAgentCoreInvokeRefused(t *testing.T) {
 	t.Parallel()
-	s, arn, keys := agentcoreSite(t)
+	s, arn, keys := agentcoreSite(t, "demo:tour?speed=0")
 	wrong := filepath.Join(t.TempDir(), "credentials")
 	good, err := os.ReadFile(keys)
 	if err != nil {
@@ -145,7 +145,7 @@ func TestAgentCoreInvokeRefused(t *testing.T) {
 // The page of the built command is there without a credential, and what it asks is not.
 func TestAgentCorePage(t *testing.T) {
 	t.Parallel()
-	s, _, _ := agentcoreSite(t)
+	s, _, _ := agentcoreSite(t, "demo:tour?speed=0")
 	res := s.ask("GET", "/", "", "Authorization", "")
 	if res.StatusCode != 200 || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") {
 		t.Errorf("the page: %s", res.Status)
@@ -159,7 +159,7 @@ func TestAgentCorePage(t *testing.T) {
 // JSON value, in pieces that come before the run has ended.
 func TestAgentCoreStream(t *testing.T) {
 	t.Parallel()
-	s, _, _ := agentcoreSite(t)
+	s, _, _ := agentcoreSite(t, "demo:tour?speed=1")
 	res := s.ask("POST", "/invocations", `{"prompt":"Show me what you can do."}`, "Accept", "text/event-stream")
 	if kind := res.Header.Get("Content-Type"); res.StatusCode != 200 || !strings.HasPrefix(kind, "text/event-stream") {
 		t.Fatalf("%s, %s", res.Status, kind)

@@ -1,11 +1,14 @@
 package e2e
 
 import (
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -13,10 +16,18 @@ import (
 // braid is the command under test, built once.
 var braid string
 
-// buildFlags are those of make build that change what the command does, and -race where the tests have it.
-var buildFlags = []string{"-trimpath"}
+// buildFlags returns the flags of make build that change what the command does, and those of the
+// tests. The string is a folder for files that the build needs.
+var buildFlags = func(string) ([]string, error) { return []string{"-trimpath"}, nil }
 
-func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// The tests wait for processes as much as they work.
+	if f := flag.Lookup("test.parallel"); f.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		_ = f.Value.Set(strconv.Itoa(3 * runtime.GOMAXPROCS(0))) // it is a number
+	}
+	os.Exit(buildAndRun(m))
+}
 
 func buildAndRun(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "braid-e2e-")
@@ -30,7 +41,12 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	braid = filepath.Join(dir, "braid")
-	build := exec.Command("go", append(append([]string{"build"}, buildFlags...), "-o", braid, "../../cmd/braid")...)
+	flags, err := buildFlags(dir)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	build := exec.Command("go", append(append([]string{"build"}, flags...), "-o", braid, "../../cmd/braid")...)
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "the command cannot be built: %v\n%s", err, out)
 		return 1

@@ -3,4 +3,6 @@
 package e2e
 
 // The command under test looks for races when its tests do.
-func init() { buildFlags = append(buildFlags, "-race") }
+func init() {
+	buildFlags = func(string) ([]string, error) { return []string{"-trimpath", "-race"}, nil }
+}

@@ -1,15 +1,15 @@
 package instrument
 
-// edit replaces text in a package. The text must occur exactly once outside tests, so that an
-// edit follows code that moves to another file.
-type edit struct {
-	dir      string
-	old, new string
+// Edit replaces text in a package. The text must occur exactly once outside tests, so that an
+// edit follows code that moves to another file. The new text calls failpoint or planted.
+type Edit struct {
+	Dir      string
+	Old, New string
 }
 
 // points are edits that call package failpoint. The new text has as many lines as the old one, so
 // that line numbers in stack traces stay correct.
-var points = []edit{
+var points = []Edit{
 	{
 		"internal/drive", `if asked := w.call.questions.asked; len(asked) > 0 {`,
 		`failpoint.Hit("tool/ended"); if asked := w.call.questions.asked; len(asked) > 0 { failpoint.Hit("tool/asked")`,
@@ -66,7 +66,7 @@ var points = []edit{
 }
 
 // bugs are edits that ask package planted for a bug. Some also add a point at the same place.
-var bugs = []edit{
+var bugs = []Edit{
 	{"internal/drive", `i := slices.Index(d.exec.flights, w)` + "\n\tif i < 0 {", `i := slices.Index(d.exec.flights, w)` + "\n\t" +
 		`if i < 0 { if planted.Is("straggler of the same epoch accepted") && w.call != nil { d.exec.running++; d.settleTool(w) }`},
 	{"internal/lease", `case errors.Is(err, event.ErrLeaseLost):`, `case errors.Is(err, event.ErrLeaseLost) && !planted.Is("renewal after loss"):`},

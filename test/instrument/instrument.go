@@ -23,18 +23,32 @@ const module = "github.com/braidrun/braid/test/instrument/"
 // Overlay writes the changed copies into dir and returns the file for the go command's flag
 // -overlay. top is the module's folder.
 func Overlay(top, dir string) (string, error) {
-	var err error
-	if top, err = filepath.Abs(top); err != nil {
-		return "", err
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return "", err
-	}
-	changed, err := apply(top)
+	top, err := filepath.Abs(top)
 	if err != nil {
 		return "", err
 	}
-	changed[filepath.Join(top, "cmd", "braid", "driven.go")] = driven
+	c := NewCopies(top)
+	var misfits []error
+	for _, e := range slices.Concat(points, bugs) {
+		misfits = append(misfits, c.Apply(e))
+	}
+	if err := errors.Join(misfits...); err != nil {
+		return "", err
+	}
+	return c.write(dir, map[string]string{filepath.Join(top, "cmd", "braid", "driven.go"): driven})
+}
+
+// Write writes the changed copies into dir and returns the file for the go command's flag -overlay.
+func (c *Copies) Write(dir string) (string, error) { return c.write(dir, nil) }
+
+// write also adds files that are in no folder of the module.
+func (c *Copies) write(dir string, more map[string]string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	changed := c.changed()
+	maps.Copy(changed, more)
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return "", err
 	}
@@ -53,32 +67,40 @@ func Overlay(top, dir string) (string, error) {
 	return file, os.WriteFile(file, list, 0o600)
 }
 
-// apply returns the changed files by path.
-func apply(top string) (map[string]string, error) {
-	files := map[string]map[string]string{} // by folder, then by path
-	var misfits []error
-	for _, e := range slices.Concat(points, bugs) {
-		if files[e.dir] == nil {
-			in, err := read(filepath.Join(top, filepath.FromSlash(e.dir)))
-			if err != nil {
-				return nil, err
-			}
-			files[e.dir] = in
+// Copies holds changed copies of the code.
+type Copies struct {
+	top   string
+	files map[string]map[string]string // by folder, then by path
+}
+
+// NewCopies returns copies that are not changed yet. top is the module's folder, an absolute path.
+func NewCopies(top string) *Copies {
+	return &Copies{top: top, files: map[string]map[string]string{}}
+}
+
+// Apply changes one copy. It fails if the text does not occur exactly once in the folder's copies.
+func (c *Copies) Apply(e Edit) error {
+	if c.files[e.Dir] == nil {
+		in, err := read(filepath.Join(c.top, filepath.FromSlash(e.Dir)))
+		if err != nil {
+			return err
 		}
-		misfits = append(misfits, e.apply(files[e.dir]))
+		c.files[e.Dir] = in
 	}
-	if err := errors.Join(misfits...); err != nil {
-		return nil, err
-	}
+	return e.apply(c.files[e.Dir])
+}
+
+// changed returns the changed files by path.
+func (c *Copies) changed() map[string]string {
 	changed := map[string]string{}
-	for _, in := range files {
+	for _, in := range c.files {
 		for path, text := range in {
 			if with := withImports(text); with != text {
 				changed[path] = with
 			}
 		}
 	}
-	return changed, nil
+	return changed
 }
 
 // read returns the files of a folder, without tests.
@@ -99,20 +121,20 @@ func read(dir string) (map[string]string, error) {
 }
 
 // apply changes the one file that contains the text.
-func (e edit) apply(files map[string]string) error {
+func (e Edit) apply(files map[string]string) error {
 	found := ""
 	for path, text := range files {
-		switch n := strings.Count(text, e.old); {
+		switch n := strings.Count(text, e.Old); {
 		case n == 1 && found == "":
 			found = path
 		case n > 0:
-			return fmt.Errorf("%s: %q stands in more than one place", e.dir, e.old)
+			return fmt.Errorf("%s: %q stands in more than one place", e.Dir, e.Old)
 		}
 	}
 	if found == "" {
-		return fmt.Errorf("%s: %q stands nowhere", e.dir, e.old)
+		return fmt.Errorf("%s: %q stands nowhere", e.Dir, e.Old)
 	}
-	files[found] = strings.Replace(files[found], e.old, e.new, 1)
+	files[found] = strings.Replace(files[found], e.Old, e.New, 1)
 	return nil
 }
 

@@ -122,13 +122,13 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 // perWorld is how many processes die over one folder.
 const perWorld = 125
 
-// Hundreds of processes die, and nothing is lost, repeated or untold. BRAID_KILLS is how many;
+// Processes die, and nothing is lost, repeated or untold. BRAID_KILLS is how many;
 // make test-long kills ten thousand.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	program := built(t)
 	names := points(t)
-	kills := int(number(t, "BRAID_KILLS", 200))
+	kills := int(number(t, "BRAID_KILLS", 150))
 	if testing.Short() {
 		kills = min(kills, 60)
 	}

@@ -11,30 +11,34 @@ import (
 )
 
 // bugs are the bugs that can be planted, each with the promise that it breaks.
-var bugs = []struct{ name, promise string }{
-	{"acknowledged before it is written", "P1"},
-	{"tool run twice", "P2"},
-	{"straggler of the same epoch accepted", "P2"},
-	{"run before commit", "P3"},
-	{"asked taken for begun", "P3"},
-	{"no epoch check", "P4"},
-	{"renewal after loss", "P4"},
-	{"an answer that takes the epoch", "P4"},
-	{"send before commit", "P5"},
-	{"replay off by one", "P5"},
-	{"piece of what is over", "P6"},
-	{"no look at the journal", "P7"},
-	{"dead driver's run forgotten", "P8"},
-	{"lost wake-up", "P9"},
-	{"cancelled in memory alone", "P9"},
-	{"usage twice", "P10"},
-	{"answer accepted twice", "P11"},
-	{"handed back in the middle of a step", "P14"},
-	{"a lease without an end", "P15"},
-	{"deadly run driven for ever", "poison"},
-	{"continued from the beginning", "P16"},
-	{"message lost", "messages"},
-	{"message twice", "messages"},
+// The search begins at the case of that number, and goes through all: some bugs show themselves in few.
+var bugs = []struct {
+	name, promise string
+	begin         int
+}{
+	{"acknowledged before it is written", "P1", 0},
+	{"tool run twice", "P2", 0},
+	{"straggler of the same epoch accepted", "P2", 0},
+	{"run before commit", "P3", 0},
+	{"asked taken for begun", "P3", 0},
+	{"no epoch check", "P4", 0},
+	{"renewal after loss", "P4", 0},
+	{"an answer that takes the epoch", "P4", 0},
+	{"send before commit", "P5", 0},
+	{"replay off by one", "P5", 0},
+	{"piece of what is over", "P6", 4000},
+	{"no look at the journal", "P7", 0},
+	{"dead driver's run forgotten", "P8", 0},
+	{"lost wake-up", "P9", 0},
+	{"cancelled in memory alone", "P9", 460},
+	{"usage twice", "P10", 0},
+	{"answer accepted twice", "P11", 0},
+	{"handed back in the middle of a step", "P14", 0},
+	{"a lease without an end", "P15", 0},
+	{"deadly run driven for ever", "poison", 0},
+	{"continued from the beginning", "P16", 0},
+	{"message lost", "messages", 0},
+	{"message twice", "messages", 0},
 }
 
 // TestPlanted plants one bug after the other and looks that the first case in which
@@ -64,7 +68,8 @@ func TestPlanted(t *testing.T) { //nolint:paralleltest // one bug at a time
 	for _, bug := range bugs {
 		t.Run(strings.ReplaceAll(bug.name, " ", "-"), func(t *testing.T) {
 			planted.Plant(bug.name)
-			for i, c := range cases {
+			for i := range cases {
+				c := cases[(bug.begin+i)%len(cases)]
 				w := run(t, c, "")
 				if len(w.failures) == 0 {
 					continue

@@ -197,7 +197,7 @@ func seeds(t *testing.T, byDefault, short int) int {
 
 // TestMemory strikes every call of every seam with every fault, and goes on with
 // cases that are drawn until there are 16,500 in all. Where the race detector watches it plays a
-// twentieth of the table, which is another one each time: make test-long plays all of it without.
+// fiftieth of the table, which is another one each time: make test-long plays all of it without.
 func TestMemory(t *testing.T) { //nolint:paralleltest // it keeps all cores busy by itself
 	counts := map[string]map[Seam]int{}
 	var cases []Case
@@ -208,17 +208,17 @@ func TestMemory(t *testing.T) { //nolint:paralleltest // it keeps all cores busy
 		}
 	}
 	if race.On {
-		other := rand.IntN(20) // any twentieth will do
+		other := rand.IntN(50) // any fiftieth will do
 		few := cases[:0]
 		for i, c := range cases {
-			if i%20 == other {
+			if i%50 == other {
 				few = append(few, c)
 			}
 		}
 		cases = few
 	}
 	systematic := len(cases)
-	for n := uint64(1); len(cases) < seeds(t, 16_500, 500); n++ {
+	for n := uint64(1); len(cases) < seeds(t, 16_500, 250); n++ {
 		cases = append(cases, drawn(n, "memory", counts))
 	}
 	var b battery
@@ -231,6 +231,9 @@ func TestMemory(t *testing.T) { //nolint:paralleltest // it keeps all cores busy
 	t.Logf("%d cases, %d of them by the table, in %v: %.0f/s", len(cases), systematic, took.Round(time.Second),
 		float64(len(cases))/took.Seconds())
 }
+
+// filesVariable is how many cases TestSQLite plays at least; make test plays fewer than 300.
+const filesVariable = "BRAID_SIM_FILES"
 
 // TestSQLite plays 300 cases whose process crashes on real files, which the next
 // process opens as the crash has left them: at every reading of a tail, and elsewhere.
@@ -259,8 +262,12 @@ func TestSQLite(t *testing.T) { //nolint:paralleltest // it keeps all cores busy
 		}
 	}
 	systematic := len(cases)
+	least := 300
+	if n, err := strconv.Atoi(os.Getenv(filesVariable)); err == nil {
+		least = n
+	}
 	// A few of them end before their crash would come.
-	for n := uint64(1); crashes < seeds(t, 325, 30); n++ {
+	for n := uint64(1); crashes < seeds(t, least+25, 30); n++ {
 		cases = append(cases, drawn(n, "sqlite", counts, Crash, CrashAfter))
 		crashes++
 	}
@@ -268,8 +275,8 @@ func TestSQLite(t *testing.T) { //nolint:paralleltest // it keeps all cores busy
 	began := time.Now()
 	b.play(t, cases)
 	took := time.Since(began)
-	if !testing.Short() && b.crashed < 300 {
-		t.Errorf("files were reopened after a crash in %d cases, want at least 300", b.crashed)
+	if !testing.Short() && b.crashed < least {
+		t.Errorf("files were reopened after a crash in %d cases, want at least %d", b.crashed, least)
 	}
 	t.Logf("%d cases, %d of them by the table of tails, files reopened in %d of them, %d times, in %v: %.0f/s",
 		len(cases), systematic, b.crashed, b.reopened, took.Round(time.Second), float64(len(cases))/took.Seconds())
@@ -281,7 +288,7 @@ func TestRepeats(t *testing.T) { //nolint:paralleltest // it keeps all cores bus
 	for _, name := range names() {
 		counts[name] = quietCounts(t, name, "memory")
 	}
-	for n := range uint64(150) {
+	for n := range uint64(seeds(t, 150, 50)) {
 		c := drawn(1_000_000+n, "memory", counts)
 		first, again := run(t, c, ""), run(t, c, "")
 		if first.gate.hash != again.gate.hash {

@@ -96,7 +96,7 @@ func (enc *Encoder) Append(dst []byte, it *story.Item) []byte {
 	enc.dst = dst
 	if it.Snapshot != nil {
 		enc.snapshot(it)
-	} else {
+	} else if !it.Gap() {
 		enc.event(it)
 	}
 	enc.done = enc.done || it.Ends
@@ -106,7 +106,7 @@ func (enc *Encoder) Append(dst []byte, it *story.Item) []byte {
 
 // event writes the frames of an event.
 func (enc *Encoder) event(it *story.Item) {
-	e, lost := it.Event, it.Answer != nil && it.Answer.Lost
+	e := it.Event
 	s := enc.scope(it.Agent)
 	switch b := e.Body.(type) {
 	case *event.RunStarted:
@@ -119,17 +119,11 @@ func (enc *Encoder) event(it *story.Item) {
 	case *event.StepBegun:
 		enc.stepBegun(s, e, b)
 	case *event.TextDelta:
-		if !lost {
-			enc.text(s, b.Block, b.Text)
-		}
+		enc.text(s, b.Block, b.Text)
 	case *event.ThinkingDelta:
-		if !lost {
-			enc.thinking(s, b.Block, b.Text)
-		}
+		enc.thinking(s, b.Block, b.Text)
 	case *event.ToolInputDelta:
-		if !lost {
-			enc.input(s, b)
-		}
+		enc.input(s, b)
 	case *event.AnswerReplaced:
 		enc.open(s)
 		enc.begin(s, `{"event": {"redactContent": {"redactAssistantContentMessage": `)

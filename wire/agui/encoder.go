@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/sse"
@@ -57,9 +58,9 @@ func (enc *Encoder) Append(dst []byte, it *story.Item) []byte {
 	if it.Snapshot != nil && it.Answer == nil {
 		return dst // a tool's
 	}
-	enc.dst, enc.now = dst, it.Run
 	h := it.Head()
-	enc.start(h.Run)
+	enc.now = it.Run
+	enc.start(dst, h.Run)
 	if it.Opened != nil {
 		enc.opened(it)
 	}
@@ -69,17 +70,16 @@ func (enc *Encoder) Append(dst []byte, it *story.Item) []byte {
 	}
 	if it.Snapshot != nil {
 		enc.snapshot(s, it)
-	} else {
+	} else if !it.Gap() {
 		enc.event(s, it)
 	}
 	enc.done = enc.done || it.Ends
-	dst, enc.dst = enc.dst, nil
-	return dst
+	return enc.taken()
 }
 
 // event sends what an event gives.
 func (enc *Encoder) event(s *scope, it *story.Item) {
-	e, lost := it.Event, it.Answer != nil && it.Answer.Lost
+	e := it.Event
 	switch b := e.Body.(type) {
 	case *event.UserMessage:
 		enc.letter(s, e, b)
@@ -88,17 +88,11 @@ func (enc *Encoder) event(s *scope, it *story.Item) {
 			it.Closed.Own.Wire = nil
 		}
 	case *event.TextDelta:
-		if !lost {
-			enc.say(s, s.text, b.Text)
-		}
+		enc.say(s, s.text, b.Text)
 	case *event.ThinkingDelta:
-		if !lost {
-			enc.say(s, s.thinking, b.Text)
-		}
+		enc.say(s, s.thinking, b.Text)
 	case *event.ToolInputDelta:
-		if !lost {
-			enc.args(enc.call(s, b.Call, b.Tool), b.JSON)
-		}
+		enc.args(enc.call(s, b.Call, b.Tool), b.JSON)
 	case *event.AnswerReplaced:
 		s.text.Sent = b.Text
 		if it.Answer != nil {
@@ -108,9 +102,8 @@ func (enc *Encoder) event(s *scope, it *story.Item) {
 	case *event.AssistantMessage:
 		enc.answered(s, it, b)
 	case *event.ToolProgress:
-		enc.send(&frame{Type: "CUSTOM", Subagent: s.sub, Name: "braid.tool_progress", Value: progress{
-			Call: enc.callID(b.Call), Tool: b.Tool, Text: b.Text, Data: b.Data,
-		}})
+		value := progress{enc.callID(b.Call), b.Tool, b.Text, b.Data}
+		enc.send(&frame{Type: "CUSTOM", Subagent: s.sub, Name: "braid.tool_progress", Value: value})
 	case *event.StepEnded:
 		enc.stepEnded(s, b)
 	case *event.StateChanged:
@@ -118,14 +111,6 @@ func (enc *Encoder) event(s *scope, it *story.Item) {
 	case *event.RunEnded:
 		enc.ended(e.Run, b)
 	}
-}
-
-// progress is the value of the event braid.tool_progress.
-type progress struct {
-	Call string          `json:"toolCallId,omitempty"`
-	Tool string          `json:"toolCallName"`
-	Text string          `json:"text,omitempty"`
-	Data json.RawMessage `json:"data,omitempty"`
 }
 
 // snapshot sends what a step in flight has said and was not sent. If the snapshot has gaps itself, nothing more is sent before
@@ -149,34 +134,27 @@ func (enc *Encoder) snapshot(s *scope, it *story.Item) {
 
 // AppendNotice appends why nothing comes of the run, as an event of our own.
 func (enc *Encoder) AppendNotice(dst []byte, code, message string) []byte {
-	enc.dst = dst
-	enc.start(enc.Run)
+	enc.start(dst, enc.Run)
 	enc.send(&frame{Type: "CUSTOM", Name: "braid.notice", Value: map[string]string{"code": code, "message": message}})
-	dst, enc.dst = enc.dst, nil
-	return dst
+	return enc.taken()
 }
 
 // AppendInterrupted ends the stream of a run that waits for answers to questions. Another run of the client brings them.
 func (enc *Encoder) AppendInterrupted(dst []byte, open []event.Asked) []byte {
-	enc.dst = dst
-	enc.start(enc.Run)
+	enc.start(dst, enc.Run)
 	enc.settle("suspended")
-	list := make([]interrupt, len(open))
+	f := enc.finished(enc.Run, "interrupt")
 	for i := range open {
-		list[i] = enc.interrupt(&open[i])
+		f.Outcome.Interrupts = append(f.Outcome.Interrupts, enc.interrupt(&open[i]))
 	}
-	enc.send(&frame{
-		Type: "RUN_FINISHED", Thread: enc.Thread, Run: enc.name(enc.Run),
-		Outcome: &outcome{Type: "interrupt", Interrupts: list}, Usage: enc.usage(),
-	})
+	enc.send(f)
 	enc.done = true
-	dst, enc.dst = enc.dst, nil
-	return dst
+	return enc.taken()
 }
 
 // interrupt writes a question. The reasons are those of docs.ag-ui.com/concepts/interrupts; others have a name before them.
 func (enc *Encoder) interrupt(q *event.Asked) interrupt {
-	in := interrupt{ID: q.Token, Message: q.Prompt, Reason: "braid:" + string(q.Ask)}
+	in := interrupt{ID: q.Token, Message: q.Prompt, Reason: "braid:" + string(q.Ask), Expires: q.Expires.UTC().Truncate(time.Second)}
 	switch {
 	case q.Ask == event.AskApproval && q.Call != "":
 		in.Reason = "tool_call"
@@ -190,9 +168,6 @@ func (enc *Encoder) interrupt(q *event.Asked) interrupt {
 	}
 	if strings.HasPrefix(strings.TrimSpace(string(q.Schema)), "{") { // a schema that is a bool cannot be told
 		in.Schema = q.Schema
-	}
-	if !q.Expires.IsZero() {
-		in.Expires = q.Expires.UTC().Format("2006-01-02T15:04:05Z07:00")
 	}
 	if len(q.Payload) > 0 {
 		in.Metadata = map[string]any{"payload": q.Payload}
@@ -212,30 +187,38 @@ func (*Encoder) Idle(dst []byte) []byte { return sse.AppendComment(dst, "") }
 
 // Fail appends RUN_ERROR. The client may send the same run again, unless its key has ended or the conversation is gone.
 func (enc *Encoder) Fail(dst []byte, err error) []byte {
-	enc.done = true
-	return appendFrame(dst, (&frame{Type: "RUN_ERROR"}).fail(err))
+	enc.dst, enc.done = dst, true
+	enc.send((&frame{Type: "RUN_ERROR"}).fail(err))
+	return enc.taken()
 }
 
 // Done implements [wire.Encoder].
 func (enc *Encoder) Done() bool { return enc.done }
 
-func (enc *Encoder) send(f *frame) { enc.dst = appendFrame(enc.dst, f) }
-
-// name returns the client's name for a run.
-func (enc *Encoder) name(run string) string {
-	if enc.ID != "" {
-		return enc.ID
+// send appends an event of AG-UI as a server-sent event. JSON has no line ends, so it is one line.
+func (enc *Encoder) send(f *frame) {
+	if b, err := json.Marshal(f); err == nil { // a value of the log that is no JSON cannot be shown
+		enc.dst = sse.Close(append(sse.OpenData(enc.dst), b...))
 	}
-	return run
 }
 
-// start sends what every stream begins with, and announces the sub-agents that go on from the run before.
-func (enc *Encoder) start(run string) {
-	if enc.started {
+// taken returns what was appended since start.
+func (enc *Encoder) taken() (dst []byte) {
+	dst, enc.dst = enc.dst, nil
+	return dst
+}
+
+// start goes on behind dst. It sends what every stream begins with, and announces the sub-agents that go on from the run
+// before.
+func (enc *Encoder) start(dst []byte, run string) {
+	if enc.dst = dst; enc.started {
 		return
 	}
 	enc.started = true
-	enc.send(&frame{Type: "RUN_STARTED", Thread: enc.Thread, Run: enc.name(run), Protocol: ProtocolVersion})
+	if enc.calls == nil {
+		enc.calls, enc.invoked = map[string]*call{}, map[string]int{}
+	}
+	enc.send(&frame{Type: "RUN_STARTED", Thread: enc.Thread, Run: cmp.Or(enc.ID, run), Protocol: ProtocolVersion})
 	enc.clear(run)
 	for _, s := range enc.scopes {
 		if s.begins != nil {
@@ -261,7 +244,7 @@ func (enc *Encoder) changed(b *event.StateChanged) {
 	}
 	if enc.state == nil && (json.Unmarshal(enc.State, &enc.state) != nil || enc.state == nil) {
 		enc.state = map[string]json.RawMessage{}
-		enc.send(&frame{Type: "STATE_SNAPSHOT", Snapshot: &map[string]json.RawMessage{}})
+		enc.send(&frame{Type: "STATE_SNAPSHOT", Snapshot: enc.state})
 	}
 	var list []patch
 	for key, value := range b.Set {
@@ -290,19 +273,24 @@ func shared(key string) bool {
 // pointer returns the JSON pointer to a key (RFC 6901).
 func pointer(key string) string { return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
 
+// finished makes the end of the client's run.
+func (enc *Encoder) finished(run, how string) *frame {
+	return &frame{Type: "RUN_FINISHED", Thread: enc.Thread, Run: cmp.Or(enc.ID, run), Outcome: &outcome{Type: how}, Usage: enc.usage()}
+}
+
 // ended ends a run. How it ended in the loop's words stands in the event's metadata.
 func (enc *Encoder) ended(run string, b *event.RunEnded) {
 	enc.settle("")
-	f := &frame{Type: "RUN_FINISHED", Thread: enc.Thread, Run: enc.name(run), Usage: enc.usage(), Metadata: map[string]any{"stop": b.Stop}}
+	f := enc.finished(run, "success")
 	switch {
 	case b.Status == event.RunFailed, b.Why == event.WhyDeadline:
-		f.Type, f.Thread, f.Run = "RUN_ERROR", "", ""
-		f.fail(cmp.Or(b.Err, &event.Error{}))
+		f = (&frame{Type: "RUN_ERROR", Usage: f.Usage}).fail(cmp.Or(b.Err, &event.Error{}))
 	case b.Status == event.RunCancelled:
-		f.Outcome = &outcome{Type: "cancelled"}
+		f.Outcome.Type = "cancelled"
 	default:
-		f.Result, f.Outcome = b.Output, &outcome{Type: "success"}
+		f.Result = b.Output
 	}
+	f.Metadata = map[string]any{"stop": b.Stop}
 	enc.send(f)
 	enc.started, enc.scopes = false, nil
 }

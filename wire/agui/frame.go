@@ -2,8 +2,8 @@ package agui
 
 import (
 	"encoding/json"
+	"time"
 
-	"github.com/braidrun/braid/internal/sse"
 	"github.com/braidrun/braid/wire"
 )
 
@@ -28,8 +28,8 @@ type frame struct {
 	Delta   any     `json:"delta,omitempty"`
 	Content *string `json:"content,omitempty"`
 
-	Messages *[]any                      `json:"messages,omitempty"`
-	Snapshot *map[string]json.RawMessage `json:"snapshot,omitempty"`
+	Messages []any                      `json:"messages,omitzero"`
+	Snapshot map[string]json.RawMessage `json:"snapshot,omitzero"`
 
 	// Name is that of a sub-agent, or of an event of our own.
 	Name       string `json:"name,omitempty"`
@@ -60,7 +60,7 @@ type interrupt struct {
 	Call     string          `json:"toolCallId,omitempty"`
 	Subagent string          `json:"subagentRunId,omitempty"`
 	Schema   json.RawMessage `json:"responseSchema,omitempty"`
-	Expires  string          `json:"expiresAt,omitempty"`
+	Expires  time.Time       `json:"expiresAt,omitzero"`
 	Metadata map[string]any  `json:"metadata,omitempty"`
 }
 
@@ -82,13 +82,12 @@ type patch struct {
 	Value json.RawMessage `json:"value,omitempty"`
 }
 
-// appendFrame appends an event of AG-UI as a server-sent event. JSON has no line ends, so it is one line.
-func appendFrame(dst []byte, f *frame) []byte {
-	b, err := json.Marshal(f)
-	if err != nil {
-		return dst // a value of the log that is no JSON: there is nothing to show of it
-	}
-	return sse.Close(append(sse.OpenData(dst), b...))
+// progress is the value of the event braid.tool_progress.
+type progress struct {
+	Call string          `json:"toolCallId,omitempty"`
+	Tool string          `json:"toolCallName"`
+	Text string          `json:"text,omitempty"`
+	Data json.RawMessage `json:"data,omitempty"`
 }
 
 // fail puts an error into an event.

@@ -1,6 +1,7 @@
 package agui
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -21,7 +22,6 @@ type scope struct {
 	step string
 	// text and thinking are the messages that the step in flight gives.
 	text, thinking *message
-	calls          []*call
 }
 
 // message is a message that the client is shown, in the form that a snapshot of all messages has.
@@ -36,6 +36,14 @@ type message struct {
 	Calls []*call `json:"toolCalls,omitempty"`
 	// shown says that the client has the message, open that more may come.
 	shown, open bool
+}
+
+// kind begins the types of the events that show a message.
+func (m *message) kind() string {
+	if m.Role == "reasoning" {
+		return "REASONING_MESSAGE"
+	}
+	return "TEXT_MESSAGE"
 }
 
 // call is a tool call. Models repeat their ids from answer to answer, and a client needs one for each call.
@@ -56,21 +64,25 @@ type function struct {
 
 // at begins a step's answer, unless it is the one in flight. What another one has left is taken back.
 func (enc *Encoder) at(s *scope, h *event.Header) {
-	step := h.Run + "/" + h.Step
-	if h.Attempt > 1 {
-		step += "." + strconv.Itoa(h.Attempt)
-	}
-	if s.step != step {
+	if step := nth(h.Run+"/"+h.Step, h.Attempt); s.step != step {
 		enc.withdraw(s)
 		s.begin(step)
 	}
+}
+
+// nth names one of several that have the same name.
+func nth(name string, n int) string {
+	if n > 1 {
+		name += "." + strconv.Itoa(n)
+	}
+	return name
 }
 
 // begin makes a scope ready for an answer.
 func (s *scope) begin(step string) {
 	s.text = &message{ID: step, Role: "assistant", Subagent: s.sub}
 	s.thinking = &message{ID: step + "/thinking", Role: "reasoning", Subagent: s.sub}
-	s.step, s.calls = step, nil
+	s.step = step
 }
 
 // scope finds an agent's thread of work. The events of one that was not opened are the run's own.
@@ -90,13 +102,9 @@ func (enc *Encoder) opened(it *story.Item) {
 	a := it.Opened
 	enc.closed(a.ID, nil)
 	s := enc.scope(a)
-	s.sub = it.Run.ID + "/" + a.ID
-	if enc.invoked == nil {
-		enc.invoked = map[string]int{}
-	}
-	if enc.invoked[s.sub]++; enc.invoked[s.sub] > 1 {
-		s.sub += "." + strconv.Itoa(enc.invoked[s.sub])
-	}
+	name := it.Run.ID + "/" + a.ID
+	enc.invoked[name]++
+	s.sub = nth(name, enc.invoked[name])
 	s.begin("")
 	s.begins = &frame{Type: "SUBAGENT_STARTED", Subagent: s.sub, Name: a.Agent, ParentSub: enc.scope(a.Parent).sub}
 	if b, ok := it.Event.Body.(*event.ScopeOpened); ok {
@@ -111,29 +119,29 @@ func (enc *Encoder) closed(id string, err *event.Error) {
 	if id == "" || i < 0 {
 		return
 	}
-	s := enc.scopes[i]
-	enc.closeAll(s)
+	enc.end(enc.scopes[i], "", err)
 	enc.scopes = slices.Delete(enc.scopes, i, i+1)
-	switch {
-	case s.sub == "":
-	case err != nil:
-		enc.send((&frame{Type: "SUBAGENT_ERROR", Subagent: s.sub}).fail(err))
-	default:
-		enc.send(&frame{Type: "SUBAGENT_FINISHED", Subagent: s.sub})
-	}
 }
 
 // settle closes what is open, as the end of a run asks for; how says why sub-agents end.
 func (enc *Encoder) settle(how string) {
 	for _, s := range slices.Backward(enc.scopes) {
-		enc.closeAll(s)
-		if s.sub == "" {
-			continue
-		}
-		f := &frame{Type: "SUBAGENT_FINISHED", Subagent: s.sub}
-		if how != "" {
-			f.Outcome = &outcome{Type: how}
-		}
+		enc.end(s, how, nil)
+	}
+}
+
+// end ends a scope; how says why, empty for because it is done or has failed with err.
+func (enc *Encoder) end(s *scope, how string, err *event.Error) {
+	enc.closeAll(s)
+	f := &frame{Type: "SUBAGENT_FINISHED", Subagent: s.sub}
+	if how != "" {
+		f.Outcome = &outcome{Type: how}
+	}
+	if err != nil {
+		f.Type = "SUBAGENT_ERROR"
+		f.fail(err)
+	}
+	if s.sub != "" {
 		enc.send(f)
 	}
 }
@@ -143,22 +151,19 @@ func (enc *Encoder) say(s *scope, m *message, text string) {
 	if text == "" {
 		return
 	}
-	kind := "TEXT_MESSAGE"
-	if m.Role == "reasoning" {
-		kind = "REASONING_MESSAGE"
-	} else {
+	if m.Role != "reasoning" {
 		enc.close(s.thinking)
 	}
 	if !m.open {
 		if m.Role == "reasoning" {
 			enc.send(&frame{Type: "REASONING_START", Subagent: m.Subagent, Message: m.ID})
 		}
-		enc.send(&frame{Type: kind + "_START", Subagent: m.Subagent, Message: m.ID, Role: m.Role})
+		enc.send(&frame{Type: m.kind() + "_START", Subagent: m.Subagent, Message: m.ID, Role: m.Role})
 		m.open = true
 		enc.show(m)
 	}
 	m.Sent += text
-	enc.send(&frame{Type: kind + "_CONTENT", Subagent: m.Subagent, Message: m.ID, Delta: text})
+	enc.send(&frame{Type: m.kind() + "_CONTENT", Subagent: m.Subagent, Message: m.ID, Delta: text})
 }
 
 // show counts a message among those that the client has.
@@ -171,21 +176,20 @@ func (enc *Encoder) show(m *message) {
 
 // close ends a message that is open.
 func (enc *Encoder) close(m *message) {
-	switch {
-	case !m.open:
-	case m.Role == "reasoning":
-		enc.send(&frame{Type: "REASONING_MESSAGE_END", Subagent: m.Subagent, Message: m.ID})
-		enc.send(&frame{Type: "REASONING_END", Subagent: m.Subagent, Message: m.ID})
-	default:
-		enc.send(&frame{Type: "TEXT_MESSAGE_END", Subagent: m.Subagent, Message: m.ID})
+	if !m.open {
+		return
 	}
 	m.open = false
+	enc.send(&frame{Type: m.kind() + "_END", Subagent: m.Subagent, Message: m.ID})
+	if m.Role == "reasoning" {
+		enc.send(&frame{Type: "REASONING_END", Subagent: m.Subagent, Message: m.ID})
+	}
 }
 
 // closeAll ends the messages and the calls of a scope's step.
 func (enc *Encoder) closeAll(s *scope) {
 	enc.close(s.thinking)
-	for _, c := range s.calls {
+	for _, c := range s.text.Calls {
 		enc.endCall(c)
 	}
 	enc.close(s.text)
@@ -193,18 +197,13 @@ func (enc *Encoder) closeAll(s *scope) {
 
 // call finds a call of the step in flight, or begins it.
 func (enc *Encoder) call(s *scope, id, name string) *call {
-	for _, c := range s.calls {
-		if c.raw == id {
-			return c
-		}
+	if i := slices.IndexFunc(s.text.Calls, func(c *call) bool { return c.raw == id }); i >= 0 {
+		return s.text.Calls[i]
 	}
 	enc.close(s.thinking)
 	enc.show(s.text) // the message that holds the call, also where it has no text
 	c := &call{ID: s.text.ID + "/" + id, Type: "function", Function: function{Name: name}, raw: id, sub: s.sub, open: true}
-	s.calls, s.text.Calls = append(s.calls, c), append(s.text.Calls, c)
-	if enc.calls == nil {
-		enc.calls = map[string]*call{}
-	}
+	s.text.Calls = append(s.text.Calls, c)
 	enc.calls[id] = c
 	enc.send(&frame{Type: "TOOL_CALL_START", Subagent: c.sub, Call: c.ID, Tool: name, Parent: s.text.ID})
 	return c
@@ -291,10 +290,7 @@ func (enc *Encoder) stepEnded(s *scope, b *event.StepEnded) {
 	case b.Step == event.StepModel:
 		enc.withdraw(s)
 	case b.Result != nil:
-		text := event.TextOf(b.Result.Content)
-		if text == "" {
-			text = string(b.Result.Structured)
-		}
+		text := cmp.Or(event.TextOf(b.Result.Content), string(b.Result.Structured))
 		id := enc.callID(b.Result.Call)
 		m := &message{ID: id + "/result", Role: "tool", Subagent: s.sub, Of: id, Sent: text}
 		enc.show(m)
@@ -306,44 +302,37 @@ func (enc *Encoder) stepEnded(s *scope, b *event.StepEnded) {
 	}
 }
 
-// allMessages sends all messages anew.
-func (enc *Encoder) allMessages() {
+// allMessages sends all messages anew, and blank ones behind them.
+func (enc *Encoder) allMessages(blank ...*message) {
 	all := []any{}
 	for _, raw := range enc.Messages {
 		all = append(all, raw)
 	}
-	for _, m := range enc.messages {
+	for _, m := range slices.Concat(enc.messages, blank) {
 		all = append(all, m)
 	}
-	enc.send(&frame{Type: "MESSAGES_SNAPSHOT", Messages: &all})
+	enc.send(&frame{Type: "MESSAGES_SNAPSHOT", Messages: all})
 }
 
 // clear takes the run's own messages out of those that the client has. If it has some that come again, because it was cut
 // off and has sent the same run once more, they are taken back first: it would join them to what it has.
 func (enc *Encoder) clear(run string) {
-	var again []*message
+	var blank []*message
+	again := false
 	enc.Messages = slices.DeleteFunc(enc.Messages, func(raw json.RawMessage) bool {
-		var m struct {
-			ID   string `json:"id"`
-			Role string `json:"role"`
+		var m message
+		_ = json.Unmarshal(raw, &m) // a client's own message may have another form, and then it keeps its place
+		own := strings.HasPrefix(m.ID, run+"/")
+		if !own || slices.ContainsFunc(enc.messages, func(shown *message) bool { return shown.ID == m.ID }) {
+			return own
 		}
-		if json.Unmarshal(raw, &m) != nil || !strings.HasPrefix(m.ID, run+"/") {
-			return false
-		}
-		if !slices.ContainsFunc(enc.messages, func(own *message) bool { return own.ID == m.ID }) {
-			again = append(again, &message{ID: m.ID, Role: m.Role})
+		again = true
+		if m.Role == "reasoning" { // a client keeps reasoning that a snapshot leaves out
+			blank = append(blank, &message{ID: m.ID, Role: m.Role})
 		}
 		return true
 	})
-	if len(again) == 0 {
-		return
+	if again {
+		enc.allMessages(blank...)
 	}
-	n := len(enc.messages)
-	for _, m := range again {
-		if m.Role == "reasoning" { // a client keeps reasoning that a snapshot leaves out
-			enc.messages = append(enc.messages, m)
-		}
-	}
-	enc.allMessages()
-	enc.messages = enc.messages[:n]
 }

@@ -53,6 +53,18 @@ func (it *Item) Head() *event.Header {
 	return &it.Snapshot.Header
 }
 
+// Gap reports whether the item is a piece of an answer that does not join on to the pieces before it.
+func (it *Item) Gap() bool {
+	if it.Event == nil || it.Answer == nil || !it.Answer.Lost {
+		return false
+	}
+	switch it.Event.Body.(type) {
+	case *event.TextDelta, *event.ThinkingDelta, *event.ToolInputDelta:
+		return true
+	}
+	return false
+}
+
 // Run is a run so far.
 type Run struct {
 	ID string

@@ -1,5 +1,5 @@
-// Package postgrestest starts a private PostgreSQL server for tests, from the
-// binaries that the system has. It asks nothing of one that runs already.
+// Package postgrestest starts a private PostgreSQL server for tests, with the system's binaries. It does not use a
+// server that is already running.
 package postgrestest
 
 import (
@@ -16,11 +16,11 @@ import (
 	"time"
 )
 
-// ErrMissing says that the system has no PostgreSQL server.
+// ErrMissing means that the system has no PostgreSQL server.
 var ErrMissing = errors.New("there is no PostgreSQL server here: neither on the PATH nor below /usr/lib/postgresql; install one")
 
-// Server is a server of its own in a folder of its own, which only the user who
-// runs the tests can talk to: it listens on a socket in that folder and nowhere else.
+// Server is a database server with its own folder. It listens only on a socket in that folder, so only the user who
+// runs the tests can connect.
 type Server struct {
 	bin     string
 	folder  string
@@ -33,11 +33,11 @@ type Server struct {
 	done    chan struct{}
 }
 
-// Superuser is the role that may do anything; nobody needs a password.
+// Superuser is the role with all rights. No role needs a password.
 const Superuser = "postgres"
 
-// New makes a server and starts it; more are its settings, as "name=value". It
-// needs [Server.Close] at the end. The error is [ErrMissing] where there is none.
+// New creates and starts a server; more are its settings, as "name=value". Call [Server.Close] at the end. The error
+// is [ErrMissing] if the system has no server.
 func New(ctx context.Context, more ...string) (_ *Server, err error) {
 	bin, err := find()
 	if err != nil {
@@ -73,14 +73,13 @@ func New(ctx context.Context, more ...string) (_ *Server, err error) {
 
 func (s *Server) data() string { return filepath.Join(s.folder, "data") }
 
-// guard runs the server until its input ends, which it does when the test that
-// started it is gone, however that came about.
+// guard runs the server until its input ends. That happens when the test process ends in any way.
 const guard = `"$@" & pid=$!
 read -r how
 kill -"${how:-INT}" $pid
 wait $pid`
 
-// Start starts the server, which does not run, and waits until it answers.
+// Start starts a stopped server and waits until it answers.
 func (s *Server) Start(ctx context.Context) error {
 	arguments := []string{"-c", guard, "sh", filepath.Join(s.bin, "postgres"), "-D", s.data()}
 	for _, o := range append([]string{
@@ -105,7 +104,7 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	s.command, s.done = command, make(chan struct{})
 	go func(done chan struct{}) {
-		_ = command.Wait() // how a server ends is its own affair
+		_ = command.Wait() // the exit status does not matter
 		close(done)
 	}(s.done)
 	return s.ready(ctx)
@@ -132,10 +131,10 @@ func (s *Server) ready(ctx context.Context) error {
 	}
 }
 
-// Stop stops the server at once, in order, and cuts its connections.
+// Stop shuts the server down at once and closes its connections.
 func (s *Server) Stop() error { return s.end("INT") }
 
-// Crash stops the server as a crash does: it recovers when it starts again.
+// Crash stops the server as a crash does. The next Start recovers.
 func (s *Server) Crash() error { return s.end("QUIT") }
 
 func (s *Server) end(how string) error {

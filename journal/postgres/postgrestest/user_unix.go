@@ -17,7 +17,7 @@ type runAs struct{ uid, gid uint32 }
 // dropRights finds a user who is not root: the server refuses to run as that.
 func dropRights() (*runAs, error) {
 	if os.Geteuid() != 0 {
-		return nil, nil //nolint:nilnil // nobody else is needed
+		return nil, nil //nolint:nilnil // the current user will do
 	}
 	for _, name := range []string{"postgres", "nobody"} {
 		u, err := user.Lookup(name)

@@ -63,7 +63,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	})
 }
 
-// What Bedrock sent is read: messages of the form that its own SDKs expect.
+// The reader reads what Bedrock sent: messages of the form that its own SDKs expect.
 func TestRecordedStreams(t *testing.T) {
 	t.Parallel()
 	for _, x := range recordings.Of(t, 15, "TestBedrock*/*.yaml", "TestBedrock*/*/*.yaml") {

@@ -1,12 +1,11 @@
 package bound
 
-// Chain records the thinking in what a provider's encoder has written. The zero value is ready for
-// use: it keeps all thinking that the vendor has not refused. [Chain.Bind] makes it keep only
-// thinking that fits. It is not safe for concurrent use.
+// Chain records the thinking in what a provider's encoder has written. The zero value is ready for use: it keeps all
+// thinking that the vendor has not refused. [Chain.Bind] makes it keep only thinking that fits. It is not safe for
+// concurrent use.
 //
-// The encoder calls [Chain.Think] for each thinking block and [Chain.Close] after each message. It
-// then sends everything but the spans of [Chain.Keep].
-// the [Chain.Keep] spans.
+// The encoder calls [Chain.Think] for each thinking block and [Chain.Close] after each message. It then sends
+// everything except the spans of [Chain.Keep].
 type Chain struct {
 	bound    bool
 	digest   digest
@@ -42,7 +41,7 @@ type thought struct {
 	sent bool
 }
 
-// Bind says that the model binds its thinking. Call it before the first message.
+// Bind records that the model binds its thinking. Call it before the first message.
 func (c *Chain) Bind() { c.bound = true }
 
 // Span is a range of the written bytes.
@@ -95,7 +94,7 @@ func (c *Chain) Close(dst []byte) {
 	c.messages = append(c.messages, message{end: len(dst), own: c.digest.sum(), thoughts: len(c.thoughts)})
 }
 
-// Cut forgets what was written after end, where a message ends.
+// Cut forgets everything after end, which is the end of a message.
 func (c *Chain) Cut(end int) {
 	n := len(c.messages)
 	for n > 0 && c.messages[n-1].end > end {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// book is an encoder of messages of words; a word that begins with "~" is thinking.
+// book is an encoder of messages of words. A word that begins with "~" is thinking.
 type book struct {
 	chain Chain
 	dst   []byte
@@ -36,7 +36,7 @@ func (b *book) sent(head string) (Kept, string) {
 	return k, string(append(out, b.dst[from:]...))
 }
 
-// answer stamps the thinking of an answer to what was sent.
+// answer stamps the thinking of an answer to the request of k.
 func (k Kept) answer(message string, stamps map[string]string) {
 	s := k.Stamper()
 	var before []byte
@@ -92,7 +92,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// A chain that is cut, grows and changes its head finds what one finds that is new.
+// A chain that is cut, grows or changes its head gives the same result as a new chain.
 func TestWarmIsAsCold(t *testing.T) {
 	t.Parallel()
 	stamps := map[string]string{}

@@ -11,7 +11,7 @@ import (
 	"github.com/braidrun/braid/model/internal/idle"
 )
 
-// slow gives a byte after each wait.
+// slow returns one byte after each pause.
 type slow struct {
 	ctx  context.Context
 	wait time.Duration
@@ -36,7 +36,7 @@ func TestOnlyWaitingCounts(t *testing.T) {
 			if _, err := r.Read(make([]byte, 1)); err != nil || g.Stalled() {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Hour) // whoever reads may take its time
+			time.Sleep(time.Hour) // a slow reader does not count as silence
 		}
 		if _, err := g.Reading(slow{g.Context(), time.Hour}).Read(make([]byte, 1)); err == nil || !g.Stalled() || !g.Begun() {
 			t.Errorf("%v, stalled %v", err, g.Stalled())

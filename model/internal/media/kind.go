@@ -41,9 +41,9 @@ var endings = map[string]string{
 	"mp4": "video/mp4", "m4v": "video/mp4", "webm": "video/webm", "mov": "video/quicktime", "mpg": "video/mpeg", "mpeg": "video/mpeg",
 }
 
-// Kind returns a kind in its canonical form: lower case, no parameters, its registered name. An
-// extension such as "png" or ".PNG" counts as its kind. It returns "" for a kind that says nothing:
-// none, "application/octet-stream", "image/*", or an unknown word.
+// Kind returns a kind in its canonical form: lower case, no parameters, its registered name. An extension such as
+// "png" or ".PNG" counts as its kind. It returns "" for a kind without information: none, "application/octet-stream",
+// "image/*", or an unknown word.
 func Kind(said string) string {
 	kind, _, _ := strings.Cut(strings.ToLower(said), ";")
 	kind = strings.TrimSpace(kind)
@@ -63,7 +63,7 @@ func Kind(said string) string {
 	return kind
 }
 
-// Named returns the kind for the extension of a name or address; "" if it says nothing.
+// Named returns the kind for the extension of a name or address; "" if it is unknown.
 func Named(name string) string {
 	if at := strings.IndexAny(name, "?#"); at >= 0 {
 		name = name[:at]

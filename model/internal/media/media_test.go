@@ -166,7 +166,7 @@ func TestMedia(t *testing.T) {
 	}
 }
 
-// FuzzImage: whatever is said of a picture, what comes out stays as it is.
+// FuzzImage: normalizing an image twice gives the same result as once.
 func FuzzImage(f *testing.F) {
 	f.Add("image/jpg", "data:image/png;base64,aGk=", png)
 	f.Add("", "DATA:,x", []byte{})

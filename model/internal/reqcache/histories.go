@@ -17,7 +17,7 @@ const (
 // MiB and 256 of them. The zero value is ready for use. It is safe for concurrent use.
 type Histories[E any, P Encoder[E]] struct {
 	mu   sync.Mutex
-	kept []*History[E, P] // the one that was used last stands last
+	kept []*History[E, P] // the most recently used is last
 	held int
 }
 

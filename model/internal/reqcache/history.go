@@ -37,7 +37,7 @@ type History[E any, P Encoder[E]] struct {
 	Encoder E
 
 	entries []entry
-	blocks  []event.Block // of all messages, one behind the other
+	blocks  []event.Block // of all messages, one after the other
 }
 
 type entry struct {

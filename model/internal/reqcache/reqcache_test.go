@@ -14,7 +14,7 @@ import (
 	"github.com/braidrun/braid/model/internal/toolname"
 )
 
-// lines is an encoder of one line a block.
+// lines is an encoder that writes one line per block.
 type lines struct {
 	ids    toolname.IDs
 	said   []string
@@ -58,8 +58,7 @@ func called(id string) []event.Message {
 	}
 }
 
-// Whatever happens to a conversation, what is kept says what would be written
-// afresh; what is the same is not written again.
+// After any change of a conversation, the cached encoding equals a new one. Unchanged messages are not encoded again.
 func TestWarmIsAsCold(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// usual is a tool's schema as people write them.
+// usual is a typical schema of a tool.
 const usual = `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"query":{"type":"string","description":"What to look for."},` +
 	`"limit":{"type":"integer","minimum":1,"maximum":100,"default":10},"order":{"enum":["new","old"]},"filter":{"$ref":"#/$defs/filter"},` +
 	`"tags":{"type":"array","items":{"type":"string"}},"since":{"anyOf":[{"type":"string","format":"date-time"},{"type":"null"}]}},` +
 	`"required":["query"],"additionalProperties":false,"$defs":{"filter":{"type":"object","properties":{"kind":{"type":"string"},` +
 	`"not":{"$ref":"#/$defs/filter"}},"additionalProperties":false}}}`
 
-// BenchmarkForm is what a schema costs when it is first sent.
+// BenchmarkForm measures rewriting a schema for its first request.
 func BenchmarkForm(b *testing.B) {
 	for _, vendor := range slices.Sorted(maps.Keys(vendors)) {
 		b.Run(vendor, func(b *testing.B) {
@@ -26,7 +26,7 @@ func BenchmarkForm(b *testing.B) {
 	}
 }
 
-// BenchmarkKeptForm is what it costs from then on.
+// BenchmarkKeptForm measures looking up a cached form.
 func BenchmarkKeptForm(b *testing.B) {
 	b.ReportAllocs()
 	var k Forms

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// conforms holds a form against the rules, by other means than it was made by.
+// conforms checks a form against the rules, with other code than [Form].
 func conforms(form []byte, r *Rules) error {
 	var top map[string]any
 	if err := json.Unmarshal(form, &top); err != nil {

@@ -98,7 +98,7 @@ func (f *former) add(p Problem) {
 		f.lost = f.lost || p.Kind == Nulled
 		return
 	}
-	for _, o := range f.problems { // where a schema stands twice
+	for _, o := range f.problems { // a schema that occurs twice
 		if o.Kind == p.Kind && o.Name == p.Name && o.At == p.At && o.Keyword == p.Keyword && o.Text == p.Text && bytes.Equal(o.Schema, p.Schema) {
 			return
 		}
@@ -251,7 +251,7 @@ func (f *former) keywords(w *node) *node {
 	}
 	if f.count > count {
 		for _, key := range []string{"unevaluatedProperties", "unevaluatedItems"} {
-			if out.has(key) { // what is wider leaves less of them
+			if out.has(key) { // the wider form of a keyword leaves fewer of them
 				f.tell(w, key, w.get(key), "")
 				out.drop(key)
 			}
@@ -335,7 +335,7 @@ func (f *former) keyword(out, w *node, key string, v *node) {
 		}
 	case "then", "else", "minContains", "maxContains":
 		if key == "then" || key == "else" {
-			return // with if, or without meaning
+			return // handled with if, or without meaning
 		}
 		if out.has("contains") {
 			out.set(key, v)
@@ -401,7 +401,7 @@ func (f *former) list(out, w *node, key string, v *node) {
 		out.set(key, write())
 		return
 	}
-	// What is wider in one of them may let a second one through.
+	// In oneOf, a wider form of one alternative may also match another's values.
 	if _, ok := f.exactly(write); ok {
 		out.set(key, into)
 	} else {

@@ -20,8 +20,8 @@ var vendors = map[string]*Rules{
 	"Gemini OpenAPI": GeminiOpenAPI, "Gemini JSON": GeminiJSON, "Bedrock": BedrockTools, "Nova": NovaTools,
 }
 
-// schemas makes schemas of any kind, at most so deep. One that stands beside others,
-// about the same value, refers to nothing that it stands in.
+// schemas generates schemas of any kind, up to a depth. A schema beside others, about the same value, has no
+// reference to a schema that contains it.
 func schemas(t *rapid.T, depth int, top, beside bool) map[string]any {
 	s := map[string]any{}
 	pick := func(n int, label string) bool { return rapid.IntRange(0, n).Draw(t, label) == n }
@@ -166,7 +166,7 @@ func schemas(t *rapid.T, depth int, top, beside bool) map[string]any {
 	return s
 }
 
-// values makes values of which many fit the schema.
+// values generates values, many of which are valid under the schema.
 func values(t *rapid.T, s any, defs map[string]any, depth int) any {
 	m, ok := s.(map[string]any)
 	free := func() any {
@@ -241,7 +241,7 @@ func resolved(schema []byte) (*jsonschema.Resolved, error) {
 	return s.Resolve(nil)
 }
 
-// standard puts what OpenAPI says of null into JSON Schema.
+// standard rewrites OpenAPI's nullable to JSON Schema.
 func standard(form []byte) []byte {
 	var v any
 	if json.Unmarshal(form, &v) != nil {
@@ -269,8 +269,8 @@ func standard(form []byte) []byte {
 	return b
 }
 
-// What is valid under a schema is valid under its form, unless a problem says
-// otherwise; and the form has only what its vendor knows.
+// A value that is valid under a schema is valid under its form, unless a problem says otherwise. The form has only
+// keywords that its vendor accepts.
 func TestFormsLetThroughWhatSchemasDo(t *testing.T) {
 	t.Parallel()
 	held := map[string]int{}
@@ -284,7 +284,7 @@ func TestFormsLetThroughWhatSchemasDo(t *testing.T) {
 		}
 		under, err := resolved(given)
 		if err != nil {
-			t.Skip(err) // the library does not know it
+			t.Skip(err) // the library does not support it
 		}
 		var valid []any
 		for range 4 {
@@ -320,7 +320,7 @@ func TestFormsLetThroughWhatSchemasDo(t *testing.T) {
 			for _, v := range valid {
 				held[name]++
 				if vendors[name].Complete {
-					continue // held by its own test, with nulls put in
+					continue // checked by a test of its own, with nulls inserted
 				}
 				if err := over.Validate(v); err != nil {
 					t.Fatalf("%s: %v is valid under\n%s\nand not under\n%s\n%v\n%+v", name, v, given, form, err, problems)
@@ -328,9 +328,9 @@ func TestFormsLetThroughWhatSchemasDo(t *testing.T) {
 			}
 		}
 	}
-	times := 4 // of few schemas there may be none that the strictest can say
+	times := 4 // the strictest vendor may express few of the schemas
 	if race.On {
-		times = 1 // make test-long plays them all without the race detector
+		times = 1 // make test-long runs all of them without the race detector
 	}
 	for range times {
 		rapid.Check(t, one)
@@ -343,7 +343,7 @@ func TestFormsLetThroughWhatSchemasDo(t *testing.T) {
 	}
 }
 
-// stripped is a value without the members that are null where they are missing.
+// stripped returns a value without the members that are null in place of missing.
 func stripped(v any, names map[string]bool) any {
 	switch v := v.(type) {
 	case []any:
@@ -365,14 +365,14 @@ func stripped(v any, names map[string]bool) any {
 	}
 }
 
-// What is valid under a form is valid under its schema, unless something of it is
-// told in words: then a model that keeps to the form keeps to the schema.
+// A value that is valid under a form is valid under its schema, unless words describe a part of the schema. So a
+// model that keeps to the form keeps to the schema.
 func TestFormsHoldWhatIsNotTold(t *testing.T) {
 	t.Parallel()
 	held := map[string]int{}
 	names := slices.Sorted(maps.Keys(vendors))
 	one := func(t *rapid.T) {
-		// Of deep schemas something is nearly always told, and then nothing is tried: most are flat.
+		// Deep schemas nearly always need words, and then there is nothing to check. So most are flat.
 		schema := schemas(t, rapid.SampledFrom([]int{1, 1, 1, 2, 3}).Draw(t, "depth"), true, true)
 		given, err := json.Marshal(schema)
 		if err != nil {
@@ -391,7 +391,7 @@ func TestFormsHoldWhatIsNotTold(t *testing.T) {
 			clear := true
 			for _, p := range problems {
 				if p.Kind == Narrowed && p.Keyword == "properties" {
-					clear = false // something else stands for an object
+					clear = false // the form has a substitute for an object
 				}
 				if p.Kind == Nulled {
 					absent[p.Name] = true
@@ -411,7 +411,7 @@ func TestFormsHoldWhatIsNotTold(t *testing.T) {
 			}
 			defs, _ := parsed["$defs"].(map[string]any)
 			for range 6 {
-				// Numbers come out of JSON in one type.
+				// Decode numbers from JSON, so that they have one type.
 				raw, err := json.Marshal(values(t, parsed, defs, 5))
 				if err != nil {
 					t.Fatal(err)
@@ -430,9 +430,8 @@ func TestFormsHoldWhatIsNotTold(t *testing.T) {
 			}
 		}
 	}
-	// One of ten schemas is taken by a vendor with nothing told: with -short there are a fifth as many
-	// checks, and each vendor is to have some in any case. make test-long plays them all without the race
-	// detector.
+	// A vendor accepts about one of ten schemas without words. With -short there are a fifth as many checks, and each
+	// vendor must still have some. make test-long runs all of them without the race detector.
 	each := 10
 	if race.On {
 		each = 1

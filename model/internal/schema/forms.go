@@ -45,7 +45,7 @@ func (k *Forms) Form(schema json.RawMessage, rules *Rules) (form json.RawMessage
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.made) >= mostForms || k.held+size > mostHeld {
-		clear(k.made) // whoever is still there makes his own again
+		clear(k.made) // current users still hold theirs
 		k.held = 0
 	}
 	if k.made == nil {

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/forms.txt anew, to be read before it is committed")
 
-// keywords are schemas of one property, each with the keyword that it is about.
+// keywords are schemas of one property, each with the keyword that it tests.
 var keywords = [][2]string{
 	{"nothing", `{}`},
 	{"true", `true`},
@@ -112,7 +112,7 @@ var tops = [][2]string{
 	{"a schema that is none", `{"type":"object","properties":{"a":"string"}}`},
 }
 
-// What each keyword becomes at each vendor stands in testdata/forms.txt.
+// testdata/forms.txt lists the form of each keyword for each vendor.
 func TestForms(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
@@ -207,7 +207,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// Schemas that are written to be large in another form take little time and memory.
+// Rewriting schemas that are built to become large takes little time and memory.
 func TestHostileSchemas(t *testing.T) {
 	t.Parallel()
 	chain := `{"type":"object","properties":{"p":{"$ref":"#/$defs/n0"}},"$defs":{`
@@ -237,8 +237,8 @@ func TestHostileSchemas(t *testing.T) {
 	same += `"z":{}}}}`
 	played := vendors
 	if race.On {
-		// One goroutine has nothing for the race detector: `make test-long` plays the others, and what
-		// is large, without it.
+		// The race detector finds nothing in a single goroutine. `make test-long` runs the other vendors and the
+		// large schemas without it.
 		played = map[string]*Rules{"OpenAI output": OpenAIOutput}
 	}
 	for name, schema := range map[string]string{
@@ -257,7 +257,7 @@ func TestHostileSchemas(t *testing.T) {
 			continue
 		}
 		for vendor, rules := range played {
-			// Milliseconds where nothing else runs; what is not bounded takes longer than go test lets it.
+			// Takes milliseconds on an idle machine. Unbounded work would exceed go test's timeout.
 			form, problems := Form(json.RawMessage(schema), rules)
 			if len(form) > maxBytes {
 				t.Errorf("%s, %s: %d bytes", name, vendor, len(form))
@@ -274,7 +274,7 @@ func TestHostileSchemas(t *testing.T) {
 	}
 }
 
-// Nothing that is given makes a form that the rules forbid, or two of one.
+// No input makes a form that the rules forbid, or two different forms.
 func FuzzForm(f *testing.F) {
 	for _, k := range keywords {
 		f.Add([]byte(`{"type":"object","properties":{"p":` + k[1] + `},` + definitions + `}`))

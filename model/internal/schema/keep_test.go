@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// Kept forms are those that would be made anew, by the rules that are asked for, and
-// there are never too many.
+// Cached forms equal new ones by the requested rules, and the cache is bounded.
 func TestKeptForms(t *testing.T) {
 	t.Parallel()
 	asked := []*Rules{OpenAITools, GeminiOpenAPI}

@@ -44,11 +44,11 @@ func (f *former) join(w, b *node, key string, v *node) {
 		}
 	case "then", "else":
 		if w.has("if") && !b.has("if") {
-			return // they mean nothing without one
+			return // without meaning
 		}
 	case "minContains", "maxContains":
 		if w.has("contains") {
-			return // told with contains
+			return // described with contains
 		}
 	}
 	w.set(key, v)
@@ -154,7 +154,7 @@ func (f *former) both(w, b *node, key string, old, v *node) {
 			return
 		}
 	case "then", "else", "minContains", "maxContains":
-		return // told with if and contains
+		return // described with if and contains
 	case "if", "contains":
 		if key == "if" {
 			f.tellTogether(b, key, "then", "else")

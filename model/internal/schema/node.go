@@ -205,7 +205,7 @@ func firstOf(s string, n int) string {
 	return s
 }
 
-// same reports whether two values are equal. Numbers are when in doubt.
+// same reports whether two values are equal. Numbers that cannot be compared count as equal.
 func same(a, b *node) bool {
 	if a.kind != b.kind || len(a.vals) != len(b.vals) {
 		return false
@@ -235,13 +235,13 @@ func same(a, b *node) bool {
 	}
 }
 
-// float is about what a number is.
+// float returns the approximate value of a number.
 func float(n *node) float64 {
-	f, _ := strconv.ParseFloat(string(n.raw), 64) // one that is too large is infinite
+	f, _ := strconv.ParseFloat(string(n.raw), 64) // a number that is too large is infinite
 	return f
 }
 
-// whole reports whether a number is an integer that can be counted with.
+// whole returns a number that is an integer in the range of int. ok is false for others.
 func whole(n *node) (int, bool) {
 	if n == nil || n.kind != '0' {
 		return 0, false
@@ -253,7 +253,7 @@ func whole(n *node) (int, bool) {
 	return int(f), true
 }
 
-// texts gives the strings of an array.
+// texts returns the strings of an array.
 func (n *node) texts() []string {
 	if n == nil {
 		return nil

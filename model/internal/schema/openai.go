@@ -2,9 +2,8 @@ package schema
 
 import "slices"
 
-// OpenAITools is what OpenAI takes as the parameters of a function that is not
-// strict (docs/guides/function-calling): any JSON schema of an object, with some
-// keywords not at its top, and arrays that say what is in them.
+// OpenAITools are OpenAI's rules for the parameters of a function that is not strict (docs/guides/function-calling):
+// any JSON schema of an object, except some keywords at the top. Arrays must describe their items.
 var OpenAITools = &Rules{
 	NotTop: []string{"oneOf", "anyOf", "allOf", "enum", "const", "not"},
 	Object: true,
@@ -12,8 +11,8 @@ var OpenAITools = &Rules{
 	Items:  true,
 }
 
-// OpenAIOutput is what OpenAI takes as a strict schema, of an answer or of a
-// function (docs/guides/structured-outputs, "supported schemas").
+// OpenAIOutput are its rules for a strict schema, of an answer or of a function (docs/guides/structured-outputs,
+// "supported schemas").
 var OpenAIOutput = &Rules{
 	Keywords: slices.Concat(strictWords, []string{
 		"$ref", "title", "description", "pattern", "format", "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
@@ -32,6 +31,5 @@ var OpenAIOutput = &Rules{
 	Limits:   Limits{Objects: 10, Properties: 5000, Enums: 1000, Letters: 120_000},
 }
 
-// strictWords are the keywords that every vendor takes who holds answers to a
-// schema.
+// strictWords are the keywords that every vendor with output schemas accepts.
 var strictWords = []string{"type", "properties", "required", "items", "enum", "const", "anyOf"}

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// plain gives a schema as one object of keywords in the spelling of 2020-12, with
-// references and allOf put in place where they cannot stay. done is to be called
-// when the schemas below have been made.
+// plain returns a schema as one object of keywords in the spelling of 2020-12. It resolves references and allOf that
+// the vendor does not accept. The caller must call done after it has made the schemas below.
 func (f *former) plain(n *node, top bool) (w *node, done func()) {
 	var opened []*node
 	w = f.fold(n, top, false, &opened)
@@ -20,7 +19,7 @@ func (f *former) plain(n *node, top bool) (w *node, done func()) {
 	}
 }
 
-// fold is plain. A schema that becomes part of another keeps no reference.
+// fold is plain without done. A schema that becomes part of another (within) keeps no reference.
 func (f *former) fold(n *node, top, within bool, opened *[]*node) *node {
 	if !n.isObject() {
 		return f.sentence(n)
@@ -57,7 +56,7 @@ func (f *former) fold(n *node, top, within bool, opened *[]*node) *node {
 	return f.settled(w, within)
 }
 
-// sentence is a boolean as a schema; anything else is none.
+// sentence returns a boolean as a schema. Any other value is an error.
 func (f *former) sentence(n *node) *node {
 	w := object()
 	w.up, w.step = n.up, n.step
@@ -71,9 +70,8 @@ func (f *former) sentence(n *node) *node {
 	return w
 }
 
-// settled turns unevaluatedProperties into additionalProperties where the two mean
-// the same. A schema that becomes part of another cannot keep it: it does not see
-// what that one says.
+// settled turns unevaluatedProperties into additionalProperties if both mean the same. A schema that becomes part of
+// another cannot keep the keyword, because there it does not see the other's properties.
 func (f *former) settled(w *node, within bool) *node {
 	if v := w.get("unevaluatedItems"); v != nil && within {
 		f.tell(w, "unevaluatedItems", v, "")
@@ -98,7 +96,7 @@ func (f *former) settled(w *node, within bool) *node {
 	return w
 }
 
-// keeps reports whether a reference stays one.
+// keeps reports whether a reference stays a reference.
 func (f *former) keeps(w *node, top bool) bool {
 	if !f.rules.Refs || top {
 		return false
@@ -106,8 +104,7 @@ func (f *former) keeps(w *node, top bool) bool {
 	return len(w.keys) == 1 || !f.alone("$ref")
 }
 
-// target is what a reference that is put in place refers to; nil where that goes
-// no further.
+// target returns the schema that a resolved reference points to; nil if the recursion ends there.
 func (f *former) target(n, ref *node, opened *[]*node) *node {
 	t := f.resolve(ref)
 	switch {
@@ -116,7 +113,7 @@ func (f *former) target(n, ref *node, opened *[]*node) *node {
 		return nil
 	case f.open[t] >= unroll:
 		if slices.Contains(*opened, t) && f.open[t] == count(*opened, t) {
-			return nil // it refers to itself and to nothing else
+			return nil // it refers only to itself
 		}
 		if !f.room(Told) {
 			f.count++
@@ -151,13 +148,12 @@ func count(list []*node, t *node) (n int) {
 	return n
 }
 
-// gone are keywords that name or note things about the schema itself.
+// gone are keywords that identify the schema itself or comment on it.
 var gone = []string{
 	"$schema", "$id", "$comment", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary", "$defs", "definitions",
 }
 
-// modern is a copy of a schema in today's spelling, without what is said about the
-// schema itself.
+// modern returns a copy of a schema in the spelling of 2020-12, without the keywords in gone.
 func (f *former) modern(n *node) *node {
 	w := n.copied()
 	w.drop(gone...)
@@ -185,7 +181,7 @@ func (f *former) modern(n *node) *node {
 	}
 	if r := w.get("required"); r != nil {
 		switch {
-		case !r.isArray(): // draft 3, and what people write inside a property
+		case !r.isArray(): // draft 3, and a common mistake: required inside a property
 			w.drop("required")
 		case len(r.vals) == 0:
 			w.drop("required")
@@ -211,7 +207,7 @@ func unique(list *node) *node {
 
 var types = []string{"string", "number", "integer", "boolean", "object", "array", "null"}
 
-// checked says what can be no schema.
+// checked records values that are not valid as schemas.
 func (f *former) checked(w *node) {
 	if t := w.get("type"); t != nil {
 		list := []*node{t}
@@ -242,7 +238,7 @@ func (f *former) checked(w *node) {
 	}
 }
 
-// draft4 turns limits with a boolean beside them into limits of their own.
+// draft4 rewrites limits with a boolean exclusiveMinimum or exclusiveMaximum to exclusive limits.
 func (f *former) draft4(w *node) {
 	for _, pair := range [][2]string{{"exclusiveMinimum", "minimum"}, {"exclusiveMaximum", "maximum"}} {
 		switch v := w.get(pair[0]); {
@@ -259,7 +255,7 @@ func (f *former) draft4(w *node) {
 	}
 }
 
-// tuples turns items that are a list into prefixItems.
+// tuples rewrites a list in items to prefixItems.
 func (f *former) tuples(w *node) {
 	if v := w.get("items"); v.isArray() {
 		w.drop("items")
@@ -273,7 +269,7 @@ func (f *former) tuples(w *node) {
 	w.drop("additionalItems")
 }
 
-// dependencies splits the keyword of the older drafts.
+// dependencies splits the keyword of the older drafts into its two successors.
 func (f *former) dependencies(w *node) {
 	v := w.get("dependencies")
 	if v == nil {
@@ -296,7 +292,7 @@ func (f *former) dependencies(w *node) {
 	}
 }
 
-// resolve finds what a reference refers to; nil is nothing.
+// resolve returns the target of a reference, or nil if it has none.
 func (f *former) resolve(ref *node) *node {
 	if t, ok := f.found[ref.text]; ok {
 		return t
@@ -349,7 +345,7 @@ func (f *former) lookUp(ref string) *node {
 	return from
 }
 
-// index finds the names that schemas give themselves.
+// index collects the names that schemas give themselves.
 func (f *former) index() {
 	if f.ids != nil {
 		return
@@ -381,8 +377,7 @@ func (f *former) index() {
 	walk(f.root)
 }
 
-// shown is a constraint as a model is told it: without references, and nil where
-// it would be long.
+// shown returns a constraint as words for a model show it, without references. It returns nil if that would be long.
 func (f *former) shown(n *node) []byte {
 	const most, long = 160, 1 << 10
 	left := most

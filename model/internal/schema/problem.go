@@ -6,40 +6,39 @@ import (
 	"strings"
 )
 
-// Problem is something of a schema that its form does not hold.
+// Problem is a part of a schema that its form does not express.
 type Problem struct {
-	// At is where it stands in the schema: a JSON pointer, "" for the top.
+	// At is the place in the schema: a JSON pointer, "" for the top.
 	At string
-	// Keyword is what it is about.
+	// Keyword is the keyword that is not expressed.
 	Keyword string
 	Kind    Kind
-	// Text is a sentence for people.
+	// Text describes the problem in a sentence.
 	Text string
-	// Schema is what a model is told of it: a schema that holds at that place. It
-	// is empty where Text says all, or where there is too much of it.
+	// Schema is the constraint at that place, for the words that the model gets. It is empty if Text is sufficient or
+	// the schema is too large.
 	Schema json.RawMessage
-	// Name is the name of a property that is [Nulled], where null under that name
-	// never means null: whoever reads an answer can take such members out. It is
-	// empty where a property of that name must be there and may be null.
+	// Name is the name of a property that is [Nulled], if null under that name never means a value. A reader of
+	// answers can then remove such members. It is empty if a property of that name must be present and may be null.
 	Name string
 }
 
-// Kind says what a problem does to the form.
+// Kind says how a problem changes the form.
 type Kind uint8
 
 // The kinds of problems.
 const (
-	// Told lets more through than the schema does: [Words] tells it.
+	// Told means that the form is wider than the schema; [Words] describes the difference.
 	Told Kind = iota + 1
-	// Narrowed lets less through.
+	// Narrowed means that the form is narrower.
 	Narrowed
-	// Nulled makes an optional property null where it would be missing.
+	// Nulled means that an optional property is null instead of missing.
 	Nulled
 	// Fatal means that there is no form.
 	Fatal
 )
 
-// Worst gives the first problem of a kind.
+// Worst returns the first problem of a kind.
 func Worst(problems []Problem, k Kind) (Problem, bool) {
 	for _, p := range problems {
 		if p.Kind == k {
@@ -49,17 +48,17 @@ func Worst(problems []Problem, k Kind) (Problem, bool) {
 	return Problem{}, false
 }
 
-// maxWords bounds what a model is told of a schema, in bytes.
+// maxWords is the maximum size of [Words] in bytes.
 const maxWords = 4 << 10
 
-// Words tells a model what its schema does not say; "" is nothing. It is about as
-// long as what is missing, and 4 KiB at most.
+// Words describes to a model what its schema does not express; "" means nothing. It is about as long as the missing
+// part, and at most 4 KiB.
 func Words(problems []Problem) string {
 	var top []byte
 	var below strings.Builder
 	for _, p := range problems {
 		if p.Kind != Told || (len(p.Schema) == 0 && p.Text == "") || string(p.Schema) == `{"additionalProperties":false}` {
-			// Models name few properties that do not stand there.
+			// Models rarely write properties that the schema does not name.
 			continue
 		}
 		switch {

@@ -2,7 +2,7 @@ package schema
 
 import "slices"
 
-// alternatives writes constants and alternatives as the vendor does.
+// alternatives writes constants and alternatives in the vendor's way.
 func (f *former) alternatives(w *node) *node {
 	w = w.copied()
 	if v := w.get("const"); v != nil && !f.knows("const") && f.knows("enum") {
@@ -27,8 +27,8 @@ func (f *former) alternatives(w *node) *node {
 	return w
 }
 
-// apart reports whether no value is valid under two of the schemas, where that is
-// easy to see: by their types, or by a property that tells them apart.
+// apart reports whether clearly no value is valid under two of the schemas: their types differ, or a property
+// distinguishes them.
 func (f *former) apart(schemas []*node) bool {
 	const most = 64
 	if len(schemas) > most {
@@ -56,7 +56,7 @@ func (f *former) apart(schemas []*node) bool {
 	return true
 }
 
-// differ reports whether two schemas are apart.
+// differ reports whether clearly no value is valid under both schemas.
 func differ(a, b *node) bool {
 	x, y := typesOf(orEmpty(a.get("type"))), typesOf(orEmpty(b.get("type")))
 	if len(x) > 0 && len(y) > 0 && !slices.ContainsFunc(x, func(t string) bool { return overlaps(t, y) }) {
@@ -85,13 +85,13 @@ func overlaps(t string, types []string) bool {
 	return slices.Contains(types, t) || t == "integer" && slices.Contains(types, "number") || t == "number" && slices.Contains(types, "integer")
 }
 
-// valuesDiffer reports whether two schemas list values, and none in common.
+// valuesDiffer reports whether both schemas list values and have none in common.
 func valuesDiffer(a, b *node) bool {
 	x, y := listed(a), listed(b)
 	return x != nil && y != nil && len(x.vals)*len(y.vals) < 1<<12 && len(common(x, y).vals) == 0
 }
 
-// listed are the values that a schema lists; nil where it lists none.
+// listed returns the values that a schema lists; nil if it lists none.
 func listed(n *node) *node {
 	if c := n.get("const"); c != nil {
 		return array(c)
@@ -102,8 +102,8 @@ func listed(n *node) *node {
 	return nil
 }
 
-// rewritten makes the form of a schema by that of another that says the same; nil
-// where it is fine as it is.
+// rewritten returns the form of an equivalent schema that the vendor accepts. It returns nil if the schema itself is
+// accepted.
 func (f *former) rewritten(w *node) *node {
 	if f.rules.Nullable {
 		if form := f.withoutNull(w); form != nil {
@@ -123,8 +123,7 @@ func (f *former) rewritten(w *node) *node {
 	return nil
 }
 
-// spread says in each alternative what is said beside them, but for the keywords
-// that stay.
+// spread copies the keywords beside alternatives into each of them, except keywords for which stays is true.
 func (f *former) spread(w, either *node, stays func(string) bool) *node {
 	base, out := part(w), part(w)
 	for i, key := range w.keys {
@@ -145,10 +144,10 @@ func (f *former) spread(w, either *node, stays func(string) bool) *node {
 	return out
 }
 
-// part is an empty schema in the place of w.
+// part returns an empty schema in the place of w.
 func part(w *node) *node { return &node{kind: '{', up: w.up, step: w.step} }
 
-// about maps keywords to the type whose values they constrain.
+// about maps keywords to the type that they constrain.
 var about = map[string]string{
 	"properties": "object", "patternProperties": "object", "additionalProperties": "object", "unevaluatedProperties": "object",
 	"propertyNames": "object", "required": "object", "minProperties": "object", "maxProperties": "object",
@@ -159,7 +158,7 @@ var about = map[string]string{
 	"multipleOf": "number", "minimum": "number", "maximum": "number", "exclusiveMinimum": "number", "exclusiveMaximum": "number",
 }
 
-// split makes one alternative of each type.
+// split returns one alternative for each type.
 func (f *former) split(w *node, list []string) *node {
 	out, alternatives := part(w), array()
 	for i, key := range w.keys {
@@ -237,8 +236,8 @@ func ofType(list *node, t string) *node {
 	return w
 }
 
-// withoutNull makes the form of a schema that allows null by one that does not, and
-// the keyword nullable; nil where it allows none.
+// withoutNull returns the form of a schema that allows null: the form without null, and the keyword nullable. It
+// returns nil if the schema does not allow null.
 func (f *former) withoutNull(w *node) *node {
 	list := typesOf(orEmpty(w.get("type")))
 	values := listed(w)
@@ -262,7 +261,7 @@ func (f *former) withoutNull(w *node) *node {
 		case 0:
 			return nil
 		case 1:
-			rest = allOf(alternatives.vals[0], rest) // what is said of both wins
+			rest = allOf(alternatives.vals[0], rest) // what both describe wins
 		default:
 			rest.set("anyOf", alternatives)
 		}
@@ -292,7 +291,7 @@ func (f *former) withoutNull(w *node) *node {
 	return form
 }
 
-// dropNull takes null out of an enum.
+// dropNull removes null from an enum.
 func (f *former) dropNull(w *node) {
 	e := w.get("enum")
 	if !e.isArray() {
@@ -324,8 +323,7 @@ func (f *former) nullable(form *node) {
 	}
 }
 
-// typed gives a schema a type where the vendor wants one, and leaves out what is
-// about values that there are none of.
+// typed adds a type if the vendor requires one, and removes keywords about types that the schema does not allow.
 func (f *former) typed(w *node) *node {
 	w = f.inferred(w)
 	list := typesOf(orEmpty(w.get("type")))
@@ -342,7 +340,7 @@ func (f *former) typed(w *node) *node {
 	return w
 }
 
-// inferred is a schema with the type that its keywords are about.
+// inferred returns a schema with the type that its keywords constrain.
 func (f *former) inferred(w *node) *node {
 	if !f.rules.Typed || w.has("type") || w.has("anyOf") || w.has("$ref") {
 		return w
@@ -388,12 +386,12 @@ func (f *former) inferred(w *node) *node {
 	return w
 }
 
-// allows reports whether a schema's type is the given one, or one of several.
+// allows reports whether a schema's type is or includes t.
 func allows(w *node, t string) bool {
 	return slices.Contains(typesOf(orEmpty(w.get("type"))), t)
 }
 
-// arrays says what is in arrays as the vendor does.
+// arrays describes the items of arrays in the vendor's way.
 func (f *former) arrays(w *node) *node {
 	if first := w.get("prefixItems"); first.isArray() && !f.knows("prefixItems") {
 		w = w.copied()
@@ -451,14 +449,14 @@ func (f *former) arrays(w *node) *node {
 	return w
 }
 
-// everything is a schema that allows everything, in the place of w.
+// everything returns a schema that allows everything, in the place of w.
 func everything(w *node) *node {
 	t := truth(true)
 	t.up, t.step = w.up, w.step
 	return t
 }
 
-// objects says which properties objects have as the vendor does.
+// objects describes the properties of objects in the vendor's way.
 func (f *former) objects(w *node) *node {
 	if f.rules.Name != nil {
 		w = f.named(w)
@@ -466,7 +464,7 @@ func (f *former) objects(w *node) *node {
 	if v := w.get("patternProperties"); v != nil && !f.knows("patternProperties") && !f.rules.Closed {
 		if rest := w.get("additionalProperties"); rest != nil && !rest.isTrue() {
 			w = w.copied()
-			f.tell(w, "additionalProperties", rest, "") // it would forbid what the patterns allow
+			f.tell(w, "additionalProperties", rest, "") // it would forbid properties that patterns allow
 			w.drop("additionalProperties")
 		}
 	}
@@ -479,7 +477,7 @@ func (f *former) objects(w *node) *node {
 	return w
 }
 
-// named leaves out properties whose names the vendor does not take.
+// named removes properties with names that the vendor does not accept.
 func (f *former) named(w *node) *node {
 	props := w.get("properties")
 	if !props.isObject() || !slices.ContainsFunc(props.keys, func(s string) bool { return !f.rules.Name.MatchString(s) }) {
@@ -497,7 +495,7 @@ func (f *former) named(w *node) *node {
 	f.tell(w, "properties", told, "")
 	w.set("properties", kept)
 	for _, key := range []string{"additionalProperties", "unevaluatedProperties"} {
-		if v := w.get(key); v != nil && !v.isTrue() { // it would forbid what is left out
+		if v := w.get(key); v != nil && !v.isTrue() { // it would forbid the removed properties
 			f.tell(w, key, v, "")
 			w.drop(key)
 		}
@@ -511,7 +509,7 @@ func (f *former) named(w *node) *node {
 	return w
 }
 
-// defined gives each property that is required a schema.
+// defined adds a schema for each required property without one.
 func (f *former) defined(w *node) *node {
 	r := w.get("required")
 	props := w.get("properties")
@@ -539,7 +537,7 @@ func (f *former) defined(w *node) *node {
 	return w
 }
 
-// closed lets an object have no properties but those that are named.
+// closed forbids properties that are not named.
 func (f *former) closed(w *node) *node {
 	props, rest := w.get("properties"), w.get("additionalProperties")
 	empty := !props.isObject() || len(props.keys) == 0
@@ -567,12 +565,12 @@ func (f *former) closed(w *node) *node {
 	return w
 }
 
-// complete writes the properties of an object that must all be there.
+// complete writes the properties of an object and requires all of them.
 func (f *former) complete(out, w *node, v *node) {
 	required := w.get("required").texts()
 	into, all := object(), array()
 	for _, name := range required {
-		// Where an object may be, a name that is not described is fatal; elsewhere it means nothing.
+		// If an object is allowed, a required name without a description is fatal. Otherwise it has no meaning.
 		if v.has(name) {
 			all.vals = append(all.vals, word(name))
 		}
@@ -597,7 +595,7 @@ func (f *former) complete(out, w *node, v *node) {
 	out.set("required", all)
 }
 
-// nulls reports whether a form says that null is allowed.
+// nulls reports whether a form explicitly allows null.
 func nulls(form *node) bool {
 	if values := listed(form); values != nil && !slices.ContainsFunc(values.vals, (*node).isNull) {
 		return false
@@ -608,7 +606,7 @@ func nulls(form *node) bool {
 	return allows(form, "null")
 }
 
-// mayNull reports whether a form allows null, or does not say.
+// mayNull reports whether a form allows null or does not exclude it.
 func mayNull(form *node) bool {
 	if form.has("$ref") {
 		return true
@@ -619,7 +617,7 @@ func mayNull(form *node) bool {
 	return !form.has("type") || allows(form, "null")
 }
 
-// nameNulls says under which names null means that a property is missing.
+// nameNulls sets [Problem].Name where null means only that a property is missing.
 func (f *former) nameNulls() {
 	for i := range f.problems {
 		if p := &f.problems[i]; p.Name != "" && (f.lost || f.always[p.Name]) {
@@ -628,7 +626,7 @@ func (f *former) nameNulls() {
 	}
 }
 
-// orNull is a form that allows null as well.
+// orNull returns a form that also allows null.
 func orNull(form *node) *node {
 	none := &node{kind: 'n', raw: []byte("null")}
 	form = form.copied()

@@ -2,55 +2,52 @@ package schema
 
 import "github.com/braidrun/braid/internal/lazyre"
 
-// Rules say what schemas a vendor takes. The zero value of a field forbids nothing
-// and asks for nothing. Rules are read, never changed.
+// Rules describe the schemas that a vendor accepts. The zero value of a field forbids and requires nothing. Rules are
+// never changed.
 type Rules struct {
-	// Keywords lists what the vendor knows; nil is everything. The others are told
-	// in words, or left out where they constrain nothing.
+	// Keywords lists the accepted keywords; nil means all. Others become words, or are dropped if they constrain
+	// nothing.
 	Keywords []string
-	// Top lists what may stand at the top; nil is everything that may stand below.
-	// NotTop lists what may not.
+	// Top lists the keywords that are accepted at the top; nil means the same as below. NotTop lists those that are
+	// not.
 	Top, NotTop []string
-	// Object says that the top must be an object, with properties.
+	// Object requires an object with properties at the top.
 	Object bool
-	// Formats lists the values of format that the vendor knows; nil is all.
+	// Formats lists the accepted values of format; nil means all.
 	Formats []string
-	// Refs says whether references may stand: below $defs, with recursion. Otherwise
-	// what they refer to is put in their place, and recursion is cut.
+	// Refs allows references to $defs, with recursion. Without it references are resolved, and recursion is cut.
 	Refs bool
-	// Alone lists keywords that may have none beside them: $ref, anyOf.
+	// Alone lists keywords that allow no other keyword beside them: $ref, anyOf.
 	Alone []string
-	// OneType says that type is one word; several become alternatives.
+	// OneType requires type to be one name; several become alternatives.
 	OneType bool
-	// Nullable says that null is allowed by the keyword nullable, not by a type.
+	// Nullable means that the keyword nullable allows null, and a type does not.
 	Nullable bool
-	// Typed says that each schema needs a type, alternatives or a reference.
+	// Typed requires a type, alternatives or a reference in each schema.
 	Typed bool
-	// Closed says that no object may have properties beyond those that are named,
-	// and that this must be said.
+	// Closed requires every object to forbid properties that are not named.
 	Closed bool
-	// Complete says that every property must be required: those that are optional
-	// become null instead of missing.
+	// Complete requires every property to be required. Optional properties become null instead of missing.
 	Complete bool
-	// Defined says that a property that is required must be described.
+	// Defined requires a schema for each required property.
 	Defined bool
-	// Items says that a schema of arrays must say what is in them.
+	// Items requires a schema for the items of arrays.
 	Items bool
-	// Enum is what its values may be.
+	// Enum lists the accepted values of an enum.
 	Enum Values
-	// Anything stands for a schema that allows everything, where {} cannot.
+	// Anything replaces a schema that allows everything, if {} is not accepted.
 	Anything string
-	// Hollow stands for an object of which no property is named, where it cannot.
+	// Hollow replaces an object without named properties, if that is not accepted.
 	Hollow string
-	// Name is what the vendor takes as the name of a property; nil is everything.
+	// Name matches the accepted names of properties; nil means all.
 	Name *lazyre.Regexp
-	// MaxMinItems bounds minItems where the vendor knows small ones only; 0 is no bound.
+	// MaxMinItems is the largest accepted minItems; 0 means no limit.
 	MaxMinItems int
 	// Limits bound the form.
 	Limits Limits
 }
 
-// Values says what may stand in an enum.
+// Values are the values that an enum may have.
 type Values uint8
 
 // The kinds of values.
@@ -58,34 +55,32 @@ const (
 	AnyValues Values = iota
 	// Scalars are strings, numbers, true, false and null.
 	Scalars
-	// Strings are strings alone.
+	// Strings are strings only.
 	Strings
-	// StringsAndNumbers are the two.
+	// StringsAndNumbers are strings and numbers.
 	StringsAndNumbers
 )
 
-// Limits bound a form; 0 is the package's own bound.
+// Limits bound a form; 0 means the package's own limit.
 type Limits struct {
-	// Depth is how many schemas may stand in one another.
+	// Depth is the maximum nesting of schemas.
 	Depth int
-	// Objects is how many objects with properties may stand in one another; 0 is no
-	// bound.
+	// Objects is the maximum nesting of objects with properties; 0 means no limit.
 	Objects int
-	// Properties, Enums and Letters bound how many properties and values of enums
-	// there are in all, and how long names, values and definitions' names are
-	// together; 0 is no bound.
+	// Properties and Enums are the maximum numbers of properties and of enum values in a form. Letters is the maximum
+	// total length of names, values and definitions' names. 0 means no limit.
 	Properties, Enums, Letters int
-	// Bytes is how large the form may be.
+	// Bytes is the maximum size of the form.
 	Bytes int
 }
 
-// The bounds where a vendor has none.
+// The limits for vendors without their own.
 const (
 	maxInput    = 1 << 20
 	maxBytes    = 256 << 10
 	maxNodes    = 10_000
 	maxDepth    = 48
 	maxProblems = 48
-	// unroll is how often a schema may stand in itself before it is cut.
+	// unroll is the number of times that a schema may contain itself before it is cut.
 	unroll = 2
 )

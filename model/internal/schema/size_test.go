@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A schema of very many parts has no form: making one takes longer than its size would say.
+// A schema with very many parts has no form, because rewriting takes disproportionately long.
 func TestSchemasOfManyParts(t *testing.T) {
 	t.Parallel()
 	for n, fits := range map[int]bool{1000: true, maxNodes: false} {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// top makes the form of the whole schema.
+// top returns the form of the whole schema.
 func (f *former) top(root *node) *node {
 	n := root
 	if n.isTrue() {
@@ -37,7 +37,7 @@ func (f *former) top(root *node) *node {
 			f.open[t]--
 		}
 	}()
-	for range 8 { // an alternative that is the only one may bring more
+	for range 8 { // a single alternative may bring more
 		for _, key := range []string{"anyOf", "oneOf"} {
 			if v := w.get(key); v.isArray() && f.rules.Object && !f.staysAtTop(key) {
 				w = f.lifted(w, key, v, &opened)
@@ -63,8 +63,7 @@ func (f *former) top(root *node) *node {
 	return f.keywords(w)
 }
 
-// staysAtTop reports whether a keyword of the schema leads to none that may not be
-// at the top.
+// staysAtTop reports whether a keyword leads only to keywords that are accepted at the top.
 func (f *former) staysAtTop(key string) bool {
 	switch {
 	case f.atTop(key):
@@ -74,12 +73,11 @@ func (f *former) staysAtTop(key string) bool {
 	case key == "const" && !f.knows(key):
 		return f.atTop("enum")
 	default:
-		return !f.knows(key) // told where the others are
+		return !f.knows(key) // described with the others
 	}
 }
 
-// lifted is an object with the properties that its alternatives name; what belongs
-// together is told.
+// lifted returns an object with the properties of all its alternatives. Words describe which of them belong together.
 func (f *former) lifted(w *node, key string, v *node, opened *[]*node) *node {
 	const most = 64
 	w = w.copied()
@@ -157,7 +155,7 @@ func (f *former) offer(w, props *node, alternatives []*node) {
 	}
 }
 
-// oneOfAll is a schema that allows what one of several does.
+// oneOfAll returns a schema that allows what any of the variants allows.
 func oneOfAll(variants *node) *node {
 	all := array()
 	for _, s := range variants.vals {
@@ -185,7 +183,7 @@ func (n *node) names() []string {
 	return n.keys
 }
 
-// reference is what a reference is called in the form.
+// reference returns the name of a reference's target in the form.
 func (f *former) reference(w, ref *node) *node {
 	t := f.resolve(ref)
 	if t == nil {
@@ -204,7 +202,7 @@ func (f *former) reference(w, ref *node) *node {
 	return word("#/$defs/" + name)
 }
 
-// newName makes a name for a definition of the last step to it.
+// newName returns a new definition name, made from the last step to the target.
 func (f *former) newName(t *node) string {
 	plain := strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r == '.' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
@@ -225,7 +223,7 @@ func (f *former) newName(t *node) string {
 	return name
 }
 
-// addDefinitions writes what references name, which may name more.
+// addDefinitions writes the referenced definitions, and those that they reference.
 func (f *former) addDefinitions(top *node) {
 	if len(f.kept) == 0 {
 		return
@@ -239,7 +237,7 @@ func (f *former) addDefinitions(top *node) {
 	top.set("$defs", defs)
 }
 
-// measure holds a form against the vendor's limits.
+// measure checks a form against the vendor's limits.
 func (f *former) measure(top *node) {
 	l := &f.rules.Limits
 	if l.Objects == 0 && l.Properties == 0 && l.Enums == 0 && l.Letters == 0 {

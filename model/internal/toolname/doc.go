@@ -1,13 +1,10 @@
-// Package toolname says tools' names and calls' ids in a provider's letters, and
-// takes names back.
+// Package toolname rewrites tools' names and calls' ids to a provider's character set, and maps names back.
 //
-// The agent's tools are called as their authors like, "files.read" or
-// "クエリ"; every provider has a pattern of its own. A name that fits goes as it
-// is. Any other one has its foreign letters replaced and a hash of the whole
-// behind it, so that it depends on the name alone: a call in the history keeps
-// its name when its tool is gone, every request says the same, and two names that
-// would be one after cutting stay apart.
+// Authors name tools freely, such as "files.read" or "クエリ", and each provider has its own pattern. A name that fits
+// is sent unchanged. In any other name the package replaces the foreign characters and appends a hash of the whole
+// name. The result depends on the name alone. So a call in the history keeps its name after its tool is removed,
+// every request has the same name, and two long names stay distinct after they are shortened.
 //
-// Ids ([IDs]) go one way only: results find their calls by them, inside one
-// conversation. So they are numbered where two would be the same.
+// Ids ([IDs]) are never mapped back: results refer to calls by id within one conversation only. Equal ids are
+// numbered.
 package toolname

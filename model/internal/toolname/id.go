@@ -5,46 +5,42 @@ import (
 	"strconv"
 )
 
-// IDRule is what a provider lets the id of a call be.
+// IDRule is a provider's rule for the ids of calls.
 type IDRule struct {
-	// Max is in bytes; 0 is without bound.
+	// Max is in bytes; 0 means no limit.
 	Max int
-	// Visible takes all of ASCII but blanks, otherwise letters, digits, _ and -.
-	// There are models that read the ids of their calls: the less is changed, the
-	// better.
+	// Visible allows all of ASCII except blanks. Otherwise only letters, digits, _ and - are allowed. Some models
+	// read the ids of their calls, so few changes are better.
 	Visible bool
-	// Exact is how many letters and digits an id has where it must have so many; 0 is
-	// any number. Max and Visible then say nothing.
+	// Exact is the required number of letters and digits; 0 means any number. If it is set, Max and Visible have no
+	// effect.
 	Exact int
 }
 
 func (r IDRule) letter(c byte) bool { return letter(c) || r.Visible && ' ' < c && c <= '~' }
 
-// IDs are the ids of a conversation's calls as a provider takes them. Its zero
-// value is empty and ready. It is used by one goroutine at a time.
+// IDs maps the ids of a conversation's calls to a provider's ids. The zero value is empty and ready for use. It is
+// not safe for concurrent use.
 type IDs struct {
 	taken map[string]struct{}
-	// given are the answers and the ids in their order, so that what is cut off
-	// leaves nothing behind.
+	// given are the answers and the ids in order, so that Cut can remove everything after a position.
 	given []given
 	// calls maps the ids of the last answer's calls to those on the wire.
 	calls map[string]string
 }
 
-// given is an id that was given, or the beginning of an answer, where wire is
-// empty.
+// given is an id that was given, or the beginning of an answer if wire is empty.
 type given struct{ own, wire string }
 
-// Answer begins an answer of the model's: results behind it are of its calls.
+// Answer begins a model's answer. Later results belong to its calls.
 func (i *IDs) Answer() {
 	i.given = append(i.given, given{})
 	clear(i.calls)
 }
 
-// Give makes the id of a call: by the rule, and one that no call of the
-// conversation has. A model does not always care, and other providers' ids look
-// otherwise. It depends on what stands before alone, so that every request says
-// the same.
+// Give returns the id for a call: it fits the rule, and no other call of the conversation has it. Models repeat ids,
+// and other providers' ids have other forms. The result depends only on the earlier calls, so every request has the
+// same id.
 func (i *IDs) Give(id string, rule IDRule) string {
 	if rule.Exact > 0 {
 		return i.exact(id, rule.Exact)
@@ -77,8 +73,8 @@ func (i *IDs) Give(id string, rule IDRule) string {
 	return free
 }
 
-// exact is the id of n letters and digits for one that has another form. It is made of
-// a hash, so that ids which begin alike stay apart.
+// exact returns an id of n letters and digits for an id of another form. It uses a hash, so that ids with the same
+// beginning stay distinct.
 func (i *IDs) exact(id string, n int) string {
 	free := id
 	for try := 0; ; try++ {
@@ -100,7 +96,7 @@ func plain(id string) bool {
 	return true
 }
 
-// hashed is n letters and digits of a hash.
+// hashed returns n letters and digits of a hash.
 func hashed(id string, try, n int) string {
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	sum := sha256.Sum256([]byte(strconv.Itoa(try) + " " + id))
@@ -130,8 +126,8 @@ func replaced(id string, rule IDRule) string {
 	return string(b)
 }
 
-// Of is the id that a call of the last answer was given; one that nobody made
-// stays as it is: the provider will say what it thinks of it.
+// Of returns the wire id of a call of the last answer. It returns an unknown id unchanged; the provider reports the
+// error.
 func (i *IDs) Of(call string) string {
 	if id, ok := i.calls[call]; ok {
 		return id
@@ -142,12 +138,11 @@ func (i *IDs) Of(call string) string {
 // Any reports whether a call was given an id.
 func (i *IDs) Any() bool { return len(i.taken) > 0 }
 
-// Len counts the answers and the ids that were given: where Cut finds this place
-// again.
+// Len returns the number of answers and ids, as a position for Cut.
 func (i *IDs) Len() int { return len(i.given) }
 
-// Cut goes back to where Len was n: to the ids that were taken there, and to the
-// calls of the answer that was the last one.
+// Cut goes back to the position n of Len. It restores the used ids and the calls of the answer that was the last one
+// then.
 func (i *IDs) Cut(n int) {
 	if n == len(i.given) {
 		return

@@ -7,21 +7,20 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Rule is what a provider lets a tool's name be: ASCII letters, digits and _, at
-// least one, at most Max.
+// Rule is a provider's rule for tools' names: 1 to Max ASCII letters, digits and _.
 type Rule struct {
 	// Max is in bytes.
 	Max int
 	// Hyphen allows -.
 	Hyphen bool
-	// Letter wants the first one to be a letter or _.
+	// Letter requires the first character to be a letter or _.
 	Letter bool
 }
 
 // Usual is the rule that most providers share: ^[a-zA-Z0-9_-]{1,64}$.
 var Usual = Rule{Max: 64, Hyphen: true}
 
-// Plain reports whether the provider takes the name as it is.
+// Plain reports whether the provider accepts the name unchanged.
 func (r Rule) Plain(name string) bool {
 	if name == "" || len(name) > r.Max || !r.first(name[0]) {
 		return false
@@ -43,7 +42,7 @@ func letter(c byte) bool {
 	return c == '_' || c == '-' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// Wire is the name as the provider takes it. It depends on the name alone.
+// Wire returns the name for the provider. It depends on the name alone.
 func (r Rule) Wire(name string) string {
 	if r.Plain(name) {
 		return name
@@ -64,8 +63,7 @@ func (r Rule) Wire(name string) string {
 	return string(b) + mark
 }
 
-// Back maps names on the wire back to those of the tools; nil where none was
-// changed.
+// Back maps names on the wire to the tools' names. It is nil if no name was changed.
 func (r Rule) Back(tools []model.ToolSpec) map[string]string {
 	var back map[string]string
 	for i := range tools {

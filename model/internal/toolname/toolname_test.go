@@ -18,8 +18,7 @@ var rules = map[toolname.Rule]*regexp.Regexp{
 	{Max: 64, Hyphen: true, Letter: true}: regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`),
 }
 
-// What a provider takes stays; everything else becomes something that it takes,
-// and comes back.
+// Accepted names stay unchanged; all others become accepted names and are mapped back.
 func TestNamesFitAndComeBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -104,7 +103,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// Results behind a cut are of the answer before it, however many were cut off.
+// After a cut, results belong to the answer before it, however many answers were removed.
 func TestCutRemembersTheAnswer(t *testing.T) {
 	t.Parallel()
 	var ids toolname.IDs

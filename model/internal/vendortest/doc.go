@@ -1,5 +1,4 @@
-// Package vendortest is what the loopback servers that stand in for providers share:
-// answers that were prepared, given one to each request; the ways in which a
-// connection goes wrong; and what was asked. What a provider refuses, and what
-// its answers look like, is the business of the server itself.
+// Package vendortest is the common part of the loopback servers that stand in for providers in tests. It gives one
+// prepared answer to each request, simulates connection faults and records the requests. Each server itself decides
+// what its provider refuses and how its answers look.
 package vendortest

@@ -12,18 +12,17 @@ import (
 	"github.com/braidrun/braid/internal/loopback"
 )
 
-// Answer is what a server says to one request that it takes.
+// Answer is a server's response to an accepted request.
 type Answer struct {
-	// Status is 200 where it is 0.
+	// Status is the HTTP status; 0 means 200.
 	Status int
 	Header map[string]string
-	// Body is all of it; a stream is a body too.
+	// Body is the whole body, also of a stream.
 	Body string
-	// Cut breaks the connection once so many bytes of Body are sent, where it is
-	// above 0; Short ends the answer there in good order.
+	// Cut, if above 0, breaks the connection after this many bytes of Body. Short ends the response there regularly.
 	Cut   int
 	Short int
-	// Stall sends nothing more behind Body until the client has gone.
+	// Stall sends nothing after Body until the client has disconnected.
 	Stall bool
 	// Silent stalls before the first byte of the header.
 	Silent bool
@@ -31,49 +30,45 @@ type Answer struct {
 	Slow bool
 }
 
-// Request is a request as it came, accepted or refused.
+// Request is a received request, accepted or refused.
 type Request struct {
-	// Path is as it was sent, with what was escaped in it.
+	// Path is as sent, including escapes.
 	Path   string
 	Header http.Header
 	Body   []byte
-	// Refused is what the server would not take; "" where it took it.
+	// Refused is the reason for which the server refused the request; "" means accepted.
 	Refused string
 }
 
-// Refusal is what a server says to a request that it does not take.
+// Refusal is a server's response to a request that it refuses.
 type Refusal struct {
-	// Why is for those who look at what was asked.
+	// Why is the reason, for [Request].Refused.
 	Why    string
 	Answer Answer
 }
 
-// Rules are what a provider's server has of its own.
+// Rules are the parts of a server that differ by provider.
 type Rules struct {
-	// Type is the content type of answers that name none.
+	// Type is the content type of answers without one.
 	Type string
-	// ID is the header that numbers the answers.
+	// ID is the response header that holds the answer's number.
 	ID string
-	// Largest is how long a request may be, in bytes. Check is given one byte more
-	// of one that is longer.
+	// Largest is the maximum size of a request in bytes. For a longer one Check gets one byte more than Largest.
 	Largest int64
-	// Check says what the provider would refuse a request for; nil is nothing. It
-	// is called by several goroutines at once.
+	// Check returns the provider's reason to refuse a request; nil accepts it. It must be safe for concurrent use.
 	Check func(r *http.Request, body []byte) *Refusal
-	// Learn, unless it is nil, is shown each answer once, in their order, when [Server.Recall]
-	// asks for it; one with the same body as the one before it says nothing new.
+	// Learn, unless nil, gets each answer once, in order, when a test calls [Server.Recall]. It does not get an
+	// answer with the same body as the previous one.
 	Learn func(Answer)
-	// Answer, unless it is nil, makes the answer to a request for which none is
-	// prepared. Several goroutines call it at once.
+	// Answer, unless nil, makes the answer to a request without a prepared one. It must be safe for concurrent use.
 	Answer func(r *http.Request, body []byte) Answer
-	// Unprepared is said where no answer is left.
+	// Unprepared is the answer when no prepared answer is left.
 	Unprepared Answer
 }
 
-// Server listens on loopback, or in memory where testing/synctest is at work. Its methods are safe
-// for concurrent use.
+// Server listens on loopback, or in memory inside a testing/synctest bubble. Its methods are safe for concurrent use.
 type Server struct {
-	// URL is where it listens.
+	// URL is the server's address.
 	URL string
 
 	rules Rules
@@ -83,14 +78,14 @@ type Server struct {
 	recall  sync.Mutex
 	mu      sync.Mutex
 	answers []Answer
-	// fresh are answers that are not learned yet.
+	// fresh are the answers that are not learned yet.
 	fresh []Answer
 	asked []Request
 }
 
-// Start starts a server that gives these answers, one to each request, and puts it in the place that the rules'
-// functions find it at. It stands there before the first request can come: a client in another process would not
-// wait for what Start gives back.
+// Start starts a server that gives these answers, one to each request. It sets *place, where the rules' functions
+// find the server, before the server accepts a request: a client in another process does not wait for Start to
+// return.
 func Start(place **Server, rules Rules, answers ...Answer) {
 	s := &Server{rules: rules, gone: make(chan struct{}, 64)}
 	s.Add(answers...)
@@ -101,13 +96,13 @@ func Start(place **Server, rules Rules, answers ...Answer) {
 	start()
 }
 
-// Close stops it. No request may be on its way, but one that the client has left.
+// Close stops the server. No request may be open, except one that its client has left.
 func (s *Server) Close() {
 	s.http.CloseClientConnections()
 	s.http.Close()
 }
 
-// Add gives it more answers.
+// Add adds answers.
 func (s *Server) Add(answers ...Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,9 +112,8 @@ func (s *Server) Add(answers ...Answer) {
 	}
 }
 
-// Recall has the answers learned that are not yet: whoever looks up what was learned calls it
-// first. Few requests hold what a server must have said itself, and to read all answers for
-// those few takes longer than the tests do without it.
+// Recall passes all new answers to Learn; call it before looking up what was learned. Only few requests need it, and
+// learning every answer at once would take longer than the rest of the tests.
 func (s *Server) Recall() {
 	s.recall.Lock()
 	defer s.recall.Unlock()
@@ -128,7 +122,7 @@ func (s *Server) Recall() {
 	s.fresh = nil
 	s.mu.Unlock()
 	for i, a := range fresh {
-		if i == 0 || a.Body != fresh[i-1].Body { // which says the same again
+		if i == 0 || a.Body != fresh[i-1].Body { // the same as the previous one
 			s.rules.Learn(a)
 		}
 	}
@@ -137,18 +131,18 @@ func (s *Server) Recall() {
 // Client is an HTTP client whose connections end with the server.
 func (s *Server) Client() *http.Client { return s.http.Client() }
 
-// Host is the server's host and port.
+// Host returns the server's host and port.
 func (s *Server) Host() string { return s.http.Listener.Addr().String() }
 
-// Asked gives the requests so far.
+// Asked returns the requests so far.
 func (s *Server) Asked() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Request(nil), s.asked...)
 }
 
-// Left waits until a client has gone away from an answer that had not ended. It
-// is false when that did not happen within d.
+// Left waits until a client has disconnected before the end of its answer. It reports false if that does not happen
+// within d.
 func (s *Server) Left(d time.Duration) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
@@ -164,7 +158,7 @@ func (s *Server) Left(d time.Duration) bool {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, s.rules.Largest+1))
 	if err != nil {
-		return // it has gone
+		return // the client has disconnected
 	}
 	no := s.rules.Check(r, body)
 	s.mu.Lock()
@@ -218,18 +212,18 @@ func (s *Server) say(w http.ResponseWriter, r *http.Request, a Answer, n int) {
 			return
 		}
 		out = out[k:]
-		_ = flush.Flush() // a writer that cannot will say so next time
+		_ = flush.Flush() // a writer that fails reports it at the next write
 	}
 	switch {
 	case a.Stall:
-		_ = flush.Flush() // the header at least
+		_ = flush.Flush() // send the header at least
 		s.wait(r)
 	case a.Cut > 0:
-		panic(http.ErrAbortHandler) //nolint:forbidigo // it is how a handler breaks a connection
+		panic(http.ErrAbortHandler) //nolint:forbidigo // a handler breaks a connection this way
 	}
 }
 
-// wait waits until the client has gone.
+// wait waits until the client has disconnected.
 func (s *Server) wait(r *http.Request) {
 	<-r.Context().Done()
 	s.left()

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// start starts a server that refuses what contains "no".
+// start starts a server that refuses requests containing "no".
 func start(t *testing.T, answers ...vendortest.Answer) (s *vendortest.Server, learned *[]string) {
 	t.Helper()
 	learned = &[]string{}

@@ -1,13 +1,24 @@
 package planted
 
-import "sync/atomic"
+import (
+	"os"
+	"sync/atomic"
+)
 
-var bug atomic.Pointer[string]
+// Variable names the bug of a process from its start on.
+const Variable = "BRAID_PLANTED"
+
+var (
+	first = os.Getenv(Variable)
+	bug   atomic.Pointer[string]
+)
 
 // Is reports whether this is the bug that was asked for.
 func Is(name string) bool {
-	b := bug.Load()
-	return b != nil && *b == name
+	if b := bug.Load(); b != nil {
+		return *b == name
+	}
+	return first == name
 }
 
 // Plant asks for a bug; "" for none.
