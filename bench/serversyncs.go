@@ -25,7 +25,7 @@ func timeSyncs(ctx context.Context, opt *options, rep *report, pl plan, at *home
 	if !opt.wants(syncsRow) {
 		return nil
 	}
-	if _, err := exec.LookPath("strace"); err != nil {
+	if tracer, _ := exec.LookPath("strace"); tracer == "" {
 		rep.skip(syncsRow, scenario.SideServe, errNoTracer)
 		return nil
 	}
@@ -67,7 +67,7 @@ func syncsOfRuns(ctx context.Context, at *homes, begin beginSide) (count float64
 		return 0, err
 	}
 	calls := filepath.Join(h.folder, "calls")
-	tracer := exec.CommandContext(ctx, "strace", "-f", "-qq", "-e", "trace=fsync,fdatasync", "-o", calls, //nolint:gosec // a number and a file of ours
+	tracer := exec.CommandContext(ctx, "strace", "-f", "-qq", "-e", "trace=fsync,fdatasync", "-o", calls, //nolint:gosec // a file of ours
 		"-p", strconv.Itoa(proc.pid))
 	if err := tracer.Start(); err != nil {
 		return 0, err

@@ -96,7 +96,7 @@ func (c *connection) statement(ctx context.Context, text string) *sql.Stmt {
 // take a goroutine each, and no statement takes long.
 func (c *connection) ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error) {
 	ctx = context.WithoutCancel(ctx)
-	if s := c.statement(ctx, text); s != nil {
+	if s := c.statement(ctx, text); s != nil { //nolint:sqlclosecheck // it is prepared once and closed with the connection
 		return s.ExecContext(ctx, args...)
 	}
 	return c.conn.ExecContext(ctx, text, args...)
@@ -105,7 +105,7 @@ func (c *connection) ExecContext(ctx context.Context, text string, args ...any) 
 // QueryContext implements [asker].
 func (c *connection) QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
 	ctx = context.WithoutCancel(ctx)
-	if s := c.statement(ctx, text); s != nil {
+	if s := c.statement(ctx, text); s != nil { //nolint:sqlclosecheck // it is prepared once and closed with the connection
 		return s.QueryContext(ctx, args...)
 	}
 	return c.conn.QueryContext(ctx, text, args...)
@@ -114,7 +114,7 @@ func (c *connection) QueryContext(ctx context.Context, text string, args ...any)
 // QueryRowContext implements [asker].
 func (c *connection) QueryRowContext(ctx context.Context, text string, args ...any) *sql.Row {
 	ctx = context.WithoutCancel(ctx)
-	if s := c.statement(ctx, text); s != nil {
+	if s := c.statement(ctx, text); s != nil { //nolint:sqlclosecheck // it is prepared once and closed with the connection
 		return s.QueryRowContext(ctx, args...)
 	}
 	return c.conn.QueryRowContext(ctx, text, args...)
