@@ -133,7 +133,7 @@ func TestAWrongTableOfPricesIsTold(t *testing.T) {
 	if err := os.WriteFile(file, []byte("prices:\n- {model: 'openai:x', input: one, output: 0}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{file: "The table of prices, line 2: a price is no plain number", "nowhere.yaml": "there is no such table of prices", t.TempDir(): "cannot be read"} {
+	for path, want := range map[string]string{file: "the table of prices, line 2: a price is no plain number", "nowhere.yaml": "there is no such table of prices", t.TempDir(): "cannot be read"} {
 		for _, args := range [][]string{{"models"}, {"run", "-m", "demo", "hi"}, {"doctor", "-m", "demo"}} {
 			p, out, errs := real(t, map[string]string{"BRAID_PRICES": path}, args...)
 			if code := p.run(t.Context()); code == 0 || !strings.Contains(out.String()+errs.String(), want) {
