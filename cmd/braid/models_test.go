@@ -43,7 +43,7 @@ func TestModelsAreListed(t *testing.T) {
 	for _, want := range []string{
 		"\nanthropic  ANTHROPIC_API_KEY is set\n", "  anthropic:claude-sonnet-5-5", "usual\n", " more: braid models anthropic\n",
 		"$2.00    $10.00     $0.10", "\nopenai  there is no key for OpenAI\n  next: set OPENAI_API_KEY\n", "\ngemini  there is no key for Gemini\n",
-		"\nbedrock  nobody says in which AWS region", "\nollama  no Ollama answers on this machine\n",
+		"\nbedrock  no AWS region is set", "\nollama  no Ollama answers on this machine\n",
 		"\nopenai  a model server answers at 127.0.0.1:8000", "openai:Qwen/Qwen3-8B?base=http://127.0.0.1:8000/v1", "free\n",
 		"anthropic:claude-sonnet-5-5 is used where none is named: a key for it is set\n",
 	} {
