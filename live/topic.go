@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // topic is a conversation that somebody publishes to or watches.
@@ -80,24 +81,22 @@ func (t *topic) takeDurable(p *publisher, e *event.Event) (known, whole bool) {
 	}
 	whole = t.last == 0 || e.Seq == t.last+1
 	t.last = e.Seq
-	switch b := e.Body.(type) {
-	case *event.StepBegun:
+	switch fold.FlightOf(e) {
+	case fold.FlightBegins:
 		t.land(e)
-		f := &flight{head: e.Header, begun: *b, owner: p}
+		f := &flight{head: e.Header, begun: *e.Body.(*event.StepBegun), owner: p}
 		if t.strayed(e) {
 			f.draft.Miss()
 			whole = false
 		}
 		t.flights = append(t.flights, f)
-	case *event.StepEnded, *event.Asked:
-		t.land(e)
-	case *event.AssistantMessage:
-		if !b.Piece {
-			t.land(e)
-		} else if f := t.flight(e); f != nil {
-			f.draft.Commit(len(b.Content))
+	case fold.FlightLogs:
+		if f := t.flight(e); f != nil {
+			f.draft.Commit(len(e.Body.(*event.AssistantMessage).Content))
 		}
-	case *event.RunEnded:
+	case fold.FlightEnds:
+		t.land(e)
+	case fold.FlightEndsAll:
 		t.flights = slices.DeleteFunc(t.flights, func(f *flight) bool { return f.head.Run == e.Run })
 	}
 	return true, whole
@@ -105,9 +104,6 @@ func (t *topic) takeDurable(p *publisher, e *event.Event) (known, whole bool) {
 
 // land removes the step that a durable event begins again or ends.
 func (t *topic) land(e *event.Event) {
-	if e.Step == "" {
-		return
-	}
 	t.flights = slices.DeleteFunc(t.flights, func(f *flight) bool {
 		return f.head.Step == e.Step && f.head.Run == e.Run
 	})
