@@ -40,11 +40,12 @@ type topic struct {
 }
 
 // publish adds an event to the line. It returns the watchers to wake in spare, which is empty.
-func (t *topic) publish(p *publisher, e *event.Event, spare []*watcher) []*watcher {
+// behind reports that a watcher is cut off, or has half of what it may have unread.
+func (t *topic) publish(p *publisher, e *event.Event, spare []*watcher) (woken []*watcher, behind bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
-		return spare
+		return spare, false
 	}
 	var known, whole bool
 	if e.Live() {
@@ -53,7 +54,7 @@ func (t *topic) publish(p *publisher, e *event.Event, spare []*watcher) []*watch
 		known, whole = t.takeDurable(p, e)
 	}
 	if !known {
-		return spare
+		return spare, false
 	}
 	if !whole {
 		t.cut(t.line.tail)
@@ -65,12 +66,13 @@ func (t *topic) publish(p *publisher, e *event.Event, spare []*watcher) []*watch
 	}
 	t.settle()
 	// They had read everything, and were cut off only by a gap.
-	woken := t.waiting
+	woken = t.waiting
 	for _, w := range woken {
 		w.waiting = false
 	}
 	t.waiting = spare
-	return woken
+	behind = t.inLine < len(t.watchers) || t.line.len() >= t.limits.events/2 || t.line.bytes >= t.limits.bytes/2
+	return woken, behind
 }
 
 // takeDurable folds a durable event. known is false for a repeated event. whole is false if an
