@@ -1,7 +1,7 @@
 // Command bench times Braid against a loop written by hand, package
 // [github.com/braidrun/braid/bench/floor], in the same process and the same
-// moments, and the server against bare net/http, each in a process of its own on one
-// core; and prints the ratios beside what the design promises.
+// moments, and the built command braid serve against bare net/http, each in a process of
+// its own on one core; and prints the ratios beside what the design promises.
 //
 //	go run ./bench [--short] [--json] [--only a,b] [--profile dir]
 //
@@ -53,8 +53,7 @@ type options struct {
 	profile string
 }
 
-// The names of what is no row, in --only: the long run, and the time that events take
-// through the hub.
+// The names in --only that are not rows: the long run, and the latency of events through the hub.
 const (
 	longRun = "cycles"
 	hubRun  = "hub"
@@ -125,7 +124,7 @@ func parse(args []string, errOut io.Writer) (options, error) {
 	return opt, nil
 }
 
-// wants reports whether a row is asked for: by its id, or by the letter it begins with.
+// wants reports whether a row is selected by its id or its first letter.
 func (o *options) wants(id string) bool {
 	if len(o.only) == 0 {
 		return true
@@ -153,7 +152,7 @@ func (o *options) check(pairs []scenario.Pair) error {
 	for _, c := range crowds() {
 		ids = append(ids, c.id)
 	}
-	ids = append(ids, messagesRow, readyRun, longRun, hubRun)
+	ids = append(ids, messagesRow, syncsRow, readyRun, longRun, hubRun)
 	for _, name := range o.only {
 		one := options{only: []string{name}}
 		found := false
@@ -182,7 +181,7 @@ func measure(ctx context.Context, opt options, out io.Writer, show *progress) (e
 	}
 	defer show.clear()
 	if opt.wants("d") || opt.wants("d-tool") {
-		// Before anything else has seen a tool: there is one first time.
+		// Measure this before anything else uses a tool, because there is only one first time.
 		var micros []float64
 		for _, t := range scenario.FirstTimes() {
 			micros = append(micros, float64(t.Nanoseconds())/1e3)
@@ -213,10 +212,12 @@ func measure(ctx context.Context, opt options, out io.Writer, show *progress) (e
 			return err
 		}
 	}
-	if err := timeServer(ctx, &opt, &rep, pl, show); err != nil {
+	var braid command
+	defer func() { err = errors.Join(err, braid.close()) }()
+	if err := timeServer(ctx, &opt, &rep, pl, &braid, show); err != nil {
 		return err
 	}
-	if err := timeReady(ctx, &opt, &rep, pl, show); err != nil {
+	if err := timeReady(ctx, &opt, &rep, pl, &braid, show); err != nil {
 		return err
 	}
 	if opt.profile != "" {
@@ -238,7 +239,7 @@ func measure(ctx context.Context, opt options, out io.Writer, show *progress) (e
 	return rep.writeTable(out)
 }
 
-// timeHub notes how long events are on their way, once a pass.
+// timeHub measures the latency of events through the hub, once per pass.
 func timeHub(ctx context.Context, rep *report, pl plan, show *progress) error {
 	var median, most []float64
 	for n := range pl.Passes {
@@ -254,7 +255,7 @@ func timeHub(ctx context.Context, rep *report, pl plan, show *progress) error {
 	return nil
 }
 
-// closePairs frees what the rows keep between their batches.
+// closePairs frees what the rows keep between batches.
 func closePairs(pairs []scenario.Pair) error {
 	var errs []error
 	for i := range pairs {
@@ -265,8 +266,7 @@ func closePairs(pairs []scenario.Pair) error {
 	return errors.Join(errs...)
 }
 
-// timeRows goes through all rows in each pass, so that a bad moment of the
-// machine spoils one pass of a row and not all of them.
+// timeRows measures all rows in each pass, so that a busy moment of the machine affects only one pass of a row.
 func timeRows(
 	ctx context.Context, opt *options, pl plan, pairs []scenario.Pair, show *progress,
 ) ([]*timer, error) {

@@ -17,23 +17,28 @@ import (
 	"github.com/braidrun/braid/bench/scenario"
 )
 
-// loader is one reader of a server: one connection and one conversation. It reads the
-// bytes by itself, because a client library would cost more than the server.
+// loader is one reader of a server, with one connection and one conversation. It reads the bytes itself, because a
+// client library would cost more than the server.
 type loader struct {
 	addr, token  string
 	conversation string
-	conn         net.Conn
-	in           *bufio.Reader
-	post, get    []byte
+	// prepared are requests for runs in new conversations. Each run uses one. Without any, the runs are in the
+	// loader's conversation.
+	prepared [][]byte
+	conn     net.Conn
+	in       *bufio.Reader
+	post     []byte
 
-	// What was seen of the last run, and of all of them.
+	// The measurements of the last run, and of all runs.
 	first  time.Duration
 	whole  time.Duration
 	deltas int
 	held   []time.Duration
+	// came is the arrival time of each delta of a paced run.
+	came []time.Duration
 }
 
-// dial connects, and makes a conversation where the side has such a thing.
+// dial connects, and creates a conversation if the side has conversations.
 func dial(ctx context.Context, addr, token string, converses bool, number int) (*loader, error) {
 	l := &loader{addr: addr, token: token, conversation: fmt.Sprint("floor-", number)}
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
@@ -54,7 +59,6 @@ func dial(ctx context.Context, addr, token string, converses bool, number int) (
 func (l *loader) aim() {
 	path := scenario.ServedPath + "/" + l.conversation
 	l.post = request("POST", path+"/runs", l.addr, l.token, `{"user_input":"go"}`)
-	l.get = request("GET", path+"/stream", l.addr, l.token, "")
 }
 
 func (l *loader) close() error { return l.conn.Close() }
@@ -67,7 +71,7 @@ func request(method, path, addr, token, body string) []byte {
 	return []byte(head + "\r\n" + body)
 }
 
-// begin makes the loader a conversation.
+// begin creates the loader's conversation.
 func (l *loader) begin() error {
 	res, err := l.ask(request("POST", scenario.ServedPath, l.addr, l.token, "{}")) //nolint:bodyclose // it is read to its end
 	if err != nil {
@@ -88,7 +92,49 @@ func (l *loader) begin() error {
 	return nil
 }
 
-// hold begins a run and does not read it.
+// prepare creates more conversations, one for each of the next runs.
+func (l *loader) prepare(conversations int) error {
+	for range conversations {
+		if err := l.begin(); err != nil {
+			return err
+		}
+		l.prepared = append(l.prepared, l.post)
+	}
+	return nil
+}
+
+// next returns the request for the next run.
+func (l *loader) next() []byte {
+	if len(l.prepared) == 0 {
+		return l.post
+	}
+	post := l.prepared[0]
+	l.prepared = l.prepared[1:]
+	return post
+}
+
+// await begins a run and reads its stream up to the first delta.
+func (l *loader) await() error {
+	res, err := l.ask(l.next()) //nolint:bodyclose // it is open as long as the connection
+	if err != nil {
+		return err
+	}
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("a run was answered with %s", res.Status)
+	}
+	lines := bufio.NewReader(res.Body)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return err
+		}
+		if name, ok := bytes.CutPrefix(line, nameLine); ok && bytes.Equal(bytes.TrimSpace(name), deltaName) {
+			return nil
+		}
+	}
+}
+
+// hold begins a run without reading it.
 func (l *loader) hold() error {
 	res, err := l.ask(l.post) //nolint:bodyclose // it is open as long as the connection
 	if err == nil && res.StatusCode != http.StatusOK {
@@ -109,13 +155,12 @@ var (
 	deltaName = []byte("text_delta")
 	endName   = []byte("result")
 	errorName = []byte("error")
-	madeAt    = []byte(`data: {"text":"` + scenario.Madestamp)
 )
 
-// run asks for a run and reads its stream to the end.
-func (l *loader) run(paced bool) error {
+// run requests a run and reads its stream to the end. every is the time between two deltas, 0 for none.
+func (l *loader) run(every time.Duration) error {
 	begun := time.Now()
-	res, err := l.ask(l.post) //nolint:bodyclose // it is read to its end
+	res, err := l.ask(l.next()) //nolint:bodyclose // it is read to its end
 	if err != nil {
 		return err
 	}
@@ -128,12 +173,13 @@ func (l *loader) run(paced bool) error {
 	ended := false
 	for {
 		line, err := lines.ReadSlice('\n')
-		for errors.Is(err, bufio.ErrBufferFull) { // a long line is no delta
+		for errors.Is(err, bufio.ErrBufferFull) { // a delta has no long line
 			_, err = lines.ReadSlice('\n')
 		}
 		switch {
 		case errors.Is(err, io.EOF) && ended:
 			l.whole = time.Since(begun)
+			l.note(every)
 			return nil
 		case err != nil:
 			return err
@@ -144,40 +190,33 @@ func (l *loader) run(paced bool) error {
 				if l.deltas++; l.deltas == 1 {
 					l.first = time.Since(begun)
 				}
+				if every > 0 {
+					l.came = append(l.came, time.Since(begun))
+				}
 			case bytes.Equal(name, endName):
 				ended = true
 			case bytes.Equal(name, errorName):
 				return errors.New("a run ended with an error")
 			}
-		} else if paced && bytes.HasPrefix(line, madeAt) {
-			l.note(line[len(madeAt):])
 		}
 	}
 }
 
-// note remembers how long a delta was on its way.
-func (l *loader) note(line []byte) {
-	var made int64
-	for _, c := range line {
-		if c < '0' || c > '9' {
-			break
-		}
-		made = 10*made + int64(c-'0')
+// note records how late each delta of a paced run was, relative to the earliest delta of the run. Both sides pace
+// from the beginning of the answer, so a late delta does not delay later ones. A stream with merged deltas is not
+// counted.
+func (l *loader) note(every time.Duration) {
+	first := time.Duration(1<<63 - 1)
+	for i, came := range l.came {
+		first = min(first, came-time.Duration(i)*every)
 	}
-	l.held = append(l.held, time.Duration(time.Now().UnixNano()-made))
+	for i, came := range l.came {
+		l.held = append(l.held, came-time.Duration(i)*every-first)
+	}
+	l.came = l.came[:0]
 }
 
-// attach opens a stream on which nothing comes, and reads its head.
-func (l *loader) attach() error {
-	res, err := l.ask(l.get) //nolint:bodyclose // it is open as long as the connection
-	if err == nil && res.StatusCode != http.StatusOK {
-		err = fmt.Errorf("a stream was answered with %s", res.Status)
-	}
-	return err
-}
-
-// loaders connects n readers, some at a time.
-// Each has one of the keys.
+// loaders connects n readers, a few at a time. Each uses one of the keys.
 func loaders(ctx context.Context, addr string, keys []string, converses bool, n int) (all []*loader, err error) {
 	all = make([]*loader, n)
 	defer func() {
@@ -202,7 +241,7 @@ func closeLoaders(all []*loader) error {
 	return errors.Join(errs...)
 }
 
-// each calls do for 0 to n-1 on so many goroutines. It gives the first error.
+// each calls do for 0 to n-1 on several goroutines and returns the first error.
 func each(goroutines, n int, do func(int) error) error {
 	var wait sync.WaitGroup
 	var once sync.Once
