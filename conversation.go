@@ -16,7 +16,8 @@ import (
 
 // Conversation is a handle on one event log. It keeps the state that is folded from the log between runs, so a turn
 // costs the same however long the log is. Make it with [NewConversation] or [Open]. It is safe for concurrent use. One
-// run at a time goes through it; a second one is refused with [event.ErrLocked].
+// run at a time goes through it; a second one is refused with [event.ErrLocked], or with
+// [event.ErrConflict] while the open one waits for an answer.
 type Conversation struct{ log drive.Handle }
 
 // NewConversation makes a conversation in memory. Its log is collected with it.

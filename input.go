@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/foreign"
+	"github.com/braidrun/braid/internal/drive"
 )
 
 // inputOf reads what Run was given. No messages and no error means to resume.
@@ -60,78 +60,43 @@ func emptyInput() error {
 	}
 }
 
-// inputMessages holds a history against what a model takes: it ends with the
-// user, and every call has its result in the next message.
+// inputMessages refuses messages that cannot be the input of a run. The drive repairs what can be repaired
+// ([drive.FitHistory]) and reports it.
 func inputMessages(in []event.Message) ([]event.Message, []Answer, error) {
-	bad := func(what string) ([]event.Message, []Answer, error) {
-		return nil, nil, &event.Error{
-			Op: "run", Kind: event.ErrInvalid, Message: "the messages cannot be an input: " + what,
-			Hint: "end with a user's message, and put each tool result into the message after its call",
-		}
-	}
 	if len(in) == 0 {
 		return nil, nil, emptyInput()
 	}
-	var open []*event.ToolCall
-	in = withoutBlanks(in)
-	for i, m := range in {
-		if m.Role != event.RoleUser && m.Role != event.RoleAssistant {
-			return bad(fmt.Sprintf("message %d has the role %q", i, m.Role))
-		}
-		if len(m.Content) == 0 {
-			if len(in) == 1 {
-				return nil, nil, emptyInput()
-			}
-			if m.Role == event.RoleUser {
-				return bad(fmt.Sprintf("message %d is empty", i))
-			}
-		}
-		if foreign.HasNil(m.Content) {
-			return bad(fmt.Sprintf("message %d holds a block that is nil", i))
-		}
-		for _, b := range m.Content {
-			switch b := b.(type) {
-			case *event.Text:
-				if !utf8.ValidString(b.Text) {
-					return bad(fmt.Sprintf("message %d is not valid UTF-8", i))
-				}
-			case *event.ToolCall:
-				if m.Role == event.RoleUser {
-					return bad(fmt.Sprintf("message %d is the user's and calls the tool %q", i, b.Name))
-				}
-			case *event.ToolResult:
-				n := len(open)
-				open = slices.DeleteFunc(open, func(c *event.ToolCall) bool { return c.ID == b.Call })
-				if m.Role != event.RoleUser || len(open) != n-1 {
-					return bad(fmt.Sprintf("message %d has a result for a call that the message before it does not make", i))
-				}
-			}
-		}
-		if len(open) > 0 {
-			return bad(fmt.Sprintf("call %q has no result", open[0].ID))
-		}
-		if m.Role == event.RoleAssistant {
-			open = m.Calls()
-		}
+	fit, _, err := drive.FitHistory(in)
+	if err != nil {
+		return nil, nil, err
 	}
-	if in[len(in)-1].Role != event.RoleUser {
-		return bad("the last one is not the user's")
+	n := len(in) - 1
+	ends := len(fit) > 0 && fit[len(fit)-1].Role == event.RoleUser
+	switch last := in[n]; {
+	case ends && last.Role == event.RoleAssistant:
+		// A message without content, so that its calls get results.
+		return append(slices.Clone(in), event.Message{Role: event.RoleUser}), nil, nil
+	case ends:
+		return in, nil, nil
+	case last.Role == event.RoleUser && slices.ContainsFunc(last.Content, isResult):
+		return nil, nil, badInput(fmt.Sprintf("message %d has a result for a call that the message before it does not make", n))
+	case last.Role == event.RoleUser && n > 0:
+		return nil, nil, badInput(fmt.Sprintf("message %d is empty", n))
+	case len(fit) == 0:
+		return nil, nil, emptyInput()
+	default:
+		return nil, nil, badInput("the last one is not the user's")
 	}
-	// An empty answer, which other frameworks keep, says nothing to a model and is refused by providers.
-	return slices.DeleteFunc(in, func(m event.Message) bool { return len(m.Content) == 0 }), nil, nil
 }
 
-// withoutBlanks leaves out blocks of blank text, which providers refuse. The caller's slices stay as they are.
-func withoutBlanks(in []event.Message) []event.Message {
-	blank := func(b event.Block) bool {
-		t, ok := b.(*event.Text)
-		return ok && t != nil && utf8.ValidString(t.Text) && strings.TrimSpace(t.Text) == ""
+func isResult(b event.Block) bool {
+	_, ok := b.(*event.ToolResult)
+	return ok
+}
+
+func badInput(what string) error {
+	return &event.Error{
+		Op: "run", Kind: event.ErrInvalid, Message: "the messages cannot be an input: " + what,
+		Hint: "end with a user's message, and put each tool result into the message after its call",
 	}
-	out := slices.Clone(in)
-	for i := range out {
-		if slices.ContainsFunc(out[i].Content, blank) {
-			out[i].Content = slices.DeleteFunc(slices.Clone(out[i].Content), blank)
-		}
-	}
-	return out
 }

@@ -81,6 +81,42 @@ func TestACallCutOffByTheTokenLimitBecomesText(t *testing.T) {
 	}
 }
 
+// Calls that had arrived completely when the answer was cut keep their arguments. They do not run, and their results say so.
+func TestTheTokenLimitKeepsCompleteCalls(t *testing.T) {
+	t.Parallel()
+	const notRun = "The tool call was not run, because the answer was cut at its token limit."
+	for _, c := range []struct {
+		name, first, second, want string
+	}{
+		{"the second is cut", `{"a":1,"b":2}`, `{"a":3,"b`, `assistant:[c0][The call of "add" was cut off and not run: the answer ended with max_tokens.] user:(c0 ` + notRun + ")"},
+		{"both are complete", `{"a":1,"b":2}`, `{"a":3,"b":4}`, "assistant:[c0][c1] user:(c0 " + notRun + ")(c1 " + notRun + ")"},
+		{"the second has only begun", `{"a":1,"b":2}`, "", `assistant:[c0][The call of "add" was cut off and not run: the answer ended with max_tokens.] user:(c0 ` + notRun + ")"},
+		{"the first has no arguments", "", `{`, `assistant:[c0][The call of "add" was cut off and not run: the answer ended with max_tokens.] user:(c0 ` + notRun + ")"},
+		{"the first is broken", `{"a":`, `{"a":3,"b":4}`, `assistant:[The call of "add" was cut off and not run: the answer ended with max_tokens.][c1] user:(c1 ` + notRun + ")"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			cut := asksFor("add", c.first, "add", c.second)
+			cut[len(cut)-1].Stop = event.StopMaxTokens
+			m := &heard{says: [][]model.Chunk{cut, says("so")}}
+			agent, conv := braid.New("a", m, braid.Func("add", "Adds.", add)), braid.NewConversation()
+			r, err := agent.Run(t.Context(), "go", braid.In(conv))
+			if !errors.Is(err, event.ErrMaxTokens) || r.Stop != event.StopMaxTokens || r.Metrics.ToolCalls > 0 || len(m.asked) != 1 {
+				t.Errorf("the run ends with %s after %d calls of the tool and %d of the model: %v", r.Stop, r.Metrics.ToolCalls, len(m.asked), err)
+			}
+			if _, err := agent.Run(t.Context(), "on", braid.In(conv)); err != nil {
+				t.Fatal(err)
+			}
+			if got := brief(m.asked[1].Messages); got != "user:go "+c.want+"on" {
+				t.Errorf("the next run's model is shown\n%s\nwant\n%s", got, "user:go "+c.want+"on")
+			}
+			if args := m.asked[1].Messages[1].Calls()[0].Args; c.first == `{"a":1,"b":2}` && string(args) != c.first {
+				t.Errorf("the arguments are %s", args)
+			}
+		})
+	}
+}
+
 func TestModelFailures(t *testing.T) {
 	t.Parallel()
 	cut := says("only a part")
@@ -155,13 +191,11 @@ func TestDeadline(t *testing.T) {
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	user := func(b ...event.Block) event.Message { return event.Message{Role: event.RoleUser, Content: b} }
-	call := event.Message{Role: event.RoleAssistant, Content: []event.Block{&event.ToolCall{ID: "x", Name: "add", Args: raw(1)}}}
 	hi := &event.Text{Text: "hi"}
 	for name, input := range map[string]any{
 		"empty": "", "blank": " \n", "nil": nil, "a number": 7, "invalid UTF-8": "a\xff", "no blocks": []event.Block{},
 		"no messages": []event.Message{}, "nil block": []event.Block{nil}, "no answers": []braid.Answer{},
 		"ends with the assistant":  []event.Message{user(hi), {Role: event.RoleAssistant, Content: []event.Block{hi}}},
-		"call without result":      []event.Message{user(hi), call, user(hi)},
 		"result without call":      user(&event.ToolResult{Call: "x"}),
 		"unknown role":             event.Message{Role: "system", Content: []event.Block{hi}},
 		"invalid UTF-8 in a block": &event.Text{Text: "\xff"},

@@ -16,8 +16,8 @@ import (
 	"github.com/braidrun/braid/tool"
 )
 
-// How a run ends, and what it had done by then: every outcome meets every
-// situation. What the next run's model is shown is the table of DESIGN section 9.
+// The outcomes of a run. The tests combine each with every situation, and check what the next run's model sees: of a
+// failed run that was not kept only a note, of every other run the messages.
 const (
 	completed = "completed"
 	limited   = "limit"
@@ -386,8 +386,8 @@ func (c *cell) shown() string {
 		answer = " assistant:done user:"
 	case c.outcome == limited && c.last():
 		answer = " assistant:part user:"
-	case c.outcome == cancelled && len(c.calls) == 0:
-		answer = stopped
+	case c.outcome == cancelled && c.last():
+		answer = " assistant:part user:" + halfAnswer
 	}
 	return "user:go" + c.want + answer + "next"
 }

@@ -32,8 +32,7 @@ const propertyCases = 5000
 
 var deadlineless = context.Background()
 
-// TestGeneratedRuns plays generated conversations and holds what DESIGN sections
-// 4 and 5 promise of every run against them:
+// TestGeneratedRuns plays generated conversations and checks the promises about every run:
 //
 //   - the log cut at any event resumes to the same tool results and the same last
 //     text; a finished step is never executed again; an unsafe one that was in
@@ -214,8 +213,8 @@ func (c *testCase) check(counts *histogram) error {
 	return nil
 }
 
-// remembered holds what the run after log was shown against the table of DESIGN
-// section 9: of a failed run that is not kept nothing but a note, of all others what was asked.
+// remembered checks what the model of the run after log saw: of a failed run that was not kept only a note that names the
+// calls with effects, of every other run the user's message.
 func (c *testCase) remembered(log []*event.Event, messages []event.Message) error {
 	text, n := show(messages), 0
 	var effects []string

@@ -43,13 +43,21 @@ type Result struct {
 	Output json.RawMessage
 	// Questions are the open questions if Stop is [event.StopQuestion].
 	Questions []Question
+	// Repaired says how the given history was changed so that models accept it, one entry for each repair: calls without
+	// results, results without calls, messages without content. The log has the same as a notice
+	// ([event.NoticeRepaired]).
+	Repaired []string
 	// Simulated says that the model followed a script.
 	Simulated bool
 }
 
-// Text is the text of the message. If the output came as JSON and without text, it is that JSON.
+// Text is the text of the message, with separate texts on lines of their own ([event.Prose]). If the output came as JSON
+// and without text, it is that JSON.
 func (r *Result) Text() string {
-	if text := r.Message.Text(); text != "" || len(r.Output) == 0 {
+	if len(r.Output) == 0 {
+		return event.Prose(r.Message.Content)
+	}
+	if text := r.Message.Text(); text != "" {
 		return text
 	}
 	return string(r.Output)
@@ -80,5 +88,8 @@ func (r *Result) set(o *hook.Outcome) {
 	r.Run, r.Status, r.WakeAt, r.Stop, r.Why = o.Run, o.Status, o.WakeAt, o.Stop, o.Why
 	r.Message, r.Partial, r.Output = o.Message, o.Partial, o.Output
 	r.Usage, r.CostNanoUSD, r.Estimated, r.Metrics = o.Usage, o.CostNanoUSD, o.Estimated, o.Metrics
-	r.State, r.Questions, r.Simulated = o.State, o.Questions, o.Simulated
+	if o.State == nil {
+		o.State = map[string]json.RawMessage{}
+	}
+	r.State, r.Questions, r.Simulated, r.Repaired = o.State, o.Questions, o.Simulated, o.Repaired
 }

@@ -46,6 +46,12 @@ func failing(err error) iter.Seq2[model.Chunk, error] {
 	return func(yield func(model.Chunk, error) bool) { yield(model.Chunk{}, err) }
 }
 
+// halfAnswer is what the model reads behind the part of an answer that had arrived when it was stopped.
+const halfAnswer = "[The user interrupted this answer. Do not go on with it unless a later message asks for it.]"
+
+// interrupted is what the model reads behind what a run had done when it was stopped.
+const interrupted = "[The user interrupted this request. Do not go on with it unless a later message asks for it.]"
+
 // stopped is what the model reads behind a prompt that was stopped before its answer.
 const stopped = "[The user stopped this request before it was answered. Do not answer it unless a later message asks for it.]"
 

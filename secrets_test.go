@@ -162,7 +162,7 @@ func TestSecretsInInterruptedBlocks(t *testing.T) {
 			live, blocks = live+b.Text, blocks+1
 		}
 	}
-	if strings.Contains(live, runToken) || blocks == 0 || r.Text() != "a [redacted]b" {
+	if strings.Contains(live, runToken) || blocks == 0 || r.Text() != "a [redacted]\nb" {
 		t.Errorf("%q is shown, the answer is %q", live, r.Text())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/drive"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
 )
@@ -17,7 +18,8 @@ type Policy string
 
 // The policies, with the field's names.
 const (
-	// Reject refuses the message with [event.ErrLocked]. It is the default.
+	// Reject refuses the message with [event.ErrLocked], or [Agent.Run] with [event.ErrConflict] while the open run waits
+	// for an answer. It is the default.
 	Reject Policy = "reject"
 	// Queue admits a run behind the open one.
 	Queue Policy = "queue"
@@ -136,8 +138,12 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 			Hint: "send one message, or queue it",
 		}
 	}
+	fit, _, err := drive.FitHistory(row.Input)
+	if err != nil {
+		return Sent{}, err
+	}
 	letter := journal.Mail{
-		ID: "message-" + row.ID, Kind: journal.MailMessage, Message: row.Input[0].Content, By: row.User,
+		ID: "message-" + row.ID, Kind: journal.MailMessage, Message: fit[0].Content, By: row.User,
 	}
 	if row.Key != "" {
 		letter.ID = journal.LetterID(row.Key)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/drive"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/internal/userdata"
@@ -148,11 +149,8 @@ func (s *Snapshot) check() error {
 	if len(s.Fields) == 0 {
 		return badSnapshot("holds nothing", nil)
 	}
-	if len(s.Messages) > 0 {
-		hi := event.Message{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "."}}}
-		if _, _, err := inputMessages(append(slices.Clone(s.Messages), hi)); err != nil {
-			return err
-		}
+	if _, _, err := drive.FitHistory(s.Messages); err != nil {
+		return err
 	}
 	for k := range s.State {
 		if err := userdata.Key(k); err != nil {
@@ -173,6 +171,9 @@ func badSnapshot(what string, err error) error {
 // nothing earlier. Its state replaces the conversation's own. Fields that the snapshot does not have stay as they are.
 // The earlier log stays.
 //
+// A history that models would refuse is repaired as the input of [Agent.Run] is. A notice in the log says how, and so
+// does the Result of [Into].
+//
 // The log records this as a run. The options [For], [Executor] and [Metadata] apply to it. While a run is open, the
 // error is [event.ErrConflict] or [event.ErrLocked].
 func (c *Conversation) Load(ctx context.Context, s *Snapshot, opts ...RunOption) error {
@@ -188,9 +189,19 @@ func (c *Conversation) Load(ctx context.Context, s *Snapshot, opts ...RunOption)
 	if agent == "" || agent == event.UserAuthor {
 		agent = "snapshot"
 	}
+	messages, repairs, err := drive.FitHistory(s.Messages)
+	if err != nil {
+		return err
+	}
+	if o.into != nil {
+		*o.into = Result{Conversation: c, Repaired: repairs}
+	}
 	return c.log.Record(ctx, "load", agent, &o.Request, func(v *fold.Conversation) (list []event.Body, _ error) {
 		if s.has(SnapshotMessages) {
-			for _, m := range s.Messages {
+			if len(repairs) > 0 {
+				list = append(list, drive.RepairNotice(repairs))
+			}
+			for _, m := range messages {
 				if m.Role == event.RoleAssistant {
 					list = append(list, &event.AssistantMessage{Content: m.Content, Stop: event.StopEndTurn})
 					continue

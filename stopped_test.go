@@ -11,8 +11,8 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// A prompt that the user stopped before anything was answered is marked for the next run's model, which
-// would answer both otherwise. One that was answered in part, or with calls, is not.
+// A prompt that the user stopped is marked for the next run's model, which would answer both otherwise. What the user has
+// seen of the answer stays.
 func TestAStoppedPromptIsMarked(t *testing.T) {
 	t.Parallel()
 	say := func(role event.Role, text string) event.Message {
@@ -34,7 +34,7 @@ func TestAStoppedPromptIsMarked(t *testing.T) {
 			false, false,
 			"user:hello assistant:hi user:book a flight" + stopped + "what time is it?",
 		},
-		{"after a call", "book a flight", true, false, "user:book a flight assistant:[c0] user:(c0 ok)what time is it?"},
+		{"after a call", "book a flight", true, false, "user:book a flight assistant:[c0] user:(c0 ok)" + interrupted + "what time is it?"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -78,5 +78,43 @@ func TestAStoppedPromptIsMarked(t *testing.T) {
 				t.Errorf("the model sees\n%s\nwant\n%s", seen, c.want)
 			}
 		})
+	}
+}
+
+// The part of an answer that the user saw before interrupting it stays in the conversation, with a note, also for
+// another process.
+func TestAnInterruptedAnswerStays(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	m := &script{next: func(mctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+		if len(req.Messages) > 1 {
+			return chunks(says("noon"))
+		}
+		return func(yield func(model.Chunk, error) bool) {
+			_ = yield(model.Chunk{Kind: model.ChunkThinking, Text: "hm"}, nil) && yield(model.Chunk{Kind: model.ChunkText, Index: 1, Text: "First I "}, nil) &&
+				yield(model.Chunk{Kind: model.ChunkText, Index: 1, Text: "delete"}, nil)
+			stop()
+			<-mctx.Done()
+			yield(model.Chunk{}, mctx.Err())
+		}
+	}}
+	store := &journal.Memory{}
+	conv, agent := braid.Open(store, "talk"), braid.New("root", m)
+	if r, err := agent.Run(ctx, "delete everything", braid.In(conv)); event.KindOf(err) != event.ErrCancelled || event.TextOf(r.Partial) != "First I delete" {
+		t.Fatalf("the run has %q: %v", event.TextOf(r.Partial), err)
+	}
+	want := "user:delete everything assistant:First I delete user:" + halfAnswer
+	for name, c := range map[string]*braid.Conversation{"the handle": conv, "the log": braid.Open(store, "talk")} {
+		if messages, err := c.Messages(t.Context()); err != nil || brief(messages) != want {
+			t.Errorf("%s shows\n%s\nwant\n%s: %v", name, brief(messages), want, err)
+		}
+	}
+	if _, err := agent.Run(t.Context(), "what time is it?", braid.In(braid.Open(store, "talk"))); err != nil {
+		t.Fatal(err)
+	}
+	messages, err := conv.Messages(t.Context())
+	if got := brief(messages); err != nil || got != want+"what time is it? assistant:noon" {
+		t.Errorf("then it is\n%s: %v", got, err)
 	}
 }

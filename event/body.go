@@ -129,7 +129,7 @@ type RunEnded struct {
 // RunStatus is where a run stands.
 type RunStatus string
 
-// The states of a run (DESIGN section 1).
+// The states of a run.
 const (
 	RunQueued    RunStatus = "queued"
 	RunRunning   RunStatus = "running"
@@ -458,6 +458,10 @@ type Notice struct {
 // NoticeUsage is the Code of the [Notice] for the operator that follows a model call whose usage or cost cannot be, such
 // as a count below zero. The call's own event has the usage as Braid counts it.
 const NoticeUsage = "usage_clipped"
+
+// NoticeRepaired is the Code of the [Notice] that says how the history that a program or a hook handed in was changed, so
+// that models accept it. Its text has one line for each repair.
+const NoticeRepaired = "history_repaired"
 
 // Compacted replaces the events From to To of its scope, both included, by Summary in
 // what the model sees. The log keeps them.

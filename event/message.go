@@ -1,6 +1,10 @@
 package event
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // Role says who speaks in a message.
 type Role string
@@ -23,7 +27,41 @@ func (m Message) Text() string { return TextOf(m.Content) }
 // Calls lists the message's tool calls in request order.
 func (m Message) Calls() []*ToolCall { return CallsOf(m.Content) }
 
-// TextOf joins the text blocks with nothing between them.
+// Prose joins the text blocks for a reader: texts that do not continue each other stand on lines of their own. Texts
+// continue each other if one has white space where they meet, or a citation: providers cut an answer into blocks there.
+func Prose(blocks []Block) string {
+	var sb strings.Builder
+	var last *Text
+	cited := false
+	for i, b := range blocks {
+		t, ok := b.(*Text)
+		if !ok || t == nil || t.Text == "" {
+			continue
+		}
+		before := cited
+		cited = i+1 < len(blocks) && isCitation(blocks[i+1])
+		if last != nil && last.Signature == "" && !before && !cited && !spaceBetween(last.Text, t.Text) {
+			sb.WriteByte('\n')
+		}
+		sb.WriteString(t.Text)
+		last = t
+	}
+	return sb.String()
+}
+
+func isCitation(b Block) bool {
+	_, ok := b.(*Citation)
+	return ok
+}
+
+// spaceBetween reports whether white space ends the first text or begins the second.
+func spaceBetween(a, b string) bool {
+	end, _ := utf8.DecodeLastRuneInString(a)
+	begin, _ := utf8.DecodeRuneInString(b)
+	return unicode.IsSpace(end) || unicode.IsSpace(begin)
+}
+
+// TextOf joins the text blocks with nothing between them, as a stream delivers them. [Prose] joins them for a reader.
 func TextOf(blocks []Block) string {
 	var one string
 	var n int

@@ -458,8 +458,8 @@ func TestVocabularyRecording02ParallelCalls(t *testing.T) {
 	}
 }
 
-// The sub-agents' usage: the receipts and the notification tell of the last
-// model call only; what counts is the sum (DESIGN section 9).
+// The receipts and the notification report only the usage of a sub-agent's last model call. Costs need the sum of all
+// calls.
 func TestVocabularyRecording04SubAgentUsage(t *testing.T) {
 	t.Parallel()
 	r := readRecording(t, "04-subagents.stdout")

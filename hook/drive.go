@@ -60,6 +60,8 @@ type Outcome struct {
 	Why event.Why
 	// Message is the root agent's last complete message.
 	Message event.Message
+	// Repaired says how the history that was handed in was changed so that models accept it, one entry for each repair.
+	Repaired []string
 	// Partial is what the root agent had written of the next message when it was interrupted.
 	Partial []event.Block
 	// Output is the structured output as JSON; nil for none.

@@ -16,7 +16,8 @@ type BeforeModel struct {
 	Why event.Why
 	// Request is the request to the model. Its Instructions, Messages, Tools, ToolChoice, Output and Options are writable, for
 	// this attempt alone: the log and the history do not change, and the log does not have what only the model is shown. The
-	// blocks of the messages are shared and read only; replace them instead.
+	// blocks of the messages are shared and read only; replace them instead. Changed messages pass the check of the input of
+	// Agent.Run, so that every call has its result.
 	Request *model.Request
 	// Model is the model that is called. It is writable, for this attempt alone. The log has the name of the model that was
 	// called ([event.StepBegun].Runs).

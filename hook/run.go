@@ -7,8 +7,8 @@ import "github.com/braidrun/braid/event"
 type BeforeRun struct {
 	// Run is the run's id: read only.
 	Run string
-	// Input is the run's input. It is writable, and its value is written to the log. It must be a history: each tool result
-	// stands in the message after its call, and a user message calls no tool.
+	// Input is the run's input. It is writable, and its value is written to the log. It passes the check of the input of
+	// Agent.Run: a history that models would refuse is repaired, and a call in a user's message fails the run.
 	Input []event.Message
 	// Cancel is writable: its text becomes the agent's answer to the input, and no model is called.
 	Cancel string

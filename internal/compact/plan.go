@@ -84,8 +84,10 @@ type planner struct {
 	reach int64
 	// stays reports for each unit whether it is never left out.
 	stays []bool
-	// weight is each unit's number of tokens.
-	weight []int64
+	// turn holds the first unit of each unit's turn; -1 if it was left out earlier.
+	turn []int
+	// messages and tokens measure the units.
+	messages, tokens measure
 	// spare is the number of tokens that cutting each unit would save. It is computed on first use.
 	spare []int64
 	total int64
@@ -95,11 +97,9 @@ type planner struct {
 
 func (p *planner) weigh(newest int64) {
 	n := len(p.units)
-	p.stays, p.weight = make([]bool, n), make([]int64, n)
+	p.stays, p.turn = make([]bool, n), turns(p.units)
 	for i := range p.units {
 		u := &p.units[i]
-		p.weight[i] = 8 + u.Tokens()
-		p.total += p.weight[i]
 		p.stays[i] = u.Kind == fold.UnitInput || u.Kind == fold.UnitUser && slices.Contains(u.Seqs, newest) ||
 			u.Kind != fold.UnitSummary && p.Pin != nil && p.Pin(u.Message())
 	}
@@ -110,36 +110,31 @@ func (p *planner) weigh(newest int64) {
 	if p.unseen = min(i+1, n-1); i >= 0 && p.units[i].Kind == fold.UnitPair {
 		p.unseen = i // messages after the results came before a model had seen them
 	}
+	for i := range p.units {
+		if p.stays[i] {
+			p.keepOpening(i)
+		}
+	}
+	p.messages = newMeasure(p.stays, func(i int) int64 { return int64(p.units[i].Messages()) })
+	p.tokens = newMeasure(p.stays, p.weight)
+	p.total = p.tokens.all[n]
 }
+
+// weight returns a unit's number of tokens.
+func (p *planner) weight(i int) int64 { return 8 + p.units[i].Tokens() }
 
 // count returns the number of messages that stay if the units before tail are left out.
-func (p *planner) count(tail int) int {
-	n := 0
-	for i := range p.units {
-		if i >= tail || p.stays[i] {
-			n += p.units[i].Messages()
-		}
-	}
-	return n
-}
+func (p *planner) count(tail int) int { return int(p.left(&p.messages, tail)) }
 
 // rest returns the number of tokens that stay if the units before tail are left out.
-func (p *planner) rest(tail int) int64 {
-	n := int64(0)
-	for i := range p.units {
-		if i >= tail || p.stays[i] {
-			n += p.weight[i]
-		}
-	}
-	return n
-}
+func (p *planner) rest(tail int) int64 { return p.left(&p.tokens, tail) }
 
 // saved returns the number of tokens that cutting the units before tail saves.
 func (p *planner) saved(tail int) int64 {
 	if p.spare == nil {
 		p.spare = make([]int64, len(p.units))
 		for i := range p.units {
-			p.spare[i] = p.weight[i] - 8 - p.units[i].CutTokens()
+			p.spare[i] = p.weight(i) - 8 - p.units[i].CutTokens()
 		}
 	}
 	n := int64(0)
@@ -159,14 +154,18 @@ func (p *planner) slide() {
 	for tail < p.last() && p.count(tail) > target {
 		tail++
 	}
-	// A transcript is clearer if it begins with a user's message, if one is near.
-	for i := tail; i <= p.last() && 2*p.count(i) >= target; i++ {
-		if p.units[i].Kind == fold.UnitUser {
-			tail = i
-			break
+	p.leaveOut(p.nextTurn(tail, func(i int) bool { return 2*p.count(i) >= target }))
+}
+
+// nextTurn returns the unit from tail on that begins a turn, if one is near. A transcript is clearer if it begins with a
+// whole turn. near is not asked if the beginning of tail's own turn is gone.
+func (p *planner) nextTurn(tail int, near func(i int) bool) int {
+	for i := tail; i <= p.last() && (p.turn[tail] < 0 || near(i)); i++ {
+		if p.turn[i] == i {
+			return i
 		}
 	}
-	p.leaveOut(tail)
+	return tail
 }
 
 // relieve shortens a transcript that exceeds the agent's share of the context.
@@ -218,7 +217,10 @@ func (p *planner) ease(before int) {
 
 // kept returns the first unit after the ones that are left out.
 func (p *planner) kept() int {
-	return slices.IndexFunc(p.units, func(u fold.Unit) bool { return len(u.Seqs) > 0 && u.Seqs[0] > p.To })
+	if i := slices.IndexFunc(p.units, func(u fold.Unit) bool { return len(u.Seqs) > 0 && u.Seqs[0] > p.To }); i >= 0 {
+		return i
+	}
+	return len(p.units)
 }
 
 // leaveOutTo leaves out the oldest units until at most target tokens stay, if enough units may go.
@@ -230,8 +232,9 @@ func (p *planner) leaveOutTo(target int64) {
 	p.leaveOut(tail)
 }
 
-// leaveOut leaves out the units before tail, except those that must stay.
+// leaveOut leaves out the units before tail, except those that must stay and those that begin the turn of tail.
 func (p *planner) leaveOut(tail int) {
+	p.keepOpening(tail)
 	to := int64(0)
 	for _, u := range slices.Backward(p.units[tail:]) {
 		if len(u.Seqs) > 0 {

@@ -13,7 +13,8 @@ type LLM struct{}
 
 // Next implements [Kind]. These rules apply in order:
 //
-//  1. If tool calls can run, run them. So a resumed run continues with its tools without a model call.
+//  1. If tool calls can run, run them. So a resumed run continues with its tools without a model call. The complete
+//     calls of an answer that was cut at its token limit do not run.
 //  2. If calls are open, wait for running steps or for an answer.
 //  3. If a tool ends the turn, or the program itself called it, finish.
 //  4. If the model ended its turn or failed for good, finish. If its output does not have the requested form,
@@ -24,6 +25,9 @@ type LLM struct{}
 //  7. Otherwise, call the model.
 func (LLM) Next(s *fold.Scope, p *Policy, now time.Time) Command {
 	if s.Batch.Calls != nil {
+		if s.Answer.Stop == event.StopMaxTokens && s.Untouched() {
+			return endOfTurn(s, p)
+		}
 		return nextCalls(s, p, now)
 	}
 	if s.Fresh == event.WhyToolResults {

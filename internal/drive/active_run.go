@@ -46,6 +46,10 @@ type activeRun struct {
 	fault *event.Error
 	// err stands beside the result of a run that has ended.
 	err *event.Error
+	// repairs say what was changed in the run's input so that models accept it.
+	repairs []string
+	// began is set if this drive has begun the run.
+	began bool
 	// partial is what a model had said when it was cut off.
 	partial []event.Block
 }

@@ -247,7 +247,7 @@ func (a *assembler) content(w *Work) []event.Block {
 		case model.ChunkThinking:
 			blocks = append(blocks, &event.Thinking{Text: validText(string(b.text)), Signature: b.signature, Prefix: b.prefix})
 		case model.ChunkCall:
-			if !runsCalls(a.stop) {
+			if !runsCalls(a.stop) && !a.complete(i) {
 				blocks = append(blocks, &event.Text{Text: "[The call of " + strconv.Quote(b.name) +
 					" was cut off and not run: the answer ended with " + string(a.stop) + ".]"})
 				continue
@@ -257,10 +257,12 @@ func (a *assembler) content(w *Work) []event.Block {
 				t, ok := o.(*event.ToolCall)
 				return ok && t.ID == c.ID
 			}) {
-				c.ID = w.callID(calls)
+				c.ID = w.callID(fold.CountCalls(blocks))
 			}
 			b.arguments(c, a.argBytes)
-			calls++
+			if runsCalls(a.stop) {
+				calls++
+			}
 			blocks = append(blocks, c)
 		default:
 			if b.block != nil {
@@ -275,6 +277,14 @@ func (a *assembler) content(w *Work) []event.Block {
 		blocks = fold.CloseOpenCalls(blocks, "was cut off: the answer ended with "+string(a.stop))
 	}
 	return blocks
+}
+
+// complete reports whether a call had arrived completely when the answer was cut at its token limit.
+func (a *assembler) complete(i int) bool {
+	b := &a.blocks[i]
+	text := bytes.TrimSpace(b.text)
+	return a.stop == event.StopMaxTokens && b.over == 0 && (i < len(a.blocks)-1 || len(text) > 0) &&
+		(len(text) == 0 || strictjson.Check(text, strictjson.DefaultDepth) == nil)
 }
 
 // runsCalls reports whether an answer with this stop reason means its calls.

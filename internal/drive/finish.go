@@ -109,6 +109,8 @@ func (d *activeRun) closeScope(s *fold.Scope, cmd decide.Command) {
 	last, typed := []event.Block(nil), false
 	if n := len(s.Transcript.Messages); n > 0 && s.Transcript.Messages[n-1].Role == event.RoleAssistant {
 		last = s.Transcript.Messages[n-1].Content
+	} else if text := event.Prose(s.Answer.Words); cmd.Why == event.WhyMaxTokens && text != "" {
+		last = []event.Block{&event.Text{Text: text}} // its calls have results
 	}
 	if x := d.answerOf(s); x != nil && cmd.Err == nil {
 		raw, problem := x.Given(s, d.ctx.Done())
@@ -133,7 +135,11 @@ func (d *activeRun) answerCall(s *fold.Scope) {
 		return
 	}
 	r, outcome := &event.ToolResult{Call: c.ID, Name: c.Name}, event.OutcomeDone
-	if text := event.TextOf(end.Output); text != "" {
+	text := event.Prose(end.Output)
+	if d.answerOf(s) != nil {
+		text = event.TextOf(end.Output) // it is JSON
+	}
+	if text != "" {
 		r.Content = append(r.Content, &event.Text{Text: text})
 		if d.answerOf(s) != nil && end.Err == nil {
 			r.Structured = json.RawMessage(text)

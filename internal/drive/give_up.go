@@ -78,6 +78,7 @@ func (a *Agent) giveUp(
 		o.letGo(base, lease, renewer)
 		return nil, err
 	}
+	repairs := fitInput(&row)
 	name := row.Agent
 	if v.Run != nil && v.Run.ID == row.ID {
 		name = v.Run.Scopes[0].Agent
@@ -94,6 +95,7 @@ func (a *Agent) giveUp(
 		lease: runLease{conv: o.Log, held: lease, renewer: renewer, base: base},
 		out:   sender{sink: sink},
 	}
+	d.repairs = repairs
 	d.cfg.work = &EngineWork{ForgetFailed: o.Engine != nil && o.Engine.ForgetFailed}
 	cancelled := row.Cancelled || slices.ContainsFunc(mail, func(m journal.Mail) bool { return m.Kind == journal.MailCancel })
 	if cancelled {

@@ -37,8 +37,8 @@ func (d *activeRun) callBeforeModel(agent *Agent, why event.Why, w *Work, forced
 	if e.Request != nil && e.Request != &w.request {
 		w.request = *e.Request
 	}
-	if failed == nil && slices.ContainsFunc(w.request.Messages, func(m event.Message) bool { return foreign.HasNil(m.Content) }) {
-		failed = &event.Error{Op: "hook", Kind: event.ErrInvalid, Message: "a hook made a request with a block that is nil"}
+	if failed == nil {
+		failed = d.fitRequest(w)
 	}
 	if !foreign.IsNil(e.Model) && e.Model != w.model {
 		if w.request.Options.Context == agent.Asks(w.model).Context {

@@ -2,7 +2,6 @@ package drive
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
@@ -28,52 +27,14 @@ func (d *activeRun) callBeforeRun() (words string) {
 	if !back {
 		return ""
 	}
-	for i := 0; err == nil && i < len(e.Input); i++ {
-		err = fitMessage(&event.AssistantMessage{Content: e.Input[i].Content})
-	}
 	if err == nil {
-		err = paired(e.Input)
+		err = d.fitHooked(e.Input)
 	}
 	if err != nil {
 		d.failWith(err)
 		return ""
 	}
-	d.row.Input = e.Input
 	return e.Cancel
-}
-
-// paired refuses a hook's input that no provider accepts: a user's message that calls a tool, or a result without its
-// call in the message before. A call without a result is completed by the fold.
-func paired(in []event.Message) error {
-	var open []*event.ToolCall
-	for i, m := range in {
-		for _, b := range m.Content {
-			problem := ""
-			switch b := b.(type) {
-			case *event.ToolCall:
-				if m.Role == event.RoleUser {
-					problem = " is the user's and calls the tool " + strconv.Quote(b.Name)
-				}
-			case *event.ToolResult:
-				n := len(open)
-				open = slices.DeleteFunc(open, func(c *event.ToolCall) bool { return c.ID == b.Call })
-				if m.Role != event.RoleUser || len(open) != n-1 {
-					problem = " has a result for a call that the message before it does not make"
-				}
-			}
-			if problem != "" {
-				return &event.Error{
-					Op: "run", Kind: event.ErrInvalid, Message: "a hook before the run gave an input whose message " + strconv.Itoa(i) + problem,
-					Hint: "put each tool result into the message after its call",
-				}
-			}
-		}
-		open = nil
-		if m.Role == event.RoleAssistant {
-			open = slices.Clone(m.Calls())
-		}
-	}
-	return nil
 }
 
 // reply answers in the root agent's place, with a model step that costs nothing.

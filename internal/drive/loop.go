@@ -207,6 +207,6 @@ func (d *driver) waitUntil(t time.Time) {
 	}
 }
 
-// parkAfter is how long a wait must be at least for the run to be parked: a lease
-// and a worker are not held for longer than that for nothing (DESIGN section 4).
+// parkAfter is the shortest wait for which a run is parked. A waiting run that is not parked occupies a lease and a
+// worker, and parking costs a commit and a new lease.
 const parkAfter = 30 * time.Second

@@ -162,6 +162,7 @@ func (a *Agent) take(
 		lease: runLease{conv: conv, held: opened.Lease, renewer: o.renewer, base: context.WithoutCancel(ctx)},
 		out:   sender{sink: sink},
 	}
+	d.repairs = fitInput(&d.row)
 	if o.Engine != nil {
 		d.cfg.work, d.cfg.secrets = o.Engine, o.Engine.Secrets
 		d.inbox.engine = o.Engine.Mail
@@ -216,6 +217,9 @@ func (d *driver) report(r *hook.Outcome) {
 	}
 	fill(r, d.view.Run, d.view.State, d.now)
 	r.Partial, r.Simulated = d.partial, d.cfg.simulated
+	if d.began {
+		r.Repaired = d.repairs
+	}
 	switch d.phase {
 	case phaseHandedBack:
 		r.Status = event.RunRunning

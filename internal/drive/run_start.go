@@ -76,6 +76,10 @@ func (d *activeRun) start() {
 	}
 	d.takesOver(started)
 	d.add(nil, "", 0, started)
+	d.began = true
+	if len(d.repairs) > 0 {
+		d.add(nil, "", 0, RepairNotice(d.repairs))
+	}
 }
 
 // input writes what of the run's input is not in the log yet.

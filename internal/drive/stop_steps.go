@@ -44,7 +44,10 @@ func (d *driver) endOpenSteps(s *fold.Scope) {
 // endOpenCall ends a tool call that is still open when its scope ends.
 func (d *driver) endOpenCall(s *fold.Scope, c *fold.Call) {
 	outcome, text := event.OutcomeCancelled, "The tool call was cancelled before it gave a result."
-	if c.State == fold.CallNew {
+	switch {
+	case c.State == fold.CallNew && s.Answer.Stop == event.StopMaxTokens:
+		text = "The tool call was not run, because the answer was cut at its token limit."
+	case c.State == fold.CallNew:
 		text = "The tool call was cancelled and never begun."
 	}
 	attempt := c.Attempt

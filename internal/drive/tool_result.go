@@ -97,6 +97,8 @@ func fit(c *runningCall, limit int, r *event.ToolResult) *event.Error {
 	return nil
 }
 
+var errToolInResult = errors.New("it has a tool call or a tool result in it")
+
 var errNilBlock = errors.New("one of its blocks is nil")
 
 // unkept replaces a result that no log can keep by an error.
@@ -128,6 +130,8 @@ func keepable(r *event.ToolResult) error {
 			}
 			r.Content[i] = &event.Text{Text: v, Signature: b.Signature}
 		case *event.Image, *event.Document, *event.Media:
+		case *event.ToolCall, *event.ToolResult:
+			return errToolInResult
 		default:
 			if _, err := event.AppendBlock(nil, b); err != nil {
 				return err

@@ -286,6 +286,7 @@ func (v *Conversation) Add(e *event.Event) {
 
 // user applies a message of a user, of a hook, or of the loop itself.
 func (v *Conversation) user(s *Scope, e *event.Event, b *event.UserMessage) {
+	opens := false
 	switch {
 	case b.Why == event.WhyRepeats:
 		s.countRepeats().Told = true
@@ -294,6 +295,7 @@ func (v *Conversation) user(s *Scope, e *event.Event, b *event.UserMessage) {
 		v.Run.Rounds++ // a hook let the run go on
 	case b.Mail == "":
 		v.Run.Inputs++
+		opens = true
 	default:
 		if v.Mail == nil {
 			v.Mail = make(map[string]string)
@@ -309,7 +311,7 @@ func (v *Conversation) user(s *Scope, e *event.Event, b *event.UserMessage) {
 	hide := v.Hidden.has(e)
 	if !hide {
 		s.Transcript.user(content)
-		s.Transcript.trace(UnitUser, content, e.Seq)
+		s.Transcript.traceUser(content, e.Seq, opens)
 	}
 	if b.Why != "" {
 		s.Fresh = b.Why
@@ -399,8 +401,8 @@ func (v *Conversation) endRun(seq int64, b *event.RunEnded, hidden bool) {
 	}
 	root.closeBatch()
 	v.Past, v.gauge = root.Transcript, root.gauge
-	if b.Why == event.WhyCancelled && root.Newest.Seq > 0 && !root.Answer.spoke && !hidden {
-		v.Past.note(stoppedNote, seq)
+	if b.Why == event.WhyCancelled && !hidden {
+		v.interrupted(root, b, seq)
 	}
 	if b.Status == event.RunCancelled && r.left != nil && len(r.left.doubts) > 0 {
 		// The calls' own agents were stopped before they saw the outcome.

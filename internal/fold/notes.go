@@ -12,6 +12,32 @@ import (
 // model would answer both prompts.
 const stoppedNote = "[The user stopped this request before it was answered. Do not answer it unless a later message asks for it.]"
 
+// interruptedNote follows what a run has done when the user stopped it between two answers.
+const interruptedNote = "[The user interrupted this request. Do not go on with it unless a later message asks for it.]"
+
+// interruptedAnswerNote follows the part of an answer that had arrived when the user stopped it.
+const interruptedAnswerNote = "[The user interrupted this answer. Do not go on with it unless a later message asks for it.]"
+
+// interrupted adds to the transcript what a run that the user stopped leaves unfinished: the part of an answer that the
+// user has seen, and a note. Without them, the next run's model would go on with the request or repeat it.
+func (v *Conversation) interrupted(root *Scope, b *event.RunEnded, seq int64) {
+	_, redacted := v.Hidden.Redacted[seq]
+	switch {
+	case b.Partial != "" && !redacted:
+		v.Past.pairPartial(b.Partial, seq)
+	case root.Newest.Seq == 0:
+	case !root.Answer.spoke:
+		v.Past.note(stoppedNote, seq)
+	case root.Fresh != "" && !root.Batch.Direct && !root.Batch.cut():
+		v.Past.note(interruptedNote, seq)
+	}
+}
+
+// cut reports whether a result of the last calls says that the call was cut short.
+func (b *Batch) cut() bool {
+	return slices.ContainsFunc(b.last, func(c *Call) bool { return c.sum == 0 })
+}
+
 // failureNote returns a note for the next run about a failed run's effects. The failed run's messages are left out,
 // but its effects, state changes and artifacts remain.
 func failureNote(r *Run) string {

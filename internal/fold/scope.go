@@ -189,10 +189,15 @@ func (s *Scope) closeBatch() {
 	for _, c := range s.Batch.Calls {
 		if c.State != CallEnded {
 			c.State = CallEnded
-			c.Result = &event.ToolResult{Call: c.ID, Name: c.Name, IsError: true, Content: interruptedResult}
+			c.Result = Interrupted(c.ToolCall)
 		}
 	}
 	s.flush()
+}
+
+// Interrupted returns the result of a call whose own result is not known.
+func Interrupted(c *event.ToolCall) *event.ToolResult {
+	return &event.ToolResult{Call: c.ID, Name: c.Name, IsError: true, Content: interruptedResult}
 }
 
 // StepName returns a step's name: "m3" is the model call of cycle 3, "t3.1" the second tool call that it requested. A

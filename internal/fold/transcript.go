@@ -104,6 +104,27 @@ func (t *Transcript) swap(own, other []event.Block) bool {
 // Beginning is the user message that comes first if the rest of a conversation begins with the model's answer.
 var Beginning = []event.Block{&event.Text{Text: "[The conversation goes on from here.]"}}
 
+// Alternate returns the messages of a request: they begin with user and alternate between user and assistant. It returns
+// messages itself if they do. Calls and results must be paired.
+func Alternate(messages []event.Message) []event.Message {
+	alternates := true
+	for i, m := range messages {
+		alternates = alternates && len(m.Content) > 0 && (m.Role == event.RoleUser) == (i%2 == 0)
+	}
+	if alternates {
+		return messages
+	}
+	t := Transcript{}
+	for _, m := range messages {
+		if m.Role == event.RoleAssistant {
+			t.assistant(m.Content)
+		} else {
+			t.user(m.Content)
+		}
+	}
+	return t.Messages
+}
+
 func joinBlocks(a, b []event.Block) []event.Block {
 	joined := make([]event.Block, 0, len(a)+len(b))
 	return append(append(joined, a...), b...)

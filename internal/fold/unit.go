@@ -17,6 +17,9 @@ type Unit struct {
 	Got []event.Block
 	// Seqs are the events that the unit comes from.
 	Seqs []int64
+	// Opens reports whether the unit is input of a run. Messages that were sent during a run do not open a turn, and
+	// neither do those of hooks and of the loop itself.
+	Opens bool
 	// paused reports whether the next answer continues this one.
 	paused bool
 }
@@ -47,6 +50,13 @@ func (t *Transcript) trace(kind UnitKind, said []event.Block, seq int64) {
 		u.Seqs = []int64{seq}
 	}
 	t.Units = append(t.Units, u)
+}
+
+// traceUser is trace for a user's message. opens reports whether it is input of a run.
+func (t *Transcript) traceUser(content []event.Block, seq int64, opens bool) {
+	if t.trace(UnitUser, content, seq); t.Traced && len(content) > 0 {
+		t.Units[len(t.Units)-1].Opens = opens
+	}
 }
 
 // tracePair records the events that an answer with calls and its results come from.
@@ -93,6 +103,19 @@ func (t *Transcript) note(text string, seq int64) {
 	content := []event.Block{&event.Text{Text: text}}
 	t.user(content)
 	t.trace(UnitNote, content, seq)
+}
+
+// pairPartial appends the part of an answer that the event seq holds, with the note that follows it. The two are one unit.
+func (t *Transcript) pairPartial(text string, seq int64) {
+	u := Unit{
+		Kind: UnitPair, Seqs: []int64{seq},
+		Said: []event.Block{&event.Text{Text: text}}, Got: []event.Block{&event.Text{Text: interruptedAnswerNote}},
+	}
+	t.pair(u.Said, u.Got)
+	if t.Traced {
+		t.Units = append(t.Units, u)
+		t.goesOn()
+	}
 }
 
 // Messages returns the number of messages in the unit.

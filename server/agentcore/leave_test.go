@@ -42,7 +42,7 @@ func (s *site) begin(ctx context.Context, prompt, until string, headers ...strin
 func TestLeavingCancels(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		// Of a prompt that was left before its first message, the next turn's model is told that it was stopped. It repeats that.
+		// Of an answer that was left in its middle, the next turn's model is told that it was interrupted. It repeats that.
 		for name, prompt := range map[string]string{"while the model speaks": "slowly please", "while a tool works": "use wait"} {
 			s := open(t, nil)
 			ctx, leave := context.WithCancel(t.Context())
@@ -52,8 +52,8 @@ func TestLeavingCancels(t *testing.T) {
 			s.ends(here, event.RunCancelled)
 			if a := s.say("hello"); !strings.Contains(a.body, `"stop_reason": "end_turn"`) {
 				t.Errorf("%s: the next turn is %s", name, a.body)
-			} else if marked := strings.Contains(a.body, `"stopped "`); marked != (prompt == "slowly please") {
-				t.Errorf("%s: the stopped prompt is marked: %v, in %s", name, marked, a.body)
+			} else if marked := strings.Contains(a.body, `"interrupted "`); marked != (prompt == "slowly please") {
+				t.Errorf("%s: the interrupted answer is marked: %v, in %s", name, marked, a.body)
 			}
 		}
 		// So it is where one value is waited for.

@@ -12,7 +12,7 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Error is an error of the API (api/errors), as it comes instead of a stream.
+// Error returns an error of the API (api/errors) in place of a stream.
 func Error(status int, kind, message string) Answer {
 	return Answer{Status: status, Header: map[string]string{"Content-Type": "application/json"}, Body: errorBody(kind, message)}
 }
@@ -21,7 +21,7 @@ func errorBody(kind, message string) string {
 	return fmt.Sprintf(`{"type":"error","error":{"type":%q,"message":%s},"request_id":"req_test"}`, kind, quote(message))
 }
 
-// Text is an answer of one text that ends the turn.
+// Text returns an answer with one text that ends the turn.
 func Text(pieces ...string) Answer {
 	chunks := make([]model.Chunk, len(pieces))
 	for i, p := range pieces {
@@ -30,16 +30,16 @@ func Text(pieces ...string) Answer {
 	return Stream(chunks, "end_turn", event.Usage{Input: 12, Output: int64(3 * len(pieces))})
 }
 
-// Stream is a whole answer. The chunks come as they would in a stream of the
-// API: a block of each index, which ends with its last chunk. A [model.ChunkBlock] without a block
-// is a citation, which its Text has. The stop reason is the API's word for it.
+// Stream returns a complete answer. The chunks come as in a stream of the API: one block per index, which ends with
+// its last chunk. A [model.ChunkBlock] without a block is a citation, which its Text contains. The stop reason is the
+// API's name for it.
 func Stream(chunks []model.Chunk, stop string, u event.Usage) Answer {
 	return Answer{Body: Events(chunks, stop, u) + stopEvent}
 }
 
 const stopEvent = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
 
-// Events is the body of [Stream] without its end signal.
+// Events returns the body of [Stream] without the end signal.
 func Events(chunks []model.Chunk, stop string, u event.Usage) string {
 	return events(chunks, stop, u, fmt.Sprintf(`,"output_tokens_details":{"thinking_tokens":%d}`, u.Reasoning))
 }
@@ -55,7 +55,7 @@ func events(chunks []model.Chunk, stop string, u event.Usage, details string) st
 	return b.String()
 }
 
-// Begun is the beginning of a stream, up to and with these chunks.
+// Begun returns the beginning of a stream, up to and including these chunks.
 func Begun(chunks []model.Chunk, u event.Usage) string {
 	b := &strings.Builder{}
 	begin(b, u)
@@ -63,7 +63,7 @@ func Begun(chunks []model.Chunk, u event.Usage) string {
 	return b.String()
 }
 
-// ErrorEvent is an error in the middle of a stream.
+// ErrorEvent returns an error in the middle of a stream.
 func ErrorEvent(kind, message string) string {
 	b := &strings.Builder{}
 	say(b, "error", errorBody(kind, message))
@@ -118,7 +118,7 @@ func body(b *strings.Builder, chunks []model.Chunk) {
 	}
 }
 
-// start is how the block of a chunk begins.
+// start returns the beginning of a chunk's block.
 func start(c model.Chunk) string {
 	switch c.Kind {
 	case model.ChunkThinking, model.ChunkSignature:
@@ -141,10 +141,10 @@ func say(b *strings.Builder, name, data string) {
 	b.WriteString("event: " + name + "\ndata: " + data + "\n\n")
 }
 
-// quote is s in JSON, as the API writes it: what is no ASCII stays.
+// quote returns s as JSON in the API's form, which does not escape non-ASCII characters.
 func quote(s string) string { return string(strictjson.AppendString(nil, s)) }
 
-// streamEvent is what the server must know of its own streams.
+// streamEvent holds the parts of the server's own streams that it reads.
 type streamEvent struct {
 	Index int `json:"index"`
 	Delta struct {

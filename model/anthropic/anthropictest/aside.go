@@ -16,13 +16,13 @@ import (
 	"github.com/braidrun/braid/model/internal/vendortest"
 )
 
-// File is a file that was uploaded.
+// File is an uploaded file.
 type File struct {
 	Name, MIME string
 	Content    []byte
 }
 
-// Files returns the files that were uploaded and not deleted, by id.
+// Files returns the uploaded files that were not deleted, by id.
 func (s *Server) Files() map[string]File {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -31,18 +31,18 @@ func (s *Server) Files() map[string]File {
 	return all
 }
 
-// given is an answer of the server's own to a request that it takes.
+// given returns a successful response of the server itself.
 func given(body string) *vendortest.Refusal {
 	return &vendortest.Refusal{Answer: Answer{Header: map[string]string{"Content-Type": "application/json"}, Body: body}}
 }
 
-// countMembers are those of a request that messages/count_tokens takes.
+// countMembers are the members that messages/count_tokens accepts.
 var countMembers = []string{
 	"model", "messages", "system", "tools", "tool_choice", "thinking", "output_config", "cache_control", "context_management", "mcp_servers",
 }
 
-// aside answers what is asked for beside messages: the count of tokens, and the Files API
-// (api/messages-count-tokens, api/files-create, api/files-delete). nil is a message.
+// aside answers requests other than messages: the count of tokens, and the Files API (api/messages-count-tokens,
+// api/files-create, api/files-delete). It returns nil for a message.
 func (s *Server) aside(r *http.Request, body []byte) *vendortest.Refusal {
 	no := func(status int, kind, message string) *vendortest.Refusal {
 		return &vendortest.Refusal{Why: message, Answer: Error(status, kind, message)}
@@ -69,7 +69,7 @@ func (s *Server) aside(r *http.Request, body []byte) *vendortest.Refusal {
 	}
 }
 
-// fileNames are the names that files may have.
+// fileNames matches the allowed names of files.
 var fileNames = regexp.MustCompile(`^[^<>:"|?*\\/\x00-\x1f]{1,255}$`)
 
 func (s *Server) upload(r *http.Request, body []byte) *vendortest.Refusal {
@@ -120,7 +120,7 @@ func (s *Server) erase(id string) *vendortest.Refusal {
 	return given(fmt.Sprintf(`{"id":%q,"type":"file_deleted"}`, id))
 }
 
-// kept reports whether a block may name a file of a kind; kinds are those of data.
+// kept reports whether a block may refer to a file of a kind. kinds are the allowed kinds of data.
 func kept(kinds []string, kind string) bool {
 	return slices.Contains(kinds, kind) || kind == "text/plain" && slices.Contains(kinds, "application/pdf")
 }

@@ -22,8 +22,7 @@ import (
 	"github.com/braidrun/braid/model/internal/vendortest"
 )
 
-// What the server of Bedrock takes: the API key, or requests that are signed with
-// the one key for the one region.
+// The server for Bedrock accepts this API key, and requests signed with this key for this region.
 const (
 	BedrockKey = "ABSKtest0000000000000000000000000000"
 	Region     = "us-east-1"
@@ -31,13 +30,13 @@ const (
 
 var awsKeys = sigv4.Keys{ID: "AKIATEST000000000000", Secret: "test/secret/0000000000000000000000000000", Token: "session-token"}
 
-// Keyed is a configuration that asks the server with its API key.
+// Keyed returns a configuration that calls the server with the API key.
 func (s *Server) Keyed() aws.Config {
 	key := bearer.StaticTokenProvider{Token: bearer.Token{Value: BedrockKey}}
 	return aws.Config{Region: Region, BaseEndpoint: &s.URL, BearerAuthTokenProvider: key}
 }
 
-// Signed is a configuration that signs what it asks the server.
+// Signed returns a configuration that signs its requests to the server.
 func (s *Server) Signed() aws.Config {
 	return aws.Config{Region: Region, BaseEndpoint: &s.URL, Credentials: aws.CredentialsProviderFunc(
 		func(context.Context) (aws.Credentials, error) {
@@ -46,10 +45,9 @@ func (s *Server) Signed() aws.Config {
 	)}
 }
 
-// StartBedrock starts a server that is Amazon Bedrock with Claude: the operation
-// InvokeModelWithResponseStream (AWS's page model-parameters-anthropic-claude-messages
-// and the API reference). It verifies signatures. Answers are those of
-// [BedrockStream], [BedrockText] and [BedrockError].
+// StartBedrock starts a server that behaves as Amazon Bedrock with Claude: the operation
+// InvokeModelWithResponseStream (AWS's page model-parameters-anthropic-claude-messages and the API reference). It
+// verifies signatures. Answers are those of [BedrockStream], [BedrockText] and [BedrockError].
 func StartBedrock(answers ...Answer) *Server {
 	s := &Server{said: map[string]string{}, bedrock: true}
 	vendortest.Start(&s.Server, vendortest.Rules{
@@ -59,7 +57,7 @@ func StartBedrock(answers ...Answer) *Server {
 	return s
 }
 
-// BedrockError is an error of Bedrock, as it comes instead of a stream.
+// BedrockError returns an error of Bedrock in place of a stream.
 func BedrockError(status int, kind, message string) Answer {
 	return Answer{
 		Status: status, Body: fmt.Sprintf(`{"message":%s}`, quote(message)),
@@ -69,7 +67,7 @@ func BedrockError(status int, kind, message string) Answer {
 	}
 }
 
-// BedrockText is an answer of one text that ends the turn.
+// BedrockText returns an answer with one text that ends the turn.
 func BedrockText(pieces ...string) Answer {
 	chunks := make([]model.Chunk, len(pieces))
 	for i, p := range pieces {
@@ -78,16 +76,16 @@ func BedrockText(pieces ...string) Answer {
 	return BedrockStream(chunks, "end_turn", event.Usage{Input: 12, Output: int64(3 * len(pieces))})
 }
 
-// BedrockStream is a whole answer, as [Stream] is. Bedrock tells nothing of the
-// tokens of thinking, and something of its own at the end.
+// BedrockStream returns a complete answer, as [Stream] does. Bedrock does not report the tokens of thinking, and adds
+// its own data at the end.
 func BedrockStream(chunks []model.Chunk, stop string, u event.Usage) Answer {
 	end := fmt.Sprintf("data: "+`{"type":"message_stop","amazon-bedrock-invocationMetrics":{"inputTokenCount":%d,"outputTokenCount":%d,`+
 		`"invocationLatency":1200,"firstByteLatency":300}}`+"\n\n", u.Input, u.Output)
 	return Answer{Body: Frames(events(chunks, stop, u, "") + end)}
 }
 
-// Frames are the server-sent events of the API in the form in which Bedrock sends
-// them: base64 in the messages of a binary event stream, beside padding.
+// Frames returns the API's server-sent events in Bedrock's form: base64 in the messages of a binary event stream,
+// with padding.
 func Frames(events string) string {
 	const padding = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	var b []byte
@@ -104,12 +102,12 @@ func Frames(events string) string {
 	return string(b)
 }
 
-// Exception ends a stream of Bedrock with an error, such as "throttlingException".
+// Exception returns an error that ends a stream of Bedrock, such as "throttlingException".
 func Exception(name, message string) string {
 	return string(awsframe.Append(nil, "exception", name, fmt.Appendf(nil, `{"message":%s}`, quote(message))))
 }
 
-// unframed are the server-sent events in a stream of Bedrock.
+// unframed returns the server-sent events in a stream of Bedrock.
 func unframed(body string) []byte {
 	var out []byte
 	r := awsframe.NewReader(strings.NewReader(body))
@@ -127,20 +125,20 @@ func unframed(body string) []byte {
 	}
 }
 
-// largestBedrock is how long a body of InvokeModel may be.
+// largestBedrock is the maximum size of a body for InvokeModel.
 const largestBedrock = 25_000_000
 
-// The ids of models, and of profiles of groups of regions.
+// The ids of models, and of inference profiles for groups of regions.
 var (
 	modelIDs = regexp.MustCompile(`^(?:(us|eu|apac|jp|au|ca|us-gov|global)\.)?anthropic\.(claude-[a-z0-9-]+?)(?:-v\d+(?::\d+)?)?$`)
-	// arns are those of profiles.
+	// arns matches ARNs of profiles.
 	arns    = regexp.MustCompile(`^arn:aws:bedrock:` + Region + `:\d{12}:inference-profile/`)
 	invoked = regexp.MustCompile(`^/model/([^/]+)/(invoke-with-response-stream|count-tokens)$`)
-	// alone are the models that are served without a profile.
+	// alone matches the models that need no profile.
 	alone = regexp.MustCompile(`^claude-3-(haiku|sonnet|opus|5)`)
 )
 
-// deny says what Bedrock would refuse a request for.
+// deny returns Bedrock's reason to refuse a request.
 func (s *Server) deny(r *http.Request, body []byte) *vendortest.Refusal {
 	no := func(status int, kind, message string) *vendortest.Refusal {
 		return &vendortest.Refusal{Why: message, Answer: BedrockError(status, kind, message)}
@@ -166,9 +164,9 @@ func (s *Server) deny(r *http.Request, body []byte) *vendortest.Refusal {
 	case !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json"):
 		return invalid("The provided Content Type is invalid or not supported for this model")
 	case r.Header.Get("Anthropic-Beta") != "":
-		return invalid("anthropic-beta: betas belong in the body") // this server's own words
+		return invalid("anthropic-beta: betas belong in the body") // not the API's words
 	case r.Header.Get("Anthropic-Version") != "":
-		return invalid("anthropic-version: the version belongs in the body") // this server's own words
+		return invalid("anthropic-version: the version belongs in the body") // not the API's words
 	case len(body) > largestBedrock:
 		return invalid("1 validation error detected: Value at 'body' failed to satisfy constraint: "+
 			"Member must have length less than or equal to %d", largestBedrock)
@@ -219,7 +217,7 @@ func (s *Server) deny(r *http.Request, body []byte) *vendortest.Refusal {
 	return nil
 }
 
-// bodyVersion checks the version of the API, which Bedrock and Vertex AI want in the body.
+// bodyVersion checks the API's version, which Bedrock and Vertex AI require in the body.
 func (c *checker) bodyVersion(o object) {
 	want := "bedrock-2023-05-31"
 	if c.server.vertex {

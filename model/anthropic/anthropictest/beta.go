@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Betas that the server knows (api/beta-headers).
+// The betas that the server knows (api/beta-headers).
 const (
 	betaToolChanges = "mid-conversation-tool-changes-2026-07-01"
 	betaInlineTools = "inline-tools-2026-09-15"
@@ -24,7 +24,7 @@ var knownBetas = []string{
 	"mid-conversation-output-config-2026-07-01", "mid-conversation-system-clear-at-2026-08-21",
 }
 
-// allBetas reads the names of betas: of the header, or of the body on Amazon Bedrock.
+// allBetas records the names of betas from the header, or from the body on Amazon Bedrock.
 func (c *checker) allBetas(names []string) {
 	c.betas = map[string]bool{}
 	for _, name := range names {
@@ -39,7 +39,7 @@ func (c *checker) allBetas(names []string) {
 	}
 }
 
-// bodyBetas are those of Amazon Bedrock, which has no such header.
+// bodyBetas records the betas of Amazon Bedrock, which has no such header.
 func (c *checker) bodyBetas(o object) {
 	var names []string
 	if raw, ok := o["anthropic_beta"]; ok && (json.Unmarshal(raw, &names) != nil || len(names) == 0) {
@@ -53,7 +53,7 @@ func (c *checker) bodyBetas(o object) {
 	}
 }
 
-// contextManagement checks how the vendor is to shorten the conversation.
+// contextManagement checks how the vendor should shorten the conversation.
 func (c *checker) contextManagement(o object) {
 	raw, ok := o["context_management"]
 	if !ok {
@@ -102,7 +102,7 @@ func (c *checker) count(raw []byte, at string, least int64, kinds ...string) {
 	}
 }
 
-// servers checks the MCP servers; each has exactly one toolset.
+// servers checks the MCP servers. Each has exactly one toolset.
 func (c *checker) servers(o object) {
 	raw, ok := o["mcp_servers"]
 	if ok && !c.betas[betaMCP] && !c.betas[betaOldMCP] {
@@ -133,7 +133,7 @@ func (c *checker) servers(o object) {
 	}
 }
 
-// Members of the tools that the vendor runs, by the beginning of their types.
+// The members of the tools that the vendor runs, by the prefix of their types.
 var (
 	webMembers = []string{
 		"type", "name", "max_uses", "allowed_domains", "blocked_domains", "cache_control", "allowed_callers", "defer_loading", "strict",
@@ -155,7 +155,7 @@ var (
 	}
 )
 
-// serverTool checks a tool that the vendor runs, and returns its name; "" for a toolset.
+// serverTool checks a tool that the vendor runs. It returns its name, or "" for a toolset.
 func (c *checker) serverTool(raw []byte, kind, at string) string {
 	if c.server.bedrock {
 		c.fail("%s: Input tag '%s' found using 'type' does not match any of the expected tags", at, kind)
@@ -205,14 +205,14 @@ func (c *checker) serverTool(raw []byte, kind, at string) string {
 	return known.name
 }
 
-// midway reports whether the model takes messages of the role system
+// midway reports whether the model accepts messages with the role system
 // (build-with-claude/mid-conversation-system-messages).
 func (c *checker) midway() bool {
 	g := late(c.model)
 	return !c.server.bedrock && (g == 408 && strings.Contains(c.model, "opus") || g > 500 || g == 500 && !strings.Contains(c.model, "sonnet"))
 }
 
-// change checks a message of the role system. after is the message before it, next the one behind.
+// change checks a message with the role system. after is the message before it, next the one after it.
 func (c *checker) change(raw []byte, at, before, next string) {
 	m := c.object(raw, at, "role", "content")
 	switch {

@@ -4,22 +4,20 @@ import (
 	"encoding/json"
 )
 
-// Cached is what the cache of the API does for one request, in blocks and bytes of the prompt
+// Cached is what the API's cache does for one request, in blocks and bytes of the prompt
 // (build-with-claude/prompt-caching#how-prompt-caching-works).
 type Cached struct {
-	// Read and Written are bytes of the prompt, in a form without cache points. All is how
-	// long it is in all.
+	// Read and Written are bytes of the prompt without cache points. All is its total length.
 	Read, Written, All int
 	// Points counts the cache points.
 	Points int
 }
 
-// looksBack is how many blocks before a point the cache looks for what it has.
+// looksBack is how many blocks before a point the cache searches.
 const looksBack = 20
 
-// Caches tells for each request that was accepted, in order, what the cache does with it. The cache
-// keeps everything up to each point. A point finds the longest beginning that is kept and ends at
-// most 20 blocks before it.
+// Caches returns, for each accepted request in order, what the cache does with it. The cache keeps everything up to
+// each point. A point reads the longest cached beginning that ends at most 20 blocks before it.
 func (s *Server) Caches() []Cached {
 	kept := map[string]bool{}
 	var all []Cached
@@ -62,7 +60,7 @@ func cached(body []byte, kept map[string]bool) (c Cached) {
 		v := plain(raw)
 		at.add(role)
 		at.add(v)
-		written, _ := json.Marshal(v) //nolint:errchkjson // it was JSON
+		written, _ := json.Marshal(v) //nolint:errchkjson // v was parsed from JSON
 		c.All += len(written)
 		sums, ends = append(sums, at.sum), append(ends, c.All)
 		if p.Point != nil {

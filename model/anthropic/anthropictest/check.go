@@ -13,13 +13,13 @@ import (
 	"strings"
 )
 
-// largest is how long a request may be (api/errors, request size limits).
+// largest is the maximum size of a request (api/errors, request size limits).
 const largest = 32 << 20
 
 // latest is the version of the API that refuses sampling parameters.
 const latest = "2026-10-21"
 
-// check says what the API would refuse a request for; status 0 is nothing.
+// check returns the API's reason to refuse a request; status 0 means none.
 func (s *Server) check(r *http.Request, body []byte) (status int, kind, message string) {
 	key := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if k := r.Header.Get("X-Api-Key"); k != "" {
@@ -67,53 +67,53 @@ func (s *Server) check(r *http.Request, body []byte) (status int, kind, message 
 
 const unknownModel = "unknown model"
 
-// checker looks through one request and keeps the first thing that is wrong.
+// checker checks one request and keeps the first problem.
 type checker struct {
 	server  *Server
 	version string
 	model   string
 	problem string
-	// counting is set where tokens are to be counted, lost where the problem is a file that
-	// is not there, and coded where the request has the tool that runs code.
+	// counting is set for a count of tokens. lost is set if the problem is a missing file. coded is set if the
+	// request has the tool that runs code.
 	counting, lost, coded bool
 	caches                int
-	// files are the bytes of pictures and documents, which are no tokens.
+	// files counts the bytes of images and documents, which are not tokens.
 	files int
-	// aside are the long ones among them, which are not read anew at each level.
+	// aside are the long files, which are not parsed again at each level.
 	aside [][]byte
-	// short is set behind a cache point of five minutes.
+	// short is set after a cache point of five minutes.
 	short bool
 	ids   map[string]bool
-	// serverCalls are the ids of the calls of tools that the vendor ran.
+	// serverCalls are the ids of calls of tools that the vendor ran.
 	serverCalls map[string]bool
-	// openCalls are those without a result so far, and their tools.
+	// openCalls are the calls without a result so far, with their tools.
 	openCalls map[string]string
-	// tools are those that were declared; true for one that is offered.
+	// tools are the declared tools; the value reports whether it is offered.
 	tools map[string]bool
-	// betas are those of the request, toolsets the names of the MCP servers with a toolset.
+	// betas are the request's betas, toolsets the names of the MCP servers with a toolset.
 	betas, toolsets map[string]bool
-	// effort is the one that was asked for.
+	// effort is the requested effort.
 	effort string
 	// strict counts the strict tools.
 	strict int
-	// compacts is set where the vendor is asked to summarise.
+	// compacts is set if the request asks the vendor to summarise.
 	compacts bool
 	most     int64
 	forced   bool
-	// budget is set where the model is to think by one.
+	// budget is set if the model thinks by a budget.
 	budget bool
-	// last is what is known of the last answer.
+	// last describes the last answer.
 	last lastAnswer
 }
 
-// lastAnswer is what a request's end is checked against.
+// lastAnswer is what the checks of a request's end need.
 type lastAnswer struct {
-	// calls is set where the answer called a tool.
+	// calls is set if the answer called a tool.
 	calls bool
-	// thought is set where it began with thinking.
+	// thought is set if it began with thinking.
 	thought bool
-	// served is set where it holds a tool of the vendor's own: it may be the last message, for the vendor
-	// goes on with it (stop reason pause_turn).
+	// served is set if it contains a tool that the vendor runs. It may then be the last message, because the vendor
+	// continues it (stop reason pause_turn).
 	served bool
 }
 
@@ -125,7 +125,7 @@ func (c *checker) fail(format string, args ...any) {
 
 type object = map[string]json.RawMessage
 
-// object reads an object whose members must be among known.
+// object parses an object whose members must be in known.
 func (c *checker) object(raw []byte, at string, known ...string) object {
 	var o object
 	if json.Unmarshal(raw, &o) != nil || o == nil {
@@ -159,10 +159,10 @@ func (c *checker) list(raw []byte, at string) []json.RawMessage {
 	return l
 }
 
-// aside begins what stands in the place of a long file.
+// aside begins the replacement of a long file.
 const aside = "aside:"
 
-// setAside takes long files out of a body.
+// setAside replaces long files in a body.
 func (c *checker) setAside(body []byte) []byte {
 	const begin, long = `"data":"`, 64 << 10
 	var out []byte
@@ -199,7 +199,7 @@ func (c *checker) request(body []byte) {
 		known = append(known, "temperature", "top_p", "top_k")
 	}
 	if c.server.bedrock {
-		// It knows neither the automatic cache point nor what stands in the path.
+		// It has neither the automatic cache point nor the members that are in the path.
 		known = slices.DeleteFunc(known, func(k string) bool {
 			return slices.Contains([]string{
 				"model", "stream", "cache_control", "service_tier",
@@ -338,7 +338,7 @@ func (c *checker) allTools(o object) {
 	}
 }
 
-// tool checks the definition of a tool, and returns its name.
+// tool checks the definition of a tool and returns its name.
 func (c *checker) tool(raw []byte, at string) string {
 	if kind := typeOf(raw); kind != "" && kind != "custom" {
 		return c.serverTool(raw, kind, at)
@@ -376,7 +376,7 @@ func (c *checker) tool(raw []byte, at string) string {
 	return name
 }
 
-// sampling checks how tokens are drawn.
+// sampling checks the sampling parameters.
 func (c *checker) sampling(o object) {
 	_, temperature := o["temperature"]
 	raw, topP := o["top_p"]
@@ -395,7 +395,7 @@ func (c *checker) sampling(o object) {
 	}
 }
 
-// old are the models that think by a budget.
+// old matches the models that think by a budget.
 var old = regexp.MustCompile(`^claude-(3|(opus|sonnet|haiku)-4(-[0-5])?(-\d{8})?$)`)
 
 func (c *checker) thinking(o object) {
@@ -423,7 +423,7 @@ func (c *checker) thinking(o object) {
 	}
 }
 
-// notThinking checks how a model is asked not to think (build-with-claude/thinking-troubleshooting#supported-models).
+// notThinking checks how thinking is turned off (build-with-claude/thinking-troubleshooting#supported-models).
 func (c *checker) notThinking(t object, kind string) {
 	g := late(c.model)
 	family := func(name string) bool { return strings.Contains(c.model, "-"+name) }
@@ -539,7 +539,7 @@ func roleOf(raw []byte) string {
 	return m.Role
 }
 
-// typeOf is what kind of block it is; "" is told where it matters.
+// typeOf returns a block's type. Callers report an empty one.
 func typeOf(raw []byte) string {
 	var b struct {
 		Type string `json:"type"`
@@ -552,7 +552,7 @@ func typeOf(raw []byte) string {
 
 var callID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 
-// answer checks what the model is to have said, and gives the calls in it.
+// answer checks a message of the model and returns its calls.
 func (c *checker) answer(content []json.RawMessage, message string) (calls []string) {
 	c.last.served = false
 	for i, raw := range content {
@@ -645,8 +645,7 @@ func (c *checker) answer(content []json.RawMessage, message string) (calls []str
 	return calls
 }
 
-// input checks what comes from people and tools. The results of all calls that
-// wait must stand at its beginning.
+// input checks a message of the user. It must begin with the results of all waiting calls.
 func (c *checker) input(content []json.RawMessage, message string, waiting []string) {
 	open := slices.Clone(waiting)
 	results := true

@@ -10,19 +10,18 @@ import (
 
 var generations = regexp.MustCompile(`^claude(?:-[a-z]+)*-(\d{1,2})(?:-(\d{1,2}))?(?:-|$)`)
 
-// late is a model's generation: 405 of claude-sonnet-4-5; a name without one is new.
+// late returns a model's generation: 405 for claude-sonnet-4-5. A name without a number is new.
 func late(model string) int {
 	g := generations.FindStringSubmatch(model)
 	if g == nil {
 		return 999
 	}
-	major, _ := strconv.Atoi(g[1]) // digits by the expression
+	major, _ := strconv.Atoi(g[1]) // the expression matches digits only
 	minor, _ := strconv.Atoi(g[2])
 	return major*100 + minor
 }
 
-// output checks the schema that the answer is held to
-// (build-with-claude/structured-outputs, "JSON Schema limitations").
+// output checks the answer's schema (build-with-claude/structured-outputs, "JSON Schema limitations").
 func (c *checker) output(o object) {
 	raw, ok := o["output_config"]
 	if !ok {
@@ -51,7 +50,7 @@ func (c *checker) output(o object) {
 	c.held(f["schema"])
 }
 
-// efforts are the words that the model takes (build-with-claude/effort#effort-levels).
+// efforts returns the efforts that the model accepts (build-with-claude/effort#effort-levels).
 func (c *checker) efforts() []string {
 	switch g := late(c.model); {
 	case g == 405 && strings.Contains(c.model, "opus"):
@@ -65,10 +64,10 @@ func (c *checker) efforts() []string {
 	}
 }
 
-// held checks a schema that output is held to: an answer's, or a strict tool's.
+// held checks the schema of an answer or of a strict tool.
 func (c *checker) held(raw []byte) {
 	var top object
-	_ = json.Unmarshal(raw, &top) // what is no object is found below
+	_ = json.Unmarshal(raw, &top) // below, anything but an object is refused
 	for _, words := range []string{"$defs", "definitions"} {
 		var definitions map[string]json.RawMessage
 		_ = json.Unmarshal(top[words], &definitions) // likewise
@@ -82,7 +81,7 @@ func (c *checker) held(raw []byte) {
 	c.schema(raw)
 }
 
-// What schemas of answers may say.
+// The keywords that output schemas may have.
 var (
 	schemaWords = []string{
 		"$ref", "$defs", "definitions", "type", "anyOf", "oneOf", "allOf", "description", "title", "enum", "const", "default", "format",
@@ -92,7 +91,7 @@ var (
 	schemaFormats = []string{"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"}
 )
 
-// schema checks a schema and all below it.
+// schema checks a schema and its subschemas.
 func (c *checker) schema(raw []byte) {
 	const at = "output_config.format.schema"
 	var s object
@@ -127,7 +126,7 @@ func (c *checker) schema(raw []byte) {
 		c.fail("%s: Schema type 'oneOf' is not supported", at)
 	}
 	var properties map[string]json.RawMessage
-	_ = json.Unmarshal(s["properties"], &properties) // there may be none
+	_ = json.Unmarshal(s["properties"], &properties) // it may be missing
 	for _, p := range properties {
 		c.schema(p)
 	}

@@ -16,34 +16,33 @@ import (
 	"github.com/braidrun/braid/model/internal/vendortest"
 )
 
-// Part is a piece of an answer that [StartPreserved] makes: thinking, a text, a
-// call of a tool, or a block of the vendor's own.
+// Part is a part of an answer that [StartPreserved] makes: thinking, a text, a tool call, or a block of the vendor's
+// own.
 type Part struct {
-	// Thinks says that the part is thinking, which may have no text.
+	// Thinks marks the part as thinking, which may have no text.
 	Thinks bool
 	Text   string
-	// Cites is a citation of the text, as it is on the wire.
+	// Cites is a citation of the text, in wire form.
 	Cites string
 	// Tool is the tool that is called, and Args its arguments.
 	Tool, Args string
-	// Raw is a block of the vendor's own, as it is on the wire.
+	// Raw is a block of the vendor's own, in wire form.
 	Raw string
-	// Pause says that the vendor stops behind the part, to be asked to go on.
+	// Pause stops the answer after the part; the next request continues it.
 	Pause bool
 }
 
-// Told is what a request of [StartPreserved] tells.
+// Told describes a request to [StartPreserved].
 type Told struct {
 	Model, System string
-	// Tools are the names of the tools that are offered.
+	// Tools are the names of the offered tools.
 	Tools []string
-	// Messages counts the messages, Last is the text of the last one, and Results
-	// counts the results of tools in it.
+	// Messages counts the messages. Last is the text of the last one, and Results counts the tool results in it.
 	Messages, Results int
 	Last              string
-	// Held says that the answer is held to a schema.
+	// Held reports that the answer must follow a schema.
 	Held bool
-	// Changes counts the messages of the role system.
+	// Changes counts the messages with the role system.
 	Changes int
 }
 
@@ -52,21 +51,19 @@ func (t *Told) Offers(tool string) bool {
 	return slices.Contains(t.Tools, tool)
 }
 
-// StartPreserved starts a server that binds each thinking block to what was sent
-// before it, as the vendor does for Claude 5.5, Fable 5.1 and Mythos 5.1 on
-// (build-with-claude/preserved-thinking, …/prefix-checks and
-// …/fix-bound-to-a-different-conversation). It answers each request with what say
-// gives. It refuses a request
+// StartPreserved starts a server that binds each thinking block to everything before it, as the vendor does from
+// Claude 5.5, Fable 5.1 and Mythos 5.1 on (build-with-claude/preserved-thinking, …/prefix-checks and
+// …/fix-bound-to-a-different-conversation). It answers each request with the result of say. It refuses a request
 //
-//   - with a thinking block, if the instructions, the tools or anything else before the
-//     block differ from when it was made, but for cache points and thinking;
-//   - with a thinking block behind another one than when it was made: the oldest may
-//     be left out, and none between two others;
+//   - with a thinking block, if the instructions, the tools or anything else before the block have changed since it
+//     was made, except cache points and thinking;
+//   - with a thinking block after another one than when it was made: the oldest may be left out, but none between two
+//     others;
 //   - with a thinking block that another account's server made (Sonnet 5.5, Haiku 5.5);
-//   - with a message of the model's that ends with thinking;
+//   - with a model's message that ends with thinking;
 //   - that makes the model call a tool.
 //
-// Thinking of another model is passed over, as the vendor does.
+// It ignores thinking of another model, as the vendor does.
 func StartPreserved(say func(*Told) []Part) *Server {
 	s := &Server{said: map[string]string{}}
 	p := &preserved{server: s, say: say}
@@ -85,7 +82,7 @@ func StartPreserved(say func(*Told) []Part) *Server {
 	return s
 }
 
-// StartPreservedBedrock starts the same as Amazon Bedrock with Claude
+// StartPreservedBedrock starts the same server as Amazon Bedrock with Claude
 // (userguide/claude-messages-thinking-block-binding).
 func StartPreservedBedrock(say func(*Told) []Part) *Server {
 	s := &Server{said: map[string]string{}, bedrock: true}
@@ -110,10 +107,10 @@ type preserved struct {
 	say    func(*Told) []Part
 }
 
-// seal is what a signature says. Nobody but the server reads it.
+// seal is the content of a signature. Only the server reads it.
 type seal struct {
 	Model string `json:"m"`
-	// Prefix is of all that stood before the block, Before of the thinking before it.
+	// Prefix is the hash of everything before the block, Before that of the thinking before it.
 	Prefix string `json:"p"`
 	Before string `json:"b"`
 	Text   string `json:"t"`
@@ -152,16 +149,16 @@ type preservedBlock struct {
 	Data      string `json:"data"`
 }
 
-// prefix is what stands before a place of a request.
+// prefix is the hash of everything before a position in a request.
 type prefix struct{ sum string }
 
 func (p *prefix) add(v any) {
-	raw, _ := json.Marshal(v) //nolint:errchkjson // it was JSON
+	raw, _ := json.Marshal(v) //nolint:errchkjson // v was parsed from JSON
 	h := sha256.Sum256(append([]byte(p.sum), raw...))
 	p.sum = hex.EncodeToString(h[:12])
 }
 
-// plain is JSON without cache points, which the vendor does not compare.
+// plain returns JSON without cache points, which the vendor does not compare.
 func plain(raw json.RawMessage) any {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
@@ -180,7 +177,7 @@ func plain(raw json.RawMessage) any {
 	return v
 }
 
-// headOf is what stands before the messages.
+// headOf returns the hash of everything before the messages.
 func headOf(o *preservedBody) (at prefix) {
 	for _, b := range o.System {
 		at.add(b.Text)
@@ -191,8 +188,8 @@ func headOf(o *preservedBody) (at prefix) {
 	return at
 }
 
-// read goes through a request: each thinking block is shown with what stands before it.
-// forget is called where all before is passed over.
+// read calls show for each thinking block of a request, with the hash of everything before it. It calls forget where
+// everything before is ignored.
 func (p *preserved) read(body []byte, show func(message, block int, b *preservedBlock, at prefix), forget func()) (*preservedBody, prefix) {
 	var o preservedBody
 	if json.Unmarshal(body, &o) != nil {
@@ -206,7 +203,8 @@ func (p *preserved) read(body []byte, show func(message, block int, b *preserved
 			var b preservedBlock
 			_ = json.Unmarshal(raw, &b)
 			if b.Type == "compaction" {
-				// What stands before it is passed over (build-with-claude/compaction-threshold#passing-compaction-blocks-back).
+				// Everything before it is ignored
+				// (build-with-claude/compaction-threshold#passing-compaction-blocks-back).
 				at = head
 				at.add("assistant")
 				forget()
@@ -225,7 +223,7 @@ const boundElsewhere = "messages.%d.content.%d: Invalid `signature` in `%s` bloc
 	"Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\". That setting requires the " +
 	"`thinking-binding-controls-2026-08-01` value in the `anthropic-beta` header. %s"
 
-// check says what the vendor refuses of a request that is in order otherwise.
+// check returns the vendor's reason to refuse an otherwise valid request.
 func (p *preserved) check(body []byte) (problem string) {
 	last, ends := "", -1
 	fail := func(format string, args ...any) {
@@ -242,7 +240,7 @@ func (p *preserved) check(body []byte) (problem string) {
 		case !ok:
 			fail("messages.%d.content.%d: Invalid `signature` in `%s` block", i, j, b.Type)
 		case s.Model != asked.Model:
-			return // it cannot be read, and is passed over
+			return // the seal cannot be read, and is ignored
 		case s.Prefix != at.sum:
 			fail(boundElsewhere, i, j, b.Type, "What stands before the block differs from when it was created.")
 		case last != "" && s.Before != brief(last):
@@ -262,7 +260,7 @@ func (p *preserved) check(body []byte) (problem string) {
 	return problem
 }
 
-// brief stands for a signature in another one.
+// brief returns a short form of a signature, for another signature.
 func brief(signature string) string {
 	if signature == "" {
 		return ""
@@ -271,7 +269,7 @@ func brief(signature string) string {
 	return hex.EncodeToString(h[:8])
 }
 
-// read fills in what the messages and the tools say.
+// read sets the fields that describe the messages and the tools.
 func (t *Told) read(o *preservedBody) {
 	name := func(raw []byte) string {
 		var tool struct {
@@ -336,7 +334,7 @@ func (p *preserved) answer(_ *http.Request, body []byte) Answer {
 	told.read(o)
 	var chunks []model.Chunk
 	stop := "end_turn"
-	if o.Messages[len(o.Messages)-1].Role != "assistant" { // otherwise it goes on with what it has said
+	if o.Messages[len(o.Messages)-1].Role != "assistant" { // otherwise the answer continues the last message
 		at.add("assistant")
 	}
 	for i, part := range p.say(told) {
@@ -365,7 +363,7 @@ func (p *preserved) answer(_ *http.Request, body []byte) Answer {
 			if args == "" {
 				args = "{}"
 			}
-			// Ids differ in all of a conversation.
+			// Ids are unique in the conversation.
 			id := fmt.Sprintf("toolu_%s_%d", at.sum, i)
 			at.add(map[string]any{"type": "tool_use", "id": id, "name": part.Tool, "input": json.RawMessage(args)})
 			chunks = append(chunks, model.Chunk{Kind: model.ChunkCall, Index: i, ID: id, Text: part.Tool},
@@ -377,7 +375,7 @@ func (p *preserved) answer(_ *http.Request, body []byte) Answer {
 				chunks = append(chunks, model.Chunk{Kind: model.ChunkBlock, Index: i, Text: part.Cites})
 			}
 			at.add(said)
-			// Pieces of any size come from the vendor.
+			// The vendor streams pieces of any size.
 			text := part.Text
 			for _, cut := range spaces.FindAllStringIndex(text, 3) {
 				from := len(part.Text) - len(text)

@@ -9,37 +9,34 @@ import (
 	"github.com/braidrun/braid/model/internal/vendortest"
 )
 
-// Key is the only key that the server takes.
+// Key is the only key that the server accepts.
 const Key = "sk-ant-test-0000000000000000"
 
-// Server is the API. Its methods are safe for concurrent use: Close, Add, Client,
-// Asked (the requests so far) and Left (whether a client went away from an answer
-// that had not ended). URL is what goes in ANTHROPIC_BASE_URL.
+// Server is the API. Its methods are safe for concurrent use: Close, Add, Client, Asked (the requests so far) and
+// Left (whether a client disconnected before the end of an answer). URL is the value for ANTHROPIC_BASE_URL.
 type Server struct {
 	*vendortest.Server
 
-	// Window is how many tokens a request may have, four bytes each; 0 is a million.
+	// Window is the maximum number of tokens in a request, four bytes each; 0 means a million.
 	Window int
 
-	// Ahead is by how much the clock of Bedrock's server goes before this machine's.
+	// Ahead is how far the clock of Bedrock's server is ahead of this machine's.
 	Ahead time.Duration
 
-	// bedrock is set where it is Amazon Bedrock, vertex where it is Vertex AI.
+	// bedrock is set for Amazon Bedrock, vertex for Vertex AI.
 	bedrock, vertex bool
 
 	mu   sync.Mutex
-	said map[string]string // signatures that were given, and the thinking that they are of
-	kept map[string]File   // files that were uploaded, by id
+	said map[string]string // signatures that the server has given, with their thinking
+	kept map[string]File   // uploaded files by id
 }
 
-// Request is a request as it came, accepted or refused: its Path, Header, Body,
-// and Refused, what the server would not take.
+// Request is a received request, accepted or refused: its Path, Header, Body, and Refused, the reason for a refusal.
 type Request = vendortest.Request
 
-// Answer is what the server says to one request that it takes: Status, Header and
-// Body, all of it at once or Slow; Cut (the connection breaks after so many
-// bytes), Short (it ends there in good order), Stall (nothing more comes behind
-// Body) and Silent (nothing comes at all).
+// Answer is the server's response to an accepted request. It has Status and Header. Body is sent at once, or Slow,
+// byte by byte. Cut breaks the connection after this many bytes, and Short ends the answer there regularly. Stall
+// sends nothing after Body, and Silent sends nothing at all.
 type Answer = vendortest.Answer
 
 // Start starts a server that gives these answers, one to each request.
@@ -66,7 +63,7 @@ func (s *Server) refuse(r *http.Request, body []byte) *vendortest.Refusal {
 	return &vendortest.Refusal{Why: message, Answer: Error(status, kind, message)}
 }
 
-// learn remembers the signatures in a stream, because no others are taken back.
+// learn records the signatures in a stream, because the server accepts no others.
 func (s *Server) learn(a Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +84,7 @@ func (s *Server) learn(a Answer) {
 	}
 }
 
-// Trust makes the server take a signature that it has not given itself.
+// Trust makes the server accept a signature that it has not given.
 func (s *Server) Trust(signature, thinking string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

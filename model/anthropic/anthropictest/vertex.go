@@ -12,20 +12,19 @@ import (
 	"github.com/braidrun/braid/model/internal/vendortest"
 )
 
-// What the server of Vertex AI takes: one access token, for one project and one location.
+// The server for Vertex AI accepts one access token, for one project and one location.
 const (
 	VertexToken    = "ya29.test-0000000000000000000000000000"
 	VertexProject  = "test-project"
 	VertexLocation = "us-east5"
 )
 
-// Token returns the access token that the server of Vertex AI takes.
+// Token returns the access token that the server for Vertex AI accepts.
 func Token(context.Context) (string, error) { return VertexToken, nil }
 
-// StartVertex starts a server that is Vertex AI with Claude: streamRawPredict, and
-// count-tokens (build-with-claude/claude-on-vertex-ai; Google's pages
-// partner-models/claude/use-claude and …/count-tokens). Answers are those of [Stream], [Text],
-// [Error], for what Claude refuses, and [VertexError].
+// StartVertex starts a server that behaves as Vertex AI with Claude: streamRawPredict, and count-tokens
+// (build-with-claude/claude-on-vertex-ai; Google's pages partner-models/claude/use-claude and …/count-tokens).
+// Answers are those of [Stream], [Text], [Error] for Claude's refusals, and [VertexError].
 func StartVertex(answers ...Answer) *Server {
 	s := &Server{said: map[string]string{}, vertex: true}
 	vendortest.Start(&s.Server, vendortest.Rules{
@@ -35,7 +34,7 @@ func StartVertex(answers ...Answer) *Server {
 	return s
 }
 
-// VertexError is an error of Google's, as it comes instead of a stream: in a list.
+// VertexError returns an error of Google in place of a stream; Google puts it in a list.
 func VertexError(status int, kind, message string) Answer {
 	return Answer{
 		Status: status, Header: map[string]string{"Content-Type": "application/json; charset=UTF-8"},
@@ -43,16 +42,16 @@ func VertexError(status int, kind, message string) Answer {
 	}
 }
 
-// largestVertex is how long a request may be.
+// largestVertex is the maximum size of a request.
 const largestVertex = 30 << 20
 
 var (
 	predicted = regexp.MustCompile(`^/v1/projects/([^/]+)/locations/([^/]+)/publishers/anthropic/models/([^/:]+):(streamRawPredict|rawPredict)$`)
-	// vertexIDs are the names of models; those up to 4.5 have a date.
+	// vertexIDs matches the names of models. Those up to 4.5 have a date.
 	vertexIDs = regexp.MustCompile(`^(claude-[a-z0-9-]+)(@\d{8})?$`)
 )
 
-// deniesVertex says what Vertex AI would refuse a request for.
+// deniesVertex returns Vertex AI's reason to refuse a request.
 func (s *Server) deniesVertex(r *http.Request, body []byte) *vendortest.Refusal {
 	no := func(status int, kind, message string) *vendortest.Refusal {
 		return &vendortest.Refusal{Why: message, Answer: VertexError(status, kind, message)}
@@ -74,7 +73,7 @@ func (s *Server) deniesVertex(r *http.Request, body []byte) *vendortest.Refusal 
 	case len(body) > largestVertex:
 		return no(http.StatusBadRequest, "INVALID_ARGUMENT", "Request payload size exceeds the limit: 31457280 bytes.")
 	case r.Header.Get("Anthropic-Version") != "":
-		return claude("anthropic-version: the version belongs in the body") // this server's own words
+		return claude("anthropic-version: the version belongs in the body") // not the API's words
 	case !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json"):
 		return no(http.StatusBadRequest, "INVALID_ARGUMENT", "Invalid content type")
 	}
@@ -88,7 +87,7 @@ func (s *Server) deniesVertex(r *http.Request, body []byte) *vendortest.Refusal 
 		var asked struct {
 			Model string `json:"model"`
 		}
-		_ = json.Unmarshal(body, &asked) // what is no JSON is found below
+		_ = json.Unmarshal(body, &asked) // below, invalid JSON is refused
 		id = asked.Model
 	}
 	known := vertexIDs.FindStringSubmatch(id)
@@ -114,7 +113,7 @@ func (s *Server) deniesVertex(r *http.Request, body []byte) *vendortest.Refusal 
 	return nil
 }
 
-// counted checks what a count has beside a message on Vertex AI: its model.
+// counted checks the model, which a count has on Vertex AI in addition to a message's members.
 func (c *checker) counted(o object) {
 	if _, named := o["model"]; c.server.vertex && c.counting != named {
 		c.fail("model: a model is named in the path, or to count-tokens in the body")

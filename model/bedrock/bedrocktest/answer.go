@@ -15,8 +15,7 @@ import (
 
 const streamType = "application/vnd.amazon.eventstream"
 
-// Error is an error of the API as it comes instead of an answer, by the name of
-// its exception.
+// Error returns an error of the API in place of an answer, by the name of its exception.
 func Error(status int, exception, message string) Answer {
 	return Answer{
 		Status: status,
@@ -27,12 +26,12 @@ func Error(status int, exception, message string) Answer {
 	}
 }
 
-// Counted is the answer to a count of tokens.
+// Counted returns the answer to a count of tokens.
 func Counted(tokens int64) Answer {
 	return Answer{Header: map[string]string{"Content-Type": "application/json"}, Body: fmt.Sprintf(`{"inputTokens":%d}`, tokens)}
 }
 
-// Text is an answer of one text that ends the turn.
+// Text returns an answer with one text that ends the turn.
 func Text(pieces ...string) Answer {
 	chunks := make([]model.Chunk, len(pieces))
 	for i, p := range pieces {
@@ -41,14 +40,13 @@ func Text(pieces ...string) Answer {
 	return Stream(chunks, "end_turn", event.Usage{Input: 12, Output: int64(3 * len(pieces))})
 }
 
-// Stream is a whole answer. The chunks come as they would in a stream of the API:
-// a block of each index, which ends with its last chunk. The stop reason is the
-// API's word for it. What a guardrail redacts stands in its trace.
+// Stream returns a complete answer. The chunks come as in a stream of the API: one block per index, which ends with
+// its last chunk. The stop reason is the API's name for it. The trace contains what a guardrail redacts.
 func Stream(chunks []model.Chunk, stop string, u event.Usage) Answer {
 	return Answer{Body: Begun(chunks) + Stopped(stop) + Metadata(chunks, u)}
 }
 
-// Begun is the beginning of a stream, up to and with these chunks.
+// Begun returns the beginning of a stream, up to and including these chunks.
 func Begun(chunks []model.Chunk) string {
 	b := &strings.Builder{}
 	say(b, "messageStart", `{"p":"abcdefgh","role":"assistant"}`)
@@ -78,7 +76,7 @@ func Begun(chunks []model.Chunk) string {
 	return b.String()
 }
 
-// delta is a chunk as a piece of its block.
+// delta returns a chunk as a piece of its block.
 func delta(c *model.Chunk) string {
 	switch c.Kind {
 	case model.ChunkText:
@@ -102,14 +100,14 @@ func delta(c *model.Chunk) string {
 	return ""
 }
 
-// Stopped is the end signal of a stream.
+// Stopped returns the end signal of a stream.
 func Stopped(stop string) string {
 	b := &strings.Builder{}
 	say(b, "messageStop", `{"p":"abcdefghijklm","stopReason":`+quote(stop)+`}`)
 	return b.String()
 }
 
-// Metadata is what follows the end signal.
+// Metadata returns what follows the end signal.
 func Metadata(chunks []model.Chunk, u event.Usage) string {
 	b := &strings.Builder{}
 	say(b, "metadata", `{"metrics":{"latencyMs":551},"p":"abcdefghijk",`+counted(u)+trace(chunks)+`}`)
@@ -126,8 +124,7 @@ func counted(u event.Usage) string {
 	return s + "}"
 }
 
-// trace is what a guardrail saw, where it looked
-// (API_runtime_GuardrailTraceAssessment).
+// trace returns what a guardrail found (API_runtime_GuardrailTraceAssessment).
 func trace(chunks []model.Chunk) string {
 	const saw = `{"topicPolicy":{"topics":[{"name":"Heresy","type":"DENY","action":"BLOCKED"}]}}`
 	in := slices.ContainsFunc(chunks, func(c model.Chunk) bool { return c.Kind == model.ChunkRedactInput })
@@ -145,7 +142,7 @@ func trace(chunks []model.Chunk) string {
 	return `,"trace":{"guardrail":{` + strings.Join(parts, ",") + `}}`
 }
 
-// Watched is the metadata of a call that a guardrail looked at, and let through.
+// Watched returns the metadata of a call that a guardrail allowed.
 func Watched(u event.Usage) string {
 	b := &strings.Builder{}
 	say(b, "metadata", `{"metrics":{"latencyMs":551},`+counted(u)+`,"trace":{"guardrail":{"inputAssessment":{"gr-1":{"sensitiveInformationPolicy":`+
@@ -154,20 +151,18 @@ func Watched(u event.Usage) string {
 	return b.String()
 }
 
-// Exception is an error in the middle of a stream, by the name that it has there,
-// which begins small.
+// Exception returns an error in the middle of a stream, by its name there, which begins with a lower-case letter.
 func Exception(name, message string) string {
 	return string(awsframe.Append(nil, "exception", name, []byte(`{"message":`+quote(message)+`}`)))
 }
 
-// Event is any event of a stream.
+// Event returns any event of a stream.
 func Event(name, payload string) string {
 	return string(awsframe.Append(nil, "event", name, []byte(payload)))
 }
 
-// Whole is an answer that does not stream (API_runtime_Converse). Its calls have the "type" that
-// recorded answers of Claude 4.5 and later have. Chunks of one
-// index make one block.
+// Whole returns an answer that is not streamed (API_runtime_Converse). Its calls have the "type" of recorded answers
+// of Claude 4.5 and later. Chunks with one index make one block.
 func Whole(chunks []model.Chunk, stop string, u event.Usage) Answer {
 	type block struct {
 		index     int
@@ -224,10 +219,10 @@ func Whole(chunks []model.Chunk, stop string, u event.Usage) Answer {
 
 func say(b *strings.Builder, name, payload string) { b.WriteString(Event(name, payload)) }
 
-// quote is s in JSON, as the API writes it: what is no ASCII stays.
+// quote returns s as JSON in the API's form, which does not escape non-ASCII characters.
 func quote(s string) string { return string(strictjson.AppendString(nil, s)) }
 
-// wireDelta is what the server must know of its own streams.
+// wireDelta holds the parts of the server's own streams that it reads.
 type wireDelta struct {
 	Index int `json:"contentBlockIndex"`
 	Delta struct {

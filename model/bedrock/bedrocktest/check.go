@@ -14,7 +14,7 @@ import (
 	"github.com/braidrun/braid/model/internal/vendortest"
 )
 
-// check says what the API would refuse a request for.
+// check returns the API's reason to refuse a request.
 func (s *Server) check(r *http.Request, body []byte) *vendortest.Refusal {
 	escaped, ok := strings.CutPrefix(r.URL.EscapedPath(), "/model/")
 	id, operation, _ := strings.Cut(escaped, "/")
@@ -60,9 +60,8 @@ func (s *Server) check(r *http.Request, body []byte) *vendortest.Refusal {
 	return nil
 }
 
-// shorten puts "#" and its length in the place of each long file, so that looking
-// through a request does not take as long as its files are. Files do not count as
-// tokens either.
+// shorten replaces each long file by "#" and its length, so that checking a request does not take time in proportion
+// to its files. Files also do not count as tokens.
 func shorten(body []byte) []byte {
 	const long = 4 << 10
 	mark := []byte(`"bytes":"`)
@@ -90,7 +89,7 @@ func invalid(message string) *vendortest.Refusal {
 	return refusal(http.StatusBadRequest, "ValidationException", message)
 }
 
-// checker looks through one request and keeps the first thing that is wrong.
+// checker checks one request and keeps the first problem.
 type checker struct {
 	server  *Server
 	vendor  vendor
@@ -104,11 +103,11 @@ type checker struct {
 	tools  map[string]bool
 	most   int64
 	forced bool
-	// greedy says that only the likeliest token is taken.
+	// The sampling parameters; greedy decoding needs topK 1.
 	topK, temperature, topP string
 	strict                  int
-	// budget is set where the model is to think by one; calls and thought say
-	// whether the last answer called a tool, and whether it began with thinking.
+	// budget is set if the model thinks by a budget. calls and thought report whether the last answer called a tool,
+	// and whether it began with thinking.
 	budget  bool
 	calls   bool
 	thought bool
@@ -120,7 +119,7 @@ func (c *checker) fail(format string, args ...any) {
 	}
 }
 
-// constraint fails as the API does for a value that it can check by itself.
+// constraint fails with the API's error for a value that it validates itself.
 func (c *checker) constraint(value, at, rule string) {
 	c.fail("1 validation error detected: Value '%s' at '%s' failed to satisfy constraint: %s", value, at, rule)
 }
@@ -134,7 +133,7 @@ const (
 
 type object = map[string]json.RawMessage
 
-// object reads an object whose members must be among known.
+// object parses an object whose members must be in known.
 func (c *checker) object(raw []byte, at string, known ...string) object {
 	var o object
 	if json.Unmarshal(raw, &o) != nil || o == nil {
@@ -149,7 +148,7 @@ func (c *checker) object(raw []byte, at string, known ...string) object {
 	return o
 }
 
-// union reads an object of exactly one member.
+// union parses an object with exactly one member.
 func (c *checker) union(raw []byte, at string, known ...string) (kind string, value json.RawMessage) {
 	o := c.object(raw, at, known...)
 	if len(o) != 1 {
@@ -198,12 +197,12 @@ func (c *checker) request(body []byte) {
 		c.fail("A maximum of 4 cache points may be provided. Found %d.", c.caches)
 	}
 	if c.vendor.nova && len(c.tools) > 0 && c.topK != "1" {
-		// The API itself takes it, and fails to write calls then.
+		// The API itself accepts it, but then fails to write calls.
 		c.fail("The stand-in wants greedy decoding of Nova where there are tools: topK is %q", c.topK)
 	}
 }
 
-// count looks at a request to count tokens.
+// count checks a request to count tokens.
 func (c *checker) count(body []byte) {
 	_, in := c.union(c.object(body, "", "input")["input"], "input", "converse", "invokeModel")
 	o := c.object(in, "input.converse", "messages", "system", "toolConfig", "additionalModelRequestFields")
@@ -357,7 +356,7 @@ func (c *checker) tool(raw []byte, at string) {
 	}
 }
 
-// strictTool looks at the schema of a tool whose arguments are held to it.
+// strictTool checks the schema of a strict tool.
 func (c *checker) strictTool(value []byte) {
 	const most = 20
 	if c.strict++; c.strict > most {
@@ -388,7 +387,7 @@ func (c *checker) choice(raw []byte) {
 	}
 }
 
-// additional are parameters of the model's own.
+// additional checks the model's own parameters.
 func (c *checker) additional(o object) {
 	raw, ok := o["additionalModelRequestFields"]
 	if !ok {
@@ -427,8 +426,7 @@ func (c *checker) additional(o object) {
 	}
 }
 
-// known refuses parameters that the model does not have: some vendors take none that they do not
-// know.
+// known refuses parameters that the model does not have, because some vendors refuse unknown ones.
 func (c *checker) known(fields object, names ...string) {
 	for name := range fields {
 		if !slices.Contains(names, name) {
@@ -437,7 +435,7 @@ func (c *checker) known(fields object, names ...string) {
 	}
 }
 
-// effort looks at Claude's effort.
+// effort checks Claude's effort.
 func (c *checker) effort(config object, at string) {
 	raw, ok := config["effort"]
 	if !ok {
@@ -578,8 +576,7 @@ func (c *checker) output(o object) {
 	c.closed(schema)
 }
 
-// closed looks through the schema of an answer: what the page structured-output
-// says is not supported.
+// closed checks an answer's schema for what the page structured-output does not support.
 func (c *checker) closed(v any) {
 	switch v := v.(type) {
 	case []any:

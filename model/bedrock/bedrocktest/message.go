@@ -56,7 +56,7 @@ var said = []string{
 
 var callID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// answer looks at what the model said, and gives the ids of its calls.
+// answer checks a message of the model and returns the ids of its calls.
 func (c *checker) answer(content []json.RawMessage, at string) (calls []string) {
 	c.calls, c.thought = false, false
 	for j, raw := range content {
@@ -129,7 +129,7 @@ func (c *checker) reasoning(raw []byte, at string) {
 	}
 }
 
-// input looks at what came from people and tools; waiting are the calls before it.
+// input checks a message of the user. waiting are the calls before it.
 func (c *checker) input(content []json.RawMessage, at string, waiting []string) {
 	results, texts, documents, others := 0, 0, 0, 0
 	last, loose := "", false
@@ -260,7 +260,7 @@ func (c *checker) image(raw []byte, at string) {
 	}
 }
 
-// source gives how long the data is in base64.
+// source returns the length of the data in base64.
 func (c *checker) source(raw []byte, at string) int {
 	kind, value := c.union(raw, at+".source", "bytes", "s3Location", "text", "content")
 	if kind == "s3Location" {
@@ -274,7 +274,7 @@ func (c *checker) source(raw []byte, at string) int {
 		c.fail("Unable to parse the request: %s.source", at)
 	}
 	if n, short := strings.CutPrefix(s, "#"); short {
-		size, _ := strconv.Atoi(n) // of our own making
+		size, _ := strconv.Atoi(n) // written by shorten
 		return size
 	}
 	if kind == "bytes" && !decodes(s) {

@@ -15,8 +15,7 @@ import (
 	"github.com/braidrun/braid/model/internal/vendortest"
 )
 
-// What the server takes: one pair of keys with the token of a session, one key of
-// Bedrock's, and one region.
+// The server accepts one pair of keys with a session token, one Bedrock API key, and one region.
 const (
 	Region = "us-east-1"
 	KeyID  = "AKIDEXAMPLE000000000"
@@ -25,7 +24,7 @@ const (
 	Key    = "bedrock-api-key-example-of-the-stand-in"
 )
 
-// Config has credentials that the server takes.
+// Config returns a configuration with credentials that the server accepts.
 func Config() aws.Config {
 	return aws.Config{
 		Region: Region,
@@ -35,7 +34,7 @@ func Config() aws.Config {
 	}
 }
 
-// KeyConfig has a key of Bedrock's that the server takes.
+// KeyConfig returns a configuration with a Bedrock API key that the server accepts.
 func KeyConfig() aws.Config {
 	return aws.Config{
 		Region: Region,
@@ -45,32 +44,29 @@ func KeyConfig() aws.Config {
 	}
 }
 
-// Server is the API. Its methods are safe for concurrent use: Close, Add, Client,
-// Asked (the requests so far) and Left (whether a client went away from an answer
-// that had not ended). URL is what goes in [bedrock.BaseURL].
+// Server is the API. Its methods are safe for concurrent use: Close, Add, Client, Asked (the requests so far) and
+// Left (whether a client disconnected before the end of an answer). URL is the value for [bedrock.BaseURL].
 type Server struct {
 	*vendortest.Server
 
-	// Window is how many tokens a request may have, four bytes each; 0 is a million.
+	// Window is the maximum number of tokens in a request, four bytes each; 0 means a million.
 	Window int
-	// Ahead is by how much the server's clock goes before this machine's.
+	// Ahead is how far the server's clock is ahead of this machine's.
 	Ahead time.Duration
 
 	mu   sync.Mutex
-	said map[string]string // signatures that were given, and the thinking that they are of
+	said map[string]string // signatures that the server has given, with their thinking
 }
 
-// Request is a request as it came, accepted or refused: its Path, Header, Body,
-// and Refused, what the server would not take.
+// Request is a received request, accepted or refused: its Path, Header, Body, and Refused, the reason for a refusal.
 type Request = vendortest.Request
 
-// Answer is what the server says to one request that it takes: Status, Header and
-// Body, all of it at once or Slow; Cut (the connection breaks after so many
-// bytes), Short (it ends there in good order), Stall (nothing more comes behind
-// Body) and Silent (nothing comes at all).
+// Answer is the server's response to an accepted request. It has Status and Header. Body is sent at once, or Slow,
+// byte by byte. Cut breaks the connection after this many bytes, and Short ends the answer there regularly. Stall
+// sends nothing after Body, and Silent sends nothing at all.
 type Answer = vendortest.Answer
 
-// largest is how long a request may be: 25 MB (API_runtime_InvokeModel).
+// largest is the maximum size of a request: 25 MB (API_runtime_InvokeModel).
 const largest = 40 << 20
 
 // Start starts a server that gives these answers, one to each request.
@@ -83,7 +79,7 @@ func Start(answers ...Answer) *Server {
 	return s
 }
 
-// Bodies gives the bodies of the requests as they came.
+// Bodies returns the bodies of the requests as received.
 func (s *Server) Bodies() [][]byte {
 	var all [][]byte
 	for _, r := range s.Asked() {
@@ -109,7 +105,7 @@ func refusal(status int, code, message string) *vendortest.Refusal {
 	return &vendortest.Refusal{Why: message, Answer: Error(status, code, message)}
 }
 
-// authorized verifies a signature, or a key.
+// authorized verifies a signature or a key.
 func authorized(r *http.Request, body []byte, now time.Time) (code, message string) {
 	if key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		if key != Key {
@@ -120,7 +116,7 @@ func authorized(r *http.Request, body []byte, now time.Time) (code, message stri
 	return sigv4.Check(r, body, sigv4.Keys{ID: KeyID, Secret: Secret, Token: Token}, Region, "bedrock", now)
 }
 
-// learn remembers the signatures in a stream, because no others are taken back.
+// learn records the signatures in a stream, because the server accepts no others.
 func (s *Server) learn(a Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +125,7 @@ func (s *Server) learn(a Answer) {
 	for {
 		f, err := r.Next()
 		if err != nil {
-			return // it ends, or is no stream
+			return // the end, or not a stream
 		}
 		e, ok := readDelta(f.Payload)
 		if !ok {
@@ -142,7 +138,7 @@ func (s *Server) learn(a Answer) {
 	}
 }
 
-// Trust makes the server take a signature that it has not given itself.
+// Trust makes the server accept a signature that it has not given.
 func (s *Server) Trust(signature, thinking string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

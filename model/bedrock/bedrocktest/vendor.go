@@ -6,25 +6,23 @@ import (
 	"strings"
 )
 
-// What the models behind the API differ in, as far as the server knows it. It is
-// written down apart from the client's own table, so that one finds what is wrong
-// in the other (conversation-inference-supported-models-features).
+// vendor describes how the models behind the API differ. It is separate from the client's own table, so that each
+// shows errors in the other (conversation-inference-supported-models-features).
 type vendor struct {
 	id *regexp.Regexp
 
 	noSystem, noTools, noToolStream, noImages, noDocuments bool
 	claude, nova                                           bool
-	// choices counts the ways of choosing a tool beyond auto: any, and one by its name.
+	// choices counts the tool choices beyond auto: any, and one by name.
 	choices int
-	// caches says whether cache points are taken, status whether results may have
-	// one, apart whether results must stand in a turn of their own, schemas whether
-	// answers can be held to one.
+	// caches reports that cache points are accepted, status that results may have one. apart reports that results
+	// need a turn of their own. schemas reports that output schemas are supported.
 	caches, status, apart, schemas bool
-	// reasons says that it has Nova 2's reasoning, systemTools names the tools that the
-	// vendor runs itself, hour says that caches may be kept for an hour.
+	// reasons reports Nova 2's reasoning. systemTools names the tools that the vendor runs. hour reports that caches
+	// may live for an hour.
 	reasons, hour bool
 	systemTools   []string
-	// profile says that it is served through inference profiles only.
+	// profile reports that the model needs an inference profile.
 	profile bool
 }
 
@@ -56,10 +54,10 @@ var vendors = []vendor{
 	{id: regexp.MustCompile(`^(qwen|openai)\.`), choices: 2, apart: true, schemas: true},
 }
 
-// region is what stands in front of a model in an inference profile.
+// region matches the prefix of an inference profile.
 var region = regexp.MustCompile(`^(us|eu|apac|global)\.`)
 
-// modelOf finds the model of an id, and whether it was asked for by a profile.
+// modelOf returns the model of an id, and whether the id is a profile.
 func modelOf(id string) (v vendor, plain string, profile, found bool) {
 	plain = region.ReplaceAllString(id, "")
 	for _, v := range vendors {
@@ -72,14 +70,14 @@ func modelOf(id string) (v vendor, plain string, profile, found bool) {
 
 var numbers = regexp.MustCompile(`claude-[a-z]+-(\d)(?:-(\d))?(?:\D|$)`)
 
-// claudeOf reads 46 of claude-sonnet-4-6, 50 of claude-opus-5 and 37 of claude-3-7-sonnet.
+// claudeOf returns 46 for claude-sonnet-4-6, 50 for claude-opus-5 and 37 for claude-3-7-sonnet.
 func claudeOf(plain string) int {
 	n := numbers.FindStringSubmatch(plain)
 	if n == nil {
 		const old = 37
 		return old
 	}
-	major, _ := strconv.Atoi(n[1]) // digits by the expression
+	major, _ := strconv.Atoi(n[1]) // the expression matches digits only
 	minor, _ := strconv.Atoi(n[2])
 	return major*10 + minor
 }
@@ -87,7 +85,7 @@ func claudeOf(plain string) int {
 // thinksByBudget reports whether a Claude thinks by a budget of tokens.
 func thinksByBudget(plain string) bool { return claudeOf(plain) < 46 }
 
-// efforts are the words that a Claude takes as its effort.
+// efforts returns the efforts that a Claude accepts.
 func efforts(plain string) []string {
 	switch n := claudeOf(plain); {
 	case n >= 47:
@@ -101,7 +99,7 @@ func efforts(plain string) []string {
 	}
 }
 
-// offs are the types of thinking by which a Claude can be kept from it.
+// offs returns the types of thinking that turn a Claude's thinking off.
 func offs(plain string) []string {
 	switch n := claudeOf(plain); {
 	case strings.Contains(plain, "fable"), strings.Contains(plain, "mythos"), n >= 55 && strings.Contains(plain, "opus"):

@@ -14,8 +14,8 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Error is an error of the API (docs/troubleshooting), as it comes instead of a
-// stream. Details are objects of google.rpc, such as [RetryIn] and [Reason].
+// Error returns an error of the API (docs/troubleshooting) in place of a stream. Details are objects of google.rpc,
+// such as [RetryIn] and [Reason].
 func Error(status int, kind, message string, details ...string) Answer {
 	return Answer{
 		Status: status, Header: map[string]string{"Content-Type": "application/json; charset=UTF-8"},
@@ -31,18 +31,18 @@ func errorBody(status int, kind, message string, details []string) string {
 	return b + "\n  }\n}\n"
 }
 
-// RetryIn is the detail that asks to wait.
+// RetryIn returns the detail that asks to wait.
 func RetryIn(d time.Duration) string {
 	return `{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "` + strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + `s"}`
 }
 
-// Reason is the detail that names an error's reason.
+// Reason returns the detail with an error's reason.
 func Reason(reason string) string {
 	return fmt.Sprintf(`{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": %q, "domain": "googleapis.com", `+
 		`"metadata": {"service": "generativelanguage.googleapis.com"}}`, reason)
 }
 
-// Text is an answer of one text that ends the turn.
+// Text returns an answer with one text that ends the turn.
 func Text(pieces ...string) Answer {
 	chunks := make([]model.Chunk, len(pieces))
 	for i, p := range pieces {
@@ -51,25 +51,24 @@ func Text(pieces ...string) Answer {
 	return Stream(chunks, "STOP", event.Usage{Input: 12, Output: int64(3 * len(pieces))})
 }
 
-// Stream is a whole answer. The chunks come as they would in a stream of the API:
-// each in an event of its own, but a call, which comes whole with its last chunk.
-// Signatures are without the mark that Braid puts on them. The reason is the API's
-// word for why the answer ended.
+// Stream returns a complete answer. The chunks come as in a stream of the API: each in its own event, except a call,
+// which comes complete with its last chunk. Signatures are without the mark that Braid adds to them. The reason is
+// the API's name for the stop reason.
 func Stream(chunks []model.Chunk, reason string, u event.Usage) Answer {
 	return Answer{Body: Begun(chunks, u) + End(reason, u)}
 }
 
-// End is the event that says why an answer ended, the last of a stream.
+// End returns the last event of a stream, which has the stop reason.
 func End(reason string, u event.Usage) string {
 	return say(`"candidates": [{"content": {"parts": [{"text": ""}],"role": "model"},"finishReason": `+quote(reason)+`,"index": 0}]`, u)
 }
 
-// Blocked is the only event of an answer to a prompt that was blocked.
+// Blocked returns the only event of an answer to a blocked prompt.
 func Blocked(reason string, u event.Usage) string {
 	return say(`"promptFeedback": {"blockReason": `+quote(reason)+`}`, event.Usage{Input: u.Input, Total: u.Input})
 }
 
-// Begun is the beginning of a stream, up to and with these chunks.
+// Begun returns the beginning of a stream, up to and including these chunks.
 func Begun(chunks []model.Chunk, u event.Usage) string {
 	b := &strings.Builder{}
 	last := map[int]int{}
@@ -100,7 +99,7 @@ func Begun(chunks []model.Chunk, u event.Usage) string {
 	return b.String()
 }
 
-// called is a call as far as it has been told.
+// called is a call that is being collected.
 type called struct{ id, name, args, signature string }
 
 func (c *called) take(k model.Chunk) {
@@ -127,7 +126,7 @@ func (c *called) part() string {
 	return p + `}` + signature(c.signature) + `}`
 }
 
-// id is the member of an id; "" is none.
+// id returns the member for an id; "" means none.
 func id(s string) string {
 	if s == "" {
 		return ""
@@ -142,7 +141,7 @@ func signature(s string) string {
 	return `,"thoughtSignature": ` + quote(s)
 }
 
-// partOf is a chunk as a part; kind is that of its block.
+// partOf returns a chunk as a part. kind is the kind of its block.
 func partOf(c model.Chunk, kind model.ChunkKind) string {
 	switch c.Kind {
 	case model.ChunkText:
@@ -163,7 +162,7 @@ func partOf(c model.Chunk, kind model.ChunkKind) string {
 			return `{"codeExecutionResult": {"outcome": "OUTCOME_OK","output": ` + quote(k.Output) + id(k.ID) + `}` +
 				signature(k.Signature) + `}`
 		case *event.UnknownBlock:
-			return string(k.Raw) // a part of the vendor's
+			return string(k.Raw) // a part of the vendor's own
 		case *event.Image:
 			return `{"inlineData": {"mimeType": ` + quote(k.MIME) + `,"data": "` + base64.StdEncoding.EncodeToString(k.Data) + `"}}`
 		}
@@ -176,7 +175,7 @@ func said(part string, u event.Usage) string {
 	return say(`"candidates": [{"content": {"parts": [`+part+`],"role": "model"},"index": 0}]`, u)
 }
 
-// say is an event: what it says, and the counts beside it.
+// say returns an event with these members and the token counts.
 func say(members string, u event.Usage) string {
 	total := u.Total
 	prompt := u.Input + u.CacheRead
@@ -194,21 +193,20 @@ func say(members string, u event.Usage) string {
 	return "data: {" + members + `,"usageMetadata": ` + counts + `},"modelVersion": "gemini-test","responseId": "resp-test"}` + "\r\n\r\n"
 }
 
-// ErrorEvent is an error in the middle of a stream, as an event; ErrorText is one
-// that is none, as the API also ends a stream.
+// ErrorEvent returns an error as an event in the middle of a stream.
 func ErrorEvent(status int, kind, message string) string {
 	return fmt.Sprintf("data: {\"error\": {\"code\": %d,\"message\": %s,\"status\": %q}}\r\n\r\n", status, quote(message), kind)
 }
 
-// ErrorText is an error at the end of a stream that is no event.
+// ErrorText returns an error at the end of a stream that is not an event. The API uses both forms.
 func ErrorText(status int, kind, message string, details ...string) string {
 	return errorBody(status, kind, message, details)
 }
 
-// quote is s in JSON, as the API writes it: what is no ASCII stays.
+// quote returns s as JSON in the API's form, which does not escape non-ASCII characters.
 func quote(s string) string { return string(strictjson.AppendString(nil, s)) }
 
-// learn remembers the signatures in a stream, because no others are taken back.
+// learn records the signatures in a stream, because the server accepts no others.
 func (s *Server) learn(a Answer) {
 	for line := range bytes.Lines([]byte(a.Body)) {
 		data, ok := bytes.CutPrefix(line, []byte("data: "))
@@ -233,7 +231,7 @@ func (s *Server) learn(a Answer) {
 	}
 }
 
-// labelOf says what a part is, as [Server.Trust] wants it.
+// labelOf returns a part's label for [Server.Trust].
 func labelOf(p object) string {
 	for _, kind := range dataMembers {
 		switch {
@@ -242,7 +240,7 @@ func labelOf(p object) string {
 			var call struct {
 				Name string `json:"name"`
 			}
-			_ = json.Unmarshal(p[kind], &call) // one without a name has been refused
+			_ = json.Unmarshal(p[kind], &call) // a call without a name was refused before
 			return "call " + call.Name
 		case kind == "text" && string(p["thought"]) == "true":
 			return "thought"

@@ -17,7 +17,7 @@ var paths = regexp.MustCompile(
 	`^/(?:v1beta|v1beta1/(?:projects/[^/]+/locations/[^/]+/)?publishers/google)/models/([^/:]+):(streamGenerateContent|countTokens)$`,
 )
 
-// check says what the API would refuse a request for; nil is nothing.
+// check returns the API's reason to refuse a request; nil accepts it.
 func (s *Server) check(r *http.Request, body []byte) *vendortest.Refusal {
 	no := func(status int, kind, message string, details ...string) *vendortest.Refusal {
 		return &vendortest.Refusal{Why: message, Answer: Error(status, kind, message, details...)}
@@ -86,18 +86,18 @@ func (s *Server) check(r *http.Request, body []byte) *vendortest.Refusal {
 
 var number = regexp.MustCompile(`^gemini-(\d+)(?:\.(\d+))?-`)
 
-// generationOf is 205 for gemini-2.5, and the newest for names without a number.
+// generationOf returns 205 for gemini-2.5, and the newest generation for names without a number.
 func generationOf(model string) int {
 	g := number.FindStringSubmatch(model)
 	if g == nil {
 		return 9900
 	}
-	major, _ := strconv.Atoi(g[1]) // digits by the expression
+	major, _ := strconv.Atoi(g[1]) // the expression matches digits only
 	minor, _ := strconv.Atoi(g[2])
 	return major*100 + minor
 }
 
-// checker looks through one request and keeps the first thing that is wrong.
+// checker checks one request and keeps the first problem.
 type checker struct {
 	server     *Server
 	vertex     bool
@@ -105,19 +105,18 @@ type checker struct {
 	generation int
 	problem    string
 	tools      map[string]bool
-	// servers are the vendor's tools that are asked for, by their members' names.
+	// servers are the requested tools of the vendor, by their members' names.
 	servers map[string]bool
-	// counts is set for countTokens, mixes where the vendor's tools and functions may
-	// stand together.
+	// counts is set for countTokens. mixes is set if the vendor's tools and functions may be combined.
 	counts, mixes bool
 }
 
-// taken is what is said to a request that is not asked of a model.
+// taken returns the answer to a request that does not call a model.
 func taken(body string) *vendortest.Refusal {
 	return &vendortest.Refusal{Answer: Answer{Header: map[string]string{"Content-Type": "application/json; charset=UTF-8"}, Body: body}}
 }
 
-// shared holds the header that asks Vertex AI for a service tier.
+// shared checks the header that requests a service tier from Vertex AI.
 func (c *checker) shared(r *http.Request) {
 	tier := r.Header.Get("X-Vertex-Ai-Llm-Shared-Request-Type")
 	switch {
@@ -137,8 +136,7 @@ func (c *checker) fail(format string, args ...any) {
 
 type object = map[string]json.RawMessage
 
-// object reads an object whose members must be among known. The API's names of
-// places are in snake case.
+// object parses an object whose members must be in known. The API's names of places are in snake case.
 func (c *checker) object(raw []byte, at string, known ...string) object {
 	var o object
 	if json.Unmarshal(raw, &o) != nil || o == nil {
@@ -229,7 +227,7 @@ func (c *checker) system(raw []byte) {
 
 var functionName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$`)
 
-// serverTools are the members of a tool that the vendor runs, and what each may hold.
+// serverTools are the members of the tools that the vendor runs, and the members that each may have.
 var serverTools = map[string][]string{
 	"googleSearch": {"timeRangeFilter", "searchTypes"}, "urlContext": {}, "codeExecution": {},
 	"fileSearch": {"fileSearchStoreNames", "topK", "metadataFilter"}, "mcpServers": nil,
@@ -279,7 +277,7 @@ func (c *checker) function(d []byte, at string) {
 	}
 }
 
-// serverTool looks at a tool of the vendor's.
+// serverTool checks a tool of the vendor.
 func (c *checker) serverTool(name string, raw []byte, at string, known []string) {
 	if c.servers[name] {
 		c.fail("Duplicate tool: %s", name)
@@ -326,8 +324,7 @@ func (c *checker) serverTool(name string, raw []byte, at string, known []string)
 	}
 }
 
-// together holds the vendor's tools against each other and against functions
-// (docs/tool-combination).
+// together checks how the vendor's tools are combined with each other and with functions (docs/tool-combination).
 func (c *checker) together(mode string, invocations bool) {
 	switch {
 	case len(c.servers) == 0:
@@ -421,7 +418,7 @@ func (c *checker) config(raw []byte) {
 	}
 }
 
-// sampling holds topP and seed.
+// sampling checks topP and seed.
 func (c *checker) sampling(o object) {
 	var share *float64
 	if raw := o["topP"]; raw != nil && (json.Unmarshal(raw, &share) != nil || *share <= 0 || *share > 1) {

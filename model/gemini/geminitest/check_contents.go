@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// turn is a content as far as the rules of turns look at it.
+// turn is a content with what the rules about turns need.
 type turn struct {
 	role         string
 	calls        []call
 	answers      []call
-	signed       bool // its first call is
+	signed       bool // its first call has a signature
 	firstAt      int
 	other, texts bool
-	// invoked are the ids of the vendor's own calls.
+	// invoked are the ids of calls that the vendor ran.
 	invoked []string
 }
 
@@ -54,7 +54,7 @@ func (c *checker) contents(raw []byte) {
 	c.signatures(turns)
 }
 
-// order holds the newest turn against the one before it (docs/function-calling).
+// order checks the newest turn against the one before it (docs/function-calling).
 func (c *checker) order(turns []turn) {
 	t := &turns[len(turns)-1]
 	before := &turn{}
@@ -80,8 +80,8 @@ func (c *checker) order(turns []turn) {
 	}
 }
 
-// signatures holds the calls of the current turn (docs/thought-signatures): the
-// first of each step must be signed.
+// signatures checks the calls of the current turn (docs/thought-signatures): the first call of each step must have a
+// signature.
 func (c *checker) signatures(turns []turn) {
 	if c.generation < 300 {
 		return
@@ -180,7 +180,7 @@ func (c *checker) part(t *turn, raw []byte, at string, n int) {
 	}
 }
 
-// ran looks at a program of the vendor's and at what came of it.
+// ran checks a program that the vendor ran and its result.
 func (c *checker) ran(t *turn, kind string, raw []byte, at string) {
 	if t.role != "model" {
 		c.fail("%s is only valid in a model turn.", at)
@@ -244,7 +244,7 @@ func (c *checker) blob(raw []byte, at string, kinds ...string) {
 	}
 }
 
-// placeholders are taken for any signature of a call (docs/thought-signatures, FAQ).
+// placeholders are accepted as the signature of any call (docs/thought-signatures, FAQ).
 var placeholders = []string{"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"}
 
 func (c *checker) signature(s, label, at string) {

@@ -7,14 +7,13 @@ import (
 	"strings"
 )
 
-// jsonWords are the keywords of a JSON schema that the API knows
-// (api/generate-content, responseJsonSchema).
+// jsonWords are the keywords of a JSON schema that the API supports (api/generate-content, responseJsonSchema).
 var jsonWords = []string{
 	"$id", "$defs", "$ref", "$anchor", "type", "format", "title", "description", "enum", "items", "prefixItems", "minItems", "maxItems",
 	"minimum", "maximum", "anyOf", "oneOf", "properties", "additionalProperties", "required", "propertyOrdering",
 }
 
-// openWords are those of its own schema (api/caching#Schema).
+// openWords are the keywords of the API's own schema (api/caching#Schema).
 var openWords = []string{
 	"type", "format", "title", "description", "nullable", "enum", "maxItems", "minItems", "properties", "required", "minProperties",
 	"maxProperties", "minLength", "maxLength", "pattern", "example", "anyOf", "propertyOrdering", "default", "items", "minimum", "maximum",
@@ -22,7 +21,7 @@ var openWords = []string{
 
 var jsonTypes = []string{"string", "number", "integer", "boolean", "array", "object", "null"}
 
-// schema looks through a JSON schema.
+// schema checks a JSON schema.
 func (c *checker) schema(raw []byte, at string, depth int) {
 	if s := string(raw); s == "true" || s == "false" {
 		return
@@ -83,7 +82,7 @@ func (c *checker) schema(raw []byte, at string, depth int) {
 	}
 }
 
-// required may name what is defined alone.
+// required checks that required names only defined properties.
 func (c *checker) required(o object, at string) {
 	var names []string
 	var properties object
@@ -93,7 +92,7 @@ func (c *checker) required(o object, at string) {
 	if json.Unmarshal(o["required"], &names) != nil {
 		c.fail("Invalid value at '%s.required'", at)
 	}
-	_ = json.Unmarshal(o["properties"], &properties) // where it is none it has been said
+	_ = json.Unmarshal(o["properties"], &properties) // an invalid value was reported before
 	for i, name := range names {
 		if properties[name] == nil {
 			c.fail("* GenerateContentRequest.%s.required[%d]: property is not defined", at, i)
@@ -101,7 +100,7 @@ func (c *checker) required(o object, at string) {
 	}
 }
 
-// openAPI looks through a schema of the API's own.
+// openAPI checks a schema of the API's own kind.
 func (c *checker) openAPI(raw []byte, at string) {
 	o := c.object(raw, at, openWords...)
 	switch t := strings.ToLower(c.str(o, at, "type")); t {

@@ -11,7 +11,7 @@ import (
 	"github.com/braidrun/braid/model/internal/vendortest"
 )
 
-// stored is a file that was sent (api/files).
+// stored is an uploaded file (api/files).
 type stored struct {
 	name, kind string
 	content    []byte
@@ -29,8 +29,8 @@ func isFile(r *http.Request) bool {
 		filePaths.MatchString(r.URL.Path) && (r.Method == http.MethodGet || r.Method == http.MethodDelete)
 }
 
-// File gives the content and the MIME type of a file that was sent whole and not deleted.
-// address is the one that the server has given it.
+// File returns the content and the MIME type of a completely uploaded file that was not deleted. address is the
+// file's address on this server.
 func (s *Server) File(address string) (content []byte, kind string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,7 +41,7 @@ func (s *Server) File(address string) (content []byte, kind string, ok bool) {
 	return f.content, f.kind, true
 }
 
-// file answers a request about a file. Its key has been looked at.
+// file answers a request about a file, after the check of its key.
 func (s *Server) file(r *http.Request, body []byte) *vendortest.Refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *Server) file(r *http.Request, body []byte) *vendortest.Refusal {
 	return taken(s.tell(id, f))
 }
 
-// upload takes the beginning of a file, or a piece of it.
+// upload handles the beginning of an upload, or a piece of it.
 func (s *Server) upload(r *http.Request, body []byte, no func(int, string, string) *vendortest.Refusal) *vendortest.Refusal {
 	id, command := r.URL.Query().Get("upload_id"), r.Header.Get("X-Goog-Upload-Command")
 	if id == "" {
@@ -80,7 +80,7 @@ func (s *Server) upload(r *http.Request, body []byte, no func(int, string, strin
 		id = "file-" + strconv.Itoa(len(s.files)+1)
 		s.files[id] = &stored{name: begun.File.DisplayName, kind: kind}
 		a := taken("")
-		// The vendor names its own host here, whoever was asked.
+		// The vendor names its own host here, whatever host was called.
 		a.Answer.Header["X-Goog-Upload-Url"] = "https://generativelanguage.googleapis.com" +
 			uploads + "?upload_id=" + id + "&upload_protocol=resumable"
 		a.Answer.Header["X-Goog-Upload-Status"] = "active"
@@ -110,7 +110,7 @@ func (s *Server) upload(r *http.Request, body []byte, no func(int, string, strin
 	return a
 }
 
-// tell is what the API says of a file.
+// tell returns the API's description of a file.
 func (s *Server) tell(id string, f *stored) string {
 	state := "ACTIVE"
 	switch {

@@ -7,38 +7,37 @@ import (
 	"github.com/braidrun/braid/model/internal/vendortest"
 )
 
-// Key is the only key that the server takes, Token the only access token.
+// Key is the only key that the server accepts, Token the only access token.
 const (
 	Key   = "AIzaTest-000000000000000000000000000000"
 	Token = "ya29.test-0000000000000000"
 )
 
-// Server is the API. Its methods are safe for concurrent use. Window and Largest
-// are set before the first request.
+// Server is the API. Its methods are safe for concurrent use. Set Window and Largest before the first request.
 type Server struct {
 	*vendortest.Server
 
-	// Window is how many tokens a request may have, four bytes each; 0 is a million.
+	// Window is the maximum number of tokens in a request, four bytes each; 0 means a million.
 	Window int
-	// Largest is how many bytes a request may have; 0 is 100 MiB.
+	// Largest is the maximum size of a request in bytes; 0 means 100 MiB.
 	Largest int
-	// Looks is how often a file is asked for before it is ready. Broken says why it never
-	// is; "" is nothing.
+	// Looks is how often a client asks for a file before it is ready. Broken, unless empty, is the reason why it
+	// never becomes ready.
 	Looks  int
 	Broken string
 
 	mu    sync.Mutex
 	files map[string]*stored
-	said  map[string]string // signatures that were given, and the part that they are of
+	said  map[string]string // signatures that the server has given, with their parts
 }
 
-// Answer is what the server says to one request that it takes.
+// Answer is the server's response to an accepted request.
 type Answer = vendortest.Answer
 
-// Request is a request as it came, accepted or refused.
+// Request is a received request, accepted or refused.
 type Request = vendortest.Request
 
-// largest is how long a request may be (docs/file-input-methods).
+// largest is the maximum size of a request (docs/file-input-methods).
 const largest = 100 << 20
 
 // Start starts a server that gives these answers, one to each request.
@@ -52,16 +51,15 @@ func Start(answers ...Answer) *Server {
 	return s
 }
 
-// Trust makes the server take a signature that it has not given itself: of a part
-// that is "text", "thought", "call " and the name of a function, or has the name of another
-// member of a part, such as "executableCode".
+// Trust makes the server accept a signature that it has not given. part is "text", "thought", "call " with the name
+// of a function, or the name of another member of a part, such as "executableCode".
 func (s *Server) Trust(signature, part string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.said[signature] = part
 }
 
-// known is the part that a signature was given with.
+// known returns the part that a signature was given with.
 func (s *Server) known(signature string) (string, bool) {
 	s.Recall()
 	s.mu.Lock()

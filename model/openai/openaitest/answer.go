@@ -10,7 +10,7 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// API says in which of the two an answer is.
+// API selects the API of an answer.
 type API string
 
 // The APIs.
@@ -19,8 +19,7 @@ const (
 	Responses API = "responses"
 )
 
-// Error is an error (guides/error-codes), as it comes instead of a stream; ""
-// is no code.
+// Error returns an error (guides/error-codes) in place of a stream; "" means no code.
 func Error(status int, kind, code, message string) Answer {
 	return Answer{
 		Status: status, Header: map[string]string{"Content-Type": "application/json"},
@@ -32,7 +31,7 @@ func errorBody(kind, code, message string) string {
 	return fmt.Sprintf(`{"message":%s,"type":%q,"param":null,"code":%s}`, quote(message), kind, orNull(code))
 }
 
-// Text is an answer of one text that ends the turn.
+// Text returns an answer with one text that ends the turn.
 func Text(api API, pieces ...string) Answer {
 	chunks := make([]model.Chunk, len(pieces))
 	for i, p := range pieces {
@@ -41,15 +40,14 @@ func Text(api API, pieces ...string) Answer {
 	return Stream(api, chunks, event.StopEndTurn, event.Usage{Input: 12, Output: int64(3 * len(pieces)), Total: 12 + int64(3*len(pieces))})
 }
 
-// Stream is a whole answer: a block of each index, which ends with its last
-// chunk. A signature is the encrypted content of the reasoning. In Responses a
-// [model.ChunkBlock] with an [event.UnknownBlock] is an item: its Raw, as it is. With the stop
-// reason refusal, texts are refusals.
+// Stream returns a complete answer: one block per index, which ends with its last chunk. A signature is the encrypted
+// content of the reasoning. In Responses, a [model.ChunkBlock] with an [event.UnknownBlock] is an item: its Raw,
+// unchanged. With the stop reason refusal, texts are refusals.
 func Stream(api API, chunks []model.Chunk, stop event.StopReason, u event.Usage) Answer {
 	return Answer{Body: Events(api, chunks, stop, u) + End(api, stop, u)}
 }
 
-// Events is the body of [Stream] without its end signal.
+// Events returns the body of [Stream] without the end signal.
 func Events(api API, chunks []model.Chunk, stop event.StopReason, u event.Usage) string {
 	b := Begun(api, chunks, stop)
 	if api == Chat {
@@ -62,7 +60,7 @@ func Events(api API, chunks []model.Chunk, stop event.StopReason, u event.Usage)
 	return b
 }
 
-// End is the end signal. In Responses it holds the reason and the usage.
+// End returns the end signal. In Responses it contains the reason and the usage.
 func End(api API, stop event.StopReason, u event.Usage) string {
 	if api == Chat {
 		return "data: [DONE]\n\n"
@@ -84,7 +82,7 @@ func End(api API, stop event.StopReason, u event.Usage) string {
 		kind, status, details, u.Input+u.CacheRead+u.CacheWrite, u.CacheRead, u.CacheWrite, u.Output, u.Reasoning, u.Total))
 }
 
-// finish is the vendor's word for a reason.
+// finish returns the vendor's name for a stop reason.
 func finish(stop event.StopReason) string {
 	switch stop {
 	case event.StopEndTurn, event.StopRefusal, event.StopSequence:
@@ -100,7 +98,7 @@ func finish(stop event.StopReason) string {
 	}
 }
 
-// Begun is the beginning of a stream, up to and with these chunks.
+// Begun returns the beginning of a stream, up to and including these chunks.
 func Begun(api API, chunks []model.Chunk, stop event.StopReason) string {
 	b := &strings.Builder{}
 	if api == Chat {
@@ -111,7 +109,7 @@ func Begun(api API, chunks []model.Chunk, stop event.StopReason) string {
 	return b.String()
 }
 
-// ErrorEvent is an error in the middle of a stream.
+// ErrorEvent returns an error in the middle of a stream.
 func ErrorEvent(api API, kind, code, message string) string {
 	if api == Chat {
 		return data(`{"error":` + errorBody(kind, code, message) + `}`)
@@ -119,7 +117,7 @@ func ErrorEvent(api API, kind, code, message string) string {
 	return named("error", `{"type":"error","error":`+errorBody(kind, code, message)+`,"sequence_number":7}`)
 }
 
-// Failed is how an answer in Responses ends that failed.
+// Failed returns the end of a failed answer in Responses.
 func Failed(code, message string) string {
 	return named("response.failed", fmt.Sprintf(`{"type":"response.failed","response":{"id":"resp_test","status":"failed",`+
 		`"error":{"code":%q,"message":%s},"model":"gpt-test","output":[],"usage":null},"sequence_number":7}`, code, quote(message)))
@@ -167,7 +165,7 @@ type script struct {
 	stop event.StopReason
 }
 
-// say writes an event; rest are its members but type and number.
+// say writes an event. The members after type and number follow format.
 func (s *script) say(kind, format string, args ...any) {
 	s.WriteString(named(kind, fmt.Sprintf(`{"type":%q,%s,"sequence_number":%d}`, kind, fmt.Sprintf(format, args...), s.n)))
 	s.n++
@@ -198,7 +196,7 @@ func beginResponses(b *strings.Builder, chunks []model.Chunk, stop event.StopRea
 	}
 }
 
-// said is an item as far as it has been said.
+// said is an item that is being written.
 type said struct {
 	output int
 	first  model.Chunk
@@ -293,7 +291,7 @@ func data(s string) string { return "data: " + s + "\n\n" }
 
 func named(name, s string) string { return "event: " + name + "\ndata: " + s + "\n\n" }
 
-// quote is s in JSON.
+// quote returns s as JSON.
 func quote(s string) string { return string(strictjson.AppendString(nil, s)) }
 
 func orNull(s string) string {

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// largest is how long a request may be (guides/images-vision, file limits).
+// largest is the maximum size of a request (guides/images-vision, file limits).
 const largest = 50 << 20
 
-// refusal is why a request is not taken.
+// refusal is the reason to refuse a request.
 type refusal struct {
 	status        int
 	code, message string
@@ -71,9 +71,9 @@ func (s *Server) check(r *http.Request, body []byte) *refusal {
 
 const unknownModel = "unknown model"
 
-// checker looks through one request and keeps the first thing that is wrong.
+// checker checks one request and keeps the first problem.
 type checker struct {
-	// host is the server that the request is meant for.
+	// host is the server that the request was sent to.
 	host    string
 	server  *Server
 	model   string
@@ -92,7 +92,7 @@ func (c *checker) fail(format string, args ...any) {
 
 type object = map[string]json.RawMessage
 
-// object reads an object whose members must be among known.
+// object parses an object whose members must be in known.
 func (c *checker) object(raw []byte, at string, known ...string) object {
 	var o object
 	if json.Unmarshal(raw, &o) != nil || o == nil {
@@ -141,7 +141,7 @@ var (
 	toolName  = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 )
 
-// common checks what both APIs have.
+// common checks the members that both APIs have.
 func (c *checker) common(o object) {
 	c.model = c.str(o, "", "model")
 	c.thinks = reasoning.MatchString(c.model) && !c.server.Compatible
@@ -166,7 +166,7 @@ func (c *checker) common(o object) {
 	}
 }
 
-// tool checks a tool, whose members are in o.
+// tool checks a tool with the members o.
 func (c *checker) tool(o object, at string) {
 	name := c.name(o, at)
 	if slices.Contains(c.tools, name) {
@@ -201,7 +201,7 @@ func (c *checker) name(o object, at string) string {
 	return name
 }
 
-// choice checks what must be done about tools; inner is where a name stands.
+// choice checks the tool choice. inner is the member that contains a name.
 func (c *checker) choice(raw json.RawMessage, inner string) {
 	if raw == nil {
 		return
@@ -234,7 +234,7 @@ func (c *checker) callID(id, at string, most int) {
 
 var pictures = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// address checks where an image or a file is.
+// address checks the address of an image or a file.
 func (c *checker) address(url, at string, kinds ...string) {
 	rest, data := strings.CutPrefix(url, "data:")
 	kind, content, ok := strings.Cut(rest, ";base64,")

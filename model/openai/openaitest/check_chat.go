@@ -128,7 +128,7 @@ func (c *checker) unanswered(ids []string) {
 		"The following tool_call_ids did not have response messages: %s", strings.Join(ids, ", "))
 }
 
-// chatAnswer checks what the model is to have said, and gives its calls.
+// chatAnswer checks a message of the model and returns its calls.
 func (c *checker) chatAnswer(m object, at string) []string {
 	raw, has := m["tool_calls"]
 	if string(m["content"]) != "null" {
@@ -159,7 +159,7 @@ func (c *checker) chatAnswer(m object, at string) []string {
 		f := c.object(t["function"], at+".function", "name", "arguments")
 		c.name(f, at+".function")
 		arguments := c.str(f, at+".function", "arguments")
-		// The vendor takes any string here; servers with chat templates read it.
+		// The vendor accepts any string here, but servers with chat templates parse it.
 		var args object
 		if c.server.Compatible && (json.Unmarshal([]byte(arguments), &args) != nil || args == nil) {
 			c.fail("Can only get item pairs from a mapping.")

@@ -26,7 +26,7 @@ func (c *checker) anyTool(raw []byte, at string) {
 		t := c.object(raw, at, "type", "name", "description", "parameters", "strict")
 		c.tool(t, at)
 		if string(t["strict"]) != "false" {
-			// Where nothing is said it is strict, and that takes few schemas.
+			// A function is strict by default, and strict functions accept few schemas.
 			c.strict(t["parameters"], c.str(t, at, "name"))
 		}
 		return
@@ -70,7 +70,7 @@ func (c *checker) anyTool(raw []byte, at string) {
 	c.tools = append(c.tools, "its own "+head.Type)
 }
 
-// names checks a list of texts, in none of which there may be this, and counts them.
+// names checks and counts a list of texts. None may contain without.
 func (c *checker) names(raw json.RawMessage, at, without string) int {
 	if raw == nil {
 		return 0
@@ -87,8 +87,8 @@ func (c *checker) names(raw json.RawMessage, at, without string) int {
 	return len(list)
 }
 
-// hosted are the items of tools that the vendor runs, with the members that each must have,
-// and then, behind "", those that it may have (the SDK's responses.ResponseInputItemUnionParam).
+// hosted lists the items of tools that the vendor runs, with their required members and then, after "", the optional
+// ones (the SDK's responses.ResponseInputItemUnionParam).
 var hosted = map[string][]string{
 	"web_search_call":       {"id", "action", "status", ""},
 	"file_search_call":      {"id", "queries", "status", "", "results"},
@@ -101,7 +101,7 @@ var hosted = map[string][]string{
 	"tool_search_output":    {"tools", "", "id", "call_id", "execution", "status", "created_by"},
 }
 
-// hosted checks an item of one.
+// hosted checks such an item.
 func (c *checker) hosted(raw []byte, kind, at string) {
 	members := hosted[kind]
 	o := c.object(raw, at, append([]string{"type"}, members...)...)
@@ -125,7 +125,7 @@ func (c *checker) hosted(raw []byte, kind, at string) {
 	}
 }
 
-// behind gives the reasoning that an item was given behind.
+// behind returns the reasoning that came before an item.
 func (s *Server) behind(id string) (reasoning string, ok bool) {
 	s.Recall()
 	s.mu.Lock()

@@ -60,8 +60,7 @@ func (c *checker) responses(body []byte) {
 	c.input(c.list(o["input"], "input"))
 }
 
-// count checks a request whose tokens are to be counted
-// (api-reference/responses/input_tokens).
+// count checks a request to count tokens (api-reference/responses/input_tokens).
 func (c *checker) count(body []byte) {
 	o := c.object(body, "", "model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "reasoning", "text",
 		"truncation", "conversation", "previous_response_id", "personality")
@@ -70,15 +69,14 @@ func (c *checker) count(body []byte) {
 	c.input(c.list(o["input"], "input"))
 }
 
-// input checks the items, and that calls and results, and reasoning and what it
-// led to, stand together.
+// input checks the items. Calls need their results, and reasoning the item that it led to.
 func (c *checker) input(all []json.RawMessage) {
 	if len(all) == 0 {
 		c.fail("One of 'input' or 'previous_response_id' or 'prompt' or 'conversation_id' must be provided.")
 	}
 	calls := map[string]bool{} // and whether the result has come
 	var order []string
-	thought := "" // reasoning that waits for what it led to
+	thought := "" // reasoning that waits for the item it led to
 	for i, raw := range all {
 		at := fmt.Sprintf("input[%d]", i)
 		var head struct {
@@ -159,7 +157,7 @@ func (c *checker) item(m object, at string) {
 	}
 }
 
-// reasoning checks that it is the model's own (guides/reasoning).
+// reasoning checks that reasoning is the model's own (guides/reasoning).
 func (c *checker) reasoning(m object, at string) {
 	id, sealed := c.str(m, at, "id"), c.str(m, at, "encrypted_content")
 	if _, ok := m["summary"]; !ok {
@@ -231,7 +229,7 @@ func (c *checker) parts(raw json.RawMessage, at string, kinds ...string) {
 	}
 }
 
-// documents are files beside PDF that Responses reads (guides/file-inputs).
+// documents are the files other than PDF that Responses reads (guides/file-inputs).
 var documents = []string{
 	"application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// output checks how an answer is to be held to a schema (guides/structured-outputs).
+// output checks the output schema of a request (guides/structured-outputs).
 func (c *checker) output(raw json.RawMessage, at string) {
 	if raw == nil {
 		return
@@ -44,7 +44,7 @@ func (c *checker) output(raw json.RawMessage, at string) {
 
 var holding = regexp.MustCompile(`^(gpt-4o|gpt-4\.1|gpt-[5-9]|o\d)`)
 
-// where is how the API says where in a schema something stands.
+// where returns a place in a schema in the API's form.
 func where(path []string) string {
 	if len(path) == 0 {
 		return "()"
@@ -52,8 +52,7 @@ func where(path []string) string {
 	return "('" + strings.Join(path, "', '") + "')"
 }
 
-// loose checks a schema that nobody is held to: of arrays it must be said what is
-// in them.
+// loose checks a schema that is not enforced. Arrays must describe their items.
 func (c *checker) loose(raw json.RawMessage, name string, path []string) {
 	var s map[string]json.RawMessage
 	if json.Unmarshal(raw, &s) != nil || s == nil {
@@ -66,7 +65,7 @@ func (c *checker) loose(raw json.RawMessage, name string, path []string) {
 	c.schemasIn(s, path, func(raw json.RawMessage, path []string) { c.loose(raw, name, path) })
 }
 
-// schemasIn visits the schemas in a schema.
+// schemasIn visits the subschemas of a schema.
 func (c *checker) schemasIn(s map[string]json.RawMessage, path []string, visit func(json.RawMessage, []string)) {
 	at := func(steps ...string) []string { return append(slices.Clone(path), steps...) }
 	for key, raw := range s {
@@ -104,7 +103,7 @@ var permitted = []string{
 
 var formats = []string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
 
-// strict checks a schema that answers are held to ("supported schemas").
+// strict checks a schema that is enforced ("supported schemas").
 func (c *checker) strict(raw json.RawMessage, name string) {
 	var top map[string]json.RawMessage
 	if json.Unmarshal(raw, &top) != nil || string(top["type"]) != `"object"` {

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// efforts are the words of a model (enricoros/big-AGI#1159; for GPT-6 Astra
-// UKGovernmentBEIS/inspect_ai#5254, and BerriAI/litellm-docs#1173 for what Chat Completions
-// has of them).
+// efforts returns a model's efforts (enricoros/big-AGI#1159; for GPT-6 Astra UKGovernmentBEIS/inspect_ai#5254, and
+// BerriAI/litellm-docs#1173 for those in Chat Completions).
 func efforts(model string, chat bool) []string {
 	words := strings.Fields
 	is := func(prefix string) bool { return strings.HasPrefix(model, prefix) }
@@ -78,13 +77,13 @@ func (c *checker) share(o object) {
 	}
 }
 
-// after reports whether the model is of this version or a later one of GPT-5 on.
+// after reports whether the model is GPT-5 or later, of this version or a later one.
 func (c *checker) after(version string) bool {
 	rest, ok := strings.CutPrefix(c.model, "gpt-")
 	return ok && reasoning.MatchString(c.model) && rest >= version
 }
 
-// oneOf checks a word.
+// oneOf checks that a member is one of the words.
 func (c *checker) oneOf(o object, at, key string, words ...string) string {
 	if _, ok := o[key]; !ok {
 		return ""
@@ -97,7 +96,7 @@ func (c *checker) oneOf(o object, at, key string, words ...string) string {
 	return word
 }
 
-// settings checks what both APIs call the same.
+// settings checks the settings with the same names in both APIs.
 func (c *checker) settings(o object) {
 	if c.server.Compatible {
 		return
@@ -114,7 +113,7 @@ func (c *checker) settings(o object) {
 	}
 }
 
-// verbosity checks how long the answer is to be.
+// verbosity checks the verbosity.
 func (c *checker) verbosity(o object, at string) {
 	if word := c.oneOf(o, at, "verbosity", "low", "medium", "high"); word != "" && word != "medium" && !c.after("5") && !c.server.Compatible {
 		c.code = "unsupported_value"

@@ -13,13 +13,13 @@ import (
 	"strings"
 )
 
-// File is a file that the server keeps.
+// File is a stored file.
 type File struct {
 	Name, Purpose, MIME string
 	Content             []byte
 }
 
-// Files gives the files that the server keeps, by their ids.
+// Files returns the stored files by id.
 func (s *Server) Files() map[string]File {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -28,7 +28,7 @@ func (s *Server) Files() map[string]File {
 	return all
 }
 
-// purposes are what files can be for (api-reference/files/create).
+// purposes are the purposes that a file can have (api-reference/files/create).
 var purposes = []string{"assistants", "batch", "fine-tune", "vision", "user_data", "evals"}
 
 // file is the Files API (api-reference/files).
@@ -55,7 +55,7 @@ func (s *Server) file(r *http.Request, body []byte) Answer {
 	form := multipart.NewReader(bytes.NewReader(body), params["boundary"])
 	for {
 		part, err := form.NextPart()
-		if err == io.EOF { //nolint:errorlint // it is the end itself
+		if err == io.EOF { //nolint:errorlint // NextPart returns it unwrapped
 			break
 		}
 		if err != nil {
@@ -93,7 +93,7 @@ func (s *Server) file(r *http.Request, body []byte) Answer {
 
 var fileNames = regexp.MustCompile(`(?:"type":"input_(?:file|image)"[^{}]*|"file":\{)"file_id":"(file-[^"]*)"`)
 
-// unknownFile reports whether a request names a file that the server does not keep.
+// unknownFile reports whether a request refers to a file that the server does not have.
 func (s *Server) unknownFile(body []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,38 +11,35 @@ import (
 	"github.com/braidrun/braid/model/internal/vendortest"
 )
 
-// Key is the only key that the server takes.
+// Key is the only key that the server accepts.
 const Key = "sk-proj-test-0000000000000000"
 
-// Server is the API. Its methods are safe for concurrent use: Close, Add, Client,
-// Host, Asked (the requests so far) and Left (whether a client went away from an
-// answer that had not ended). URL is what goes in OPENAI_BASE_URL.
+// Server is the API. Its methods are safe for concurrent use: Close, Add, Client, Host, Asked (the requests so far)
+// and Left (whether a client disconnected before the end of an answer). URL is the value for OPENAI_BASE_URL.
 type Server struct {
 	*vendortest.Server
 
-	// Compatible is set before the first request where the server is not the
-	// vendor's.
+	// Compatible makes the server behave as a compatible one and not as the vendor's. Set it before the first
+	// request.
 	Compatible bool
-	// Window is how many tokens a request may have, four bytes each; 0 is a million.
+	// Window is the maximum number of tokens in a request, four bytes each; 0 means a million.
 	Window int
 
 	mu sync.Mutex
-	// said is the encrypted content that was given, and the items that it is of; led is the
-	// reasoning in front of items of tools that the vendor runs.
+	// said maps the encrypted content that the server has given to its items. led is the reasoning before items of
+	// tools that the vendor runs.
 	said, led map[string]string
-	// files are those that were uploaded, by their ids.
+	// files are the uploaded files by id.
 	files map[string]File
 	named int
 }
 
-// Request is a request as it came, accepted or refused: its Path, Header, Body,
-// and Refused, what the server would not take.
+// Request is a received request, accepted or refused: its Path, Header, Body, and Refused, the reason for a refusal.
 type Request = vendortest.Request
 
-// Answer is what the server says to one request that it takes: Status, Header and
-// Body, all of it at once or Slow; Cut (the connection breaks after so many
-// bytes), Short (it ends there in good order), Stall (nothing more comes behind
-// Body) and Silent (nothing comes at all).
+// Answer is the server's response to an accepted request. It has Status and Header. Body is sent at once, or Slow,
+// byte by byte. Cut breaks the connection after this many bytes, and Short ends the answer there regularly. Stall
+// sends nothing after Body, and Silent sends nothing at all.
 type Answer = vendortest.Answer
 
 // Start starts a server that gives these answers, one to each request.
@@ -73,7 +70,7 @@ func (s *Server) refuse(r *http.Request, body []byte) *vendortest.Refusal {
 	return &vendortest.Refusal{Why: no.message, Answer: Error(no.status, "invalid_request_error", no.code, no.message)}
 }
 
-// learn remembers the reasoning in a stream, because no other is taken back.
+// learn records the reasoning in a stream, because the server accepts no other.
 func (s *Server) learn(a Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,0 +1,32 @@
+package event_test
+
+import (
+	"testing"
+
+	"github.com/braidrun/braid/event"
+)
+
+// Separate texts stand on lines of their own. What a provider has cut into blocks is put together as it was.
+func TestProse(t *testing.T) {
+	t.Parallel()
+	text := func(s string) event.Block { return &event.Text{Text: s} }
+	call, cite := &event.ToolCall{ID: "c"}, &event.Citation{URL: "u"}
+	for _, c := range []struct {
+		blocks []event.Block
+		want   string
+	}{
+		{nil, ""},
+		{[]event.Block{text("one")}, "one"},
+		{[]event.Block{text("I will work it out."), call, text("It is 42.")}, "I will work it out.\nIt is 42."},
+		{[]event.Block{text("slow please"), text("hello")}, "slow please\nhello"},
+		{[]event.Block{text("The page says "), text("grass is green"), cite, text(".")}, "The page says grass is green."},
+		{[]event.Block{text("文書によると、"), text("草は緑です"), cite, text("。")}, "文書によると、草は緑です。"},
+		{[]event.Block{text("so far"), text("\n\nError: cut")}, "so far\n\nError: cut"},
+		{[]event.Block{&event.Text{Text: "Hel", Signature: "s"}, text("lo")}, "Hello"},
+		{[]event.Block{text("a"), text(""), (*event.Text)(nil), text("b")}, "a\nb"},
+	} {
+		if got := event.Prose(c.blocks); got != c.want {
+			t.Errorf("%v is %q, want %q", c.blocks, got, c.want)
+		}
+	}
+}
