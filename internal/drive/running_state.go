@@ -33,7 +33,7 @@ func (c *runningCall) SetState(key string, v json.RawMessage) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.did.closed {
+	if c.closed {
 		return
 	}
 	if c.did.writes == nil {
@@ -68,7 +68,7 @@ func (c *runningCall) UpdateState(key string, change func(json.RawMessage) (json
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.did.closed {
+	if c.closed {
 		return nil
 	}
 	if c.did.writes == nil {
