@@ -1,7 +1,7 @@
 // Command bench times Braid against a loop written by hand, package
 // [github.com/braidrun/braid/bench/floor], in the same process and the same
-// moments, and the server against bare net/http, each in a process of its own on one
-// core; and prints the ratios beside what the design promises.
+// moments, and the built command braid serve against bare net/http, each in a process of
+// its own on one core; and prints the ratios beside what the design promises.
 //
 //	go run ./bench [--short] [--json] [--only a,b] [--profile dir]
 //
@@ -153,7 +153,7 @@ func (o *options) check(pairs []scenario.Pair) error {
 	for _, c := range crowds() {
 		ids = append(ids, c.id)
 	}
-	ids = append(ids, messagesRow, readyRun, longRun, hubRun)
+	ids = append(ids, messagesRow, syncsRow, readyRun, longRun, hubRun)
 	for _, name := range o.only {
 		one := options{only: []string{name}}
 		found := false
@@ -213,10 +213,12 @@ func measure(ctx context.Context, opt options, out io.Writer, show *progress) (e
 			return err
 		}
 	}
-	if err := timeServer(ctx, &opt, &rep, pl, show); err != nil {
+	var braid command
+	defer func() { err = errors.Join(err, braid.close()) }()
+	if err := timeServer(ctx, &opt, &rep, pl, &braid, show); err != nil {
 		return err
 	}
-	if err := timeReady(ctx, &opt, &rep, pl, show); err != nil {
+	if err := timeReady(ctx, &opt, &rep, pl, &braid, show); err != nil {
 		return err
 	}
 	if opt.profile != "" {

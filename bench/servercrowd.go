@@ -126,7 +126,7 @@ func people(ctx context.Context, side string, h *home, size int, begin beginSide
 					return err
 				}
 			}
-			if err := all[i].run(false); err != nil {
+			if err := all[i].run(0); err != nil {
 				return err
 			}
 		}

@@ -55,7 +55,7 @@ func (h *homes) open(ctx context.Context, side string) (*home, error) {
 
 // readers connects readers to a side, each with a key where it asks for one.
 func (h *home) readers(ctx context.Context, s *scenario.Served, proc *sideProcess, n int) ([]*loader, error) {
-	keys := []string{scenario.ServedToken}
+	keys := []string{proc.token}
 	if s.Tenanted() {
 		var err error
 		if keys, err = s.Keys(); err != nil {

@@ -22,15 +22,20 @@ import (
 type loader struct {
 	addr, token  string
 	conversation string
-	conn         net.Conn
-	in           *bufio.Reader
-	post, get    []byte
+	// prepared are requests for runs in conversations that have had none. Each run takes one;
+	// without any it goes on in the loader's conversation.
+	prepared [][]byte
+	conn     net.Conn
+	in       *bufio.Reader
+	post     []byte
 
 	// What was seen of the last run, and of all of them.
 	first  time.Duration
 	whole  time.Duration
 	deltas int
 	held   []time.Duration
+	// came is when each delta of a paced run came.
+	came []time.Duration
 }
 
 // dial connects, and makes a conversation where the side has such a thing.
@@ -54,7 +59,6 @@ func dial(ctx context.Context, addr, token string, converses bool, number int) (
 func (l *loader) aim() {
 	path := scenario.ServedPath + "/" + l.conversation
 	l.post = request("POST", path+"/runs", l.addr, l.token, `{"user_input":"go"}`)
-	l.get = request("GET", path+"/stream", l.addr, l.token, "")
 }
 
 func (l *loader) close() error { return l.conn.Close() }
@@ -88,6 +92,48 @@ func (l *loader) begin() error {
 	return nil
 }
 
+// prepare makes so many more conversations, one for each of the next runs.
+func (l *loader) prepare(conversations int) error {
+	for range conversations {
+		if err := l.begin(); err != nil {
+			return err
+		}
+		l.prepared = append(l.prepared, l.post)
+	}
+	return nil
+}
+
+// next is the request for the next run.
+func (l *loader) next() []byte {
+	if len(l.prepared) == 0 {
+		return l.post
+	}
+	post := l.prepared[0]
+	l.prepared = l.prepared[1:]
+	return post
+}
+
+// await begins a run and reads its stream up to the first delta.
+func (l *loader) await() error {
+	res, err := l.ask(l.next()) //nolint:bodyclose // it is open as long as the connection
+	if err != nil {
+		return err
+	}
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("a run was answered with %s", res.Status)
+	}
+	lines := bufio.NewReader(res.Body)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return err
+		}
+		if name, ok := bytes.CutPrefix(line, nameLine); ok && bytes.Equal(bytes.TrimSpace(name), deltaName) {
+			return nil
+		}
+	}
+}
+
 // hold begins a run and does not read it.
 func (l *loader) hold() error {
 	res, err := l.ask(l.post) //nolint:bodyclose // it is open as long as the connection
@@ -109,13 +155,13 @@ var (
 	deltaName = []byte("text_delta")
 	endName   = []byte("result")
 	errorName = []byte("error")
-	madeAt    = []byte(`data: {"text":"` + scenario.Madestamp)
 )
 
-// run asks for a run and reads its stream to the end.
-func (l *loader) run(paced bool) error {
+// run asks for a run and reads its stream to the end. every is the time between two deltas, 0 for
+// none.
+func (l *loader) run(every time.Duration) error {
 	begun := time.Now()
-	res, err := l.ask(l.post) //nolint:bodyclose // it is read to its end
+	res, err := l.ask(l.next()) //nolint:bodyclose // it is read to its end
 	if err != nil {
 		return err
 	}
@@ -134,6 +180,7 @@ func (l *loader) run(paced bool) error {
 		switch {
 		case errors.Is(err, io.EOF) && ended:
 			l.whole = time.Since(begun)
+			l.note(every)
 			return nil
 		case err != nil:
 			return err
@@ -144,36 +191,30 @@ func (l *loader) run(paced bool) error {
 				if l.deltas++; l.deltas == 1 {
 					l.first = time.Since(begun)
 				}
+				if every > 0 {
+					l.came = append(l.came, time.Since(begun))
+				}
 			case bytes.Equal(name, endName):
 				ended = true
 			case bytes.Equal(name, errorName):
 				return errors.New("a run ended with an error")
 			}
-		} else if paced && bytes.HasPrefix(line, madeAt) {
-			l.note(line[len(madeAt):])
 		}
 	}
 }
 
-// note remembers how long a delta was on its way.
-func (l *loader) note(line []byte) {
-	var made int64
-	for _, c := range line {
-		if c < '0' || c > '9' {
-			break
-		}
-		made = 10*made + int64(c-'0')
+// note remembers how late each delta of a paced run was, to the one that came first of all for its
+// place. Both sides are paced from the beginning of the answer, so what is late does not move the
+// deltas behind it. A stream whose deltas were merged has no places.
+func (l *loader) note(every time.Duration) {
+	first := time.Duration(1<<63 - 1)
+	for i, came := range l.came {
+		first = min(first, came-time.Duration(i)*every)
 	}
-	l.held = append(l.held, time.Duration(time.Now().UnixNano()-made))
-}
-
-// attach opens a stream on which nothing comes, and reads its head.
-func (l *loader) attach() error {
-	res, err := l.ask(l.get) //nolint:bodyclose // it is open as long as the connection
-	if err == nil && res.StatusCode != http.StatusOK {
-		err = fmt.Errorf("a stream was answered with %s", res.Status)
+	for i, came := range l.came {
+		l.held = append(l.held, came-time.Duration(i)*every-first)
 	}
-	return err
+	l.came = l.came[:0]
 }
 
 // loaders connects n readers, some at a time.

@@ -2,8 +2,8 @@ package main
 
 import "github.com/braidrun/braid/bench/scenario"
 
-// serverPromises are the lines of the contract that are kept over HTTP. With SQLite at
-// FULL twice as much is allowed.
+// serverPromises are the lines of the contract that are kept over HTTP: braid serve as it is
+// built, with its defaults.
 func serverPromises() []promise {
 	const ratio, micros, ms, kib, mib, mb = "×", "µs", " ms", " KiB", " MiB", " MB"
 	cpu := func(s *served) spread { return s.MicrosEach }
@@ -11,26 +11,21 @@ func serverPromises() []promise {
 	first := func(s *served) spread { return s.FirstP99 }
 	held := func(s *served) spread { return s.HeldOver }
 	each := func(s *served) spread { return s.KiBEach }
-	all := func(s *served) spread { return s.MiB }
-	const burst, paced, idle, many = "server-burst-500", "server-paced-500", "server-idle-500", "server-idle-5000"
-	const memory, sqlite = scenario.SideMemory, scenario.SideSQLite
+	word := func(s *served) spread { return s.FirstP50 }
+	const burst, paced, waiting, alone = "server-burst-500", "server-paced-500", "server-waiting-500", "server-burst-1"
+	const side = scenario.SideServe
 	return append(tenantPromises(), []promise{
-		{Work: "server, 500 in burst: a delta", Unit: micros, Must: 2, Aim: 1.2, find: servedOf(burst, memory, cpu)},
-		{Work: "the same on SQLite at FULL", Unit: micros, Must: 4, find: servedOf(burst, sqlite, cpu)},
-		{Work: "server, 500 in burst: first delta, p99", Unit: ms, Must: 250, find: servedOf(burst, memory, first)},
-		{Work: "the same on SQLite at FULL", Unit: ms, Must: 500, find: servedOf(burst, sqlite, first)},
-		{Work: "server, 500 paced: processor time to the floor", Unit: ratio, Must: 1.3, Aim: 1.0, find: servedOf(paced, memory, toFloor)},
-		{Work: "the same on SQLite at FULL", Unit: ratio, Must: 2.6, find: servedOf(paced, sqlite, toFloor)},
-		{Work: "server, 500 paced: on its way, p99 over the floor", Unit: ms, Must: 2, find: servedOf(paced, memory, held)},
-		{Work: "the same on SQLite at FULL", Unit: ms, Must: 4, find: servedOf(paced, sqlite, held)},
-		{Work: "server, 500 idle: a stream", Unit: kib, Must: 35, Aim: 12, find: servedOf(idle, memory, each)},
-		{Work: "server, 5000 idle: a stream", Unit: kib, Must: 35, Aim: 12, find: servedOf(many, memory, each)},
-		{Work: "server, 5000 idle: all of it", Unit: mib, Must: 185, find: servedOf(many, memory, all)},
-		{Work: "the same on SQLite at FULL", Unit: mib, Must: 370, find: servedOf(many, sqlite, all)},
-		{Work: "braid serve: ready, in a new folder", Unit: ms, Must: 100, find: readyOf(func(r *ready) spread { return r.NewMS })},
-		{Work: "braid serve: ready, in a used folder", Unit: ms, Must: 100, find: readyOf(func(r *ready) spread { return r.AgainMS })},
-		{Work: "braid serve: idle memory", Unit: mib, Must: 60, find: readyOf(func(r *ready) spread { return r.MiB })},
-		{Work: "braid: stripped binary", Unit: mb, Must: 70, Aim: 45, find: readyOf(func(r *ready) spread { return exactly(r.BinaryMB) })},
+		{Work: "server, 500 in burst: a delta", Unit: micros, Must: 3, Aim: 2, find: servedOf(burst, side, cpu)},
+		{Work: "server, 500 in burst: first delta, p99", Unit: ms, Must: 400, Aim: 250, find: servedOf(burst, side, first)},
+		{Work: "server, one run alone: first delta, p50", Unit: ms, Must: 0.6, find: servedOf(alone, side, word)},
+		{Work: "server, 500 paced: processor time to the floor", Unit: ratio, Must: 1.4, Aim: 1.0, find: servedOf(paced, side, toFloor)},
+		{Work: "server, 500 paced: late, p99 over the floor", Unit: ms, Must: 2, find: servedOf(paced, side, held)},
+		{Work: "server, 500 runs that wait: a run", Unit: kib, Must: 48, find: servedOf(waiting, side, each)},
+		{Work: "server: fsyncs of a first run", Must: 2, find: servedOf(syncsRow, side, func(s *served) spread { return s.Syncs })},
+		{Work: "braid serve: ready, in a new folder", Unit: ms, Must: 60, find: readyOf(func(r *ready) spread { return r.NewMS })},
+		{Work: "braid serve: ready, in a used folder", Unit: ms, Must: 60, find: readyOf(func(r *ready) spread { return r.AgainMS })},
+		{Work: "braid serve: idle memory", Unit: mib, Must: 30, find: readyOf(func(r *ready) spread { return r.MiB })},
+		{Work: "braid: stripped binary", Unit: mb, Must: 35, find: readyOf(func(r *ready) spread { return exactly(r.BinaryMB) })},
 	}...)
 }
 
@@ -40,7 +35,7 @@ func tenantPromises() (list []promise) {
 	for _, row := range tenantRows() {
 		what := "processor time"
 		if row.Rounds == 0 {
-			what = "memory of a stream"
+			what = "memory of a waiting run"
 		}
 		side := row.Sides[1]
 		list = append(list, promise{Work: row.Name + ": " + what + " to plain", Unit: "×", Must: 1.3, find: servedOf(row.ID, side, ratio)})

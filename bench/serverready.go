@@ -29,7 +29,7 @@ type ready struct {
 
 // timeReady builds the command and starts it. It is no part of the short form: building
 // takes longer than all the rest.
-func timeReady(ctx context.Context, opt *options, rep *report, pl plan, show *progress) (err error) {
+func timeReady(ctx context.Context, opt *options, rep *report, pl plan, c *command, show *progress) (err error) {
 	if !opt.wants(readyRun) || opt.short && len(opt.only) == 0 {
 		return nil
 	}
@@ -39,11 +39,9 @@ func timeReady(ctx context.Context, opt *options, rep *report, pl plan, show *pr
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	show.say("building the command")
-	command := filepath.Join(folder, "braid.exe")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", command, //nolint:gosec // this module
-		"github.com/braidrun/braid/cmd/braid")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("building the command: %w: %s", err, out)
+	command, err := c.build(ctx)
+	if err != nil {
+		return err
 	}
 	info, err := os.Stat(command)
 	if err != nil {

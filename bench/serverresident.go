@@ -28,3 +28,9 @@ func resident(pid int) int64 {
 	}
 	return kib << 10
 }
+
+// statOf is what another process has used.
+func statOf(pid int) (sideStat, error) {
+	used, err := cpuOf(pid)
+	return sideStat{CPU: used, RSS: resident(pid)}, err
+}

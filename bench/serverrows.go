@@ -24,7 +24,8 @@ type serverRow struct {
 	// Streams is how many readers there are at once.
 	Streams int
 	// Every is the time between two deltas; 0 is none. Rounds is how many runs
-	// each reader asks for, one after another; 0 opens streams on which nothing comes.
+	// each reader asks for, one after another, each in a conversation of its own; 0 begins a
+	// run each whose model is silent after its first piece.
 	Every  time.Duration
 	Rounds int
 	// Deltas is how many pieces a run has.
@@ -38,18 +39,22 @@ type serverRow struct {
 }
 
 func serverRows() []serverRow {
-	burst := []string{scenario.SideFloor, scenario.SideTogether, scenario.SideMemory, scenario.SideSQLite}
-	plain := []string{scenario.SideFloor, scenario.SideMemory, scenario.SideSQLite}
+	burst := []string{scenario.SideFloor, scenario.SideTogether, scenario.SideServe}
+	plain := []string{scenario.SideFloor, scenario.SideServe}
 	return append([]serverRow{
-		{ID: "server-burst-1", Name: "burst, 1 stream", Streams: 1, Rounds: 100, Deltas: 200, Sides: burst, long: true},
+		{ID: "server-burst-1", Name: "burst, 1 stream", Streams: 1, Rounds: 100, Deltas: 200, Sides: burst},
 		{ID: "server-burst-50", Name: "burst, 50 streams", Streams: 50, Rounds: 10, Deltas: 200, Sides: burst, long: true},
 		{ID: "server-burst-500", Name: "burst, 500 streams", Streams: 500, Rounds: 4, Deltas: 200, Sides: burst},
+		{
+			ID: "server-burst-1000-pieces", Name: "burst, 50 streams of 1000 pieces", Streams: 50, Rounds: 4, Deltas: 1000,
+			Sides: burst, long: true,
+		},
 		{
 			ID: "server-paced-500", Name: "paced, 500 streams, 20 ms", Streams: 500, Rounds: 1, Deltas: 200,
 			Every: 20 * time.Millisecond, Sides: plain,
 		},
-		{ID: "server-idle-500", Name: "idle, 500 streams", Streams: 500, Sides: plain},
-		{ID: "server-idle-5000", Name: "idle, 5000 streams", Streams: 5000, Sides: plain, long: true},
+		{ID: "server-waiting-500", Name: "500 runs wait for their model", Streams: 500, Deltas: 200, Sides: plain},
+		{ID: "server-waiting-5000", Name: "5000 runs wait for their model", Streams: 5000, Deltas: 200, Sides: plain, long: true},
 	}, tenantRows()...)
 }
 
@@ -70,7 +75,7 @@ func tenantRows() (rows []serverRow) {
 				ID: "server-tenants-paced-500", Name: "tenants, paced, 500 streams, 20 ms", Streams: 500, Rounds: 1, Deltas: 200,
 				Every: 20 * time.Millisecond,
 			},
-			{ID: "server-tenants-idle-500", Name: "tenants, idle, 500 streams", Streams: 500},
+			{ID: "server-tenants-waiting-500", Name: "tenants, 500 runs wait for their model", Streams: 500, Deltas: 200},
 		} {
 			row.ID, row.Name, row.Sides, row.asked = row.ID+store.behind, row.Name+", "+store.name, store.sides, true
 			rows = append(rows, row)
@@ -87,7 +92,7 @@ type served struct {
 	// MicrosEach is the server's processor time a delta.
 	MicrosEach spread `json:"cpu_micros_a_delta,omitzero"`
 	// Ratio is that time through the first side's of the same pass, which is the floor's, or
-	// the server's without tenants; of an idle row the memory of a stream through that one's.
+	// the server's without tenants; of a row of waiting runs the memory of a run through that one's.
 	Ratio spread `json:"ratio,omitzero"`
 	// FirstRatio is FirstP99 through the first side's, where that is a server.
 	FirstRatio spread `json:"first_p99_ratio,omitzero"`
@@ -98,8 +103,8 @@ type served struct {
 	// FirstP50 and FirstP99 are the time in milliseconds to the first delta.
 	FirstP50 spread `json:"first_ms_p50,omitzero"`
 	FirstP99 spread `json:"first_ms_p99,omitzero"`
-	// HeldP50 and HeldP99 are how long in milliseconds a paced delta was on its way from
-	// the model to its reader; Late is how many of 1000 took more than 2 ms.
+	// HeldP50 and HeldP99 are how late in milliseconds a paced delta came, to the quickest one of
+	// its answer; Late is how many of 1000 were more than 2 ms late.
 	HeldP50 spread `json:"held_ms_p50,omitzero"`
 	HeldP99 spread `json:"held_ms_p99,omitzero"`
 	Late    spread `json:"late_in_1000,omitzero"`
@@ -108,13 +113,15 @@ type served struct {
 	Merged spread `json:"merged_in_1000,omitzero"`
 	// HeldOver is how much more HeldP99 is than the floor's of the same pass.
 	HeldOver spread `json:"held_ms_p99_over_floor,omitzero"`
-	// KiBEach is the server's resident memory an idle stream, MiB all of it, and IdleCores
-	// what the open streams cost while nothing comes.
-	KiBEach   spread `json:"kib_a_stream,omitzero"`
+	// KiBEach is the server's resident memory a waiting run, MiB all of it, and IdleCores
+	// what the waiting runs cost.
+	KiBEach   spread `json:"kib_a_run,omitzero"`
 	MiB       spread `json:"rss_mib,omitzero"`
 	IdleCores spread `json:"idle_cores,omitzero"`
 	// TookMS is how long a row took in milliseconds that is one thing to do.
 	TookMS spread `json:"took_ms,omitzero"`
+	// Syncs is how often the server waited for the disk in a first run.
+	Syncs spread `json:"fsyncs_a_run,omitzero"`
 }
 
 // pass is what one pass of one side gave.
@@ -124,7 +131,10 @@ type pass struct {
 
 // sideProcess is a process that serves a side.
 type sideProcess struct {
-	addr  string
+	addr string
+	// token is what the side asks for, and pid the process that serves.
+	token string
+	pid   int
 	stats func() (sideStat, error)
 	end   func() error
 }
@@ -132,8 +142,11 @@ type sideProcess struct {
 // beginSide begins to serve: in the bench a process of its own, pinned to a core.
 type beginSide func(ctx context.Context, s *scenario.Served, profile string) (*sideProcess, error)
 
-// ownProcess serves in another process, which is this program once more.
-func ownProcess(ctx context.Context, s *scenario.Served, profile string) (*sideProcess, error) {
+// ownProcess serves in another process: the built command, or this program once more.
+func (c *command) ownProcess(ctx context.Context, s *scenario.Served, profile string) (*sideProcess, error) {
+	if s.Side == scenario.SideServe {
+		return c.serve(ctx, s)
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -170,6 +183,7 @@ func ownProcess(ctx context.Context, s *scenario.Served, profile string) (*sideP
 func talkTo(in io.WriteCloser, out io.Reader, wait func() error) (*sideProcess, error) {
 	lines := bufio.NewReader(out)
 	p := &sideProcess{
+		token: scenario.ServedToken,
 		stats: func() (s sideStat, err error) {
 			if _, err := io.WriteString(in, "\n"); err != nil {
 				return s, err
@@ -194,8 +208,9 @@ func talkTo(in io.WriteCloser, out io.Reader, wait func() error) (*sideProcess, 
 }
 
 // timeServer measures the rows over HTTP.
-func timeServer(ctx context.Context, opt *options, rep *report, pl plan, show *progress) (err error) {
+func timeServer(ctx context.Context, opt *options, rep *report, pl plan, c *command, show *progress) (err error) {
 	var at homes
+	ownProcess := c.ownProcess
 	defer func() { err = errors.Join(err, at.close()) }()
 	for _, row := range serverRows() {
 		if !opt.wants(row.ID) || (row.long && opt.short || row.asked) && len(opt.only) == 0 {
@@ -206,6 +221,9 @@ func timeServer(ctx context.Context, opt *options, rep *report, pl plan, show *p
 		} else if err != nil {
 			return fmt.Errorf("%s: %w", row.ID, err)
 		}
+	}
+	if err := timeSyncs(ctx, opt, rep, pl, &at, ownProcess, show); err != nil {
+		return err
 	}
 	if err := timeRefused(ctx, opt, rep, pl, &at, ownProcess, show); err != nil {
 		return err
@@ -294,7 +312,9 @@ func (row *serverRow) fresh(ctx context.Context, side string, at *homes, begin b
 
 // pass measures one side once, in a server that has just begun.
 func (row *serverRow) pass(ctx context.Context, side string, h *home, begin beginSide, profile string) (p pass, err error) {
-	spec := &scenario.Served{Side: side, Folder: h.folder, Postgres: h.postgres, Deltas: row.Deltas, Every: row.Every}
+	spec := &scenario.Served{
+		Side: side, Folder: h.folder, Postgres: h.postgres, Deltas: row.Deltas, Every: row.Every, Stall: row.Rounds == 0,
+	}
 	proc, err := begin(ctx, spec, profile)
 	if err != nil {
 		return p, err
@@ -312,7 +332,12 @@ func (row *serverRow) pass(ctx context.Context, side string, h *home, begin begi
 	}
 	defer func() { err = errors.Join(err, closeLoaders(all)) }()
 	if row.Rounds == 0 {
-		return p, row.idle(proc, before, all, &p)
+		return p, row.wait(proc, before, all, &p)
+	}
+	if side != scenario.SideFloor && side != scenario.SideTogether {
+		if err := each(min(64, len(all)), len(all), func(i int) error { return all[i].prepare(1 + row.Rounds) }); err != nil {
+			return p, err
+		}
 	}
 	return p, row.load(proc, all, &p)
 }
@@ -321,7 +346,7 @@ func (row *serverRow) pass(ctx context.Context, side string, h *home, begin begi
 func (row *serverRow) load(proc *sideProcess, all []*loader, p *pass) error {
 	paced := row.Every > 0
 	if !paced { // once before, so that everything is there
-		if err := each(len(all), len(all), func(i int) error { return all[i].run(false) }); err != nil {
+		if err := each(len(all), len(all), func(i int) error { return all[i].run(0) }); err != nil {
 			return err
 		}
 	}
@@ -338,7 +363,7 @@ func (row *serverRow) load(proc *sideProcess, all []*loader, p *pass) error {
 			time.Sleep(time.Duration(i) * time.Second / time.Duration(len(all)))
 		}
 		for range row.Rounds {
-			if err := l.run(paced); err != nil {
+			if err := l.run(row.Every); err != nil {
 				return err
 			}
 			if l.deltas == 0 || l.deltas > row.Deltas {
@@ -372,10 +397,10 @@ func (row *serverRow) load(proc *sideProcess, all []*loader, p *pass) error {
 	return nil
 }
 
-// idle opens streams on which nothing comes. What a stream costs is counted from before its
-// connection, and holds its conversation too.
-func (*serverRow) idle(proc *sideProcess, before sideStat, all []*loader, p *pass) error {
-	if err := each(min(64, len(all)), len(all), func(i int) error { return all[i].attach() }); err != nil {
+// wait begins runs whose model is silent after its first piece. What a run costs is counted from
+// before its connection, and holds its conversation too.
+func (*serverRow) wait(proc *sideProcess, before sideStat, all []*loader, p *pass) error {
+	if err := each(min(64, len(all)), len(all), func(i int) error { return all[i].await() }); err != nil {
 		return err
 	}
 	time.Sleep(time.Second)
@@ -416,8 +441,8 @@ func percentiles(v []time.Duration, bound time.Duration) (p50, p99, above float6
 func (r *report) serverTable() [][]string {
 	t := [][]string{{
 		"over HTTP", "side", "cpu each", "to first", "cores", "deltas/s", "first p50", "p99 ms",
-		"on its way p50", "p99 ms",
-		"over 2 ms", "merged", "a stream", "RSS", "idle cores", "took",
+		"late p50", "p99 ms",
+		"over 2 ms", "merged", "a run", "RSS", "idle cores", "took", "fsyncs",
 	}}
 	with := func(s spread, unit string) string {
 		if s.Max == 0 {
@@ -431,7 +456,7 @@ func (r *report) serverTable() [][]string {
 			s.Name, s.Side, with(s.MicrosEach, " µs"), with(s.Ratio, "×"), with(s.Cores, ""), with(s.Rate, ""), with(s.FirstP50, ""),
 			with(s.FirstP99, ""), with(s.HeldP50, ""), with(s.HeldP99, ""), with(s.Late, " in 1000"), with(s.Merged, " in 1000"),
 			with(s.KiBEach, " KiB"),
-			with(s.MiB, " MiB"), with(s.IdleCores, ""), with(s.TookMS, " ms"),
+			with(s.MiB, " MiB"), with(s.IdleCores, ""), with(s.TookMS, " ms"), with(s.Syncs, ""),
 		})
 	}
 	for _, s := range r.Skipped {

@@ -3,7 +3,6 @@ package server
 import (
 	"encoding/json"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -52,19 +51,6 @@ func (s *Server) listTenantConversations(w http.ResponseWriter, r *http.Request)
 		return err
 	}
 	return s.audited(r, "conversations.read", "tenant/"+tenantOf(r), len(list), func() error { return answerPage(w, list, next) })
-}
-
-// yesNo parses a boolean parameter.
-func yesNo(values map[string]string, name string) (bool, error) {
-	text, ok := values[name]
-	if !ok {
-		return false, nil
-	}
-	on, err := strconv.ParseBool(text)
-	if err != nil {
-		return false, front.Bad("the parameter "+name+" is not a boolean", "send true or false")
-	}
-	return on, nil
 }
 
 // tokensBody holds the four token counts that providers charge for.
@@ -174,16 +160,6 @@ func logQuery(r *http.Request, names ...string) (q service.LogQuery, values map[
 		}
 	}
 	return q, values, nil
-}
-
-// moment parses a parameter that is a time, or a day, which means its start in UTC.
-func moment(name, text string) (time.Time, error) {
-	for _, form := range []string{time.RFC3339, time.DateOnly} {
-		if t, err := time.Parse(form, text); err == nil && t.Year() > 0 && t.Year() < 10000 {
-			return t, nil
-		}
-	}
-	return time.Time{}, front.Bad("the parameter "+name+" is not a time", "send one such as 2026-11-21 or 2026-11-21T07:00:00Z")
 }
 
 // ofTenant returns a principal of the address's tenant for the service.

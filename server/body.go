@@ -136,3 +136,26 @@ func number(values map[string]string, name string, most int64) (int64, error) {
 	}
 	return n, nil
 }
+
+// yesNo parses a boolean parameter.
+func yesNo(values map[string]string, name string) (bool, error) {
+	text, ok := values[name]
+	if !ok {
+		return false, nil
+	}
+	on, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, front.Bad("the parameter "+name+" is not a boolean", "send true or false")
+	}
+	return on, nil
+}
+
+// moment parses a parameter that is a time, or a day, which means its start in UTC.
+func moment(name, text string) (time.Time, error) {
+	for _, form := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(form, text); err == nil && t.Year() > 0 && t.Year() < 10000 {
+			return t, nil
+		}
+	}
+	return time.Time{}, front.Bad("the parameter "+name+" is not a time", "send one such as 2026-11-21 or 2026-11-21T07:00:00Z")
+}

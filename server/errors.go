@@ -9,6 +9,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/server/door"
+	"github.com/braidrun/braid/server/front"
 	"github.com/braidrun/braid/service/directory"
 	"github.com/braidrun/braid/wire/native"
 )
@@ -70,4 +71,14 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(b)+1))
 	w.WriteHeader(status)
 	_, _ = w.Write(append(b, '\n')) // who does not read it any more needs no error
+}
+
+// about returns what a line of the log says of a request: its id, whose it is, what it is about, and the code
+// of the refusal. It holds no credential, and of the path only what looks like an id.
+func (*Server) about(r *http.Request, refusal string) []slog.Attr {
+	by := callerOf(r).Named()
+	return front.About(
+		"request", idOf(r), "tenant", by.Tenant, "key", by.Key, "user", by.User,
+		"conversation", idIn(r, "id", "conv_"), "run", idIn(r, "run", "run_"), "code", refusal,
+	)
 }

@@ -199,9 +199,6 @@ type cancelBody struct {
 	Status string `json:"status"`
 }
 
-// maxKey bounds an idempotency key.
-const maxKey = 255
-
 // startRun accepts a run and answers in one of three ways: a stream, one JSON when
 // it is over, or at once with where to look.
 func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {

@@ -13,11 +13,9 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/server/front"
 	"github.com/braidrun/braid/service"
-	"github.com/braidrun/braid/service/directory"
 )
 
 // guard refuses requests that must not reach any route, such as those with a foreign Host or Origin.
@@ -76,11 +74,6 @@ func (s *Server) below(r *http.Request) (_ *http.Request, ok bool) {
 	return &under, true
 }
 
-// at is where something of the API is for the caller.
-func (s *Server) at(parts ...string) string {
-	return s.options.Base + "/v1/" + strings.Join(parts, "/")
-}
-
 // clean is a path as the mux would have it.
 func clean(p string) string {
 	if p == "" || p[0] != '/' {
@@ -110,69 +103,6 @@ func (s *Server) note(r *http.Request, method, route string, a *answer, took tim
 	s.log.LogAttrs(r.Context(), slog.LevelInfo, "request", append(list, slog.String("method", method),
 		slog.String("route", route), slog.Int("status", a.status()), slog.Duration("took", took))...)
 }
-
-// about returns what a line of the log says of a request: its id, whose it is, what it is about, and the code
-// of the refusal. It holds no credential, and of the path only what looks like an id.
-func (*Server) about(r *http.Request, refusal string) []slog.Attr {
-	by := callerOf(r).Named()
-	return front.About(
-		"request", idOf(r), "tenant", by.Tenant, "key", by.Key, "user", by.User,
-		"conversation", idIn(r, "id", "conv_"), "run", idIn(r, "run", "run_"), "code", refusal,
-	)
-}
-
-// idIn returns the id of a conversation or a run in a request's path; empty where what stands there is none.
-func idIn(r *http.Request, name, prefix string) string {
-	if id := r.PathValue(name); strings.HasPrefix(id, prefix) && isID(id) {
-		return id
-	}
-	return ""
-}
-
-// isID reports whether a text from a request can be an id in logs and headers: short, and of letters,
-// digits, - and _. An API key is none.
-func isID(text string) bool {
-	const most = 128
-	if text == "" || len(text) > most || strings.Contains(text, directory.KeyPrefix) {
-		return false
-	}
-	for i := range len(text) {
-		c := text[i]
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' {
-			return false
-		}
-	}
-	return true
-}
-
-type (
-	requestID struct{}
-	caller    struct{}
-	atRoute   struct{}
-)
-
-func idOf(r *http.Request) string {
-	id, _ := r.Context().Value(requestID{}).(string)
-	return id
-}
-
-// routeOf is the route that a request has reached, with its method.
-func routeOf(r *http.Request) string {
-	if rt, ok := r.Context().Value(atRoute{}).(*route); ok {
-		return strings.TrimSpace(rt.method + " " + rt.path)
-	}
-	return "none"
-}
-
-// callerOf is who shows the request's credential.
-func callerOf(r *http.Request) *door.Caller {
-	if c, ok := r.Context().Value(caller{}).(*door.Caller); ok {
-		return c
-	}
-	return new(door.Caller)
-}
-
-func who(r *http.Request) service.Principal { return callerOf(r).Principal }
 
 // serve handles a request of a route: it checks the credential, calls the handler, answers an error and logs the request.
 func (s *Server) serve(rt route) http.Handler {
@@ -238,53 +168,4 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, scope service.Sco
 		return c, err
 	}
 	return c, s.door.Pass(r.Context(), &c, w.Header())
-}
-
-const bearerPrefix = "Bearer "
-
-// bearer is the token that a request shows; empty where it shows none.
-func bearer(r *http.Request) secret.Secret {
-	token, given := strings.CutPrefix(r.Header.Get("Authorization"), bearerPrefix)
-	if !given {
-		return secret.Secret{}
-	}
-	return secret.New(token)
-}
-
-// answer records the status of a response.
-type answer struct {
-	http.ResponseWriter
-
-	code int
-	// refusal is the code of the error that was answered; empty for none.
-	refusal string
-	// time is how long the answer may take to be read; a stream sets it anew.
-	time time.Duration
-	// hold is what the request's body takes; nil for none.
-	hold *service.Hold
-}
-
-func (a *answer) WriteHeader(code int) {
-	if a.code == 0 {
-		a.code = code
-		_ = http.NewResponseController(a.ResponseWriter).SetWriteDeadline(time.Now().Add(a.time)) // where there are no deadlines, TCP's are left
-	}
-	a.ResponseWriter.WriteHeader(code)
-}
-
-func (a *answer) Write(b []byte) (int, error) {
-	if a.code == 0 {
-		a.code = http.StatusOK
-	}
-	return a.ResponseWriter.Write(b)
-}
-
-// Unwrap lets http.ResponseController through.
-func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
-
-func (a *answer) status() int {
-	if a.code == 0 {
-		return http.StatusOK
-	}
-	return a.code
 }

@@ -21,6 +21,10 @@ type MessageProcessor struct {
 	cold bool
 	// compacted reports that this drive shortened the conversation.
 	compacted bool
+	// words are the first words of the conversation, if this drive has seen its beginning.
+	words string
+	// began reports that this drive has seen the conversation's beginning, and no redaction since.
+	began bool
 	// log holds the messages of the run, as far as this drive has seen them.
 	log messageLog
 	// reported is the cause that was logged last.
@@ -45,8 +49,14 @@ func (m *MessageProcessor) take(e event.Event) {
 	switch b := e.Body.(type) {
 	case *event.RunStarted:
 		m.x.SessionID = event.SessionID(m.x.Conversation, b.Session)
+		m.began = e.Seq == 1
+	case *event.UserMessage:
+		if m.words == "" && m.began {
+			m.words = shorten(event.TextOf(b.Content))
+		}
 	case *event.Redacted:
 		m.service.unscrubbed.Store(true)
+		m.words, m.began = "", false // they may be what was redacted
 	case *event.Notice:
 		if b.Code == event.NoticeUsage {
 			m.service.log.Warn(b.Text, "tenant", m.x.Principal.Tenant, "conversation", m.x.Conversation, "run", e.Run, "step", e.Step)
@@ -96,6 +106,6 @@ func (m *MessageProcessor) end(ctx context.Context, status event.RunStatus, agen
 		m.service.mends.add(m.x.Principal.Tenant, m.x.Conversation)
 	}
 	if status == event.RunCompleted && !m.h.titled.Load() {
-		m.service.titles.begin(context.WithoutCancel(ctx), m.x, m.h, agent)
+		m.service.titles.begin(context.WithoutCancel(ctx), m.x, m.h, agent, m.words)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -198,6 +199,35 @@ func (s *SQLRows) Change(ctx context.Context, tenant, id string, change func(*Ro
 		return Row{}, err
 	}
 	return row, nil
+}
+
+var _ entitler = (*SQLRows)(nil)
+
+// entitle implements [entitler].
+func (s *SQLRows) entitle(ctx context.Context, key ConversationKey, title string) (kept string, err error) {
+	const op = "conversation"
+	created, err := strconv.ParseInt(key.Life, 36, 64)
+	if err != nil {
+		return "", notFound(op, "conversation")
+	}
+	err = s.db.WriteSoon(ctx, op, key.Tenant, func(tx *database.Tx) error {
+		kept = title
+		n, err := tx.Exec(`UPDATE conversation SET title = ?, updated = ? WHERE tenant = ? AND id = ? AND created = ? AND title = ''`,
+			title, time.Now().UnixMicro(), key.Tenant, key.ID, created)
+		if err != nil || n > 0 {
+			return err
+		}
+		there, err := tx.Get(`SELECT title FROM conversation WHERE tenant = ? AND id = ? AND created = ?`,
+			[]any{key.Tenant, key.ID, created}, &kept)
+		if err == nil && !there {
+			err = notFound(op, "conversation")
+		}
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return kept, nil
 }
 
 const deleteRow = `DELETE FROM conversation WHERE tenant = ? AND id = ? AND created = ?`

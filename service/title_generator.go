@@ -54,10 +54,11 @@ func newTitleGenerator(s *Service) *TitleGenerator {
 // asks reports whether a model is asked for titles.
 func (g *TitleGenerator) asks() bool { return g.service.options.OpenModel != nil }
 
-// begin makes the title. It does not wait for a model.
-func (g *TitleGenerator) begin(ctx context.Context, x *ExecutionContext, h *cachedFold, agent *braid.Agent) {
-	if !g.asks() {
-		title, err := g.firstWords(ctx, x)
+// begin makes the title. It does not wait for a model. words are the conversation's first words if
+// the caller knows them.
+func (g *TitleGenerator) begin(ctx context.Context, x *ExecutionContext, h *cachedFold, agent *braid.Agent, words string) {
+	if !g.asks() || g.asksNobody(ctx, x, agent) {
+		title, err := g.take(ctx, x, words)
 		g.note(x, h, title, err)
 		return
 	}
@@ -78,6 +79,27 @@ func (g *TitleGenerator) begin(ctx context.Context, x *ExecutionContext, h *cach
 		}()
 		title, err = g.make(ctx, x, agent)
 	})
+}
+
+// asksNobody reports whether no model would be asked: the run's is simulated, and the tenant has no
+// light one.
+func (g *TitleGenerator) asksNobody(ctx context.Context, x *ExecutionContext, agent *braid.Agent) bool {
+	if m := agent.Model(); m != nil && !m.Info().Simulated {
+		return false
+	}
+	if g.service.options.Directory == nil {
+		return true
+	}
+	_, own, err := g.service.builder.model(ctx, x, "haiku")
+	return err == nil && own == nil
+}
+
+// take stores the first words as the title. It reads the log if they are not known.
+func (g *TitleGenerator) take(ctx context.Context, x *ExecutionContext, words string) (string, error) {
+	if words == "" {
+		return g.firstWords(ctx, x)
+	}
+	return g.keep(ctx, x, x.hide(words))
 }
 
 // end cancels what is in progress and waits for it.
@@ -216,6 +238,9 @@ func (g *TitleGenerator) firstWords(ctx context.Context, x *ExecutionContext) (s
 
 // keep stores the title unless the conversation has one now.
 func (g *TitleGenerator) keep(ctx context.Context, x *ExecutionContext, title string) (string, error) {
+	if rows, ok := g.service.options.Rows.(entitler); ok {
+		return rows.entitle(ctx, x.Key(), title)
+	}
 	row, err := g.service.change(ctx, x.Key(), func(row *Row) error {
 		if row.Title == "" {
 			row.Title = title
@@ -224,6 +249,13 @@ func (g *TitleGenerator) keep(ctx context.Context, x *ExecutionContext, title st
 		return nil
 	})
 	return row.Title, err
+}
+
+// entitler is implemented by rows that store a title without reading the row first, and without
+// waiting for the disk: a title can be made again.
+type entitler interface {
+	// entitle stores the title unless the conversation has one now, and returns the one that it has.
+	entitle(ctx context.Context, key ConversationKey, title string) (string, error)
 }
 
 // spent records what the title cost, even if there is no title.

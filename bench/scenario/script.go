@@ -29,7 +29,6 @@ const (
 
 // text answers with n pieces of text of about a token each.
 func text(n int) answer {
-	words := [...]string{"the ", "loop ", "reads ", "one ", "more ", "piece ", "of ", "text. "}
 	a := answer{stop: stopEnd, pieces: make([]string, n)}
 	for i := range a.pieces {
 		a.pieces[i] = words[i%len(words)]

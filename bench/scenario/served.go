@@ -32,9 +32,11 @@ type Served struct {
 	// made its tables.
 	Postgres string `json:"postgres,omitempty"`
 	// Deltas is how many pieces of text an answer has, Every the time between two of
-	// them; 0 is none. With a time each piece says when it was made.
+	// them; 0 is none.
 	Deltas int           `json:"deltas"`
 	Every  time.Duration `json:"every,omitempty"`
+	// Stall makes the model silent after its first piece, until the reader leaves.
+	Stall bool `json:"stall,omitempty"`
 }
 
 // The sides of the server rows.
@@ -43,8 +45,11 @@ const (
 	// SideTogether writes all that is ready at once, which without a pace is all.
 	SideFloor    = "floor"
 	SideTogether = "floor, together"
-	// SideMemory and SideSQLite are the server with that journal; SQLite is at FULL.
-	SideMemory = "braid, memory"
+	// SideServe is the built command with its defaults, in a process of its own: see
+	// [Served.Command].
+	SideServe = "braid serve"
+	// SideSQLite is a library server on SQLite at FULL. It lacks what the command adds, such
+	// as tools and the request log: it is only the base of the rows with tenants.
 	SideSQLite = "braid, sqlite FULL"
 	// SidePostgres is the server on PostgreSQL, as several of them share it.
 	SidePostgres = "braid, postgres"
@@ -59,7 +64,9 @@ const (
 func (s *Served) Tenanted() bool { return s.Side == SideTenantsSQLite || s.Side == SideTenantsPostgres }
 
 // OnDisk says that the side waits for a disk.
-func (s *Served) OnDisk() bool { return s.Side == SideSQLite || s.OnPostgres() || s.Tenanted() }
+func (s *Served) OnDisk() bool {
+	return s.Side == SideSQLite || s.Side == SideServe || s.OnPostgres() || s.Tenanted()
+}
 
 // OnPostgres says that the side needs a PostgreSQL server.
 func (s *Served) OnPostgres() bool { return s.Side == SidePostgres || s.Side == SideTenantsPostgres }
@@ -71,16 +78,11 @@ const ServedToken = "bench-token-of-the-load"
 // before and behind a conversation's id.
 const ServedPath = "/v1/conversations"
 
-// Madestamp begins a piece that says when it was made, in nanoseconds since 1970.
-const Madestamp = "@"
-
 // Handler makes the side's handler. The function closes it.
 func (s *Served) Handler(ctx context.Context) (http.Handler, func() error, error) {
 	switch s.Side {
 	case SideFloor, SideTogether:
 		return s.floor(), func() error { return nil }, nil
-	case SideMemory:
-		return s.braid(ctx, &journal.Memory{}, &service.MemoryRows{}, nil, func() error { return nil })
 	case SideSQLite, SideTenantsSQLite:
 		return s.onSQLite(ctx)
 	case SidePostgres, SideTenantsPostgres:
@@ -134,13 +136,19 @@ func (s *Served) braid(
 	return h, stop, nil
 }
 
+// words are the pieces of an answer, again and again.
+var words = [...]string{"the ", "loop ", "reads ", "one ", "more ", "piece ", "of ", "text. "}
+
 // pieces calls yield with each piece of an answer in its time.
 func (s *Served) pieces(ctx context.Context, yield func(string) bool) error {
-	words := [...]string{"the ", "loop ", "reads ", "one ", "more ", "piece ", "of ", "text. "}
 	if s.Every <= 0 {
 		for i := range s.Deltas {
 			if !yield(words[i%len(words)]) {
 				return nil
+			}
+			if s.Stall {
+				<-ctx.Done()
+				return ctx.Err()
 			}
 		}
 		return nil
@@ -157,7 +165,7 @@ func (s *Served) pieces(ctx context.Context, yield func(string) bool) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if !yield(Madestamp + strconv.FormatInt(time.Now().UnixNano(), 10) + " ") {
+		if !yield(words[i%len(words)]) {
 			return nil
 		}
 	}
@@ -191,8 +199,7 @@ func (g generator) Stream(ctx context.Context, _ *model.Request) iter.Seq2[model
 	}
 }
 
-// floor answers every path that ends in runs with the frames of a run, and every other one
-// with a stream on which nothing comes.
+// floor answers every path that ends in runs with the frames of a run.
 func (s *Served) floor() http.Handler {
 	mux := http.NewServeMux()
 	begin := func(w http.ResponseWriter) *http.ResponseController {
@@ -202,10 +209,6 @@ func (s *Served) floor() http.Handler {
 		_ = control.Flush() // who has gone is seen by the first write
 		return control
 	}
-	mux.HandleFunc("GET "+ServedPath+"/{id}/stream", func(w http.ResponseWriter, r *http.Request) {
-		begin(w)
-		<-r.Context().Done()
-	})
 	mux.HandleFunc("POST "+ServedPath+"/{id}/runs", func(w http.ResponseWriter, r *http.Request) {
 		control := begin(w)
 		s.floorRun(r.Context(), w, control)

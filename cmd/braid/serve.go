@@ -402,7 +402,7 @@ func (p *process) serverToken(cfg *conf.Config, in *conf.Invocation) (token secr
 func keepToken(file string) (token secret.Secret, from string, err error) {
 	fault := func(message string, err error) error {
 		return &event.Error{
-			Kind: event.ErrPermission, Message: message, Hint: "let this user read and write the data folder, and nobody else", Err: err,
+			Kind: event.ErrPermission, Message: message, Hint: "let only this user read and write the data folder", Err: err,
 		}
 	}
 	data, err := os.ReadFile(file)

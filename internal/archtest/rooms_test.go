@@ -139,7 +139,10 @@ var rooms = []room{
 		dir: "tool/mcptool", own: []string{"event", "netguard", "secret", "model", "tool"}, tests: []string{"", "grant", "model/demo"},
 		from: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "go.opentelemetry.io/otel"},
 	},
-	{dir: "tool/openapitool", own: []string{"event", "tool", "netguard"}, from: []string{"github.com/getkin/kin-openapi"}},
+	{
+		dir: "tool/openapitool", own: []string{"event", "secret", "tool"}, from: []string{"go.yaml.in/yaml", "golang.org/x/oauth2"},
+		tests: []string{"", "model/demo", "netguard"},
+	},
 	{dir: "tool/workspacetool", own: []string{"event", "tool", "workspace"}},
 	{dir: "skill", own: []string{"event", "tool"}, from: []string{"go.yaml.in/yaml"}, tests: []string{"", "model/demo", "model"}},
 	{

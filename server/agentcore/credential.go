@@ -32,7 +32,7 @@ var arnForm = lazyre.New(`^arn:[a-z-]+:bedrock-agentcore:([a-z0-9-]+):([0-9]{12}
 func openDoor(arn string) (*frontDoor, error) {
 	m := arnForm.FindStringSubmatch(arn)
 	if m == nil {
-		return nil, wrong("the runtime's ARN is none", "write it as arn:aws:bedrock-agentcore:us-east-1:123456789012:runtime/name-0123456789")
+		return nil, wrong("the runtime's ARN is not valid", "write it as arn:aws:bedrock-agentcore:us-east-1:123456789012:runtime/name-0123456789")
 	}
 	return &frontDoor{arn: arn, region: m[1], account: m[2], id: m[3]}, nil
 }

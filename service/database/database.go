@@ -17,7 +17,9 @@ import (
 // DB is the service's own database. Its methods are safe for concurrent use and return
 // *[event.Error]s. Make it with [OpenSQLite], [OpenMemory] or [OpenPostgres].
 type DB struct {
-	sql     *sql.DB
+	sql *sql.DB
+	// one is SQLite's only connection; nil on PostgreSQL.
+	one     *connection
 	shared  bool
 	numbers sync.Map // statements with "?" to their form with "$1"
 	space   lowspace.Watch
@@ -30,7 +32,13 @@ func (db *DB) Shared() bool { return db.shared }
 func (db *DB) Stats() sql.DBStats { return db.sql.Stats() }
 
 // Close closes the database. It may be called again.
-func (db *DB) Close() error { return fault("close", db.sql.Close()) }
+func (db *DB) Close() error {
+	var err error
+	if db.one != nil {
+		err = db.one.close()
+	}
+	return fault("close", errors.Join(err, db.sql.Close()))
+}
 
 // Tx is a transaction. It belongs to one goroutine and is valid only during the call that
 // received it. Pass errors of its methods on unchanged.
@@ -40,7 +48,7 @@ type Tx struct {
 	db  *DB
 }
 
-// asker is a [sql.Tx], or a [sql.Conn] that the caller holds.
+// asker is a [sql.Tx], or SQLite's connection while the caller has its turn.
 type asker interface {
 	ExecContext(ctx context.Context, statement string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, statement string, args ...any) (*sql.Rows, error)
@@ -64,31 +72,46 @@ const attempts = 4
 // tenant "" has what all tenants share. If body returns an error, Write rolls back and returns
 // it. Write may call body more than once.
 func (db *DB) Write(ctx context.Context, op, tenant string, body func(tx *Tx) error) error {
-	return db.transact(ctx, op, scope{ofTenant, tenant}, false, body)
+	return db.transact(ctx, op, scope{ofTenant, tenant}, write, body)
+}
+
+// WriteSoon is [DB.Write] for what can be made again. On SQLite it does not wait for the disk, and
+// a power cut may lose it; a crash of the process loses nothing.
+func (db *DB) WriteSoon(ctx context.Context, op, tenant string, body func(tx *Tx) error) error {
+	return db.transact(ctx, op, scope{ofTenant, tenant}, writeSoon, body)
 }
 
 // Read is [DB.Write] without writing.
 func (db *DB) Read(ctx context.Context, op, tenant string, body func(tx *Tx) error) error {
-	return db.transact(ctx, op, scope{ofTenant, tenant}, true, body)
+	return db.transact(ctx, op, scope{ofTenant, tenant}, read, body)
 }
 
 // ReadTenants is [DB.Read] for the operator: it sees only the rows of the table tenant, of all
 // tenants.
 func (db *DB) ReadTenants(ctx context.Context, op string, body func(tx *Tx) error) error {
-	return db.transact(ctx, op, scope{ofOperator, ""}, true, body)
+	return db.transact(ctx, op, scope{ofOperator, ""}, read, body)
 }
 
 // ReadKey is [DB.Read] for the tenant that owns the API key with the id. It sees nothing if no
 // such key exists.
 func (db *DB) ReadKey(ctx context.Context, op, id string, body func(tx *Tx) error) error {
-	return db.transact(ctx, op, scope{ofKey, id}, true, body)
+	return db.transact(ctx, op, scope{ofKey, id}, read, body)
 }
 
-func (db *DB) transact(ctx context.Context, op string, who scope, look bool, body func(tx *Tx) error) error {
+// mode is what a transaction is for.
+type mode int
+
+const (
+	write mode = iota
+	writeSoon
+	read
+)
+
+func (db *DB) transact(ctx context.Context, op string, who scope, use mode, body func(tx *Tx) error) error {
 	for n := 1; ; n++ {
 		committing := false
 		err := pg.WithRoom(ctx, func() (err error) {
-			committing, err = db.once(ctx, who, look, body)
+			committing, err = db.once(ctx, who, use, body)
 			return err
 		})
 		if err == nil {
@@ -103,20 +126,17 @@ func (db *DB) transact(ctx context.Context, op string, who scope, look bool, bod
 	}
 }
 
-func (db *DB) once(ctx context.Context, who scope, look bool, body func(tx *Tx) error) (committing bool, err error) {
+func (db *DB) once(ctx context.Context, who scope, use mode, body func(tx *Tx) error) (committing bool, err error) {
 	var o *sql.TxOptions
 	switch {
-	case look && db.shared:
+	case db.one != nil && use == read:
+		// The only connection excludes writers, so all queries see one state.
+		return false, db.one.read(ctx, db, body)
+	case db.one != nil:
+		return db.one.write(ctx, db, use == writeSoon, body)
+	case use == read:
 		// All queries see one state.
 		o = &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
-	case look:
-		// The only connection excludes writers, so all queries see one state.
-		conn, err := db.sql.Conn(ctx)
-		if err != nil {
-			return false, err
-		}
-		defer conn.Close()
-		return false, body(&Tx{ctx: ctx, tx: conn, db: db})
 	}
 	tx, err := db.sql.BeginTx(ctx, o)
 	if err != nil {
@@ -170,6 +190,10 @@ func (x *Tx) List(statement string, args []any, each func(scan func(into ...any)
 		return err
 	}
 	defer rows.Close()
+	if c := x.db.one; c != nil {
+		c.reading++
+		defer func() { c.reading-- }()
+	}
 	for rows.Next() {
 		if err := each(rows.Scan); err != nil {
 			return err

@@ -16,12 +16,11 @@ func (db *DB) Scrub(ctx context.Context) error {
 	if db.shared {
 		return nil
 	}
-	conn, err := db.sql.Conn(ctx)
-	if err != nil {
+	if err := db.one.take(ctx); err != nil {
 		return fault(op, err)
 	}
-	defer conn.Close()
-	return pg.AtWork(fault(op, scrub(context.WithoutCancel(ctx), op, conn)))
+	defer db.one.give()
+	return pg.AtWork(fault(op, scrub(context.WithoutCancel(ctx), op, db.one.conn)))
 }
 
 func scrub(ctx context.Context, op string, conn *sql.Conn) error {
@@ -34,7 +33,7 @@ func scrub(ctx context.Context, op string, conn *sql.Conn) error {
 		err = again
 	}
 	if err == nil && busy != 0 {
-		err = &event.Error{Op: op, Kind: event.ErrLocked, Message: "a reader is in the way", Hint: "try again later"}
+		err = &event.Error{Op: op, Kind: event.ErrLocked, Message: "a reader blocks it", Hint: "try again later"}
 	}
 	return err
 }

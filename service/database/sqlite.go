@@ -71,7 +71,17 @@ func openSQLite(op, path, mode string) (*DB, error) {
 		_ = db.Close()
 		return nil, fault(op, err)
 	}
-	return &DB{sql: db}, nil
+	return ofSQLite(op, db)
+}
+
+// ofSQLite returns the database with its only connection.
+func ofSQLite(op string, db *sql.DB) (*DB, error) {
+	one, err := newConnection(context.Background(), db)
+	if err != nil {
+		_ = db.Close()
+		return nil, fault(op, err)
+	}
+	return &DB{sql: db, one: one}, nil
 }
 
 // ViewSQLite opens an existing file for reading and does not change it. It returns
@@ -102,7 +112,7 @@ func ViewSQLite(file string) (*DB, error) {
 		_ = db.Close()
 		return nil, fault(op, err)
 	}
-	return &DB{sql: db}, nil
+	return ofSQLite(op, db)
 }
 
 // sqliteScripts returns the migrations in order. A file's version is the number of migrations

@@ -1,0 +1,106 @@
+package server
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/service"
+)
+
+// routes is the whole API.
+func (s *Server) routes() []route {
+	const open, read, write, operator = "", service.ScopeRead, service.ScopeWrite, service.ScopeOperator
+	return append([]route{
+		{"GET", "/healthz", open, s.health},
+		{"GET", "/readyz", open, s.ready},
+		{"GET", "/openapi.json", open, s.document},
+		{"GET", "/metrics", operator, s.measures},
+		{"GET", "/v1/models", read, s.listModels},
+		{"POST", "/v1/conversations", write, s.createConversation},
+		{"GET", "/v1/conversations", read, s.listConversations},
+		{"GET", "/v1/conversations/{id}", read, s.getConversation},
+		{"PATCH", "/v1/conversations/{id}", write, s.updateConversation},
+		{"DELETE", "/v1/conversations/{id}", write, s.deleteConversation},
+		{"POST", "/v1/conversations/{id}/reset", write, s.resetConversation},
+		{"POST", "/v1/conversations/{id}/fork", write, s.forkConversation},
+		{"GET", "/v1/conversations/{id}/export", read, s.exportConversation},
+		{"GET", "/v1/conversations/{id}/events", read, s.listEvents},
+		{"GET", "/v1/conversations/{id}/stream", read, s.streamConversation},
+		{"GET", "/v1/conversations/{id}/questions", read, s.listQuestions},
+		{"POST", "/v1/conversations/{id}/questions/{token}", write, s.answerQuestion},
+		{"POST", "/v1/conversations/{id}/runs", write, s.startRun},
+		{"GET", "/v1/conversations/{id}/runs", read, s.listRuns},
+		{"GET", "/v1/conversations/{id}/runs/{run}", read, s.getRun},
+		{"POST", "/v1/conversations/{id}/runs/{run}/cancel", write, s.cancelRun},
+		{"POST", "/v1/conversations/{id}/runs/{run}/retry", write, s.retryRun},
+		{"GET", "/v1/conversations/{id}/runs/{run}/stream", read, s.streamRun},
+	}, s.adminRoutes()...)
+}
+
+// adminRoutes returns the routes below /v1/admin. A caller with a route's scope may use it for
+// the tenant of the credential, and with the scope operator for every tenant.
+func (s *Server) adminRoutes() []route {
+	const read, write, operator = service.ScopeAdminRead, service.ScopeAdminWrite, service.ScopeOperator
+	const tenant = "/v1/admin/tenants/{tenant}"
+	list := []route{
+		{"POST", "/v1/admin/tenants", operator, s.createTenant},
+		{"GET", "/v1/admin/tenants", operator, s.listTenants},
+		{"GET", "/v1/admin/runs", operator, s.findRuns},
+		{"GET", "/v1/admin/runs/{run}", operator, s.findRun},
+		{"POST", "/v1/admin/runs/{run}/cancel", operator, s.cancelAnyRun},
+		{"GET", tenant, read, s.getTenant},
+		{"PATCH", tenant, write, s.updateTenant},
+		{"DELETE", tenant, operator, s.eraseTenant},
+		{"POST", tenant + "/agents", write, s.createAgent},
+		{"GET", tenant + "/agents", read, s.listAgents},
+		{"GET", tenant + "/agents/{agent}", read, s.getAgent},
+		{"PATCH", tenant + "/agents/{agent}", write, s.updateAgent},
+		{"GET", tenant + "/agents/{agent}/versions", read, s.listAgentVersions},
+		{"GET", tenant + "/agents/{agent}/versions/{version}", read, s.getAgentVersion},
+		{"GET", tenant + "/conversations", read, s.listTenantConversations},
+		{"GET", tenant + "/usage", read, s.listUsage},
+		{"GET", tenant + "/usage/sums", read, s.sumUsage},
+		{"GET", tenant + "/tools", read, s.listToolCalls},
+		{"GET", tenant + "/conversations/{id}/messages", read, s.listMessages},
+	}
+	// The routes below a tenant exist once more for what belongs to no tenant: shared models,
+	// the operator's own keys, and the audit of operations on several tenants.
+	for _, at := range []string{tenant, "/v1/admin"} {
+		r, w := read, write
+		if at != tenant {
+			r, w = operator, operator
+		}
+		list = append(
+			list,
+			route{"POST", at + "/models", w, s.createModel},
+			route{"GET", at + "/models", r, s.listModelsOf},
+			route{"GET", at + "/models/{model}", r, s.getModel},
+			route{"PATCH", at + "/models/{model}", w, s.updateModel},
+			route{"DELETE", at + "/models/{model}", w, s.deleteModel},
+			route{"POST", at + "/keys", w, s.createKey},
+			route{"GET", at + "/keys", r, s.listKeys},
+			route{"GET", at + "/keys/{key}", r, s.getKey},
+			route{"DELETE", at + "/keys/{key}", w, s.revokeKey},
+			route{"GET", at + "/audit", r, s.listAudit},
+			route{"GET", at + "/audit/verify", r, s.verifyAudit},
+		)
+	}
+	for i := range list {
+		list[i].handle = s.administration(list[i].handle)
+	}
+	return list
+}
+
+func wrongMethod(allowed []string) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, _ *http.Request) error {
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		return &statusError{
+			http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "this path does not take that method", "use " + strings.Join(allowed, " or "),
+		}
+	}
+}
+
+func noSuchPath(http.ResponseWriter, *http.Request) error {
+	return &event.Error{Kind: event.ErrNotFound, Message: "there is no such path", Hint: "/openapi.json lists them"}
+}
