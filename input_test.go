@@ -85,3 +85,20 @@ func TestTheCutAnswerOfAnAgentStandsApart(t *testing.T) {
 		t.Errorf("the result is %q, want %q", got, want)
 	}
 }
+
+// Where the cut answer had a complete call, which did not run, its words are the result all the same.
+func TestTheCutAnswerOfAnAgentWithACall(t *testing.T) {
+	t.Parallel()
+	cut := append(says("so far")[:1:1], asksFor("add", `{"a":1,"b":2}`)...)
+	cut[1].Index, cut[2].Index, cut[len(cut)-1].Stop = 1, 1, event.StopMaxTokens
+	m := &heard{says: [][]model.Chunk{asksFor("child", `{"input":"go"}`), says("so")}}
+	child := braid.New("child", answers(cut), braid.Func("add", "Adds.", add))
+	r, err := braid.New("root", m, braid.AsTool(child, "")).Run(t.Context(), "go")
+	if err != nil || r.Metrics.ToolCalls != 1 {
+		t.Fatalf("%d calls ran: %v", r.Metrics.ToolCalls, err)
+	}
+	want := "so far\n\nError: agent \"child\": the model's answer was cut at its token limit."
+	if got := event.TextOf(lastResults(&m.asked[1])[0].Content); got != want {
+		t.Errorf("the result is %q, want %q", got, want)
+	}
+}

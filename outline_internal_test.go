@@ -3,6 +3,7 @@ package braid
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/braidrun/braid/event"
@@ -10,8 +11,8 @@ import (
 	"github.com/braidrun/braid/internal/fold/foldtest"
 )
 
-// sameOutline holds the outline of a log to its whole fold: after every event both name the same agents at work and the same
-// steps in flight.
+// sameOutline holds the outline of a log to its whole fold: after every event both name the same agents at work, the same
+// steps in flight and the same open questions.
 func sameOutline(log []*event.Event) error {
 	c := fold.New(nil)
 	var o fold.Outline[struct{}, struct{}]
@@ -63,6 +64,15 @@ func compareOutline(r *fold.Run, o *fold.Outline[struct{}, struct{}]) error {
 		if !open[id] {
 			return fmt.Errorf("the outline has not the open step %q", id)
 		}
+	}
+	for _, q := range r.Questions {
+		if asked := o.Question(q.Token); asked == nil || asked.Prompt != q.Prompt {
+			return fmt.Errorf("the outline has %+v for the question %q", asked, q.Token)
+		}
+	}
+	same := func(a, b event.Question) bool { return a.Token == b.Token && a.Step == b.Step && a.Scope == b.Scope }
+	if want := r.OpenQuestions(); !slices.EqualFunc(want, o.Questions(), same) {
+		return fmt.Errorf("the outline has the open questions %+v, not %+v", o.Questions(), want)
 	}
 	return nil
 }

@@ -346,3 +346,12 @@ func TestASnapshotOfAWaitingRun(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A result always has a state, so that it is {} in JSON and not null.
+func TestAResultHasAState(t *testing.T) {
+	t.Parallel()
+	r, err := braid.New("a", answers(says("hello"))).Run(t.Context(), "go")
+	if err != nil || r.State == nil || string(raw(r.State)) != "{}" {
+		t.Errorf("the state is %s: %v", raw(r.State), err)
+	}
+}

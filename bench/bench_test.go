@@ -6,8 +6,8 @@ import (
 	"github.com/braidrun/braid/bench/scenario"
 )
 
-// Benchmark runs the rows of the table as ordinary benchmarks, each side under
-// its own name: go test -bench 'Benchmark/b/braid' -benchmem ./bench.
+// Benchmark runs the rows of the table as ordinary benchmarks, each side under its own name: go test -bench
+// 'Benchmark/b/braid' -benchmem ./bench.
 func Benchmark(b *testing.B) {
 	for _, p := range scenario.Pairs() {
 		if p.Close != nil {
@@ -25,7 +25,7 @@ func Benchmark(b *testing.B) {
 	}
 }
 
-// benchmark does b.N runs in batches that are as large as the side takes.
+// benchmark does b.N runs, in batches of the size that the side accepts.
 func benchmark(b *testing.B, side *scenario.Side) {
 	b.ReportAllocs()
 	b.ResetTimer()

@@ -2,10 +2,8 @@ package main
 
 import "github.com/braidrun/braid/bench/scenario"
 
-// promise is one line of what Braid wants to be: a figure, what it must not
-// exceed, what it should not exceed, and what a prototype of the design reached.
-// 0 stands for no figure. The lines and their figures are those of the design's
-// section on speed; where that has none, of the anchors it was made from.
+// promise is one promised figure: its hard limit (must), its target (aim), and what a prototype reached. 0 means no
+// figure.
 type promise struct {
 	Work      string
 	Unit      string
@@ -13,17 +11,16 @@ type promise struct {
 	Aim       float64
 	Prototype float64
 	find      finder
-	// row is the row whose ratio the figure is; "" where it is none.
+	// row is the id of the row whose ratio is the figure; "" if it is not a ratio.
 	row string
 }
 
-// verdict is a promise with what was measured.
+// verdict is a promise with the measured figure.
 type verdict struct {
 	Work   string `json:"work"`
 	Unit   string `json:"unit"`
 	Figure spread `json:"figure"`
-	// CPU is the figure in processor time, where it is a ratio of times. The
-	// mark does not look at it.
+	// CPU is the figure in processor time, if it is a ratio of times. The mark ignores it.
 	CPU       spread  `json:"cpu,omitzero"`
 	Must      float64 `json:"must,omitempty"`
 	Aim       float64 `json:"aim,omitempty"`
@@ -31,17 +28,17 @@ type verdict struct {
 	Mark      mark    `json:"mark"`
 }
 
-// mark says how a figure stands to its promise. It is for people: nothing fails on it.
+// mark compares a figure with its promise. It is information only: nothing fails on it.
 type mark string
 
 const (
-	// markOK is at or below the aim, or the must where there is no aim.
+	// markOK is at or below the aim, or the must if there is no aim.
 	markOK mark = "OK"
-	// markNear is above the aim in most passes and not in all: noise decides.
+	// markNear is above the aim in most passes but not all, which may be noise.
 	markNear mark = "OK, near aim"
-	// markOverAim keeps what it must and not what it should.
+	// markOverAim meets the must but not the aim.
 	markOverAim mark = "over aim"
-	// markOver breaks what it must keep.
+	// markOver breaks the must.
 	markOver mark = "OVER MUST"
 )
 
@@ -82,13 +79,12 @@ func promises() []promise {
 		{Work: "f: the same, cold", Unit: ratio, Must: 2, Prototype: 1.7, find: ratioOf("f-cold"), row: "f-cold"},
 		{Work: "f: 10 to 10000 events, warm", Unit: ratio, Must: 1.5, Aim: 1.0, Prototype: 1.0, find: ratioOf("f-growth-warm"), row: "f-growth-warm"},
 		{Work: "f: 10 to 10000 events, cold", Unit: ratio, Must: 2, find: ratioOf("f-growth-cold"), row: "f-growth-cold"},
-		// 20,000 events a second.
+		// This is 20,000 events a second.
 		{Work: "g: an event of 1 KiB, 64 drivers at once", Unit: micros, Must: 50, find: microsEach("g")},
 		{Work: "h: a step in SQLite, to its bare commit", Unit: ratio, Must: 1.5, find: ratioOf("h"), row: "h"},
 		{Work: "i: 500 deltas driven into a hub", Unit: ratio, Must: 2.5, find: ratioOf("i"), row: "i"},
 		{Work: "hub: p99 at 5000 events/s, 1000 conversations", Unit: micros, Must: 1000, find: hubTail},
-		// Flat has no figure in the design. A quarter is what growing slices
-		// leave of noise in a thousand cycles.
+		// Flat has no promised figure. The noise of growing slices in a thousand cycles is up to a quarter.
 		{Work: "10000 cycles: heap a cycle, whole run to first tenth", Unit: ratio, Must: 1.25, find: enduranceOf(heapGrowth)},
 		{Work: "10000 cycles: stack depth, last to first", Unit: ratio, Must: 1, find: enduranceOf(depthGrowth)},
 	}, serverPromises()...)
@@ -113,8 +109,7 @@ func (r *report) verdicts() []verdict {
 	return out
 }
 
-// finder takes a figure out of what was measured; ok is false where the
-// scenario was left out.
+// finder returns a figure from the measurements. ok is false if the scenario was left out.
 type finder = func(*report) (figure spread, ok bool)
 
 func ofRow(id string, figure func(*row) spread) finder {
@@ -139,7 +134,7 @@ func microsOf(id string) finder {
 	})
 }
 
-// microsEach is the time of one of a row's items.
+// microsEach returns the time of one of a row's items.
 func microsEach(id string) finder {
 	return ofRow(id, func(r *row) spread {
 		ns, n := r.Subject.NS, 1e3*float64(max(1, r.Items))
@@ -177,15 +172,14 @@ func enduranceOf(figure func([]scenario.Mark) float64) finder {
 	}
 }
 
-// heapGrowth is what the whole run leaves behind a cycle, through what its first
-// stretch does. Both count from the beginning, because a slice that doubles is
-// paid for at once and used for long.
+// heapGrowth returns the heap per cycle after the whole run, divided by that after its first stretch. Both count from
+// the beginning, because a slice that doubles is paid for at once and used for long.
 func heapGrowth(marks []scenario.Mark) float64 {
 	begin, early, end := marks[0], marks[1], marks[len(marks)-1]
 	return float64(end.KeptEach(begin)) / float64(max(1, early.KeptEach(begin)))
 }
 
-// depthGrowth compares frames on the stack, the model's call and the reader.
+// depthGrowth compares the number of stack frames between the model's call and the reader.
 func depthGrowth(marks []scenario.Mark) float64 {
 	early, end := marks[1], marks[len(marks)-1]
 	return max(

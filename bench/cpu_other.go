@@ -4,5 +4,5 @@ package main
 
 import "time"
 
-// cpuTime is not known here; the column stays empty.
+// cpuTime is unknown on this system; the column stays empty.
 func cpuTime() time.Duration { return 0 }

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// cpuTime is what all threads of the process have used so far, in user and in
-// system mode.
+// cpuTime returns the processor time of all threads of the process so far, in user and system mode.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuOf is what all threads of another process have used so far. Every process has a clock for
-// that, whose number is made from the process's.
+// cpuOf returns the processor time of all threads of another process so far. Each process has a clock, whose number
+// is computed from the process id.
 func cpuOf(pid int) (time.Duration, error) {
 	const sched = 2 // CPUCLOCK_SCHED: nanoseconds instead of ticks
 	var t unix.Timespec

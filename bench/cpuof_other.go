@@ -4,5 +4,5 @@ package main
 
 import "time"
 
-// cpuOf is not known here; the column stays empty.
+// cpuOf is unknown on this system; the column stays empty.
 func cpuOf(int) (time.Duration, error) { return 0, nil }

@@ -53,8 +53,7 @@ type options struct {
 	profile string
 }
 
-// The names of what is no row, in --only: the long run, and the time that events take
-// through the hub.
+// The names in --only that are not rows: the long run, and the latency of events through the hub.
 const (
 	longRun = "cycles"
 	hubRun  = "hub"
@@ -125,7 +124,7 @@ func parse(args []string, errOut io.Writer) (options, error) {
 	return opt, nil
 }
 
-// wants reports whether a row is asked for: by its id, or by the letter it begins with.
+// wants reports whether a row is selected by its id or its first letter.
 func (o *options) wants(id string) bool {
 	if len(o.only) == 0 {
 		return true
@@ -182,7 +181,7 @@ func measure(ctx context.Context, opt options, out io.Writer, show *progress) (e
 	}
 	defer show.clear()
 	if opt.wants("d") || opt.wants("d-tool") {
-		// Before anything else has seen a tool: there is one first time.
+		// Measure this before anything else uses a tool, because there is only one first time.
 		var micros []float64
 		for _, t := range scenario.FirstTimes() {
 			micros = append(micros, float64(t.Nanoseconds())/1e3)
@@ -240,7 +239,7 @@ func measure(ctx context.Context, opt options, out io.Writer, show *progress) (e
 	return rep.writeTable(out)
 }
 
-// timeHub notes how long events are on their way, once a pass.
+// timeHub measures the latency of events through the hub, once per pass.
 func timeHub(ctx context.Context, rep *report, pl plan, show *progress) error {
 	var median, most []float64
 	for n := range pl.Passes {
@@ -256,7 +255,7 @@ func timeHub(ctx context.Context, rep *report, pl plan, show *progress) error {
 	return nil
 }
 
-// closePairs frees what the rows keep between their batches.
+// closePairs frees what the rows keep between batches.
 func closePairs(pairs []scenario.Pair) error {
 	var errs []error
 	for i := range pairs {
@@ -267,8 +266,7 @@ func closePairs(pairs []scenario.Pair) error {
 	return errors.Join(errs...)
 }
 
-// timeRows goes through all rows in each pass, so that a bad moment of the
-// machine spoils one pass of a row and not all of them.
+// timeRows measures all rows in each pass, so that a busy moment of the machine affects only one pass of a row.
 func timeRows(
 	ctx context.Context, opt *options, pl plan, pairs []scenario.Pair, show *progress,
 ) ([]*timer, error) {

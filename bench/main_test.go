@@ -62,7 +62,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// fake is a pair whose subject takes about ten times as long as its base.
+// fake returns a pair whose subject takes about ten times as long as its base.
 func fake() scenario.Pair {
 	side := func(name string, d time.Duration) scenario.Side {
 		return scenario.Side{
@@ -82,7 +82,7 @@ func fake() scenario.Pair {
 	}
 }
 
-// spin works for so long.
+// spin keeps a core busy for d.
 func spin(d time.Duration) {
 	for begin := time.Now(); time.Since(begin) < d; {
 		_ = d
@@ -100,7 +100,7 @@ func TestATimerSeesTheRatio(t *testing.T) {
 		}
 	}
 	row := timer.row()
-	// Other tests run beside this one: only the order of size is sure.
+	// Other tests run at the same time, so only the order of magnitude is certain.
 	if row.Ratio.Median < 2 || row.Ratio.Median > 50 || row.Ratio.Min > row.Ratio.Median || row.Ratio.Max < row.Ratio.Median {
 		t.Errorf("ratio %v, want about 10", row.Ratio)
 	}
@@ -198,7 +198,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestWhole goes from flags to output with one quick row.
+// TestWhole runs the command with one quick row, from flags to output.
 func TestWhole(t *testing.T) {
 	t.Parallel()
 	var out, errOut bytes.Buffer
@@ -224,7 +224,7 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// TestProfile writes the profiles of a row, after runs of a few milliseconds.
+// TestProfile writes the profiles of a row from runs of a few milliseconds.
 func TestProfile(t *testing.T) {
 	t.Parallel()
 	dir, p := t.TempDir(), fake()
@@ -239,7 +239,7 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// TestHubAndDisk goes from flags to what is promised of the rows that are no library's.
+// TestHubAndDisk runs the rows outside the library, from flags to promises.
 func TestHubAndDisk(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

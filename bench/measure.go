@@ -9,19 +9,19 @@ import (
 	"github.com/braidrun/braid/bench/scenario"
 )
 
-// plan says how long to measure.
+// plan sets how long to measure.
 type plan struct {
-	// Passes is how often each row is measured; a pass gives one ratio.
+	// Passes is the number of measurements of each row. Each pass gives one ratio.
 	Passes int
-	// Slices is how often, within a pass, the two sides take turns.
+	// Slices is how often the two sides alternate within a pass.
 	Slices int
-	// Slice is how long one side runs before the other one has its turn.
+	// Slice is how long one side runs at a time.
 	Slice time.Duration
-	// Cycles and Every are the long run's.
+	// Cycles and Every configure the long run.
 	Cycles, Every int
-	// Hub is how long events are sent through the hub in a pass.
+	// Hub is how long a pass sends events through the hub.
 	Hub time.Duration
-	// Server is how often each row over HTTP is measured.
+	// Server is the number of measurements of each HTTP row.
 	Server int
 	// Profile is how long a row runs under a profiler.
 	Profile time.Duration
@@ -38,7 +38,7 @@ var (
 	}
 )
 
-// spread is the median of some figures, and the ends.
+// spread is the median, minimum and maximum of some figures.
 type spread struct {
 	Min    float64 `json:"min"`
 	Median float64 `json:"median"`
@@ -55,13 +55,13 @@ func spreadOf(v []float64) spread {
 	return spread{Min: s[0], Median: middle, Max: s[len(s)-1]}
 }
 
-// cost is what one run of one side takes.
+// cost is the cost of one run of one side.
 type cost struct {
 	// Name is the side's.
 	Name string `json:"name"`
-	// NS is the time in nanoseconds, one figure a pass.
+	// NS is the time in nanoseconds, with one figure per pass.
 	NS spread `json:"ns"`
-	// Allocs and Bytes are what is allocated.
+	// Allocs and Bytes are the allocations.
 	Allocs float64 `json:"allocs"`
 	Bytes  float64 `json:"bytes"`
 }
@@ -73,17 +73,15 @@ type row struct {
 	Item  string `json:"item,omitempty"`
 	Items int    `json:"items,omitempty"`
 	Base  cost   `json:"base"`
-	// Subject is what is compared with the base, Ratio its time through the
-	// base's, one figure a pass.
+	// Subject is the measured side. Ratio is its time divided by the base's, with one figure per pass.
 	Subject cost   `json:"subject"`
 	Ratio   spread `json:"ratio"`
-	// CPU is the same ratio in processor time, collector included. Other jobs
-	// on the machine move it less, and it hides no work on another core. 0 is
-	// unknown.
+	// CPU is the same ratio in processor time, including the collector. Other jobs on the machine affect it less, and
+	// it includes work on other cores. 0 means unknown.
 	CPU spread `json:"cpu_ratio"`
 }
 
-// timer measures one pair over the passes.
+// timer measures one pair over all passes.
 type timer struct {
 	pair   *scenario.Pair
 	sides  [2]*scenario.Side
@@ -99,8 +97,8 @@ func newTimer(p *scenario.Pair) *timer {
 	return &timer{pair: p, sides: [2]*scenario.Side{&p.Base, &p.Subject}}
 }
 
-// pass lets the two sides take turns and notes the ratio of their times. Both
-// live through the same moments, so what else the machine does falls on both.
+// pass alternates the two sides and records the ratio of their times. Alternating spreads other load on the machine
+// evenly over both.
 func (t *timer) pass(ctx context.Context, pl plan, number int) error {
 	for i, s := range t.sides {
 		if t.n[i] > 0 {
@@ -121,7 +119,7 @@ func (t *timer) pass(ctx context.Context, pl plan, number int) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			// Who goes first changes from slice to slice and pass to pass.
+			// The first side changes from slice to slice and pass to pass.
 			i := (turn + k + number) % len(t.sides)
 			took, err := slice(t.sides[i], t.n[i], pl.Slice)
 			if err != nil {
@@ -152,7 +150,7 @@ func (t *timer) row() row {
 	}
 }
 
-// calibrate finds how many runs take about as long as a slice.
+// calibrate returns how many runs take about one slice.
 func calibrate(s *scenario.Side, slice time.Duration) (int, error) {
 	for n := 1; ; n *= 2 {
 		if s.Most > 0 && n >= s.Most {
@@ -170,15 +168,15 @@ func calibrate(s *scenario.Side, slice time.Duration) (int, error) {
 	}
 }
 
-// sliceTime is what one slice took.
+// sliceTime is the time of one slice.
 type sliceTime struct {
 	took time.Duration
 	cpu  time.Duration
 	runs int
 }
 
-// perRun is the time of one run in nanoseconds: the median of the slices, which
-// a moment of another job does not move.
+// perRun returns the time of one run in nanoseconds: the median of the slices, which a moment of another job does not
+// change.
 func perRun(slices []sliceTime, figure func(sliceTime) time.Duration) float64 {
 	each := make([]float64, len(slices))
 	for i, t := range slices {
@@ -187,13 +185,11 @@ func perRun(slices []sliceTime, figure func(sliceTime) time.Duration) float64 {
 	return spreadOf(each).Median
 }
 
-// slice does batches of n runs until they have taken long enough, or until
-// preparing them has. Where only small batches can be timed, the collector is
-// done with what preparing left before the clock starts; small batches then end
-// before it is needed again, so that those rows show a run's own cost. What the
-// run leaves to the collector stands in the table beside it.
+// slice runs batches of n runs until they, or their preparation, have taken long enough. If a side allows only small
+// batches, the collector runs before the clock starts, and not during the batch. So these rows show a run's own cost,
+// and the table shows its allocations beside it.
 func slice(s *scenario.Side, n int, long time.Duration) (sliceTime, error) {
-	runtime.GC() // nobody pays for the other's garbage
+	runtime.GC() // do not collect the other side's garbage
 	var t sliceTime
 	for begin := time.Now(); t.took < long*3/4 && time.Since(begin) < 5*long; {
 		run := s.Batch(n)
@@ -212,8 +208,8 @@ func slice(s *scenario.Side, n int, long time.Duration) (sliceTime, error) {
 	return t, nil
 }
 
-// allocated is what one run allocates, apart from the timing because looking
-// at the counters stops the world.
+// allocated returns the allocations of one run. It is separate from the timing, because reading the counters stops
+// the world.
 func allocated(s *scenario.Side, n int) (count, bytes float64, err error) {
 	run := s.Batch(n)
 	var before, after runtime.MemStats

@@ -12,13 +12,12 @@ import (
 	"github.com/braidrun/braid/bench/scenario"
 )
 
-// profileRate is one sampled allocation in so many bytes.
+// profileRate is the average number of allocated bytes per sample.
 const profileRate = 4096
 
-// profile runs the pair's subject twice for so long, because sampling allocations would show
-// in the times: for dir/ID.cpu.pprof, and for the allocations in
-// dir/ID.allocs.pprof. Those count from the beginning of the process: read them
-// with "go tool pprof -base dir/ID.allocs-before.pprof dir/ID.allocs.pprof".
+// profile runs the pair's subject twice, because sampling allocations would change the times: once for
+// dir/ID.cpu.pprof, and once for the allocations in dir/ID.allocs.pprof. The latter count from the beginning of the
+// process, so read them with "go tool pprof -base dir/ID.allocs-before.pprof dir/ID.allocs.pprof".
 func profile(ctx context.Context, dir string, p *scenario.Pair, n int, long time.Duration) error {
 	at := func(name string) string { return filepath.Join(dir, p.ID+"."+name+".pprof") }
 	if err := profileCPU(ctx, at("cpu"), p, n, long); err != nil {
@@ -62,7 +61,7 @@ func repeat(ctx context.Context, s *scenario.Side, n int, long time.Duration) er
 }
 
 func writeAllocs(path string) (err error) {
-	runtime.GC() // the profile is as of the last collection
+	runtime.GC() // the profile is that of the last collection
 	f, err := os.Create(path)
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// progress is one line at the bottom of a terminal that says what is being done.
+// progress is a line at the bottom of a terminal that shows the current step.
 type progress struct {
 	w     io.Writer
 	on    bool
@@ -29,7 +29,7 @@ func (p *progress) clear() {
 	}
 }
 
-// isTerminal reports whether a person is likely to look at f.
+// isTerminal reports whether f is a terminal.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"

@@ -10,33 +10,32 @@ import (
 	"github.com/braidrun/braid/bench/scenario"
 )
 
-// report is everything that was measured.
+// report holds all measurements.
 type report struct {
 	Go   string `json:"go"`
 	OS   string `json:"os"`
 	Arch string `json:"arch"`
 	CPUs int    `json:"cpus"`
-	// Short says that the figures come from the short form.
+	// Short reports that the figures come from the short form.
 	Short  bool  `json:"short"`
 	Passes int   `json:"passes"`
 	Rows   []row `json:"rows"`
-	// Kept is nil where d was left out.
+	// Kept is nil if row d was left out.
 	Kept        *scenario.Kept `json:"kept_bytes,omitempty"`
 	FirstMicros spread         `json:"first_time_micros,omitzero"`
-	// HubMicros is how long half of the events are on their way through the hub at
-	// most, HubTailMicros how long 99 of 100 are.
+	// HubMicros is the median latency of events through the hub, HubTailMicros the 99th percentile.
 	HubMicros     spread    `json:"hub_p50_micros,omitzero"`
 	HubTailMicros spread    `json:"hub_p99_micros,omitzero"`
 	Endurance     endurance `json:"endurance,omitzero"`
 	Served        []served  `json:"over_http,omitempty"`
-	// Skipped are sides that need what is not on this machine.
+	// Skipped are the sides that need something that this machine lacks.
 	Skipped []skip `json:"skipped,omitempty"`
-	// Ready is nil where the command was not started.
+	// Ready is nil if the command was not started.
 	Ready    *ready    `json:"ready,omitempty"`
 	Verdicts []verdict `json:"verdicts"`
 }
 
-// endurance is the long run on both sides.
+// endurance is the long run of both sides.
 type endurance struct {
 	Floor []scenario.Mark `json:"floor,omitempty"`
 	Braid []scenario.Mark `json:"braid,omitempty"`
@@ -186,7 +185,7 @@ func (p *printer) table(rows [][]string) {
 	}
 }
 
-// times is a ratio, or nothing where it is not known.
+// times formats a ratio; an unknown one is empty.
 func times(ratio spread) string {
 	if ratio.Median == 0 {
 		return ""
@@ -194,7 +193,7 @@ func times(ratio spread) string {
 	return short(ratio.Median) + "×"
 }
 
-// short is a figure with three digits that count.
+// short formats a figure with three significant digits.
 func short(v float64) string {
 	switch {
 	case v >= 100:
@@ -206,7 +205,7 @@ func short(v float64) string {
 	}
 }
 
-// duration is a time in the unit that fits.
+// duration formats a time in a suitable unit.
 func duration(ns float64) string {
 	switch {
 	case ns >= 1e6:

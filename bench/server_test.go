@@ -12,7 +12,7 @@ import (
 	"github.com/braidrun/braid/journal/postgres/postgrestest"
 )
 
-// inHere serves in this process, for a test that has no other one to begin.
+// inHere serves in the test's own process.
 func inHere(ctx context.Context, s *scenario.Served, _ string) (*sideProcess, error) {
 	raw, err := json.Marshal(s)
 	if err != nil {
@@ -29,7 +29,7 @@ func inHere(ctx context.Context, s *scenario.Served, _ string) (*sideProcess, er
 	return talkTo(in, out, func() error { return <-done })
 }
 
-// Every side serves every kind of row, and gives figures of it.
+// Every side serves every kind of row and gives figures for it.
 func TestServerRows(t *testing.T) {
 	t.Parallel()
 	sides := []string{scenario.SideFloor, scenario.SideTogether, scenario.SideSQLite, scenario.SideTenantsSQLite}
@@ -57,12 +57,12 @@ func TestServerRows(t *testing.T) {
 	}
 }
 
-// What is refused is refused as the row says, for readers who have keys and for others.
+// Requests are refused as the row says, with and without keys.
 func TestRefusedRows(t *testing.T) {
 	t.Parallel()
 	for _, r := range refusals(true) {
 		if r.locked {
-			continue // they wait for seconds
+			continue // these take seconds
 		}
 		r.requests, r.at = 4, 2
 		var at homes
@@ -80,7 +80,7 @@ func TestRefusedRows(t *testing.T) {
 	}
 }
 
-// A crowd is made once, and measured.
+// A crowd is created once and measured.
 func TestCrowdRow(t *testing.T) {
 	t.Parallel()
 	var at homes
@@ -98,7 +98,7 @@ func TestCrowdRow(t *testing.T) {
 	}
 }
 
-// A side that cannot be here is named and fails nothing.
+// A side that this machine cannot run is reported and fails nothing.
 func TestSidesAreSkipped(t *testing.T) {
 	t.Parallel()
 	at := homes{missing: postgrestest.ErrMissing}
@@ -143,7 +143,7 @@ func TestPercentiles(t *testing.T) {
 	}
 }
 
-// The contract over HTTP finds its figures.
+// Each promise over HTTP finds its figure.
 func TestServerPromises(t *testing.T) {
 	t.Parallel()
 	rep := report{Ready: &ready{NewMS: spread{30, 40, 50}, BinaryMB: 26}}

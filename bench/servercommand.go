@@ -17,7 +17,7 @@ import (
 	"github.com/braidrun/braid/bench/scenario"
 )
 
-// command is braid as it is built. The zero value builds it at its first use.
+// command is the built braid command. The zero value builds it at its first use.
 type command struct{ folder, path string }
 
 // build builds the command once and returns its path.
@@ -45,7 +45,7 @@ func (c *command) close() error {
 	return os.RemoveAll(c.folder)
 }
 
-// serve starts braid serve and waits until somebody listens where it says.
+// serve starts braid serve and waits until it listens at its address.
 func (c *command) serve(ctx context.Context, s *scenario.Served) (*sideProcess, error) {
 	path, err := c.build(ctx)
 	if err != nil {
@@ -76,18 +76,18 @@ func (c *command) serve(ctx context.Context, s *scenario.Served) (*sideProcess, 
 		pid: pid, stats: func() (sideStat, error) { return statOf(pid) },
 		end: sync.OnceValue(func() error {
 			defer undo()
-			_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+			_ = cmd.Process.Signal(os.Interrupt) // it may have ended already
 			return cmd.Wait()
 		}),
 	}
 	if err := p.greeted(ctx, out, s); err != nil {
-		said, _ := os.ReadFile(log.Name()) // it may have said nothing
+		said, _ := os.ReadFile(log.Name()) // it may be empty
 		return nil, errors.Join(fmt.Errorf("braid serve: %w: %s", err, said), p.end())
 	}
 	return p, nil
 }
 
-// commandEnv is this program's environment without settings of the command.
+// commandEnv returns this program's environment without the command's settings.
 func commandEnv() (env []string) {
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "BRAID_") {
@@ -97,7 +97,7 @@ func commandEnv() (env []string) {
 	return env
 }
 
-// greeted reads the address from the command's greeting, and the token from its folder.
+// greeted reads the address from the command's output, and the token from its folder.
 func (p *sideProcess) greeted(ctx context.Context, out io.Reader, s *scenario.Served) error {
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() {

@@ -8,8 +8,8 @@ import (
 	"github.com/braidrun/braid/bench/scenario"
 )
 
-// The built command serves every kind of row: each answer is streamed in pieces, and each reader's
-// run waits where its model does.
+// The built command serves every kind of row: each answer is streamed in pieces, and each reader's run waits while
+// its model does.
 func TestCommandRows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the command")

@@ -13,11 +13,10 @@ import (
 	"github.com/braidrun/braid/journal/sqlite"
 )
 
-// crowdRow compares a turn where few conversations are in the database with one where many
-// are. Each of them has had a turn.
+// crowdRow compares a turn in a database with few conversations and one with many. Each conversation has had a turn.
 const crowdRow = "server-crowd"
 
-// crowdSizes are how many there are; the short form has fewer.
+// crowdSizes returns the numbers of conversations; the short form has fewer.
 func crowdSizes(short bool) [2]int {
 	if short {
 		return [2]int{10, 2_000}
@@ -25,7 +24,7 @@ func crowdSizes(short bool) [2]int {
 	return [2]int{10, 100_000}
 }
 
-// crowdSide names a side with so many conversations.
+// crowdSide returns the name of a side with few or many conversations.
 func crowdSide(side string, few bool) string {
 	if few {
 		return side + ", few conversations"
@@ -33,8 +32,7 @@ func crowdSide(side string, few bool) string {
 	return side + ", many conversations"
 }
 
-// crowds are the stores that it is measured on, each by a name of its own: to make so many conversations takes
-// minutes.
+// crowds returns the stores to measure. Each has its own name, because creating so many conversations takes minutes.
 func crowds() []struct{ id, side string } {
 	return []struct{ id, side string }{
 		{crowdRow + "-sqlite", scenario.SideTenantsSQLite}, {crowdRow + "-postgres", scenario.SideTenantsPostgres},
@@ -58,10 +56,10 @@ func timeCrowd(ctx context.Context, opt *options, rep *report, pl plan, at *home
 	return nil
 }
 
-// crowdTurns are the turns that are measured.
+// crowdTurns returns the turns to measure.
 func crowdTurns() *serverRow { return &serverRow{ID: crowdRow, Streams: 16, Rounds: 40, Deltas: 1} }
 
-// crowd measures a row's turns where there are so many conversations, few and many.
+// crowd measures a row's turns with few and with many conversations.
 func (row *serverRow) crowd(
 	ctx context.Context, rep *report, side string, sizes [2]int, passes int, at *homes, begin beginSide, show *progress,
 ) (err error) {
@@ -103,7 +101,7 @@ func (row *serverRow) crowd(
 	return nil
 }
 
-// people has conversations made in a process that ends, so that nothing of them is in memory.
+// people creates conversations in a process that then ends, so that none of them is in memory.
 func people(ctx context.Context, side string, h *home, size int, begin beginSide) (err error) {
 	s := &scenario.Served{Side: side, Folder: h.folder, Postgres: h.postgres, Deltas: 1}
 	proc, err := begin(ctx, s, "")
@@ -121,7 +119,7 @@ func people(ctx context.Context, side string, h *home, size int, begin beginSide
 	defer func() { err = errors.Join(err, closeLoaders(all)) }()
 	return each(len(all), len(all), func(i int) error {
 		for n := i; n < size; n += len(all) {
-			if n > i { // it has one already
+			if n > i { // one exists already
 				if err := all[i].begin(); err != nil {
 					return err
 				}
@@ -134,12 +132,12 @@ func people(ctx context.Context, side string, h *home, size int, begin beginSide
 	})
 }
 
-// messagesRow is how long it takes to log messages.
+// messagesRow measures how long logging messages takes.
 const messagesRow = "server-messages-10000"
 
 const loggedMessages = 10_000
 
-// timeMessages logs messages as the end of a run does, in one call.
+// timeMessages logs messages in one call, as the end of a run does.
 func timeMessages(ctx context.Context, opt *options, rep *report, pl plan, at *homes, show *progress) error {
 	if len(opt.only) == 0 || !opt.wants(messagesRow) {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/braidrun/braid/journal/postgres/postgrestest"
 )
 
-// homes makes the places where sides keep things. The PostgreSQL server, which is one of its
-// own and runs beside the cores' measured one, is started for the first side that needs it.
+// homes creates the storage of the sides. It starts a private PostgreSQL server for the first side that needs one, on
+// another core than the measured process.
 type homes struct {
 	server  *postgrestest.Server
 	missing error
@@ -25,12 +25,12 @@ func (h *homes) close() error {
 	return h.server.Close()
 }
 
-// home is where one side keeps things: a folder, and a database where it needs one.
+// home is the storage of one side: a folder, and a database if it needs one.
 type home struct{ folder, postgres string }
 
 func (h *home) close() error { return os.RemoveAll(h.folder) }
 
-// open makes a home. Its error is [postgrestest.ErrMissing] where the side cannot be here.
+// open creates a home. The error is [postgrestest.ErrMissing] if this machine cannot run the side.
 func (h *homes) open(ctx context.Context, side string) (*home, error) {
 	var url string
 	if (&scenario.Served{Side: side}).OnPostgres() {
@@ -53,7 +53,7 @@ func (h *homes) open(ctx context.Context, side string) (*home, error) {
 	return &home{folder: folder, postgres: url}, nil
 }
 
-// readers connects readers to a side, each with a key where it asks for one.
+// readers connects readers to a side, with keys if it requires them.
 func (h *home) readers(ctx context.Context, s *scenario.Served, proc *sideProcess, n int) ([]*loader, error) {
 	keys := []string{proc.token}
 	if s.Tenanted() {
@@ -66,5 +66,5 @@ func (h *home) readers(ctx context.Context, s *scenario.Served, proc *sideProces
 	return loaders(ctx, proc.addr, keys, s.Side != scenario.SideFloor && s.Side != scenario.SideTogether, n)
 }
 
-// skipped says that a side cannot be measured here, and is no failure.
+// skipped reports whether an error means that this machine cannot run the side, which is not a failure.
 func skipped(err error) bool { return errors.Is(err, postgrestest.ErrMissing) }

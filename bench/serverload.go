@@ -17,28 +17,28 @@ import (
 	"github.com/braidrun/braid/bench/scenario"
 )
 
-// loader is one reader of a server: one connection and one conversation. It reads the
-// bytes by itself, because a client library would cost more than the server.
+// loader is one reader of a server, with one connection and one conversation. It reads the bytes itself, because a
+// client library would cost more than the server.
 type loader struct {
 	addr, token  string
 	conversation string
-	// prepared are requests for runs in conversations that have had none. Each run takes one;
-	// without any it goes on in the loader's conversation.
+	// prepared are requests for runs in new conversations. Each run uses one. Without any, the runs are in the
+	// loader's conversation.
 	prepared [][]byte
 	conn     net.Conn
 	in       *bufio.Reader
 	post     []byte
 
-	// What was seen of the last run, and of all of them.
+	// The measurements of the last run, and of all runs.
 	first  time.Duration
 	whole  time.Duration
 	deltas int
 	held   []time.Duration
-	// came is when each delta of a paced run came.
+	// came is the arrival time of each delta of a paced run.
 	came []time.Duration
 }
 
-// dial connects, and makes a conversation where the side has such a thing.
+// dial connects, and creates a conversation if the side has conversations.
 func dial(ctx context.Context, addr, token string, converses bool, number int) (*loader, error) {
 	l := &loader{addr: addr, token: token, conversation: fmt.Sprint("floor-", number)}
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
@@ -71,7 +71,7 @@ func request(method, path, addr, token, body string) []byte {
 	return []byte(head + "\r\n" + body)
 }
 
-// begin makes the loader a conversation.
+// begin creates the loader's conversation.
 func (l *loader) begin() error {
 	res, err := l.ask(request("POST", scenario.ServedPath, l.addr, l.token, "{}")) //nolint:bodyclose // it is read to its end
 	if err != nil {
@@ -92,7 +92,7 @@ func (l *loader) begin() error {
 	return nil
 }
 
-// prepare makes so many more conversations, one for each of the next runs.
+// prepare creates more conversations, one for each of the next runs.
 func (l *loader) prepare(conversations int) error {
 	for range conversations {
 		if err := l.begin(); err != nil {
@@ -103,7 +103,7 @@ func (l *loader) prepare(conversations int) error {
 	return nil
 }
 
-// next is the request for the next run.
+// next returns the request for the next run.
 func (l *loader) next() []byte {
 	if len(l.prepared) == 0 {
 		return l.post
@@ -134,7 +134,7 @@ func (l *loader) await() error {
 	}
 }
 
-// hold begins a run and does not read it.
+// hold begins a run without reading it.
 func (l *loader) hold() error {
 	res, err := l.ask(l.post) //nolint:bodyclose // it is open as long as the connection
 	if err == nil && res.StatusCode != http.StatusOK {
@@ -157,8 +157,7 @@ var (
 	errorName = []byte("error")
 )
 
-// run asks for a run and reads its stream to the end. every is the time between two deltas, 0 for
-// none.
+// run requests a run and reads its stream to the end. every is the time between two deltas, 0 for none.
 func (l *loader) run(every time.Duration) error {
 	begun := time.Now()
 	res, err := l.ask(l.next()) //nolint:bodyclose // it is read to its end
@@ -174,7 +173,7 @@ func (l *loader) run(every time.Duration) error {
 	ended := false
 	for {
 		line, err := lines.ReadSlice('\n')
-		for errors.Is(err, bufio.ErrBufferFull) { // a long line is no delta
+		for errors.Is(err, bufio.ErrBufferFull) { // a delta has no long line
 			_, err = lines.ReadSlice('\n')
 		}
 		switch {
@@ -203,9 +202,9 @@ func (l *loader) run(every time.Duration) error {
 	}
 }
 
-// note remembers how late each delta of a paced run was, to the one that came first of all for its
-// place. Both sides are paced from the beginning of the answer, so what is late does not move the
-// deltas behind it. A stream whose deltas were merged has no places.
+// note records how late each delta of a paced run was, relative to the earliest delta of the run. Both sides pace
+// from the beginning of the answer, so a late delta does not delay later ones. A stream with merged deltas is not
+// counted.
 func (l *loader) note(every time.Duration) {
 	first := time.Duration(1<<63 - 1)
 	for i, came := range l.came {
@@ -217,8 +216,7 @@ func (l *loader) note(every time.Duration) {
 	l.came = l.came[:0]
 }
 
-// loaders connects n readers, some at a time.
-// Each has one of the keys.
+// loaders connects n readers, a few at a time. Each uses one of the keys.
 func loaders(ctx context.Context, addr string, keys []string, converses bool, n int) (all []*loader, err error) {
 	all = make([]*loader, n)
 	defer func() {
@@ -243,7 +241,7 @@ func closeLoaders(all []*loader) error {
 	return errors.Join(errs...)
 }
 
-// each calls do for 0 to n-1 on so many goroutines. It gives the first error.
+// each calls do for 0 to n-1 on several goroutines and returns the first error.
 func each(goroutines, n int, do func(int) error) error {
 	var wait sync.WaitGroup
 	var once sync.Once

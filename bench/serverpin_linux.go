@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pinned calls begin with its thread on one core, so that the process it begins stays
-// there, and puts this process on the others until undo is called. On a machine with
-// one core, or where that is refused, nothing is pinned.
+// pinned calls begin with its thread on one core, so that the started process stays there. It moves this process to
+// the other cores until undo is called. With one core, or without permission, it pins nothing.
 func pinned(begin func() error) (undo func(), err error) {
 	var all unix.CPUSet
 	undo = func() {}
@@ -25,11 +24,11 @@ func pinned(begin func() error) (undo func(), err error) {
 	server.Set(first)
 	others := all
 	others.Clear(first)
-	// The thread is not given back: it ends with the goroutine.
+	// The thread ends with the goroutine.
 	done := make(chan error)
 	go func() {
 		runtime.LockOSThread()
-		_ = unix.SchedSetaffinity(0, &server) // where it is refused nothing is pinned
+		_ = unix.SchedSetaffinity(0, &server) // without permission nothing is pinned
 		done <- begin()
 	}()
 	if err := <-done; err != nil {
@@ -39,8 +38,7 @@ func pinned(begin func() error) (undo func(), err error) {
 	return func() { allThreads(&all) }, nil
 }
 
-// allThreads puts every thread of this process on a set of cores. A new thread inherits
-// it from the one that makes it.
+// allThreads moves every thread of this process to a set of cores. New threads inherit it.
 func allThreads(set *unix.CPUSet) {
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
@@ -48,7 +46,7 @@ func allThreads(set *unix.CPUSet) {
 	}
 	for _, t := range tasks {
 		if id, err := strconv.Atoi(t.Name()); err == nil {
-			_ = unix.SchedSetaffinity(id, set) // a thread that has ended needs none
+			_ = unix.SchedSetaffinity(id, set) // the thread may have ended
 		}
 	}
 }

@@ -2,5 +2,5 @@
 
 package main
 
-// pinned calls begin. Which core it runs on is the system's choice.
+// pinned calls begin. The system chooses the core.
 func pinned(begin func() error) (undo func(), err error) { return func() {}, begin() }

@@ -2,8 +2,7 @@ package main
 
 import "github.com/braidrun/braid/bench/scenario"
 
-// serverPromises are the lines of the contract that are kept over HTTP: braid serve as it is
-// built, with its defaults.
+// serverPromises are the promises over HTTP, for braid serve with its defaults.
 func serverPromises() []promise {
 	const ratio, micros, ms, kib, mib, mb = "×", "µs", " ms", " KiB", " MiB", " MB"
 	cpu := func(s *served) spread { return s.MicrosEach }
@@ -29,7 +28,7 @@ func serverPromises() []promise {
 	}...)
 }
 
-// tenantPromises are the lines of what authentication, tenants and logs may cost.
+// tenantPromises are the promises about the cost of authentication, tenants and logs.
 func tenantPromises() (list []promise) {
 	ratio := func(s *served) spread { return s.Ratio }
 	for _, row := range tenantRows() {
@@ -52,7 +51,7 @@ func tenantPromises() (list []promise) {
 				Work: r.name + "; " + side, Unit: "µs", Must: 2000, find: servedOf(r.id, side, func(s *served) spread { return s.MicrosEach }),
 			})
 		}
-		// The same is what noise leaves of it.
+		// Allow for noise.
 		list = append(list, promise{
 			Work: "a turn, many conversations to few; " + side, Unit: "×", Must: 1.2, find: servedOf(crowdRow, crowdSide(side, false), ratio),
 		})

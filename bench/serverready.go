@@ -15,20 +15,19 @@ import (
 // readyRun is the name in --only of the command's start.
 const readyRun = "server-ready"
 
-// ready is what the command costs before anybody asks it for something.
+// ready is the cost of the command before its first request.
 type ready struct {
-	// NewMS is the time in milliseconds from its start until it says that it is ready,
-	// in a folder that it must make, AgainMS in that folder afterwards.
+	// NewMS is the time in milliseconds until the command is ready in a new folder, AgainMS that in an existing one.
 	NewMS   spread `json:"new_ms"`
 	AgainMS spread `json:"again_ms"`
-	// MiB is its resident memory when it has had nothing to do for a second.
+	// MiB is its resident memory after a second without work.
 	MiB spread `json:"idle_mib"`
 	// BinaryMB is the size of the stripped command in millions of bytes.
 	BinaryMB float64 `json:"binary_mb"`
 }
 
-// timeReady builds the command and starts it. It is no part of the short form: building
-// takes longer than all the rest.
+// timeReady builds and starts the command. The short form omits it, because building takes longer than everything
+// else.
 func timeReady(ctx context.Context, opt *options, rep *report, pl plan, c *command, show *progress) (err error) {
 	if !opt.wants(readyRun) || opt.short && len(opt.only) == 0 {
 		return nil
@@ -68,8 +67,7 @@ func timeReady(ctx context.Context, opt *options, rep *report, pl plan, c *comma
 	return nil
 }
 
-// startOnce starts the command, waits until it is ready and then so long, looks at its
-// memory and has it end.
+// startOnce starts the command, waits until it is ready and then for idle, reads its memory and stops it.
 func startOnce(ctx context.Context, command, data string, idle time.Duration) (took time.Duration, rss int64, err error) {
 	addr, err := freeAddress(ctx)
 	if err != nil {
@@ -81,7 +79,7 @@ func startOnce(ctx context.Context, command, data string, idle time.Duration) (t
 		return 0, 0, err
 	}
 	defer func() {
-		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+		_ = cmd.Process.Signal(os.Interrupt) // it may have ended already
 		if e := cmd.Wait(); e != nil && err == nil {
 			err = fmt.Errorf("the command ended: %w", e)
 		}
@@ -108,7 +106,7 @@ func startOnce(ctx context.Context, command, data string, idle time.Duration) (t
 	return took, resident(cmd.Process.Pid), nil
 }
 
-// freeAddress is an address that nobody listened on a moment ago.
+// freeAddress returns an address that was free a moment ago.
 func freeAddress(ctx context.Context) (string, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {

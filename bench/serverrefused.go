@@ -12,15 +12,15 @@ import (
 	"github.com/braidrun/braid/bench/scenario"
 )
 
-// refusal is a request that is answered with no.
+// refusal is a request that the server refuses.
 type refusal struct {
 	id, name string
 	status   int
-	// Requests are asked on so many connections at once.
+	// Requests is the number of requests, at the number of connections.
 	requests, at int
-	// key makes the credential of the nth request from those that there are.
+	// key returns the credential of the nth request.
 	key func(keys []string, n int) string
-	// locked has somebody else at work in the conversation.
+	// locked means that another run has the conversation.
 	locked bool
 }
 
@@ -35,7 +35,7 @@ func refusals(short bool) []refusal {
 		{
 			id: refusedRow + "-key", name: "refused: a key that nobody has", status: 401, requests: requests, at: 8,
 			key: func(keys []string, _ int) string {
-				// As a key is written, with an id that must be looked up.
+				// A well-formed key with an id that the server must look up.
 				head, secret := cutKey(keys[0])
 				return head + strings.ToLower(rand.Text()[:16]) + secret
 			},
@@ -51,13 +51,13 @@ func refusals(short bool) []refusal {
 	}
 }
 
-// cutKey takes a key apart: what stands before its id, and what behind.
+// cutKey splits a key at its id.
 func cutKey(key string) (before, behind string) {
 	const begin, end = len("brk_"), len("brk_") + 16
 	return key[:begin], key[end:]
 }
 
-// timeRefused measures what requests cost that are refused.
+// timeRefused measures the cost of refused requests.
 func timeRefused(ctx context.Context, opt *options, rep *report, pl plan, at *homes, begin beginSide, show *progress) error {
 	for _, r := range refusals(opt.short) {
 		if len(opt.only) == 0 || !opt.wants(r.id) {
@@ -89,14 +89,14 @@ func timeRefused(ctx context.Context, opt *options, rep *report, pl plan, at *ho
 	return nil
 }
 
-// pass gives the server's processor time of one request.
+// pass returns the server's processor time per request.
 func (r *refusal) pass(ctx context.Context, side string, at *homes, begin beginSide, profile string) (micros float64, err error) {
 	h, err := at.open(ctx, side)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, h.close()) }()
-	// Where somebody is at work he does nothing for a minute, so that only the others cost.
+	// The other run is idle for a minute, so that only the requests cost time.
 	s := &scenario.Served{Side: side, Folder: h.folder, Postgres: h.postgres, Deltas: 2, Every: time.Minute}
 	proc, err := begin(ctx, s, profile)
 	if err != nil {
@@ -137,7 +137,7 @@ func (r *refusal) pass(ctx context.Context, side string, at *homes, begin beginS
 		}
 		return err
 	}
-	if err := each(r.at, r.at, func(i int) error { return ask(i) }); err != nil && !r.locked { // once before
+	if err := each(r.at, r.at, func(i int) error { return ask(i) }); err != nil && !r.locked { // a first round before measuring
 		return 0, err
 	}
 	before, err := proc.stats()

@@ -7,8 +7,7 @@ import (
 	"strconv"
 )
 
-// resident is the resident memory of a process in bytes; 0 where the system does not
-// tell it the way Linux does.
+// resident returns a process's resident memory in bytes; 0 on systems without /proc.
 func resident(pid int) int64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -29,7 +28,7 @@ func resident(pid int) int64 {
 	return kib << 10
 }
 
-// statOf is what another process has used.
+// statOf returns the resources that another process has used.
 func statOf(pid int) (sideStat, error) {
 	used, err := cpuOf(pid)
 	return sideStat{CPU: used, RSS: resident(pid)}, err

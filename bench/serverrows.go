@@ -18,23 +18,21 @@ import (
 	"github.com/braidrun/braid/bench/scenario"
 )
 
-// serverRow is one way to load a server.
+// serverRow is one load on a server.
 type serverRow struct {
 	ID, Name string
-	// Streams is how many readers there are at once.
+	// Streams is the number of concurrent readers.
 	Streams int
-	// Every is the time between two deltas; 0 is none. Rounds is how many runs
-	// each reader asks for, one after another, each in a conversation of its own; 0 begins a
-	// run each whose model is silent after its first piece.
+	// Every is the time between two deltas; 0 means none. Rounds is the number of consecutive runs of each reader,
+	// each in a new conversation. With 0 each reader begins one run, whose model is silent after its first piece.
 	Every  time.Duration
 	Rounds int
-	// Deltas is how many pieces a run has.
+	// Deltas is the number of pieces of a run.
 	Deltas int
 	Sides  []string
 	// long rows are not in the short form.
 	long bool
-	// asked rows are measured only where they are named. Their figures stand beside those of
-	// their first side, which is the server without tenants.
+	// asked rows are measured only if named. They are compared with their first side, the server without tenants.
 	asked bool
 }
 
@@ -58,8 +56,8 @@ func serverRows() []serverRow {
 	}, tenantRows()...)
 }
 
-// tenantRows are what authentication, tenants and logs cost: the same loads of a server without
-// and with them, on the same store.
+// tenantRows measure the cost of authentication, tenants and logs: the same load on the same store, without and with
+// them.
 func tenantRows() (rows []serverRow) {
 	for _, store := range []struct {
 		behind, name string
@@ -84,47 +82,46 @@ func tenantRows() (rows []serverRow) {
 	return rows
 }
 
-// served is what was measured of one side of one row, one figure a pass.
+// served holds the measurements of one side of a row, with one figure per pass.
 type served struct {
 	Row  string `json:"row"`
 	Name string `json:"name"`
 	Side string `json:"side"`
-	// MicrosEach is the server's processor time a delta.
+	// MicrosEach is the server's processor time per delta.
 	MicrosEach spread `json:"cpu_micros_a_delta,omitzero"`
-	// Ratio is that time through the first side's of the same pass, which is the floor's, or
-	// the server's without tenants; of a row of waiting runs the memory of a run through that one's.
+	// Ratio is that time divided by the first side's in the same pass. The first side is the floor, or the server
+	// without tenants. For waiting runs it is the ratio of the memory per run.
 	Ratio spread `json:"ratio,omitzero"`
-	// FirstRatio is FirstP99 through the first side's, where that is a server.
+	// FirstRatio is FirstP99 divided by the first side's, if that is a server.
 	FirstRatio spread `json:"first_p99_ratio,omitzero"`
-	// Cores is how many cores the server used.
+	// Cores is the number of cores that the server used.
 	Cores spread `json:"cores,omitzero"`
-	// Rate is how many deltas a second were read.
+	// Rate is the number of deltas read per second.
 	Rate spread `json:"deltas_a_second,omitzero"`
-	// FirstP50 and FirstP99 are the time in milliseconds to the first delta.
+	// FirstP50 and FirstP99 are the times in milliseconds to the first delta.
 	FirstP50 spread `json:"first_ms_p50,omitzero"`
 	FirstP99 spread `json:"first_ms_p99,omitzero"`
-	// HeldP50 and HeldP99 are how late in milliseconds a paced delta came, to the quickest one of
-	// its answer; Late is how many of 1000 were more than 2 ms late.
+	// HeldP50 and HeldP99 are how late, in milliseconds, paced deltas arrive, relative to the earliest of the answer.
+	// Late is how many of 1000 are more than 2 ms late.
 	HeldP50 spread `json:"held_ms_p50,omitzero"`
 	HeldP99 spread `json:"held_ms_p99,omitzero"`
 	Late    spread `json:"late_in_1000,omitzero"`
-	// Merged is how many of 1000 deltas came as one with others, because their reader was
-	// not there in time or too slow.
+	// Merged is how many of 1000 deltas were merged with others, because their reader was late or slow.
 	Merged spread `json:"merged_in_1000,omitzero"`
-	// HeldOver is how much more HeldP99 is than the floor's of the same pass.
+	// HeldOver is HeldP99 minus the floor's in the same pass.
 	HeldOver spread `json:"held_ms_p99_over_floor,omitzero"`
-	// KiBEach is the server's resident memory a waiting run, MiB all of it, and IdleCores
-	// what the waiting runs cost.
+	// KiBEach is the server's resident memory per waiting run, MiB its total, and IdleCores the processor use of
+	// waiting runs.
 	KiBEach   spread `json:"kib_a_run,omitzero"`
 	MiB       spread `json:"rss_mib,omitzero"`
 	IdleCores spread `json:"idle_cores,omitzero"`
-	// TookMS is how long a row took in milliseconds that is one thing to do.
+	// TookMS is the duration in milliseconds of a row that is a single operation.
 	TookMS spread `json:"took_ms,omitzero"`
-	// Syncs is how often the server waited for the disk in a first run.
+	// Syncs is how often the server waits for the disk in a first run.
 	Syncs spread `json:"fsyncs_a_run,omitzero"`
 }
 
-// pass is what one pass of one side gave.
+// pass holds the measurements of one side in one pass.
 type pass struct {
 	micros, cores, rate, first50, first99, held50, held99, late, merged, kib, mib, idle float64
 }
@@ -132,17 +129,17 @@ type pass struct {
 // sideProcess is a process that serves a side.
 type sideProcess struct {
 	addr string
-	// token is what the side asks for, and pid the process that serves.
+	// token is the side's credential, and pid the serving process.
 	token string
 	pid   int
 	stats func() (sideStat, error)
 	end   func() error
 }
 
-// beginSide begins to serve: in the bench a process of its own, pinned to a core.
+// beginSide starts a server. In the bench it is a separate process, pinned to a core.
 type beginSide func(ctx context.Context, s *scenario.Served, profile string) (*sideProcess, error)
 
-// ownProcess serves in another process: the built command, or this program once more.
+// ownProcess serves in another process: the built command, or this program again.
 func (c *command) ownProcess(ctx context.Context, s *scenario.Served, profile string) (*sideProcess, error) {
 	if s.Side == scenario.SideServe {
 		return c.serve(ctx, s)
@@ -179,7 +176,7 @@ func (c *command) ownProcess(ctx context.Context, s *scenario.Served, profile st
 	})
 }
 
-// talkTo reads the address of a serving process and asks it for its figures.
+// talkTo reads the address of a serving process and connects to its figures.
 func talkTo(in io.WriteCloser, out io.Reader, wait func() error) (*sideProcess, error) {
 	lines := bufio.NewReader(out)
 	p := &sideProcess{
@@ -234,7 +231,7 @@ func timeServer(ctx context.Context, opt *options, rep *report, pl plan, c *comm
 	return timeMessages(ctx, opt, rep, pl, &at, show)
 }
 
-// measure goes through all sides in each pass.
+// measure measures all sides in each pass.
 func (row *serverRow) measure(ctx context.Context, rep *report, passes int, at *homes, begin beginSide, profile string, show *progress) error {
 	all := make([][]pass, len(row.Sides))
 	for n := range passes {
@@ -289,18 +286,18 @@ func (row *serverRow) measure(ctx context.Context, rep *report, passes int, at *
 	return nil
 }
 
-// profileOf is where the profile of a row's side goes, in the first pass; "" is nowhere.
+// profileOf returns the path of the profile of a row's side in the first pass; "" for none.
 func profileOf(folder, row string, side, pass int) (string, error) {
 	if folder == "" || pass > 0 {
 		return "", nil
 	}
-	if err := os.MkdirAll(folder, 0o750); err != nil { //nolint:gosec // the person's own folder
+	if err := os.MkdirAll(folder, 0o750); err != nil { //nolint:gosec // the user's own folder
 		return "", err
 	}
 	return filepath.Join(folder, fmt.Sprintf("%s.%d.cpu.pprof", row, side)), nil
 }
 
-// fresh measures one side once, with nothing kept.
+// fresh measures one side once, with empty storage.
 func (row *serverRow) fresh(ctx context.Context, side string, at *homes, begin beginSide, profile string) (p pass, err error) {
 	h, err := at.open(ctx, side)
 	if err != nil {
@@ -310,7 +307,7 @@ func (row *serverRow) fresh(ctx context.Context, side string, at *homes, begin b
 	return row.pass(ctx, side, h, begin, profile)
 }
 
-// pass measures one side once, in a server that has just begun.
+// pass measures one side once, in a new server.
 func (row *serverRow) pass(ctx context.Context, side string, h *home, begin beginSide, profile string) (p pass, err error) {
 	spec := &scenario.Served{
 		Side: side, Folder: h.folder, Postgres: h.postgres, Deltas: row.Deltas, Every: row.Every, Stall: row.Rounds == 0,
@@ -342,10 +339,10 @@ func (row *serverRow) pass(ctx context.Context, side string, h *home, begin begi
 	return p, row.load(proc, all, &p)
 }
 
-// load has all readers ask for runs at once.
+// load lets all readers request runs concurrently.
 func (row *serverRow) load(proc *sideProcess, all []*loader, p *pass) error {
 	paced := row.Every > 0
-	if !paced { // once before, so that everything is there
+	if !paced { // a first round, so that everything is initialised
 		if err := each(len(all), len(all), func(i int) error { return all[i].run(0) }); err != nil {
 			return err
 		}
@@ -359,7 +356,7 @@ func (row *serverRow) load(proc *sideProcess, all []*loader, p *pass) error {
 	var got atomic.Int64
 	err = each(len(all), len(all), func(i int) error {
 		l := all[i]
-		if paced { // people do not begin at the same moment
+		if paced { // users do not start at the same moment
 			time.Sleep(time.Duration(i) * time.Second / time.Duration(len(all)))
 		}
 		for range row.Rounds {
@@ -397,8 +394,8 @@ func (row *serverRow) load(proc *sideProcess, all []*loader, p *pass) error {
 	return nil
 }
 
-// wait begins runs whose model is silent after its first piece. What a run costs is counted from
-// before its connection, and holds its conversation too.
+// wait begins runs whose model is silent after its first piece. The cost of a run includes its connection and its
+// conversation.
 func (*serverRow) wait(proc *sideProcess, before sideStat, all []*loader, p *pass) error {
 	if err := each(min(64, len(all)), len(all), func(i int) error { return all[i].await() }); err != nil {
 		return err
@@ -420,8 +417,7 @@ func (*serverRow) wait(proc *sideProcess, before sideStat, all []*loader, p *pas
 	return nil
 }
 
-// percentiles are the median and the 99th percentile in milliseconds, and how many of
-// 1000 are above a bound.
+// percentiles returns the median and the 99th percentile in milliseconds, and how many of 1000 are above a bound.
 func percentiles(v []time.Duration, bound time.Duration) (p50, p99, above float64) {
 	if len(v) == 0 {
 		return 0, 0, 0
@@ -437,7 +433,7 @@ func percentiles(v []time.Duration, bound time.Duration) (p50, p99, above float6
 	return ms(v[len(v)/2]), ms(v[len(v)*99/100]), 1000 * float64(n) / float64(len(v))
 }
 
-// serverTable is the rows over HTTP.
+// serverTable formats the rows over HTTP.
 func (r *report) serverTable() [][]string {
 	t := [][]string{{
 		"over HTTP", "side", "cpu each", "to first", "cores", "deltas/s", "first p50", "p99 ms",

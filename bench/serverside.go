@@ -17,26 +17,24 @@ import (
 	"github.com/braidrun/braid/bench/scenario"
 )
 
-// serverSide is the first argument of the process that serves: it is begun by the rows
-// over HTTP and by nobody else.
+// serverSide is the first argument of the serving process. Only the rows over HTTP start it.
 const serverSide = "serve-a-side"
 
-// sideStat is what the serving process says of itself.
+// sideStat is the serving process's report about itself.
 type sideStat struct {
-	// CPU is the processor time of the process so far.
+	// CPU is its processor time so far.
 	CPU time.Duration `json:"cpu"`
-	// RSS is its resident memory in bytes; 0 where that is not known.
+	// RSS is its resident memory in bytes; 0 if unknown.
 	RSS int64 `json:"rss"`
 }
 
-// serveSide serves one side until its standard input ends. It prints its address, and
-// then a line of what it has used for every line that it is sent.
+// serveSide serves one side until its standard input ends. It prints its address, and then a line with its resource
+// use for every line of input.
 func serveSide(ctx context.Context, args []string, in io.Reader, out io.Writer) (err error) {
 	var spec struct {
 		scenario.Served
 
-		// Profile is a file for a CPU profile of the time between the first and
-		// the last line; "" is none.
+		// Profile is a file for a CPU profile between the first and the last line; "" means none.
 		Profile string `json:"profile"`
 	}
 	if len(args) != 1 {

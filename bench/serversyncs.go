@@ -20,7 +20,7 @@ const syncsRow = "server-syncs"
 // errNoTracer skips the row.
 var errNoTracer = errors.New("strace is not installed")
 
-// timeSyncs counts the calls with strace, and skips the row where there is none.
+// timeSyncs counts the calls with strace. It skips the row without strace.
 func timeSyncs(ctx context.Context, opt *options, rep *report, pl plan, at *homes, begin beginSide, show *progress) error {
 	if !opt.wants(syncsRow) {
 		return nil
@@ -42,8 +42,7 @@ func timeSyncs(ctx context.Context, opt *options, rep *report, pl plan, at *home
 	return nil
 }
 
-// syncsOfRuns counts over some first runs, one after another. What a run leaves to be done later
-// has time to be done before the next one.
+// syncsOfRuns counts over some consecutive first runs, with pauses in which deferred work of a run can finish.
 func syncsOfRuns(ctx context.Context, at *homes, begin beginSide) (count float64, err error) {
 	const runs, rest = 10, 50 * time.Millisecond
 	h, err := at.open(ctx, scenario.SideServe)
@@ -80,7 +79,7 @@ func syncsOfRuns(ctx context.Context, at *homes, begin beginSide) (count float64
 		time.Sleep(rest)
 	}
 	_ = tracer.Process.Signal(os.Interrupt)
-	_ = tracer.Wait() // it ends by the signal
+	_ = tracer.Wait() // the signal ends it
 	found, err := os.ReadFile(calls)
 	return float64(bytes.Count(found, []byte("sync("))) / runs, err
 }

@@ -29,7 +29,7 @@ func TooSlow(op string) error {
 func Damaged(op, what string, cause error) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrInternal, Code: CodeDamaged, Err: cause, Message: "stored bytes are damaged: " + what,
-		Hint: "restore a backup; other stored bytes are not concerned",
+		Hint: "restore a backup; other stored bytes are not affected",
 	}
 }
 

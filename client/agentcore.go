@@ -294,7 +294,7 @@ func (a *AgentCore) send(ctx context.Context, method, what string, body []byte, 
 		late(nil)
 		return nil, &event.Error{
 			Op: "agentcore", Kind: event.ErrTimeout, Message: "the agent did not begin to answer in time",
-			Hint: "look whether it still works before you ask again", Err: err,
+			Hint: "check whether it is still working before you repeat the request", Err: err,
 		}
 	case err != nil:
 		late(nil)

@@ -250,7 +250,7 @@ func broken(ctx context.Context, err error) error {
 	default:
 		return &event.Error{
 			Op: "client", Kind: event.ErrUnavailable, Message: "the server cannot be reached",
-			Hint: "look whether it runs, and at its address", Err: err,
+			Hint: "check that it runs, and its address", Err: err,
 		}
 	}
 }

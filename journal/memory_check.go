@@ -107,7 +107,7 @@ func noID(op, message string) error {
 func badBatch(op, message string) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrInvalid, Message: message,
-		Hint: "this is a fault in the driver: mend the batch, repeating it does not help",
+		Hint: "this is a bug in the driver: correct the batch, repeating it does not help",
 	}
 }
 

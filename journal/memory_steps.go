@@ -50,7 +50,7 @@ func (open openSteps) after(op string, scratch openSteps, events []*event.Event)
 			return nil, &event.Error{
 				Op: op, Kind: event.ErrConflict,
 				Message: "a step begins that is open, or ends that is not",
-				Hint:    "drop what came of this attempt: another one counts",
+				Hint:    "drop the results of this attempt: another one counts",
 			}
 		}
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // Log reads at most limit durable events of the conversation after a Seq, in order, like a
@@ -362,25 +363,17 @@ func (f *Follower) look(ctx context.Context) error {
 // ahead records what a durable event of the journal means for the steps that the bus still has.
 func (f *Follower) ahead(e *event.Event) {
 	n := news{head: e.Header, attempt: e.Attempt}
-	if _, ended := e.Body.(*event.RunEnded); e.Step == "" && !ended {
-		return // of no step, for example an answer without a model call
-	}
-	switch b := e.Body.(type) {
-	case *event.StepBegun:
-		n.attempt, n.begun = e.Attempt-1, b
-	case *event.AssistantMessage:
-		if b.Piece {
-			return
-		}
-	case *event.StepEnded:
-		if n.attempt == 0 {
+	switch fold.FlightOf(e) {
+	case fold.FlightBegins:
+		n.attempt, n.begun = e.Attempt-1, e.Body.(*event.StepBegun)
+	case fold.FlightEnds:
+		if _, ended := e.Body.(*event.StepEnded); ended && n.attempt == 0 {
 			n.attempt = math.MaxInt // a call is closed for all attempts
 		}
-	case *event.Asked:
-	case *event.RunEnded:
+	case fold.FlightEndsAll:
 		n.head.Step = ""
 		f.news = slices.DeleteFunc(f.news, func(o news) bool { return o.head.Run == e.Run })
-	default:
+	case fold.FlightSame, fold.FlightLogs:
 		return
 	}
 	if len(f.news) >= mostNews {

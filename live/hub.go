@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -181,14 +182,22 @@ func (p *publisher) Publish(e event.Event) {
 	if p.topic == nil {
 		return
 	}
-	woken := p.topic.publish(p, &e, p.spare[:0])
+	woken, behind := p.topic.publish(p, &e, p.spare[:0])
 	for _, w := range woken {
 		w.notify()
 	}
 	clear(woken)
 	p.spare = woken
 	p.hub.relieve()
+	if behind && e.N%yieldEvery == 1 {
+		runtime.Gosched()
+	}
 }
+
+// yieldEvery is how many live events are published before a reader that is behind gets the
+// processor. An answer that comes at once would otherwise be over before its reader has had a turn.
+// Nothing waits for the reader: it costs a slow one's publisher a switch for so many events.
+const yieldEvery = 64
 
 // Close implements [Publisher].
 func (p *publisher) Close() {

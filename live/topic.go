@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // topic is a conversation that somebody publishes to or watches.
@@ -39,11 +40,12 @@ type topic struct {
 }
 
 // publish adds an event to the line. It returns the watchers to wake in spare, which is empty.
-func (t *topic) publish(p *publisher, e *event.Event, spare []*watcher) []*watcher {
+// behind reports that a watcher is cut off, or has half of what it may have unread.
+func (t *topic) publish(p *publisher, e *event.Event, spare []*watcher) (woken []*watcher, behind bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
-		return spare
+		return spare, false
 	}
 	var known, whole bool
 	if e.Live() {
@@ -52,7 +54,7 @@ func (t *topic) publish(p *publisher, e *event.Event, spare []*watcher) []*watch
 		known, whole = t.takeDurable(p, e)
 	}
 	if !known {
-		return spare
+		return spare, false
 	}
 	if !whole {
 		t.cut(t.line.tail)
@@ -64,12 +66,13 @@ func (t *topic) publish(p *publisher, e *event.Event, spare []*watcher) []*watch
 	}
 	t.settle()
 	// They had read everything, and were cut off only by a gap.
-	woken := t.waiting
+	woken = t.waiting
 	for _, w := range woken {
 		w.waiting = false
 	}
 	t.waiting = spare
-	return woken
+	behind = t.inLine < len(t.watchers) || t.line.len() >= t.limits.events/2 || t.line.bytes >= t.limits.bytes/2
+	return woken, behind
 }
 
 // takeDurable folds a durable event. known is false for a repeated event. whole is false if an
@@ -80,24 +83,22 @@ func (t *topic) takeDurable(p *publisher, e *event.Event) (known, whole bool) {
 	}
 	whole = t.last == 0 || e.Seq == t.last+1
 	t.last = e.Seq
-	switch b := e.Body.(type) {
-	case *event.StepBegun:
+	switch fold.FlightOf(e) {
+	case fold.FlightBegins:
 		t.land(e)
-		f := &flight{head: e.Header, begun: *b, owner: p}
+		f := &flight{head: e.Header, begun: *e.Body.(*event.StepBegun), owner: p}
 		if t.strayed(e) {
 			f.draft.Miss()
 			whole = false
 		}
 		t.flights = append(t.flights, f)
-	case *event.StepEnded, *event.Asked:
-		t.land(e)
-	case *event.AssistantMessage:
-		if !b.Piece {
-			t.land(e)
-		} else if f := t.flight(e); f != nil {
-			f.draft.Commit(len(b.Content))
+	case fold.FlightLogs:
+		if f := t.flight(e); f != nil {
+			f.draft.Commit(len(e.Body.(*event.AssistantMessage).Content))
 		}
-	case *event.RunEnded:
+	case fold.FlightEnds:
+		t.land(e)
+	case fold.FlightEndsAll:
 		t.flights = slices.DeleteFunc(t.flights, func(f *flight) bool { return f.head.Run == e.Run })
 	}
 	return true, whole
@@ -105,9 +106,6 @@ func (t *topic) takeDurable(p *publisher, e *event.Event) (known, whole bool) {
 
 // land removes the step that a durable event begins again or ends.
 func (t *topic) land(e *event.Event) {
-	if e.Step == "" {
-		return
-	}
 	t.flights = slices.DeleteFunc(t.flights, func(f *flight) bool {
 		return f.head.Step == e.Step && f.head.Run == e.Run
 	})

@@ -45,14 +45,14 @@ func openAzure(g *opening) (model.Model, error) {
 	s.base = cmp.Or(s.base, g.azureAddress(resource))
 	if s.base == "" {
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrInvalid, Message: "nobody says which resource of Azure is to be asked",
+			Op: op, Kind: event.ErrInvalid, Message: "no Azure resource is set",
 			Hint: "set " + azureEndpoint + " to https://NAME.openai.azure.com, or write azure:DEPLOYMENT?resource=NAME",
 		}
 	}
 	address, err := url.Parse(s.base)
 	if err != nil {
 		return nil, from(&event.Error{
-			Op: op, Kind: event.ErrInvalid, Message: "the address of Azure is none", Hint: "write it as https://NAME.openai.azure.com", Err: err,
+			Op: op, Kind: event.ErrInvalid, Message: "the address of Azure is not valid", Hint: "write it as https://NAME.openai.azure.com", Err: err,
 		}, azureEndpoint, s.base)
 	}
 	g.place = "azure"

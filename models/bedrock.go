@@ -73,7 +73,7 @@ func openBedrock(g *opening) (model.Model, error) {
 		m, err = invoked(id, cfg, base, cache, stall)
 	case api == "invoke":
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrUnsupported, Message: "Only Claude is called through Anthropic's API on Amazon Bedrock", Hint: "leave api out",
+			Op: op, Kind: event.ErrUnsupported, Message: "only Claude is called through Anthropic's API on Amazon Bedrock", Hint: "leave api out",
 		}
 	default:
 		m, err = conversed(id, cfg, base, as, cache, stall)
@@ -213,12 +213,12 @@ func whereServed(id string, named ...string) (string, error) {
 		return g.home, nil
 	case region == "":
 		return "", &event.Error{
-			Op: op, Kind: event.ErrInvalid, Message: "nobody says in which AWS region Bedrock is to be asked",
+			Op: op, Kind: event.ErrInvalid, Message: "no AWS region is set for Bedrock",
 			Hint: "set " + awsRegion + ", or write bedrock:…?region=us-east-1",
 		}
 	case !awsRegions.MatchString(region):
 		return "", &event.Error{
-			Op: op, Kind: event.ErrInvalid, Message: "the AWS region is no name of one", Hint: "set " + awsRegion + " to one such as us-east-1",
+			Op: op, Kind: event.ErrInvalid, Message: "the AWS region is not a valid name", Hint: "set " + awsRegion + " to one such as us-east-1",
 		}
 	case !bound:
 		return region, nil

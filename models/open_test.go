@@ -85,7 +85,7 @@ func TestWhatIsNotThereIsSaid(t *testing.T) {
 		{"openai:gpt 5", "no model of such a name", "openai:gpt-6.1-sol", event.ErrModelNotFound},
 		{"gemini:gemini-3", "no key for Gemini", "set GEMINI_API_KEY", event.ErrModelAuth},
 		{"gemini:a b", "no model of such a name", "gemini:gemini-3", event.ErrModelNotFound},
-		{"bedrock:amazon.nova-pro-v1:0", "in which AWS region", "set AWS_REGION", event.ErrInvalid},
+		{"bedrock:amazon.nova-pro-v1:0", "no AWS region is set", "set AWS_REGION", event.ErrInvalid},
 		{"bedrock:a b", "no model of such a name", "as AWS does, such as bedrock:", event.ErrModelNotFound},
 		{"ollama", "Ollama has no model of such a name", "ollama:qwen3", event.ErrModelNotFound},
 		{"ollama:qwen3?x=1", "there is no setting of that name; there are api, base", "ollama:qwen3?stall=10m", event.ErrInvalid},

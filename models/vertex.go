@@ -128,7 +128,7 @@ func (g *opening) vertexModel(name, claude string, isClaude bool, key secret.Sec
 		project = cmp.Or(project, g.variable(googleProject), g.variable(googleOtherProject), creds.project())
 		if project == "" {
 			return nil, &event.Error{
-				Op: op, Kind: event.ErrInvalid, Message: "nobody says which project of Google Cloud is to be asked",
+				Op: op, Kind: event.ErrInvalid, Message: "no Google Cloud project is set",
 				Hint: "set " + googleProject + ", or write vertex:" + name + "?project=NAME",
 			}
 		}

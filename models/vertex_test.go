@@ -323,7 +323,7 @@ func TestVertexSurvey(t *testing.T) {
 		says   string
 		region string
 	}{
-		{nil, false, "nobody says which project", ""},
+		{nil, false, "no Google Cloud project is set", ""},
 		{[]string{googleProject, "p"}, false, "no credentials of Google Cloud are named here", "global"},
 		{[]string{googleFile, file}, true, "GOOGLE_APPLICATION_CREDENTIALS is set, and the location is global", "global"},
 		{[]string{googleProject, "p", "HOME", home, googleOtherLocation, "eu"}, true, "gcloud's file names credentials, and the location is eu", "eu"},

@@ -80,7 +80,7 @@ func parseRules(list []string) (r rules, err error) {
 func badRule(entry string) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrInvalid, Message: "cannot read the allowed host " + quoted(entry),
-		Hint: `Write a name, an address or a network, such as "intranet.example:8443" or "10.0.0.0/8".`,
+		Hint: `write a name, an address or a network, such as "intranet.example:8443" or "10.0.0.0/8"`,
 	}
 }
 

@@ -84,7 +84,7 @@ func (g *Guard) timedOut(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), errTooSlow) {
 		return &event.Error{
 			Op: op, Kind: event.ErrTimeout, Message: fmt.Sprintf("the request took longer than %v", g.options.Timeout),
-			Hint: "Try again later.", Err: err,
+			Hint: "try again later", Err: err,
 		}
 	}
 	return err
@@ -114,7 +114,7 @@ func (b *body) Read(p []byte) (int, error) {
 		b.left = 0
 		return 0, &event.Error{
 			Op: op, Kind: event.ErrTooLarge, Message: fmt.Sprintf("the response is larger than %d bytes", b.guard.options.MaxBytes),
-			Hint: "Ask for less.",
+			Hint: "ask for less",
 		}
 	}
 	return n, b.fault(err)

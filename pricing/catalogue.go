@@ -58,12 +58,12 @@ var unlisted = []string{"bedrock", "perplexity", "azure"}
 func ParseCatalogue(data []byte, page string, read time.Time, more ...string) (*Catalogue, error) {
 	if len(data) > MaxCatalogue {
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrTooLarge, Message: "The catalogue is larger than 16 MiB.", Hint: "check the address",
+			Op: op, Kind: event.ErrTooLarge, Message: "the catalogue is larger than 16 MiB", Hint: "check the address",
 		}
 	}
 	trimmed := bytes.TrimLeft(data, " \t\r\n\ufeff")
 	if len(trimmed) == 0 || trimmed[0] == '<' {
-		return nil, noCatalogue("it is a page for people, or empty")
+		return nil, noCatalogue("it is a web page, or empty")
 	}
 	if trimmed[0] != '{' {
 		t, err := Parse(data)
@@ -85,7 +85,7 @@ func ParseCatalogue(data []byte, page string, read time.Time, more ...string) (*
 
 func noCatalogue(what string) error {
 	return &event.Error{
-		Op: op, Kind: event.ErrInvalid, Message: "The catalogue cannot be read: " + what + ".",
+		Op: op, Kind: event.ErrInvalid, Message: "the catalogue cannot be read: " + what,
 		Hint: "name a table of prices, or a list in the form of https://models.dev/api.json",
 	}
 }

@@ -46,7 +46,7 @@ const MaxTable = 1 << 20
 func Parse(data []byte) (*Table, error) {
 	if len(data) > MaxTable {
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrTooLarge, Message: "The table of prices is larger than 1 MiB.", Hint: "leave out what is not used",
+			Op: op, Kind: event.ErrTooLarge, Message: "the table of prices is larger than 1 MiB", Hint: "leave out what is not used",
 		}
 	}
 	dec := yaml.NewDecoder(strings.NewReader(string(data)))
@@ -72,7 +72,7 @@ const op = "prices"
 // wrong returns an error in the table.
 func wrong(line int, format string, args ...any) error {
 	return &event.Error{
-		Op: op, Kind: event.ErrInvalid, Message: fmt.Sprintf("The table of prices, line %d: %s.", line, fmt.Sprintf(format, args...)),
+		Op: op, Kind: event.ErrInvalid, Message: fmt.Sprintf("the table of prices, line %d: %s", line, fmt.Sprintf(format, args...)),
 		Hint: "write a price as \"input: 0.10\", in dollars for a million tokens; the guide to models shows a whole row",
 	}
 }
@@ -84,8 +84,8 @@ func syntax(err error) error {
 		text = text[:120]
 	}
 	return &event.Error{
-		Op: op, Kind: event.ErrInvalid, Message: "The table of prices is not YAML: " + strings.ToValidUTF8(oneLine(text), "?") + ".",
-		Hint: "mend the line that is named",
+		Op: op, Kind: event.ErrInvalid, Message: "the table of prices is not YAML: " + strings.ToValidUTF8(oneLine(text), "?"),
+		Hint: "correct the named line",
 	}
 }
 
@@ -303,7 +303,7 @@ func each(n *yaml.Node, what string, read func(string, *yaml.Node) error) error 
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if key.Kind != yaml.ScalarNode || seen[key.Value] {
-			return wrong(key.Line, "a name in %s stands twice, or is none", what)
+			return wrong(key.Line, "a name in %s occurs twice or is not valid", what)
 		}
 		seen[key.Value] = true
 		if err := read(key.Value, n.Content[i+1]); err != nil {

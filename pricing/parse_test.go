@@ -45,7 +45,7 @@ func TestWrongTablesNameTheirLine(t *testing.T) {
 		"no regions":                           {row("  regions: {}\n"), "line 5: regions is no list of names and values"},
 		"a region for nothing":                 {row("  regions: {eu: 0}\n"), "line 5: a region is written as"},
 		"a region with digits":                 {row("  regions: {eu: 1.0001}\n"), "line 5: a region is written as"},
-		"a region twice":                       {row("  regions: {eu: 1, eu: 2}\n"), "line 5: a name in regions stands twice"},
+		"a region twice":                       {row("  regions: {eu: 1, eu: 2}\n"), "line 5: a name in regions occurs twice"},
 		"a region in capitals":                 {row("  regions: {EU: 1}\n"), "line 5: a region is written as"},
 		"more digits than a price has":         {"prices:\n- {model: 'openai:x', input: 0.000001, output: 1, regions: {eu: 1.1}}\n", "line 2: a price in one of its regions"},
 		"a source without a page":              {"sources: {openai: {read: 2026-01-01}}\nprices: []\n", "line 1: a source has no page"},

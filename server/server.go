@@ -36,8 +36,8 @@ func New(o Options, metrics *Metrics) (*Server, error) {
 	for _, origin := range o.Origins {
 		if !hostcheck.IsOrigin(origin) {
 			return nil, &event.Error{
-				Op: "server", Kind: event.ErrInvalid, Message: "one of the sites whose pages may ask is no origin",
-				Hint: "write it as browsers send it: https://chat.example, with nothing behind it, and no *",
+				Op: "server", Kind: event.ErrInvalid, Message: "an allowed site is not an origin",
+				Hint: "write it as browsers send it: https://chat.example, without a path and without *",
 			}
 		}
 	}

@@ -115,7 +115,7 @@ func (s *Service) ready(ctx context.Context, x *ExecutionContext, row *Row) (rea
 func (s *Service) drive(ctx context.Context, w engine.Work) (engine.Outcome, error) {
 	out, err := s.driven(ctx, w)
 	if err != nil { // the run may have ended although its driver does not know it
-		s.mends.add(w.Run.Tenant, w.Run.Conversation)
+		s.completer.add(w.Run.Tenant, w.Run.Conversation)
 	}
 	return out, err
 }

@@ -40,8 +40,8 @@ func (s *Service) Unsettle(ctx context.Context, p Principal, conversation string
 // CleanTitle is cleanTitle.
 var CleanTitle = cleanTitle
 
-// NewOwnPurse returns the purse of a process with a database of its own.
-func NewOwnPurse() *ownPurse { return &ownPurse{ledger: &journal.Memory{}} }
+// NewLocalSpend returns the spend store of a process with its own database.
+func NewLocalSpend() *localSpend { return &localSpend{ledger: &journal.Memory{}} }
 
 // PreparedAgents returns the number of agents that are kept for runs that were not driven yet.
 func (s *Service) PreparedAgents() int {

@@ -111,7 +111,7 @@ func (s *Service) MessageLog(ctx context.Context, p Principal, q LogQuery) (rows
 	asked := journal.MessageQuery{Tenant: p.Tenant, Conversation: q.Conversation, Run: q.Run, Limit: q.Limit + 1}
 	list := q.list(op, p)
 	if q.Cursor == "" {
-		if err := s.mendMessages(ctx, p.Tenant, q.Conversation); err != nil {
+		if err := s.completeMessages(ctx, p.Tenant, q.Conversation); err != nil {
 			return nil, "", err
 		}
 	} else {

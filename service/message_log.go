@@ -208,7 +208,7 @@ func (l *messageLog) erase(seq int64) {
 	}
 }
 
-// keepMessages stores the messages of an ended run. If that fails the mender tries again.
+// keepMessages stores the messages of an ended run. If that fails the logCompleter tries again.
 func (m *MessageProcessor) keepMessages(ctx context.Context) {
 	var err error
 	if m.log.begun {
@@ -219,12 +219,12 @@ func (m *MessageProcessor) keepMessages(ctx context.Context) {
 	if err != nil && !errors.Is(err, event.ErrNotFound) {
 		m.service.log.Warn("the messages of a run were not kept; will retry",
 			"tenant", m.x.Principal.Tenant, "conversation", m.x.Conversation, "run", m.x.Run, "error", err)
-		m.service.mends.add(m.x.Principal.Tenant, m.x.Conversation)
+		m.service.completer.add(m.x.Principal.Tenant, m.x.Conversation)
 	}
 }
 
-// mendMessages stores the missing messages of ended runs.
-func (s *Service) mendMessages(ctx context.Context, tenant, conversation string) error {
+// completeMessages stores the missing messages of ended runs.
+func (s *Service) completeMessages(ctx context.Context, tenant, conversation string) error {
 	runs, err := s.options.Journal.Unkept(ctx, tenant, conversation)
 	if err != nil || len(runs) == 0 {
 		return err

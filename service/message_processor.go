@@ -103,7 +103,7 @@ func panicked(err error) bool {
 func (m *MessageProcessor) end(ctx context.Context, status event.RunStatus, agent *braid.Agent) {
 	m.keepMessages(context.WithoutCancel(ctx))
 	if m.cold && m.x.Turn > 1 { // the process that drove the previous run may have died at its end
-		m.service.mends.add(m.x.Principal.Tenant, m.x.Conversation)
+		m.service.completer.add(m.x.Principal.Tenant, m.x.Conversation)
 	}
 	if status == event.RunCompleted && !m.h.titled.Load() {
 		m.service.titles.begin(context.WithoutCancel(ctx), m.x, m.h, agent, m.words)

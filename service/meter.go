@@ -23,15 +23,15 @@ const (
 	// reservedTime is how long a reservation lasts without renewal. It frees what a dead server
 	// reserved.
 	reservedTime = time.Minute
-	// purseTime bounds how long a call waits for the purse.
-	purseTime = 3 * time.Second
+	// spendTime bounds how long a call waits for the spendStore.
+	spendTime = 3 * time.Second
 )
 
-func newPurse(o *Options) purse {
+func newSpendStore(o *Options) spendStore {
 	if o.Directory != nil && o.Directory.Shared() {
 		return o.Directory
 	}
-	return &ownPurse{ledger: o.Journal}
+	return &localSpend{ledger: o.Journal}
 }
 
 // daily returns the tenant's bounds for the day. bounded is false if there are none.
@@ -50,7 +50,7 @@ func (s *Service) affords(ctx context.Context, in *admission) error {
 	if err != nil || !bounded {
 		return err
 	}
-	spent, err := s.purse.Spent(ctx, of)
+	spent, err := s.spending.Spent(ctx, of)
 	switch {
 	case err != nil:
 		return err
@@ -146,9 +146,9 @@ func (m *metered) reserve(ctx context.Context, c *call, req *model.Request) (set
 		want.Cost = 0
 	}
 	id := newID("res_")
-	asking, stop := context.WithTimeout(ctx, purseTime)
+	asking, stop := context.WithTimeout(ctx, spendTime)
 	defer stop()
-	err = s.purse.ReserveSpend(asking, of, id, want, most, now, reservedTime)
+	err = s.spending.ReserveSpend(asking, of, id, want, most, now, reservedTime)
 	switch {
 	case errors.Is(err, event.ErrQuota):
 		return nil, err
@@ -161,9 +161,9 @@ func (m *metered) reserve(ctx context.Context, c *call, req *model.Request) (set
 	renewal := s.renewing(ctx, of, id)
 	return func() {
 		renewal()
-		asking, stop := context.WithTimeout(ctx, purseTime)
+		asking, stop := context.WithTimeout(ctx, spendTime)
 		defer stop()
-		if err := s.purse.SettleSpend(asking, of, id, c.spent()); err != nil {
+		if err := s.spending.SettleSpend(asking, of, id, c.spent()); err != nil {
 			s.log.Warn("what a model call used is not counted for the day", "tenant", m.tenant, "error", err, "cause", errors.Unwrap(err))
 		}
 	}, nil
@@ -171,7 +171,7 @@ func (m *metered) reserve(ctx context.Context, c *call, req *model.Request) (set
 
 // renewing renews a reservation until stop is called.
 func (s *Service) renewing(ctx context.Context, of directory.SpendOf, id string) (stop func()) {
-	if _, own := s.purse.(*ownPurse); own {
+	if _, own := s.spending.(*localSpend); own {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -185,8 +185,8 @@ func (s *Service) renewing(ctx context.Context, of directory.SpendOf, id string)
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				asking, stop := context.WithTimeout(ctx, purseTime)
-				_ = s.purse.RenewSpend(asking, of, id, reservedTime) // the next tick tries again before the reservation ends
+				asking, stop := context.WithTimeout(ctx, spendTime)
+				_ = s.spending.RenewSpend(asking, of, id, reservedTime) // the next tick tries again before the reservation ends
 				stop()
 			}
 		}

@@ -34,7 +34,7 @@ func (s *Service) Use(ctx context.Context, tenant string) (u directory.Use, err 
 	if err != nil {
 		return directory.Use{}, err
 	}
-	today, err := s.purse.Spent(ctx, directory.SpendOf{Tenant: tenant, Life: life, Day: dayOf(time.Now())})
+	today, err := s.spending.Spent(ctx, directory.SpendOf{Tenant: tenant, Life: life, Day: dayOf(time.Now())})
 	u.Tokens, u.Cost = today.Tokens, today.Cost
 	return u, err
 }

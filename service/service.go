@@ -113,12 +113,12 @@ type Service struct {
 	locks    conversationLocks
 	counts   counts
 	// stops cancels the runs of inactive tenants.
-	stops   stops
-	builder OptionsBuilder
-	purse   purse
-	storage storage
-	titles  *TitleGenerator
-	mends   *mender
+	stops     stops
+	builder   OptionsBuilder
+	spending  spendStore
+	storage   storage
+	titles    *TitleGenerator
+	completer *logCompleter
 	// changes counts the changes to conversations that a run must know of while it is being admitted.
 	changes atomic.Int64
 	// removed counts the removed conversations.
@@ -161,8 +161,8 @@ func New(o Options) (*Service, error) {
 	}
 	s.builder = OptionsBuilder{Directory: o.Directory, Instructions: o.Instructions, Workspace: o.Workspace}
 	s.titles = newTitleGenerator(s)
-	s.mends = newMender(s)
-	s.purse = newPurse(&o)
+	s.completer = newLogCompleter(s)
+	s.spending = newSpendStore(&o)
 	s.engine = engine.NewLocal(o.Journal, s.drive, o.Engine)
 	return s, nil
 }
@@ -212,7 +212,7 @@ func (s *Service) Drain(ctx context.Context) error {
 	s.stops.stop()
 	err := s.engine.Drain(ctx)
 	s.titles.end()
-	s.mends.end()
+	s.completer.end()
 	err = errors.Join(err, s.bus.Close())
 	if s.poller != nil {
 		s.poller.stop()

@@ -41,7 +41,7 @@ func Agents(workspace, folder string) (Workspace, error) {
 	at := path.Clean(filepath.ToSlash(folder))
 	if !filepath.IsLocal(filepath.FromSlash(at)) {
 		return Workspace{}, &event.Error{
-			Kind: event.ErrPermission, Message: "the folder is outside of the workspace", Hint: "name one inside of it, by its path from there",
+			Kind: event.ErrPermission, Message: "the folder is outside the workspace", Hint: "name one inside it, by its path from there",
 		}
 	}
 	root, err := os.OpenRoot(workspace)
@@ -61,7 +61,7 @@ func Agents(workspace, folder string) (Workspace, error) {
 		case err != nil:
 			return Workspace{}, &event.Error{
 				Kind: event.ErrPermission, Message: AgentsFile + " cannot be read", Err: err,
-				Hint: "it has to be a file inside of the workspace, and no link that leads out of it",
+				Hint: "name a file inside the workspace; links out of it are not followed",
 			}
 		default:
 			text, err := agentsText(data, whole)

@@ -124,7 +124,7 @@ func file(root *os.Root, name string) (string, error) {
 	case err != nil:
 		return "", &event.Error{
 			Kind: event.ErrPermission, Message: fmt.Sprintf("%q cannot be read", shown(name)), Err: err,
-			Hint: "only files inside of the skill's folder are read, and no links that lead out of it",
+			Hint: "name a file inside the skill's folder; links out of it are not followed",
 		}
 	case !whole:
 		return "", tooLarge(fmt.Sprintf("%q", shown(name)), MaxFile)

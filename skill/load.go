@@ -168,7 +168,7 @@ func skillFile(own *os.Root) ([]byte, error) {
 	case err != nil:
 		return nil, &event.Error{
 			Kind: event.ErrPermission, Message: File + " cannot be read", Err: err,
-			Hint: "it has to be a file inside of the skill's folder, and no link that leads out of it",
+			Hint: "name a file inside the skill's folder; links out of it are not followed",
 		}
 	case !whole:
 		return nil, tooLarge(File, MaxFile)

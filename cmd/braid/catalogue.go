@@ -299,7 +299,7 @@ func ours(path string) error {
 	if err != nil || !bytes.Equal(head, []byte(catalogueHead)) {
 		return &event.Error{
 			Kind: event.ErrConflict, Message: "the file " + term.CleanLine(path) + " was not written by braid models --refresh",
-			Hint: "move it away; a table of your own goes with --prices", Err: err,
+			Hint: "move it away; pass your own table with --prices", Err: err,
 		}
 	}
 	return nil

@@ -224,7 +224,7 @@ func TestRefreshFromAnAddress(t *testing.T) {
 		"to another machine":      {plain.URL + "/out", "is not https"},
 		"to a file":               {safe.URL + "/file", "is not https"},
 		"a status":                {safe.URL + "/teapot", "status 418"},
-		"a page":                  {safe.URL + "/page", "a page for people"},
+		"a page":                  {safe.URL + "/page", "a web page"},
 		"an endless one":          {safe.URL + "/endless", "larger than 16 MiB"},
 		"a silent one":            {safe.URL + "/silent", "too long"},
 		"http elsewhere":          {"http://192.0.2.1/api.json", "not one to fetch from"},

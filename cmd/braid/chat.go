@@ -60,13 +60,13 @@ type chatState struct {
 	p     *process
 	in    *conf.Invocation
 	cfg   *conf.Config
-	crew  *agentSetup
+	setup *agentSetup
 	place *place
 	ui    *ui
 	talk  *repl
 	ints  *term.Interrupts
 	rec   *recording
-	// far is set if a server keeps the conversation; crew, place and talk are nil then.
+	// far is set if a server keeps the conversation; setup, place and talk are nil then.
 	far *remote
 	// turns counts the turns of this program.
 	turns int
@@ -118,13 +118,13 @@ func chat(ctx context.Context, p *process, in *conf.Invocation) error {
 	if err != nil {
 		return err
 	}
-	crew, err := p.buildAgent(&cfg.Settings, model, others, place.scratch)
+	setup, err := p.buildAgent(&cfg.Settings, model, others, place.scratch)
 	if err != nil {
 		return err
 	}
-	c := &chatState{p: p, in: in, cfg: cfg, place: place, crew: crew, ints: ints, rec: rec}
-	defer func() { c.crew.close() }()
-	if err := p.saySimulated(&cfg.Settings, crew); err != nil {
+	c := &chatState{p: p, in: in, cfg: cfg, place: place, setup: setup, ints: ints, rec: rec}
+	defer func() { c.setup.close() }()
+	if err := p.saySimulated(&cfg.Settings, setup); err != nil {
 		return err
 	}
 	if err := rec.say(&cfg.Settings); err != nil {
@@ -132,7 +132,7 @@ func chat(ctx context.Context, p *process, in *conf.Invocation) error {
 	}
 	c.ui = p.newUI(cfg, in)
 	if c.ui.screen.Terminal && term.IsTerminal(p.Stdin) {
-		c.say("braid chat with " + term.CleanLine(crew.agent.Model().Info().Name) + ". /help lists commands, Ctrl-C cancels a run, Ctrl-D ends.")
+		c.say("braid chat with " + term.CleanLine(setup.agent.Model().Info().Name) + ". /help lists commands, Ctrl-C cancels a run, Ctrl-D ends.")
 	}
 	echo := c.ui.asks
 	if in.On("json") || in.On("quiet") {
@@ -145,7 +145,7 @@ func chat(ctx context.Context, p *process, in *conf.Invocation) error {
 	c.talk = (&repl{
 		conv: c.place.conv, kept: c.place.store != nil, show: c.ui.show, ints: ints,
 		timeout: cfg.Timeout, ask: &asker{lines: lines, out: c.ui.asks, look: c.ui.screen},
-	}).with(crew.agent)
+	}).with(setup.agent)
 	if err := c.begin(ctx); err != nil {
 		return err
 	}
@@ -342,7 +342,7 @@ func (c *chatState) model(ref string) {
 		return
 	}
 	if ref == "" {
-		c.say("(" + modelWords(c.crew.agent.Model().Info()) + ")")
+		c.say("(" + modelWords(c.setup.agent.Model().Info()) + ")")
 		return
 	}
 	next := c.cfg.Settings
@@ -358,15 +358,15 @@ func (c *chatState) model(ref string) {
 		return
 	}
 	// The conversation keeps its files.
-	crew, err := c.p.buildAgent(&next, model, others, c.place.scratch)
+	setup, err := c.p.buildAgent(&next, model, others, c.place.scratch)
 	if err != nil {
 		term.WriteError(c.p.Stderr, err)
 		return
 	}
-	c.crew.close()
-	c.crew, c.cfg.Settings = crew, next
-	c.talk.with(crew.agent)
-	c.say("(" + modelWords(crew.agent.Model().Info()) + ")")
+	c.setup.close()
+	c.setup, c.cfg.Settings = setup, next
+	c.talk.with(setup.agent)
+	c.say("(" + modelWords(setup.agent.Model().Info()) + ")")
 }
 
 // say prints a line of the program itself.

@@ -53,6 +53,6 @@ func checkJournal(data string) error {
 	}
 	return &event.Error{
 		Kind: event.ErrInvalid, Message: "the data folder knows conversations, but their journal (" + journalFile + ") is missing or empty",
-		Hint: "restore the whole folder from one backup; to begin anew name an empty folder with --data",
+		Hint: "restore the whole folder from one backup; to start again, name an empty folder with --data",
 	}
 }

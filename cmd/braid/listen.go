@@ -123,7 +123,7 @@ func replaceable(ctx context.Context, path string) error {
 	}
 	if err == nil && info.Mode().Type() != fs.ModeSocket {
 		return &event.Error{
-			Kind: event.ErrConflict, Message: "something that is no socket stands where the socket is to be",
+			Kind: event.ErrConflict, Message: "the path of the socket exists and is not a socket",
 			Hint: "choose another path, or move it away",
 		}
 	}

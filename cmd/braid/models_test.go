@@ -43,7 +43,7 @@ func TestModelsAreListed(t *testing.T) {
 	for _, want := range []string{
 		"\nanthropic  ANTHROPIC_API_KEY is set\n", "  anthropic:claude-sonnet-5-5", "usual\n", " more: braid models anthropic\n",
 		"$2.00    $10.00     $0.10", "\nopenai  there is no key for OpenAI\n  next: set OPENAI_API_KEY\n", "\ngemini  there is no key for Gemini\n",
-		"\nbedrock  nobody says in which AWS region", "\nollama  no Ollama answers on this machine\n",
+		"\nbedrock  no AWS region is set", "\nollama  no Ollama answers on this machine\n",
 		"\nopenai  a model server answers at 127.0.0.1:8000", "openai:Qwen/Qwen3-8B?base=http://127.0.0.1:8000/v1", "free\n",
 		"anthropic:claude-sonnet-5-5 is used where none is named: a key for it is set\n",
 	} {
@@ -133,7 +133,7 @@ func TestAWrongTableOfPricesIsTold(t *testing.T) {
 	if err := os.WriteFile(file, []byte("prices:\n- {model: 'openai:x', input: one, output: 0}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{file: "The table of prices, line 2: a price is no plain number", "nowhere.yaml": "there is no such table of prices", t.TempDir(): "cannot be read"} {
+	for path, want := range map[string]string{file: "the table of prices, line 2: a price is no plain number", "nowhere.yaml": "there is no such table of prices", t.TempDir(): "cannot be read"} {
 		for _, args := range [][]string{{"models"}, {"run", "-m", "demo", "hi"}, {"doctor", "-m", "demo"}} {
 			p, out, errs := real(t, map[string]string{"BRAID_PRICES": path}, args...)
 			if code := p.run(t.Context()); code == 0 || !strings.Contains(out.String()+errs.String(), want) {

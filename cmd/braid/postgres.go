@@ -92,7 +92,7 @@ func (p *process) postgresAddress(in *conf.Invocation, ambient bool) (secret.Sec
 			e.Kind, e.Message, e.Hint = event.ErrNotFound, "there is no file with the database's address", "check --postgres-file"
 			return secret.Secret{}, e
 		case err != nil:
-			e.Hint = "let this user read it, and nobody else"
+			e.Hint = "let only this user read it"
 			return secret.Secret{}, e
 		}
 		address := secret.New(string(data))

@@ -24,7 +24,7 @@ func TestReferencesAreChecked(t *testing.T) {
 		{"variable, later", "", "PATCH", "/models/good", `{"credential":{"env":"UNSET"}}`, "does not have the variable"},
 		{"region", admin, "POST", "/models", `{"id":"x","provider":"bedrock","name":"us.anthropic.claude-x","region":"eu-west-1","credential":{"secret":"bedrock-api-key-x"}}`, "not served in eu-west-1"},
 		{"region, later", admin, "PATCH", "/models/own", `{"region":"eu-west-1"}`, "not served in eu-west-1"},
-		{"no region", admin, "PATCH", "/models/own", `{"region":"nowhere"}`, "no name of one"},
+		{"no region", admin, "PATCH", "/models/own", `{"region":"nowhere"}`, "not a valid name"},
 		{"skill", admin, "POST", "/agents", `{"id":"x","skills":["gone"]}`, "skills[0]: "},
 		{"tool", admin, "POST", "/agents", `{"id":"x","tools":["calculator","nosuch_*"]}`, "calculator, clock, delete_file, list_files, read_file, write_file"},
 		{"tool, later", admin, "PATCH", "/agents/good", `{"tools":["nosuch"]}`, "no tool fits"},

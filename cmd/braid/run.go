@@ -94,11 +94,11 @@ func runOnce(ctx context.Context, p *process, in *conf.Invocation) error {
 	if err != nil {
 		return err
 	}
-	crew, err := p.buildAgent(&cfg.Settings, model, others, place.scratch)
+	setup, err := p.buildAgent(&cfg.Settings, model, others, place.scratch)
 	if err != nil {
 		return err
 	}
-	defer crew.close()
+	defer setup.close()
 	open, err := place.open(ctx)
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func runOnce(ctx context.Context, p *process, in *conf.Invocation) error {
 			return err
 		}
 	}
-	if err := p.saySimulated(&cfg.Settings, crew); err != nil {
+	if err := p.saySimulated(&cfg.Settings, setup); err != nil {
 		return err
 	}
 	if err := rec.say(&cfg.Settings); err != nil {
@@ -119,7 +119,7 @@ func runOnce(ctx context.Context, p *process, in *conf.Invocation) error {
 	t := (&repl{
 		conv: place.conv, kept: place.store != nil, show: ui.show, ints: ints,
 		timeout: cfg.Timeout, ask: &asker{out: ui.asks, look: ui.screen},
-	}).with(crew.agent)
+	}).with(setup.agent)
 	if fromStdin {
 		t.ask.lines = nothingMore{}
 	} else {

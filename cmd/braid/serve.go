@@ -52,6 +52,7 @@ GET /openapi.json describes the API.`,
 			{Line: `braid serve --addr unix:/run/braid/braid.sock`, Says: "on a socket that only this user can reach"},
 			{Line: `braid serve --postgres postgres://braid_server@db/braid`, Says: "one of several servers on a database"},
 			{Line: `braid serve --mcp mcp.json`, Says: "with the tools of MCP servers"},
+			{Line: `braid serve --openapi https://api.example/openapi.json`, Says: "with the operations of an API as tools"},
 			{Line: `braid serve --agentcore`, Says: "as Amazon Bedrock AgentCore, on " + agentcoreAddr},
 			{Line: `braid chat --server http://` + conf.DefaultAddr, Says: "talk to it from another terminal"},
 		},
@@ -63,6 +64,7 @@ GET /openapi.json describes the API.`,
 			"max_output_tokens", "max_cost", "budget", "sequential",
 			"memory", "context", "window", "context_tokens", "offload_over", "tool_search", "max_tokens", "temperature", "thinking_budget", "effort",
 			"show_thinking", "top_p", "seed", "verbosity", "service_tier", "server_tool", "model_extra", "model_header", "mcp",
+			"openapi", "openapi_auth", "openapi_server",
 			"skills",
 			"running", "tenant_running", "queued", "tenant_queued", "lost_drivers", "failed_runs", "refused_every",
 			"wrong_credentials", "trusted_proxies",
@@ -402,7 +404,7 @@ func (p *process) serverToken(cfg *conf.Config, in *conf.Invocation) (token secr
 func keepToken(file string) (token secret.Secret, from string, err error) {
 	fault := func(message string, err error) error {
 		return &event.Error{
-			Kind: event.ErrPermission, Message: message, Hint: "let this user read and write the data folder, and nobody else", Err: err,
+			Kind: event.ErrPermission, Message: message, Hint: "let only this user read and write the data folder", Err: err,
 		}
 	}
 	data, err := os.ReadFile(file)

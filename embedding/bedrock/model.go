@@ -89,7 +89,7 @@ func BaseURL(address string) Option {
 			return nil
 		}
 		if !vendor.Address(address) {
-			return vendor.NotSent(op, event.ErrInvalid, "the base URL of Amazon Bedrock is no address", "write it as https://host, without a user")
+			return vendor.NotSent(op, event.ErrInvalid, "the base URL of Amazon Bedrock is not an address", "write it as https://host, without a user")
 		}
 		m.caller.Base = strings.TrimSuffix(address, "/")
 		return nil
@@ -130,7 +130,7 @@ func New(id string, cfg aws.Config, opts ...Option) (*Model, error) {
 	case !ids.MatchString(id):
 		return nil, vendor.NotSent(op, event.ErrInvalid, "Amazon Bedrock has no model of such an id", "name one as AWS does, such as "+Default)
 	case !regions.MatchString(cfg.Region):
-		return nil, vendor.NotSent(op, event.ErrInvalid, "nobody says in which region Amazon Bedrock is to be asked",
+		return nil, vendor.NotSent(op, event.ErrInvalid, "no region is set for Amazon Bedrock",
 			"set AWS_REGION, or name a region")
 	case cfg.BearerAuthTokenProvider == nil && cfg.Credentials == nil:
 		return nil, vendor.NotSent(op, event.ErrModelAuth, "there are no credentials for Amazon Bedrock",
@@ -283,7 +283,7 @@ func (m *Model) authorize(ctx context.Context, req *http.Request, body []byte, a
 			return vendor.Ended(op, ctx)
 		}
 		return &event.Error{
-			Op: op, Kind: event.ErrModelAuth, Message: "no credentials for Amazon Bedrock can be had",
+			Op: op, Kind: event.ErrModelAuth, Message: "there are no credentials for Amazon Bedrock",
 			Hint: "set AWS credentials in any of the usual ways", Err: err,
 		}
 	}

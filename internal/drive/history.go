@@ -131,24 +131,19 @@ type historyRepair struct {
 	made int
 }
 
-// isWhole reports whether a history needs no repair. It allocates nothing for one without calls.
+// isWhole reports whether a history needs no repair: the results stand first in the message after their calls, in the
+// order of the calls. It allocates nothing for a history without calls.
 func isWhole(in []event.Message) bool {
 	var open []*event.ToolCall
 	for _, m := range in {
-		if len(m.Content) == 0 || hasBlank(m) {
+		if len(m.Content) == 0 || hasBlank(m) || len(m.Content) < len(open) {
 			return false
 		}
-		settled := 0
-		for _, b := range m.Content {
-			if r, ok := b.(*event.ToolResult); ok {
-				if m.Role != event.RoleUser || settled >= len(open) || !settles(open, m.Content, r) {
-					return false
-				}
-				settled++
+		for i, b := range m.Content {
+			r, ok := b.(*event.ToolResult)
+			if ok != (i < len(open)) || ok && (m.Role != event.RoleUser || r.Call != open[i].ID) {
+				return false
 			}
-		}
-		if settled != len(open) {
-			return false
 		}
 		open = nil
 		if m.Role == event.RoleAssistant {
@@ -161,17 +156,6 @@ func isWhole(in []event.Message) bool {
 		}
 	}
 	return len(open) == 0
-}
-
-// settles reports whether the result is the content's only one for an open call.
-func settles(open []*event.ToolCall, content []event.Block, r *event.ToolResult) bool {
-	n := 0
-	for _, b := range content {
-		if o, ok := b.(*event.ToolResult); ok && o.Call == r.Call {
-			n++
-		}
-	}
-	return n == 1 && slices.ContainsFunc(open, func(c *event.ToolCall) bool { return c.ID == r.Call })
 }
 
 // checkHistory refuses what cannot be repaired.

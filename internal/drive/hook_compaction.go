@@ -9,7 +9,6 @@ import (
 	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/internal/compact"
 	"github.com/braidrun/braid/internal/fold"
-	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/hooks"
 )
 
@@ -84,28 +83,4 @@ func (a *Agent) callAfterCompaction(ctx context.Context, grace time.Duration, e 
 		err = fitSummary(e.Summary)
 	}
 	return err
-}
-
-// fitSummary refuses a summary that cannot stand in a user's message.
-func fitSummary(blocks []event.Block) error {
-	if foreign.HasNil(blocks) {
-		return &event.Error{Op: "hook", Kind: event.ErrInvalid, Message: "a hook made a summary with a block that is nil"}
-	}
-	for _, b := range blocks {
-		switch b := b.(type) {
-		case *event.Text:
-			if validText(b.Text) != b.Text {
-				return &event.Error{Op: "hook", Kind: event.ErrInvalid, Message: "a hook made a summary that is not valid UTF-8"}
-			}
-		case *event.Image, *event.Document:
-			if _, err := event.AppendBlock(nil, b); err != nil {
-				return &event.Error{Op: "hook", Kind: event.ErrInvalid, Message: "a hook made a summary that cannot be kept", Err: err}
-			}
-		default:
-			return &event.Error{
-				Op: "hook", Kind: event.ErrInvalid, Message: "a hook made a summary of something else than text, pictures and documents",
-			}
-		}
-	}
-	return nil
 }

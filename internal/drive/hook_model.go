@@ -12,7 +12,6 @@ import (
 	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/guardrail"
 	"github.com/braidrun/braid/internal/hooks"
-	"github.com/braidrun/braid/internal/strictjson"
 )
 
 // callBeforeModel calls the hooks before a model call. They may change it, or answer in the model's place: then it returns
@@ -138,49 +137,4 @@ func (w *Work) callAfterModel(ctx context.Context, list []hooks.Hook, grace time
 		end.err = &event.Error{Op: "hook", Kind: event.ErrModel, Message: "a hook took the model's answer away"}
 	}
 	end.again, end.wait = err == nil && e.Retry, max(e.Wait, 0)
-}
-
-// fitMessage refuses an answer that the log cannot keep, or whose calls have the same id.
-func fitMessage(m *event.AssistantMessage) error {
-	bad := func(what string, cause error) error {
-		return &event.Error{Op: "hook", Kind: event.ErrInvalid, Message: "a hook made an answer " + what, Err: cause}
-	}
-	var ids []string
-	for _, b := range m.Content {
-		if foreign.HasNil([]event.Block{b}) {
-			return bad("with a block that is nil", nil)
-		}
-		if _, err := event.AppendBlock(nil, b); err != nil {
-			return bad("that cannot be kept", err)
-		}
-		c, ok := b.(*event.ToolCall)
-		if !ok {
-			continue
-		}
-		if c.ID == "" || slices.Contains(ids, c.ID) {
-			return bad("whose calls cannot be told apart", nil)
-		}
-		ids = append(ids, c.ID)
-		if c.Args != nil {
-			if err := strictjson.Check(c.Args, strictjson.DefaultDepth); err != nil {
-				return bad("with a call whose arguments are no usable JSON", err)
-			}
-		}
-	}
-	return nil
-}
-
-// withoutTools refuses results, and calls unless they may be, in what a hook lets somebody say: a provider
-// takes each only where it belongs.
-func withoutTools(what string, content []event.Block, calls bool) error {
-	for _, b := range content {
-		_, call := b.(*event.ToolCall)
-		if _, result := b.(*event.ToolResult); result || call && !calls {
-			return &event.Error{
-				Op: "hook", Kind: event.ErrInvalid, Message: "a hook made an " + what + " with a tool call or a tool result in it",
-				Hint: "leave it out: only models call tools, and only tools give results",
-			}
-		}
-	}
-	return nil
 }

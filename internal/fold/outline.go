@@ -3,6 +3,7 @@ package fold
 import (
 	"iter"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,6 +20,9 @@ type Outline[T, S any] struct {
 	steps   map[string]*Step[T, S]
 	// hidden are the events whose content must not be shown.
 	hidden map[int64]bool
+	// asked are the run's questions by their tokens, questions those that can still be answered.
+	asked     map[string]*event.Asked
+	questions []event.Question
 }
 
 // Thread is one agent at work: the root agent or a sub-agent.
@@ -92,6 +96,7 @@ func (o *Outline[T, S]) Add(e *event.Event) (p Place[T, S]) {
 			p.Closed, t.Closed = t, true
 		}
 	}
+	o.ask(e)
 	if p.Thread = o.Thread(e.Scope); p.Thread == nil {
 		return p
 	}
@@ -157,6 +162,13 @@ func (o *Outline[T, S]) JoinStep(t *Thread[T], id string, b *event.StepBegun) *S
 // Open returns the open steps, in no particular order.
 func (o *Outline[T, S]) Open() iter.Seq[*Step[T, S]] { return maps.Values(o.steps) }
 
+// Question returns a question of the run by its token, also if it is not open; nil if unknown. An answer may come after
+// the call that asked has ended.
+func (o *Outline[T, S]) Question(token string) *event.Asked { return o.asked[token] }
+
+// Questions returns the open questions in the order of the log. The list is valid until the next event.
+func (o *Outline[T, S]) Questions() []event.Question { return o.questions }
+
 // Hidden reports whether the content of an event must not be shown.
 func (o *Outline[T, S]) Hidden(seq int64) bool { return o.hidden[seq] }
 
@@ -168,6 +180,28 @@ func (o *Outline[T, S]) redact(b *event.Redacted) {
 		o.hidden = make(map[int64]bool)
 	}
 	o.hidden[b.Target] = true
+}
+
+// ask applies an event to the questions.
+func (o *Outline[T, S]) ask(e *event.Event) {
+	switch b := e.Body.(type) {
+	case *event.Asked:
+		if o.asked == nil {
+			o.asked = make(map[string]*event.Asked)
+		}
+		o.asked[b.Token] = b
+		o.questions = append(o.questions, event.Question{Asked: *b, Step: e.Step, Scope: e.Scope})
+	case *event.Answered:
+		o.questions = slices.DeleteFunc(o.questions, func(q event.Question) bool { return q.Token == b.Token })
+	case *event.ScopeClosed:
+		o.questions = slices.DeleteFunc(o.questions, func(q event.Question) bool { return q.Scope == b.ID })
+	case *event.StepEnded:
+		if b.Result != nil {
+			o.questions = slices.DeleteFunc(o.questions, func(q event.Question) bool { return q.Step == e.Step })
+		}
+	case *event.RunEnded:
+		o.questions = nil
+	}
 }
 
 // begin applies the begin of an attempt of a step; s is the step if it is open.

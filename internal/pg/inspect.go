@@ -72,7 +72,7 @@ func (d *Database) Inspect(ctx context.Context, op, schema string, ask func(ctx 
 	if forced != tables {
 		return &event.Error{
 			Op: op, Kind: event.ErrPermission, Message: "row-level security is not in force on " + d.Tables,
-			Hint: "somebody has turned it off: force it again on all of them",
+			Hint: "it was turned off: force it again on all of them",
 		}
 	}
 	return nil

@@ -111,6 +111,6 @@ func leaseLost(op string) error {
 func damaged(op, what string, cause error) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrInternal, Code: "STORAGE_DAMAGED", Err: cause, Message: "the journal is damaged: " + what,
-		Hint: "restore a backup; other conversations are not concerned",
+		Hint: "restore a backup; other conversations are not affected",
 	}
 }

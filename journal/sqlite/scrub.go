@@ -43,7 +43,7 @@ func (w *writer) scrub(ctx context.Context) error {
 		err = again
 	}
 	if err == nil && busy != 0 {
-		err = &event.Error{Op: "journal scrub", Kind: event.ErrLocked, Message: "a reader is in the way", Hint: "try again later"}
+		err = &event.Error{Op: "journal scrub", Kind: event.ErrLocked, Message: "a reader blocks it", Hint: "try again later"}
 	}
 	return err
 }

@@ -94,7 +94,7 @@ func (m *Model) header(req *model.Request) (http.Header, error) {
 	names := m.betas(req)
 	for _, name := range names {
 		if !betaNames.MatchString(name) {
-			return nil, notSent(event.ErrInvalid, "the header field %s has a name of a beta that is none",
+			return nil, notSent(event.ErrInvalid, "the header field %s has an invalid name of a beta",
 				"write names as the vendor does, with commas between them", betaHeader)
 		}
 	}

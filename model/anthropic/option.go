@@ -16,7 +16,7 @@ func BaseURL(address string) Option {
 			return nil
 		}
 		if !provider.Address(address) {
-			return wrong("the base URL of Anthropic's API is no address", "write it as https://host, without a user, and without /v1")
+			return wrong("the base URL of Anthropic's API is not an address", "write it as https://host, without a user, and without /v1")
 		}
 		m.base = address
 		return nil
@@ -86,7 +86,7 @@ func CacheHour() Option {
 func Version(date string) Option {
 	return func(m *Model) error {
 		if _, err := time.Parse(time.DateOnly, date); err != nil {
-			return wrong("the version of Anthropic's API is no date", "write it as 2026-10-21")
+			return wrong("the version of Anthropic's API is not a date", "write it as 2026-10-21")
 		}
 		m.version = date
 		return nil

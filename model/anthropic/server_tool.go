@@ -71,7 +71,7 @@ func (m *Model) hasServerTool(t *model.ServerTool) error {
 	for _, d := range slices.Concat(t.Domains, t.Blocked) {
 		host, _, _ := strings.Cut(d, "/")
 		if host == "" || strings.ContainsAny(host, "*:@? \t") || strings.Contains(d, "://") {
-			return notSent(event.ErrInvalid, "a domain of the server-side tool %q is none",
+			return notSent(event.ErrInvalid, "a domain of the server-side tool %q is not valid",
 				"write it as example.com, without https:// and without * in it", string(t.Kind))
 		}
 	}

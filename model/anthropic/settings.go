@@ -23,7 +23,7 @@ func Betas(names ...string) Option {
 	return func(m *Model) error {
 		for _, name := range names {
 			if !betaNames.MatchString(name) {
-				return wrong("the name of a beta is none", "write it as the vendor does, such as fast-mode-2026-02-01")
+				return wrong("the name of a beta is not valid", "write it as the vendor does, such as fast-mode-2026-02-01")
 			}
 		}
 		m.extraBetas = append(m.extraBetas, names...)

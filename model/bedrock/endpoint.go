@@ -52,7 +52,7 @@ func (e *endpoint) place() string {
 func endpointOf(cfg *aws.Config, base string) (endpoint, error) {
 	region, fips := plainRegion(cfg.Region)
 	if !regionNames.MatchString(region) {
-		return endpoint{}, wrong("the AWS region is no name of one", "set "+RegionVariable+" to one such as us-east-1")
+		return endpoint{}, wrong("the AWS region is not a valid name", "set "+RegionVariable+" to one such as us-east-1")
 	}
 	fips = fips || asks[fipsSource](cfg.ConfigSources, func(s fipsSource) (aws.FIPSEndpointState, bool, error) {
 		return s.GetUseFIPSEndpoint(context.Background())

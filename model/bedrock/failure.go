@@ -16,7 +16,7 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-var errNoAnswer = errors.New("the answer is none of the API's")
+var errNoAnswer = errors.New("the response is not from the API")
 
 // failure converts any error that ended a call to ours. begun reports that the answer had begun.
 func (m *Model) failure(g *idle.Guard, begun bool, req *model.Request, err error) error {

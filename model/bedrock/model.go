@@ -102,7 +102,7 @@ func New(name string, cfg aws.Config, opts ...Option) (*Model, error) {
 		}
 	}
 	if cfg.Region == "" {
-		return nil, wrong("nobody says in which region Amazon Bedrock is to be asked", "set "+RegionVariable+", or name a region")
+		return nil, wrong("no region is set for Amazon Bedrock", "set "+RegionVariable+", or name a region")
 	}
 	if m.cache == CacheHour && m.family.cache != noCache && !m.family.hourCache {
 		return nil, notSent(event.ErrUnsupported, "the model %q caches nothing for an hour", "use the cache that stays for five minutes", name)

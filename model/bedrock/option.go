@@ -24,7 +24,7 @@ func BaseURL(address string) Option {
 			return nil
 		}
 		if !provider.Address(address) {
-			return wrong("the base URL of Amazon Bedrock is no address", "write it as https://host, without a user")
+			return wrong("the base URL of Amazon Bedrock is not an address", "write it as https://host, without a user")
 		}
 		m.base = strings.TrimSuffix(address, "/")
 		return nil

@@ -63,7 +63,7 @@ func (m *Model) possible(req *model.Request) error {
 	return nil
 }
 
-const schemaHint = "write the schema in other words; the message says what stands in the way"
+const schemaHint = "rewrite the schema without what the message names"
 
 // appendTool writes the description of a tool (API_runtime_ToolSpecification).
 func (m *Model) appendTool(b []byte, t *model.ToolSpec) ([]byte, error) {

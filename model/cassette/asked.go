@@ -63,7 +63,7 @@ func compact(raw json.RawMessage) (json.RawMessage, error) {
 func unwritable(what string, err error) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrInvalid, Message: what + " cannot be written: " + err.Error(),
-		Hint: "mend it, or run without a recording", Err: err,
+		Hint: "correct it, or run without a recording", Err: err,
 	}
 }
 

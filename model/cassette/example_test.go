@@ -38,7 +38,7 @@ func Example() {
 	fmt.Println(err)
 	// Output:
 	// Hello, Ada. <nil> 0
-	// cassette: the recording is over (record it anew; a replay asks only what was asked then)
+	// cassette: the recording is over (record it again; a replay can only repeat the recorded requests)
 }
 
 // Where a request is not the one that was recorded, the error says where.
@@ -59,5 +59,5 @@ func ExamplePlayer() {
 	_, err = braid.New("greeter", player).Run(context.Background(), "I am Bob.")
 	fmt.Println(err)
 	// Output:
-	// cassette: this is not what was asked when it was recorded: message 1 (user), block 1, text is "I am Bob.", the recording has "I am Ada." (ask the same again, or record it anew; recorded is call (run 1, cycle 1) (request 1, line 4))
+	// cassette: this is not what was asked when it was recorded: message 1 (user), block 1, text is "I am Bob.", the recording has "I am Ada." (repeat the recorded request, or record it again; recorded is call (run 1, cycle 1) (request 1, line 4))
 }

@@ -42,12 +42,12 @@ func TestBadRecordings(t *testing.T) {
 		words string
 	}{
 		"nothing":           {"", event.ErrInvalid, "is empty"},
-		"white space":       {" \n\n", event.ErrInvalid, `breaks off before it names a model`},
+		"white space":       {" \n\n", event.ErrInvalid, `ends before it names a model`},
 		"another file":      {"# notes\n", event.ErrInvalid, "line 1 of the recording is wrong"},
 		"half a header":     {`{"kind":"casse`, event.ErrInvalid, "line 1"},
 		"other JSON":        {`{"a":1}` + "\n", event.ErrInvalid, `begins with a line of kind "cassette"`},
 		"a list":            {`[1]` + "\n", event.ErrInvalid, "line 1"},
-		"no model":          {header, event.ErrInvalid, "breaks off before it names a model"},
+		"no model":          {header, event.ErrInvalid, "ends before it names a model"},
 		"a later version":   {`{"kind":"cassette","version":2,"new":true}` + "\n", event.ErrNewer, "of version 2, this program reads up to 1"},
 		"no version":        {`{"kind":"cassette"}` + "\n", event.ErrInvalid, "there is no version 0"},
 		"two recordings":    {good + good, event.ErrInvalid, "line 8 of the recording is wrong: there is a second header"},

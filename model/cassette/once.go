@@ -57,7 +57,7 @@ func (s *Session) Close() error {
 		if n := s.player.Left(); err == nil && n > 0 {
 			err = &event.Error{
 				Op: op, Kind: event.ErrConflict, Message: fmt.Sprintf("%d of the recorded model calls were not asked for", n),
-				Hint: "ask what was asked then, or record it anew",
+				Hint: "repeat the recorded request, or record it again",
 			}
 		}
 		return err

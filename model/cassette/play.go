@@ -204,7 +204,7 @@ func (p *Player) play(ctx context.Context, c *call, yield func(model.Chunk, erro
 	case c.end == nil:
 		yield(model.Chunk{}, p.fail("", &event.Error{
 			Op: op, Kind: event.ErrInvalid, Message: "the recording breaks off inside this answer (request " + strconv.Itoa(c.N) + ")",
-			Hint: "what wrote it was killed; record it anew",
+			Hint: "the program that wrote it was killed; record it again",
 		}))
 	case end.Left != "":
 		timer := time.NewTimer(Patience)
@@ -222,7 +222,7 @@ func (p *Player) play(ctx context.Context, c *call, yield func(model.Chunk, erro
 		}
 		yield(model.Chunk{}, &event.Error{
 			Op: op, Kind: event.ErrCancelled, Message: "the recording ends here: the run was cancelled when it was made",
-			Hint: "record it anew for an answer that is whole",
+			Hint: "record it again for a complete answer",
 		})
 	case ctx.Err() != nil:
 		yield(model.Chunk{}, gone(ctx))
@@ -377,7 +377,7 @@ func (p *Player) next(req *model.Request) (*call, []Drift, error) {
 	if c.spot() != p.spot(req, run) {
 		return nil, nil, &event.Error{
 			Op: op, Kind: event.ErrConflict, Message: "the recording goes on with " + place(c) + ", and this is " + placeOf(req, p.name(), run),
-			Hint: "replay without the option InOrder where calls may come in another order, or record it anew",
+			Hint: "replay without the option InOrder if the order of calls may differ, or record it again",
 		}
 	}
 	a, err := askedOf(req, &p.opts.hide, p.ids)
@@ -462,12 +462,12 @@ func (p *Player) among(at spot, a *asked) (c *call, drifts []Drift, missed error
 func (p *Player) nowhere(req *model.Request, run int) error {
 	e := &event.Error{
 		Op: op, Kind: event.ErrNotFound, Message: "the recording has no " + placeOf(req, p.name(), run),
-		Hint: "record it anew; a replay asks only what was asked then",
+		Hint: "record it again; a replay can only repeat the recorded requests",
 	}
 	switch {
 	case p.tape.cut:
 		e.Message += ": its end is missing"
-		e.Hint = "what wrote it was killed; record it anew"
+		e.Hint = "the program that wrote it was killed; record it again"
 	case len(p.tape.byPlace[p.spot(req, run)]) > 0:
 		e.Message = "the recording's " + placeOf(req, p.name(), run) + " was replayed already"
 		e.Hint = "open the recording again for another replay"
@@ -493,11 +493,11 @@ func (p *Player) name() string { return p.tape.models[p.model-1].Name }
 // over returns the error for a run that was not recorded.
 func (p *Player) over() error {
 	e := &event.Error{
-		Op: op, Kind: event.ErrNotFound, Message: "the recording is over", Hint: "record it anew; a replay asks only what was asked then",
+		Op: op, Kind: event.ErrNotFound, Message: "the recording is over", Hint: "record it again; a replay can only repeat the recorded requests",
 	}
 	if p.tape.cut {
 		e.Message += ": its end is missing"
-		e.Hint = "what wrote it was killed; record it anew"
+		e.Hint = "the program that wrote it was killed; record it again"
 	}
 	return e
 }
@@ -506,7 +506,7 @@ func (p *Player) over() error {
 func differs(c *call, g *gap) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrConflict, Message: "this is not what was asked when it was recorded: " + g.words(),
-		Hint: fmt.Sprintf("ask the same again, or record it anew; recorded is %s (request %d, line %d)", place(c), c.N, c.line),
+		Hint: fmt.Sprintf("repeat the recorded request, or record it again; recorded is %s (request %d, line %d)", place(c), c.N, c.line),
 	}
 }
 

@@ -81,7 +81,7 @@ func TestAnotherRequestIsAnError(t *testing.T) {
 		"the same": {"What is 6 times 7?", base, "", nil},
 		"another input": {
 			"What is 6 times 8?", base, event.ErrConflict,
-			[]string{`message 1 (user), block 1, text is "What is 6 times 8?", the recording has "What is 6 times 7?"`, "call (run 1, cycle 1) (request 1, line 4)", "record it anew"},
+			[]string{`message 1 (user), block 1, text is "What is 6 times 8?", the recording has "What is 6 times 7?"`, "call (run 1, cycle 1) (request 1, line 4)", "record it again"},
 		},
 		"other instructions": {
 			"What is 6 times 7?",

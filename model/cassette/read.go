@@ -127,9 +127,9 @@ func read(r io.Reader) (*recording, error) {
 	}
 	if d.models == nil {
 		if d.line == 0 {
-			return nil, &event.Error{Op: op, Kind: event.ErrInvalid, Message: "the recording is empty", Hint: "record it anew"}
+			return nil, &event.Error{Op: op, Kind: event.ErrInvalid, Message: "the recording is empty", Hint: "record it again"}
 		}
-		return nil, &event.Error{Op: op, Kind: event.ErrInvalid, Message: "the recording breaks off before it names a model", Hint: "record it anew"}
+		return nil, &event.Error{Op: op, Kind: event.ErrInvalid, Message: "the recording ends before it names a model", Hint: "record it again"}
 	}
 	for _, c := range d.calls {
 		d.cut = d.cut || c.end == nil
@@ -258,7 +258,7 @@ func (d *reader) header(line []byte) error {
 	case v.Version > Version:
 		return &event.Error{
 			Op: op, Kind: event.ErrNewer, Message: fmt.Sprintf("the recording is of version %d, this program reads up to %d", v.Version, Version),
-			Hint: "use the version of Braid that wrote it, or record it anew",
+			Hint: "use the version of Braid that wrote it, or record it again",
 		}
 	case v.Version < 1:
 		return fmt.Errorf("there is no version %d", v.Version)

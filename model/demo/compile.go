@@ -71,7 +71,7 @@ var scriptName = lazyre.New(`^[A-Za-z0-9_.-]{1,64}$`)
 // compile checks a script and compiles its rules. fixed is the number of characters per piece; 0 means a word.
 func compile(s Script, fixed int) ([]rule, error) {
 	if s.Name != "" && !scriptName.MatchString(s.Name) {
-		return nil, wrong("name: " + strconv.Quote(clip(s.Name)) + " is no name; it has up to 64 letters, digits, \"_\", \"-\" and \".\"")
+		return nil, wrong("name: " + strconv.Quote(clip(s.Name)) + " is not a name; it has up to 64 letters, digits, \"_\", \"-\" and \".\"")
 	}
 	if err := checkLanguages(s.Prompt); err != nil {
 		return nil, wrong("prompt: " + err.Error())
@@ -114,7 +114,7 @@ func label(i int, r *Rule) string {
 func wrong(message string) *event.Error {
 	return &event.Error{
 		Op: op, Kind: event.ErrInvalid, Message: "the demo script is wrong: " + message,
-		Hint: "the format is told in docs/guide/demo-scripts.md",
+		Hint: "docs/guide/demo-scripts.md describes the format",
 	}
 }
 

@@ -279,7 +279,7 @@ func TestWrongScriptsAreRefused(t *testing.T) {
 		return one(demo.Rule{Name: "odd", Reply: []demo.Piece{demo.Say("x"), p}})
 	}
 	for want, s := range map[string]demo.Script{
-		"name: \"a b\" is no name":                   {Name: "a b", Rules: []demo.Rule{{}}},
+		"name: \"a b\" is not a name":                {Name: "a b", Rules: []demo.Rule{{}}},
 		"rules: there are none":                      {},
 		"prompt: there is no language \"de\"":        {Prompt: map[string]string{"de": "x"}, Rules: []demo.Rule{{}}},
 		"rules: there are 1001":                      {Rules: make([]demo.Rule, 1001)},

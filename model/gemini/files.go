@@ -177,7 +177,7 @@ func (m *Model) ready(ctx context.Context, f *wireFile) (string, error) {
 		case <-late.C:
 			next.Stop()
 			return "", &event.Error{
-				Op: op, Kind: event.ErrUnavailable, Message: "The Gemini API has not made the file ready within " + readyIn.String(),
+				Op: op, Kind: event.ErrUnavailable, Message: "the Gemini API has not made the file ready within " + readyIn.String(),
 				Hint: "try again, or send a smaller file",
 			}
 		case <-next.C:

@@ -22,7 +22,7 @@ func BaseURL(address string) Option {
 			return nil
 		}
 		if !provider.Address(address) {
-			return wrong("the base URL of the Gemini API is no address", "write it as https://host, without a user, and without /v1beta")
+			return wrong("the base URL of the Gemini API is not an address", "write it as https://host, without a user, and without /v1beta")
 		}
 		m.base = address
 		return nil

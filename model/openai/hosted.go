@@ -89,7 +89,7 @@ func (m *Model) hasServerTool(t *model.ServerTool, count int) error {
 	}
 	for _, d := range append(slices.Clip(t.Domains), t.Blocked...) {
 		if d == "" || strings.ContainsAny(d, "*:@? \t") {
-			return notSent(event.ErrInvalid, "a domain of the web search is none", "write it as example.com, without https://")
+			return notSent(event.ErrInvalid, "a domain of the web search is not valid", "write it as example.com, without https://")
 		}
 	}
 	return nil

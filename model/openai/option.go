@@ -25,7 +25,7 @@ func BaseURL(address string) Option {
 		}
 		u, err := url.Parse(address)
 		if err != nil || !provider.Address(address) {
-			return wrong("the base URL of the model's server is no address", "write it as https://host/v1, without a user")
+			return wrong("the base URL of the model's server is not an address", "write it as https://host/v1, without a user")
 		}
 		m.base, m.vendors = address, isVendors(u)
 		if !m.vendors {

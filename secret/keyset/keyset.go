@@ -151,7 +151,7 @@ func read(file string) (*ring, error) {
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o027 != 0 {
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrPermission, Message: "others may read the file of keys, or write it", Hint: "take that from them: chmod 600",
+			Op: op, Kind: event.ErrPermission, Message: "other users may read or write the key file", Hint: "restrict it: chmod 600",
 		}
 	}
 	data, err := os.ReadFile(file) //nolint:gosec // the operator's own file
@@ -209,7 +209,7 @@ func fault(op string, err error) error {
 		e.Kind, e.Message, e.Hint = event.ErrNotFound, "there is no file of keys", "make one, or correct its name"
 	case errors.Is(err, fs.ErrPermission):
 		e.Kind, e.Message = event.ErrPermission, "the file of keys cannot be read or written"
-		e.Hint = "let the user that runs this program, and nobody else, read and write it"
+		e.Hint = "let only the user that runs this program read and write it"
 	}
 	return e
 }

@@ -92,7 +92,7 @@ type Handler struct {
 	front   front.Options
 	service *service.Service
 	log     *slog.Logger
-	door    *frontDoor
+	door    *servedRuntime
 	entry   *door.Door
 	cross   hostcheck.Cross
 	health  health
@@ -146,7 +146,7 @@ func New(o Options) (*Handler, error) {
 	h.health.custom = o.Health
 	h.health.at = time.Now()
 	if o.Runtime != "" {
-		door, err := openDoor(o.Runtime)
+		door, err := parseRuntime(o.Runtime)
 		if err != nil {
 			return nil, err
 		}

@@ -5,14 +5,11 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/server/front"
 	wire "github.com/braidrun/braid/wire/agentcore"
 )
-
-type question = braid.Question
 
 // turn reads a run for one invocation.
 type turn struct {

@@ -53,7 +53,8 @@ func parse(data []byte) (in input, err error) {
 		a := &in.Resume[i]
 		twice := slices.ContainsFunc(in.Resume[:i], func(b answer) bool { return b.ID == a.ID })
 		if a.ID == "" || twice || a.Status != "resolved" && a.Status != "cancelled" {
-			return in, front.Bad("an answer names no interrupt, or one twice, or has no status", "send interruptId, and resolved or cancelled as status")
+			return in, front.Bad("an answer names no interrupt, or one twice, or has no status",
+				"send interruptId, and resolved or cancelled as status")
 		}
 		if a.Payload == nil {
 			a.Payload = json.RawMessage("null")

@@ -68,7 +68,7 @@ func sayingOfSQLite(e *event.Error, code int) {
 		e.Kind, e.Message = event.ErrPermission, "the service's database cannot be opened or written"
 		e.Hint = "let the user that runs this program read and write the data folder"
 	case sqliteNoDB:
-		e.Kind, e.Message, e.Hint = event.ErrInvalid, "the file where the service's database should be is none", "choose another data folder"
+		e.Kind, e.Message, e.Hint = event.ErrInvalid, "the file of the service's database is not a database", "choose another data folder"
 	case sqliteIO:
 		e.Message = "the disk gave an error"
 	case sqliteBusy:

@@ -33,7 +33,7 @@ func scrub(ctx context.Context, op string, conn *sql.Conn) error {
 		err = again
 	}
 	if err == nil && busy != 0 {
-		err = &event.Error{Op: op, Kind: event.ErrLocked, Message: "a reader is in the way", Hint: "try again later"}
+		err = &event.Error{Op: op, Kind: event.ErrLocked, Message: "a reader blocks it", Hint: "try again later"}
 	}
 	return err
 }

@@ -27,7 +27,7 @@ const (
 	histogramAggregation  = "OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION"
 )
 
-var errUnknownWord = errors.New("it is none of the words that the specification has")
+var errUnknownWord = errors.New("it is not a word of the specification")
 
 func newMetricExporter(s *sender, env func(string) string) (*metricExporter, error) {
 	e := &metricExporter{sender: s, temporality: metric.DefaultTemporalitySelector, aggregation: metric.DefaultAggregationSelector}

@@ -134,7 +134,7 @@ func TestADamagedRowSpoilsItsOwn(t *testing.T) {
 	p.says("", "show").wants(t, 0, "[run] ended", "")
 	p.says("", "doctor").wants(t, 0, "cannot be read: the journal is damaged", "")
 	id, _, _ := strings.Cut(rows[1], "\t")
-	p.says("", "show", id).wants(t, 1, "", "other conversations are not concerned")
+	p.says("", "show", id).wants(t, 1, "", "other conversations are not affected")
 	p.says("", "run", "-q", "--continue", "What is 2 plus 2?").wants(t, 0, "4", "")
 }
 

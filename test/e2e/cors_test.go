@@ -134,7 +134,7 @@ func TestSitesThatAreNone(t *testing.T) {
 		"*", "chat.example", "https://chat.example/", "https://chat.example/app", "https://*.chat.example", "null", "https://Chat.example",
 		"https://chat.example:443", "https://a.example,ftp://b.example",
 	} {
-		cases[origin] = refusal{args: []string{"--origin", origin}, exit: 2, says: "is no origin"}
+		cases[origin] = refusal{args: []string{"--origin", origin}, exit: 2, says: "is not an origin"}
 	}
 	serveRefuses(t, cases)
 }

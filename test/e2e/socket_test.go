@@ -56,7 +56,7 @@ func TestServeOnASocket(t *testing.T) {
 	file := filepath.Join(dir, "notes")
 	write(t, file, "mine")
 	serveRefusesNow(t, "another program answers", 13, "--addr", "unix:"+path)
-	serveRefusesNow(t, "no socket stands", 13, "--addr", "unix:"+file)
+	serveRefusesNow(t, "is not a socket", 13, "--addr", "unix:"+file)
 	serveRefusesNow(t, "no folder", 12, "--addr", "unix:"+filepath.Join(dir, "none", "s"))
 	serveRefusesNow(t, "too long", 2, "--addr", "unix:"+filepath.Join(dir, strings.Repeat("x", 120)))
 	s.json(200, "GET", "/v1/conversations/"+conv, "")

@@ -11,7 +11,7 @@ import (
 	"github.com/braidrun/braid/client"
 )
 
-// The audit of an erased tenant is the database owner's to read and to remove, and nobody else's.
+// Only the owner of the database can read and remove the audit of an erased tenant.
 func TestAuditsOfErasedTenants(t *testing.T) {
 	t.Parallel()
 	b := migrated(t, needed(t))

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// balancer takes connections to one node after the other, as what stands before several
-// servers does: a node that refuses them is passed over, one that hangs is not known to.
+// balancer distributes connections over the nodes in turn, as a load balancer does. It skips a node that refuses
+// them, but cannot detect one that hangs.
 type balancer struct {
 	url string
 
@@ -42,7 +42,7 @@ func newBalancer(t *testing.T, nodes ...*node) *balancer {
 	return b
 }
 
-// use says which nodes there are.
+// use sets the nodes.
 func (b *balancer) use(nodes ...*node) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

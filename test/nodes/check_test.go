@@ -23,15 +23,15 @@ func (f figures) String() string {
 		f.talks, f.runs, f.events, f.effects, f.takeovers, f.doubts, f.repeats, f.longest.Round(10*time.Millisecond))
 }
 
-// check holds what the crowd saw and the ledger wrote down against the journal.
+// check compares what the crowd saw and the ledger recorded with the journal.
 //
-//   - The log keeps what every log promises, with the lease of each write ([logcheck.Check], the
-//     simulation's own): an old holder has written nothing.
-//   - Each run has one beginning, one end and its turn; none failed.
-//   - A step that has ended never begins again, and ends once.
-//   - A tool that nobody may do twice acted once, or at most once where the log says that it
-//     is in doubt; others acted as often as attempts began at most.
-//   - Each client saw one end of each run, and that of the journal.
+//   - The log keeps the promises about every log, with the lease of each write ([logcheck.Check], also used by the
+//     simulation): an old holder has written nothing.
+//   - Each run has one beginning, one end and its turn. None failed.
+//   - A finished step never begins again, and ends once.
+//   - A tool that must not be repeated acted once, or at most once if the log says that it is in doubt. Others acted
+//     at most as often as attempts began.
+//   - Each client saw one end of each run, the one in the journal.
 func (c *crowd) check(b *base, l *ledger) (f figures) {
 	c.t.Helper()
 	store := b.journal(c.t)
@@ -90,7 +90,7 @@ func (c *crowd) check(b *base, l *ledger) (f figures) {
 
 type stepKey struct{ run, step string }
 
-// checkLog reads one log, and gives how many ends each run has in it.
+// checkLog checks one log and returns how many ends each run has in it.
 func (c *crowd) checkLog(k *talk, events []*event.Event, f *figures, l *ledger) map[string]int {
 	type step struct {
 		begun, ends int

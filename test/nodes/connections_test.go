@@ -21,14 +21,14 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// stock are the settings of a PostgreSQL server that nobody has changed.
+// stock are the default settings of a PostgreSQL server.
 const stock = "max_connections=100"
 
-// sampler counts the connections of servers to a database, again and again.
+// sampler counts the servers' connections to a database periodically.
 type sampler struct {
 	stop chan struct{}
 	done sync.WaitGroup
-	// most is the largest number, and samples how often it was counted.
+	// most is the largest number, and samples the number of counts.
 	most, samples int
 }
 
@@ -59,14 +59,14 @@ func (b *base) sample(t *testing.T) *sampler {
 	return s
 }
 
-// end gives the largest number of connections.
+// end returns the largest number of connections.
 func (s *sampler) end() int {
 	close(s.stop)
 	s.done.Wait()
 	return s.most
 }
 
-// allowed is how many connections a server says that it may have.
+// allowed returns the number of connections that a server may open.
 func (n *node) allowed() (all int) {
 	n.t.Helper()
 	req, err := http.NewRequestWithContext(n.t.Context(), http.MethodGet, n.url+"/metrics", http.NoBody)
@@ -93,7 +93,7 @@ func (n *node) allowed() (all int) {
 	return all
 }
 
-// ask has clients send so many requests at once, one after the other each, over all servers. None may be refused.
+// ask lets clients send requests concurrently, each one after the other, over all servers. None may be refused.
 func ask(t *testing.T, nodes []*node, clients, requests int) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -133,7 +133,7 @@ func ask(t *testing.T, nodes []*node, clients, requests int) {
 	}
 }
 
-// Ten servers as they are by default share a PostgreSQL server as it is by default.
+// Ten servers with default settings share a PostgreSQL server with default settings.
 func TestTenServersShareAStockDatabase(t *testing.T) { //nolint:paralleltest // it needs the machine for itself
 	needed(t)
 	pg, err := postgresServer(t.Context(), stock, "fsync=off")
@@ -165,7 +165,7 @@ func TestTenServersShareAStockDatabase(t *testing.T) { //nolint:paralleltest // 
 	}
 }
 
-// How many connections a server has is set by a flag, a variable or the address, in this order.
+// A flag, a variable or the address sets a server's number of connections, in this order.
 func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -16,8 +16,7 @@ import (
 	"github.com/braidrun/braid/wire/native"
 )
 
-// crowd is clients that talk to whatever is behind an address, each in a conversation of
-// its own that a second one watches.
+// crowd is a number of clients at one address. Each has its own conversation, which a second client watches.
 type crowd struct {
 	t    *testing.T
 	url  string
@@ -31,7 +30,7 @@ type crowd struct {
 // talk is a conversation as its two clients saw it.
 type talk struct {
 	id string
-	// turns are what the person said, and how it came out.
+	// turns are the user's messages and their results.
 	turns []turn
 	// watched counts the ends that the second client saw, by run.
 	watched map[string]int
@@ -46,10 +45,10 @@ type turn struct {
 	took       time.Duration
 }
 
-// kinds are what people ask for, one after the other.
+// kinds are the requests of the clients, in turn.
 var kinds = []string{"hello", "pay", "pay twice", "look"}
 
-// newCrowd has n people talk until they are told to stop.
+// newCrowd starts n clients, which run until they are stopped.
 func newCrowd(t *testing.T, url string, n int) *crowd {
 	t.Helper()
 	c := &crowd{t: t, url: url}
@@ -61,7 +60,7 @@ func newCrowd(t *testing.T, url string, n int) *crowd {
 	return c
 }
 
-// person talks.
+// person runs one client.
 func (c *crowd) person(ctx context.Context, number int) {
 	api := clientOf(c.t, c.url)
 	k := &talk{watched: map[string]int{}}
@@ -102,7 +101,7 @@ func (c *crowd) person(ctx context.Context, number int) {
 			if tries > 0 {
 				time.Sleep(200 * time.Millisecond)
 			}
-			// With its key it is one message, however often it is said.
+			// The key makes it one message, however often it is sent.
 			for f, err := range api.Stream(ctx, k.id, one.kind+" "+one.mark, client.RunOptions{Key: one.mark}) {
 				one.err = err
 				if r, ok := f.(*native.Result); ok {
@@ -131,7 +130,7 @@ func (c *crowd) person(ctx context.Context, number int) {
 	watcher.Wait()
 }
 
-// passing reports whether an error is one of a moment.
+// passing reports whether an error is temporary.
 func passing(err error) bool {
 	for _, kind := range []event.ErrorKind{event.ErrUnavailable, event.ErrTimeout, event.ErrLocked, event.ErrOverloaded, event.ErrBacklogFull, event.ErrStorageFull} {
 		if errors.Is(err, kind) {
@@ -141,7 +140,7 @@ func passing(err error) bool {
 	return false
 }
 
-// end has everybody finish what they have begun.
+// end lets all clients finish their current runs.
 func (c *crowd) end() {
 	c.stop.Store(true)
 	c.work.Wait()

@@ -24,15 +24,15 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// cutter is between a server and its database. When it is armed for a statement, it waits for a transaction that has this
-// statement, keeps the answer to its COMMIT, and breaks that connection.
+// cutter is a proxy between a server and its database. Once it is armed for a statement, it waits for a transaction
+// with this statement, withholds the answer to its COMMIT, and breaks that connection.
 type cutter struct {
 	address string // of the database, through the cutter
 
 	mu sync.Mutex
-	// names are the prepared statements, by the name that all connections give to the same text.
+	// names are the prepared statements by name. All connections give the same name to the same text.
 	names map[string]string
-	// armed is part of the statement's text; empty cuts nothing. cuts counts the connections that were cut.
+	// armed is part of the statement's text; empty cuts nothing. cuts counts the broken connections.
 	armed string
 	cuts  int
 }
@@ -70,7 +70,7 @@ func newCutter(t *testing.T, b *base) *cutter {
 	return c
 }
 
-// arm has the next transaction with the statement be cut.
+// arm cuts the next transaction with the statement.
 func (c *cutter) arm(statement string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,7 +88,7 @@ type cutConn struct {
 	*cutter
 
 	near, far net.Conn
-	// meant is set once the armed statement was sent on this connection.
+	// meant is set once this connection has sent the armed statement.
 	meant bool
 }
 
@@ -98,7 +98,7 @@ func (c *cutConn) run() {
 	go func() {
 		defer c.far.Close()
 		from := bufio.NewReader(c.near)
-		// The first message has no letter before its length.
+		// The first message has no type before its length.
 		head, err := from.Peek(4)
 		if err != nil {
 			return
@@ -113,7 +113,7 @@ func (c *cutConn) run() {
 
 var errCut = errors.New("the connection is cut")
 
-// messages copies messages of the protocol, which see may end.
+// messages copies messages of the protocol until see returns an error.
 func messages(from *bufio.Reader, to io.Writer, see func(letter byte, body []byte) error) error {
 	for {
 		var head [5]byte
@@ -134,7 +134,7 @@ func messages(from *bufio.Reader, to io.Writer, see func(letter byte, body []byt
 	}
 }
 
-// sent sees what the server sends.
+// sent inspects the server's messages.
 func (c *cutConn) sent(letter byte, body []byte) error {
 	parts := bytes.SplitN(body, []byte{0}, 3)
 	if len(parts) < 3 {
@@ -153,7 +153,7 @@ func (c *cutConn) sent(letter byte, body []byte) error {
 	return nil
 }
 
-// answered sees what the database answers.
+// answered inspects the database's messages.
 func (c *cutConn) answered(letter byte, body []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -165,8 +165,8 @@ func (c *cutConn) answered(letter byte, body []byte) error {
 	return nil
 }
 
-// A server's connection to the database breaks while the answer to a statement of a run is on its way. The run goes on at once: no
-// lease is as long as this test, and another server that waits for one to run out gets nothing.
+// A server's connection to the database breaks before the answer to a statement of a run arrives. The run continues
+// at once: a lease is longer than this test, so a server that waited for its expiry would fail it.
 func TestADroppedConnectionDelaysNoRun(t *testing.T) {
 	t.Parallel()
 	b := migrated(t, needed(t))
@@ -180,7 +180,7 @@ func TestADroppedConnectionDelaysNoRun(t *testing.T) {
 	defer stop()
 	for i, one := range []struct {
 		name, statement string
-		// again says that the lease itself was lost, and was taken again.
+		// again reports that the lease itself was lost and acquired again.
 		again bool
 	}{
 		{name: "nothing"},

@@ -18,16 +18,16 @@ import (
 	"github.com/braidrun/braid/journal/postgres/postgrestest"
 )
 
-// The roles of the tests: who owns the tables, and whom servers log in as.
+// The roles of the tests: the owner of the tables, and the servers' role.
 const (
 	owner  = "braid_owner"
 	server = "braid_server"
 )
 
-// errNotAsked keeps the tests that need nothing but Go free of databases.
+// errNotAsked keeps tests that need only Go free of databases.
 var errNotAsked = errors.New("these tests start PostgreSQL and braid servers: scripts/test-peers service runs them, or BRAID_POSTGRES=try")
 
-// postgresServer starts a server that asks for passwords.
+// postgresServer starts a server that requires passwords.
 func postgresServer(ctx context.Context, more ...string) (*postgrestest.Server, error) {
 	if os.Getenv("BRAID_POSTGRES") == "" {
 		return nil, errNotAsked
@@ -49,7 +49,7 @@ func postgresServer(ctx context.Context, more ...string) (*postgrestest.Server, 
 		`CREATE ROLE `+owner+` LOGIN PASSWORD '`+plantedOwner+`'`, `CREATE ROLE `+server+` LOGIN PASSWORD '`+plantedPassword+`'`)
 }
 
-// sql carries statements out as the superuser.
+// sql executes statements as the superuser.
 func sql(ctx context.Context, s *postgrestest.Server, database string, statements ...string) error {
 	conn, err := pgx.Connect(ctx, s.URL(postgrestest.Superuser, database))
 	if err != nil {
@@ -63,7 +63,7 @@ func sql(ctx context.Context, s *postgrestest.Server, database string, statement
 	return conn.Close(ctx)
 }
 
-// withPassword puts a password into an address.
+// withPassword adds a password to an address.
 func withPassword(address, password string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -73,7 +73,7 @@ func withPassword(address, password string) string {
 	return u.String()
 }
 
-// base is a database that servers work on.
+// base is a database that servers share.
 type base struct {
 	pg   *postgrestest.Server
 	name string
@@ -83,7 +83,7 @@ type base struct {
 
 var bases atomic.Int64
 
-// database makes an empty one on the server.
+// database creates an empty database on the server.
 func database(t *testing.T, pg *postgrestest.Server) *base {
 	t.Helper()
 	b := &base{pg: pg, name: fmt.Sprint("braid_", bases.Add(1))}
@@ -95,7 +95,7 @@ func database(t *testing.T, pg *postgrestest.Server) *base {
 	return b
 }
 
-// migrated is a database that is ready for servers.
+// migrated returns a migrated database.
 func migrated(t *testing.T, pg *postgrestest.Server) *base {
 	t.Helper()
 	b := database(t, pg)
@@ -117,10 +117,10 @@ func (b *base) journal(t *testing.T) *postgres.Store {
 	return s
 }
 
-// write is a commit: its last event, and the lease under which it was made.
+// write is a commit: its last event and its lease's epoch.
 type write struct{ Last, Epoch int64 }
 
-// writes are the commits of a conversation's log, in its order.
+// writes returns the commits of a conversation's log, in order.
 func (b *base) writes(t *testing.T, conversation string) []write {
 	t.Helper()
 	ctx := t.Context()
@@ -141,7 +141,7 @@ func (b *base) writes(t *testing.T, conversation string) []write {
 	return writes
 }
 
-// script is where the model's script is.
+// script returns the path of the model's script.
 func script() string {
 	path, err := filepath.Abs("testdata/clerk.yaml")
 	if err != nil {

@@ -1,9 +1,8 @@
-// Package nodes runs several real braid serve processes on one private PostgreSQL server, has
-// clients work on all of them, and kills, stops and drains them meanwhile; the database goes
-// away, is full and takes rights back. At the end, what the tools did outside and what the
-// clients saw is held against the journal.
+// Package nodes runs several real braid serve processes on one private PostgreSQL server. Clients use all of them,
+// while the tests kill, stop and drain servers, and restart the database, fill its disk and revoke rights. At the end
+// the tests compare the tools' effects and what the clients saw with the journal.
 //
-// It needs PostgreSQL's binaries, and minutes:
+// It needs PostgreSQL's binaries, and takes minutes:
 //
 //	scripts/test-peers service
 package nodes

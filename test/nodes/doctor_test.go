@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// braid doctor says of a database what keeps a server from it, and changes nothing there.
+// braid doctor reports why a server cannot use a database, and changes nothing in it.
 func TestDoctorLooksAtPostgres(t *testing.T) { //nolint:paralleltest // its processes come one after the other
 	pg := needed(t)
 	for _, c := range []struct {
 		name string
-		// empty leaves the database without tables; spoil is what is done to it then, by the superuser.
+		// empty leaves the database without tables. spoil are statements that the superuser then executes.
 		empty bool
 		spoil string
-		// as is the role that the doctor logs in as; "" is the one of servers.
+		// as is the doctor's role; "" is the servers' role.
 		as    string
 		args  []string
 		level string

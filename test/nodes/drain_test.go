@@ -12,8 +12,8 @@ import (
 	"github.com/braidrun/braid/wire/native"
 )
 
-// A server that is asked to end while 50 clients read runs whose tools take ten seconds
-// ends in time, breaks nothing off and repeats nothing; the clients go on with the next one.
+// A server is asked to stop while 50 clients read runs with tools of ten seconds. It stops in time, interrupts
+// nothing and repeats nothing, and the clients continue with another server.
 func TestADrain(t *testing.T) {
 	t.Parallel()
 	needed(t)

@@ -10,8 +10,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// One of three nodes is killed under load, and another is stopped for longer than its leases
-// last and then goes on, as if nothing had been.
+// One of three nodes is killed under load. Another is suspended for longer than its leases last, and then continues.
 func TestANodeDiesAndAnotherStalls(t *testing.T) { //nolint:paralleltest // it needs the machine for itself
 	pg := needed(t)
 	b := migrated(t, pg)

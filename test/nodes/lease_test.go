@@ -15,11 +15,11 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// leaseNote is a change of a conversation's lease. Times are the database's, in microseconds; Until is 0 where the lease
-// was given back.
+// leaseNote is a change of a conversation's lease. Times are the database's, in microseconds. Until is 0 for a
+// released lease.
 type leaseNote struct{ Epoch, Until, At int64 }
 
-// noteLeases has the database write down each change of a lease, with its own clock.
+// noteLeases makes the database record each change of a lease with its own clock.
 func (b *base) noteLeases(t *testing.T) {
 	t.Helper()
 	err := sql(t.Context(), b.pg, b.name,
@@ -35,7 +35,7 @@ func (b *base) noteLeases(t *testing.T) {
 	}
 }
 
-// leases are the changes of a conversation's lease, in their order.
+// leases returns the changes of a conversation's lease, in order.
 func (b *base) leases(t *testing.T, conversation string) []leaseNote {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), b.pg.URL("postgres", b.name))
@@ -54,7 +54,7 @@ func (b *base) leases(t *testing.T, conversation string) []leaseNote {
 	return notes
 }
 
-// moveClock moves the database's clock away from that of the servers.
+// moveClock shifts the database's clock relative to the servers'.
 func (b *base) moveClock(t *testing.T, by time.Duration) {
 	t.Helper()
 	err := sql(t.Context(), b.pg, b.name, fmt.Sprintf(`CREATE OR REPLACE FUNCTION braid.store_clock() RETURNS bigint LANGUAGE sql VOLATILE AS
@@ -64,7 +64,7 @@ func (b *base) moveClock(t *testing.T, by time.Duration) {
 	}
 }
 
-// soon looks again and again until a test has what it waits for, or nothing comes.
+// soon polls until a condition holds, or fails after a while.
 func soon(t *testing.T, what string, there func() bool) {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); !there(); time.Sleep(50 * time.Millisecond) {
@@ -74,13 +74,14 @@ func soon(t *testing.T, what string, there func() bool) {
 	}
 }
 
-// One of two servers is killed while a tool runs. The other one continues the run once the lease has run out, and not before:
-// by the database's clock, however far that is from the servers', and as the server that was killed had set it.
+// One of two servers is killed while a tool runs. The other continues the run once the lease has expired, and not
+// before. What counts is the database's clock, however far it is from the servers', and the term that the killed
+// server had set.
 func TestLeasesOfADeadServer(t *testing.T) {
 	t.Parallel()
 	const short = 3 * time.Second // the shortest that can be set
 	for name, c := range map[string]struct {
-		// first is the server that is killed, second the one that goes on; term is the first one's lease.
+		// first are the flags of the server that is killed, second those of the other; term is the first one's lease.
 		first, second []string
 		term          time.Duration
 		clock         time.Duration
@@ -99,7 +100,7 @@ func TestLeasesOfADeadServer(t *testing.T) {
 				b.moveClock(t, c.clock)
 			}
 			l := newLedger(t)
-			l.took = func(string) time.Duration { return time.Minute } // the server that asks is killed meanwhile
+			l.took = func(string) time.Duration { return time.Minute } // the server that calls it is killed meanwhile
 			env := []string{"BRAID_POSTGRES_URL=" + b.server}
 			args := []string{"--token-file", tokenFile(t), "--mcp", l.config(t)}
 			one := serve(t, env, append(args, c.first...)...)
@@ -130,8 +131,8 @@ func TestLeasesOfADeadServer(t *testing.T) {
 	}
 }
 
-// checkTakeover wants that the first lease was given for its term and renewed in time, and that the second one began after its
-// end, by the database's clock.
+// checkTakeover requires that the first lease had its term and was renewed in time, and that the second began after
+// its end, by the database's clock.
 func (b *base) checkTakeover(t *testing.T, conversation string, term time.Duration) {
 	t.Helper()
 	var first []leaseNote
@@ -158,7 +159,7 @@ func (b *base) checkTakeover(t *testing.T, conversation string, term time.Durati
 			t.Errorf("renewal %d came %v after the lease had run out", i, time.Duration(note.At-first[i-1].Until)*time.Microsecond)
 		}
 	}
-	if longest < term/2 { // what is missing is how long a statement takes
+	if longest < term/2 { // the difference is the duration of a statement
 		t.Errorf("the lease lasts %v, want %v", longest, term)
 	}
 	last := first[len(first)-1]
@@ -166,8 +167,8 @@ func (b *base) checkTakeover(t *testing.T, conversation string, term time.Durati
 	if late < 0 {
 		t.Errorf("the run was taken over %v before its lease ran out", -late)
 	}
-	// It is less than two seconds (the engine's TestASlowJournalDelaysNoTakeover), unless the machine has no time. This bound only tells
-	// a sweep from none.
+	// It takes less than two seconds (the engine's TestASlowJournalDelaysNoTakeover), unless the machine is busy.
+	// This bound only detects whether there is a takeover at all.
 	if late > 30*time.Second {
 		t.Errorf("the run was taken over %v after its lease had run out", late)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// ledger is the outside world: a server of tools in the test's own process, which nobody
-// kills. It writes down what each tool did.
+// ledger is the outside world: an MCP server in the test's own process, which is never killed. It records what each
+// tool did.
 type ledger struct {
 	url string
 	// took is how long a tool takes after it has acted.
@@ -26,11 +26,11 @@ type ledger struct {
 	mu      sync.Mutex
 	effects map[effect]int
 	changed *sync.Cond
-	// busy counts the calls that are under way, by tool.
+	// busy counts the calls in progress, by tool.
 	busy map[string]int
 }
 
-// effect is what a call did: the mark is the message's that asked for it.
+// effect is what a call did. The mark comes from the message that asked for it.
 type effect struct{ tool, mark, part string }
 
 type call struct {
@@ -44,8 +44,8 @@ func newLedger(t *testing.T) *ledger {
 	l.changed = sync.NewCond(&l.mu)
 	server := mcp.NewServer(&mcp.Implementation{Name: "ledger", Version: "1"}, nil)
 	for name, hints := range map[string]*mcp.ToolAnnotations{
-		"pay":  {},                     // nobody may do it twice
-		"note": {IdempotentHint: true}, // it may be written again
+		"pay":  {},                     // must not be repeated
+		"note": {IdempotentHint: true}, // may be written again
 		"look": {ReadOnlyHint: true},
 	} {
 		mcp.AddTool(server, &mcp.Tool{Name: name, Description: name + " in the ledger", Annotations: hints},
@@ -56,12 +56,12 @@ func newLedger(t *testing.T) *ledger {
 	}
 	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
 		&mcp.StreamableHTTPOptions{Stateless: true}))
-	t.Cleanup(func() { go web.Close() }) // a call that is under way must not hold the test up
+	t.Cleanup(func() { go web.Close() }) // do not wait for calls in progress
 	l.url = web.URL
 	return l
 }
 
-// act does what a tool does. The effect is there at once; the answer takes its time.
+// act performs a tool's effect at once; the answer takes its time.
 func (l *ledger) act(e effect) {
 	l.mu.Lock()
 	l.effects[e]++
@@ -76,14 +76,14 @@ func (l *ledger) act(e effect) {
 	l.mu.Unlock()
 }
 
-// count is how often something was done.
+// count returns how often an effect occurred.
 func (l *ledger) count(e effect) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.effects[e]
 }
 
-// until waits until so many calls of a tool are under way.
+// until waits until n calls of a tool are in progress.
 func (l *ledger) until(tool string, n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,7 +92,7 @@ func (l *ledger) until(tool string, n int) {
 	}
 }
 
-// config writes the file that tells servers of it.
+// config writes the MCP file for the servers.
 func (l *ledger) config(t *testing.T) string {
 	t.Helper()
 	data, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"ledger": map[string]any{

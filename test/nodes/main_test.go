@@ -14,14 +14,13 @@ import (
 	"github.com/braidrun/braid/journal/postgres/postgrestest"
 )
 
-// braid is the command under test, built once; buildFlags are those of make build, and -race
-// where the tests have it.
+// braid is the command under test, built once. buildFlags are those of make build, with -race if the tests have it.
 var (
 	braid      string
 	buildFlags = []string{"-trimpath"}
 )
 
-// shared is the PostgreSQL server that most tests share: each has a database of its own there.
+// shared is the PostgreSQL server of most tests. Each test has its own database on it.
 var (
 	shared  *postgrestest.Server
 	missing error
@@ -55,7 +54,7 @@ func whole(m *testing.M) int {
 	return m.Run()
 }
 
-// needed gives the shared server, or skips the test where there is none.
+// needed returns the shared server, or skips the test if there is none.
 func needed(t *testing.T) *postgrestest.Server {
 	t.Helper()
 	if missing == nil {

@@ -26,7 +26,7 @@ type node struct {
 	dir string
 	url string
 	log *safeBuffer
-	// code is what it ended with; it can be read once ended is closed.
+	// code is the exit code. Read it only after ended is closed.
 	code  int
 	ended chan struct{}
 }
@@ -49,7 +49,7 @@ func (s *safeBuffer) String() string {
 	return s.b.String()
 }
 
-// environment is that of a person who has set nothing up.
+// environment returns the environment of a user without settings.
 func environment(t *testing.T, more ...string) []string {
 	home := t.TempDir()
 	return append([]string{
@@ -58,7 +58,7 @@ func environment(t *testing.T, more ...string) []string {
 	}, more...)
 }
 
-// command runs the command to its end, and gives all that it said and its exit code.
+// command runs the command to its end, and returns its output and exit code.
 func command(t *testing.T, env []string, args ...string) (string, int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), braid, args...)
@@ -91,7 +91,7 @@ func serve(t *testing.T, env []string, args ...string) *node {
 	return n
 }
 
-// start starts a node, which may refuse to.
+// start starts a node, which may fail to start.
 func start(t *testing.T, env []string, args ...string) *node {
 	t.Helper()
 	n := &node{t: t, dir: t.TempDir(), log: &safeBuffer{}, ended: make(chan struct{})}
@@ -146,7 +146,7 @@ func (n *node) signal(s syscall.Signal) {
 	}
 }
 
-// stop asks the node to end, and says how long it took and with which code.
+// stop stops the node, and returns the duration and the exit code.
 func (n *node) stop() (time.Duration, int) {
 	n.t.Helper()
 	begun := time.Now()
@@ -160,7 +160,7 @@ func (n *node) stop() (time.Duration, int) {
 	return time.Since(begun), n.code
 }
 
-// client is one of a node's, that comes back soon after a cut.
+// client returns a client of the node that reconnects quickly.
 func (n *node) client() *client.Client { return clientOf(n.t, n.url) }
 
 func clientOf(t *testing.T, url string) *client.Client {

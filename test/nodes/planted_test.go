@@ -2,7 +2,7 @@
 
 package nodes
 
-// Secrets that the tests give to servers, and look for where they must not be.
+// Secrets that the tests give to servers, and search for where they must not occur.
 const (
 	plantedOwner    = "planted-owner-1b6f0d2c"
 	plantedPassword = "planted-password-93ad7e41"

@@ -22,14 +22,14 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// supervised is a node that is started again whenever it is killed, until the test ends.
+// supervised is a node that is restarted whenever it is killed, until the test ends.
 type supervised struct {
 	mu    sync.Mutex
 	now   *node
 	start func() *node
 }
 
-// kill ends the node's process and starts another one in its place.
+// kill kills the node's process and starts another one.
 func (s *supervised) kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,8 +44,8 @@ func (s *supervised) node() *node {
 	return s.now
 }
 
-// A tool ends every server that calls it, one after the other, and the model calls it again each time. After three times
-// its run ends as failed; all three servers and the conversation go on.
+// A tool kills every server that calls it, and the model calls it again each time. After three times its run fails.
+// All three servers and the conversation continue.
 func TestAToolThatEndsServers(t *testing.T) {
 	t.Parallel()
 	b := migrated(t, needed(t))
@@ -70,7 +70,7 @@ func TestAToolThatEndsServers(t *testing.T) {
 		mcp.AddTool(tools, &mcp.Tool{Name: "fatal", Description: "ends the process"}, fatal)
 		web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return tools },
 			&mcp.StreamableHTTPOptions{Stateless: true}))
-		t.Cleanup(func() { go web.Close() }) // a call that never ends must not hold the test up
+		t.Cleanup(func() { go web.Close() }) // do not wait for calls that never end
 		list := filepath.Join(t.TempDir(), "mcp.json")
 		if err := os.WriteFile(list, []byte(`{"mcpServers":{"deadly":{"type":"http","url":"`+web.URL+`"}}}`), 0o600); err != nil {
 			t.Fatal(err)

@@ -2,5 +2,5 @@
 
 package nodes
 
-// The command under test looks for races when its tests do.
+// Build the command under test with the race detector if the tests have it.
 func init() { buildFlags = append(buildFlags, "-race") }

@@ -21,23 +21,24 @@ import (
 	"github.com/braidrun/braid/wire/native"
 )
 
-// repeater is a client that knows nothing but its request: it sends the same POST under the same key again
-// until a stream has come to its end.
+// repeater is a client that only knows its request: it sends the same POST with the same key until a stream ends
+// regularly.
 type repeater struct {
 	t          *testing.T
 	conv       string
 	path, body string
 	header     http.Header
-	// runs is how many the conversation has in the end, and calls how often the last one's model is called without kills.
+	// runs is the final number of runs of the conversation, and calls the number of model calls of the last one
+	// without kills.
 	runs, calls int
-	// lists holds what came over each connection that was answered with a stream.
+	// lists are the frames of each connection with a stream.
 	lists [][]came
 }
 
-// everything is as many frames as there are.
+// everything means all frames.
 const everything = 1 << 30
 
-// came is a frame as it came.
+// came is a received frame.
 type came struct {
 	id, name string
 	frame    native.Frame
@@ -50,8 +51,8 @@ func newRepeater(t *testing.T, conv, input string) *repeater {
 	}}
 }
 
-// connect sends the request to a node and reads frames until most came, the stream ended or it broke. It
-// reports whether the terminal frame came.
+// connect sends the request to a node and reads frames until there are most, the stream ended or it broke. It reports
+// whether the terminal frame was received.
 func (r *repeater) connect(ctx context.Context, url string, most int) (over bool) {
 	r.t.Helper()
 	ctx, leave := context.WithCancel(ctx)
@@ -104,7 +105,7 @@ func (r *repeater) connect(ctx context.Context, url string, most int) (over bool
 	return false
 }
 
-// durable are the ids and names of frames that stand for committed events.
+// durable returns the ids and names of frames for committed events.
 func durable(list []came) (out []string) {
 	for _, c := range list {
 		switch c.frame.(type) {
@@ -116,10 +117,9 @@ func durable(list []came) (out []string) {
 	return out
 }
 
-// check holds what came over the connections against the log, as the API shows it: each connection streamed the
-// run from its beginning, with the ids of its events and each of them once; the last one to its end; the text
-// that was shown is that of the messages; there is one run, or as many as there are to be, and no step that had ended
-// began again.
+// check compares the received frames with the log as the API shows it. Each connection streamed the run from its
+// beginning, with each event's id once, and the last one to its end. The shown text is that of the messages. There
+// are as many runs as expected, and no finished step began again.
 func (r *repeater) check(n *node, killed int) {
 	r.t.Helper()
 	ctx, api, conv := r.t.Context(), n.client(), r.conv
@@ -179,8 +179,8 @@ func (r *repeater) check(n *node, killed int) {
 	}
 }
 
-// checkText wants the text that a client shows to be that of each whole message. An attempt that is made
-// again begins anew, and so does what a snapshot replaces.
+// checkText requires the text that a client shows to be that of each complete message. A new attempt and a snapshot
+// replace earlier text.
 func (r *repeater) checkText(list []came) {
 	r.t.Helper()
 	shown := map[string]string{}
@@ -199,10 +199,10 @@ func (r *repeater) checkText(list []came) {
 	}
 }
 
-// paced is the model of these tests: it takes its time, so that a stream can be cut in the middle of an answer.
+// paced returns the model of these tests. It is slow, so that a stream can be cut in the middle of an answer.
 func paced() string { return script() + "?first_byte=50ms&rate=60" }
 
-// people begins conversations, whose requests differ.
+// people creates conversations with different requests.
 func people(t *testing.T, n *node, round, many int) (list []*repeater) {
 	t.Helper()
 	for i := range many {
@@ -216,7 +216,7 @@ func people(t *testing.T, n *node, round, many int) (list []*repeater) {
 	return list
 }
 
-// all has each of them send its request, and waits until each has had as many frames as it wants, or all.
+// all lets each client send its request, and waits until each has its number of frames, or all.
 func all(list []*repeater, of func(i int, r *repeater)) {
 	var wg sync.WaitGroup
 	for i, r := range list {
@@ -225,7 +225,7 @@ func all(list []*repeater, of func(i int, r *repeater)) {
 	wg.Wait()
 }
 
-// paidOnce wants that nothing was paid twice, whatever was killed.
+// paidOnce requires that nothing was paid twice, whatever was killed.
 func paidOnce(t *testing.T, l *ledger) {
 	t.Helper()
 	l.mu.Lock()
@@ -237,8 +237,8 @@ func paidOnce(t *testing.T, l *ledger) {
 	}
 }
 
-// A server is killed while it streams, twice, at all kinds of places. Clients that repeat their requests are given
-// their runs, each once and whole.
+// A server is killed twice while it streams, at various places. Clients that repeat their requests get their runs
+// complete and once.
 func TestARepeatedRequestOverKills(t *testing.T) {
 	t.Parallel()
 	needed(t)
@@ -283,8 +283,8 @@ func TestARepeatedRequestOverKills(t *testing.T) {
 	t.Logf("%d of %d runs were under way when the server was killed", cuts, 8*rounds)
 }
 
-// The request is repeated at another node of the same database: while the first one drives the run, and when it was
-// killed and the other one has to wait for the run's lease. Each stream is the whole one.
+// A client repeats the request at another node of the same database, while the first one drives the run, and after it
+// was killed and the other node waits for the lease. Each stream is complete.
 func TestARepeatedRequestAtAnotherNode(t *testing.T) {
 	t.Parallel()
 	b := migrated(t, needed(t))

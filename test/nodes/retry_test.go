@@ -13,8 +13,8 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Runs fail before or after they pay, and are retried by a server with another model, which is killed twice while it
-// streams them. Each is continued to its end by one run, whose stream is whole, and nothing is paid twice.
+// Runs fail before or after they pay. A server with another model retries them, and is killed twice while it streams
+// them. One run continues each to its end with a complete stream, and nothing is paid twice.
 func TestARetryOverKills(t *testing.T) {
 	t.Parallel()
 	needed(t)
@@ -33,7 +33,7 @@ func TestARetryOverKills(t *testing.T) {
 		list := people(t, n, round, 8)
 		for i, r := range list {
 			if i%4 == 3 && cycle == 2 {
-				r.body = strings.ReplaceAll(r.body, "hello", "pay") // what is answered at once does not fail
+				r.body = strings.ReplaceAll(r.body, "hello", "pay") // a direct answer does not fail
 			}
 		}
 		all(list, func(_ int, r *repeater) { r.connect(t.Context(), n.url, everything) })
@@ -82,7 +82,7 @@ func TestARetryOverKills(t *testing.T) {
 	t.Logf("%d of %d runs were under way when the server was killed", cuts, 8*rounds)
 }
 
-// A run fails at one node and is retried at the other, which is killed: the first one takes it over.
+// A run fails at one node and is retried at the other. That one is killed, and the first takes the run over.
 func TestARetryAtAnotherNode(t *testing.T) {
 	t.Parallel()
 	b := migrated(t, needed(t))

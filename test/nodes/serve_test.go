@@ -18,7 +18,7 @@ import (
 	"github.com/braidrun/braid/wire/native"
 )
 
-// What is said of a database that cannot be used names what to do, and nothing of the address.
+// An error about an unusable database says what to do, and contains nothing of the address.
 func TestDatabasesThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	pg := needed(t)
@@ -90,7 +90,7 @@ func TestManyMigrate(t *testing.T) {
 	}
 }
 
-// A client of any node sees what another one drives, within two seconds.
+// A client of any node sees within two seconds what another node drives.
 func TestTwoNodes(t *testing.T) {
 	t.Parallel()
 	b := migrated(t, needed(t))
@@ -151,7 +151,7 @@ func TestTwoNodes(t *testing.T) {
 	}
 }
 
-// A key that one node revokes is cut on the other within two seconds, streams and all.
+// A key that one node revokes is refused on the other within two seconds, including open streams.
 func TestAKeyIsRevokedOnAnotherNode(t *testing.T) {
 	t.Parallel()
 	b := migrated(t, needed(t))
@@ -180,7 +180,7 @@ func TestAKeyIsRevokedOnAnotherNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+its.Reveal())
-	res, err := http.DefaultClient.Do(req) // its head comes at once
+	res, err := http.DefaultClient.Do(req) // the header arrives at once
 	if err != nil || res.StatusCode != http.StatusOK {
 		t.Fatalf("%v %v", res, err)
 	}
@@ -203,14 +203,14 @@ func TestAKeyIsRevokedOnAnotherNode(t *testing.T) {
 	t.Logf("it was cut after %v", took)
 }
 
-// A server whose database takes no writes says that it is not ready, and that it is once the database takes them again. It lives
-// all the time.
+// A server whose database accepts no writes is not ready, but alive. It becomes ready once the database accepts
+// writes again.
 func TestReadyOfADatabaseThatTakesNoWrites(t *testing.T) {
 	t.Parallel()
 	const full = `CREATE FUNCTION public.full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 		RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$`
 	for name, c := range map[string]struct {
-		// breaks and mends are what the superuser does; write is what a client does between them.
+		// breaks and mends are the superuser's statements; write is a client's call in between.
 		breaks, mends []string
 		write         func(ctx context.Context, c *client.Client, conversation string) error
 		kind          event.ErrorKind

@@ -15,7 +15,7 @@ import (
 	"github.com/braidrun/braid/wire/native"
 )
 
-// stores names the stores of a server; arguments gives what makes one use it, over restarts.
+// stores are the names of a server's stores. arguments returns the flags for one, the same over restarts.
 var stores = []string{"sqlite", "postgres"}
 
 func arguments(t *testing.T, store string) (env, args []string) {
@@ -27,7 +27,7 @@ func arguments(t *testing.T, store string) (env, args []string) {
 	return nil, append(args, "--data", t.TempDir())
 }
 
-// What people do with conversations is the same on both stores, also after a server was killed.
+// Conversations behave the same on both stores, also after a server was killed.
 func TestAStory(t *testing.T) {
 	t.Parallel()
 	needed(t)
@@ -53,7 +53,7 @@ func TestAStory(t *testing.T) {
 			if _, err := api.Run(ctx, conv.ID, "Something else", client.RunOptions{Key: "k1", Executor: "ann"}); code(err) != native.CodeIdempotencyMismatch {
 				t.Errorf("the key for another request: %v", err)
 			}
-			// The server is killed while it speaks; the reader goes on with the next one.
+			// The server is killed while it streams, and the reader continues with another one.
 			b := newBalancer(t, one)
 			killed := false
 			var last native.Frame
@@ -74,7 +74,7 @@ func TestAStory(t *testing.T) {
 				t.Fatalf("killed: %v, at the end %+v", killed, last)
 			}
 			api = one.client()
-			// A reset begins a session; what was is still read.
+			// A reset begins a session; earlier messages can still be read.
 			before, err := api.Get(ctx, conv.ID)
 			if err != nil || before.SessionID != first.SessionID || before.Title == "" {
 				t.Errorf("%+v, %v", before, err)
@@ -100,7 +100,7 @@ func TestAStory(t *testing.T) {
 			if r, err := api.Run(ctx, fork.ID, "What is 4+4?", client.RunOptions{}); err != nil || r.Turn != 1 || !strings.Contains(r.Result, "8") {
 				t.Errorf("%+v, %v", r, err)
 			}
-			// A person is asked, and answers.
+			// The user is asked and answers.
 			asked, err := api.Run(ctx, conv.ID, "Delete the notes.", client.RunOptions{Model: "demo:approval"})
 			if err != nil || asked.Status != event.RunWaiting {
 				t.Fatalf("%+v, %v", asked, err)
@@ -153,7 +153,7 @@ func TestAStory(t *testing.T) {
 	}
 }
 
-// So is what an operator does with tenants.
+// The operator's calls on tenants behave the same on both stores.
 func TestTenantsInAStory(t *testing.T) {
 	t.Parallel()
 	needed(t)
@@ -264,7 +264,7 @@ func TestTenantsInAStory(t *testing.T) {
 	}
 }
 
-// code is what the server calls an error.
+// code returns the server's code of an error.
 func code(err error) string {
 	if e, ok := errors.AsType[*event.Error](err); ok {
 		return e.Code

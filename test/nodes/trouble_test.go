@@ -20,7 +20,7 @@ import (
 	"github.com/braidrun/braid/journal/postgres/postgrestest"
 )
 
-// ownServer starts a PostgreSQL server that a test may mistreat.
+// ownServer starts a PostgreSQL server for one test only.
 func ownServer(t *testing.T, more ...string) *postgrestest.Server {
 	t.Helper()
 	needed(t)
@@ -44,7 +44,7 @@ func loaded(t *testing.T, pg *postgrestest.Server, people int) (*base, *ledger, 
 	return b, l, nodes, newCrowd(t, newBalancer(t, nodes...).url, people)
 }
 
-// settle has the crowd end, checks it, and has the nodes end in order.
+// settle ends the crowd, checks it, and stops the nodes.
 func settle(t *testing.T, b *base, l *ledger, nodes []*node, c *crowd) {
 	t.Helper()
 	c.end()
@@ -60,7 +60,7 @@ func settle(t *testing.T, b *base, l *ledger, nodes []*node, c *crowd) {
 	}
 }
 
-// The database goes away under load, with and without order, and comes back.
+// The database restarts under load, with a clean shutdown and with a crash.
 func TestTheDatabaseIsRestarted(t *testing.T) { //nolint:paralleltest // it needs the machine for itself
 	pg := ownServer(t)
 	b, l, nodes, c := loaded(t, pg, 30)
@@ -78,7 +78,7 @@ func TestTheDatabaseIsRestarted(t *testing.T) { //nolint:paralleltest // it need
 	settle(t, b, l, nodes, c)
 }
 
-// The role that servers log in as loses its rights, and gets them back.
+// The servers' role loses its rights and gets them back.
 func TestTheRoleLosesItsRights(t *testing.T) { //nolint:paralleltest // it needs the machine for itself
 	pg := ownServer(t)
 	b, l, nodes, c := loaded(t, pg, 10)
@@ -94,7 +94,7 @@ func TestTheRoleLosesItsRights(t *testing.T) { //nolint:paralleltest // it needs
 	settle(t, b, l, nodes, c)
 }
 
-// refused wants that a run is refused with one of the statuses, in words that tell nothing.
+// refused requires that a run is refused with one of the statuses and a message without details.
 func refused(t *testing.T, n *node, statuses ...int) {
 	t.Helper()
 	if status, said := ready(t, n); status != http.StatusServiceUnavailable {
@@ -122,13 +122,13 @@ func refused(t *testing.T, n *node, statuses ...int) {
 	}
 }
 
-// The database's disk is full, and has room again.
+// The database's disk is full, and then has space again.
 func TestTheDiskIsFull(t *testing.T) {
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
 		t.Skip("a small disk can be made on Linux, by root")
 	}
 	needed(t)
-	disk, err := os.MkdirTemp("", "disk") //nolint:usetesting // the server's user must be let into it
+	disk, err := os.MkdirTemp("", "disk") //nolint:usetesting // the server's user must have access
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestTheDiskIsFull(t *testing.T) {
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
-	// The server may have ended itself where it could not write its own log.
+	// PostgreSQL may have stopped because it could not write its own log.
 	if err := sql(t.Context(), pg, "postgres", `SELECT 1`); err != nil {
 		_ = pg.Crash()
 		if err := pg.Start(t.Context()); err != nil {
@@ -178,7 +178,7 @@ func TestTheDiskIsFull(t *testing.T) {
 	settle(t, b, l, nodes, c)
 }
 
-// fill writes until there is no room.
+// fill writes until the disk is full.
 func fill(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.Create(path)

@@ -313,7 +313,7 @@ func stat(root *os.Root, name string) (int64, error) {
 	info, err := root.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return 0, &event.Error{Kind: event.ErrNotFound, Message: "there is no file " + name, Hint: "look what list_files shows", Err: err}
+		return 0, &event.Error{Kind: event.ErrNotFound, Message: "there is no file " + name, Hint: "call list_files for the names", Err: err}
 	case err != nil:
 		return 0, problem(err, "the file cannot be looked at")
 	case !info.Mode().IsRegular():

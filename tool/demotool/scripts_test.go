@@ -101,7 +101,7 @@ func TestAssistantWithRealTools(t *testing.T) {
 		{"read list.txt", "The file says:\n\nmilk"},
 		{"list.txtを読んで", "ファイルの内容です：\n\nmilk"},
 		{"list files", "In the folder:\n\nlist.txt (4 bytes)"},
-		{"read nothing.txt", "That did not work: there is no file nothing.txt (look what list_files shows)"},
+		{"read nothing.txt", "That did not work: there is no file nothing.txt (call list_files for the names)"},
 	} {
 		res, err := agent(t, "assistant", dir).Run(t.Context(), step.said)
 		if err != nil || res.Text() != step.want || res.Stop != event.StopEndTurn {

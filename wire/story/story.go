@@ -96,6 +96,7 @@ func (s *Story) tell(e *event.Event) *Item {
 		s.agent(&e.Header)
 	}
 	at := s.outline.Add(e)
+	s.now.Open = s.outline.Questions()
 	s.item = Item{Event: e, Run: &s.now, Agent: at.Thread, Step: at.Step, Opened: at.Opened, Closed: at.Closed, Last: s.last}
 	it := &s.item
 	if it.Agent == nil { // a scope is opened inside one that is not known
@@ -106,7 +107,7 @@ func (s *Story) tell(e *event.Event) *Item {
 	}
 	switch b := e.Body.(type) {
 	case *event.RunStarted:
-		s.now = Run{ID: e.Run, Turn: b.Turn, Session: b.Session, Simulated: e.Simulated}
+		s.now = Run{ID: e.Run, Turn: b.Turn, Session: b.Session, Simulated: e.Simulated, Open: s.now.Open}
 	case *event.StepBegun:
 		s.now.stepped = true
 		at.Step.Own = Answer{Attempt: e.Attempt, Whole: !s.skipping}
@@ -125,15 +126,10 @@ func (s *Story) tell(e *event.Event) *Item {
 		s.ended(it, b)
 	case *event.Asked:
 		it.Call = s.callOf(it, b.Call, b.Tool, b)
-		s.now.Open = append(s.now.Open, Question{Asked: *b, Step: e.Step, Scope: e.Scope})
-	case *event.Answered:
-		s.now.close(func(q *Question) bool { return q.Token == b.Token })
-	case *event.ScopeClosed:
-		s.now.close(func(q *Question) bool { return q.Scope == b.ID })
 	case *event.Redacted:
 		s.redacted(b)
 	case *event.RunEnded:
-		s.now.End, s.now.Open, it.Ends = b, nil, s.Run != ""
+		s.now.End, it.Ends = b, s.Run != ""
 	}
 	return it
 }
@@ -198,7 +194,6 @@ func (s *Story) ended(it *Item, b *event.StepEnded) {
 	case b.Step == event.StepModel:
 		s.used("", b.Usage)
 	case b.Result != nil:
-		s.now.close(func(q *Question) bool { return q.Step == it.Event.Step })
 		it.Call = s.callOf(it, b.Result.Call, b.Result.Name, nil)
 		own := &it.Agent.Own
 		if own.results == nil {
@@ -250,11 +245,6 @@ func (s *Story) callOf(it *Item, id, name string, asked *event.Asked) *event.Too
 		s.call.Args = asked.Args
 	}
 	return &s.call
-}
-
-// close drops questions that nobody can answer any more.
-func (r *Run) close(over func(*Question) bool) {
-	r.Open = slices.DeleteFunc(r.Open, func(q Question) bool { return over(&q) })
 }
 
 // used counts what a model's call has used.

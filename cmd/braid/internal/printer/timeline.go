@@ -20,8 +20,6 @@ type Timeline struct {
 	look    Look
 	tools   numbers
 	outline fold.Outline[struct{}, struct{}]
-	// asks holds the questions by token.
-	asks map[string]*event.Asked
 	// Hidden holds the redactions by the number of the redacted event.
 	Hidden map[int64]*event.Redacted
 	// session is the session of the last run.
@@ -33,7 +31,7 @@ type Timeline struct {
 // NewTimeline returns a Timeline that writes to out.
 func NewTimeline(out *term.Output, l Look) *Timeline {
 	return &Timeline{
-		out: out, look: l, tools: numbers{}, asks: map[string]*event.Asked{}, Hidden: map[int64]*event.Redacted{}, session: 1, zone: time.Local,
+		out: out, look: l, tools: numbers{}, Hidden: map[int64]*event.Redacted{}, session: 1, zone: time.Local,
 	}
 }
 
@@ -204,7 +202,6 @@ func (t *Timeline) stepEnded(e *event.Event, b *event.StepEnded, step *fold.Step
 }
 
 func (t *Timeline) asked(e *event.Event, b *event.Asked) {
-	t.asks[b.Token] = b
 	t.line(e, term.Yellow, "%s", traceLine(e, t.tools.of))
 	t.text(e, term.Yellow, "  asks: ", b.Prompt, resultLines)
 	if !b.Expires.IsZero() {
@@ -214,7 +211,7 @@ func (t *Timeline) asked(e *event.Event, b *event.Asked) {
 
 func (t *Timeline) answered(e *event.Event, b *event.Answered) {
 	words, value := "[run] answered", term.CleanLine(string(b.Value))
-	if q := t.asks[b.Token]; q != nil {
+	if q := t.outline.Question(b.Token); q != nil {
 		words += fmt.Sprintf(" tool=#%d:%s", t.tools.of(q.Call), term.CleanLine(q.Tool))
 		if q.Ask == event.AskCredential {
 			value = "[hidden]"

@@ -191,3 +191,21 @@ func TestTimelineCutsLongTexts(t *testing.T) {
 		t.Errorf("%d bytes: %s", len(got), got[max(0, len(got)-200):])
 	}
 }
+
+// An answer may come after the call that asked has ended, for example because the run is being cancelled. A secret in it is
+// hidden all the same.
+func TestLateAnswersAreHidden(t *testing.T) {
+	t.Parallel()
+	got := timelineOf(t, []*event.Event{
+		ev(0, "", &event.RunStarted{Agent: "assistant", Turn: 1}),
+		ev(1, "t-s", &event.StepBegun{Step: event.StepTool, Call: "s", Tool: "sign_in"}),
+		ev(1, "t-s", &event.Asked{Token: "1", Ask: event.AskCredential, Prompt: "Your key?", Call: "s", Tool: "sign_in"}),
+		ev(1, "t-s", &event.StepEnded{
+			Step: event.StepTool, Outcome: event.OutcomeCancelled, Result: &event.ToolResult{Call: "s", Name: "sign_in", IsError: true},
+		}),
+		ev(0, "", &event.Answered{Token: "1", Value: json.RawMessage(`"do-not-show-this"`)}),
+	}, 0)
+	if strings.Contains(got, "do-not-show-this") || !strings.Contains(got, "[run] answered tool=#1:sign_in: [hidden]") {
+		t.Errorf("the late answer is shown as\n%s", got)
+	}
+}

@@ -11,9 +11,9 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// purse knows what tenants spent on models today and what is reserved by calls in progress. All
+// spendStore holds what tenants spent on models today and what is reserved by calls in progress. All
 // methods are safe for concurrent use.
-type purse interface {
+type spendStore interface {
 	// ReserveSpend reserves want, or returns [event.ErrQuota] if less than that is left of most. A
 	// most of 0 means no bound. The reservation ends after lasts. now is the caller's clock and is
 	// used for the error only.
@@ -31,26 +31,26 @@ func dayOf(now time.Time) int64 { return now.Unix() / secondsOfDay }
 
 const secondsOfDay = 24 * 60 * 60
 
-// ownPurse is the purse of a process with a database of its own. Reservations end with the process.
+// localSpend is the spendStore of a process with its own database. Reservations end with the process.
 // The spending before it started comes from the ledger.
-type ownPurse struct {
+type localSpend struct {
 	ledger journal.Ledger
 
 	mu sync.Mutex
-	of map[directory.SpendOf]*pocket
+	of map[directory.SpendOf]*tenantSpend
 	// swept is the day on which earlier days were dropped last.
 	swept int64
 }
 
-type pocket struct {
+type tenantSpend struct {
 	spent directory.Spend
 	// held is the sum of the reservations.
 	held     directory.Spend
 	reserved map[string]directory.Spend
 }
 
-// pocket returns the tenant's pocket with p.mu locked. The caller must unlock it.
-func (p *ownPurse) pocket(ctx context.Context, of directory.SpendOf) (*pocket, error) {
+// tenant returns the tenant's entry with p.mu locked. The caller must unlock it.
+func (p *localSpend) tenant(ctx context.Context, of directory.SpendOf) (*tenantSpend, error) {
 	p.mu.Lock()
 	if k := p.of[of]; k != nil {
 		return k, nil
@@ -59,11 +59,11 @@ func (p *ownPurse) pocket(ctx context.Context, of directory.SpendOf) (*pocket, e
 	spent, err := p.before(ctx, of)
 	p.mu.Lock()
 	if err != nil {
-		return &pocket{}, err
+		return &tenantSpend{}, err
 	}
 	k := p.of[of]
 	if k == nil { // else another call was faster, and calls may have ended since
-		k = &pocket{spent: spent, reserved: make(map[string]directory.Spend)}
+		k = &tenantSpend{spent: spent, reserved: make(map[string]directory.Spend)}
 		p.sweep(of.Day)
 		p.of[of] = k
 	}
@@ -71,7 +71,7 @@ func (p *ownPurse) pocket(ctx context.Context, of directory.SpendOf) (*pocket, e
 }
 
 // before returns what the ledger knows of the day.
-func (p *ownPurse) before(ctx context.Context, of directory.SpendOf) (s directory.Spend, err error) {
+func (p *localSpend) before(ctx context.Context, of directory.SpendOf) (s directory.Spend, err error) {
 	from := time.Unix(of.Day*secondsOfDay, 0).UTC()
 	sums, err := p.ledger.UsageSums(ctx, journal.LedgerQuery{
 		Tenant: of.Tenant, From: from, To: from.Add(secondsOfDay * time.Second),
@@ -85,9 +85,9 @@ func (p *ownPurse) before(ctx context.Context, of directory.SpendOf) (s director
 }
 
 // sweep drops past days. A day with a call in progress stays until that call has settled.
-func (p *ownPurse) sweep(today int64) {
+func (p *localSpend) sweep(today int64) {
 	if p.of == nil {
-		p.of = make(map[directory.SpendOf]*pocket)
+		p.of = make(map[directory.SpendOf]*tenantSpend)
 	}
 	if p.swept == today {
 		return
@@ -100,10 +100,10 @@ func (p *ownPurse) sweep(today int64) {
 	}
 }
 
-func (p *ownPurse) ReserveSpend(
+func (p *localSpend) ReserveSpend(
 	ctx context.Context, of directory.SpendOf, id string, want, most directory.Spend, now time.Time, _ time.Duration,
 ) error {
-	k, err := p.pocket(ctx, of)
+	k, err := p.tenant(ctx, of)
 	defer p.mu.Unlock()
 	if err != nil {
 		return err
@@ -128,12 +128,12 @@ func sumOf(a, b directory.Spend) directory.Spend {
 	}
 }
 
-func (p *ownPurse) RenewSpend(context.Context, directory.SpendOf, string, time.Duration) error {
+func (p *localSpend) RenewSpend(context.Context, directory.SpendOf, string, time.Duration) error {
 	return nil
 }
 
-func (p *ownPurse) SettleSpend(ctx context.Context, of directory.SpendOf, id string, used directory.Spend) error {
-	k, err := p.pocket(ctx, of)
+func (p *localSpend) SettleSpend(ctx context.Context, of directory.SpendOf, id string, used directory.Spend) error {
+	k, err := p.tenant(ctx, of)
 	defer p.mu.Unlock()
 	if err == nil {
 		held := k.reserved[id]
@@ -144,8 +144,8 @@ func (p *ownPurse) SettleSpend(ctx context.Context, of directory.SpendOf, id str
 	return err
 }
 
-func (p *ownPurse) Spent(ctx context.Context, of directory.SpendOf) (directory.Spend, error) {
-	k, err := p.pocket(ctx, of)
+func (p *localSpend) Spent(ctx context.Context, of directory.SpendOf) (directory.Spend, error) {
+	k, err := p.tenant(ctx, of)
 	defer p.mu.Unlock()
 	return k.spent, err
 }

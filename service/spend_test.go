@@ -19,27 +19,27 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// purse is what the service holds tenants to their day with.
-type purse interface {
+// spendStore enforces the tenants' daily limits.
+type spendStore interface {
 	ReserveSpend(ctx context.Context, of directory.SpendOf, id string, want, most directory.Spend, now time.Time, lasts time.Duration) error
 	RenewSpend(ctx context.Context, of directory.SpendOf, id string, lasts time.Duration) error
 	SettleSpend(ctx context.Context, of directory.SpendOf, id string, used directory.Spend) error
 	Spent(ctx context.Context, of directory.SpendOf) (directory.Spend, error)
 }
 
-// purses runs a test with the purse of one process, and with three servers on one PostgreSQL. life gives the life of a
+// withStores runs a test with the store of one process, and with three servers on one PostgreSQL. life gives the life of a
 // tenant that is there, clock sets the database's clock.
-func purses(t *testing.T, test func(t *testing.T, servers []purse, life func(tenant string) string, clock func(time.Time))) {
+func withStores(t *testing.T, test func(t *testing.T, servers []spendStore, life func(tenant string) string, clock func(time.Time))) {
 	t.Helper()
 	t.Run("own", func(t *testing.T) {
 		t.Parallel()
-		p := service.NewOwnPurse()
-		test(t, []purse{p, p, p}, func(tenant string) string { return "life of " + tenant }, func(time.Time) {})
+		p := service.NewLocalSpend()
+		test(t, []spendStore{p, p, p}, func(tenant string) string { return "life of " + tenant }, func(time.Time) {})
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
 		o := databases.Postgres(t)
-		var servers []purse
+		var servers []spendStore
 		var people *directory.Directory
 		for range 3 {
 			people = directory.New(directory.Options{Database: databasetest.OpenPostgres(t, o)})
@@ -61,9 +61,9 @@ func purses(t *testing.T, test func(t *testing.T, servers []purse, life func(ten
 
 // Whatever several servers reserve, settle, renew and leave behind when they die, a reservation is given exactly where
 // it fits, and no tenant spends more than it may. The clocks of the servers are an hour apart: the database's decides.
-func TestPurseKeepsItsBounds(t *testing.T) {
+func TestSpendKeepsItsBounds(t *testing.T) {
 	t.Parallel()
-	purses(t, func(t *testing.T, servers []purse, life func(string) string, clock func(time.Time)) {
+	withStores(t, func(t *testing.T, servers []spendStore, life func(string) string, clock func(time.Time)) {
 		_, own := servers[0].(*directory.Directory)
 		own = !own
 		tenants := 0
@@ -151,9 +151,9 @@ func TestPurseKeepsItsBounds(t *testing.T) {
 }
 
 // Many who reserve at the same time on three servers get no more than there is, and other tenants and days are others.
-func TestPurseAtOnce(t *testing.T) {
+func TestSpendAtOnce(t *testing.T) {
 	t.Parallel()
-	purses(t, func(t *testing.T, servers []purse, life func(string) string, _ func(time.Time)) {
+	withStores(t, func(t *testing.T, servers []spendStore, life func(string) string, _ func(time.Time)) {
 		ctx, now := t.Context(), time.Now()
 		most, want := directory.Spend{Tokens: 1000}, directory.Spend{Tokens: 90}
 		acme := directory.SpendOf{Tenant: "acme", Life: life("acme"), Day: 20_000}
@@ -197,7 +197,7 @@ func TestPurseAtOnce(t *testing.T) {
 // A reservation is made once, also where its answer was lost and the server asks again.
 func TestAReservationIsMadeOnce(t *testing.T) {
 	t.Parallel()
-	purses(t, func(t *testing.T, servers []purse, life func(string) string, _ func(time.Time)) {
+	withStores(t, func(t *testing.T, servers []spendStore, life func(string) string, _ func(time.Time)) {
 		ctx, most, want := t.Context(), directory.Spend{Tokens: 100}, directory.Spend{Tokens: 60}
 		of := directory.SpendOf{Tenant: "acme", Life: life("acme"), Day: 20_000}
 		for range 3 {
@@ -214,8 +214,8 @@ func TestAReservationIsMadeOnce(t *testing.T) {
 	})
 }
 
-// What the purse costs a model call: a reservation and a settlement.
-func BenchmarkPurse(b *testing.B) {
+// The cost of the spend store per model call: a reservation and a settlement.
+func BenchmarkSpend(b *testing.B) {
 	if os.Getenv("BRAID_POSTGRES") == "" {
 		b.Skip("it needs PostgreSQL")
 	}

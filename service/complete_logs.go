@@ -10,10 +10,10 @@ import (
 	"github.com/braidrun/braid/live"
 )
 
-// mender completes the message logs of runs whose driver did not learn that they ended, because a
+// logCompleter completes the message logs of runs whose driver did not learn that they ended, because a
 // connection broke or the store refused the write. Reading the message log through the service
 // completes it too; reports that read the tables do not.
-type mender struct {
+type logCompleter struct {
 	service *Service
 
 	mu    sync.Mutex
@@ -24,24 +24,24 @@ type mender struct {
 }
 
 const (
-	// mostMends bounds how many conversations wait. Others are completed with their next run, or
+	// mostIncomplete bounds how many conversations wait. Others are completed with their next run, or
 	// when they are read.
-	mostMends = 10_000
-	// firstMend is the delay before a conversation is looked at. Another drive can find out meanwhile that its run has ended.
-	firstMend = time.Second
-	// lastMend bounds the delay, which doubles after each failure.
-	lastMend = 30 * time.Second
+	mostIncomplete = 10_000
+	// firstDelay is the delay before a conversation is looked at. Another drive can find out meanwhile that its run has ended.
+	firstDelay = time.Second
+	// lastDelay bounds the delay, which doubles after each failure.
+	lastDelay = 30 * time.Second
 )
 
-func newMender(s *Service) *mender {
-	return &mender{service: s, due: make(map[live.Key]bool), ended: make(chan struct{})}
+func newLogCompleter(s *Service) *logCompleter {
+	return &logCompleter{service: s, due: make(map[live.Key]bool), ended: make(chan struct{})}
 }
 
 // add schedules a conversation.
-func (m *mender) add(tenant, conversation string) {
+func (m *logCompleter) add(tenant, conversation string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.closed() || len(m.due) >= mostMends {
+	if m.closed() || len(m.due) >= mostIncomplete {
 		return
 	}
 	m.due[live.Key{Tenant: tenant, Conversation: conversation}] = true
@@ -51,7 +51,7 @@ func (m *mender) add(tenant, conversation string) {
 	}
 }
 
-func (m *mender) closed() bool {
+func (m *logCompleter) closed() bool {
 	select {
 	case <-m.ended:
 		return true
@@ -61,7 +61,7 @@ func (m *mender) closed() bool {
 }
 
 // end stops the work. The rest is completed later.
-func (m *mender) end() {
+func (m *logCompleter) end() {
 	m.mu.Lock()
 	if !m.closed() {
 		close(m.ended)
@@ -71,19 +71,19 @@ func (m *mender) end() {
 }
 
 // run completes scheduled conversations until none is left.
-func (m *mender) run() {
+func (m *logCompleter) run() {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	for pause := firstMend; ; {
+	for pause := firstDelay; ; {
 		select {
 		case <-m.ended:
 			return
 		case <-time.After(pause):
 		}
 		if m.round(ctx) {
-			pause = firstMend
+			pause = firstDelay
 		} else {
-			pause = min(2*pause, lastMend)
+			pause = min(2*pause, lastDelay)
 		}
 		m.mu.Lock()
 		m.busy = len(m.due) > 0
@@ -96,7 +96,7 @@ func (m *mender) run() {
 }
 
 // round looks once at each scheduled conversation and reports whether all could be completed.
-func (m *mender) round(ctx context.Context) bool {
+func (m *logCompleter) round(ctx context.Context) bool {
 	m.mu.Lock()
 	due := make([]live.Key, 0, len(m.due))
 	for key := range m.due {
@@ -105,7 +105,7 @@ func (m *mender) round(ctx context.Context) bool {
 	clear(m.due)
 	m.mu.Unlock()
 	for i, key := range due {
-		err := m.service.mendMessages(ctx, key.Tenant, key.Conversation)
+		err := m.service.completeMessages(ctx, key.Tenant, key.Conversation)
 		if err == nil || errors.Is(err, event.ErrNotFound) {
 			continue
 		}
