@@ -34,6 +34,8 @@ type callDecision struct {
 	notice *event.Notice
 	// byPolicy says that a hook, a policy or a user refused the call.
 	byPolicy bool
+	// cancelled says that a hook did it: the model is shown the hook's text as it is.
+	cancelled bool
 	// logged says that the attempt before was in flight when its driver died: the log decides, and nobody is asked again.
 	logged bool
 }
@@ -41,6 +43,12 @@ type callDecision struct {
 // refuse makes the call one that does not run.
 func (p *callDecision) refuse(kind event.ErrorKind, message string) {
 	p.refused, p.byPolicy = &event.Error{Kind: kind, Message: message}, true
+}
+
+// cancel makes the call one that a hook has cancelled.
+func (p *callDecision) cancel(words string) {
+	p.refuse(event.ErrPermission, words)
+	p.cancelled = true
 }
 
 // note adds what the stages before a call have decided to the event that begins it.
