@@ -71,20 +71,32 @@ func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid
 		closeTools()
 		return nil, err
 	}
-	tells, err := p.tells()
+	apis, err := p.openAPIs(context.Background(), s, append(slices.Clip(tools), skills.Tools()...), func(api, tool, why string) {
+		fmt.Fprintf(p.Stderr, "braid: an operation of %s is left out: %s\n", term.CleanLine(api), printer.OneLine(strings.TrimSpace(tool+" "+why)))
+	})
 	if err != nil {
 		_ = closeMCP(mcp)
 		closeTools()
 		return nil, err
 	}
+	tells, err := p.tells()
+	if err != nil {
+		closeAPIs(apis)
+		_ = closeMCP(mcp)
+		closeTools()
+		return nil, err
+	}
 	parts = append(parts, tells.parts()...)
-	closeAll := p.onExit(func() { _ = closeMCP(mcp); closeTools(); tells.close() })
+	closeAll := p.onExit(func() { closeAPIs(apis); _ = closeMCP(mcp); closeTools(); tells.close() })
 	parts = append(parts, braid.Instructions(s.Instructions))
 	if mcp != nil {
 		parts = append(parts, braid.From(mcp))
 	}
+	for _, api := range apis {
+		parts = append(parts, braid.From(api))
+	}
 	parts = append(append(parts, braid.From(skills), braid.Tools(tools...)), permitParts(s, "")...)
-	worksWithTools := len(tools) > 0 || len(skills.Skills()) > 0 || s.MCP != ""
+	worksWithTools := len(tools) > 0 || len(skills.Skills()) > 0 || s.MCP != "" || len(apis) > 0
 	if s.Schema != nil {
 		parts = append(parts, braid.OutputSchema(s.Schema))
 	}

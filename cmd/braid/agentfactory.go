@@ -19,6 +19,7 @@ import (
 	"github.com/braidrun/braid/service/directory"
 	"github.com/braidrun/braid/skill"
 	"github.com/braidrun/braid/tool/mcptool"
+	"github.com/braidrun/braid/tool/openapitool"
 )
 
 // agentFactory makes the agents of a server's runs, and holds their shared resources.
@@ -28,6 +29,7 @@ type agentFactory struct {
 	cfg    *conf.Config
 	sealed func()
 	mcp    *mcptool.Servers
+	apis   []*openapitool.API
 	tells  *observer
 	info   model.Info
 	// others are the fallback models of the server's own model.
@@ -77,6 +79,12 @@ func (p *process) openAgents(ctx context.Context, cfg *conf.Config, log *slog.Lo
 	}); err != nil {
 		return nil, err
 	}
+	if a.apis, err = p.openAPIs(ctx, s, own, func(api, tool, why string) {
+		log.Warn("an operation of an API is left out", "api", api, "tool", tool, "why", why)
+	}); err != nil {
+		return nil, err
+	}
+	o.Tools = append(o.Tools, apiTools(a.apis)...)
 	if a.tells, err = openTelemetry(ctx, func(err error) {
 		log.Warn("telemetry could not be sent; this is told once", "error", err)
 	}); err != nil {
@@ -164,6 +172,7 @@ func (a *agentFactory) forgetGone(ctx context.Context, people *directory.Directo
 
 func (a *agentFactory) close() error {
 	err := closeMCP(a.mcp)
+	closeAPIs(a.apis)
 	a.sealed()
 	if a.tells != nil {
 		a.tells.close()

@@ -241,6 +241,13 @@ func (p *process) secrets(s *conf.Settings) []secret.Secret {
 			add(value)
 		}
 	}
+	for _, variable := range s.OpenAPIAuth {
+		value := p.Getenv(variable)
+		add(value)
+		if _, password, ok := strings.Cut(value, ":"); ok {
+			add(password)
+		}
+	}
 	if s.MCP == "" {
 		return found
 	}

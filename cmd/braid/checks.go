@@ -42,6 +42,7 @@ var checks = []struct {
 	{"data", checkData},
 	{"database", checkDatabase},
 	{"mcp", checkMCP},
+	{"openapi", checkOpenAPI},
 	{"disk", checkDisk},
 	{"clock", checkClock},
 	{"terminal", checkTerminal},

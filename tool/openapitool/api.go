@@ -30,6 +30,7 @@ type API struct {
 	own     *http.Transport
 	tokens  tokens
 	headers map[string]template
+	schemes []string
 
 	mu      sync.Mutex
 	skipped []event.SkippedTool
@@ -161,6 +162,7 @@ func (l *loader) read() error {
 	if err := l.readHeaders(); err != nil {
 		return err
 	}
+	l.api.schemes = slices.Sorted(maps.Keys(l.doc.parts["securitySchemes"]))
 	l.connect()
 	l.taken = map[string]bool{}
 	for _, name := range l.options.Reserved {
@@ -315,6 +317,9 @@ func (a *API) leftOut(name, why string) {
 
 // Name returns the name of the API.
 func (a *API) Name() string { return a.name }
+
+// Schemes returns the names of the document's security schemes.
+func (a *API) Schemes() []string { return slices.Clone(a.schemes) }
 
 // Tools implements [tool.Source]: one [*Tool] for each operation, in the order of the document.
 func (a *API) Tools() []tool.Tool { return slices.Clone(a.tools) }

@@ -55,6 +55,9 @@ func (l *loader) readSchemes() error {
 	l.schemes = map[string]*scheme{}
 	for _, name := range slices.Sorted(maps.Keys(l.options.Credentials)) {
 		raw := l.doc.parts["securitySchemes"][name]
+		if raw == nil && l.options.OtherSchemes {
+			continue
+		}
 		if raw == nil {
 			return invalid(fmt.Sprintf("the document has no security scheme %.50q", name), "Use one of: "+l.schemeNames()+".", nil)
 		}

@@ -47,6 +47,7 @@ func TestCredentials(t *testing.T) {
 		{`{"ckey":[]}`, map[string]openapitool.Credential{"ckey": {Token: secret.New("${TOKEN}")}}, "Cookie", "sid=tok-12345678"},
 		{`{"bearer":[]}`, map[string]openapitool.Credential{"bearer": {Token: secret.New("a-${TOKEN}-b")}}, "Authorization", "Bearer a-tok-12345678-b"},
 		{`{"bearer":[]}`, map[string]openapitool.Credential{"bearer": {Token: secret.New("${NESTED}")}}, "Authorization", "Bearer ${TOKEN}"},
+		{`{"bearer":[]}`, map[string]openapitool.Credential{"bearer": {Token: secret.New(openapitool.Literal("a${TOKEN}$${b"))}}, "Authorization", "Bearer a${TOKEN}$${b"},
 		{`{"basic":[]}`, map[string]openapitool.Credential{"basic": {User: "ann", Password: secret.New("pw")}}, "Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte("ann:pw"))},
 		{`{"oauth":["a"]},{"key":[]}`, map[string]openapitool.Credential{"key": {Token: secret.New("second")}}, "X-Key", "second"},
 		{`{"key":[],"bearer":[]},{"bearer":[]}`, map[string]openapitool.Credential{"bearer": {Token: secret.New("alone")}}, "X-Key", ""},

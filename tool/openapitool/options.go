@@ -21,6 +21,8 @@ type Options struct {
 	Variables map[string]string
 	// Credentials are used for the security schemes of the document, by the name of the scheme.
 	Credentials map[string]Credential
+	// OtherSchemes allows credentials for schemes that the document does not have. They are an error otherwise.
+	OtherSchemes bool
 	// Headers are sent with each request. Values are templates, like those of [Credential].
 	Headers map[string]secret.Secret
 	// Fill returns the value of ${name} in a template, or an empty secret if there is none. Nil takes the secrets of the run

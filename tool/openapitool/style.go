@@ -20,8 +20,6 @@ type value struct {
 	kind   byte // 't', 'l' or 'f'
 }
 
-var errInside = errors.New("contains a list or an object inside of another, which this parameter cannot carry")
-
 // readValue reads an argument that is sent in a style. Objects keep the order of their members.
 func readValue(raw json.RawMessage) (v value, err error) {
 	switch raw = bytes.TrimSpace(raw); raw[0] {
@@ -52,15 +50,15 @@ func readValue(raw json.RawMessage) (v value, err error) {
 	return v, err
 }
 
-// plainText is a text, a number, a boolean or null as it is sent.
+// plainText is a text, a number, a boolean or null as it is sent. A list or an object inside of another is sent as JSON.
 func plainText(raw json.RawMessage) (string, error) {
 	switch raw = bytes.TrimSpace(raw); raw[0] {
 	case '"':
 		var s string
 		err := json.Unmarshal(raw, &s)
 		return s, err
-	case '[', '{':
-		return "", errInside
+	case '[', '{': // OpenAPI does not say how it is written; this is what most servers read
+		return string(raw), nil
 	case 'n':
 		return "", nil
 	default:

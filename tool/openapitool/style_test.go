@@ -120,6 +120,7 @@ func TestEscapes(t *testing.T) {
 		`{"id":"1","q":"a&r=2 +"}`:             "/base/a/1/b?q=a%26r%3D2%20%2B",
 		`{"id":"1","r":"a/b?c&d#e+f"}`:         "/base/a/1/b?r=a/b?c%26d%23e%2Bf",
 		`{"id":"1","j":{"a":[1,{"b":"c d"}]}}`: "/base/a/1/b?j=%7B%22a%22%3A%5B1%2C%7B%22b%22%3A%22c%20d%22%7D%5D%7D",
+		`{"id":"1","q":{"a":{"b":1}}}`:         "/base/a/1/b?a=%7B%22b%22%3A1%7D",
 		`{"id":"1","q":null}`:                  "/base/a/1/b",
 	} {
 		if _, err := call(t, api, "x", args); err != nil {
@@ -131,14 +132,13 @@ func TestEscapes(t *testing.T) {
 		}
 	}
 	for args, why := range map[string]string{
-		`{}`:                           `"id" is missing`,
-		`{"id":""}`:                    "is empty",
-		`{"id":"1","h":"a\r\nX: 1"}`:   "control characters",
-		`{"id":"1","other":2}`:         `no argument "other"`,
-		`{"id":"1","q":{"a":{"b":1}}}`: "inside of another",
-		`{"id":"1","id":"2"}`:          "id",
-		`[1]`:                          "not an object",
-		`{"id":`:                       "",
+		`{}`:                         `"id" is missing`,
+		`{"id":""}`:                  "is empty",
+		`{"id":"1","h":"a\r\nX: 1"}`: "control characters",
+		`{"id":"1","other":2}`:       `no argument "other"`,
+		`{"id":"1","id":"2"}`:        "id",
+		`[1]`:                        "not an object",
+		`{"id":`:                     "",
 	} {
 		_, err := call(t, api, "x", args)
 		if _, ok := errors.AsType[*tool.ArgumentsError](err); !ok || !strings.Contains(err.Error(), why) {

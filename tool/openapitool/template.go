@@ -12,19 +12,27 @@ import (
 // template is a text with placeholders. Its odd parts are names. It is filled in one pass: what is inserted is not read again.
 type template []string
 
+// Literal returns a template that stands for a text, whatever the text contains.
+func Literal(text string) string { return strings.ReplaceAll(text, "${", "${$}{") }
+
 func newTemplate(s secret.Secret) (template, error) {
-	var t template
+	t := template{""}
 	for rest := s.Reveal(); ; {
 		before, after, found := strings.Cut(rest, "${")
-		t = append(t, before)
+		t[len(t)-1] += before
 		if !found {
 			return t, nil
 		}
 		name, after, found := strings.Cut(after, "}")
-		if !found || name == "" {
+		switch {
+		case !found || name == "":
 			return nil, invalid("a template has \"${\" without a name and \"}\"", "Write ${name}.", nil)
+		case name == "$": // see Literal
+			t[len(t)-1] += "$"
+		default:
+			t = append(t, name, "")
 		}
-		t, rest = append(t, name), after
+		rest = after
 	}
 }
 

@@ -124,6 +124,20 @@ var Options = []Option{
 		Set: func(s *Settings, v string) error { s.MCP = v; return nil },
 	},
 	{
+		Name: "openapi", value: "FILE|URL", list: true,
+		Help: "OpenAPI document, whose operations the agent gets as tools; repeatable",
+		Set:  func(s *Settings, v string) error { s.OpenAPI = Words(v); return nil },
+	},
+	{
+		Name: "openapi_auth", value: "SCHEME=VARIABLE", list: true,
+		Help: "environment variable with the credential for a security scheme: a key, a token, user:password or client:secret; repeatable",
+		Set:  func(s *Settings, v string) (err error) { s.OpenAPIAuth, err = parseSchemes(v); return err },
+	},
+	{
+		Name: "openapi_server", value: "URL", Help: "address of the API, instead of the servers that the OpenAPI document names",
+		Set: func(s *Settings, v string) error { return parseAPIServer(&s.OpenAPIServer, v) },
+	},
+	{
 		Name: "skills", value: "DIR", list: true,
 		Help: "folder of skills for the agent, each a folder with a SKILL.md; repeatable; the first skill of a name is used",
 		Set:  func(s *Settings, v string) error { s.Skills = Words(v); return nil },

@@ -62,9 +62,14 @@ type AgentSettings struct {
 	Tools        string
 	Scratch      string
 	MCP          string
-	Skills       []string
-	Permit       braid.Permissions
-	Sequential   bool
+	// OpenAPI lists documents whose operations are tools. OpenAPIAuth has the variables with credentials by security scheme,
+	// OpenAPIServer the address that replaces the servers of the document.
+	OpenAPI       []string
+	OpenAPIAuth   map[string]string
+	OpenAPIServer string
+	Skills        []string
+	Permit        braid.Permissions
+	Sequential    bool
 
 	Context       string
 	Window        int
