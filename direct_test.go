@@ -133,7 +133,7 @@ func TestDirectCallsThatFail(t *testing.T) {
 		{"the tool fails", agent(), "fail", nil, nil, event.ErrInternal, "it broke", "Error: it broke"},
 		{"the tool panics", agent(), "panic", nil, nil, event.ErrInternal, "panicked", "Error: "},
 		{"the tool says so", agent(), "mild", nil, nil, "", "", "try another"},
-		{"a hook refuses", agent(deny), "add", addIn{}, nil, event.ErrPermission, "not you", "Error: not you"},
+		{"a hook refuses", agent(deny), "add", addIn{}, nil, event.ErrPermission, "not you", "not you"},
 		{"a hook answers", agent(stop), "add", addIn{}, nil, event.ErrPermission, "closed", ""},
 		{"the agent is wrong", agent(braid.Tools(nil)), "add", addIn{}, nil, event.ErrInvalid, "a tool is nil", ""},
 		{"steering", agent(), "add", addIn{}, []braid.RunOption{braid.During(braid.Steer)}, event.ErrUnsupported, "cannot join", ""},

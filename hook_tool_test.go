@@ -53,7 +53,7 @@ func TestAHookBeforeATool(t *testing.T) {
 		hook       beforeTool
 	}{
 		{"does nothing", "said a", 1, false, func(context.Context, *hook.BeforeTool) error { return nil }},
-		{"cancels", "Error: not today", 0, true, func(_ context.Context, e *hook.BeforeTool) error {
+		{"cancels", "not today", 0, true, func(_ context.Context, e *hook.BeforeTool) error {
 			e.Cancel = "not today"
 			return nil
 		}},
@@ -284,7 +284,7 @@ func TestAHookAsksAPerson(t *testing.T) {
 		value any
 		want  string
 		ran   int64
-	}{{true, "said a", 1}, {false, "Error: refused by ann", 0}, {nil, "Error: refused by ann", 0}} {
+	}{{true, "said a", 1}, {false, "refused by ann", 0}, {nil, "refused by ann", 0}} {
 		t.Run(fmt.Sprint(c.value), func(t *testing.T) {
 			t.Parallel()
 			var ran, hooks atomic.Int64

@@ -66,7 +66,7 @@ func TestAHookAsksBeforeItsStep(t *testing.T) {
 		{"model 1", "yes", nil, "ok", "said b", 2, 0, 2},
 		{"model 1", "no", true, "refused by ann and bob", "", 0, 0, 0},
 		{"tools", "yes", true, "ok", "said b", 2, 1, 1},
-		{"tools", "yes", false, "ok", "Error: refused by ann and bob", 0, 1, 1},
+		{"tools", "yes", false, "ok", "refused by ann and bob", 0, 1, 1},
 		{"model 2", "yes", true, "ok", "said b", 2, 1, 1},
 		{"model 2", "no", nil, "refused by ann and bob", "said b", 2, 1, 0},
 	} {

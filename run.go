@@ -2,6 +2,7 @@ package braid
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 
@@ -61,6 +62,9 @@ func (a *Agent) collect(ctx context.Context, input any, opts []RunOption) (*Resu
 	r := &Result{}
 	o := options(opts)
 	err := a.drive(ctx, input, &o, r, func(event.Event) bool { return true })
+	if r.Status == "" && errors.Is(err, event.ErrCancelled) {
+		r.Status, r.Stop = event.RunCancelled, event.StopCancelled // it had not begun
+	}
 	if o.into != nil {
 		*o.into = *r
 	}

@@ -62,7 +62,7 @@ func promises() []promise {
 		{Work: "a: allocations a delta", Must: 3, Aim: 1.2, Prototype: 0.14, find: allocsOf("a")},
 		{Work: "b: 10 tool cycles", Unit: ratio, Must: 5, Aim: 2.5, Prototype: 2.0, find: ratioOf("b"), row: "b"},
 		{Work: "b: 10 to 100 cycles, time", Unit: ratio, Must: 12, Aim: 10.5, find: ratioOf("b-growth"), row: "b-growth"},
-		{Work: "c: 32 parallel tools", Unit: ratio, Must: 5, Aim: 2.5, Prototype: 2.2, find: ratioOf("c"), row: "c"},
+		{Work: "c: 32 parallel tools", Unit: ratio, Must: 2.5, Aim: 1.8, Prototype: 2.2, find: ratioOf("c"), row: "c"},
 		{Work: "d: agent, tool ready", Unit: micros, Must: 1, find: microsOf("d")},
 		{Work: "d: the same, to the floor", Unit: ratio, Aim: 2, find: ratioOf("d"), row: "d"},
 		{Work: "d: the same, bytes kept", Unit: bytes, Must: 1024, find: keptOf(

@@ -16,7 +16,9 @@ import (
 	"github.com/braidrun/braid/bench/scenario"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/braidrun/braid/bench/floor.work"))
+}
 
 func TestSpread(t *testing.T) {
 	t.Parallel()

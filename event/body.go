@@ -262,6 +262,8 @@ type StepEnded struct {
 	// RetryAt is when the next attempt may begin; zero means that there is none. A
 	// tool call has one only where a hook wants it made again, and no Result then.
 	RetryAt time.Time `json:"retry_at,omitzero"`
+	// ByHook is set where a hook asked for the next attempt. It does not count against the retry policy.
+	ByHook bool `json:"by_hook,omitempty"`
 	// Fallback names the model that the next attempt asks instead, at once; empty
 	// where it is the same one, or where there is none.
 	Fallback string `json:"fallback,omitempty"`
@@ -287,7 +289,7 @@ const (
 	OutcomeDone Outcome = "done"
 	// OutcomeFailed is a model call that gave an error.
 	OutcomeFailed Outcome = "failed"
-	// OutcomeCancelled is a call that was stopped, or never begun, because the
+	// OutcomeCancelled is a call that a hook cancelled, or that was stopped, or never begun, because the
 	// run was cancelled or reached a limit.
 	OutcomeCancelled Outcome = "cancelled"
 	// OutcomeStraggler is a call that did not stop within the grace period
@@ -411,6 +413,8 @@ type Asked struct {
 	// Name tells questions of one call apart; Index is its place among them.
 	Name  string `json:"name,omitempty"`
 	Index int    `json:"index,omitempty"`
+	// Hook is the place, from 1, of the hook that asks among those of its point; zero for a tool.
+	Hook int `json:"hook,omitempty"`
 	// Prompt is what the person is asked; Payload is for their program.
 	Prompt  string          `json:"prompt,omitempty"  redacted:"shown"`
 	Payload json.RawMessage `json:"payload,omitempty" redacted:"drop"`

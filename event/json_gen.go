@@ -787,6 +787,7 @@ func (w *encoder) stepEnded(b *StepEnded) {
 	w.costOpt(`"cost_nano_usd":`, b.CostNanoUSD)
 	w.boolOpt(`"estimated":`, b.Estimated)
 	w.timeOpt(`"retry_at":`, b.RetryAt)
+	w.boolOpt(`"by_hook":`, b.ByHook)
 	w.strOpt(`"fallback":`, b.Fallback)
 	w.boolOpt(`"end_turn":`, b.EndTurn)
 	w.strsOpt(`"found":`, b.Found)
@@ -822,6 +823,8 @@ func (r *decoder) stepEnded() *StepEnded {
 			b.Estimated = r.Bool()
 		case "retry_at":
 			b.RetryAt = r.time()
+		case "by_hook":
+			b.ByHook = r.Bool()
 		case "fallback":
 			b.Fallback = r.String()
 		case "end_turn":
@@ -1103,6 +1106,7 @@ func (w *encoder) asked(b *Asked) {
 	w.str(`"ask":`, string(b.Ask))
 	w.strOpt(`"name":`, b.Name)
 	w.intOpt(`"index":`, int64(b.Index))
+	w.intOpt(`"hook":`, int64(b.Hook))
 	w.strOpt(`"prompt":`, b.Prompt)
 	w.rawOpt(`"payload":`, b.Payload)
 	w.rawOpt(`"schema":`, b.Schema)
@@ -1126,6 +1130,8 @@ func (r *decoder) asked() *Asked {
 			b.Name = r.String()
 		case "index":
 			b.Index = r.Int()
+		case "hook":
+			b.Hook = r.Int()
 		case "prompt":
 			b.Prompt = r.String()
 		case "payload":

@@ -7,8 +7,8 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// BeforeModel is called before each attempt of a model call. The hook can ask a person: the run waits before the call, and
-// with the answer the hooks are called again from the first one, at each attempt of that call. An error fails the call.
+// BeforeModel is called before each attempt of a model call. The hooks can ask a person, all in one round: the run waits before the call, and
+// with the answers the hooks are called again from the first one, at each attempt of that call. An error fails the call.
 type BeforeModel struct {
 	// Agent is the name of the agent that calls: read only.
 	Agent string
@@ -43,7 +43,7 @@ type AfterModel struct {
 	// Duration is how long the call took: read only.
 	Duration time.Duration
 	// Retry is writable: the answer is dropped, and the call is repeated after Wait, at most 20 times in all. The usage of the
-	// dropped call counts. Retry has no effect if no model was called or the run is stopped.
+	// dropped call counts. It does not count as an attempt of the retry policy. Retry has no effect if no model was called or the run is stopped.
 	Retry bool
 	// Wait is writable: the time before a retry.
 	Wait time.Duration

@@ -2,7 +2,8 @@ package hook
 
 import "github.com/braidrun/braid/event"
 
-// BeforeRun is called before a run begins, under its lease and before the run has an event in the log. If the driver dies
+// BeforeRun is called before a run begins, under its lease and before the run has an event in the log, and again for the
+// input with which [AfterRun] continues the run. If the driver dies
 // before that event is written, the next driver calls the hook again. An error fails the run.
 type BeforeRun struct {
 	// Run is the run's id: read only.
@@ -35,7 +36,7 @@ type AfterRun struct {
 	// Rounds counts how often hooks have continued the run: read only.
 	Rounds int
 	// GoOn is writable: the run does not end, but continues with this as new input. The log has it under the agent's name. It
-	// passes the guardrails for input, and [BeforeRun] is not called for it. It has no effect on a run that failed, was
+	// passes [BeforeRun] and the guardrails for input, as any input. It has no effect on a run that failed, was
 	// cancelled or reached a limit, nor for the 17th time.
 	GoOn []event.Block
 }

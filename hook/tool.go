@@ -11,8 +11,8 @@ import (
 
 // BeforeTool is called before each attempt of one tool call, also of an agent that is used as a tool, and also if the agent
 // has no such tool. Its context is the call's, so that a hook can ask, read and write state and end the turn as the tool
-// could. If a hook asks, the call waits, and with the answer the hooks are called again from the first one. Hooks and tool
-// count their questions together. To end the turn after an agent has worked, use [AfterTool]. An error is the call's result.
+// could. If a hook asks, those after it are called so that they can ask too, the call waits, and with the answers the hooks are
+// called again from the first one. Each counts its own questions; two with one name are an error. To end the turn after an agent has worked, use [AfterTool]. An error is the call's result.
 type BeforeTool struct {
 	// Call is what the model asked for: read only.
 	Call *tool.Call
@@ -23,7 +23,8 @@ type BeforeTool struct {
 	// that takes the run over finds it by that name, so it should be one of the agent's tools. Otherwise the call is in doubt
 	// then. An agent that is used as a tool can be replaced, but cannot replace a tool.
 	Tool tool.Tool
-	// Cancel is writable: its text becomes the call's error result, and the tool does not run.
+	// Cancel is writable: its text becomes the call's error result as it is, and the tool does not run. The call ends with
+	// [event.OutcomeCancelled].
 	Cancel string
 }
 
@@ -40,10 +41,12 @@ type AfterTool struct {
 	Result *event.ToolResult
 	// Err is why the call failed; nil if it succeeded: read only.
 	Err error
+	// Cancelled reports whether a hook cancelled the call: read only.
+	Cancelled bool
 	// Duration is how long the tool ran: read only.
 	Duration time.Duration
 	// Retry is writable: the result is dropped, and the call is repeated from the hooks before it, at most 20 times in all. It
-	// has no effect on an agent that is used as a tool, on a call that never ran, or if the run is stopped.
+	// does not count as an attempt of the tool's retry policy. It has no effect on an agent that is used as a tool, on a call that never ran, or if the run is stopped.
 	Retry bool
 }
 

@@ -3,12 +3,13 @@ package hook
 import "github.com/braidrun/braid/event"
 
 // BeforeTools is called before the tool calls of one answer begin. It is not called again for calls that asked or are
-// repeated. The hook can ask a person: none of the calls begins before there is an answer, and then the hooks are called
-// again from the first one. An error is the result of every call.
+// repeated. The hooks can ask a person, all in one round: none of the calls begins before there are answers, and then the
+// hooks are called again from the first one. An error is the result of every call.
 type BeforeTools struct {
 	// Calls are the calls of the answer, in request order: read only.
 	Calls []*event.ToolCall
-	// Cancel is writable: its text becomes the error result of every call, and none runs.
+	// Cancel is writable: its text becomes the error result of every call as it is, and none runs. Each ends with
+	// [event.OutcomeCancelled].
 	Cancel string
 }
 

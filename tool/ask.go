@@ -94,7 +94,8 @@ func AskFor(kind event.QuestionKind) AskOption {
 	return func(q *event.Asked) error { q.Ask = kind; return nil }
 }
 
-// AskName names the question for programs. Names that begin with "braid." are taken.
+// AskName names the question for programs. Two questions of one call, or of the hooks at one point, with the same name are
+// an error. Names that begin with "braid." are taken.
 func AskName(name string) AskOption {
 	return func(q *event.Asked) error {
 		if strings.HasPrefix(name, userdata.Reserved) {

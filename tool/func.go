@@ -152,5 +152,7 @@ func outputOf(v any) (Output, error) {
 }
 
 func jsonOutput(raw json.RawMessage) Output {
-	return Output{Content: []event.Block{&event.Text{Text: string(raw)}}, Structured: raw}
+	out := Text(string(raw))
+	out.Structured = raw
+	return out
 }

@@ -39,7 +39,12 @@ type Output struct {
 
 // Text returns an output of one text block.
 func Text(s string) Output {
-	return Output{Content: []event.Block{&event.Text{Text: s}}}
+	one := &struct { // one piece of memory for the text and its list
+		text event.Text
+		list [1]event.Block
+	}{}
+	one.text.Text, one.list[0] = s, &one.text
+	return Output{Content: one.list[:]}
 }
 
 // Traits are what the loop needs to know of a tool beyond its [Spec].

@@ -84,7 +84,7 @@ func (a *Agent) runTools(ctx context.Context, calls []Call) []Result {
 	}
 	var wg sync.WaitGroup
 	for i := range calls {
-		wg.Go(func() { results[i] = a.runTool(ctx, &calls[i]) })
+		beside(&wg, func() { results[i] = a.runTool(ctx, &calls[i]) })
 	}
 	wg.Wait()
 	return results

@@ -1,6 +1,10 @@
 package scenario
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/braidrun/braid/bench/floor"
+)
 
 // Sizes of the scenarios, as the contract has them.
 const (
@@ -16,6 +20,7 @@ var priors = [...]int{10, 100, 1_000, 10_000}
 
 // Pairs are all rows, in the order of the table.
 func Pairs() []Pair {
+	floor.KeepWorkers()
 	stream := []answer{text(deltas)}
 	few, fewWhole := cycles(fewCycles, false), cycles(fewCycles, true)
 	many := cycles(manyCycles, false)

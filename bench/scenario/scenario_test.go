@@ -12,7 +12,9 @@ import (
 	"github.com/braidrun/braid/internal/race"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/braidrun/braid/bench/floor.work"))
+}
 
 // TestSameWork holds that a ratio compares like with like.
 func TestSameWork(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/braidrun/braid/event"
@@ -26,9 +28,13 @@ type asker struct {
 	answered []*fold.Ask
 	others   int
 
-	mu    sync.Mutex
-	next  int
-	asked []event.Asked
+	mu sync.Mutex
+	// hook is the place of the hook that asks, from 1; zero for the tool. mine counts its questions, and all those of
+	// everybody.
+	hook, mine, all int
+	asked           []event.Asked
+	// clash is why the questions of hooks cannot be asked.
+	clash error
 	// over is why nothing can be asked any more.
 	over error
 }
@@ -40,14 +46,68 @@ func (a *asker) Ask(q *event.Asked) (answer json.RawMessage, err error) {
 	if a.over != nil {
 		return nil, a.over
 	}
-	i := a.next
-	a.next++
-	if i < len(a.answered) {
+	known := a.known()
+	a.mine, a.all = a.mine+1, a.all+1
+	if known != nil {
 		// Answered: nothing runs again before all its questions are.
-		return a.answered[i].Value, nil
+		return known.Value, nil
 	}
-	a.add(q, i)
+	if err := a.free(q.Name); err != nil {
+		if a.hook > 0 {
+			a.clash, a.asked = err, nil
+		}
+		return nil, err
+	}
+	a.add(q)
 	return nil, tool.ErrWaits
+}
+
+// known returns the answered question that is asked now; nil for none. Each hook counts its own questions, because the
+// others ask in the same round. A log from before hooks had places has one order for all.
+func (a *asker) known() *fold.Ask {
+	if !slices.ContainsFunc(a.answered, func(q *fold.Ask) bool { return q.Hook > 0 }) {
+		if a.all < len(a.answered) {
+			return a.answered[a.all]
+		}
+		return nil
+	}
+	n := a.mine
+	for _, q := range a.answered {
+		if q.Hook != a.hook {
+			continue
+		}
+		if n == 0 {
+			return q
+		}
+		n--
+	}
+	return nil
+}
+
+// free returns an error if another question has the name.
+func (a *asker) free(name string) error {
+	if name == "" || !slices.ContainsFunc(a.asked, func(q event.Asked) bool { return q.Name == name }) &&
+		!slices.ContainsFunc(a.answered, func(q *fold.Ask) bool { return q.Name == name }) {
+		return nil
+	}
+	return &event.Error{
+		Op: "question", Kind: event.ErrInvalid, Message: "two questions have the name " + strconv.Quote(name),
+		Hint: "give each question of a call its own name",
+	}
+}
+
+// Turn implements [hooks.Asker].
+func (a *asker) Turn(i int) {
+	a.mu.Lock()
+	a.hook, a.mine = i, 0
+	a.mu.Unlock()
+}
+
+// Clash implements [hooks.Asker].
+func (a *asker) Clash() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.clash
 }
 
 // AnsweredBy implements [tool.Asker].
@@ -59,8 +119,8 @@ func (a *asker) AnsweredBy(index int) string {
 }
 
 // add puts a question among those that are to be asked.
-func (a *asker) add(q *event.Asked, place int) {
-	q.Index = place + a.others
+func (a *asker) add(q *event.Asked) {
+	q.Index, q.Hook = len(a.answered)+len(a.asked)+a.others, a.hook
 	if a.of != nil {
 		q.Call, q.Tool, q.Args = a.of.ID, a.of.Name, a.of.Args
 	}
@@ -68,8 +128,8 @@ func (a *asker) add(q *event.Asked, place int) {
 	a.asked = append(a.asked, *q)
 }
 
-// waits reports whether something was asked that is not answered.
-func (a *asker) waits() bool {
+// Waits reports whether something was asked that is not answered.
+func (a *asker) Waits() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.asked) > 0

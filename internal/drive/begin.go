@@ -201,9 +201,10 @@ func (d *activeRun) callBeforeEachTool(s *fold.Scope, agent *Agent, calls []*fol
 	var at *hookContext
 	back := d.runDecidingHooks(func() {
 		var refused *event.Error
+		cancelled := false
 		if len(agent.Hooks.At(hooks.BeforeTools)) > 0 && s.Untouched() {
 			at = d.hookContextOf(s)
-			if refused = askBatch(at, agent.Hooks.At(hooks.BeforeTools), s.Batch.Calls); at.questions.waits() {
+			if refused, cancelled = askBatch(at, agent.Hooks.At(hooks.BeforeTools), s.Batch.Calls); at.questions.Waits() {
 				return
 			}
 			if refused != nil {
@@ -214,6 +215,7 @@ func (d *activeRun) callBeforeEachTool(s *fold.Scope, agent *Agent, calls []*fol
 			w := d.newCall(s, agent, c)
 			if refused != nil && !w.decision.logged {
 				w.decision.refuse(refused.Kind, refused.Message)
+				w.decision.cancelled = cancelled
 			}
 			d.passBefore(w)
 			list = append(list, w)

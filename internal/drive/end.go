@@ -31,6 +31,8 @@ type callEnd struct {
 	took time.Duration
 	// retryAt is when the next attempt may begin; zero where there is none.
 	retryAt time.Time
+	// byHook says that a hook asked for that attempt.
+	byHook bool
 	// endTurn is set where the tool asked to end the turn.
 	endTurn bool
 	// returnDirect is set where the tool asked to make its result the agent's answer.
@@ -51,7 +53,7 @@ func (d *activeRun) endCall(s *fold.Scope, step string, attempt int, e *callEnd)
 	}
 	b.Step, b.Outcome, b.Duration, b.RetryAt = event.StepTool, e.outcome, e.took, e.retryAt
 	b.Result, b.Shown, b.Err, b.Found = e.result, e.shown, e.err, e.found
-	b.EndTurn, b.ReturnDirect = e.endTurn, e.returnDirect
+	b.EndTurn, b.ReturnDirect, b.ByHook = e.endTurn, e.returnDirect, e.byHook
 	d.add(s, step, attempt, b)
 	d.record(s, step, attempt, e.guardedBy)
 }
@@ -78,6 +80,8 @@ type modelCallEnd struct {
 	took  time.Duration
 	// retryAt is when the next attempt may begin; zero where there is none.
 	retryAt time.Time
+	// byHook says that a hook asked for that attempt.
+	byHook bool
 	// fallback is the model that the next attempt asks; empty for the same one.
 	fallback string
 }
@@ -90,7 +94,7 @@ func (d *activeRun) endModel(s *fold.Scope, step string, attempt int, e *modelCa
 		return
 	}
 	d.add(s, step, attempt, &event.StepEnded{
-		Step: event.StepModel, Outcome: e.outcome, Err: e.err, Duration: e.took, RetryAt: e.retryAt, Fallback: e.fallback,
+		Step: event.StepModel, Outcome: e.outcome, Err: e.err, Duration: e.took, RetryAt: e.retryAt, ByHook: e.byHook, Fallback: e.fallback,
 		Usage: e.charge.Usage, UsageUnknown: !e.known, CostNanoUSD: e.charge.Nano, Estimated: e.charge.Estimated,
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/sched"
 )
@@ -239,9 +238,7 @@ func (d *driver) arrive(a Arrival) bool {
 			if w.Program != nil {
 				step, attempt = d.stepOfPiece(w.scope, a.Live)
 			}
-			head := event.Header{Time: d.now}
-			d.fillHeader(&head, w.scope, step, attempt)
-			d.sendLive(&head, a.Live)
+			d.sendLive(w.scope, step, attempt, d.now, a.Live)
 		}
 		return false
 	case a.Program != nil:

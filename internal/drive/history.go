@@ -46,14 +46,14 @@ func fitInput(row *journal.Run) (repairs []string) {
 	return repairs
 }
 
-// fitHooked repairs what hooks made of a run's input. It returns an error for what cannot be repaired.
-func (d *activeRun) fitHooked(in []event.Message) error {
-	fit, repairs, err := fitRun(in, endsWithCalls(d.row.Input) && endsWithCalls(in))
+// fitHooked repairs what hooks made of an input. It returns an error for what cannot be repaired.
+func (d *activeRun) fitHooked(input, in []event.Message) ([]event.Message, error) {
+	fit, repairs, err := fitRun(in, endsWithCalls(input) && endsWithCalls(in))
 	if err != nil {
-		return byHook("an input", err)
+		return nil, byHook("an input", err)
 	}
-	d.row.Input, d.repairs = fit, append(d.repairs, repairs...)
-	return nil
+	d.repairs = append(d.repairs, repairs...)
+	return fit, nil
 }
 
 // fitRequest makes the messages of a request that hooks have changed keep the promise of [model.Request].

@@ -24,7 +24,7 @@ func (d *activeRun) callBeforeModel(agent *Agent, why event.Why, w *Work, forced
 	at := d.hookContextOf(w.scope)
 	var failed error
 	back := d.runDecidingHooks(func() {
-		failed = hooks.CallBefore(at, agent.Hooks.At(hooks.BeforeModel), e, func() bool { return e.Cancel != "" || at.questions.waits() })
+		failed = hooks.CallAsking(at, agent.Hooks.At(hooks.BeforeModel), e, &at.questions, func() bool { return e.Cancel != "" })
 		at.questions.end(errAskedAfter)
 	})
 	if !back {

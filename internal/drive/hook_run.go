@@ -15,26 +15,54 @@ const hookRounds = 16
 
 // callBeforeRun calls the hooks before the run. It returns the text with which one answered in the agent's place.
 func (d *activeRun) callBeforeRun() (words string) {
+	input, words, ok, err := d.hookInput(d.row.Input)
+	switch {
+	case err != nil:
+		d.failWith(err)
+		return ""
+	case ok:
+		d.row.Input = input
+	}
+	return words
+}
+
+// hookInput passes an input through the hooks before the run. It returns what they made of it, and the text with which
+// one answered. ok is false if the run is to stop.
+func (d *activeRun) hookInput(in []event.Message) (made []event.Message, words string, ok bool, err error) {
 	list := d.cfg.agent.Hooks.At(hooks.BeforeRun)
 	if len(list) == 0 {
-		return ""
+		return in, "", true, nil
 	}
-	e := hook.BeforeRun{Run: d.row.ID, Input: slices.Clone(d.row.Input)}
-	var err error
+	e := hook.BeforeRun{Run: d.row.ID, Input: slices.Clone(in)}
 	back := d.runDecidingHooks(func() {
 		err = hooks.CallBefore(d.ctx, list, &e, func() bool { return e.Cancel != "" })
 	})
 	if !back {
-		return ""
+		return nil, "", false, nil
 	}
 	if err == nil {
-		err = d.fitHooked(e.Input)
+		made, err = d.fitHooked(in, e.Input)
 	}
 	if err != nil {
-		d.failWith(err)
-		return ""
+		return nil, "", false, err
 	}
-	return e.Cancel
+	return made, e.Cancel, true, nil
+}
+
+// goOn continues the run with new input, which passes the hooks before the run and the guardrails. It reports whether
+// there is any after the hooks.
+func (d *activeRun) goOn(s *fold.Scope, content []event.Block) (goesOn bool, err error) {
+	input, words, ok, err := d.hookInput([]event.Message{{Role: event.RoleUser, Content: content}})
+	if !ok || len(input) == 0 && words == "" {
+		return false, err
+	}
+	for _, m := range input {
+		d.addMessage(s, s, m)
+	}
+	if words != "" {
+		d.reply(words)
+	}
+	return true, nil
 }
 
 // reply answers in the root agent's place, with a model step that costs nothing.
@@ -82,15 +110,14 @@ func (d *activeRun) callAfterRun(s *fold.Scope, ended *event.RunEnded) (goesOn b
 			err = withoutTools("input", e.GoOn, false)
 		}
 	}
-	switch {
-	case err != nil && ended.Status != event.RunFailed:
-		ended.Status, ended.Why, ended.Stop, ended.Err = event.RunFailed, event.WhyFailed, event.StopError, hookError(err)
-	case err == nil && len(e.GoOn) > 0 && ended.Status == event.RunCompleted && ended.Err == nil &&
-		r.Rounds < hookRounds && d.ctx.Err() == nil:
-		d.addInput(s, e.GoOn, func(c []event.Block) event.Body { return &event.UserMessage{Content: c} })
-		return true
+	if err == nil && len(e.GoOn) > 0 && ended.Status == event.RunCompleted && ended.Err == nil &&
+		r.Rounds < hookRounds && d.ctx.Err() == nil {
+		goesOn, err = d.goOn(s, e.GoOn)
 	}
-	return false
+	if err != nil && ended.Status != event.RunFailed {
+		ended.Status, ended.Why, ended.Stop, ended.Err = event.RunFailed, event.WhyFailed, event.StopError, hookError(err)
+	}
+	return goesOn
 }
 
 // hasMessageNews reports whether the pending commit has an event for the hooks after events.

@@ -14,23 +14,23 @@ import (
 )
 
 // askBatch calls the hooks before a batch. It returns why none of the calls may run; nil where they may, or where a
-// hook has asked a question.
-func askBatch(at *hookContext, list []hooks.Hook, calls []*fold.Call) *event.Error {
+// hook has asked a question. cancelled says that a hook has cancelled them.
+func askBatch(at *hookContext, list []hooks.Hook, calls []*fold.Call) (why *event.Error, cancelled bool) {
 	batch := hook.BeforeTools{}
 	for _, c := range calls {
 		batch.Calls = append(batch.Calls, c.ToolCall)
 	}
-	err := hooks.CallBefore(at, list, &batch, func() bool { return batch.Cancel != "" || at.questions.waits() })
+	err := hooks.CallAsking(at, list, &batch, &at.questions, func() bool { return batch.Cancel != "" })
 	at.questions.end(errAskedAfter)
 	switch words := validText(batch.Cancel); {
-	case at.questions.waits():
-		return nil
+	case at.questions.Waits():
+		return nil, false
 	case err != nil:
-		return hookError(err)
+		return hookError(err), false
 	case words != "":
-		return &event.Error{Kind: event.ErrPermission, Message: words}
+		return &event.Error{Kind: event.ErrPermission, Message: words}, true
 	default:
-		return nil
+		return nil, false
 	}
 }
 
@@ -41,7 +41,8 @@ func (d *activeRun) callBeforeHooks(w *toolWork) {
 		return
 	}
 	e := hook.BeforeTool{Call: &c.Call, Args: slices.Clone(c.Args), Tool: c.tool}
-	err := hooks.CallBefore(c, list, &e, func() bool { return e.Cancel != "" || c.waits() })
+	err := hooks.CallAsking(c, list, &e, &c.questions, func() bool { return e.Cancel != "" })
+	c.questions.Turn(0) // from now on the tool asks
 	switch {
 	case c.waits():
 		return
@@ -50,7 +51,7 @@ func (d *activeRun) callBeforeHooks(w *toolWork) {
 		p.refuse(he.Kind, he.Message)
 		return
 	case e.Cancel != "":
-		p.refuse(event.ErrPermission, validText(e.Cancel))
+		p.cancel(validText(e.Cancel))
 		return
 	}
 	if string(e.Args) != string(c.Args) {
@@ -116,7 +117,7 @@ func (d *activeRun) callAfterHooks(w *Work) {
 	c.questions.end(errAskedLate)
 	r := end.made
 	r.Content = slices.Clone(r.Content)
-	e := hook.AfterTool{Call: &c.Call, Result: r, Duration: end.took}
+	e := hook.AfterTool{Call: &c.Call, Result: r, Duration: end.took, Cancelled: end.skip == skipRefused && end.outcome == event.OutcomeCancelled}
 	if end.failure != nil {
 		e.Err = end.failure
 	}

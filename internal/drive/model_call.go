@@ -21,16 +21,15 @@ type modelAlone struct {
 	d *driver
 	// asm puts the answer together.
 	asm assembler
-	// head is the header of the pieces.
-	head event.Header
+	// work is the call that runs or ran last.
+	work *Work
 	// send is sendPiece.
 	send func(event.Body) bool
 }
 
 // sendPiece sends a piece of the answer to the reader. It reports whether the model is to go on.
 func (a *modelAlone) sendPiece(b event.Body) bool {
-	a.head.Time = time.Now()
-	a.d.sendLive(&a.head, b)
+	a.d.sendLive(a.work.scope, a.work.step, a.work.attempt, time.Now(), b)
 	return !a.d.out.stopped
 }
 
@@ -48,7 +47,7 @@ func (d *driver) prepareAlone(w *Work) {
 	if d.exec.alone.send == nil {
 		d.exec.alone.d, d.exec.alone.send = d, d.exec.alone.sendPiece
 	}
-	d.fillHeader(&d.exec.alone.head, w.scope, w.step, w.attempt)
+	d.exec.alone.work = w
 }
 
 // ownAgain takes back the memory of a call that has wholly ended. A hook may have kept the request.

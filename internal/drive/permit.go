@@ -98,7 +98,7 @@ func (d *activeRun) permit(w *toolWork) {
 		Ask: event.AskApproval, Name: event.PermissionQuestion, Prompt: "May " + c.Agent + " run " + tool + "?",
 		Schema: answercheck.PermissionSchema(),
 	}
-	c.questions.add(&q, len(c.questions.answered))
+	c.questions.add(&q)
 	last := &c.questions.asked[len(c.questions.asked)-1]
 	last.Tool, last.Args, last.ToolHash = tool, args, need.ToolHash
 }

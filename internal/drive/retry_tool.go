@@ -12,15 +12,16 @@ func (d *activeRun) retryCall(w *Work) bool {
 		return true
 	}
 	c, end, at := w.call, w.end, d.now
+	byHook := end.again && w.attempt < hookTries
 	switch {
-	case end.again && w.attempt < hookTries:
+	case byHook:
 	case end.failure != nil && c.traits.Retry.Attempts > 1 && w.triesAgain():
 		policy := retry.ForTools(c.traits.Retry)
 		at = d.now.Add(retry.Wait(&policy, w.entry.Extra().Retries+1, retry.AskedToWait(end.err)))
 	default:
 		return true
 	}
-	d.endCall(w.scope, w.step, w.attempt, &callEnd{outcome: event.OutcomeFailed, err: end.failure, took: end.took, retryAt: at})
+	d.endCall(w.scope, w.step, w.attempt, &callEnd{outcome: event.OutcomeFailed, err: end.failure, took: end.took, retryAt: at, byHook: byHook})
 	return false
 }
 

@@ -91,17 +91,23 @@ func (d *activeRun) input() error {
 		}
 	}
 	for _, m := range d.row.Input[min(int(d.view.Run.Inputs), len(d.row.Input)):] {
-		if m.Role == event.RoleAssistant {
-			stop := event.StopEndTurn
-			if fold.CountCalls(m.Content) > 0 {
-				stop = event.StopToolUse
-			}
-			d.addInput(root, m.Content, func(c []event.Block) event.Body { return &event.AssistantMessage{Content: c, Stop: stop} })
-			continue
-		}
-		d.addInput(nil, m.Content, func(c []event.Block) event.Body { return &event.UserMessage{Content: c} })
+		d.addMessage(root, nil, m)
 	}
 	return nil
+}
+
+// addMessage writes a message of the input after the guardrails have passed it. user is the scope under which it writes
+// the user's.
+func (d *activeRun) addMessage(root, user *fold.Scope, m event.Message) {
+	if m.Role != event.RoleAssistant {
+		d.addInput(user, m.Content, func(c []event.Block) event.Body { return &event.UserMessage{Content: c} })
+		return
+	}
+	stop := event.StopEndTurn
+	if fold.CountCalls(m.Content) > 0 {
+		stop = event.StopToolUse
+	}
+	d.addInput(root, m.Content, func(c []event.Block) event.Body { return &event.AssistantMessage{Content: c, Stop: stop} })
 }
 
 // takesOver notes at a run's beginning which failed run it continues. Where another run came between, the run

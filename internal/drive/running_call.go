@@ -195,7 +195,7 @@ func (c *runningCall) setFound(names []string) {
 }
 
 // waits reports whether the call has asked a question that has no answer yet.
-func (c *runningCall) waits() bool { return c.questions.waits() }
+func (c *runningCall) waits() bool { return c.questions.Waits() }
 
 // close ends the call's influence: what a straggler does later changes nothing.
 func (c *runningCall) close() {

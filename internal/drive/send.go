@@ -1,8 +1,11 @@
 package drive
 
 import (
+	"time"
+
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // send sends an event to the watchers and the reader. A reader that stops reading cancels the run.
@@ -22,11 +25,12 @@ func (d *driver) send(e event.Event) {
 	}
 }
 
-// sendLive sends a live piece of a step. head is the step's.
-func (d *driver) sendLive(head *event.Header, body event.Body) {
+// sendLive sends a live piece of a step.
+func (d *driver) sendLive(s *fold.Scope, step string, attempt int, now time.Time, body event.Body) {
 	d.out.live++
-	e := event.Event{Header: *head, Body: body}
-	e.N, e.Epoch = d.out.live, d.lease.held.Epoch
+	e := event.Event{Body: body}
+	d.fillHeader(&e.Header, s, step, attempt)
+	e.Time, e.N, e.Epoch = now, d.out.live, d.lease.held.Epoch
 	d.send(e)
 }
 

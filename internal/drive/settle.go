@@ -183,7 +183,7 @@ func (d *driver) settleModel(w *Work) {
 // askAgain ends a model call that a hook wants made once more. What the dropped answer used counts.
 func (d *activeRun) askAgain(w *Work) {
 	end := &w.answer
-	failed := &modelCallEnd{outcome: event.OutcomeFailed, known: end.known, took: end.took, retryAt: d.now.Add(end.wait)}
+	failed := &modelCallEnd{outcome: event.OutcomeFailed, known: end.known, took: end.took, retryAt: d.now.Add(end.wait), byHook: true}
 	if end.message != nil {
 		failed.charge = cost.Charge{Usage: end.usage, Nano: end.message.CostNanoUSD, Estimated: end.message.Estimated}
 		failed.err = &event.Error{Op: "hook", Kind: event.ErrModel, Message: "a hook wants another answer"}

@@ -68,12 +68,16 @@ func (d *activeRun) passAfter(w *Work) bool {
 	return true
 }
 
-// endRefused ends a begun call that never ran, with why as its error. State that hooks before it have set is kept.
+// endRefused ends a begun call that never ran, with why as its error. A call that a hook cancelled keeps the hook's words. State that hooks before it have set is kept.
 func (d *activeRun) endRefused(w *toolWork, why *event.Error) {
 	why.Op = "tool " + w.call.Name
 	w.call.tool, w.call.did.returns = nil, false
 	w.end.skip = skipRefused
-	w.end.made, w.end.failure = errorResult(w.call.ID, w.call.Name, "Error: "+why.Message), why
+	text := "Error: " + why.Message
+	if w.decision.cancelled {
+		w.end.outcome, text = event.OutcomeCancelled, why.Message
+	}
+	w.end.made, w.end.failure = errorResult(w.call.ID, w.call.Name, text), why
 	d.endUnrun(&w.Work)
 }
 

@@ -12,7 +12,7 @@ type ModelCall struct {
 	State   ModelState
 	Step    string
 	Attempt int
-	// Tries counts the attempts on the model Name.
+	// Tries counts the attempts on the model Name, without those after which a hook asked for another one.
 	Tries int
 	// Unreached counts the newest of those attempts that reached no server.
 	Unreached int
@@ -57,7 +57,7 @@ type Call struct {
 	Result *event.ToolResult
 	// ended is the Seq of the event that has the result.
 	ended int64
-	// sum identifies the call together with its result. It is 0 unless a step ended the call with event.OutcomeDone.
+	// sum identifies the call together with its result. It is 0 unless the call was done, or a hook cancelled it.
 	sum uint64
 	// Child is the scope that does the call's work; nil if there is none.
 	Child *Scope
@@ -65,7 +65,7 @@ type Call struct {
 
 // Extra holds what a call has only if it was repeated, was changed by a hook, or asked a question.
 type Extra struct {
-	// Retries counts the attempts that ended with a retry.
+	// Retries counts the attempts that ended with a retry by the tool's policy.
 	Retries int
 	// RetryAt is when the next attempt may begin; zero once it has begun.
 	RetryAt time.Time

@@ -107,6 +107,9 @@ func (r *Run) end(s *Scope, e *event.Event, b *event.StepEnded, v *Conversation)
 		s.Model.Err = b.Err
 		s.Model.Unreached = countUnreached(s.Model.Unreached, b.Err)
 		s.Model.RetryAt = b.RetryAt
+		if b.ByHook {
+			s.Model.Tries--
+		}
 		s.Model.Fallback = b.Fallback
 		s.Model.Attempt = e.Attempt
 		return
@@ -120,7 +123,9 @@ func (r *Run) end(s *Scope, e *event.Event, b *event.StepEnded, v *Conversation)
 		c.State = CallAnswered
 		more := c.changeExtra()
 		more.RetryAt, more.Failed = b.RetryAt, b.Err != nil
-		more.Retries++
+		if !b.ByHook {
+			more.Retries++
+		}
 		return
 	}
 	if b.Result == nil || b.Result.Call != c.ID {
@@ -147,7 +152,7 @@ func (r *Run) end(s *Scope, e *event.Event, b *event.StepEnded, v *Conversation)
 	if len(b.Found) > 0 {
 		s.find(v, b.Found)
 	}
-	if b.Outcome == event.OutcomeDone {
+	if b.Outcome == event.OutcomeDone || cancelledByHook(b) {
 		c.sum = sumOf(c.ToolCall, b.Result)
 	}
 	if v.Hidden.has(e) {
@@ -168,6 +173,11 @@ func (r *Run) end(s *Scope, e *event.Event, b *event.StepEnded, v *Conversation)
 	if s.Batch.Settled == len(s.Batch.Calls) {
 		s.flush()
 	}
+}
+
+// cancelledByHook reports whether a hook cancelled the call, and not the end of its run.
+func cancelledByHook(b *event.StepEnded) bool {
+	return b.Outcome == event.OutcomeCancelled && b.Err != nil && b.Err.Kind == event.ErrPermission
 }
 
 // countTool counts the end of a tool call.

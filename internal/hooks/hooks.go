@@ -141,6 +141,36 @@ func CallBefore(ctx context.Context, list []Hook, e any, enough func() bool) err
 	return nil
 }
 
+// Asker takes the questions of hooks.
+type Asker interface {
+	// Turn says that the hook at place i, from 1, asks from now on.
+	Turn(i int)
+	// Waits reports whether a question has no answer yet.
+	Waits() bool
+	// Clash returns why the questions cannot be asked; nil if they can.
+	Clash() error
+}
+
+// CallAsking is [CallBefore] for hooks that may ask. Once one has asked, the others are called so that they can ask in the
+// same round; what else they decide is not wanted, because all are called again with the answers.
+func CallAsking(ctx context.Context, list []Hook, e any, a Asker, enough func() bool) error {
+	for i := range list {
+		a.Turn(i + 1)
+		err := list[i].Safely(ctx, e)
+		if clash := a.Clash(); clash != nil {
+			return clash
+		}
+		switch {
+		case a.Waits():
+		case err != nil:
+			return err
+		case enough():
+			return nil
+		}
+	}
+	return nil
+}
+
 // CallAfter calls all hooks and returns their first error.
 func CallAfter(ctx context.Context, list []Hook, e any) error {
 	var first error

@@ -24,8 +24,8 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// Whatever is wrong in a request, in each place that the API's document says a request has: it is
-// refused in the one form, it is never the server's fault, and it tells nothing of others.
+// The test puts invalid values into every place of a request that the API's document lists. Each request is refused
+// in the common form, is never a server error, and reveals nothing of other tenants.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -43,7 +43,7 @@ func TestBadInput(t *testing.T) {
 			b.restore()
 			b.foreign()
 			b.restore()
-			// And all is as well as before.
+			// The server still works.
 			run, err := b.as(b.keys[0]).Run(t.Context(), b.ids[0]["id"], "hello", client.RunOptions{})
 			if err != nil || run.Status != "completed" {
 				t.Errorf("a run afterwards: %+v, %v", run, err)
@@ -56,24 +56,23 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// bad asks for what cannot be.
+// bad sends invalid requests.
 type bad struct {
 	*site
 
 	t   *testing.T
 	all []operation
-	// ids are those of each tenant's things, by the names that they have in paths; keys are of a key
-	// that may do all in its tenant.
+	// ids are the ids of each tenant's objects, by their names in paths. keys have all rights in their tenant.
 	ids   []map[string]string
 	keys  []string
 	http  *http.Client
 	asked int
-	// cases counts what is tried or left out.
+	// cases counts the cases, including those left out.
 	cases int
 }
 
-// every is how many cases there are to one that is tried: the race detector makes them all take half a
-// minute, and sees in some of them what it sees in all. The suite of peers has it try them all.
+// every is the number of cases per case that runs. With the race detector all of them take half a minute, and some of
+// them show the same. The suite of peers runs all.
 func (b *bad) every() int {
 	if race.On && os.Getenv("BRAID_LOAD") != "full" {
 		return 11
@@ -81,13 +80,13 @@ func (b *bad) every() int {
 	return 1
 }
 
-// try reports whether the next case is to be tried.
+// try reports whether the next case runs.
 func (b *bad) try() bool {
 	b.cases++
 	return b.cases%b.every() == 0
 }
 
-// some are those of the cases that are to be tried.
+// some returns the cases that run.
 func some[T any](b *bad, cases ...T) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for _, c := range cases {
@@ -157,7 +156,7 @@ func badInput(t *testing.T, s *site) *bad {
 	return b
 }
 
-// restore gives the tenant back what it is made of: some of what was tried is no mistake.
+// restore restores the tenant's settings, because some of the cases are valid requests.
 func (b *bad) restore() {
 	b.t.Helper()
 	admin, tenant := b.as(operatorToken).Admin(), b.ids[0]["tenant"]
@@ -170,7 +169,7 @@ func (b *bad) restore() {
 	}
 }
 
-// as is the client of a credential.
+// as returns the client of a credential.
 func (b *bad) as(token string) *client.Client {
 	b.t.Helper()
 	c, err := client.New(b.URL, secret.New(token), client.Options{HTTP: b.http})
@@ -180,7 +179,7 @@ func (b *bad) as(token string) *client.Client {
 	return c
 }
 
-// token is that of whoever may ask for the operation, as the first tenant.
+// token returns a credential of the first tenant for the operation.
 func (b *bad) token(o *operation) string {
 	if strings.HasPrefix(o.path, "/v1/admin") || o.scope == "operator" {
 		return operatorToken
@@ -188,7 +187,7 @@ func (b *bad) token(o *operation) string {
 	return b.keys[0]
 }
 
-// at is the operation's path with these ids, which are escaped.
+// at returns the operation's path with these ids, escaped.
 func (o *operation) at(ids map[string]string) string {
 	path := o.path
 	for _, name := range o.params {
@@ -201,14 +200,14 @@ func (o *operation) at(ids map[string]string) string {
 	return path
 }
 
-// reply is what was answered.
+// reply is a response.
 type reply struct {
 	status        int
 	code, message string
 	body          string
 }
 
-// ask sends a request and looks at what each answer must be.
+// ask sends a request and checks what holds for every response.
 func (b *bad) ask(o *operation, token, path, body string, headers ...string) reply {
 	b.t.Helper()
 	b.asked++
@@ -233,7 +232,7 @@ func (b *bad) ask(o *operation, token, path, body string, headers ...string) rep
 	defer res.Body.Close()
 	r := reply{status: res.StatusCode}
 	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
-		return r // it has no end
+		return r // the stream does not end
 	}
 	raw, err := io.ReadAll(res.Body)
 	if err != nil {
@@ -260,7 +259,7 @@ func (b *bad) ask(o *operation, token, path, body string, headers ...string) rep
 	return r
 }
 
-// refused asks for what is to be refused with one of these statuses.
+// refused sends a request that must be refused with one of these statuses.
 func (b *bad) refused(o *operation, what, path, body string, headers []string, want ...int) {
 	b.t.Helper()
 	if r := b.ask(o, b.token(o), path, body, headers...); !slices.Contains(want, r.status) {
@@ -268,7 +267,7 @@ func (b *bad) refused(o *operation, what, path, body string, headers []string, w
 	}
 }
 
-// body is one that is taken; "" where there need be none.
+// good returns a valid body; "" if none is required.
 func (o *operation) good() string {
 	if o.body == nil {
 		return ""
@@ -276,7 +275,7 @@ func (o *operation) good() string {
 	return o.with(nil, nil)
 }
 
-// paths puts what is no id into each place of a path.
+// paths puts invalid ids into each place of a path.
 func (b *bad) paths() {
 	b.t.Helper()
 	for i := range b.all {
@@ -293,10 +292,10 @@ func (b *bad) paths() {
 	}
 }
 
-// words are parameters that are any text, beside those that are numbers, times and such.
+// words are parameters that may be any text, unlike numbers, times and so on.
 var words = []string{"conversation", "run", "executor", "model", "tool", "action", "object", "user", "agent", "tenant", "error_kind"}
 
-// addresses puts what is none into each parameter.
+// addresses puts invalid values into each parameter.
 func (b *bad) addresses() {
 	b.t.Helper()
 	for i := range b.all {
@@ -326,7 +325,7 @@ func (b *bad) addresses() {
 	}
 }
 
-// next gives the cursor behind the first row of a list.
+// next returns the cursor after the first row of a list.
 func (b *bad) next(o *operation, token, path string) string {
 	b.t.Helper()
 	var page struct {
@@ -339,7 +338,7 @@ func (b *bad) next(o *operation, token, path string) string {
 	return page.Next
 }
 
-// listed is the address of a list's page: of one row, with this parameter.
+// listed returns the address of a page of one row, with this parameter.
 func (o *operation) listed(ids map[string]string, name, value string) string {
 	q := url.Values{"limit": {"1"}}
 	if slices.Contains(o.query, "by") {
@@ -348,7 +347,7 @@ func (o *operation) listed(ids map[string]string, name, value string) string {
 	return o.at(ids) + "?" + q.Encode() + "&" + url.Values{name: {value}}.Encode()
 }
 
-// cursors sends each list's to each other list, to another tenant's, with another filter, and changed.
+// cursors sends each list's cursor to other lists, to another tenant's, with another filter, and changed.
 func (b *bad) cursors() {
 	b.t.Helper()
 	given := map[*operation]string{}
@@ -393,7 +392,7 @@ func (b *bad) cursors() {
 	}
 }
 
-// bodies puts what it is not into each place of each body.
+// bodies puts values of the wrong type into each place of each body.
 func (b *bad) bodies() {
 	b.t.Helper()
 	for i := range b.all {
@@ -446,7 +445,7 @@ func (b *bad) bodies() {
 	}
 }
 
-// heads puts what is none into each header.
+// heads puts invalid values into each header.
 func (b *bad) heads() {
 	b.t.Helper()
 	values := map[string][]string{
@@ -464,8 +463,8 @@ func (b *bad) heads() {
 	}
 }
 
-// foreign puts another tenant's ids into each parameter and into each text of a body: that is answered as one
-// is that nobody has.
+// foreign puts another tenant's ids into each parameter and each text of a body. The response must equal that for an
+// unknown id.
 func (b *bad) foreign() {
 	b.t.Helper()
 	for i := range b.all {
@@ -477,7 +476,7 @@ func (b *bad) foreign() {
 			r := b.ask(o, b.keys[0], path, body)
 			r.message = strings.ReplaceAll(r.message, id, "ID")
 			if r.status < 300 {
-				r.body = what // ids and times are others each time
+				r.body = what // ids and times differ each time
 			} else {
 				r.body = ""
 			}
@@ -529,7 +528,7 @@ func (b *bad) foreign() {
 
 var made int
 
-// fresh gives what is to be made an id that nobody has.
+// fresh gives a new object an unused id.
 func fresh(o *operation, body string) string {
 	if _, named := o.example["id"]; o.method != "POST" || !named {
 		return body

@@ -9,33 +9,33 @@ import (
 	"testing"
 )
 
-// operation is one of the API's, as its document has it.
+// operation is an operation in the API's document.
 type operation struct {
 	method, path string
-	// scope is what a credential must be for; "" is open to all.
+	// scope is the scope that the credential needs; "" means none.
 	scope string
-	// params are the names of what the path, the query and the head may have.
+	// params, query and headers are the names of the parameters.
 	params, query, headers []string
 	body                   *schema
 	example                map[string]any
-	// stream says that the answer is one, and has no end of its own.
+	// stream reports that the response is a stream without an end of its own.
 	stream bool
 }
 
 func (o *operation) String() string { return o.method + " " + o.path }
 
-// schema is as much of a JSON schema as the document uses.
+// schema holds the parts of JSON schemas that the document uses.
 type schema struct {
 	Types      types              `json:"type"`
 	Properties map[string]*schema `json:"properties"`
 	Items      *schema            `json:"items"`
-	// More is false, or the schema of members that have no names of their own.
+	// More is false, or the schema of members that are not named.
 	More *schema `json:"additionalProperties"`
-	// none is a schema that nothing fits.
+	// none marks a schema that nothing matches.
 	none bool
 }
 
-// types are those of a value, null left out: one, or none where it may be anything.
+// types is the type of a value without null; empty means any.
 type types string
 
 func (t *types) UnmarshalJSON(raw []byte) error {
@@ -59,7 +59,7 @@ func (s *schema) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// document reads the API's.
+// document reads the API's document.
 func document(t *testing.T) (list []operation) {
 	t.Helper()
 	raw, err := os.ReadFile("../../server/openapi.json")
@@ -111,16 +111,16 @@ func document(t *testing.T) (list []operation) {
 	return list
 }
 
-// place is one value of a body: how to get to it, and what it is to be.
+// place is a value of a body: its path and its schema.
 type place struct {
-	// at are names of members; a number is an element of a list.
+	// at are names of members. A number is an element of a list.
 	at []string
 	of *schema
 }
 
 func (p place) String() string { return strings.Join(p.at, ".") }
 
-// places are all values that a body may have, the body itself not among them.
+// places returns all values that a body may have, except the body itself.
 func (s *schema) places(at ...string) (list []place) {
 	within := func(name string, of *schema) {
 		if of == nil || of.none {
@@ -137,7 +137,7 @@ func (s *schema) places(at ...string) (list []place) {
 	return list
 }
 
-// with gives a body that is taken, with a value in a place; without a place it is left as it is.
+// with returns a valid body with a value in a place; without a place it is unchanged.
 func (o *operation) with(at []string, value any) string {
 	body := any(o.example)
 	if o.example == nil {
@@ -169,7 +169,7 @@ func put(into any, at []string, value any) any {
 	return members
 }
 
-// wrong are values of other types than the schema's.
+// wrong returns values of other types than the schema's.
 func (s *schema) wrong() []any {
 	kinds := map[string][]any{
 		"string": {1, true, []any{}, map[string]any{}}, "integer": {"1", 1.5, true, []any{}, map[string]any{}, 1e30},

@@ -20,10 +20,10 @@ import (
 	"github.com/braidrun/braid/wire/native"
 )
 
-// patience bounds the load on one store. It takes half a minute where nothing else is at work.
+// patience bounds the load on one store. It takes half a minute on an idle machine.
 const patience = 4 * time.Minute
 
-// Clients of many tenants at once: each sees all of its own and nothing of another one.
+// Clients of many tenants run at once. Each sees all of its own data and nothing of others.
 func TestNothingCrosses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -37,7 +37,7 @@ func TestNothingCrosses(t *testing.T) {
 			begun := time.Now()
 			ctx, stop := context.WithTimeout(t.Context(), patience)
 			defer stop()
-			for n := range tenants { // one conversation in which all of a tenant talk
+			for n := range tenants { // one conversation that all users of a tenant share
 				conv, err := l.client(n).Create(ctx, client.NewConversation{Title: "title" + mark(tenantID(n))})
 				if err != nil {
 					t.Fatal(err)
@@ -61,20 +61,20 @@ func TestNothingCrosses(t *testing.T) {
 	}
 }
 
-// load is the work that is under way.
+// load is the running load.
 type load struct {
 	*site
 
 	tenants int
-	// shared is a conversation of each tenant, runs how many of its runs have ended.
+	// shared is a conversation of each tenant; runs counts its ended runs.
 	shared []string
 	runs   []atomic.Int64
 }
 
-// turns is how often a person talks in a conversation of his own.
+// turns is the number of turns in a user's own conversation.
 const turns = 3
 
-// person talks in a conversation of his own, in the one of all, and tries another tenant's.
+// person uses its own conversation and the shared one, and tries another tenant's.
 func (l *load) person(ctx context.Context, i int) {
 	n := i % l.tenants
 	api := l.client(n)
@@ -104,13 +104,13 @@ func (l *load) person(ctx context.Context, i int) {
 
 var marks = regexp.MustCompile(`<\d{3}>`)
 
-// foreign gives the marks in a text that are of others. A text in JSON may write them otherwise.
+// foreign returns the marks of other tenants in a text. JSON may escape them.
 func foreign(n int, text string) []string {
 	text = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(text)
 	return slices.DeleteFunc(marks.FindAllString(text, -1), func(m string) bool { return m == mark(tenantID(n)) })
 }
 
-// talk asks for a run and looks at each of its frames.
+// talk starts a run and checks each of its frames.
 func (l *load) talk(ctx context.Context, api *client.Client, n int, conv, input string, turn int, o client.RunOptions) {
 	var ends int
 	var text strings.Builder
@@ -198,7 +198,7 @@ func (l *load) history(ctx context.Context, api *client.Client, n int, conv stri
 	}
 }
 
-// books holds what a tenant is billed against what its people did.
+// books compares a tenant's bill with what its users did.
 func (l *load) books(ctx context.Context, n int) {
 	tenant, runs := tenantID(n), l.runs[n].Load()
 	l.history(ctx, l.client(n), n, l.shared[n], int(runs)/(turns+1))
@@ -207,7 +207,7 @@ func (l *load) books(ctx context.Context, n int) {
 		l.t.Error(err)
 		return
 	}
-	calls := 2 * runs // one that looks, one that answers
+	calls := 2 * runs // one before the tool and one after it
 	want := journal.UsageSum{Key: "demo:model" + mark(tenant), Calls: calls}
 	want.Input, want.Output = calls*inputTokens(n), calls
 	want.Unpriced = calls

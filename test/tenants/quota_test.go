@@ -32,22 +32,22 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// shop is a server with bounds, and its tenants.
+// shop is a server with quotas, and its tenants.
 type shop struct {
 	*httptest.Server
 
 	t       *testing.T
 	people  *directory.Directory
 	service *service.Service
-	// gate lets a model go on that was asked to wait.
+	// gate lets a waiting model continue.
 	gate chan struct{}
-	// begun gets something when the model is called.
+	// begun receives a value when the model is called.
 	begun chan struct{}
-	// keys are the tenants', with all that a tenant's key may do.
+	// keys are the tenants' keys, with all rights.
 	keys map[string]string
 }
 
-// quotaStores are the stores that the bounds are held on.
+// quotaStores runs a test on each store.
 func quotaStores(t *testing.T, test func(t *testing.T, logs journal.Journal, rows service.Rows, db *database.DB)) {
 	t.Helper()
 	t.Run("memory", func(t *testing.T) {
@@ -79,7 +79,7 @@ func quotaStores(t *testing.T, test func(t *testing.T, logs journal.Journal, row
 	})
 }
 
-// quotaSchemas numbers the journals: each server drives all that is in its own.
+// quotaSchemas numbers the journals, because each server drives everything in its own.
 var quotaSchemas atomic.Int64
 
 // openShop serves the tenants acme and zeta.
@@ -130,7 +130,7 @@ func openShop(t *testing.T, logs journal.Journal, rows service.Rows, db *databas
 	return s
 }
 
-// settle makes a tenant with a key.
+// settle creates a tenant with a key.
 func (s *shop) settle(id string) {
 	s.t.Helper()
 	if err := s.people.EnsureTenant(s.t.Context(), operator, directory.Tenant{ID: id}); err != nil {
@@ -145,7 +145,7 @@ func (s *shop) settle(id string) {
 	s.keys[id] = key.Reveal()
 }
 
-// spender is a model that says how many tokens it has used.
+// spender is a model that reports the tokens it used.
 type spender struct{ shop *shop }
 
 func (spender) Info() model.Info {
@@ -172,14 +172,14 @@ func (m spender) Stream(ctx context.Context, r *model.Request) iter.Seq2[model.C
 	}
 }
 
-// answered is an answer of the server's.
+// answered is a response of the server.
 type answered struct {
 	code int
 	head http.Header
 	body string
 }
 
-// ask asks as a tenant; "" is the operator.
+// ask sends a request as a tenant; "" is the operator.
 func (s *shop) ask(tenant, method, path, body string, headers ...string) answered {
 	s.t.Helper()
 	r, err := s.send(tenant, method, path, body, headers...)
@@ -214,7 +214,7 @@ func (s *shop) send(tenant, method, path, body string, headers ...string) (answe
 	return answered{res.StatusCode, res.Header, string(b)}, err
 }
 
-// talk makes a conversation.
+// talk creates a conversation.
 func (s *shop) talk(tenant string) string {
 	s.t.Helper()
 	r := s.ask(tenant, "POST", "/v1/conversations", "")
@@ -235,7 +235,7 @@ func idOf(t *testing.T, body string) string {
 	return v.ID
 }
 
-// quotaDoors are the ways to a run: in the conversation, or in one that the door makes.
+// quotaDoors are the APIs that start a run, in the conversation or in a new one.
 var quotaDoors = map[string]func(s *shop, tenant, conversation, prompt string) answered{
 	"native": func(s *shop, tenant, conversation, prompt string) answered {
 		if conversation == "" {
@@ -248,7 +248,7 @@ var quotaDoors = map[string]func(s *shop, tenant, conversation, prompt string) a
 	},
 }
 
-// over checks an answer that says that a quota is reached.
+// over checks a response that reports an exceeded quota.
 func (r answered) over(t *testing.T, what, quota, hint string) {
 	t.Helper()
 	if r.code != http.StatusTooManyRequests || r.head.Get("Retry-After") == "" || !strings.Contains(r.body, hint) {
@@ -271,7 +271,7 @@ func (s *shop) measured(quota string, least int) {
 	}
 }
 
-// Each door bounds the requests of a tenant, and of that one alone.
+// Each API enforces a tenant's quota of requests, and of that tenant only.
 func TestQuotaOfRequests(t *testing.T) {
 	t.Parallel()
 	for name, door := range quotaDoors {
@@ -314,8 +314,8 @@ func TestQuotaOfRequests(t *testing.T) {
 	}
 }
 
-// A tenant keeps as many conversations as it may. What it has stays readable and can be deleted, and then there is
-// room for another one.
+// A tenant has at most its quota of conversations. The existing ones stay readable and can be deleted, which makes
+// room for another.
 func TestQuotaOfConversations(t *testing.T) {
 	t.Parallel()
 	quotaStores(t, func(t *testing.T, logs journal.Journal, rows service.Rows, db *database.DB) {
@@ -357,7 +357,7 @@ func TestQuotaOfConversations(t *testing.T) {
 			t.Errorf("the client says %+v", e)
 		}
 
-		// It is the operator who gives more; the tenant's own key reads what there is.
+		// Only the operator raises a quota; the tenant's own key can read it.
 		if r := s.ask("acme", "PATCH", "/v1/admin/tenants/acme", `{"quota":{"conversations":100}}`); r.code != 403 {
 			t.Errorf("a tenant raises its own bound: %d %s", r.code, r.body)
 		}
@@ -377,7 +377,7 @@ func TestQuotaOfConversations(t *testing.T) {
 		}
 		s.ask("acme", "POST", "/v1/conversations", "").over(t, "with three of two", "conversations", "2 conversations")
 
-		// Another tenant of the same id begins with none.
+		// A new tenant with the same id begins with none.
 		for _, step := range []struct{ method, body string }{{"PATCH", `{"status":"inactive"}`}, {"DELETE", ""}} {
 			if r := s.ask("", step.method, "/v1/admin/tenants/zeta", step.body); r.code != 200 {
 				t.Fatalf("%s: %d %s", step.method, r.code, r.body)
@@ -390,8 +390,8 @@ func TestQuotaOfConversations(t *testing.T) {
 	})
 }
 
-// An address that shows too many wrong credentials is told to wait at each door, and the audit counts them. Keys that are right
-// keep working from there.
+// An address with too many wrong credentials must wait at each API, and the audit counts them. Valid keys keep
+// working from it.
 func TestWrongCredentials(t *testing.T) {
 	t.Parallel()
 	for door, path := range map[string]string{"native": "/v1/conversations", "agentcore": "/invocations"} {
@@ -409,7 +409,7 @@ func TestWrongCredentials(t *testing.T) {
 			}
 			refused.over(t, "one more", "credentials", "check the API key")
 			s.talk("acme")
-			s.talk("zeta") // whose key is shown for the first time
+			s.talk("zeta") // this key is used for the first time
 			if r := s.ask("", "GET", "/v1/admin/tenants/acme", ""); r.code != 200 {
 				t.Errorf("the operator: %d %s", r.code, r.body)
 			}
@@ -424,7 +424,7 @@ func TestWrongCredentials(t *testing.T) {
 	}
 }
 
-// Each door bounds what a tenant stores, and of that tenant alone. Deleting gives it back at once.
+// Each API enforces a tenant's quota of storage, and of that tenant only. Deleting frees it at once.
 func TestQuotaOfStorage(t *testing.T) {
 	t.Parallel()
 	const most, prompt = 2_000_000, 400_000
@@ -446,7 +446,7 @@ func TestQuotaOfStorage(t *testing.T) {
 			t.Errorf("a new tenant stores %d of %d bytes", bytes, bound)
 		}
 		large := strings.Repeat("x", prompt)
-		// A prompt is stored as the input, in the log and in the messages.
+		// A prompt is stored in the input, in the log and in the messages.
 		var full answered
 		talks := make([]string, 6)
 		for n := range talks {
@@ -486,7 +486,7 @@ func TestQuotaOfStorage(t *testing.T) {
 		}
 		s.talk("acme")
 
-		// Another tenant of the same id begins with nothing.
+		// A new tenant with the same id begins with nothing.
 		if bytes, _ := stored("zeta"); bytes < prompt {
 			t.Errorf("the other tenant stores %d bytes", bytes)
 		}
@@ -502,7 +502,7 @@ func TestQuotaOfStorage(t *testing.T) {
 	})
 }
 
-// Of many that are made at once no more are kept than may be.
+// Concurrent creations do not exceed the quota.
 func TestQuotaAtOnce(t *testing.T) {
 	t.Parallel()
 	quotaStores(t, func(t *testing.T, logs journal.Journal, rows service.Rows, db *database.DB) {
@@ -541,7 +541,7 @@ func TestQuotaAtOnce(t *testing.T) {
 	})
 }
 
-// A tenant spends as many tokens, and as much money, as it may in a day, at each door, and no more.
+// A tenant spends at most its daily quota of tokens and of money, at each API.
 func TestQuotaOfADay(t *testing.T) {
 	t.Parallel()
 	for name, door := range quotaDoors {
@@ -573,7 +573,7 @@ func TestQuotaOfADay(t *testing.T) {
 					if r := door(s, "zeta", "", "hello"); r.code != 200 {
 						t.Errorf("another tenant: %d %s", r.code, r.body)
 					}
-					// One after the other what is left is used, and then a run ends at the door.
+					// Consecutive runs use the rest, and then a run is refused.
 					for range 12 {
 						door(s, "acme", "", "hello")
 					}
@@ -592,7 +592,7 @@ func TestQuotaOfADay(t *testing.T) {
 	}
 }
 
-// spent is what a tenant has spent today, in tokens.
+// spent returns the tokens that a tenant has spent today.
 func (s *shop) spent(tenant string) int64 {
 	s.t.Helper()
 	var v struct {
@@ -612,7 +612,7 @@ func (s *shop) spent(tenant string) int64 {
 	return v.Use.Tokens
 }
 
-// What was spent is known after a restart; another tenant of the same id begins with nothing.
+// The spending survives a restart. A new tenant with the same id begins with nothing.
 func TestQuotaOfADayStays(t *testing.T) {
 	t.Parallel()
 	quotaStores(t, func(t *testing.T, logs journal.Journal, rows service.Rows, db *database.DB) {
@@ -648,7 +648,7 @@ func TestQuotaOfADayStays(t *testing.T) {
 	})
 }
 
-// Runs beyond those that may be driven are queued, and beyond those refused, at each door.
+// Each API queues runs above the limit of driven runs, and refuses those above the queue's limit.
 func TestQuotaOfRuns(t *testing.T) {
 	t.Parallel()
 	quotaStores(t, func(t *testing.T, logs journal.Journal, rows service.Rows, db *database.DB) {
@@ -679,7 +679,7 @@ func TestQuotaOfRuns(t *testing.T) {
 	})
 }
 
-// What no bound can be is refused.
+// Invalid quotas are refused.
 func TestQuotasThatAreRefused(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, &journal.Memory{}, &service.MemoryRows{}, databasetest.OpenMemory(t), directory.Quota{})

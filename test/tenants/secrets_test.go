@@ -26,7 +26,7 @@ import (
 	"github.com/braidrun/braid/service/database/databasetest"
 )
 
-// The secrets of the story, by what they are. Those that the server makes come later.
+// The secrets of the story by kind, except those that the server creates.
 func planted() map[string]string {
 	return map[string]string{
 		"the server's own provider key": "sk-ant-planted-own-Kq7/+w=81",
@@ -39,8 +39,8 @@ func planted() map[string]string {
 	}
 }
 
-// After a whole story on the built command, no secret is anywhere that somebody reads: not in the
-// data folder or the database, the log, an answer, a stream, an export, a copy or an error.
+// After a whole story on the built command, no readable place contains a secret: not the data folder or the database,
+// a log, a response, a stream, an export, a copy or an error.
 func TestNoSecretIsFound(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("BRAID_LOAD") != "full" {
@@ -65,31 +65,31 @@ func TestNoSecretIsFound(t *testing.T) {
 	}
 }
 
-// story is a server with secrets, and all that came out of it.
+// story is a server with secrets, and all of its output.
 type story struct {
 	t           *testing.T
 	braid, data string
-	// list is the file with the tool servers.
+	// list is the file with the MCP servers.
 	list    string
 	env     []string
 	secrets map[string]string
-	// out is what was read of the server, by where from.
+	// out is the output, by its source.
 	out map[string][]byte
 
 	cmd   *exec.Cmd
 	log   bytes.Buffer
 	url   string
 	token string
-	// refused are the keys that the provider was asked with, shown what the tool server was.
+	// refused are the keys that the provider received, shown the credentials that the tool server received.
 	refused, shown sync.Map
-	// dump gives the bytes of a database that is no file of the data folder.
+	// dump returns the bytes of a database outside the data folder.
 	dump func() []byte
 }
 
 func newStory(t *testing.T, braid string) *story {
 	t.Helper()
 	s := &story{t: t, braid: braid, data: filepath.Join(t.TempDir(), "data"), secrets: planted(), out: map[string][]byte{}}
-	// A provider that refuses every key, and says which one it was.
+	// The provider refuses every key and repeats it in the error.
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		key := r.Header.Get("X-Api-Key") + strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 		s.refused.Store(key, true)
@@ -117,8 +117,7 @@ func newStory(t *testing.T, braid string) *story {
 	return s
 }
 
-// tools serves tools that repeat what their server was shown: as it is, in JSON, in base64, and in an
-// error.
+// tools serves tools that repeat what their server received: unchanged, in JSON, in base64, and in an error.
 func (s *story) tools() (address string) {
 	s.t.Helper()
 	server := mcp.NewServer(&mcp.Implementation{Name: "office"}, nil)
@@ -142,14 +141,14 @@ func (s *story) tools() (address string) {
 	office := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
 	s.t.Cleanup(func() {
 		for session := range server.Sessions() {
-			_ = session.Close() // it may have ended
+			_ = session.Close() // it may have ended already
 		}
 		office.Close()
 	})
 	return office.URL
 }
 
-// onPostgres has the story on a database, whose address has a password in it.
+// onPostgres runs the story on a database whose address contains a password.
 func (s *story) onPostgres() {
 	s.t.Helper()
 	pg := databases.Server(s.t)
@@ -179,7 +178,7 @@ func (s *story) onPostgres() {
 	}
 }
 
-// command runs the command to its end, and keeps all that it says.
+// command runs the command to its end and records its output.
 func (s *story) command(env []string, args ...string) {
 	s.t.Helper()
 	cmd := exec.CommandContext(s.t.Context(), s.braid, args...)
@@ -229,8 +228,8 @@ func (s *story) serve() {
 	s.secrets["the operator's token"] = s.token
 }
 
-// ask asks as somebody, and keeps the answer: its head and its body. It must come with that status:
-// what is read where nothing is told is looked through in vain.
+// ask sends a request and records the response's header and body. It requires the status, because an unexpected
+// response would make the search pointless.
 func (s *story) ask(status int, token, method, path, body string) map[string]any {
 	s.t.Helper()
 	got, answer := s.asked(token, method, path, body)
@@ -238,7 +237,7 @@ func (s *story) ask(status int, token, method, path, body string) map[string]any
 		s.t.Errorf("%s %s: %d, want %d: %s", method, path, got, status, answer)
 	}
 	var v map[string]any
-	_ = json.Unmarshal(answer, &v) // a stream is none
+	_ = json.Unmarshal(answer, &v) // a stream is not JSON
 	return v
 }
 
@@ -259,7 +258,7 @@ func (s *story) asked(token, method, path, body string) (int, []byte) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if method == "POST" && strings.HasSuffix(path, "/keys") && res.StatusCode == http.StatusCreated { // it is shown this once
+	if method == "POST" && strings.HasSuffix(path, "/keys") && res.StatusCode == http.StatusCreated { // a key is shown only in this response
 		key, _ := must(s.t, answer)["token"].(string)
 		if key == "" {
 			s.t.Fatalf("a key is not shown: %s", answer)
@@ -279,7 +278,7 @@ func must(t *testing.T, raw []byte) (v map[string]any) {
 	return v
 }
 
-// tell is the story: two tenants, their models and keys, runs that come out and runs that fail.
+// tell runs the story: two tenants, their models and keys, successful runs and failing runs.
 func (s *story) tell() {
 	const admin = "/v1/admin/tenants"
 	op := s.token
@@ -307,7 +306,7 @@ func (s *story) tell() {
 		for _, model := range []string{"claude", "variable", "own"} { // the provider refuses them, in a stream that had begun
 			s.ask(200, key, "POST", runs, `{"user_input":"hello","model":"`+model+`","tokens":{"crm":`+string(token)+`}}`)
 		}
-		// Where a secret stands in the wrong place it is not repeated.
+		// A secret in the wrong place is not repeated.
 		for _, c := range []struct{ path, body string }{
 			{runs, `{"user_input":"hello","tokens":` + string(token) + `}`},
 			{runs, `{"user_input":"hello","limits":{"max_turns":` + string(token) + `}}`},
@@ -347,7 +346,7 @@ func (s *story) tell() {
 	}
 }
 
-// end copies the data folder, and ends the server.
+// end copies the data folder and stops the server.
 func (s *story) end() {
 	s.t.Helper()
 	if s.dump == nil {
@@ -370,8 +369,8 @@ func (s *story) end() {
 	}
 }
 
-// files reads a folder. The one file with a secret in it is the operator's token, and nobody else
-// reads that; the keys that secrets are encrypted with are looked at like the rest.
+// files reads a folder. It skips the operator's token, the only file with a readable secret. It includes the keys
+// that encrypt secrets.
 func (s *story) files(what, folder string) {
 	s.t.Helper()
 	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
@@ -396,7 +395,7 @@ func (s *story) files(what, folder string) {
 	}
 }
 
-// look looks for each secret in each form in all that came out.
+// look searches the output for each secret in each form.
 func (s *story) look() {
 	s.t.Helper()
 	total := 0
@@ -416,10 +415,10 @@ func (s *story) look() {
 	}
 }
 
-// forms are how a secret may be written. Base64 has three, by what stands before; their ends, in
-// which what stands beside it shows, are left out.
+// forms returns the encodings of a secret. Base64 has three, depending on the offset. Their ends, which depend on the
+// surrounding bytes, are cut.
 func forms(plain string) map[string]string {
-	quoted, _ := json.Marshal(plain) // it is text
+	quoted, _ := json.Marshal(plain) // a string always encodes
 	all := map[string]string{
 		"plain": plain, "in a path": url.PathEscape(plain), "in a query": url.QueryEscape(plain), "in JSON": strings.Trim(string(quoted), `"`),
 		"in hex": fmt.Sprintf("%x", plain),
@@ -433,7 +432,7 @@ func forms(plain string) map[string]string {
 	return all
 }
 
-// What is looked for is found where it is.
+// The search finds each form.
 func TestFormsAreFound(t *testing.T) {
 	t.Parallel()
 	const plain = "planted/secret+of=a test"

@@ -30,14 +30,14 @@ import (
 	"github.com/braidrun/braid/tool"
 )
 
-// site is the server that many tenants share.
+// site is the server that the tenants share.
 type site struct {
 	*httptest.Server
 
 	t      *testing.T
 	people *directory.Directory
 	ledger journal.Ledger
-	// keys are the tenants', by number.
+	// keys are the tenants' keys by number.
 	keys []secret.Secret
 }
 
@@ -45,13 +45,13 @@ var operator = directory.By{Operator: true}
 
 func tenantID(n int) string { return fmt.Sprintf("tenant-%03d", n) }
 
-// mark is what everything of a tenant bears, and nothing of another one.
+// mark returns the mark of a tenant's data, which no other tenant's contains.
 func mark(tenant string) string { return "<" + strings.TrimPrefix(tenant, "tenant-") + ">" }
 
-// inputTokens are those of one call of a tenant's model: another number for each.
+// inputTokens returns the input tokens of one call of a tenant's model. The number differs by tenant.
 func inputTokens(n int) int64 { return int64(1000 + n) }
 
-// store is a store of logs that keeps the books too.
+// store is a journal store with the ledger.
 type store interface {
 	journal.Journal
 	Close() error
@@ -92,7 +92,7 @@ func closing(t *testing.T, end func() error) {
 	})
 }
 
-// open serves so many tenants.
+// open serves a number of tenants.
 func open(t *testing.T, tenants int, logs store, db *database.DB) *site {
 	t.Helper()
 	keys, err := keyset.Open(filepath.Join(t.TempDir(), "keys.json"))
@@ -127,7 +127,7 @@ func open(t *testing.T, tenants int, logs store, db *database.DB) *site {
 	return s
 }
 
-// settle makes a tenant and all that it has.
+// settle creates a tenant with everything that it has.
 func (s *site) settle(n int) {
 	s.t.Helper()
 	ctx, id := s.t.Context(), tenantID(n)
@@ -157,7 +157,7 @@ func (s *site) settle(n int) {
 	s.keys = append(s.keys, key)
 }
 
-// agent makes a run's agent of what the service says, and nothing else.
+// agent builds a run's agent only from the service's request.
 func (s *site) agent(_ context.Context, r service.AgentRequest) (*braid.Agent, error) {
 	if r.Own == nil {
 		return nil, fmt.Errorf("a run of %q has no model", r.Tenant)
@@ -170,7 +170,7 @@ func (s *site) agent(_ context.Context, r service.AgentRequest) (*braid.Agent, e
 		braid.Instructions(r.SystemPrompt), braid.Tools(look)), nil
 }
 
-// parrot is a model that says all that it is told, after it has looked once.
+// parrot is a model that calls its tool once and then repeats its whole input.
 type parrot struct{ name, key, tenant string }
 
 func (p *parrot) Info() model.Info {
@@ -190,7 +190,7 @@ func (p *parrot) Stream(_ context.Context, r *model.Request) iter.Seq2[model.Chu
 				yield(usage, nil) && yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopToolUse}, nil)
 			return
 		}
-		// All that was said in the conversation is said again, and what was found.
+		// It repeats everything in the conversation, and the tool's result.
 		said := []string{r.Instructions, p.name, p.key}
 		for _, m := range r.Messages {
 			for _, b := range m.Content {
@@ -213,7 +213,7 @@ func (p *parrot) Stream(_ context.Context, r *model.Request) iter.Seq2[model.Chu
 	}
 }
 
-// client is one of a tenant's.
+// client returns a client of a tenant.
 func (s *site) client(tenant int) *client.Client {
 	s.t.Helper()
 	transport := &http.Transport{}

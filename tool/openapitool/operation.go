@@ -314,8 +314,9 @@ func described(schema any, text string) any {
 
 // splitPath takes the path of an operation apart.
 func splitPath(path string) (parts []string, query string, err error) {
+	path, _, _ = strings.Cut(path, "#") // some documents tell operations of one path apart in this way; it is never sent
 	path, query, _ = strings.Cut(path, "?")
-	if !strings.HasPrefix(path, "/") || strings.Contains(path, "#") || strings.ContainsAny(query, "{}#") {
+	if !strings.HasPrefix(path, "/") || strings.ContainsAny(query, "{}") {
 		return nil, "", errors.New("has a path that cannot be called")
 	}
 	for {

@@ -163,6 +163,9 @@ func valueLine(v json.RawMessage) string {
 func resultText(b *event.StepEnded) (text string, failed bool) {
 	switch b.Outcome {
 	case event.OutcomeCancelled:
+		if b.Err != nil && b.Err.Kind == event.ErrPermission && b.Result != nil {
+			return "cancelled: " + ContentText(b.Result.Content), true
+		}
 		return "cancelled", true
 	case event.OutcomeStraggler:
 		return "did not stop in time and was left behind", true
