@@ -84,7 +84,7 @@ var bugs = []Edit{
 	},
 	{
 		"internal/drive", `if err := d.commit(); err != nil {`,
-		`if planted.Is("run before commit") && len(d.exec.todo) > 0 { d.perform(); continue }; if err := d.commit(); err != nil {`,
+		`if planted.Is("run before commit") && len(d.exec.todo) > 0 { watched = d.perform(); continue }; if err := d.commit(); err != nil {`,
 	},
 	{
 		"internal/drive", `d.addInput(nil, m.Message, func(c []event.Block) event.Body {`,
