@@ -13,8 +13,9 @@ import (
 // point: a type of package [hook] or [Made].
 //
 // Hooks of one point are called one after another. A lower [Order] comes first. Among equals, hooks before something are
-// called in the order in which they were added, and hooks after something in reverse. The first hook before something that
-// cancels or fails is the last one called. If one asks a user, those after it are called so that all ask in one round. Hooks after something are all called, also if it failed or was cancelled.
+// called in the order in which they were added, and hooks after something in reverse. The first hook before something
+// that cancels or fails is the last one called. If one asks a user, those after it are called so that all ask in one
+// round. Hooks after something are all called, also if it failed or was cancelled.
 //
 // An error or a panic of a hook ends what the hook decides about, never the process: a tool call gets an error result, a
 // model call fails, and any other hook fails the run.

@@ -9,10 +9,11 @@ import (
 	"github.com/braidrun/braid/tool"
 )
 
-// BeforeTool is called before each attempt of one tool call, also of an agent that is used as a tool, and also if the agent
-// has no such tool. Its context is the call's, so that a hook can ask, read and write state and end the turn as the tool
-// could. If a hook asks, those after it are called so that they can ask too, the call waits, and with the answers the hooks are
-// called again from the first one. Each counts its own questions; two with one name are an error. To end the turn after an agent has worked, use [AfterTool]. An error is the call's result.
+// BeforeTool is called before each attempt of one tool call, also of an agent that is used as a tool, and also if the
+// agent has no such tool. Its context is the call's, so that a hook can ask, read and write state and end the turn as
+// the tool could. If a hook asks, those after it are called so that they can ask too, the call waits, and with the
+// answers the hooks are called again from the first one. Each counts its own questions; two with one name are an error.
+// To end the turn after an agent has worked, use [AfterTool]. An error is the call's result.
 type BeforeTool struct {
 	// Call is what the model asked for: read only.
 	Call *tool.Call
@@ -45,8 +46,9 @@ type AfterTool struct {
 	Cancelled bool
 	// Duration is how long the tool ran: read only.
 	Duration time.Duration
-	// Retry is writable: the result is dropped, and the call is repeated from the hooks before it, at most 20 times in all. It
-	// does not count as an attempt of the tool's retry policy. It has no effect on an agent that is used as a tool, on a call that never ran, or if the run is stopped.
+	// Retry is writable: the result is dropped, and the call is repeated from the hooks before it, at most 20 times in all.
+	// It does not count as an attempt of the tool's retry policy. It has no effect on an agent that is used as a tool, on a
+	// call that never ran, or if the run is stopped.
 	Retry bool
 }
 

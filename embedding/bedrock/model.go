@@ -89,7 +89,8 @@ func BaseURL(address string) Option {
 			return nil
 		}
 		if !vendor.Address(address) {
-			return vendor.NotSent(op, event.ErrInvalid, "the base URL of Amazon Bedrock is not an address", "write it as https://host, without a user")
+			return vendor.NotSent(op, event.ErrInvalid,
+				"the base URL of Amazon Bedrock is not an address", "write it as https://host, without a user")
 		}
 		m.caller.Base = strings.TrimSuffix(address, "/")
 		return nil

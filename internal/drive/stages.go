@@ -68,7 +68,8 @@ func (d *activeRun) passAfter(w *Work) bool {
 	return true
 }
 
-// endRefused ends a begun call that never ran, with why as its error. A call that a hook cancelled keeps the hook's words. State that hooks before it have set is kept.
+// endRefused ends a begun call that never ran, with why as its error. A call that a hook cancelled keeps the hook's
+// words. State that hooks before it have set is kept.
 func (d *activeRun) endRefused(w *toolWork, why *event.Error) {
 	why.Op = "tool " + w.call.Name
 	w.call.tool, w.call.did.returns = nil, false
