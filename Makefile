@@ -56,8 +56,8 @@ overlay = -overlay=$$($(GO) run ./test/instrument/overlay bin/_instrumented)
 # which it has nothing to find. Those packages are tested without it, with all of their cases, in the
 # form in which the tests of processes build the command anyway. The contracts of models stay watched
 # in ./models, ./examples/providers and the packages of test servers; make test-long watches all.
-unwatched := ./test/kill ./test/e2e ./model/anthropic ./model/openai ./model/bedrock ./model/gemini ./model/internal/schema ./model/cassette \
-	./bench ./bench/scenario ./test/corpora ./test/frozen ./test/wires ./internal/schemacheck ./embedding/bedrock ./embedding/gemini \
+unwatched := ./test/kill ./test/e2e ./bench ./model/anthropic ./model/internal/schema ./model/openai ./model/bedrock ./model/gemini \
+	./model/cassette ./bench/scenario ./test/corpora ./test/frozen ./test/wires ./internal/schemacheck ./embedding/bedrock ./embedding/gemini \
 	./embedding/openai ./embedding/ollama ./event ./model/demo
 # Single tests of watched packages that it would make too slow, and the bugs that must be found.
 unwatched_tests := TestAnswersLikeMemory|TestSQLite|TestPlanted|TestALongConversationOpens|TestPagesOfLargeEvents
@@ -73,6 +73,8 @@ module := github.com/braidrun/braid
 
 # Where there are two cores, three packages at once: one of them mostly waits.
 jobs := $(if $(filter 2,$(shell getconf _NPROCESSORS_ONLN 2>/dev/null)),-p=3)
+# The first three packages without the race detector mostly wait for processes that they have started.
+waiting := $(if $(jobs),-p=5)
 
 # Every flag here lets go test keep the result of a package that has not changed; -count=1 and
 # -shuffle would not. So make test-long shuffles.
@@ -115,7 +117,7 @@ ifneq ($(PKG)$(race),./...-race)
 else
 	@CGO_ENABLED=1 $(test_env) $(gotest) $(race) $(first) $(watched)
 	@echo "without the race detector: what it has nothing to find in"
-	@$(gotest) $(plain) $(overlay) $(unwatched)
+	@$(gotest) $(plain) $(overlay) $(waiting) $(unwatched)
 endif
 ifeq ($(PKG),./...)
 	@echo "without the race detector: what it makes too slow, and bugs that must be found"
