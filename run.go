@@ -23,7 +23,9 @@ func (a *Agent) Run(ctx context.Context, input any, opts ...RunOption) (*Result,
 // Stream answers input and yields every event as it happens. It loses nothing: the driver calls the body of the loop
 // and waits for it. A durable event is in the log before it is yielded. The body is never called by two goroutines at
 // once, but it may run on another goroutine than the loop's, so that the loop ends on time although a tool or a model
-// ignores its context. A panic or [runtime.Goexit] in the body continues in the loop's goroutine.
+// ignores its context. A panic or [runtime.Goexit] in the body continues in the loop's goroutine. So the body must not
+// need one thread: a caller of [runtime.LockOSThread] passes events on to its goroutine, and does not use [iter.Pull],
+// with which the Go runtime would end the process.
 //
 // Breaking out of the loop cancels the run, waits for what it started and releases everything. A run that already
 // waits for an answer keeps waiting. An error is yielded last, with an empty event.
