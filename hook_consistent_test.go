@@ -192,3 +192,31 @@ func TestAllHooksAtOnePlaceAskInOneRound(t *testing.T) {
 		t.Errorf("at last the hooks got %q, want %q", got, want)
 	}
 }
+
+func TestAHooksRetryDoesNotUseUpTheToolsPolicy(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		flaky := braid.Func("flaky", "Fails at its second call.", func(context.Context, struct{}) (string, error) {
+			switch calls++; calls {
+			case 1:
+				return "draft", nil
+			case 2:
+				return "", &event.Error{Kind: event.ErrUnavailable, Message: "away"}
+			}
+			return "fine", nil
+		}, tool.Idempotent(), exact(2))
+		a := braid.New("a", answers(asksFor("flaky", `{}`), says("done")), flaky, braid.On(func(_ context.Context, e *hook.AfterTool) error {
+			e.Retry = event.TextOf(e.Result.Content) == "draft"
+			return nil
+		}))
+		begun := time.Now()
+		r, err := a.Run(t.Context(), "hi")
+		if err != nil || calls != 3 || r.Metrics.ToolErrors != 0 {
+			t.Fatalf("%d calls, %d errors, %v", calls, r.Metrics.ToolErrors, err)
+		}
+		if took := time.Since(begun); took != time.Second {
+			t.Errorf("the policy's first wait was %v, want 1s", took)
+		}
+	})
+}
