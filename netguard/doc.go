@@ -1,4 +1,4 @@
-// Package netguard carries HTTP requests to addresses that somebody else chose, such as a tenant's webhook or the servers of
+// Package netguard carries HTTP requests to untrusted addresses, such as a tenant's webhook or the servers of
 // an OpenAPI document.
 //
 //	guard, err := netguard.New(netguard.Options{Allow: []string{"intranet.example:8443"}})

@@ -40,7 +40,7 @@ type Omission struct {
 	SumUp bool
 }
 
-// Compacted returns the events that record the compaction. The summary replaces what is left out; it may be empty.
+// Compacted returns the events that record the compaction. The summary replaces the messages that are left out; it may be empty.
 func (p *Omission) Compacted(summary []event.Block) (list []*event.Compacted) {
 	trigger := "limit"
 	if p.Why == event.WhyOverflow {

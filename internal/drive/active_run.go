@@ -54,7 +54,7 @@ type activeRun struct {
 	partial []event.Block
 }
 
-// agentIn is who works in the scope; the run's own agent where nobody has the name.
+// agentIn returns the scope's agent, or the run's own agent if no agent has that name.
 func (d *activeRun) agentIn(s *fold.Scope) *Agent {
 	if agent := d.agentOf(s.Agent); agent != nil {
 		return agent

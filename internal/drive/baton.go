@@ -4,8 +4,8 @@ import "sync/atomic"
 
 // baton says which of two goroutines drives: a helper that runs a step and drives on, or the driver's own, which watches it.
 type baton struct {
-	// at is where the helper is: in a step, as a number of its own, or one of the places below. Whoever moves it out of a
-	// step has the driving from then on.
+	// at is where the helper is: the number of a step, or one of the places below. The goroutine that moves it out of a step
+	// drives from then on.
 	at atomic.Int64
 	// wake has something in it when the driver's own goroutine is to look where the helper is.
 	wake chan struct{}

@@ -129,13 +129,12 @@ func (d *activeRun) endLostSteps(s *fold.Scope) {
 	}
 }
 
-// repeatable reports whether a call that was in flight when its driver died may
-// begin again. Of one that was to be reconciled nobody is left to ask where the
-// tool has changed since.
+// repeatable reports whether a call that was in flight when its driver died may begin again. A call that is to be
+// reconciled needs its tool: if the agent does not have that tool any more, the call does not begin again.
 func (d *activeRun) repeatable(s *fold.Scope, c *fold.Call) bool {
 	runs := c.Extra().Runs
 	if runs != "" && d.offer(s, d.agentIn(s)).Tool(runs) == nil {
-		return false // nobody knows any more what a hook put in the tool's place
+		return false // the agent does not have the tool any more that a hook put in this one's place
 	}
 	switch c.Effect {
 	case event.EffectPure, event.EffectIdempotent:

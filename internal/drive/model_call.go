@@ -11,10 +11,10 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// A model call runs beside the driver where other steps run, too: its pieces are reports. Where nothing else runs, its
-// pieces go straight to the reader, because a channel between would cost each piece a hand-over. The call then runs on
-// whatever goroutine drives where nobody can stop the run, or where the model promises to stop with it. Otherwise it is
-// watched (shift.go): if the model ignores cancellation, the driver abandons the call.
+// While other steps run, a model call runs beside the driver, and its pieces are reports. If it runs alone, its pieces go
+// straight to the reader, because a channel would cost each piece a hand-over. It then runs on the goroutine that drives
+// if nothing can stop the run, or if the model promises to stop with it. Otherwise the call is watched (shift.go): if the
+// model ignores cancellation, the driver abandons it.
 
 // modelAlone is what the model calls of a driver with which nothing else runs use, one after another.
 type modelAlone struct {

@@ -12,7 +12,7 @@ import (
 // reading is what a call of the reader needs to know of its conversation.
 type reading struct {
 	store journal.Store
-	// begin is where the session begins, and redacted are the events that nobody may see.
+	// begin is where the session begins, and redacted are the replacements of redacted events.
 	begin    int64
 	redacted map[int64][]event.Block
 }

@@ -76,9 +76,9 @@ type Budget struct {
 	Active time.Duration
 }
 
-// visible is what the tools of a request look like without those that the model may not call at all.
+// visible caches the tools of a request without those that the agent's policy denies.
 type visible struct {
-	// of is the list that was looked through last, specs and names what is left of it.
+	// of is the list that was filtered last. specs and names are the result.
 	of    []model.ToolSpec
 	specs []model.ToolSpec
 	names []string

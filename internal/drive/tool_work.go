@@ -36,7 +36,7 @@ type callDecision struct {
 	byPolicy bool
 	// cancelled says that a hook did it: the model is shown the hook's text as it is.
 	cancelled bool
-	// logged says that the attempt before was in flight when its driver died: the log decides, and nobody is asked again.
+	// logged says that the attempt before was in flight when its driver died: the log decides, and no question is asked again.
 	logged bool
 }
 
