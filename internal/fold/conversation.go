@@ -56,6 +56,8 @@ type Conversation struct {
 	Stale bool
 	// anew is set while FromTail folds a log, whose compactions it already knows.
 	anew bool
+	// keeping is what storing the fold needs.
+	keeping keeping
 }
 
 // Run is the part of the fold that belongs to the newest run.
@@ -155,6 +157,7 @@ func New(events []*event.Event) *Conversation {
 func FromTail(t *Tail, traced bool) *Conversation {
 	v := &Conversation{State: newState(t.State), Last: t.Last, SpentKnown: t.First <= 1, Partial: t.First > 1}
 	v.Past.Traced = traced
+	v.keeping.from = max(t.First-1, 0)
 	v.State.dated = t.First <= 1
 	begin, session := t.Begin, t.Session
 	if t.First > 1 {
@@ -500,7 +503,7 @@ func (r *Run) assistant(s *Scope, e *event.Event, b *event.AssistantMessage, v *
 			s.Transcript.assistant(content)
 			s.Transcript.traceAnswer(content, e.Seq, b.Stop == event.StopPause)
 		}
-		s.gauge.count(b.Usage, content, len(s.Transcript.Messages))
+		s.gauge.count(b.Usage, content, s.Transcript.Len())
 		if b.Stop == event.StopPause {
 			s.Fresh = event.WhyPaused
 		}
@@ -510,7 +513,7 @@ func (r *Run) assistant(s *Scope, e *event.Event, b *event.AssistantMessage, v *
 	if hide {
 		s.Batch.Asking = nil
 	}
-	s.gauge.count(b.Usage, content, len(s.Transcript.Messages)+1)
+	s.gauge.count(b.Usage, content, s.Transcript.Len()+1)
 	s.Batch.Settled = 0
 	s.Batch.EndTurn, s.Batch.Returned, s.Batch.Answer = false, nil, nil
 	s.Batch.Direct = e.Step == ""

@@ -69,7 +69,7 @@ func (t *Transcript) withoutLoose(content []event.Block) []event.Block {
 		s := ServedBy(b)
 		is := func(b event.Block) bool { return ServedBy(b).Call == s.Result }
 		told := func(m event.Message) bool { return m.Role == event.RoleAssistant && slices.ContainsFunc(m.Content, is) }
-		if s.Result == "" || slices.ContainsFunc(content[:i], is) || slices.ContainsFunc(t.Messages, told) {
+		if s.Result == "" || slices.ContainsFunc(content[:i], is) || slices.ContainsFunc(t.Messages, told) || t.servedBefore(s.Result) {
 			continue
 		}
 		if !own {
@@ -78,6 +78,11 @@ func (t *Transcript) withoutLoose(content []event.Block) []event.Block {
 		content[i] = &event.Text{Text: "[The result of a tool whose call is not shown.]"}
 	}
 	return content
+}
+
+// servedBefore reports whether the messages that are not in memory hold a provider's call.
+func (t *Transcript) servedBefore(call string) bool {
+	return !t.Whole() && slices.Contains(t.older.in.served, call)
 }
 
 // HasVendorBlocks reports whether the content has vendor-specific blocks. Most contents have none.
