@@ -469,6 +469,12 @@ func (p *past) Tail(ctx context.Context, conversation string) (journal.Tail, err
 	return journal.Tail{First: 1, Last: int64(len(events)), Events: events}, err
 }
 
+// StoredTail implements [journal.Store]. A stored fold may end after the event at which this journal ends.
+func (p *past) StoredTail(ctx context.Context, conversation string) (journal.StoredTail, error) {
+	t, err := p.Tail(ctx, conversation)
+	return journal.StoredTail{Tail: t}, err
+}
+
 // Events returns events of the log after a Seq, with redacted events replaced. It does not hide
 // internal events: the caller must. It returns at most limit events, or fewer if they are large,
 // and none at the end. A limit of 0 means all.

@@ -63,6 +63,7 @@ func (a *Agent) through(
 ) error {
 	conv := o.Log
 	o.Private = o.Private && ctx.Done() == nil
+	caller := ctx
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	lock := conv.lock
@@ -136,6 +137,7 @@ func (a *Agent) through(
 	}
 	v.State.Share(opened.Shared)
 	kept, err = a.take(ctx, stop, team, o, &opened, v, r, sink)
+	conv.storeFold(caller, opened.Lease, kept)
 	return err
 }
 

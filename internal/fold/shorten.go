@@ -47,7 +47,7 @@ func (v *Conversation) shorten(e *event.Event, b *event.Compacted) bool {
 	v.Hidden.ranges = append(v.Hidden.ranges, c)
 	v.Hidden.Settle(v.Begin)
 	if e.Scope == "" {
-		v.keeping.from = max(v.keeping.from, b.Covered())
+		v.keeping.tried = 0 // the stored fold is not used any more
 	}
 	return true
 }

@@ -125,6 +125,9 @@ func (v *Conversation) Store(conversation string) (s *Stored, ok bool) {
 // Keep notes that s is stored.
 func (v *Conversation) Keep(s *Stored) { v.Past.kept = s.kept }
 
+// Unkeep notes that the store does not have the parts that the fold knows.
+func (v *Conversation) Unkeep() { v.Past.kept = nil }
+
 // uncounted estimates the first messages that the gauge does not cover.
 func (v *Conversation) uncounted(first int) int64 {
 	t := &v.Past

@@ -53,7 +53,9 @@ func (c *talk) add(step string, body event.Body) {
 	c.log = append(c.log, e)
 }
 
-func (c *talk) chance(name string, percent int) bool { return rapid.IntRange(0, 99).Draw(c.t, name) < percent }
+func (c *talk) chance(name string, percent int) bool {
+	return rapid.IntRange(0, 99).Draw(c.t, name) < percent
+}
 
 func (c *talk) words(what string) []event.Block {
 	text := what + " " + strconv.Itoa(len(c.log)) + rapid.SampledFrom([]string{"", " é", " \"<&>\""}).Draw(c.t, "text")

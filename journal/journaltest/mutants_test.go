@@ -198,6 +198,14 @@ func (b *bent) Tail(ctx context.Context, conversation string) (journal.Tail, err
 	return journal.Tail{First: 1, Last: int64(len(events)), Events: events}, err
 }
 
+func (b *bent) StoredTail(ctx context.Context, conversation string) (journal.StoredTail, error) {
+	t, err := b.Memory.StoredTail(ctx, conversation)
+	if err == nil && len(t.Head) == 0 {
+		t.Tail, err = b.Tail(ctx, conversation)
+	}
+	return t, err
+}
+
 func (b *bent) Entered(_ context.Context, conversation, id string) (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

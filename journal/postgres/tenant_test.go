@@ -19,7 +19,7 @@ import (
 // tables hold tenants' rows.
 var tables = []string{
 	"conversation", "run", "log", "compaction", "mail", "state", "usage_logs", "usage_days", "tool_execution_logs", "message_logs", "buried", "storage",
-	"blob", "blob_piece", "blob_ref",
+	"blob", "blob_piece", "blob_ref", "stored_fold", "stored_fold_part",
 }
 
 // fill writes something into every table, for a tenant.
@@ -41,6 +41,10 @@ func fill(t *testing.T, s *postgres.Store, tenant string) {
 		{Header: other, Body: &event.Compacted{From: 1, To: 1}},
 	}, Release: true, Usage: []journal.UsageEntry{{Step: "m1"}}, Tools: []journal.ToolEntry{{Step: "t1"}}})
 	if err != nil {
+		t.Fatal(err)
+	}
+	f := journal.StoredFold{Seq: 2, Head: []byte("head"), Parts: [][]byte{[]byte("part")}}
+	if err := s.StoreFold(ctx, opened.Lease, f); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Tombstone(ctx, tenant, "another "+talk, "1"); err != nil {

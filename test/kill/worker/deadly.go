@@ -225,11 +225,24 @@ type curse struct {
 
 // Tail implements [journal.Store].
 func (s *curse) Tail(ctx context.Context, conversation string) (journal.Tail, error) {
-	if strings.HasPrefix(conversation, Cursed) {
-		in := deadlyArgs{Deaths: 1 << 20, Exit: true}
-		if err := die(ctx, s.world, ledger.Entry{Conversation: conversation, Request: conversation}, &in); err != nil {
-			return journal.Tail{}, err
-		}
+	if err := s.strike(ctx, conversation); err != nil {
+		return journal.Tail{}, err
 	}
 	return s.Store.Tail(ctx, conversation)
+}
+
+// StoredTail implements [journal.Store].
+func (s *curse) StoredTail(ctx context.Context, conversation string) (journal.StoredTail, error) {
+	if err := s.strike(ctx, conversation); err != nil {
+		return journal.StoredTail{}, err
+	}
+	return s.Store.StoredTail(ctx, conversation)
+}
+
+func (s *curse) strike(ctx context.Context, conversation string) error {
+	if !strings.HasPrefix(conversation, Cursed) {
+		return nil
+	}
+	in := deadlyArgs{Deaths: 1 << 20, Exit: true}
+	return die(ctx, s.world, ledger.Entry{Conversation: conversation, Request: conversation}, &in)
 }
