@@ -37,7 +37,7 @@ func TestTheSuiteCatchesPlantedBugs(t *testing.T) {
 		first := mutants()
 		for i, m := range slices.Concat(
 			first, mailMutants(), aloneMutants(), sessionMutants(), listMutants(), tellMutants(), removeMutants(), eraseMutants(),
-			ledgerMutants(), messageMutants(), lostMutants(), weighMutants(), storageMutants(),
+			ledgerMutants(), messageMutants(), lostMutants(), weighMutants(), storageMutants(), foldMutants(),
 		) {
 			t.Run(m.name, func(t *testing.T) {
 				t.Parallel()
@@ -131,6 +131,7 @@ type bent struct {
 	// counts changes the bytes of a tenant; blind does so even for a refused call.
 	counts func(tenant string, bytes int64) int64
 	blind  bool
+	folds  foldBugs
 
 	// State of earlier calls for the planted bugs.
 	mu      sync.Mutex
@@ -196,14 +197,6 @@ type consumed struct {
 func (b *bent) Tail(ctx context.Context, conversation string) (journal.Tail, error) {
 	events, err := b.Read(ctx, conversation, 0, 0)
 	return journal.Tail{First: 1, Last: int64(len(events)), Events: events}, err
-}
-
-func (b *bent) StoredTail(ctx context.Context, conversation string) (journal.StoredTail, error) {
-	t, err := b.Memory.StoredTail(ctx, conversation)
-	if err == nil && len(t.Head) == 0 {
-		t.Tail, err = b.Tail(ctx, conversation)
-	}
-	return t, err
 }
 
 func (b *bent) Entered(_ context.Context, conversation, id string) (string, error) {

@@ -157,7 +157,7 @@ func TestTheRoleHasNoMoreRightsThanItNeeds(t *testing.T) {
 	}
 	// The owner may look at whose a conversation is, and reads no words.
 	conn := login(t, server, owner, o)
-	for _, table := range []string{"log", "compaction", "mail", "state", "usage_logs", "tool_execution_logs", "message_logs"} {
+	for _, table := range []string{"log", "compaction", "mail", "state", "usage_logs", "tool_execution_logs", "message_logs", "stored_fold", "stored_fold_part"} {
 		var n int
 		if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM `+table).Scan(&n); err != nil || n != 0 {
 			t.Errorf("%s shows %d rows to the owner: %v", table, n, err)
