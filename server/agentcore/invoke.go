@@ -81,8 +81,6 @@ func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
 			return nil, err
 		}
 	}
-	in.run.Watch = true
-	in.run.Trace = service.TraceOf(x.R.Header.Values("Traceparent"), x.R.Header.Values("Tracestate"))
 	started, err := x.start(ctx, conv.ID, in)
 	if errors.Is(err, event.ErrLocked) {
 		if waits := x.waits(ctx, conv.ID); waits != nil {
@@ -92,16 +90,13 @@ func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.Run = started.Run.ID
-	t := newTurn(x, conv.ID, started.Run.ID, in)
-	t.Follower = started.Follower
-	if t.Follower == nil { // a repetition: read the run from its start
-		if err := t.takeOver(ctx); err != nil {
+	t := newTurn(x, conv.ID, in)
+	if started.Follower == nil { // a repetition
+		if err := t.takeOver(ctx, started.Run.ID); err != nil {
 			return nil, err
 		}
-		err = t.follow(ctx, 0)
 	}
-	if err != nil {
+	if err := t.Begin(ctx, &started); err != nil {
 		return nil, err
 	}
 	x.h.readers.Enter(t.Story.Run)
@@ -109,7 +104,7 @@ func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
 }
 
 func noSession(hint string) error {
-	return &event.Error{Kind: event.ErrNotFound, Message: "there is no such session", Hint: hint}
+	return front.Refusal(event.ErrNotFound, "there is no such session", hint)
 }
 
 // waits returns an error if only answers can continue the session.
@@ -118,10 +113,8 @@ func (x *exchange) waits(ctx context.Context, conv string) error {
 	if err != nil || len(open) == 0 {
 		return err
 	}
-	return &event.Error{
-		Kind: event.ErrInvalid, Message: "the session waits for answers to its interrupts",
-		Hint: `send {"prompt": [{"interruptResponse": {"interruptId": "…", "response": …}}]}`,
-	}
+	return front.Bad("the session waits for answers to its interrupts",
+		`send {"prompt": [{"interruptResponse": {"interruptId": "…", "response": …}}]}`)
 }
 
 // repeats reports whether a run's key belongs to an invocation's id, in its first or a later use.
@@ -135,7 +128,7 @@ func (x *exchange) start(ctx context.Context, conv string, in *asked) (service.S
 	s := x.h.service
 	began := time.Now()
 	key := in.run.Key
-	started, err := s.StartRun(ctx, x.Who.Principal, conv, in.run)
+	started, err := x.Start(ctx, in.run)
 	if key == "" || !service.KeyReused(err) && (err != nil || began.Sub(started.Run.Admitted) < retryTime) {
 		return started, err
 	}
@@ -151,7 +144,7 @@ func (x *exchange) start(ctx context.Context, conv string, in *asked) (service.S
 	if began.Sub(same[len(same)-1].Admitted) >= retryTime {
 		in.run.Key = key + again + strconv.Itoa(len(same))
 	}
-	started, err = s.StartRun(ctx, x.Who.Principal, conv, in.run)
+	started, err = x.Start(ctx, in.run)
 	if service.KeyReused(err) {
 		return started, front.Bad("the amz-sdk-invocation-id was used for another request", "use a new one for a new request")
 	}
@@ -161,10 +154,10 @@ func (x *exchange) start(ctx context.Context, conv string, in *asked) (service.S
 // answer answers the session's questions. Its stream begins after the answers. Only an SDK sends answers again, and for
 // no longer than retryTime.
 func (x *exchange) answer(ctx context.Context, conv *service.Conversation, in *asked) (*turn, error) {
-	t := newTurn(x, conv.ID, "", in)
-	r := front.Resumption{Answers: in.answers, Unknown: &event.Error{
-		Kind: event.ErrInvalid, Message: "an answer does not belong to an open interrupt", Hint: "answer each interruptId once",
-	}}
+	t := newTurn(x, conv.ID, in)
+	r := front.Resumption{
+		Answers: in.answers, Unknown: front.Bad("an answer does not belong to an open interrupt", "answer each interruptId once"),
+	}
 	if in.run.Key != "" {
 		r.Again = retryTime
 	}
@@ -220,7 +213,7 @@ func wantsJSON(r *http.Request) bool {
 // it first waits for the repetition.
 func (t *turn) leave() {
 	h, who, request, conv, run := t.x.h, t.x.Who.Principal, t.x.ID, t.Conversation, t.Story.Run
-	if t.encoder.Done() {
+	if t.Over {
 		h.readers.Leave(run)
 		return
 	}
@@ -249,13 +242,13 @@ const readerLabel = "agentcore_reader"
 
 // takeOver records that this server reads the run, so that the previous reader's server does not
 // cancel it.
-func (t *turn) takeOver(ctx context.Context) error {
+func (t *turn) takeOver(ctx context.Context, run string) error {
 	s := t.x.h.service
 	if !s.Shared() || !t.keyed {
 		return nil
 	}
 	_, err := s.UpdateConversation(ctx, t.x.Who.Principal, t.Conversation, service.Changes{
-		Metadata: map[string]string{readerLabel: t.Story.Run + " " + t.x.h.id},
+		Metadata: map[string]string{readerLabel: run + " " + t.x.h.id},
 	})
 	return err
 }
