@@ -19,7 +19,7 @@ import (
 )
 
 // Folder stores files in a local folder. Other programs may use the folder too. Files whose paths [CheckPath] refuses are
-// not seen.
+// not seen. A file that is replaced keeps its permissions; those of a new one follow the umask of the process.
 type Folder struct {
 	root  *os.Root
 	quota Quota
@@ -210,8 +210,13 @@ func (f *Folder) Put(ctx context.Context, name string, r io.Reader, c Condition)
 	if err := f.admit(ctx, op, name, draft, c); err != nil {
 		return File{}, err
 	}
+	if info, err := f.root.Lstat(name); err == nil { // a program stays executable
+		if err := f.root.Chmod(draft, info.Mode().Perm()); err != nil {
+			return File{}, system(op, "the file cannot be written", err)
+		}
+	}
 	if folder := path.Dir(name); folder != "." {
-		if err := f.root.MkdirAll(folder, 0o700); err != nil {
+		if err := f.root.MkdirAll(folder, 0o777); err != nil {
 			if errors.Is(err, syscall.ENOTDIR) || errors.Is(err, fs.ErrExist) {
 				return File{}, inFile(op, name)
 			}
@@ -230,7 +235,7 @@ func inFile(op, name string) error {
 
 // write stores the bytes of r as a new file.
 func (f *Folder) write(ctx context.Context, op, draft string, r io.Reader) error {
-	file, err := f.root.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := f.root.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return system(op, "the file cannot be written", err)
 	}

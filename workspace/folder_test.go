@@ -87,3 +87,18 @@ func TestOpenFolderThatIsNotThere(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestAReplacedFileKeepsItsPermissions(t *testing.T) {
+	dir := t.TempDir()
+	script := filepath.Join(dir, "script.sh")
+	if err := os.WriteFile(script, []byte("#!/bin/sh"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(script, 0o750); err != nil { //nolint:gosec // a program of a user
+		t.Fatal(err)
+	}
+	workspacetest.Write(t, openFolder(t, dir, workspace.Quota{}), "script.sh", "#!/bin/bash")
+	if info, err := os.Stat(script); err != nil || info.Mode().Perm() != 0o750 {
+		t.Errorf("got %v, %v", info.Mode(), err)
+	}
+}

@@ -215,6 +215,16 @@ func TestPatternsHaveBounds(t *testing.T) {
 	}
 }
 
+// TestEditsKeepTheEndsOfLines edits a file whose lines end as on Windows.
+func TestEditsKeepTheEndsOfLines(t *testing.T) {
+	files := memory(workspace.Quota{})
+	workspacetest.Write(t, files, "x", "one\r\ntwo\r\nthree\r\n")
+	said(t, filetool.New(files), "edit", args{"path": "x", "old": "one\ntwo", "new": "1\n2"})
+	if got := workspacetest.Read(t, files, "x"); got != "1\r\n2\r\nthree\r\n" {
+		t.Errorf("the file holds %q", got)
+	}
+}
+
 // TestEditsAtOnce has a model ask for many edits of one file in one answer.
 func TestEditsAtOnce(t *testing.T) {
 	files := memory(workspace.Quota{})

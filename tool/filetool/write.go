@@ -60,6 +60,11 @@ func (s *Set) edit(ctx context.Context, in editCall) (string, error) {
 			return "", err
 		}
 		n := strings.Count(before, in.Old)
+		if windows := strings.ReplaceAll(in.Old, "\n", "\r\n"); n == 0 && strings.Contains(before, windows) {
+			// read shows lines without their ends, so the model cannot know that they end as on Windows.
+			in.Old, in.New = windows, strings.ReplaceAll(in.New, "\n", "\r\n")
+			n = strings.Count(before, in.Old)
+		}
 		switch {
 		case n == 0:
 			return "", refused(op, "the old text does not stand in "+strconv.Quote(in.Path), "read the file, and pass the text exactly as it stands there")
