@@ -1,7 +1,6 @@
 package directory
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -74,12 +73,6 @@ func record(tx *database.Tx, tenant string, by By, action, object string, detail
 	}
 	_, err := tx.Exec(`UPDATE audit_head SET seq = ?, hash = ? WHERE tenant = ?`, e.Seq, e.Hash, tenant)
 	return err
-}
-
-// Record adds an entry to a tenant's audit, or to the operator's for "", about something outside
-// the directory, such as the removal of a conversation. detail is encoded as JSON; nil means none.
-func (d *Directory) Record(ctx context.Context, by By, tenant, action, object string, detail any) error {
-	return d.db.Write(ctx, "audit", tenant, func(tx *database.Tx) error { return record(tx, tenant, by, action, object, detail) })
 }
 
 const entryColumns = `tenant, seq, at, action, object, by_tenant, key, person, operator, detail, hash`

@@ -64,3 +64,9 @@ func (d *Directory) Audit(ctx context.Context, tenant string, q AuditQuery) (lis
 	list = list[:page.Limit]
 	return list, cursor.Encode(name, strconv.FormatInt(list[len(list)-1].Seq, 10)), nil
 }
+
+// Record adds an entry to a tenant's audit, or to the operator's for "", about something outside
+// the directory, such as the removal of a conversation. detail is encoded as JSON; nil means none.
+func (d *Directory) Record(ctx context.Context, by By, tenant, action, object string, detail any) error {
+	return d.db.Write(ctx, "audit", tenant, func(tx *database.Tx) error { return record(tx, tenant, by, action, object, detail) })
+}
