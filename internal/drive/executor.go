@@ -249,6 +249,9 @@ func (d *driver) inOrder(ended *bool) bool {
 
 // arrive takes in one report. It reports whether the loop is to look.
 func (d *driver) arrive(a Arrival) bool {
+	if a.taken != nil {
+		defer close(a.taken)
+	}
 	d.now = time.Now()
 	w := a.Work
 	if a.call != nil {
