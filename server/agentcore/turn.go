@@ -32,12 +32,6 @@ func newTurn(x *exchange, conv string, in *asked) *turn {
 	return t
 }
 
-// close releases the follower. If the reader left before the end, it cancels the run.
-func (t *turn) close() {
-	t.Follower.Close()
-	t.leave()
-}
-
 // serve sends server-sent events.
 func (t *turn) serve(ctx context.Context) {
 	t.x.W.Header().Set("Cache-Control", "no-cache")
