@@ -1,8 +1,6 @@
 package service
 
-import (
-	"sync"
-)
+import "sync"
 
 // conversationLocks hold one mutex for each conversation in use, so that no run is admitted while
 // its conversation is being deleted. The zero value is ready for use.

@@ -1,8 +1,6 @@
 package service
 
-import (
-	"github.com/braidrun/braid/event"
-)
+import "github.com/braidrun/braid/event"
 
 // sizeOf returns the approximate size of an event's texts.
 func sizeOf(e *event.Event) int64 {
