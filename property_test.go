@@ -136,7 +136,7 @@ func (c *testCase) check(counts *histogram) error {
 	if err == nil {
 		err = sameOutline(log)
 	}
-	if err == nil {
+	if err == nil && seed%4 == 1 {
 		_, err = foldtest.StoredFolds(log)
 	}
 	if err == nil && seed%4 == 0 {

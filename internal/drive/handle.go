@@ -24,6 +24,8 @@ type Handle struct {
 	Fill func(context.Context, journal.Lease, *journal.Batch) error
 	// Own is set if nobody else writes to the store.
 	Own bool
+	// StoreEvery is how many events an opening may fold until the fold is stored; 0 for the default.
+	StoreEvery int64
 
 	mu     sync.Mutex
 	busy   bool

@@ -15,9 +15,6 @@ import (
 
 // ColdView folds as much of the log as is still needed, or a stored fold and what follows it.
 func (c *Handle) ColdView(ctx context.Context) (*fold.Conversation, error) {
-	if c.Own {
-		return c.logView(ctx) // nobody stores a fold of a log that is collected with its handle
-	}
 	tail, err := c.Store.StoredTail(ctx, c.ID)
 	if err != nil {
 		return nil, err
@@ -73,7 +70,8 @@ func (d *activeRun) complete() bool {
 // storeFold stores a fold for whoever opens the conversation next, if that is worth it. The run of the lease has ended and
 // its caller has all events, so a failure changes nothing.
 func (c *Handle) storeFold(ctx context.Context, l journal.Lease, v *fold.Conversation) {
-	if v == nil || c.Own || ctx.Err() != nil || !v.Due() {
+	// A log that is collected with its handle is not opened again.
+	if v == nil || c.Own && c.StoreEvery == 0 || ctx.Err() != nil || !v.Due(c.StoreEvery) {
 		return
 	}
 	_ = foreign.Shield("run", "storing the fold", func() error {

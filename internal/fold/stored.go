@@ -1,6 +1,10 @@
 package fold
 
-import "github.com/braidrun/braid/event"
+import (
+	"cmp"
+
+	"github.com/braidrun/braid/event"
+)
 
 // A stored fold is a cache of a conversation's fold at the end of a run. Opening the conversation then folds only the events
 // after it. It has a head, which is read at once, and parts with the older messages of the transcript, which are read when
@@ -53,8 +57,9 @@ func (v *Conversation) Storable() bool {
 	return v.Run != nil && v.Run.Ended != nil && !v.Stale && !v.Continuable() && !v.Limited() && v.Past.Len() > 1
 }
 
-// Due reports whether the fold is worth storing. The log must hold all of it.
-func (v *Conversation) Due() bool {
+// Due reports whether the fold is worth storing: an opening would fold this many events, 0 for the default, or very large
+// messages. The log must hold all of the fold.
+func (v *Conversation) Due(every int64) bool {
 	if !v.Storable() {
 		return false
 	}
@@ -67,7 +72,7 @@ func (v *Conversation) Due() bool {
 	}
 	k.weighed = t.Len()
 	from := max(k.from, k.tried, v.Begin-1)
-	return v.Last-from >= storedEvents || v.Last > from && k.bytes >= storedBytes
+	return v.Last-from >= cmp.Or(every, storedEvents) || v.Last > from && k.bytes >= storedBytes
 }
 
 // sizeOf returns about how many bytes blocks take.
