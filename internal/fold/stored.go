@@ -19,7 +19,7 @@ const StoredVersion = 1
 // How much of the log is folded at an opening before it is worth storing a fold: so many events, or so many bytes of
 // messages. Each message is stored once, so storing costs about as much as writing it to the log did.
 const (
-	storedEvents = 256
+	storedEvents = 64
 	storedBytes  = 128 << 10
 )
 

@@ -9,7 +9,15 @@ import (
 )
 
 const (
-	selectFold  = `SELECT seq, head FROM stored_fold WHERE conversation = $1 AND seq >= $2`
+	// A stored fold that ends after the session has begun, and after all that compactions cover. It ends with a run, so it
+	// is not before the beginning of the tail then.
+	selectFold = `SELECT c.last, f.seq, f.head FROM conversation c JOIN stored_fold f ON f.conversation = c.key
+		LEFT JOIN LATERAL (SELECT first FROM run r WHERE r.conversation = c.key AND r.first IS NOT NULL AND r.session = (
+			SELECT session FROM run WHERE conversation = c.key AND first IS NOT NULL ORDER BY turn DESC LIMIT 1
+		) ORDER BY turn LIMIT 1) s ON true
+		WHERE c.id = $1 AND f.seq >= coalesce(s.first, 1)
+			AND NOT EXISTS (SELECT 1 FROM compaction k WHERE k.conversation = c.key AND k.first <= s.first + 1 AND k.last >= f.seq)`
+
 	selectParts = `SELECT p.data FROM conversation c JOIN stored_fold_part p ON p.conversation = c.key WHERE c.id = $1 ORDER BY p.part`
 
 	countParts = `SELECT parts FROM stored_fold WHERE conversation = $1`
@@ -57,21 +65,20 @@ func (s *Store) StoredTail(ctx context.Context, conversation string) (journal.St
 func (x *tx) storedTail(conversation string) (t journal.StoredTail, rows []logRow, err error) {
 	var key int64
 	var tenant string
-	var there bool
+	var there, stored bool
+	if err := x.begin(beginRead, ask(selectFold, []any{conversation}, &stored, &t.Last, &t.Seq, &t.Head)); err != nil {
+		return t, nil, err
+	}
+	if stored {
+		err = x.more(list(selectLog, []any{conversation, t.Seq - 1}, logInto(&rows)), do(`COMMIT`))
+		return t, rows, err
+	}
 	t.Tail = journal.Tail{First: 1, Session: 1}
-	if err := x.begin(beginRead, ask(selectTalk, []any{conversation}, &there, &key, &tenant, &t.Last)); err != nil || !there {
+	if err := x.more(ask(selectTalk, []any{conversation}, &there, &key, &tenant, &t.Last)); err != nil || !there {
 		return t, nil, err
 	}
 	if err := x.tailBegins(key, &t.Tail); err != nil {
 		return t, nil, err
-	}
-	if err := x.more(ask(selectFold, []any{key, t.First}, &there, &t.Seq, &t.Head)); err != nil {
-		return t, nil, err
-	}
-	if there {
-		t.Tail = journal.Tail{Last: t.Last}
-		err = x.more(list(selectLog, []any{conversation, t.Seq - 1}, logInto(&rows)), do(`COMMIT`))
-		return t, rows, err
 	}
 	rest := []question{list(selectLog, []any{conversation, t.First - 1}, logInto(&rows)), do(`COMMIT`)}
 	if t.First > 1 {
