@@ -50,6 +50,12 @@ var rooms = []room{
 	{dir: "event", tests: []string{"event/eventtest"}},
 	{dir: "event/eventtest", own: []string{"event"}, from: testLibraries},
 	{dir: "blob", own: []string{"event"}, tests: []string{"blob/blobtest"}},
+	{dir: "workspace", own: []string{"event", "blob"}, tests: []string{"workspace/workspacetest"}},
+	{dir: "workspace/workspacetest", own: []string{"event", "workspace"}, from: testLibraries},
+	{
+		dir: "tool/filetool", own: []string{"event", "tool", "workspace"}, from: []string{"github.com/bmatcuk/doublestar"},
+		tests: []string{"", "blob", "model/demo", "workspace/workspacetest"},
+	},
 	{dir: "blob/blobtest", own: []string{"event", "blob", "journal"}, from: testLibraries},
 	{dir: "journal", own: []string{"event", "blob"}, tests: []string{"event/eventtest", "journal/journaltest", "blob/blobtest"}},
 	{dir: "journal/journaltest", own: []string{"event", "journal"}, from: testLibraries, tests: []string{"event/eventtest"}},
