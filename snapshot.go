@@ -176,7 +176,7 @@ func badSnapshot(what string, err error) error {
 //
 // The log records this as a run. The options [For], [Executor] and [Metadata] apply to it. While a run is open, the
 // error is [event.ErrConflict] or [event.ErrLocked].
-func (c *Conversation) Load(ctx context.Context, s *Snapshot, opts ...SendOption) error {
+func (c *Conversation) Load(ctx context.Context, s *Snapshot, opts ...RunOption) error {
 	if s == nil {
 		return badSnapshot("is nil", nil)
 	}
