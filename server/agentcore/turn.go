@@ -45,12 +45,6 @@ func (t *turn) follow(ctx context.Context, after int64) (err error) {
 	return err
 }
 
-// close releases the follower. If the reader left before the end, it cancels the run.
-func (t *turn) close() {
-	t.Follower.Close()
-	t.leave()
-}
-
 // serve sends server-sent events.
 func (t *turn) serve(ctx context.Context) {
 	t.x.W.Header().Set("Cache-Control", "no-cache")
