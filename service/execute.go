@@ -128,7 +128,7 @@ func (s *Service) driven(ctx context.Context, w engine.Work) (engine.Outcome, er
 	defer done()
 	h.agent.Store(agent)
 	h.owner.Store(&owner{tenant: row.Tenant, life: x.Tenant.Life})
-	ctx = withConversation(ctx, x.Key())
+	ctx = withConversation(ctx, runsIn{x.Key(), s.workspaces})
 	messages := s.messages(x, h)
 	defer messages.close()
 	defer s.stalled.Delete(row.ID)

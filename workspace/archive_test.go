@@ -19,7 +19,7 @@ import (
 )
 
 func inMemory(q workspace.Quota) workspace.Files {
-	return workspace.InBlobs(new(blob.Memory), "tenant", "conversation", "", q)
+	return workspace.NewStore(new(blob.Memory), q).Open("tenant", "conversation", "")
 }
 
 func TestArchiveKeepsTheFiles(t *testing.T) {

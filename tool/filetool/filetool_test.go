@@ -22,7 +22,7 @@ import (
 )
 
 func memory(q workspace.Quota) workspace.Files {
-	return workspace.InBlobs(new(blob.Memory), "tenant", "conversation", "", q)
+	return workspace.NewStore(new(blob.Memory), q).Open("tenant", "conversation", "")
 }
 
 // find returns the tool with a name.
