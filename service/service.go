@@ -163,7 +163,7 @@ func New(o Options) (*Service, error) {
 	s.titles = newTitleGenerator(s)
 	s.completer = newLogCompleter(s)
 	s.spending = newSpendStore(&o)
-	s.engine = engine.NewLocal(o.Journal, s.drive, o.Engine)
+	s.engine = engine.NewLocal(o.Journal, func(ctx context.Context, w engine.Work) (engine.Outcome, error) { return s.drive(ctx, &w) }, o.Engine)
 	return s, nil
 }
 
