@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/braidrun/braid/internal/lazyre"
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
 )
@@ -241,3 +242,6 @@ func allowedHosts(data []byte) error {
 	}
 	return nil
 }
+
+// googlesPlaces matches the hosts that an access token may go to.
+var googlesPlaces = lazyre.New(`^([a-z0-9-]+\.)+googleapis\.com$`)

@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"bytes"
 	"slices"
 	"time"
 
@@ -30,9 +31,13 @@ func (r *Run) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 		c.Attempt = e.Attempt
 		c.Effect = b.Effect
 		c.begun = e.Time.UnixNano()
-		if c.extra != nil || b.Args != nil || b.Runs != "" {
+		args := b.Args
+		if bytes.Equal(args, c.Args) {
+			args = nil // the model's own
+		}
+		if c.extra != nil || args != nil || b.Runs != "" {
 			more := c.changeExtra()
-			more.Args, more.Runs, more.RetryAt = b.Args, b.Runs, time.Time{}
+			more.Args, more.Runs, more.RetryAt = args, b.Runs, time.Time{}
 		}
 	}
 }

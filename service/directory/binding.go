@@ -1,5 +1,12 @@
 package directory
 
+// Sealer encrypts stored values. context says where a value belongs. It is not stored, and must be
+// the same when the value is opened.
+type Sealer interface {
+	Seal(plain, context []byte) (sealed []byte, err error)
+	Open(sealed, context []byte) (plain []byte, err error)
+}
+
 // A model's key is encrypted for one place: its tenant, its model, its column and the model's life.
 // Copied to another row, or to a later model with the same id, it cannot be decrypted.
 
@@ -12,6 +19,13 @@ func place(tenant, model, life string) []byte {
 // every life of the model.
 func lifelessPlace(tenant, model string) []byte {
 	return []byte(tenant + "|model|" + model + "|secret")
+}
+
+// storedSecret is a model's stored key.
+type storedSecret struct {
+	tenant, model, life string
+
+	sealed []byte
 }
 
 // open decrypts a model's key. lifeless reports that an older version encrypted it, so that it must

@@ -57,13 +57,6 @@ func (d *Directory) OldSecrets(ctx context.Context) (Reencrypted, error) {
 	}, nil)
 }
 
-// storedSecret is a model's stored key.
-type storedSecret struct {
-	tenant, model, life string
-
-	sealed []byte
-}
-
 // eachSecret calls do with every secret that is not encrypted with the newest key or not bound to
 // its model's life. It calls done after each batch of a tenant, in the same transaction.
 func (d *Directory) eachSecret(
@@ -129,23 +122,4 @@ func someSecrets(tx *database.Tx, tenant, after string) (list []storedSecret, er
 			return err
 		})
 	return list, err
-}
-
-// everyTenant returns the ids of all tenants.
-func (d *Directory) everyTenant(ctx context.Context, op string) (ids []string, err error) {
-	for after := ""; ; after = ids[len(ids)-1] {
-		had := len(ids)
-		err := d.db.ReadTenants(ctx, op, func(tx *database.Tx) error {
-			ids = ids[:had]
-			return tx.List(`SELECT id FROM tenant WHERE id > ? ORDER BY id LIMIT ?`, []any{after, manyTenants}, func(scan func(...any) error) error {
-				var id string
-				err := scan(&id)
-				ids = append(ids, id)
-				return err
-			})
-		})
-		if err != nil || len(ids)-had < manyTenants {
-			return ids, err
-		}
-	}
 }
