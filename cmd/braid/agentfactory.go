@@ -28,12 +28,12 @@ import (
 type agentFactory struct {
 	*agents.Factory
 
-	cfg    *conf.Config
-	sealed func()
-	mcp    *mcptool.Servers
-	apis   []*openapitool.API
-	tells  *observer
-	info   model.Info
+	cfg      *conf.Config
+	sealed   func()
+	mcp      *mcptool.Servers
+	apis     []*openapitool.API
+	observer *observer
+	info     model.Info
 	// others are the fallback models of the server's own model.
 	others []braid.Model
 	// shared is set if other servers use the same database.
@@ -91,12 +91,12 @@ func (p *process) openAgents(ctx context.Context, cfg *conf.Config, log *slog.Lo
 		return nil, err
 	}
 	o.Tools = append(o.Tools, apiTools(a.apis)...)
-	if a.tells, err = openTelemetry(ctx, func(err error) {
+	if a.observer, err = openTelemetry(ctx, func(err error) {
 		log.Warn("telemetry could not be sent; this is told once", "error", err)
 	}); err != nil {
 		return nil, err
 	}
-	o.Servers, o.Parts = a.mcp, a.tells.parts()
+	o.Servers, o.Parts = a.mcp, a.observer.parts()
 	if a.Factory, err = agents.New(ctx, o); err != nil {
 		return nil, err
 	}
@@ -180,8 +180,8 @@ func (a *agentFactory) close() error {
 	err := closeMCP(a.mcp)
 	closeAPIs(a.apis)
 	a.sealed()
-	if a.tells != nil {
-		a.tells.close()
+	if a.observer != nil {
+		a.observer.close()
 	}
 	return err
 }
