@@ -26,12 +26,8 @@ type AgentRequest struct {
 	Principal
 	AgentOptions
 
-	// Life distinguishes tenants that reuse one id. Data that outlives the run must be kept by the
-	// tenant's id and its life. It is empty without a directory.
-	Life         string
-	Conversation string
-	// Run is the run's id. It is empty until the run is accepted.
-	Run string
+	// Place is the run's place in the service.
+	Place RunPlace
 	// OutputSchema is the JSON schema of the answer; nil means free text.
 	OutputSchema json.RawMessage
 	// Skills are the skills that the caller prefers.
@@ -39,6 +35,18 @@ type AgentRequest struct {
 	// Tokens are the caller's tokens for this run. They exist only in memory: if another process
 	// continues the run, there are none.
 	Tokens map[string]secret.Secret
+	// MCPStore has the documents and secret headers of MCP servers. nil means that there are none.
+	MCPStore directory.MCPStore
+}
+
+// RunPlace says where a run belongs.
+type RunPlace struct {
+	// Life distinguishes tenants that reuse one id. Data that outlives the run must be kept by the
+	// tenant's id and its life. It is empty without a directory.
+	Life         string
+	Conversation string
+	// Run is the run's id. It is empty until the run is accepted.
+	Run string
 }
 
 // Model describes a model in a list of models.
@@ -153,7 +161,7 @@ func (s *Service) limitsOf(row *journal.Run) braid.Limits {
 func (s *Service) make(ctx context.Context, r *AgentRequest) (agent *braid.Agent, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			s.log.Error("making an agent panicked", "tenant", r.Tenant, "conversation", r.Conversation, "run", r.Run,
+			s.log.Error("making an agent panicked", "tenant", r.Tenant, "conversation", r.Place.Conversation, "run", r.Place.Run,
 				"panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 			agent, err = nil, unusable(&event.Error{Op: "agent", Kind: event.ErrInternal, Message: "making the agent failed"})
 		}

@@ -46,6 +46,8 @@ type Options struct {
 	// Workspace returns the files that a run works with. nil means that there are none. It is
 	// called before each call of Agent.
 	Workspace func(ctx context.Context, x *ExecutionContext) (*Workspace, error)
+	// ToolServers reaches the MCP servers of tenants. nil means that they are not connected.
+	ToolServers ToolServers
 	// OpenModel opens the light model that generates titles. own is its entry in the directory. nil
 	// means that a title is the first words of the conversation.
 	OpenModel func(ctx context.Context, ref string, own *OwnModel) (braid.Model, error)

@@ -39,7 +39,10 @@ type AgentSpec struct {
 	Model string `json:"model,omitempty"`
 	// Tools are names or patterns of the server's tools. nil means all that the server gives, an
 	// empty list means none.
-	Tools       []string    `json:"tools,omitzero"`
+	Tools []string `json:"tools,omitzero"`
+	// MCPServers are the ids of the tenant's MCP servers that it uses. nil means all active ones, an
+	// empty list means none.
+	MCPServers  []string    `json:"mcp_servers,omitzero"`
 	Permissions Permissions `json:"permissions,omitzero"`
 	Limits      Limits      `json:"limits,omitzero"`
 	// Skills are the names of the skills that it prefers.
@@ -220,7 +223,16 @@ func (d *Directory) ListAgents(ctx context.Context, tenant string, q Query) (lis
 // ListAgentVersions lists the versions of an agent, the newest first. It ignores q.Status and
 // q.Sort.
 func (d *Directory) ListAgentVersions(ctx context.Context, tenant, id string, q Query) (list []AgentVersion, next string, err error) {
-	return d.agentVersions(ctx, tenant, id, q)
+	return versions(ctx, d, tenant, id, q, versionList[AgentVersion]{
+		op: "list agent versions", none: func(op string) error { return notFound(op, "agent") },
+		exists: func(tx *database.Tx, op string) error { _, err := getAgent(tx, op, tenant, id, 0); return err },
+		table:  "agent_version", column: "agent",
+		read: func(version int, created time.Time, doc string) (AgentVersion, error) {
+			v := AgentVersion{Version: version, Created: created}
+			return v, decode(doc, &v.AgentSpec)
+		},
+		number: func(v AgentVersion) int { return v.Version },
+	})
 }
 
 // UpdateAgent changes an agent as [Directory.UpdateTenant] does: it calls change with the newest

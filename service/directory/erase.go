@@ -13,6 +13,7 @@ type Erased struct {
 	Conversations int64 `json:"conversations"`
 	Agents        int64 `json:"agents"`
 	Models        int64 `json:"models"`
+	MCPServers    int64 `json:"mcp_servers"`
 	Keys          int64 `json:"keys"`
 	AuditEntries  int64 `json:"audit_entries"`
 	// AuditKept is how many audit entries are kept, out of reach of every server, until the owner of the tables
@@ -59,6 +60,9 @@ func (d *Directory) EraseTenant(ctx context.Context, by By, id string) (e Erased
 			{`DELETE FROM agent WHERE tenant = ?`, &e.Agents},
 			{`DELETE FROM model_name WHERE tenant = ?`, &none},
 			{`DELETE FROM model WHERE tenant = ?`, &e.Models},
+			{`DELETE FROM mcp_document WHERE tenant = ?`, &none},
+			{`DELETE FROM mcp_server_version WHERE tenant = ?`, &none},
+			{`DELETE FROM mcp_server WHERE tenant = ?`, &e.MCPServers},
 			{`DELETE FROM api_key WHERE tenant = ?`, &e.Keys},
 			{`DELETE FROM idempotency WHERE tenant = ?`, &none},
 		} {

@@ -2,7 +2,6 @@ package directory
 
 import (
 	"context"
-	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -151,50 +150,4 @@ func page[T any](ctx context.Context, d *Directory, tenant string, all bool, q Q
 	list = list[:q.Limit]
 	id, created := l.place(list[len(list)-1])
 	return list, cursor.Encode(name, strconv.FormatInt(database.Micros(created), 10), id), nil
-}
-
-// agentVersions implements [Directory.ListAgentVersions].
-func (d *Directory) agentVersions(ctx context.Context, tenant, id string, q Query) (list []AgentVersion, next string, err error) {
-	const op = "list agent versions"
-	if err := q.check(op); err != nil {
-		return nil, "", err
-	}
-	if !isSlug(tenant) || !isSlug(id) {
-		return nil, "", notFound(op, "agent")
-	}
-	name := op + "/" + tenant + "/" + id
-	before := int64(math.MaxInt32)
-	if q.Cursor != "" {
-		place, ok := cursor.Decode(name, q.Cursor, 1)
-		if ok {
-			before, err = strconv.ParseInt(place[0], 10, 32)
-		}
-		if !ok || err != nil {
-			return nil, "", badCursor(op)
-		}
-	}
-	err = d.db.Read(ctx, op, tenant, func(tx *database.Tx) error {
-		if _, err := getAgent(tx, op, tenant, id, 0); err != nil {
-			return err
-		}
-		list = nil
-		return tx.List(`SELECT version, created, doc FROM agent_version WHERE tenant = ? AND agent = ? AND version < ?
-			ORDER BY version DESC LIMIT ?`, []any{tenant, id, before, q.Limit + 1}, func(scan func(...any) error) error {
-			var v AgentVersion
-			var created int64
-			var doc string
-			if err := scan(&v.Version, &created, &doc); err != nil {
-				return err
-			}
-			v.Created = database.Time(created)
-			err := decode(doc, &v.AgentSpec)
-			list = append(list, v)
-			return err
-		})
-	})
-	if err != nil || len(list) <= q.Limit {
-		return list, "", err
-	}
-	list = list[:q.Limit]
-	return list, cursor.Encode(name, strconv.Itoa(list[len(list)-1].Version)), nil
 }
