@@ -28,6 +28,8 @@ require (
 	go.opentelemetry.io/proto/otlp v1.11.0
 )
 
+require github.com/bmatcuk/doublestar/v4 v4.10.4
+
 require (
 	cloud.google.com/go/compute/metadata v0.9.0 // indirect
 	github.com/aws/aws-sdk-go-v2 v1.47.6

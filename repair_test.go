@@ -94,7 +94,7 @@ func TestForeignHistoriesAreRepaired(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			m := &heard{says: [][]model.Chunk{says("so")}}
-			r, err := braid.New("root", m, braid.Func("add", "Adds.", add)).Run(t.Context(), c.in)
+			r, err := braid.New("root", m, braid.Func("add", "Adds.", add)).Run(t.Context(), "", braid.History(c.in...))
 			if err != nil || brief(m.asked[0].Messages) != c.seen || strings.Join(r.Repaired, "\n") != c.report || r.Metrics.ToolCalls > 0 {
 				t.Fatalf("%v: the model is shown\n%s\nwant\n%s\nand the report is %q", err, brief(m.asked[0].Messages), c.seen, r.Repaired)
 			}
@@ -135,7 +135,7 @@ func TestAHistoryThatEndsWithACall(t *testing.T) {
 	t.Parallel()
 	m := &heard{says: [][]model.Chunk{says("so")}}
 	in := []event.Message{said(event.RoleUser, textOf("add")), said(event.RoleAssistant, callsAdd("c"))}
-	r, err := braid.New("root", m, braid.Func("add", "Adds.", add)).Run(t.Context(), in)
+	r, err := braid.New("root", m, braid.Func("add", "Adds.", add)).Run(t.Context(), "", braid.History(in...))
 	want := "user:add assistant:[c] user:(c The tool call was interrupted before it gave a result.)"
 	if err != nil || len(m.asked) != 1 || brief(m.asked[0].Messages) != want || r.Metrics.ToolCalls != 0 || len(r.Repaired) != 1 {
 		t.Errorf("%v: the model is shown %v, and the report is %q", err, m.asked, r.Repaired)

@@ -14,7 +14,7 @@ import (
 // connection broke or the store refused the write. Reading the message log through the service
 // completes it too; reports that read the tables do not.
 type logCompleter struct {
-	service *Service
+	conversations *conversations
 
 	mu    sync.Mutex
 	due   map[live.Key]bool
@@ -33,8 +33,8 @@ const (
 	lastDelay = 30 * time.Second
 )
 
-func newLogCompleter(s *Service) *logCompleter {
-	return &logCompleter{service: s, due: make(map[live.Key]bool), ended: make(chan struct{})}
+func newLogCompleter(c *conversations) *logCompleter {
+	return &logCompleter{conversations: c, due: make(map[live.Key]bool), ended: make(chan struct{})}
 }
 
 // add schedules a conversation.
@@ -105,11 +105,11 @@ func (m *logCompleter) round(ctx context.Context) bool {
 	clear(m.due)
 	m.mu.Unlock()
 	for i, key := range due {
-		err := m.service.completeMessages(ctx, key.Tenant, key.Conversation)
+		err := m.conversations.completeMessages(ctx, key.Tenant, key.Conversation)
 		if err == nil || errors.Is(err, event.ErrNotFound) {
 			continue
 		}
-		m.service.log.Warn("the messages of a run were not kept; will retry",
+		m.conversations.log.Warn("the messages of a run were not kept; will retry",
 			"tenant", key.Tenant, "conversation", key.Conversation, "error", err)
 		m.mu.Lock()
 		for _, left := range due[i:] {

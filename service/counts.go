@@ -20,13 +20,6 @@ type Counts struct {
 
 type counts struct{ leasesLost, lockWaits, lockWaited atomic.Int64 }
 
-// Counts returns the counters.
-func (s *Service) Counts() Counts {
-	return Counts{
-		LeasesLost: s.counts.leasesLost.Load(), LockWaits: s.counts.lockWaits.Load(), LockWaited: time.Duration(s.counts.lockWaited.Load()),
-	}
-}
-
 // drove counts the end of a drive.
 func (c *counts) drove(err error) {
 	if errors.Is(err, event.ErrLeaseLost) {

@@ -6,31 +6,12 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/engine"
-	"github.com/braidrun/braid/journal"
-	"github.com/braidrun/braid/live"
 )
 
 // This file takes a run from its request to its end, in ten steps. [Service.StartRun] makes the
 // first three: after them the run is in the journal, and the request may end. The engine calls
 // drive for the others, in this process or another one, now or after a crash. A run that waited for
 // an answer is driven again from step 4.
-
-// Started is the result of a request for a run.
-type Started struct {
-	// Run is the run that answers.
-	Run journal.Run
-	// Joined reports that the input was added to an open run.
-	Joined bool
-	// After is the Seq of an event before the run's first one. A follower that starts there misses
-	// no event of the run.
-	After int64
-	// Follower follows from After since before the run was accepted. The caller must close it. It
-	// is nil if none was requested, or if the run existed before the request: then call
-	// [Service.Follow].
-	Follower *live.Follower
-	// Titled reports whether the conversation had a title.
-	Titled bool
-}
 
 // StartRun accepts a run. Once it returns, the run is in the journal and will be driven, even if
 // this process dies. With the policy reject it waits up to LockWait for an open run to end, and
@@ -85,32 +66,6 @@ func (s *Service) StartRun(ctx context.Context, p Principal, conversation string
 	return started, err
 }
 
-// ready makes the agent of a run and pins the conversation to it. first reports that the
-// conversation was not pinned before.
-func (s *Service) ready(ctx context.Context, x *ExecutionContext, row *Row) (ready *prepared, first bool, err error) {
-	for {
-		now, err := s.moment(ctx, row.ID)
-		if err != nil {
-			return nil, false, err
-		}
-		if err := s.verify(ctx, x, row.pick); err != nil {
-			return nil, false, err
-		}
-		r, err := s.builder.Build(ctx, x)
-		if err != nil {
-			return nil, false, err
-		}
-		agent, err := s.make(ctx, &r)
-		if err != nil {
-			return nil, false, err
-		}
-		first := row.Agent == ""
-		if pinned, err := s.pin(ctx, x, row); err != nil || pinned {
-			return &prepared{agent, x.Tenant, x.Agent, now}, first && row.Agent != "", err
-		}
-	}
-}
-
 // drive is the engine's entry point for driving a run.
 func (s *Service) drive(ctx context.Context, w engine.Work) (engine.Outcome, error) {
 	out, err := s.driven(ctx, w)
@@ -118,6 +73,14 @@ func (s *Service) drive(ctx context.Context, w engine.Work) (engine.Outcome, err
 		s.completer.add(w.Run.Tenant, w.Run.Conversation)
 	}
 	return out, err
+}
+
+// messages returns what handles the events of a drive.
+func (s *Service) messages(x *ExecutionContext, h *cachedFold) *MessageProcessor {
+	return &MessageProcessor{
+		conversations: &s.conversations, titles: s.titles, completer: s.completer,
+		x: x, h: h, publisher: s.bus.Publisher(x.Key().topic()), cold: h.seen.Load() == 0,
+	}
 }
 
 func (s *Service) driven(ctx context.Context, w engine.Work) (engine.Outcome, error) {
@@ -166,13 +129,13 @@ func (s *Service) driven(ctx context.Context, w engine.Work) (engine.Outcome, er
 	defer done()
 	h.agent.Store(agent)
 	h.owner.Store(&owner{tenant: row.Tenant, life: x.Tenant.Life})
-	ctx = withConversation(ctx, x.Key())
+	ctx = withConversation(ctx, runsIn{x.Key(), s.workspaces})
 	messages := s.messages(x, h)
 	defer messages.close()
 	defer s.stalled.Delete(row.ID)
 	r, err := agent.Drive(ctx, h.conv, row.ID, braid.Work{
 		Sink: messages.take, Mail: w.Mail, Draining: w.Draining, ForgetFailed: s.forgetsFailed(&x.Tenant),
-		Secrets: x.Tokens, Shown: x.Shown, Models: s.meter(x.Principal.Tenant),
+		Secrets: x.Tokens, Shown: x.Shown, Models: s.quotas.meter(x.Principal.Tenant),
 		Stalled: func(err error) {
 			if err == nil {
 				s.stalled.Delete(row.ID)
@@ -199,4 +162,17 @@ func (s *Service) driven(ctx context.Context, w engine.Work) (engine.Outcome, er
 
 	// 10. The commit that ended the run, or made it wait, has released the lock.
 	return engine.Outcome{Status: r.Status, WakeAt: r.WakeAt}, nil
+}
+
+// RetryRun continues a run with a new run at the step that failed. The new run sees the messages
+// and results of the failed one, even if the tenant forgets failed runs, and repeats no finished
+// step.
+//
+// The run must be the conversation's newest. It must have failed after its start, or have been
+// ended by a limit or its deadline before its output. Any other run is [event.ErrConflict] with the
+// code RUN_NOT_RETRYABLE. r may have everything but an input and a policy. A repeated request with
+// the same Key returns the run that the first one began.
+func (s *Service) RetryRun(ctx context.Context, p Principal, conversation, run string, r RunRequest) (Started, error) {
+	r.Continues = run
+	return s.StartRun(ctx, p, conversation, r)
 }

@@ -45,6 +45,10 @@ type cachedFold struct {
 	at *list.Element
 }
 
+// source returns the source of a tool of the driven agent or of one of its sub-agents. It returns
+// "" if there is no such tool.
+func (h *cachedFold) source(agent, tool string) string { return sourceIn(h.agent.Load(), agent, tool) }
+
 const (
 	// foldBytes is the approximate size of an empty fold.
 	foldBytes = 24 << 10
@@ -57,60 +61,6 @@ func (h *cachedFold) weight() int64 { return foldBytes + h.bytes.Load() }
 
 // add counts an event of the fold.
 func (h *cachedFold) add(e *event.Event) { h.bytes.Add(eventBytes + sizeOf(e)) }
-
-// sizeOf returns the approximate size of an event's texts.
-func sizeOf(e *event.Event) int64 {
-	switch b := e.Body.(type) {
-	case *event.UserMessage:
-		return sizeOfBlocks(b.Content)
-	case *event.AssistantMessage:
-		return sizeOfBlocks(b.Content)
-	case *event.StepEnded:
-		if b.Result != nil {
-			return sizeOfBlocks(b.Result.Content) + int64(len(b.Result.Structured))
-		}
-	case *event.StateChanged:
-		var n int64
-		for _, value := range b.Set {
-			n += int64(len(value))
-		}
-		return n
-	}
-	return 0
-}
-
-// sizeOfBlocks returns the approximate size of blocks with their files.
-func sizeOfBlocks(blocks []event.Block) int64 {
-	n := 0
-	for _, b := range blocks {
-		switch b := b.(type) {
-		case *event.Text:
-			n += len(b.Text) + len(b.Signature)
-		case *event.Thinking:
-			n += len(b.Text) + len(b.Signature)
-		case *event.RedactedThinking:
-			n += len(b.Data)
-		case *event.Image:
-			n += len(b.Data)
-		case *event.Document:
-			n += len(b.Data) + len(b.Text)
-		case *event.ToolCall:
-			n += len(b.Args) + len(b.Invalid)
-		case *event.ToolResult:
-			n += int(sizeOfBlocks(b.Content)) + len(b.Structured)
-		case *event.Citation:
-			n += len(b.Quote)
-		case *event.Code:
-			n += len(b.Code)
-		case *event.CodeResult:
-			n += len(b.Output)
-		case *event.UnknownBlock:
-			n += len(b.Raw)
-		}
-		n += 64
-	}
-	return int64(n)
-}
 
 // find returns the size of a cached fold's texts. known is false if there is none.
 func (w *foldCache) find(id, life string) (bytes int64, known bool) {
@@ -211,4 +161,26 @@ func (w *foldCache) forget(id string) {
 	if h := w.used[id]; h != nil {
 		w.rest(h)
 	}
+}
+
+// owner is the tenant of a cached fold.
+type owner struct{ tenant, life string }
+
+// keptFold names a cached fold that no run uses.
+type keptFold struct {
+	owner
+
+	id, conversationLife string
+}
+
+// resting lists the cached folds that no run uses.
+func (w *foldCache) resting() (list []keptFold) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for id, h := range w.used {
+		if o := h.owner.Load(); o != nil && h.drives == 0 {
+			list = append(list, keptFold{*o, id, h.life})
+		}
+	}
+	return list
 }

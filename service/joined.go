@@ -15,7 +15,7 @@ const joinedPage = 512
 // row and After, the place that the stream starts from. That place is before the main agent's model
 // call in progress when the message came, or before the run if there was none. A repeated request
 // finds the same place, even after the message has entered the log.
-func (s *Service) joined(ctx context.Context, started *Started, key string) error {
+func (s *conversations) joined(ctx context.Context, started *Started, key string) error {
 	run := &started.Run
 	if run.Status == "" { // a repeated message: only the run's id is known
 		row, err := s.rowOf(ctx, run.Conversation, run.ID)
@@ -67,7 +67,7 @@ func (s *Service) joined(ctx context.Context, started *Started, key string) erro
 
 // runStart returns the Seq of the last event before the run, or 0 if the journal cannot find it
 // without reading the whole log.
-func (s *Service) runStart(ctx context.Context, conversation, run string) (int64, error) {
+func (s *conversations) runStart(ctx context.Context, conversation, run string) (int64, error) {
 	tail, err := s.options.Journal.Tail(ctx, conversation)
 	if err != nil {
 		return 0, err
@@ -81,7 +81,7 @@ func (s *Service) runStart(ctx context.Context, conversation, run string) (int64
 }
 
 // rowOf returns a run's row, open or ended.
-func (s *Service) rowOf(ctx context.Context, conversation, run string) (journal.Run, error) {
+func (s *conversations) rowOf(ctx context.Context, conversation, run string) (journal.Run, error) {
 	is := func(r journal.Run) bool { return r.ID == run }
 	open, err := s.queue(ctx, conversation)
 	if err != nil {

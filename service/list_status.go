@@ -30,7 +30,7 @@ func runStatuses(op, status string) ([]event.RunStatus, error) {
 
 // listByStatus is [Service.ListConversations] for a page with a status. The conversation whose run
 // was admitted last comes first.
-func (s *Service) listByStatus(ctx context.Context, op string, p Principal, page Page, q Query) (list []Row, next string, err error) {
+func (s *conversations) listByStatus(ctx context.Context, op string, p Principal, page Page, q Query) (list []Row, next string, err error) {
 	states, err := runStatuses(op, page.Status)
 	if err != nil {
 		return nil, "", err
@@ -75,7 +75,7 @@ func (s *Service) listByStatus(ctx context.Context, op string, p Principal, page
 
 // byRun finds the conversation that a run gives its status. ok is false if another run of it
 // decides its status, or if q does not select it.
-func (s *Service) byRun(ctx context.Context, run *journal.Run, q Query) (row Row, ok bool, err error) {
+func (s *conversations) byRun(ctx context.Context, run *journal.Run, q Query) (row Row, ok bool, err error) {
 	user := ""
 	if q.User != nil {
 		user = *q.User

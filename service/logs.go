@@ -169,13 +169,6 @@ func (q *LogQuery) list(op string, p Principal) string {
 	return strings.Join(parts, " ")
 }
 
-func stamp(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339Nano)
-}
-
 // before decodes the cursor of a list that is ordered by time.
 func (q *LogQuery) before(op, list string) (journal.LedgerPlace, error) {
 	if q.Cursor == "" {
@@ -203,6 +196,11 @@ func numbers(list, text string) (a, b int64, ok bool) {
 	return a, b, errA == nil && errB == nil
 }
 
-func foreignCursor(op string) error {
-	return invalid(op, "the cursor does not belong to this list", "begin again without one")
+// RebuildMessages rebuilds the message log of a conversation from its events.
+func (s *Service) RebuildMessages(ctx context.Context, p Principal, conversation string) error {
+	const op = "rebuild messages"
+	if _, err := s.row(ctx, p, op, conversation); err != nil {
+		return err
+	}
+	return s.rebuildMessages(ctx, conversation, nil)
 }

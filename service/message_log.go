@@ -2,9 +2,7 @@ package service
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
@@ -206,62 +204,4 @@ func (l *messageLog) erase(seq int64) {
 			l.answer = ""
 		}
 	}
-}
-
-// keepMessages stores the messages of an ended run. If that fails the logCompleter tries again.
-func (m *MessageProcessor) keepMessages(ctx context.Context) {
-	var err error
-	if m.log.begun {
-		err = m.service.options.Journal.KeepMessages(ctx, m.x.Run, m.log.rows)
-	} else { // another drive saw the beginning
-		err = m.service.rebuildMessages(ctx, m.x.Conversation, map[string]bool{m.x.Run: true})
-	}
-	if err != nil && !errors.Is(err, event.ErrNotFound) {
-		m.service.log.Warn("the messages of a run were not kept; will retry",
-			"tenant", m.x.Principal.Tenant, "conversation", m.x.Conversation, "run", m.x.Run, "error", err)
-		m.service.completer.add(m.x.Principal.Tenant, m.x.Conversation)
-	}
-}
-
-// completeMessages stores the missing messages of ended runs.
-func (s *Service) completeMessages(ctx context.Context, tenant, conversation string) error {
-	runs, err := s.options.Journal.Unkept(ctx, tenant, conversation)
-	if err != nil || len(runs) == 0 {
-		return err
-	}
-	missing := make(map[string]bool, len(runs))
-	for _, run := range runs {
-		missing[run] = true
-	}
-	return s.rebuildMessages(ctx, conversation, missing)
-}
-
-// RebuildMessages rebuilds the message log of a conversation from its events.
-func (s *Service) RebuildMessages(ctx context.Context, p Principal, conversation string) error {
-	const op = "rebuild messages"
-	if _, err := s.row(ctx, p, op, conversation); err != nil {
-		return err
-	}
-	return s.rebuildMessages(ctx, conversation, nil)
-}
-
-// rebuildMessages rebuilds the messages of some runs from the log; nil means all.
-func (s *Service) rebuildMessages(ctx context.Context, conversation string, runs map[string]bool) error {
-	var log messageLog
-	for e, err := range s.view(conversation).all(ctx) {
-		if err != nil {
-			return err
-		}
-		if runs != nil && !runs[e.Run] {
-			continue
-		}
-		log.take(e)
-		if _, ended := e.Body.(*event.RunEnded); ended && log.begun {
-			if err := s.options.Journal.KeepMessages(ctx, e.Run, log.rows); err != nil {
-				return err
-			}
-			log = messageLog{}
-		}
-	}
-	return nil
 }

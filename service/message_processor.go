@@ -13,7 +13,10 @@ import (
 // conversation's followers, durable ones after their commit, and calls the service's own observers.
 // The wire decides which frames a follower gets.
 type MessageProcessor struct {
-	service   *Service
+	conversations *conversations
+	titles        *TitleGenerator
+	completer     *logCompleter
+
 	x         *ExecutionContext
 	h         *cachedFold
 	publisher live.Publisher
@@ -29,11 +32,6 @@ type MessageProcessor struct {
 	log messageLog
 	// reported is the cause that was logged last.
 	reported error
-}
-
-func (s *Service) messages(x *ExecutionContext, h *cachedFold) *MessageProcessor {
-	publisher := s.bus.Publisher(x.Key().topic())
-	return &MessageProcessor{service: s, x: x, h: h, publisher: publisher, cold: h.seen.Load() == 0}
 }
 
 func (m *MessageProcessor) close() {
@@ -55,11 +53,11 @@ func (m *MessageProcessor) take(e event.Event) {
 			m.words = shorten(event.TextOf(b.Content))
 		}
 	case *event.Redacted:
-		m.service.unscrubbed.Store(true)
+		m.conversations.unscrubbed.Store(true)
 		m.words, m.began = "", false // they may be what was redacted
 	case *event.Notice:
 		if b.Code == event.NoticeUsage {
-			m.service.log.Warn(b.Text, "tenant", m.x.Principal.Tenant, "conversation", m.x.Conversation, "run", e.Run, "step", e.Step)
+			m.conversations.log.Warn(b.Text, "tenant", m.x.Principal.Tenant, "conversation", m.x.Conversation, "run", e.Run, "step", e.Step)
 		}
 	case *event.Compacted:
 		m.compacted = true
@@ -69,7 +67,7 @@ func (m *MessageProcessor) take(e event.Event) {
 	m.report(&e)
 	m.publisher.Publish(e)
 	m.h.seen.Store(e.Seq)
-	if observe := m.service.options.Observe; observe != nil {
+	if observe := m.conversations.options.Observe; observe != nil {
 		durable := e // a copy, so that live events stay off the heap
 		observe(m.x.Principal.Tenant, m.x.Tenant.Life, &durable)
 	}
@@ -78,7 +76,7 @@ func (m *MessageProcessor) take(e event.Event) {
 // report logs the cause of a failed step or run that the event does not contain: the panic of a
 // tool, or the text of a model's error.
 func (m *MessageProcessor) report(e *event.Event) {
-	log := m.service.log
+	log := m.conversations.log
 	switch b := e.Body.(type) {
 	case *event.StepEnded:
 		if b.Err != nil && b.Err.Err != nil && (b.Step != event.StepTool || panicked(b.Err)) {
@@ -103,9 +101,24 @@ func panicked(err error) bool {
 func (m *MessageProcessor) end(ctx context.Context, status event.RunStatus, agent *braid.Agent) {
 	m.keepMessages(context.WithoutCancel(ctx))
 	if m.cold && m.x.Turn > 1 { // the process that drove the previous run may have died at its end
-		m.service.completer.add(m.x.Principal.Tenant, m.x.Conversation)
+		m.completer.add(m.x.Principal.Tenant, m.x.Conversation)
 	}
 	if status == event.RunCompleted && !m.h.titled.Load() {
-		m.service.titles.begin(context.WithoutCancel(ctx), m.x, m.h, agent, m.words)
+		m.titles.begin(context.WithoutCancel(ctx), m.x, m.h, agent, m.words)
+	}
+}
+
+// keepMessages stores the messages of an ended run. If that fails the logCompleter tries again.
+func (m *MessageProcessor) keepMessages(ctx context.Context) {
+	var err error
+	if m.log.begun {
+		err = m.conversations.options.Journal.KeepMessages(ctx, m.x.Run, m.log.rows)
+	} else { // another drive saw the beginning
+		err = m.conversations.rebuildMessages(ctx, m.x.Conversation, map[string]bool{m.x.Run: true})
+	}
+	if err != nil && !errors.Is(err, event.ErrNotFound) {
+		m.conversations.log.Warn("the messages of a run were not kept; will retry",
+			"tenant", m.x.Principal.Tenant, "conversation", m.x.Conversation, "run", m.x.Run, "error", err)
+		m.completer.add(m.x.Principal.Tenant, m.x.Conversation)
 	}
 }

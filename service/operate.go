@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -137,41 +136,3 @@ func (s *Service) CancelAnyRun(ctx context.Context, by directory.By, run string)
 
 // byOperator is the user in a run that the operator cancelled.
 const byOperator = "operator"
-
-// StopTenant cancels all open runs of an inactive tenant, in every process, and returns how many. A
-// process that missed the request does the same within about [StopLook].
-func (s *Service) StopTenant(ctx context.Context, by directory.By, tenant string) (int, error) {
-	n, err := s.stopTenant(ctx, tenant)
-	if n > 0 && s.options.Directory != nil {
-		err = errors.Join(err, s.options.Directory.Record(ctx, by, tenant, "runs.cancel", "tenant/"+tenant, map[string]int{"runs": n}))
-	}
-	return n, err
-}
-
-func (s *Service) stopTenant(ctx context.Context, tenant string) (n int, err error) {
-	if tenant == "" {
-		return 0, nil
-	}
-	q := journal.RunQuery{Tenant: tenant, Status: OpenRuns()}
-	for {
-		page, err := s.options.Journal.FindRuns(ctx, q)
-		if err != nil {
-			return n, err
-		}
-		for i := range page.Runs {
-			if page.Runs[i].Cancelled {
-				continue
-			}
-			err := s.engine.Cancel(ctx, page.Runs[i], byOperator)
-			switch {
-			case err == nil:
-				n++
-			case !errors.Is(err, event.ErrConflict) && !errors.Is(err, event.ErrNotFound): // the run has ended
-				return n, err
-			}
-		}
-		if q.Before = page.Next; page.Next == 0 {
-			return n, nil
-		}
-	}
-}

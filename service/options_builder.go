@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/braidrun/braid"
-	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/workspace"
 )
 
 // DefaultTenant is the tenant of a server without settings. Its runs may name models by provider
@@ -26,67 +23,9 @@ type OptionsBuilder struct {
 	Instructions string
 	// Workspace returns the files that a run works with. nil means that there are none.
 	Workspace func(ctx context.Context, x *ExecutionContext) (*Workspace, error)
-}
 
-// AgentOptions are the options of an agent.
-type AgentOptions struct {
-	// ID is the directory's id. The server's own agent has none.
-	ID string
-	// Version is the directory's version. The server's own agent has none.
-	Version int
-	// Description tells the model of a parent agent what this agent is for.
-	Description string
-	// SystemPrompt consists of the tenant's prompt, the agent's instructions and the workspace's
-	// part, in this order. Skills add their part below it.
-	SystemPrompt string
-	// Model is a provider and a name. Empty means the server's own model.
-	Model string
-	// Own is the directory's entry of that model. nil means that the server resolves Model.
-	Own *OwnModel
-	// Limits are the lowest of the service's, the tenant's, the agent's and the request's.
-	Limits braid.Limits
-	// Tools are names or patterns of the server's tools. nil means all, an empty list means none.
-	Tools []string
-	// MCPServers are the tenant's MCP servers that the agent uses, with the run's headers.
-	MCPServers []directory.ResolvedMCPServer
-	// Permissions all apply: the strictest one wins.
-	Permissions []directory.Permissions
-	// Skills are the skills that the agent prefers, after the request's.
-	Skills []string
-	// Settings are the settings of its model calls. The agent's own override those of the model's
-	// entry. [AgentOptions.ModelOptions] applies them to the server's.
-	Settings directory.Settings
-	// Context says how long conversations are compacted: summary, window, provider or none. Empty
-	// means the server's default.
-	Context string
-	// SubAgents are the agents that it has as tools, by the name of the tool.
-	SubAgents map[string]*AgentOptions
-}
-
-// OwnModel is a model of the directory with the key for its provider. An empty key means that the
-// server uses its own environment.
-type OwnModel struct {
-	directory.Model
-
-	Key secret.Secret
-}
-
-// Workspace describes the folder of files that a run works with.
-type Workspace struct {
-	// Path is the folder's name for the agent's tools.
-	Path string
-	// Files are the files in it.
-	Files []WorkspaceFile
-	// More counts the files that are not listed.
-	More int
-	// Instructions say how the tools access it.
-	Instructions string
-}
-
-// WorkspaceFile describes a file.
-type WorkspaceFile struct {
-	Name  string
-	Bytes int64
+	// workspaces store the files of conversations. nil means that there are none.
+	workspaces *workspace.Store
 }
 
 // Build makes the options of a run's agent. Its errors are those of [directory.Directory.Model] and
@@ -105,6 +44,9 @@ func (b *OptionsBuilder) Build(ctx context.Context, x *ExecutionContext) (AgentR
 		return AgentRequest{}, err
 	}
 	var files *Workspace
+	if b.workspaces != nil && x.Conversation != "" {
+		x.Files = openFiles(b.workspaces, x.Key())
+	}
 	if b.Workspace != nil {
 		if files, err = b.Workspace(ctx, x); err != nil {
 			return AgentRequest{}, err
@@ -189,73 +131,6 @@ func (b *OptionsBuilder) subAgent(
 	a.Limits = within(braid.Limits{}, &spec.Limits)
 	a.Permissions = permissions(&spec.Permissions)
 	return a, nil
-}
-
-// SystemPrompt joins the parts of a system prompt: the tenant's, the agent's instructions and the
-// workspace's part. It leaves out empty parts.
-func SystemPrompt(tenant, agent string, files *Workspace) string {
-	parts := []string{strings.TrimSpace(tenant), strings.TrimSpace(agent)}
-	if files != nil {
-		parts = append(parts, files.prompt())
-	}
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n")
-}
-
-// prompt returns the workspace's part of the system prompt. Users choose file names, so these stand
-// between tags that they cannot close.
-func (w *Workspace) prompt() string {
-	var text strings.Builder
-	text.WriteString("<workspace>\nThe files of this conversation are in " + plain(w.Path) + ".")
-	if w.Instructions != "" {
-		text.WriteString(" " + w.Instructions)
-	}
-	if len(w.Files) == 0 {
-		text.WriteString("\nThere are none yet.")
-	}
-	for _, f := range w.Files {
-		text.WriteString("\n- " + plain(f.Name) + " (" + strconv.FormatInt(f.Bytes, 10) + " bytes)")
-	}
-	if w.More > 0 {
-		text.WriteString("\nand " + strconv.Itoa(w.More) + " more.")
-	}
-	return text.String() + "\n</workspace>"
-}
-
-// plain returns a name as one line without tags.
-func plain(name string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
-			return -1
-		case r == '<' || r == '>':
-			return '_'
-		}
-		return r
-	}, name)
-}
-
-// within lowers limits to those of d.
-func within(l braid.Limits, d *directory.Limits) braid.Limits {
-	lower(&l.Cycles, d.Cycles)
-	lower(&l.AllCycles, d.Cycles)
-	lower(&l.ToolCalls, d.ToolCalls)
-	lower(&l.AllToolCalls, d.ToolCalls)
-	lower(&l.InputTokens, d.InputTokens)
-	lower(&l.OutputTokens, d.OutputTokens)
-	lower(&l.TotalTokens, d.TotalTokens)
-	lower(&l.CostNanoUSD, int64(d.Cost))
-	lower(&l.Active, time.Duration(min(int64(d.Seconds), int64(mostTime/time.Second)))*time.Second)
-	return l
-}
-
-// mostTime keeps a number of seconds within the range of a duration.
-const mostTime = 1<<63 - 1
-
-// lower sets a bound to the smaller of two. 0 means no bound.
-func lower[N int | int64 | time.Duration](bound *N, to N) {
-	if to > 0 && (*bound == 0 || to < *bound) {
-		*bound = to
-	}
 }
 
 // permissions returns the non-empty ones.

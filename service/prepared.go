@@ -1,7 +1,6 @@
 package service
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -64,31 +63,4 @@ func (a *preparedAgents) take(run string) *prepared {
 	p := a.runs[run]
 	delete(a.runs, run)
 	return p
-}
-
-// moment returns the current state that the conversation's agents depend on.
-func (s *Service) moment(ctx context.Context, conversation string) (moment, error) {
-	m := moment{at: time.Now(), seen: s.folds.seen(conversation)}
-	if s.options.Directory == nil {
-		return m, nil
-	}
-	var err error
-	m.generation, err = s.options.Directory.Generation(ctx)
-	return m, err
-}
-
-// preparedFor returns the agent that a run was accepted with if it would be the same now: the
-// directory has not changed, no other run of the conversation was driven, and less time has passed
-// than [directory.Stale]. Otherwise it returns nil.
-func (s *Service) preparedFor(ctx context.Context, x *ExecutionContext) *braid.Agent {
-	p := s.prepared.take(x.Run)
-	if p == nil {
-		return nil
-	}
-	now, err := s.moment(ctx, x.Conversation)
-	if err != nil || now.generation != p.now.generation || now.seen != p.now.seen || now.at.Sub(p.now.at) >= directory.Stale {
-		return nil
-	}
-	x.Tenant, x.Agent = p.tenant, p.of
-	return p.agent
 }

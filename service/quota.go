@@ -2,51 +2,34 @@ package service
 
 import (
 	"context"
-	"time"
+	"log/slog"
 
+	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/service/directory"
 )
 
-// Quota returns the tenant's current quota and the tenant's life. Without a directory there is no
-// quota.
-func (s *Service) Quota(ctx context.Context, tenant string) (q directory.Quota, life string, err error) {
-	if s.options.Directory == nil || tenant == "" {
+// quotas holds tenants to what they may store and spend. It counts and refuses; it knows no
+// conversation but its row, and no run but the one that is to be admitted.
+type quotas struct {
+	// directory has the tenants' quotas. nil means that there are none.
+	directory *directory.Directory
+	rows      Rows
+	journal   journal.Journal
+	log       *slog.Logger
+	storage   storage
+	spending  spendStore
+}
+
+func newQuotas(o *Options) *quotas {
+	return &quotas{
+		directory: o.Directory, rows: o.Rows, journal: o.Journal, log: o.Log, spending: newSpendStore(o.Directory, o.Journal),
+	}
+}
+
+// of returns the tenant's current quota and the tenant's life.
+func (q *quotas) of(ctx context.Context, tenant string) (quota directory.Quota, life string, err error) {
+	if q.directory == nil || tenant == "" {
 		return directory.Quota{}, "", nil
 	}
-	return s.options.Directory.Quota(ctx, tenant)
-}
-
-// Use returns how much of its quota a tenant uses.
-func (s *Service) Use(ctx context.Context, tenant string) (u directory.Use, err error) {
-	if u.Conversations, err = s.options.Rows.Count(ctx, tenant); err != nil {
-		return directory.Use{}, err
-	}
-	if u.Storage, err = s.stored(ctx, tenant); err != nil {
-		return directory.Use{}, err
-	}
-	if s.options.Directory == nil {
-		return u, nil
-	}
-	if u.Agents, err = s.options.Directory.CountAgents(ctx, tenant); err != nil {
-		return directory.Use{}, err
-	}
-	_, life, err := s.Quota(ctx, tenant)
-	if err != nil {
-		return directory.Use{}, err
-	}
-	today, err := s.spending.Spent(ctx, directory.SpendOf{Tenant: tenant, Life: life, Day: dayOf(time.Now())})
-	u.Tokens, u.Cost = today.Tokens, today.Cost
-	return u, err
-}
-
-// keep adds the row of a new conversation if the tenant's quota allows it.
-func (s *Service) keep(ctx context.Context, row Row) error {
-	q, _, err := s.Quota(ctx, row.Tenant)
-	if err != nil {
-		return err
-	}
-	if err := s.stores(ctx, row.Tenant, row.size()); err != nil {
-		return err
-	}
-	return s.options.Rows.Create(ctx, row, directory.Bound(q.Conversations))
+	return q.directory.Quota(ctx, tenant)
 }

@@ -120,8 +120,3 @@ func (v *view) all(ctx context.Context) iter.Seq2[*event.Event, error] {
 		}
 	}
 }
-
-// view returns a reader of a conversation's log for callers.
-func (s *Service) view(conversation string) *view {
-	return &view{store: s.options.Journal, conversation: conversation}
-}

@@ -109,3 +109,15 @@ type Row struct { //nolint:recvcheck // a copy is made of a value, columns of wh
 	Created time.Time
 	Updated time.Time
 }
+
+// size returns the bytes of the row that the caller chooses.
+func (r *Row) size() int64 {
+	n := len(r.Title)
+	for k, v := range r.Metadata {
+		n += len(k) + len(v)
+	}
+	for i := range r.History {
+		n += int(sizeOfBlocks(r.History[i].Content))
+	}
+	return int64(n)
+}

@@ -66,18 +66,6 @@ func (m *MemoryRows) Bytes(_ context.Context, tenant string) (int64, error) {
 	return m.bytes[tenant], nil
 }
 
-// size returns the bytes of the row that the caller chooses.
-func (r *Row) size() int64 {
-	n := len(r.Title)
-	for k, v := range r.Metadata {
-		n += len(k) + len(v)
-	}
-	for i := range r.History {
-		n += int(sizeOfBlocks(r.History[i].Content))
-	}
-	return int64(n)
-}
-
 // Get implements [Rows].
 func (m *MemoryRows) Get(ctx context.Context, tenant, id string) (Row, error) {
 	return m.Find(ctx, tenant, "", id)

@@ -13,13 +13,13 @@ import (
 const asked = -1
 
 // place returns how far a conversation has come.
-func (s *Service) place(ctx context.Context, conversation string, since int) (journal.Position, error) {
+func (s *conversations) place(ctx context.Context, conversation string, since int) (journal.Position, error) {
 	return s.options.Journal.Position(ctx, conversation, since)
 }
 
 // session returns the id of the session of the conversation's next run. It is empty if that run
 // begins a session.
-func (s *Service) session(ctx context.Context, row *Row) (string, error) {
+func (s *conversations) session(ctx context.Context, row *Row) (string, error) {
 	at, err := s.place(ctx, row.ID, row.Since)
 	if err != nil || row.Since != 0 && !at.Begun {
 		return "", err
@@ -27,22 +27,9 @@ func (s *Service) session(ctx context.Context, row *Row) (string, error) {
 	return event.SessionID(row.ID, at.Session), nil
 }
 
-// ResetConversation makes the next run begin a new session. The log goes on and callers can read
-// all of it, but the model sees nothing from before.
-func (s *Service) ResetConversation(ctx context.Context, p Principal, id string) (Conversation, error) {
-	row, err := s.row(ctx, p, "reset conversation", id)
-	if err != nil {
-		return Conversation{}, err
-	}
-	if row, err = s.reset(ctx, row, func(*Row) bool { return true }); err != nil {
-		return Conversation{}, err
-	}
-	return s.conversation(ctx, row)
-}
-
 // reset notes the turn at which a new session begins, if still agrees. A run that is admitted at
 // the same time belongs to the old session, and the next one begins the new session.
-func (s *Service) reset(ctx context.Context, row Row, still func(row *Row) bool) (Row, error) {
+func (s *conversations) reset(ctx context.Context, row Row, still func(row *Row) bool) (Row, error) {
 	at, err := s.place(ctx, row.ID, 0)
 	if err != nil {
 		return Row{}, err
@@ -58,7 +45,7 @@ func (s *Service) reset(ctx context.Context, row Row, still func(row *Row) bool)
 }
 
 // settle notes the turn of a reset that an older version made.
-func (s *Service) settle(ctx context.Context, row *Row) error {
+func (s *conversations) settle(ctx context.Context, row *Row) error {
 	if row.Since != asked {
 		return nil
 	}
@@ -67,4 +54,17 @@ func (s *Service) settle(ctx context.Context, row *Row) error {
 		*row = settled
 	}
 	return err
+}
+
+// newest returns the turn of the conversation's newest run. It returns 0 if a reset makes the next
+// run begin a session.
+func (s *conversations) newest(ctx context.Context, row *Row) (int, error) {
+	if err := s.settle(ctx, row); err != nil {
+		return 0, err
+	}
+	at, err := s.place(ctx, row.ID, row.Since)
+	if err != nil || row.Since > 0 && !at.Begun {
+		return 0, err
+	}
+	return at.Turns, nil
 }

@@ -149,3 +149,11 @@ func (p *localSpend) Spent(ctx context.Context, of directory.SpendOf) (directory
 	defer p.mu.Unlock()
 	return k.spent, err
 }
+
+// newSpendStore returns the shared directory's store, or one of this process over the ledger.
+func newSpendStore(d *directory.Directory, ledger journal.Ledger) spendStore {
+	if d != nil && d.Shared() {
+		return d
+	}
+	return &localSpend{ledger: ledger}
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -15,92 +14,39 @@ import (
 // refused, and a run ends before its next model call. Committed data stays, and deleting always
 // works.
 
-const (
-	// storageLook is how long a count is reused. It misses what other servers add and what runs
-	// commit in this time.
-	storageLook = time.Second
-	// mostStored bounds how many tenants' counts are in memory.
-	mostStored = 10_000
-)
-
-// storage caches how much tenants store. The zero value is ready for use.
-type storage struct {
-	mu sync.Mutex
-	of map[string]*storedBytes
-}
-
-// storedBytes is how much one tenant stored at a time.
-type storedBytes struct {
-	life  string
-	bytes int64
-	// more is what this process has admitted since.
-	more int64
-	at   time.Time
-}
-
-// find returns how much the tenant stores if it was counted recently.
-func (s *storage) find(tenant, life string, now time.Time) (bytes int64, known bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	k := s.of[tenant]
-	if k == nil || k.life != life || now.Sub(k.at) >= storageLook {
-		return 0, false
-	}
-	return k.bytes + k.more, true
-}
-
-// keep caches a count.
-func (s *storage) keep(tenant, life string, bytes int64, now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.of == nil || len(s.of) >= mostStored && s.of[tenant] == nil {
-		s.of = make(map[string]*storedBytes) // all are counted again
-	}
-	s.of[tenant] = &storedBytes{life: life, bytes: bytes, at: now}
-}
-
-// add adds admitted bytes to the cached count.
-func (s *storage) add(tenant string, bytes int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if k := s.of[tenant]; k != nil {
-		k.more += bytes
-	}
-}
-
 // stored counts what the tenant stores: the rows of its conversations and their data in the
 // journal.
-func (s *Service) stored(ctx context.Context, tenant string) (int64, error) {
-	bytes, err := s.options.Rows.Bytes(ctx, tenant)
+func (q *quotas) stored(ctx context.Context, tenant string) (int64, error) {
+	bytes, err := q.rows.Bytes(ctx, tenant)
 	if err != nil {
 		return 0, err
 	}
-	logs, err := s.options.Journal.StoredBytes(ctx, tenant)
+	logs, err := q.journal.StoredBytes(ctx, tenant)
 	return bytes + logs, err
 }
 
 // stores returns an error if the tenant may not store so many bytes more. It counts again before it
 // refuses, so that deleting frees space at once.
-func (s *Service) stores(ctx context.Context, tenant string, more int64) error {
-	q, life, err := s.Quota(ctx, tenant)
-	most := directory.Bound(q.Storage)
+func (q *quotas) stores(ctx context.Context, tenant string, more int64) error {
+	quota, life, err := q.of(ctx, tenant)
+	most := directory.Bound(quota.Storage)
 	if err != nil || most == 0 {
 		return err
 	}
 	now := time.Now()
-	if bytes, known := s.storage.find(tenant, life, now); known && bytes+more < most {
-		s.storage.add(tenant, more)
+	if bytes, known := q.storage.find(tenant, life, now); known && bytes+more < most {
+		q.storage.add(tenant, more)
 		return nil
 	}
-	bytes, err := s.stored(ctx, tenant)
+	bytes, err := q.stored(ctx, tenant)
 	if err != nil {
 		return err
 	}
-	s.storage.keep(tenant, life, bytes, now)
+	q.storage.keep(tenant, life, bytes, now)
 	if bytes+more >= most {
 		return noRoom(most)
 	}
-	s.storage.add(tenant, more)
+	q.storage.add(tenant, more)
 	return nil
 }
 
@@ -111,16 +57,16 @@ func noRoom(most int64) error {
 }
 
 // holds refuses a run whose input the tenant may not store, unless the run was accepted before.
-func (s *Service) holds(ctx context.Context, in *admission) error {
+func (q *quotas) holds(ctx context.Context, in *admission) error {
 	var more int64
 	for i := range in.run.Input {
 		more += sizeOfBlocks(in.run.Input[i].Content)
 	}
-	err := s.stores(ctx, in.row.Tenant, more)
+	err := q.stores(ctx, in.row.Tenant, more)
 	if err == nil {
 		return nil
 	}
-	if again, look := s.repeats(ctx, in); again || look != nil {
+	if again, look := in.repeats(ctx, q.journal); again || look != nil {
 		return look
 	}
 	return err
@@ -128,9 +74,21 @@ func (s *Service) holds(ctx context.Context, in *admission) error {
 
 // full returns an error if the tenant may not store the output of a model call. If that cannot be
 // checked the call is made: the run could not commit either.
-func (s *Service) full(ctx context.Context, tenant string) error {
-	if err := s.stores(ctx, tenant, 0); errors.Is(err, event.ErrQuota) {
+func (q *quotas) full(ctx context.Context, tenant string) error {
+	if err := q.stores(ctx, tenant, 0); errors.Is(err, event.ErrQuota) {
 		return err
 	}
 	return nil
+}
+
+// keep adds the row of a new conversation if the tenant's quota allows it.
+func (q *quotas) keep(ctx context.Context, row Row) error {
+	quota, _, err := q.of(ctx, row.Tenant)
+	if err != nil {
+		return err
+	}
+	if err := q.stores(ctx, row.Tenant, row.size()); err != nil {
+		return err
+	}
+	return q.rows.Create(ctx, row, directory.Bound(quota.Conversations))
 }

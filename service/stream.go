@@ -2,9 +2,7 @@ package service
 
 import (
 	"context"
-	"time"
 
-	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/live"
 )
 
@@ -53,38 +51,6 @@ func (s *Service) CheckEpoch(ctx context.Context, p Principal, conversation stri
 		"send the id of the last frame unchanged, or none to start from the beginning")
 }
 
-// quietPoll is how often a quiet stream reads the journal if only this process drives runs: the bus
-// then carries every event.
-const quietPoll = 30 * time.Second
-
-// follow follows a conversation that the caller may read.
-func (s *Service) follow(ctx context.Context, key ConversationKey, o live.FollowOptions) (*live.Follower, error) {
-	switch {
-	case s.alone:
-		o.Poll = quietPoll
-	case s.poller != nil:
-		o.Poll, o.Beyond = sharedPoll, s.poller.beyond(key.ID)
-	}
-	view := s.view(key.ID)
-	log := func(ctx context.Context, after int64, limit int) ([]*event.Event, error) {
-		events, err := view.read(ctx, after, limit)
-		if err != nil || !s.options.Shared && s.removed.Load() == 0 {
-			return events, err
-		}
-		// End the stream if the conversation is gone. Never show another conversation that has its id now.
-		row, err := s.options.Rows.Get(ctx, key.Tenant, key.ID)
-		if err == nil && row.life() != key.Life {
-			err = notFound("follow", "conversation")
-		}
-		if err != nil {
-			return nil, err
-		}
-		return events, nil
-	}
-	o.More = func() bool { return view.more }
-	return live.Follow(ctx, s.bus, key.topic(), log, o)
-}
-
 // Title returns the conversation's title, or "" if it has none. It does not wait for one that is
 // being generated.
 func (s *Service) Title(ctx context.Context, p Principal, conversation string) (string, error) {
@@ -96,19 +62,4 @@ func (s *Service) Title(ctx context.Context, p Principal, conversation string) (
 		return "", nil
 	}
 	return s.titles.firstWords(ctx, &ExecutionContext{Principal: p, Conversation: conversation, ConversationLife: row.life()})
-}
-
-func (s *Service) firstWords(ctx context.Context, conversation string) (string, error) {
-	events, err := s.view(conversation).read(ctx, 0, 64)
-	if err != nil {
-		return "", err
-	}
-	for _, e := range events {
-		if b, ok := e.Body.(*event.UserMessage); ok {
-			if t := shorten(event.TextOf(b.Content)); t != "" {
-				return t, nil
-			}
-		}
-	}
-	return "", nil
 }

@@ -10,13 +10,9 @@ const (
 	sourceMCP     = "mcp:"
 )
 
-// source returns the source of a tool of the driven agent or of one of its sub-agents. It returns
-// "" if there is no such tool.
-func (h *cachedFold) source(agent, tool string) string {
-	root := h.agent.Load()
-	if root == nil {
-		return ""
-	}
+// sourceIn returns the source of a tool of root or of one of its sub-agents. It returns "" if there
+// is no such tool. root may be nil.
+func sourceIn(root *braid.Agent, agent, tool string) string {
 	a := member(root, agent, 0)
 	if a == nil {
 		return ""

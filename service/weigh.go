@@ -2,31 +2,14 @@ package service
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 )
 
-// inputBytes returns the size of a run's input. Small inputs are not noted and count as 0.
-func inputBytes(run *journal.Run) int64 {
-	n, err := strconv.ParseInt(run.Metadata[keyBytes], 10, 64)
-	if err != nil {
-		return 0
-	}
-	return max(n, 0)
-}
-
-// noteInput notes the size of a large input in the run's metadata.
-func noteInput(metadata map[string]string, content []event.Block) {
-	if n := sizeOfBlocks(content); n > freeBytes {
-		metadata[keyBytes] = strconv.FormatInt(n, 10)
-	}
-}
-
 // weigh returns the approximate size of a run's conversation before the run. known reports that its
 // fold is in memory.
-func (s *Service) weigh(ctx context.Context, run *journal.Run) (bytes int64, known bool, err error) {
+func (s *conversations) weigh(ctx context.Context, run *journal.Run) (bytes int64, known bool, err error) {
 	if bytes, known = s.folds.find(run.Conversation, run.Metadata[keyLife]); known || run.Turn == 1 {
 		return bytes, known, nil
 	}
@@ -35,14 +18,14 @@ func (s *Service) weigh(ctx context.Context, run *journal.Run) (bytes int64, kno
 }
 
 // reweigh measures a compacted conversation again. If that fails it counts for more than it holds.
-func (s *Service) reweigh(ctx context.Context, h *cachedFold, conversation string) {
+func (s *conversations) reweigh(ctx context.Context, h *cachedFold, conversation string) {
 	if bytes, err := s.options.Journal.Weigh(ctx, conversation); err == nil {
 		h.bytes.Store(bytes)
 	}
 }
 
 // fits refuses a run whose conversation and input are together larger than the server can work on.
-func (s *Service) fits(ctx context.Context, in *admission) error {
+func (s *conversations) fits(ctx context.Context, in *admission) error {
 	bytes, known := s.folds.find(in.row.ID, in.row.life())
 	if !known && in.after > 0 {
 		var err error

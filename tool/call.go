@@ -84,9 +84,12 @@ func (c *Call) Key() string {
 	return c.Conversation + "/" + c.Run + "/" + c.Step
 }
 
-// Progress tells the watchers of a run how a tool is getting on. It does
-// nothing outside a tool, and after the call has ended. It waits until the
-// run has taken the news, so that nothing piles up.
+// Progress reports to the watchers of a run how a tool is getting on. It does
+// nothing outside a tool, and after the call has ended. It returns once the
+// reader of the run is done with the report, so that nothing piles up: the body
+// of a Stream's loop has returned, or a run without a reader has taken it. It
+// also returns when its context is done, when the tool's time is over, and when
+// the call ends. It is safe for concurrent use. Do not call it from the reader.
 func Progress(ctx context.Context, text string) {
 	if c := CallOf(ctx); c != nil {
 		c.host.Progress(&event.ToolProgress{Call: c.ID, Tool: c.Name, Text: strings.ToValidUTF8(text, "\uFFFD")})

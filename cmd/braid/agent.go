@@ -51,6 +51,13 @@ func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid
 	if err != nil {
 		return nil, err
 	}
+	files, err := openWorkspace(context.Background(), s)
+	if err != nil {
+		closeTools()
+		return nil, err
+	}
+	closeScratch := closeTools
+	closeTools = func() { files.close(); closeScratch() }
 	skills, err := loadSkills(s, func(problem skill.Problem) {
 		message, hint := term.Describe(problem)
 		fmt.Fprintf(p.Stderr, "braid: the skill %s is left out: %s (%s)\n", term.CleanLine(problem.Folder),
@@ -60,7 +67,8 @@ func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid
 		closeTools()
 		return nil, err
 	}
-	mcp, err := p.openMCP(context.Background(), s, append(slices.Clip(tools), skills.Tools()...), mcptool.Bare, func(server string, err error) {
+	own := slices.Concat(tools, files.Tools(), skills.Tools())
+	mcp, err := p.openMCP(context.Background(), s, own, mcptool.Bare, func(server string, err error) {
 		message, _ := term.Describe(err)
 		fmt.Fprintf(p.Stderr, "braid: the tools of %s are missing: %s\n", term.CleanLine(server), printer.OneLine(message))
 	}, func(server, tool, why string) {
@@ -71,7 +79,7 @@ func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid
 		closeTools()
 		return nil, err
 	}
-	apis, err := p.openAPIs(context.Background(), s, append(slices.Clip(tools), skills.Tools()...), func(api, tool, why string) {
+	apis, err := p.openAPIs(context.Background(), s, own, func(api, tool, why string) {
 		fmt.Fprintf(p.Stderr, "braid: an operation of %s is left out: %s\n", term.CleanLine(api), printer.OneLine(strings.TrimSpace(tool+" "+why)))
 	})
 	if err != nil {
@@ -88,7 +96,7 @@ func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid
 	}
 	parts = append(parts, tells.parts()...)
 	closeAll := p.onExit(func() { closeAPIs(apis); _ = closeMCP(mcp); closeTools(); tells.close() })
-	parts = append(parts, braid.Instructions(s.Instructions))
+	parts = append(parts, braid.Instructions(s.Instructions), braid.From(files))
 	if mcp != nil {
 		parts = append(parts, braid.From(mcp))
 	}
@@ -96,7 +104,7 @@ func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid
 		parts = append(parts, braid.From(api))
 	}
 	parts = append(append(parts, braid.From(skills), braid.Tools(tools...)), permitParts(s, "")...)
-	worksWithTools := len(tools) > 0 || len(skills.Skills()) > 0 || s.MCP != "" || len(apis) > 0
+	worksWithTools := len(own) > 0 || s.MCP != "" || len(apis) > 0
 	if s.Schema != nil {
 		parts = append(parts, braid.OutputSchema(s.Schema))
 	}

@@ -50,6 +50,12 @@ var rooms = []room{
 	{dir: "event", tests: []string{"event/eventtest"}},
 	{dir: "event/eventtest", own: []string{"event"}, from: testLibraries},
 	{dir: "blob", own: []string{"event"}, tests: []string{"blob/blobtest"}},
+	{dir: "workspace", own: []string{"event", "blob"}, tests: []string{"workspace/workspacetest"}},
+	{dir: "workspace/workspacetest", own: []string{"event", "workspace"}, from: testLibraries},
+	{
+		dir: "tool/filetool", own: []string{"event", "tool", "workspace"}, from: []string{"github.com/bmatcuk/doublestar"},
+		tests: []string{"", "blob", "model/demo", "workspace/workspacetest"},
+	},
 	{dir: "blob/blobtest", own: []string{"event", "blob", "journal"}, from: testLibraries},
 	{dir: "journal", own: []string{"event", "blob"}, tests: []string{"event/eventtest", "journal/journaltest", "blob/blobtest"}},
 	{dir: "journal/journaltest", own: []string{"event", "journal"}, from: testLibraries, tests: []string{"event/eventtest"}},
@@ -177,8 +183,8 @@ var rooms = []room{
 		},
 	},
 	{
-		dir: "service/toolservers",
-		own: []string{"event", "internal/lazyre", "netguard", "secret", "service/directory", "tool", "tool/mcptool", "tool/openapitool"},
+		dir:   "service/toolservers",
+		own:   []string{"event", "internal/lazyre", "netguard", "secret", "service/directory", "tool", "tool/mcptool", "tool/openapitool"},
 		tests: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
 	{dir: "service", tests: []string{"blob", "service/database/databasetest", "modernc.org/sqlite"}, own: []string{
@@ -187,7 +193,7 @@ var rooms = []room{
 		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill",
 	}, from: []string{"github.com/rivo/uniseg"}},
 	{
-		dir: "service/agents", own: []string{"", "grant", "event", "model", "models", "secret", "service", "service/directory", "service/toolservers", "skill", "tool/demotool", "tool/mcptool"},
+		dir: "service/agents", own: []string{"", "grant", "event", "model", "models", "secret", "service", "service/directory", "service/toolservers", "skill", "tool/demotool", "tool/filetool", "tool/mcptool", "workspace"},
 		tests: []string{"journal", "live", "model/demo", "model/openai", "service/database", "github.com/modelcontextprotocol/go-sdk"},
 	},
 	{
@@ -201,9 +207,9 @@ var rooms = []room{
 	{dir: "wire", own: []string{"event", "wire/story"}},
 	{dir: "wire/story", own: []string{"event", "internal/fold"}, tests: []string{"wire/wiretest", "event/eventtest"}},
 	{dir: "wire/wiretest", own: []string{"event", "wire"}, from: testLibraries},
-	{dir: "wire/*", own: []string{"event", "wire", "wire/story"}, tests: []string{"wire/wiretest", "event/eventtest"}},
+	{dir: "wire/*", own: []string{"event", "internal/userdata", "wire", "wire/story"}, tests: []string{"wire/wiretest", "event/eventtest"}},
 	{
-		dir: "server", own: []string{"", "event", "journal", "live", "pricing", "secret", "service", "service/directory", "wire", "wire/*", "console"},
+		dir: "server", own: []string{"", "event", "journal", "live", "pricing", "secret", "service", "service/directory", "wire", "wire/*", "workspace", "console"},
 		tests: []string{"hook", "service/database", "live/livetest", "journal/sqlite", "model/demo", "models", "client", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "github.com/prometheus/common", "model", "tool"},
 		from:  []string{"golang.org/x/sys", "github.com/google/jsonschema-go", "github.com/coreos/go-oidc", "github.com/coder/websocket"},
 	},

@@ -204,8 +204,8 @@ func (d *activeRun) guardResult(w *Work) {
 		r.Content = fold.RedactedContent
 	}
 	c.mu.Lock()
-	found := c.guard.seen()
-	found.by = addNames(found.by, f.By())
+	extra := c.more()
+	extra.guardedBy = addNames(extra.guardedBy, f.By())
 	c.mu.Unlock()
 }
 
@@ -223,5 +223,5 @@ func addNames(list, names []string) []string {
 func (c *runningCall) guardrails() []guardrail.Rule {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.guard.rules
+	return c.guards
 }

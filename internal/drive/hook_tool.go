@@ -90,7 +90,7 @@ func (d *activeRun) callFor(own *runningCall, s *fold.Scope, c *fold.Call, attem
 	if agent == nil {
 		agent = d.cfg.agent
 	}
-	own.guard.rules = d.guardsOf(agent, guardrail.Result)
+	own.guards = d.guardsOf(agent, guardrail.Result)
 	own.secrets = d.cfg.secrets
 	own.questions.of = own
 	for _, q := range c.Extra().Questions {
@@ -113,20 +113,17 @@ func (d *activeRun) callAfterHooks(w *Work) {
 	if len(list) == 0 {
 		return
 	}
-	c.Context = w.within(d.ctx) // that of the tool is over with its time-out
 	c.questions.end(errAskedLate)
 	r := end.made
 	r.Content = slices.Clone(r.Content)
-	e := hook.AfterTool{Call: &c.Call, Result: r, Duration: end.took, Cancelled: end.skip == skipRefused && end.outcome == event.OutcomeCancelled}
+	ctx, cancel := afterwards(c.Context, d.cfg.agent.Limits.Grace)
+	defer cancel()
+	call := tool.NewCall(ctx, c, c.Call) // the tool may have left a goroutine that reads its own context
+	e := hook.AfterTool{Call: call, Result: r, Duration: end.took, Cancelled: end.skip == skipRefused && end.outcome == event.OutcomeCancelled}
 	if end.failure != nil {
 		e.Err = end.failure
 	}
-	ctx, cancel := afterwards(c.Context, d.cfg.agent.Limits.Grace)
-	defer cancel()
-	inner := c.Context
-	c.Context = ctx
-	err := hooks.CallAfter(c, list, &e)
-	c.Context = inner
+	err := hooks.CallAfter(call, list, &e)
 	end.again = e.Retry && err == nil
 	end.takeChanged(c, e.Result, err)
 	if bad := fit(c, w.agent.Limits.ResultBytes, r); bad != nil {

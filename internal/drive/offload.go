@@ -15,6 +15,6 @@ func (d *activeRun) offloadResult(w *Work) bool {
 // lend gives a call of the reader what it needs.
 func (d *activeRun) lend(c *runningCall, agent *Agent) {
 	if agent.Offload != nil && c.tool == agent.Offload.Reader {
-		c.reading = &reading{store: d.lease.conv.Store, begin: d.view.Begin, redacted: maps.Clone(d.view.Hidden.Redacted)}
+		c.readsResults(&reading{store: d.lease.conv.Store, begin: d.view.Begin, redacted: maps.Clone(d.view.Hidden.Redacted)})
 	}
 }

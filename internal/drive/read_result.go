@@ -20,10 +20,14 @@ type reading struct {
 // ReadResult reads a result out of the log, at most so many bytes of it.
 func ReadResult(ctx context.Context, in offload.Args, most int) (string, error) {
 	c := runningCallOf(ctx)
-	if c == nil || c.reading == nil {
-		return "", offload.Invalid("there is no conversation to read from", "call it inside a run")
+	if c == nil {
+		return "", errNoReading()
 	}
-	text, ok, err := c.reading.text(ctx, c, in.Result)
+	r := c.reading()
+	if r == nil {
+		return "", errNoReading()
+	}
+	text, ok, err := r.text(ctx, c, in.Result)
 	switch {
 	case err != nil:
 		return "", err
@@ -31,6 +35,10 @@ func ReadResult(ctx context.Context, in offload.Args, most int) (string, error) 
 		return "", offload.Invalid("there is no result "+strconv.FormatInt(in.Result, 10), "use the number that was shown with the result")
 	}
 	return in.Read(text, most)
+}
+
+func errNoReading() error {
+	return offload.Invalid("there is no conversation to read from", "call it inside a run")
 }
 
 // text finds a result of the call's own scope and session in the log. What is redacted is not there.

@@ -20,9 +20,7 @@ type runningCall struct {
 	traits    tool.Traits
 	box       *fold.State
 	questions asker
-	// reading is set for the tool that reads off-loaded results.
-	reading *reading
-	news    callNews
+	news      callNews
 	// secrets are the run's.
 	secrets map[string]secret.Secret
 	// reconcile says that the outside is to be asked first what became of an earlier attempt.
@@ -34,8 +32,11 @@ type runningCall struct {
 	closed bool
 	// consent is nil where nobody was asked about the call.
 	consent *callConsent
-	guard   callGuard
-	did     callEffects
+	// guards are the guardrails that look at the result.
+	guards []guardrail.Rule
+	// extra is nil while there is nothing of it.
+	extra *callExtra
+	did   callEffects
 }
 
 // callNews is where a call's progress goes.
@@ -59,39 +60,53 @@ type callConsent struct {
 	by string
 }
 
-// callGuard is what guardrails look at in a call, and what they did.
-type callGuard struct {
-	// rules look at the result.
-	rules []guardrail.Rule
-	// found is nil while there was nothing to take out.
-	found *callFound
-}
-
-// callFound is what guardrails found in a call. It lies apart because most calls have none of it: 10 tool cycles take
-// 1.1 KB less (row b of the bench).
-type callFound struct {
-	// by names the guardrails that have taken something out of the result.
-	by []string
+// callExtra is what most calls have nothing of. It lies apart: 10 tool cycles take 1.1 KB less (row b of the bench).
+type callExtra struct {
+	// guardedBy names the guardrails that have taken something out of the result.
+	guardedBy []string
 	// progress is the end of the call's last news, while the run has secrets.
 	progress string
+	// ended is closed when the call ends; nil while no news was under way. News that nobody takes any more waits for it.
+	ended chan struct{}
+	// timeout is closed when the tool's own time is over; nil without one.
+	timeout <-chan struct{}
+	// reading is set for the tool that reads off-loaded results.
+	reading *reading
 }
 
-// seen returns what guardrails found. It makes the memory for that at the first use.
-func (g *callGuard) seen() *callFound {
-	if g.found == nil {
-		g.found = &callFound{}
+// more returns the call's extra, and makes it at the first use. The caller holds mu.
+func (c *runningCall) more() *callExtra {
+	if c.extra == nil {
+		c.extra = &callExtra{}
 	}
-	return g.found
+	return c.extra
+}
+
+// readsResults gives the call what it needs to read off-loaded results.
+func (c *runningCall) readsResults(r *reading) {
+	c.mu.Lock()
+	c.more().reading = r
+	c.mu.Unlock()
+}
+
+// reading returns what the call needs to read off-loaded results; nil for other tools.
+func (c *runningCall) reading() *reading {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.extra == nil {
+		return nil
+	}
+	return c.extra.reading
 }
 
 // guardedBy names the guardrails that have taken something out of the result.
 func (c *runningCall) guardedBy() []string {
-	c.mu.Lock() // progress that is late may still make found
+	c.mu.Lock() // progress that is late may still make extra
 	defer c.mu.Unlock()
-	if c.guard.found == nil {
+	if c.extra == nil {
 		return nil
 	}
-	return c.guard.found.by
+	return c.extra.guardedBy
 }
 
 // permits returns the answers to what policies have asked about the call.
@@ -133,12 +148,10 @@ func (c *runningCall) Ask(q *event.Asked) (json.RawMessage, error) { return c.qu
 // AnsweredBy implements [tool.Host].
 func (c *runningCall) AnsweredBy(index int) string { return c.questions.AnsweredBy(index) }
 
-// Progress implements [tool.Host].
+// Progress implements [tool.Host]. It waits until the reader has taken the news, the call has ended or the run is to stop.
 func (c *runningCall) Progress(b *event.ToolProgress) {
-	c.mu.Lock()
-	closed, guards := c.closed, c.guard.rules
-	c.mu.Unlock()
-	if closed || c.news.arrivals == nil { // a hook stands where nobody takes news
+	ended, timeout, guards := c.reports()
+	if ended == nil {
 		return
 	}
 	if len(guards) > 0 {
@@ -151,11 +164,47 @@ func (c *runningCall) Progress(b *event.ToolProgress) {
 	if c.news.baton != nil {
 		c.news.baton.giveBack(c.news.at)
 	}
+	taken := make(chan struct{})
 	select {
-	case c.news.arrivals <- Arrival{call: c, Live: b}:
+	case c.news.arrivals <- Arrival{call: c, Live: b, taken: taken}:
+	case <-ended:
+		return
+	case <-timeout:
+		return
+	case <-c.news.quit:
+		return
+	case <-c.Done():
+		return
+	}
+	select {
+	case <-taken:
+	case <-ended:
+	case <-timeout:
 	case <-c.news.quit:
 	case <-c.Done():
 	}
+}
+
+// times sets the channel that is closed when the tool's own time is over.
+func (c *runningCall) times(out <-chan struct{}) {
+	c.mu.Lock()
+	c.more().timeout = out
+	c.mu.Unlock()
+}
+
+// reports returns what ends the wait for the reader of the call's news, and the guardrails for them. The first is nil if
+// nobody takes news: the call has ended, or a hook stands where its tool does not run.
+func (c *runningCall) reports() (ended, timeout <-chan struct{}, guards []guardrail.Rule) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed || c.news.arrivals == nil {
+		return nil, nil, nil
+	}
+	extra := c.more()
+	if extra.ended == nil {
+		extra.ended = make(chan struct{})
+	}
+	return extra.ended, extra.timeout, c.guards
 }
 
 // EndTurn implements [tool.Host].
@@ -200,6 +249,9 @@ func (c *runningCall) waits() bool { return c.questions.Waits() }
 // close ends the call's influence: what a straggler does later changes nothing.
 func (c *runningCall) close() {
 	c.mu.Lock()
+	if !c.closed && c.extra != nil && c.extra.ended != nil {
+		close(c.extra.ended)
+	}
 	c.closed = true
 	c.mu.Unlock()
 	c.questions.end(errAskedAfter)
@@ -214,8 +266,8 @@ func (c *runningCall) goesOn(guards []guardrail.Rule, text string) string {
 	}
 	for i := range guards {
 		if m := guards[i].Mask; m != nil {
-			found := c.guard.seen()
-			text, found.progress = m.Behind(found.progress, text)
+			extra := c.more()
+			text, extra.progress = m.Behind(extra.progress, text)
 		}
 	}
 	return text

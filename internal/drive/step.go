@@ -12,6 +12,7 @@ import (
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/tool"
 )
 
 // Work is what the driver hands to a runner: a step that has begun in the log, or the work of a foreign program on a scope.
@@ -83,6 +84,7 @@ type modelCall struct {
 // runTool runs one tool call, and leaves its end in w. It never panics.
 func runTool(w *Work) {
 	c, end := w.call, w.end
+	called := &c.Call
 	back := false
 	defer func() {
 		end.took = time.Since(w.begun)
@@ -95,10 +97,12 @@ func runTool(w *Work) {
 	if c.traits.Timeout > 0 {
 		ctx, cancel := context.WithTimeout(c.Context, c.traits.Timeout)
 		defer cancel()
-		c.Context = ctx
+		called = tool.NewCall(ctx, c, c.Call)
+		c.times(ctx.Done())
+		defer c.times(nil) // hooks after the tool report, too
 	}
 	if c.reconcile {
-		out, known, err := c.traits.Reconcile(c, c.Args)
+		out, known, err := c.traits.Reconcile(called, c.Args)
 		err = foreign.Sound(err)
 		if known || err != nil {
 			if end.out, end.err, end.unknown = out, err, !known; end.unknown {
@@ -109,7 +113,7 @@ func runTool(w *Work) {
 		}
 		// The outside knows nothing of it: it never happened, so it may run.
 	}
-	end.out, end.err = c.tool.Call(c, c.Args)
+	end.out, end.err = c.tool.Call(called, c.Args)
 	end.err = foreign.Sound(end.err)
 	back = true
 }

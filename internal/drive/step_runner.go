@@ -39,6 +39,8 @@ type Arrival struct {
 	call *runningCall
 	// Live is a live piece.
 	Live event.Body
+	// taken is closed once the reader has the live piece, or nobody wants it; nil for a piece that nobody waits for.
+	taken chan<- struct{}
 	// Program is what a foreign program did.
 	Program *ProgramReport
 }

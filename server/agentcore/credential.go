@@ -2,53 +2,16 @@ package agentcore
 
 import (
 	"encoding/base64"
-	"net/http"
-	"net/url"
+	"runtime"
 	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/internal/sigv4"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service"
 )
-
-// Key is the secret part of an AWS access key, and its owner.
-type Key struct {
-	Secret secret.Secret
-	// Session is the session token of temporary keys; empty for other keys.
-	Session secret.Secret
-	// Tenant is the isolation boundary; User may be empty.
-	Tenant, User string
-}
-
-// servedRuntime identifies the runtime that the AWS endpoints serve.
-type servedRuntime struct{ arn, region, account, id string }
-
-var arnForm = lazyre.New(`^arn:[a-z-]+:bedrock-agentcore:([a-z0-9-]+):([0-9]{12}):runtime/([A-Za-z][A-Za-z0-9_]{0,99}-[A-Za-z0-9]{10})$`)
-
-func parseRuntime(arn string) (*servedRuntime, error) {
-	m := arnForm.FindStringSubmatch(arn)
-	if m == nil {
-		return nil, wrong("the runtime's ARN is not valid", "write it as arn:aws:bedrock-agentcore:us-east-1:123456789012:runtime/name-0123456789")
-	}
-	return &servedRuntime{arn: arn, region: m[1], account: m[2], id: m[3]}, nil
-}
-
-// answers reports whether a request names this runtime and its endpoint. A request names the
-// runtime by its ARN, or by its id together with the account.
-func (d *servedRuntime) answers(name string, query url.Values) bool {
-	if q := query.Get("qualifier"); q != "" && q != "DEFAULT" {
-		return false
-	}
-	account := query.Get("accountId")
-	if account != "" && account != d.account {
-		return false
-	}
-	return name == d.arn || name == d.id && account != ""
-}
 
 // people returns the scopes of a caller that is authenticated by something other than an API key.
 func people() []service.Scope { return []service.Scope{service.ScopeRead, service.ScopeWrite} }
@@ -107,14 +70,6 @@ func (x *exchange) token(given string) error {
 	}
 }
 
-// deniedStatus returns 403 as AWS does on the AWS endpoints, and HTTP's 401 on the container's.
-func deniedStatus(door bool) int {
-	if door {
-		return http.StatusForbidden
-	}
-	return http.StatusUnauthorized
-}
-
 // signed verifies a signature and finds the owner of its key. If the request has no header with
 // the body's hash, it reads the body. Otherwise readBody compares the hash later.
 func (x *exchange) signed() error {
@@ -145,10 +100,6 @@ func (x *exchange) signed() error {
 	return nil
 }
 
-func notSigned(code, message string) error {
-	return &fault{status: http.StatusForbidden, exception: code, message: message}
-}
-
 // tokenProtocol is the WebSocket subprotocol that carries the token, because pages in a browser
 // cannot set headers (AgentCore's documentation of WebSockets).
 const tokenProtocol = "base64UrlBearerAuthorization" //nolint:gosec // it is the name, not the token
@@ -170,4 +121,26 @@ func (x *exchange) subprotocolToken() string {
 		}
 	}
 	return ""
+}
+
+// readBody reads the body once and compares it with the signed hash.
+func (x *exchange) readBody() ([]byte, error) {
+	if x.read {
+		return x.kept, x.sameHash(x.kept)
+	}
+	data, err := x.Body(func() error { return x.authenticate(x.scope) })
+	if err != nil {
+		return nil, err
+	}
+	// Yield to waiting goroutines, so that a full core serves all requests.
+	runtime.Gosched()
+	x.kept, x.read = data, true
+	return x.kept, x.sameHash(x.kept)
+}
+
+func (x *exchange) sameHash(body []byte) error {
+	if x.hash == "" || sigv4.Hash(body) == x.hash {
+		return nil
+	}
+	return notSigned(sigv4.Invalid, "The SHA-256 of the body is not the one that was signed.")
 }

@@ -12,4 +12,9 @@
 // twice.
 //
 // [ForAgent] makes a handler for one agent; [New] uses an existing service.
+//
+// routes.go lists the routes. invoke.go, stop.go, socket.go, ping.go and agent_card.go handle them;
+// they use begin.go, leave.go and turn.go, which start, leave and read a run. Below are the request
+// (credential.go, parse.go, session.go, refuse.go over exchange.go) and the [Handler], which knows
+// no request. payload.go, stream.go, fault.go, health.go, headers.go and runtime.go are pure.
 package agentcore

@@ -1,7 +1,6 @@
 package agentcore
 
 import (
-	"net/http"
 	"sync"
 	"time"
 )
@@ -32,46 +31,6 @@ type health struct {
 type Task struct {
 	Name  string
 	Begun time.Time
-}
-
-// Task registers work that outlives its request. Until the caller calls done, /ping reports
-// [Busy], so that the platform keeps the machine. It is safe for concurrent use, and further
-// calls of done do nothing.
-func (h *Handler) Task(name string) (done func()) {
-	t := &Task{name, time.Now()}
-	s := &h.health
-	s.mu.Lock()
-	if s.tasks == nil {
-		s.tasks = make(map[*Task]struct{})
-	}
-	s.tasks[t] = struct{}{}
-	s.mu.Unlock()
-	s.look()
-	return func() {
-		s.mu.Lock()
-		delete(s.tasks, t)
-		s.mu.Unlock()
-		s.look()
-	}
-}
-
-// Tasks returns the registered tasks in no particular order. It is safe for concurrent use.
-func (h *Handler) Tasks() []Task {
-	h.health.mu.Lock()
-	defer h.health.mu.Unlock()
-	out := make([]Task, 0, len(h.health.tasks))
-	for t := range h.health.tasks {
-		out = append(out, *t)
-	}
-	return out
-}
-
-// Force makes /ping report a fixed status; "" ends this. It is safe for concurrent use.
-func (h *Handler) Force(as Health) {
-	h.health.mu.Lock()
-	h.health.forced = as
-	h.health.mu.Unlock()
-	h.health.look()
 }
 
 // look returns the status, and since when it holds.
@@ -108,61 +67,4 @@ func (s *health) ask() (h Health) {
 		}
 	}()
 	return s.custom()
-}
-
-// pingBody is the response of /ping. The time is in whole seconds.
-type pingBody struct {
-	Status Health `json:"status"`
-	Since  int64  `json:"time_of_last_update"`
-}
-
-func (h *Handler) pingBody() pingBody {
-	status, at := h.health.look()
-	return pingBody{status, at.Unix()}
-}
-
-// ping responds to the platform.
-func (x *exchange) ping() error {
-	x.json(http.StatusOK, x.h.pingBody())
-	return nil
-}
-
-// jobsBody is the response to the debug action job_status.
-type jobsBody struct {
-	Active int       `json:"active_count"`
-	Jobs   []jobBody `json:"running_jobs"`
-}
-
-type jobBody struct {
-	Name     string  `json:"name"`
-	Duration float64 `json:"duration"`
-}
-
-// act executes a debug action of the SDK.
-func (x *exchange) act(action string) error {
-	forced := func(as Health) {
-		x.h.Force(as)
-		x.json(http.StatusOK, map[string]string{"forced_status": string(as)})
-	}
-	switch action {
-	case "ping_status":
-		x.json(http.StatusOK, x.h.pingBody())
-	case "job_status":
-		out := jobsBody{Jobs: []jobBody{}}
-		for _, t := range x.h.Tasks() {
-			out.Active++
-			out.Jobs = append(out.Jobs, jobBody{t.Name, time.Since(t.Begun).Seconds()})
-		}
-		x.json(http.StatusOK, out)
-	case "force_healthy":
-		forced(Healthy)
-	case "force_busy":
-		forced(Busy)
-	case "clear_forced_status":
-		x.h.Force("")
-		x.json(http.StatusOK, map[string]string{"forced_status": "Cleared"})
-	default:
-		return &fault{http.StatusBadRequest, validation, "Unknown action: " + fit(action, 60), ""}
-	}
-	return nil
 }

@@ -1,54 +1,14 @@
 package agentcore
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"net/http"
-	"runtime"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/sigv4"
-	"github.com/braidrun/braid/internal/strictjson"
-	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server/front"
 	"github.com/braidrun/braid/service"
 )
-
-// Stream selects the optional parts of a stream.
-type Stream struct {
-	// Data repeats each piece as {"data", "delta"} and as tool_use_stream, as Strands derives
-	// them (the seed's kind 4, as JSON and never as a printed dict).
-	Data bool
-	// ToolUse announces each call as {"tool_name", "type": "tool_use", "debug_data"} (the seed's
-	// kind 7).
-	ToolUse bool
-	// ASCII escapes all other characters as \uXXXX.
-	ASCII bool
-}
-
-// ParseStream parses a list of the words data, tool_use and ascii. The error is
-// [event.ErrInvalid].
-func ParseStream(list []string) (Stream, error) {
-	var s Stream
-	for _, word := range list {
-		switch strings.TrimSpace(word) {
-		case "":
-		case "data":
-			s.Data = true
-		case "tool_use":
-			s.ToolUse = true
-		case "ascii":
-			s.ASCII = true
-		default:
-			return Stream{}, front.Bad("there is no stream option "+strconv.Quote(fit(word, 40)), "use data, tool_use or ascii")
-		}
-	}
-	return s, nil
-}
 
 // payload is the body of an invocation. AgentCore leaves its form to the program; this is what
 // AWS's examples have in common. Unknown fields are ignored.
@@ -76,80 +36,6 @@ type asked struct {
 type interruptResponse struct {
 	ID       string          `json:"interruptId"`
 	Response json.RawMessage `json:"response"`
-}
-
-// readBody reads the body once and compares it with the signed hash.
-func (x *exchange) readBody() ([]byte, error) {
-	if x.read {
-		return x.kept, x.sameHash(x.kept)
-	}
-	data, err := x.Body(func() error { return x.authenticate(x.scope) })
-	if err != nil {
-		return nil, err
-	}
-	// Yield to waiting goroutines, so that a full core serves all requests.
-	runtime.Gosched()
-	x.kept, x.read = data, true
-	return x.kept, x.sameHash(x.kept)
-}
-
-func (x *exchange) sameHash(body []byte) error {
-	if x.hash == "" || sigv4.Hash(body) == x.hash {
-		return nil
-	}
-	return notSigned(sigv4.Invalid, "The SHA-256 of the body is not the one that was signed.")
-}
-
-// parse reads an invocation.
-func (x *exchange) parse(body []byte) (*asked, error) {
-	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
-	if !utf8.Valid(body) {
-		return nil, &fault{http.StatusBadRequest, validation, "Invalid encoding", "the body is not valid UTF-8"}
-	}
-	if err := strictjson.Check(body, strictjson.DefaultDepth); err != nil {
-		return nil, &fault{http.StatusBadRequest, validation, "Invalid JSON", err.Error()}
-	}
-	var in payload
-	body = bytes.TrimSpace(body)
-	switch body[0] {
-	case '{':
-		if err := json.Unmarshal(body, &in); err != nil {
-			return nil, front.Bad("a field of the body has the wrong type", `send {"prompt": "…"}`)
-		}
-	case '"':
-		in.Prompt = body
-	default:
-		return nil, front.Bad("the body is not a JSON object", `send {"prompt": "…"}`)
-	}
-	out := &asked{action: in.Action, stream: x.h.options.Stream}
-	if x.h.options.Debug && in.Action != "" {
-		return out, nil
-	}
-	if err := out.say(&in); err != nil {
-		return nil, err
-	}
-	words := in.Stream
-	if v := x.R.Header.Get(customHeader + "Braid-Stream"); v != "" {
-		words = append(words, strings.Split(v, ",")...)
-	}
-	if len(words) > 0 {
-		s, err := ParseStream(words)
-		if err != nil {
-			return nil, err
-		}
-		out.stream = s
-	}
-	out.run.Model = in.Model
-	if s := string(in.OutputSchema); s != "" && s != "null" {
-		out.run.OutputSchema = in.OutputSchema
-	}
-	out.run.Tokens, out.run.Shown = x.tokens()
-	out.run.Key = x.retryID()
-	const maxKey = 200
-	if len(out.run.Key) > maxKey {
-		return nil, front.Bad("the amz-sdk-invocation-id is too long", "send at most 200 bytes")
-	}
-	return out, nil
 }
 
 // say takes the user's message or answers from the payload.
@@ -273,33 +159,4 @@ func mimeOf(family, format string) string {
 		return mime
 	}
 	return "application/octet-stream"
-}
-
-// tokens returns the secrets that the headers carry for tools: the caller's headers by their
-// names after the prefix, in lower case, and the platform's tokens. They stay in memory and last
-// for the run. shown are the header names whose values are not secret.
-func (x *exchange) tokens() (out map[string]secret.Secret, shown []string) {
-	out = map[string]secret.Secret{}
-	put := func(name, value string) {
-		if value != "" {
-			out[name] = secret.New(value)
-		}
-	}
-	for name := range x.R.Header {
-		if rest, ok := strings.CutPrefix(name, customHeader); ok && rest != "Braid-Stream" {
-			put(strings.ToLower(rest), x.R.Header.Get(name))
-			if !secret.Names(rest) {
-				shown = append(shown, strings.ToLower(rest))
-			}
-		}
-	}
-	for _, name := range []string{"Workloadaccesstoken", "X-Amz-Bedrock-Agentcore-Identity-Wat"} { // the later name takes precedence
-		put("workload_access_token", x.R.Header.Get(name))
-	}
-	put("oauth2_callback_url", x.R.Header.Get("Oauth2callbackurl"))
-	shown = append(shown, "oauth2_callback_url")
-	if x.h.options.TrustPlatform && !x.door { // otherwise it is the credential for this server
-		put("authorization", x.R.Header.Get("Authorization"))
-	}
-	return out, shown
 }

@@ -1,25 +1,6 @@
 package agentcore
 
-import (
-	"encoding/json"
-	"errors"
-	"net/http"
-	"unicode/utf8"
-
-	"github.com/braidrun/braid/event"
-	wire "github.com/braidrun/braid/wire/agentcore"
-)
-
-// fault is an error response that the table of kinds does not have.
-type fault struct {
-	status                   int
-	exception, message, hint string
-}
-
-// validation is the exception for an invalid request.
-const validation = "ValidationException"
-
-func (f *fault) Error() string { return f.message }
+import "errors"
 
 // refuse responds with an error; if a response has begun, it can only cut the connection. The
 // container endpoints use the Python program's form, the AWS endpoints the form that AWS's SDKs
@@ -29,24 +10,6 @@ func (x *exchange) refuse(err error) {
 	x.Refuse(err, f.status, codeOf(err, f))
 	x.W.Header().Set(awsErrorType, f.exception)
 	x.json(f.status, body)
-}
-
-// codeOf returns the code of an error for logs and audits: the native wire's, or else AWS's
-// exception.
-func codeOf(err error, f *fault) string {
-	if _, ok := errors.AsType[*fault](err); ok {
-		return f.exception
-	}
-	if e, ok := errors.AsType[*event.Error](err); ok && e.Code != "" {
-		return e.Code
-	}
-	return event.KindOf(err).Info().Code
-}
-
-// told is an error body of the container endpoints, in the Python program's order of fields.
-type told struct {
-	Error   string `json:"error"`
-	Details string `json:"details,omitempty"`
 }
 
 // awsMessage is an error body for AWS's SDKs.
@@ -67,42 +30,4 @@ func (x *exchange) explain(err error) (*fault, any) {
 		return f, awsMessage{f.message}
 	}
 	return f, awsMessage{f.message + ": " + f.hint}
-}
-
-// faultOf maps an error by the wire's table.
-func faultOf(err error) *fault {
-	body, status, exception := wire.ErrorOf(err)
-	var t told
-	_ = json.Unmarshal(body, &t) // ErrorOf wrote it as JSON
-	// The platform has one status for all invalid requests and one for all server errors. These
-	// two statuses tell a client what to do.
-	switch e, _ := errors.AsType[*event.Error](err); {
-	case e == nil:
-	case e.Kind == event.ErrTooLarge:
-		status = http.StatusRequestEntityTooLarge
-	case e.Kind == event.ErrUnavailable && e.RetryAfter > 0:
-		status = http.StatusServiceUnavailable
-	}
-	return &fault{status, exception, t.Error, t.Details}
-}
-
-// failed returns the response to a failed run: the agent's failure, which an SDK must not retry.
-func failed(e *event.Error) error {
-	if e == nil {
-		e = &event.Error{}
-	}
-	f := faultOf(e)
-	f.status, f.exception = http.StatusFailedDependency, "RuntimeClientError"
-	return f
-}
-
-// fit shortens a caller's text.
-func fit(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most] + "…"
 }

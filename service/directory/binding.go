@@ -1,5 +1,12 @@
 package directory
 
+// Sealer encrypts stored values. context says where a value belongs. It is not stored, and must be
+// the same when the value is opened.
+type Sealer interface {
+	Seal(plain, context []byte) (sealed []byte, err error)
+	Open(sealed, context []byte) (plain []byte, err error)
+}
+
 // A model's key is encrypted for one place: its tenant, its model, its column and the model's life.
 // Copied to another row, or to a later model with the same id, it cannot be decrypted.
 
@@ -12,6 +19,18 @@ func place(tenant, model, life string) []byte {
 // every life of the model.
 func lifelessPlace(tenant, model string) []byte {
 	return []byte(tenant + "|model|" + model + "|secret")
+}
+
+// secretTables are the tables with secrets. Each has the columns tenant, id, life and secret.
+var secretTables = []string{"model", "mcp_server"}
+
+// storedSecret is the stored key of a model, or the stored headers of an MCP server.
+type storedSecret struct {
+	// table is one of secretTables.
+	table            string
+	tenant, id, life string
+
+	sealed []byte
 }
 
 // place returns the context for which a stored secret is encrypted.

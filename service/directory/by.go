@@ -1,34 +1,10 @@
 package directory
 
 import (
-	"slices"
 	"time"
 
 	"github.com/braidrun/braid/event"
 )
-
-// Scope is a permission of a credential.
-type Scope string
-
-// These are the scopes.
-const (
-	// ScopeRead allows reading conversations, runs and streams.
-	ScopeRead Scope = "read"
-	// ScopeWrite allows starting runs, answering questions and changing conversations.
-	ScopeWrite Scope = "write"
-	// ScopeAdminRead allows reading the tenant's own agents, models, keys, usage, logs and audit.
-	ScopeAdminRead Scope = "admin:read"
-	// ScopeAdminWrite allows changing the tenant's own agents, models and keys.
-	ScopeAdminWrite Scope = "admin:write"
-	// ScopeOperator allows what the two admin scopes allow, for every tenant. It also allows
-	// creating tenants and shared models.
-	ScopeOperator Scope = "operator"
-)
-
-// Scopes returns all scopes.
-func Scopes() []Scope {
-	return []Scope{ScopeRead, ScopeWrite, ScopeAdminRead, ScopeAdminWrite, ScopeOperator}
-}
 
 // By is the author of a change, as the audit records it. The zero value may do nothing.
 type By struct {
@@ -106,34 +82,5 @@ func (b By) mustOperate(op string) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrPermission, Code: "SCOPE_MISSING", Message: "only the operator may do this",
 		Hint: "use a credential with the scope operator",
-	}
-}
-
-// Identity is the identity of a credential.
-type Identity struct {
-	// Tenant is the isolation boundary. It is "" for the operator's own keys.
-	Tenant string
-	// Key is the credential's id.
-	Key string
-	// User is the user of the key. It may be empty.
-	User   string
-	Scopes []Scope
-	// Expires is when the credential expires. The zero time means never.
-	Expires time.Time
-
-	hash [32]byte
-}
-
-// Has reports whether the identity has a scope. The operator's scope contains those of
-// administration.
-func (i Identity) Has(s Scope) bool {
-	return slices.Contains(i.Scopes, s) ||
-		(s == ScopeAdminRead || s == ScopeAdminWrite) && slices.Contains(i.Scopes, ScopeOperator)
-}
-
-// By returns the identity as the author of a change.
-func (i Identity) By() By {
-	return By{
-		Tenant: i.Tenant, Key: i.Key, User: i.User, Operator: slices.Contains(i.Scopes, ScopeOperator), Scopes: i.Scopes, Expires: i.Expires,
 	}
 }

@@ -3,20 +3,12 @@ package directory
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"os"
 	"time"
 
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/service/database"
 )
-
-// Sealer encrypts stored values. context says where a value belongs. It is not stored, and must be
-// the same when the value is opened.
-type Sealer interface {
-	Seal(plain, context []byte) (sealed []byte, err error)
-	Open(sealed, context []byte) (plain []byte, err error)
-}
 
 // Options configure a directory. Database is required. The directory does not close it.
 type Options struct {
@@ -72,13 +64,6 @@ func New(o Options) *Directory {
 		d.changes.ask = d.db.Changes
 	}
 	return d
-}
-
-// Close ends all watches: it calls their gone functions. It writes the counts of refused requests
-// and the uses of keys, so the database must still be open.
-func (d *Directory) Close() error {
-	d.watches.close()
-	return errors.Join(d.closeRefusals(), d.closeUses())
 }
 
 // write runs a transaction that changes something, and invalidates the caches.

@@ -11,4 +11,13 @@
 //
 // Ids of tenants, agents and models are slugs: lower-case letters, digits and hyphens, at most 63
 // characters, not starting with a hyphen.
+//
+// A file uses files of its own layer and of those below it:
+//
+//   - Data: tenant.go, agent.go, model.go, key.go, settings.go, quota.go, scope.go, by.go.
+//   - What checks the data (check.go, check_settings.go, policy_settings.go, model_authority.go) and
+//     what reads and writes it in a transaction (the files *_row.go, audit.go, idempotency.go,
+//     nested.go, referrer.go, in_use.go, page.go). None of it has a [Directory].
+//   - What a Directory holds in memory: cache.go, changes.go, watches.go, refusals.go, uses.go.
+//   - [Directory]: tenants.go, agents.go, models.go, keys.go and the others answer requests.
 package directory

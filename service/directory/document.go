@@ -3,8 +3,6 @@ package directory
 import (
 	"encoding/json"
 	"errors"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -80,68 +78,5 @@ func one[T any](tx *database.Tx, op, what, statement string, args []any, read fu
 	return v, err
 }
 
-// needTenant returns an error if the tenant does not exist.
-func needTenant(tx *database.Tx, op, tenant string) error {
-	var id string
-	there, err := tx.Get(`SELECT id FROM tenant WHERE id = ?`, []any{tenant}, &id)
-	if err == nil && !there {
-		return notFound(op, "tenant")
-	}
-	return err
-}
-
 func isNotFound(err error) bool { return errors.Is(err, event.ErrNotFound) }
 func isConflict(err error) bool { return errors.Is(err, event.ErrConflict) }
-
-// difference is the change of a field. Long values are left out.
-type difference struct {
-	From json.RawMessage `json:"from,omitempty"`
-	To   json.RawMessage `json:"to,omitempty"`
-}
-
-type changedFields map[string]difference
-
-func (c changedFields) any(names ...string) bool {
-	return slices.ContainsFunc(names, func(n string) bool { _, ok := c[n]; return ok })
-}
-
-func (c changedFields) with(name string) changedFields {
-	if c == nil {
-		c = make(changedFields)
-	}
-	if _, ok := c[name]; !ok {
-		c[name] = difference{}
-	}
-	return c
-}
-
-// longestTold bounds the length of a value in an audit entry.
-const longestTold = 256
-
-// differences returns the fields in which two values of a type differ.
-func differences(from, to any) (changedFields, error) {
-	var sides [2]map[string]json.RawMessage
-	for i, v := range []any{from, to} {
-		b, err := json.Marshal(v)
-		if err != nil {
-			return nil, err
-		}
-		if err := json.Unmarshal(b, &sides[i]); err != nil {
-			return nil, err
-		}
-	}
-	var found changedFields
-	names := maps.Clone(sides[0])
-	maps.Copy(names, sides[1])
-	for name := range names {
-		a, b := sides[0][name], sides[1][name]
-		if string(a) == string(b) {
-			continue
-		}
-		found = found.with(name)
-		if len(a) <= longestTold && len(b) <= longestTold {
-			found[name] = difference{a, b}
-		}
-	}
-	return found, nil
-}

@@ -2,26 +2,10 @@ package directory
 
 import (
 	"context"
-	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/service/database"
 )
-
-// Erased counts what an erased tenant had.
-type Erased struct {
-	Conversations int64 `json:"conversations"`
-	Agents        int64 `json:"agents"`
-	Models        int64 `json:"models"`
-	MCPServers    int64 `json:"mcp_servers"`
-	Keys          int64 `json:"keys"`
-	AuditEntries  int64 `json:"audit_entries"`
-	// AuditKept is how many audit entries are kept, out of reach of every server, until the owner of the tables
-	// removes them ([RemoveKeptAudits]). Only PostgreSQL keeps them.
-	AuditKept int64 `json:"audit_kept,omitempty"`
-	// AuditHead is the hash of the last audit entry. It is empty if there was none.
-	AuditHead []byte `json:"audit_head,omitempty"`
-}
 
 // EraseTenant removes all data of a tenant in the database: the rows of its conversations, its
 // agents, models, keys and audit, and the tenant. What remains is an entry in the operator's own
@@ -91,45 +75,4 @@ func (d *Directory) EraseTenant(ctx context.Context, by By, id string) (e Erased
 		return Erased{}, err
 	}
 	return e, nil
-}
-
-// Expiry is the time before which a tenant's conversations have expired, by their last change.
-type Expiry struct {
-	Tenant        string
-	Conversations time.Time
-}
-
-// Expiries returns the expiries of every tenant with a retention, active or not, at the time now.
-func (d *Directory) Expiries(ctx context.Context, now time.Time) ([]Expiry, error) {
-	const op = "expiries"
-	var list []Expiry
-	after := ""
-	for {
-		n, had, from := 0, len(list), after
-		err := d.db.ReadTenants(ctx, op, func(tx *database.Tx) error {
-			n, list = 0, list[:had]
-			return tx.List(`SELECT `+tenantColumns+` FROM tenant WHERE id > ? ORDER BY id LIMIT ?`, []any{from, manyTenants},
-				func(scan func(...any) error) error {
-					t, err := scanTenant(scan)
-					if err != nil {
-						return err
-					}
-					n, after = n+1, t.ID
-					if t.Retention != (Retention{}) {
-						list = append(list, t.Retention.expiry(t.ID, now))
-					}
-					return nil
-				})
-		})
-		if err != nil || n < manyTenants {
-			return list, err
-		}
-	}
-}
-
-// manyTenants is how many tenants are read at once.
-const manyTenants = 1000
-
-func (r Retention) expiry(tenant string, now time.Time) Expiry {
-	return Expiry{Tenant: tenant, Conversations: now.AddDate(0, 0, -r.Conversations)}
 }

@@ -71,3 +71,18 @@ func (d *Directory) recordedErasures(ctx context.Context, op string) (recorded m
 	})
 	return recorded, err
 }
+
+// Erased counts what an erased tenant had.
+type Erased struct {
+	Conversations int64 `json:"conversations"`
+	Agents        int64 `json:"agents"`
+	Models        int64 `json:"models"`
+	MCPServers    int64 `json:"mcp_servers"`
+	Keys          int64 `json:"keys"`
+	AuditEntries  int64 `json:"audit_entries"`
+	// AuditKept is how many audit entries are kept, out of reach of every server, until the owner of the tables
+	// removes them ([RemoveKeptAudits]). Only PostgreSQL keeps them.
+	AuditKept int64 `json:"audit_kept,omitempty"`
+	// AuditHead is the hash of the last audit entry. It is empty if there was none.
+	AuditHead []byte `json:"audit_head,omitempty"`
+}

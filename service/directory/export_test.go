@@ -24,5 +24,5 @@ func Behind(d, writer *Directory, each time.Duration) {
 
 // Lookup finds a tenant in memory, or by load.
 func Lookup(ctx context.Context, d *Directory, id string, load func(ctx context.Context) (Tenant, error)) (Tenant, error) {
-	return lookup(ctx, d, &d.tenants, id, load)
+	return lookup(ctx, &d.changes, &d.tenants, id, load)
 }

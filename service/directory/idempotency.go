@@ -17,7 +17,7 @@ const longestIdem = 255
 
 // repeated records that a call with the caller's key creates the object. done is the object that an
 // earlier call with the key created. Another request with the same key is refused.
-func (d *Directory) repeated(tx *database.Tx, op, tenant, idem, object string, asked any, more ...string) (done string, err error) {
+func repeated(tx *database.Tx, op, tenant, idem, object string, asked any, more ...string) (done string, err error) {
 	if idem == "" {
 		return "", nil
 	}

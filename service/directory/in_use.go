@@ -144,9 +144,6 @@ func (m *Model) entry() string {
 	return own + m.ID
 }
 
-// namesOf returns all names of a model.
-func namesOf(m *Model) []string { return append([]string{m.ID}, m.Aliases...) }
-
 // lostNames returns the names that a model no longer has.
 func lostNames(m, old *Model) []string {
 	return slices.DeleteFunc(namesOf(old), func(name string) bool { return slices.Contains(namesOf(m), name) })

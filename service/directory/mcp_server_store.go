@@ -54,7 +54,7 @@ func (d *Directory) CreateMCPServer(ctx context.Context, by By, s MCPServer, in 
 		if err := lockAgents(tx, s.Tenant); err != nil { // of two writers at once one counts the other's server
 			return err
 		}
-		done, err := d.repeated(tx, op, s.Tenant, idem, "mcp-server/"+s.ID, made, in.secrets()...)
+		done, err := repeated(tx, op, s.Tenant, idem, "mcp-server/"+s.ID, made, in.secrets()...)
 		if err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (d *Directory) MCPServers(ctx context.Context, tenant string) ([]MCPServer,
 	if !isSlug(tenant) {
 		return nil, nil
 	}
-	return lookup(ctx, d, &d.mcpServers, tenant, func(ctx context.Context) (list []MCPServer, err error) {
+	return lookup(ctx, &d.changes, &d.mcpServers, tenant, func(ctx context.Context) (list []MCPServer, err error) {
 		err = d.db.Read(ctx, op, tenant, func(tx *database.Tx) error {
 			list = nil
 			return tx.List(selectMCP+` AND v.version = s.version WHERE s.tenant = ? ORDER BY s.id`, []any{tenant}, func(scan func(...any) error) error {
@@ -169,7 +169,7 @@ func (d *Directory) MCPServers(ctx context.Context, tenant string) ([]MCPServer,
 
 // ListMCPServers lists a tenant's servers, each in its newest version.
 func (d *Directory) ListMCPServers(ctx context.Context, tenant string, q Query) (list []MCPServer, next string, err error) {
-	return page(ctx, d, tenant, false, q, listing[MCPServer]{
+	return page(ctx, d.db, tenant, false, q, listing[MCPServer]{
 		op: "list MCP servers", from: selectMCP + ` AND v.version = s.version WHERE s.tenant = ?`, args: []any{tenant}, scan: scanMCPServer, prefix: "s.",
 		place: func(s MCPServer) (string, time.Time) { return s.ID, s.Created },
 	})
@@ -372,7 +372,7 @@ func mcpServerUnused(tx *database.Tx, op, tenant, id string) error {
 // ListMCPServerVersions lists the versions of a server, the newest first. It ignores q.Status and
 // q.Sort.
 func (d *Directory) ListMCPServerVersions(ctx context.Context, tenant, id string, q Query) ([]MCPServerVersion, string, error) {
-	return versions(ctx, d, tenant, id, q, versionList[MCPServerVersion]{
+	return versions(ctx, d.db, tenant, id, q, versionList[MCPServerVersion]{
 		op: "list MCP server versions", none: mcpNotFound,
 		exists: func(tx *database.Tx, op string) error { _, err := getMCPServer(tx, op, tenant, id, 0); return err },
 		table:  "mcp_server_version", column: "server",

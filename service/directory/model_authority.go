@@ -18,7 +18,7 @@ func (m *Model) Operators() bool {
 // tenant may change its own models, but nothing about a model that the operator pays for: provider,
 // name and region decide what is bought, prices decide when a cost limit ends a run, and the id and
 // the aliases decide who uses it.
-func (d *Directory) mayModel(op string, by By, m, old *Model) error {
+func mayModel(op string, by By, m, old *Model) error {
 	if m.Tenant == "" {
 		return by.mustOperate(op)
 	}

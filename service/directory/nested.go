@@ -12,13 +12,6 @@ import (
 // MostNested is the largest number of levels of sub-agents.
 const MostNested = 4
 
-// lockAgents serializes the writes of the tenant's agents: which agents are below which depends on
-// all of them.
-func lockAgents(tx *database.Tx, tenant string) error {
-	_, err := tx.Get(`SELECT id FROM tenant WHERE id = ?`+tx.ForUpdate(), []any{tenant}, new(string))
-	return err
-}
-
 // checkNested refuses an agent whose tree of sub-agents is invalid, or with which the tree of
 // another agent of the tenant would become invalid. Missing sub-agents, which [referrer] refuses,
 // count as agents without sub-agents. Pinned versions count as they are. Older versions that are

@@ -80,7 +80,7 @@ type listing[T any] struct {
 	status map[Status]condition
 }
 
-func page[T any](ctx context.Context, d *Directory, tenant string, all bool, q Query, l listing[T]) (list []T, next string, err error) {
+func page[T any](ctx context.Context, db *database.DB, tenant string, all bool, q Query, l listing[T]) (list []T, next string, err error) {
 	if err := q.check(l.op); err != nil {
 		return nil, "", err
 	}
@@ -137,9 +137,9 @@ func page[T any](ctx context.Context, d *Directory, tenant string, all bool, q Q
 		})
 	}
 	if all {
-		err = d.db.ReadTenants(ctx, l.op, read)
+		err = db.ReadTenants(ctx, l.op, read)
 	} else {
-		err = d.db.Read(ctx, l.op, tenant, read)
+		err = db.Read(ctx, l.op, tenant, read)
 	}
 	if err != nil {
 		return nil, "", err

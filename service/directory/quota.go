@@ -1,13 +1,10 @@
 package directory
 
 import (
-	"context"
-	"strconv"
 	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/pricing"
-	"github.com/braidrun/braid/service/database"
 )
 
 // Quota bounds a tenant's total use. In a tenant's entry a nil field means the server's default,
@@ -69,36 +66,6 @@ func Bound[N int64 | pricing.NanoUSD](field *N) N {
 	return *field
 }
 
-// check refuses bounds that make no sense.
-func (q Quota) check(c *checker) {
-	for _, field := range []*int64{q.Requests, q.Running, q.Queued, q.Conversations, q.Agents, q.Storage, q.Tokens} {
-		c.want(Bound(field) >= 0, "a quota is less than nothing", "use 0 for no bound, and null for the server's default")
-	}
-	c.want(Bound(q.Cost) >= 0, "a quota is less than nothing", "use 0 for no bound, and null for the server's default")
-	for _, field := range []*int64{q.Running, q.Queued} {
-		c.want(field == nil || *field > 0, "a quota of runs is 0", "use a number from 1, or null for the server's default")
-	}
-}
-
-// Quota returns a tenant's current quota, with the server's defaults for unset fields. It also
-// returns the tenant's life, to which all counts are bound. The tenant may be inactive.
-func (d *Directory) Quota(ctx context.Context, tenant string) (q Quota, life string, err error) {
-	t, err := lookup(ctx, d, &d.tenants, tenant, func(ctx context.Context) (Tenant, error) { return d.GetTenant(ctx, tenant) })
-	return t.Quota.Or(d.quota), t.Life, err
-}
-
-// RunQuota returns the part of [Directory.Quota] that an engine needs. It never waits: for a tenant
-// that is not in the cache it returns the defaults.
-func (d *Directory) RunQuota(tenant string) (running, queued int) {
-	d.tenants.mu.RLock()
-	q := d.tenants.kept[tenant].value.Quota.Or(d.quota)
-	d.tenants.mu.RUnlock()
-	return int(min(Bound(q.Running), mostRuns)), int(min(Bound(q.Queued), mostRuns))
-}
-
-// mostRuns is more than a server can have.
-const mostRuns = 1 << 30
-
 // Use is how much of its quota a tenant uses.
 type Use struct {
 	Conversations int64 `json:"conversations"`
@@ -115,26 +82,4 @@ const quotaRetry = time.Minute
 // OverQuota returns the error for a tenant that stores as much as it may. code says what.
 func OverQuota(op, code, message, hint string) error {
 	return &event.Error{Op: op, Kind: event.ErrQuota, Code: code, Message: message, Hint: hint, RetryAfter: quotaRetry}
-}
-
-// roomForAgent refuses the transaction's new agent if the tenant then has too many.
-func (d *Directory) roomForAgent(tx *database.Tx, op string, t *Tenant) error {
-	most := Bound(t.Quota.Or(d.quota).Agents)
-	if most == 0 {
-		return nil
-	}
-	var n int64
-	if _, err := tx.Get(countAgents, []any{t.ID}, &n); err != nil || n <= most {
-		return err
-	}
-	return OverQuota(op, "QUOTA_AGENTS", "the tenant has "+strconv.FormatInt(most, 10)+" agents, the most that it may have",
-		"change one that is there, or ask the operator of this service for more")
-}
-
-const countAgents = `SELECT count(*) FROM agent WHERE tenant = ?`
-
-// CountAgents returns the number of a tenant's agents.
-func (d *Directory) CountAgents(ctx context.Context, tenant string) (n int64, err error) {
-	err = d.db.Look(ctx, "count agents", tenant, countAgents, []any{tenant}, func(scan func(into ...any) error) error { return scan(&n) })
-	return n, err
 }

@@ -58,18 +58,6 @@ func (d *Directory) OldSecrets(ctx context.Context) (Reencrypted, error) {
 	}, nil)
 }
 
-// storedSecret is the stored key of a model, or the stored headers of an MCP server.
-type storedSecret struct {
-	// table is one of secretTables.
-	table            string
-	tenant, id, life string
-
-	sealed []byte
-}
-
-// secretTables are the tables with secrets. Each has the columns tenant, id, life and secret.
-var secretTables = []string{"model", "mcp_server"}
-
 // eachSecret calls do with every secret that is not encrypted with the newest key or not bound to
 // its object's life. It calls done after each batch of a tenant, in the same transaction.
 func (d *Directory) eachSecret(
@@ -156,23 +144,4 @@ func someSecrets(tx *database.Tx, b *secretBatch) (list []storedSecret, err erro
 			return err
 		})
 	return list, err
-}
-
-// everyTenant returns the ids of all tenants.
-func (d *Directory) everyTenant(ctx context.Context, op string) (ids []string, err error) {
-	for after := ""; ; after = ids[len(ids)-1] {
-		had := len(ids)
-		err := d.db.ReadTenants(ctx, op, func(tx *database.Tx) error {
-			ids = ids[:had]
-			return tx.List(`SELECT id FROM tenant WHERE id > ? ORDER BY id LIMIT ?`, []any{after, manyTenants}, func(scan func(...any) error) error {
-				var id string
-				err := scan(&id)
-				ids = append(ids, id)
-				return err
-			})
-		})
-		if err != nil || len(ids)-had < manyTenants {
-			return ids, err
-		}
-	}
 }

@@ -24,7 +24,7 @@ type versionList[V any] struct {
 }
 
 // versions lists the versions of an object, the newest first. It ignores q.Status and q.Sort.
-func versions[V any](ctx context.Context, d *Directory, tenant, id string, q Query, l versionList[V]) (list []V, next string, err error) {
+func versions[V any](ctx context.Context, db *database.DB, tenant, id string, q Query, l versionList[V]) (list []V, next string, err error) {
 	if err := q.check(l.op); err != nil {
 		return nil, "", err
 	}
@@ -42,7 +42,7 @@ func versions[V any](ctx context.Context, d *Directory, tenant, id string, q Que
 			return nil, "", badCursor(l.op)
 		}
 	}
-	err = d.db.Read(ctx, l.op, tenant, func(tx *database.Tx) error {
+	err = db.Read(ctx, l.op, tenant, func(tx *database.Tx) error {
 		if err := l.exists(tx, l.op); err != nil {
 			return err
 		}

@@ -123,8 +123,8 @@ var bugs = []Edit{
 		`case d.exec.running > 0 && !planted.Is("handed back in the middle of a step"):` + "\n\t\treturn",
 	},
 	{
-		"internal/drive", `end.out, end.err = c.tool.Call(c, c.Args)`,
-		`failpoint.Hit("tool/begun"); if planted.Is("tool run twice") { _, _ = c.tool.Call(c, c.Args) }; end.out, end.err = c.tool.Call(c, c.Args)`,
+		"internal/drive", `end.out, end.err = c.tool.Call(called, c.Args)`,
+		`failpoint.Hit("tool/begun"); if planted.Is("tool run twice") { _, _ = c.tool.Call(called, c.Args) }; end.out, end.err = c.tool.Call(called, c.Args)`,
 	},
 	{"engine", `case woken:`, `case woken && !planted.Is("lost wake-up"):`},
 	{

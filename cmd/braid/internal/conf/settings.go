@@ -68,8 +68,12 @@ type AgentSettings struct {
 	OpenAPIAuth   map[string]string
 	OpenAPIServer string
 	Skills        []string
-	Permit        braid.Permissions
-	Sequential    bool
+	// Workspace is the folder of the agent's files; empty is none.
+	Workspace string
+	// Workspaces gives each conversation of a server files.
+	Workspaces bool
+	Permit     braid.Permissions
+	Sequential bool
 
 	Context       string
 	Window        int

@@ -1,0 +1,80 @@
+package service
+
+import (
+	"encoding/json"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/service/directory"
+)
+
+// AgentRequest describes the agent that a run needs. The [OptionsBuilder] makes it.
+type AgentRequest struct {
+	Principal
+	AgentOptions
+
+	// Place is the run's place in the service.
+	Place RunPlace
+	// OutputSchema is the JSON schema of the answer; nil means free text.
+	OutputSchema json.RawMessage
+	// Skills are the skills that the caller prefers.
+	Skills []string
+	// Tokens are the caller's tokens for this run. They exist only in memory: if another process
+	// continues the run, there are none.
+	Tokens map[string]secret.Secret
+	// MCPStore has the documents and secret headers of MCP servers. nil means that there are none.
+	MCPStore directory.MCPStore
+}
+
+// RunPlace says where a run belongs.
+type RunPlace struct {
+	// Life distinguishes tenants that reuse one id. Data that outlives the run must be kept by the
+	// tenant's id and its life. It is empty without a directory.
+	Life         string
+	Conversation string
+	// Run is the run's id. It is empty until the run is accepted.
+	Run string
+}
+
+// AgentOptions are the options of an agent.
+type AgentOptions struct {
+	// ID is the directory's id. The server's own agent has none.
+	ID string
+	// Version is the directory's version. The server's own agent has none.
+	Version int
+	// Description tells the model of a parent agent what this agent is for.
+	Description string
+	// SystemPrompt consists of the tenant's prompt, the agent's instructions and the workspace's
+	// part, in this order. Skills add their part below it.
+	SystemPrompt string
+	// Model is a provider and a name. Empty means the server's own model.
+	Model string
+	// Own is the directory's entry of that model. nil means that the server resolves Model.
+	Own *OwnModel
+	// Limits are the lowest of the service's, the tenant's, the agent's and the request's.
+	Limits braid.Limits
+	// Tools are names or patterns of the server's tools. nil means all, an empty list means none.
+	Tools []string
+	// MCPServers are the tenant's MCP servers that the agent uses, with the run's headers.
+	MCPServers []directory.ResolvedMCPServer
+	// Permissions all apply: the strictest one wins.
+	Permissions []directory.Permissions
+	// Skills are the skills that the agent prefers, after the request's.
+	Skills []string
+	// Settings are the settings of its model calls. The agent's own override those of the model's
+	// entry. [AgentOptions.ModelOptions] applies them to the server's.
+	Settings directory.Settings
+	// Context says how long conversations are compacted: summary, window, provider or none. Empty
+	// means the server's default.
+	Context string
+	// SubAgents are the agents that it has as tools, by the name of the tool.
+	SubAgents map[string]*AgentOptions
+}
+
+// OwnModel is a model of the directory with the key for its provider. An empty key means that the
+// server uses its own environment.
+type OwnModel struct {
+	directory.Model
+
+	Key secret.Secret
+}
