@@ -31,7 +31,7 @@ type room struct {
 var helpers = []string{
 	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest", "internal/race",
 	"internal/sched", "internal/partialjson", "internal/cursor", "internal/sigv4", "internal/hostcheck",
-	"internal/schemacheck", "internal/lowspace", "internal/lazyre", "internal/loopback",
+	"internal/schemacheck", "internal/lowspace", "internal/lazyre", "internal/loopback", "internal/stacks",
 }
 
 // testLibraries lists what any test may import.
@@ -253,6 +253,7 @@ var rooms = []room{
 	{dir: "internal/nearest"},
 	{dir: "internal/race"},
 	{dir: "internal/loopback"},
+	{dir: "internal/stacks"},
 	{dir: "internal/sched"},
 	{dir: "internal/lowspace"},
 	{dir: "internal/sigv4"},

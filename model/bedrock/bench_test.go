@@ -80,7 +80,7 @@ func BenchmarkRequest(b *testing.B) {
 	b.Run("afresh", func(b *testing.B) {
 		b.ReportAllocs()
 		for range b.N {
-			m := Model{name: claude, family: familyOf(claude), cache: CacheAuto}
+			m := Model{setup: setup{name: claude, family: familyOf(claude), cache: CacheAuto}}
 			if _, err := m.request(req(len(messages)), false); err != nil {
 				b.Fatal(err)
 			}
