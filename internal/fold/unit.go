@@ -106,10 +106,10 @@ func (t *Transcript) note(text string, seq int64) {
 }
 
 // pairPartial appends the part of an answer that the event seq holds, with the note that follows it. The two are one unit.
-func (t *Transcript) pairPartial(text string, seq int64) {
+func (t *Transcript) pairPartial(text, note string, seq int64) {
 	u := Unit{
 		Kind: UnitPair, Seqs: []int64{seq},
-		Said: []event.Block{&event.Text{Text: text}}, Got: []event.Block{&event.Text{Text: interruptedAnswerNote}},
+		Said: []event.Block{&event.Text{Text: text}}, Got: []event.Block{&event.Text{Text: note}},
 	}
 	t.pair(u.Said, u.Got)
 	if t.Traced {

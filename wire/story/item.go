@@ -114,7 +114,7 @@ type Answer struct {
 }
 
 // Text returns the text of Content.
-func (a *Answer) Text() string { return event.TextOf(a.Content) }
+func (a *Answer) Text() string { return event.RawText(a.Content) }
 
 // Thinking returns the reasoning in Content.
 func (a *Answer) Thinking() string {
