@@ -12,8 +12,8 @@ import (
 
 // Run answers input and returns the result. It is [Agent.Stream] read to its end.
 //
-// input is a string, a block or blocks of package event, a message or messages (a history that ends with a user's
-// message), or an [Answer] or answers to open questions. The error is nil if the run completed or waits for an answer;
+// input is a string, a block or blocks of package event, a message or messages (a history, which Braid repairs
+// for the model; see [Result].Repaired), or an [Answer] or answers to open questions. The error is nil if the run completed or waits for an answer;
 // Result.Stop says which. If a limit was reached, an answer was cut, or the run was cancelled or timed out, the error
 // is an *[event.Error] of that kind, and the result holds what was done until then.
 func (a *Agent) Run(ctx context.Context, input any, opts ...RunOption) (*Result, error) {
