@@ -179,9 +179,7 @@ func TestAQuestionIsToldBeforeTheRunParks(t *testing.T) {
 				return err
 			}))
 	}
-	result, err := made().Run(t.Context(), []event.Message{
-		{Role: event.RoleUser, Content: text("one")}, {Role: event.RoleUser, Content: text("two")},
-	}, braid.In(braid.Open(store, "c")))
+	result, err := made().Run(t.Context(), "two", braid.History(event.UserText("one")), braid.In(braid.Open(store, "c")))
 	if err == nil && result.Status == event.RunWaiting {
 		conv := braid.Open(store, "c")
 		if err := conv.Answer(t.Context(), result.Questions[0].Token, "this"); err != nil {

@@ -43,7 +43,8 @@ func TestWhatAnInputMayHold(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			m := &heard{says: [][]model.Chunk{says("so")}}
-			_, err := braid.New("root", m).Run(t.Context(), c.input)
+			said, more := given(c.input)
+			_, err := braid.New("root", m).Run(t.Context(), said, more)
 			switch {
 			case c.refused != "":
 				if !errors.Is(err, event.ErrInvalid) || !strings.Contains(err.Error(), c.refused) || len(m.asked) > 0 {

@@ -101,7 +101,7 @@ func TestForeignHistoriesAreRepaired(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			m := &heard{says: [][]model.Chunk{says("so")}}
-			r, err := braid.New("root", m, braid.Func("add", "Adds.", add)).Run(t.Context(), c.in)
+			r, err := braid.New("root", m, braid.Func("add", "Adds.", add)).Run(t.Context(), "", braid.History(c.in...))
 			if err != nil || brief(m.asked[0].Messages) != c.seen || strings.Join(r.Repaired, "\n") != c.report || r.Metrics.ToolCalls > 0 {
 				t.Fatalf("%v: the model is shown\n%s\nwant\n%s\nand the report is %q", err, brief(m.asked[0].Messages), c.seen, r.Repaired)
 			}
@@ -142,7 +142,7 @@ func TestAHistoryThatEndsWithACall(t *testing.T) {
 	t.Parallel()
 	m := &heard{says: [][]model.Chunk{says("so")}}
 	in := []event.Message{said(event.RoleUser, textOf("add")), said(event.RoleAssistant, callsAdd("c"))}
-	r, err := braid.New("root", m, braid.Func("add", "Adds.", add)).Run(t.Context(), in)
+	r, err := braid.New("root", m, braid.Func("add", "Adds.", add)).Run(t.Context(), "", braid.History(in...))
 	want := "user:add assistant:[c] user:(c The tool call was interrupted before it gave a result.)"
 	if err != nil || len(m.asked) != 1 || brief(m.asked[0].Messages) != want || r.Metrics.ToolCalls != 0 || len(r.Repaired) != 1 {
 		t.Errorf("%v: the model is shown %v, and the report is %q", err, m.asked, r.Repaired)
@@ -154,15 +154,17 @@ func TestAHistoryThatEndsWithAnAnswer(t *testing.T) {
 	t.Parallel()
 	in := []event.Message{said(event.RoleUser, textOf("count")), said(event.RoleAssistant, textOf("1, 2"))}
 	m := &heard{says: [][]model.Chunk{says("3, 4")}}
-	var replaced braid.Part
-	for _, replace := range []bool{false, true} {
+	replaces := braid.On(func(_ context.Context, e *hook.BeforeRun) error { e.Input = in; return nil })
+	for _, c := range []struct {
+		agent *braid.Agent
+		text  string
+		opts  []braid.RunOption
+	}{
+		{braid.New("root", m), "", []braid.RunOption{braid.History(in...)}},
+		{braid.New("root", m, replaces), "go", nil},
+	} {
 		m.asked = nil
-		var input any = in
-		if replace {
-			input = "go"
-			replaced = braid.On(func(_ context.Context, e *hook.BeforeRun) error { e.Input = in; return nil })
-		}
-		r, err := braid.New("root", m, replaced).Run(t.Context(), input)
+		r, err := c.agent.Run(t.Context(), c.text, c.opts...)
 		want := "user:count assistant:1, 2 user:[Go on from the end of the message above.]"
 		if err != nil || brief(m.asked[0].Messages) != want || r.Text() != "3, 4" {
 			t.Errorf("%v: the model is shown %s, and answers %q", err, brief(m.asked[0].Messages), r.Text())
@@ -181,11 +183,11 @@ func TestAMessageThatJoinsARunIsRepaired(t *testing.T) {
 	var agent *braid.Agent
 	steer := func(ctx context.Context, _ nothing) (string, error) {
 		for _, in := range []event.Message{said(event.RoleAssistant, textOf("no")), said(event.RoleUser, givesAdd("c"))} {
-			if _, err := agent.Send(ctx, conv, in, braid.During(braid.Steer)); !errors.Is(err, event.ErrInvalid) {
+			if _, err := agent.Send(ctx, conv, "", braid.History(in), braid.During(braid.Steer)); !errors.Is(err, event.ErrInvalid) {
 				t.Errorf("a message that cannot join: %v", err)
 			}
 		}
-		_, err := agent.Send(ctx, conv, said(event.RoleUser, givesAdd("c"), textOf("rather this")), braid.During(braid.Steer))
+		_, err := agent.Send(ctx, conv, "", braid.History(said(event.RoleUser, givesAdd("c"), textOf("rather this"))), braid.During(braid.Steer))
 		return "sent", err
 	}
 	m := &heard{says: [][]model.Chunk{asksFor("steer", "{}"), says("so")}}

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"sync/atomic"
 
+	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
 )
@@ -78,6 +79,22 @@ func asksFor(pairs ...string) []model.Chunk {
 	return append(list,
 		model.Chunk{Kind: model.ChunkUsage, Usage: &event.Usage{Input: 20, Output: 5, Total: 25}},
 		model.Chunk{Kind: model.ChunkStop, Stop: event.StopToolUse})
+}
+
+// given makes the input of a run of what a table holds: a text, a block or blocks, a message or messages.
+func given(input any) (text string, more braid.SendOption) {
+	switch in := input.(type) {
+	case string:
+		return in, nil
+	case event.Block:
+		return "", braid.Attach(in)
+	case []event.Block:
+		return "", braid.Attach(in...)
+	case event.Message:
+		return "", braid.History(in)
+	default:
+		return "", braid.History(input.([]event.Message)...)
+	}
 }
 
 type addIn struct {

@@ -229,11 +229,13 @@ type StepBegun struct {
 	// Reconcile is set where this attempt asks the outside what became of an
 	// earlier one instead of acting.
 	Reconcile bool `json:"reconcile,omitempty"`
-	// Args are a tool call's arguments where a hook changed them, and Runs is the tool,
-	// or the model, that a hook put in the place of Tool or Model for this attempt;
-	// empty where no hook did. Effect is that of the tool which runs.
-	Args json.RawMessage `json:"args,omitempty" redacted:"keep"`
-	Runs string          `json:"runs,omitempty"`
+	// Args are the arguments of a tool call, as the tool gets them: those of the model's call, or what a hook
+	// or a user made of them. Only a call whose arguments are not JSON has none, and logs of earlier versions,
+	// which have them only where they differ from the model's.
+	Args json.RawMessage `json:"args,omitempty" redacted:"drop"`
+	// Runs is the tool, or the model, that a hook put in the place of Tool or Model for this attempt; empty
+	// where no hook did. Effect is that of the tool which runs.
+	Runs string `json:"runs,omitempty"`
 }
 
 // StepEnded ends a tool call, or a model call that gave no message.

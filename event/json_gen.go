@@ -2304,6 +2304,10 @@ func (r *Redacted) covered(b Body) Body {
 		c := *b
 		c.Content = r.shownWithCalls(b.Content)
 		return &c
+	case *StepBegun:
+		c := *b
+		c.Args = nil
+		return &c
 	case *StepEnded:
 		c := *b
 		c.Result = r.shownResult(b.Result)

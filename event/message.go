@@ -235,14 +235,3 @@ const (
 	// WhyFlow ends as an agent without a model decides (package flow).
 	WhyFlow Why = "flow"
 )
-
-// UserText returns a user's message of one text.
-func UserText(text string) Message {
-	return Message{Role: RoleUser, Content: []Block{&Text{Text: text}}}
-}
-
-// AssistantText returns an agent's message of one text, such as for a history that [github.com/braidrun/braid.Agent.Run]
-// is given.
-func AssistantText(text string) Message {
-	return Message{Role: RoleAssistant, Content: []Block{&Text{Text: text}}}
-}

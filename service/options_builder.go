@@ -7,6 +7,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/workspace"
 )
 
 // DefaultTenant is the tenant of a server without settings. Its runs may name models by provider
@@ -22,6 +23,9 @@ type OptionsBuilder struct {
 	Instructions string
 	// Workspace returns the files that a run works with. nil means that there are none.
 	Workspace func(ctx context.Context, x *ExecutionContext) (*Workspace, error)
+
+	// workspaces store the files of conversations. nil means that there are none.
+	workspaces *workspace.Store
 }
 
 // Build makes the options of a run's agent. Its errors are those of [directory.Directory.Model] and
@@ -37,6 +41,9 @@ func (b *OptionsBuilder) Build(ctx context.Context, x *ExecutionContext) (AgentR
 		return AgentRequest{}, err
 	}
 	var files *Workspace
+	if b.workspaces != nil && x.Conversation != "" {
+		x.Files = openFiles(b.workspaces, x.Key())
+	}
 	if b.Workspace != nil {
 		if files, err = b.Workspace(ctx, x); err != nil {
 			return AgentRequest{}, err

@@ -15,9 +15,11 @@ import (
 	"github.com/braidrun/braid/grant"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/models"
+	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/agents"
 	"github.com/braidrun/braid/service/directory"
 	"github.com/braidrun/braid/skill"
+	"github.com/braidrun/braid/tool/filetool"
 	"github.com/braidrun/braid/tool/mcptool"
 	"github.com/braidrun/braid/tool/openapitool"
 )
@@ -50,6 +52,7 @@ func (p *process) openAgents(ctx context.Context, cfg *conf.Config, log *slog.Lo
 	o := agents.Options{
 		Name: printer.AgentName, ModelRef: p.detected(cfg.Model), FallbackOn: s.FallbackOn, Retry: braid.Retry{Attempts: s.Attempts},
 		Permissions: s.Permit, Grants: a.grants, Limits: s.RunLimits(), Sequential: s.Sequential, Context: contextOf(s),
+		Workspaces: s.Workspaces,
 	}
 	if err := p.openServerModels(s, &o); err != nil {
 		return nil, err
@@ -72,6 +75,9 @@ func (p *process) openAgents(ctx context.Context, cfg *conf.Config, log *slog.Lo
 		return nil, err
 	}
 	own := slices.Concat(o.Tools, o.Files.Tools(), o.Skills.Tools())
+	if s.Workspaces {
+		own = append(own, filetool.ForEach(service.WorkspaceOf).Tools()...)
+	}
 	if a.mcp, err = p.openMCP(ctx, s, own, mcptool.Prefixed, func(server string, err error) {
 		log.Warn("an MCP server cannot be reached", "server", server, "error", err)
 	}, func(server, tool, why string) {

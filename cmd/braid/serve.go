@@ -27,6 +27,7 @@ import (
 	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/workspace"
 )
 
 func serveCommand(p *process) conf.Command {
@@ -65,7 +66,7 @@ GET /openapi.json describes the API.`,
 			"memory", "context", "window", "context_tokens", "offload_over", "tool_search", "max_tokens", "temperature", "thinking_budget", "effort",
 			"show_thinking", "top_p", "seed", "verbosity", "service_tier", "server_tool", "model_extra", "model_header", "mcp",
 			"openapi", "openapi_auth", "openapi_server",
-			"skills",
+			"skills", "workspaces",
 			"running", "tenant_running", "queued", "tenant_queued", "lost_drivers", "failed_runs", "refused_every",
 			"wrong_credentials", "trusted_proxies",
 			"tenant_requests", "tenant_conversations", "tenant_agents", "tenant_storage", "tenant_tokens", "tenant_cost", "metric_tenants", "lease",
@@ -255,6 +256,9 @@ func (p *process) openInstance(ctx context.Context, cfg *conf.Config, in *conf.I
 	o.Agents, o.Forget = h.agents.Factory, h.agents.forgetGone
 	o.Tenants = &directory.Options{
 		Keys: keys, Environment: p.Getenv, RefusedEvery: cfg.RefusedEvery, Quota: quotaOf(&cfg.Settings),
+	}
+	if cfg.Workspaces {
+		o.Service.Workspaces = &workspace.Quota{}
 	}
 	if err := p.serviceOptions(cfg, in, h.agents, &o.Service); err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ type room struct {
 var helpers = []string{
 	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest", "internal/race",
 	"internal/sched", "internal/partialjson", "internal/cursor", "internal/sigv4", "internal/hostcheck",
-	"internal/schemacheck", "internal/lowspace", "internal/lazyre", "internal/loopback",
+	"internal/schemacheck", "internal/lowspace", "internal/lazyre", "internal/loopback", "internal/stacks",
 }
 
 // testLibraries lists what any test may import.
@@ -188,7 +188,7 @@ var rooms = []room{
 		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill",
 	}, from: []string{"github.com/rivo/uniseg"}},
 	{
-		dir: "service/agents", own: []string{"", "grant", "event", "model", "models", "secret", "service", "service/directory", "skill", "tool/demotool", "tool/mcptool"},
+		dir: "service/agents", own: []string{"", "grant", "event", "model", "models", "secret", "service", "service/directory", "skill", "tool/demotool", "tool/filetool", "tool/mcptool", "workspace"},
 		tests: []string{"journal", "live", "model/demo", "model/openai", "service/database", "github.com/modelcontextprotocol/go-sdk"},
 	},
 	{
@@ -202,9 +202,9 @@ var rooms = []room{
 	{dir: "wire", own: []string{"event", "wire/story"}},
 	{dir: "wire/story", own: []string{"event", "internal/fold"}, tests: []string{"wire/wiretest", "event/eventtest"}},
 	{dir: "wire/wiretest", own: []string{"event", "wire"}, from: testLibraries},
-	{dir: "wire/*", own: []string{"event", "wire", "wire/story"}, tests: []string{"wire/wiretest", "event/eventtest"}},
+	{dir: "wire/*", own: []string{"event", "internal/userdata", "wire", "wire/story"}, tests: []string{"wire/wiretest", "event/eventtest"}},
 	{
-		dir: "server", own: []string{"", "event", "journal", "live", "pricing", "secret", "service", "service/directory", "wire", "wire/*", "console"},
+		dir: "server", own: []string{"", "event", "journal", "live", "pricing", "secret", "service", "service/directory", "wire", "wire/*", "workspace", "console"},
 		tests: []string{"hook", "service/database", "live/livetest", "journal/sqlite", "model/demo", "models", "client", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "github.com/prometheus/common", "model", "tool"},
 		from:  []string{"golang.org/x/sys", "github.com/google/jsonschema-go", "github.com/coreos/go-oidc", "github.com/coder/websocket"},
 	},
@@ -248,6 +248,7 @@ var rooms = []room{
 	{dir: "internal/nearest"},
 	{dir: "internal/race"},
 	{dir: "internal/loopback"},
+	{dir: "internal/stacks"},
 	{dir: "internal/sched"},
 	{dir: "internal/lowspace"},
 	{dir: "internal/sigv4"},

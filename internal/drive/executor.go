@@ -130,12 +130,35 @@ func (d *driver) own() *ownRunner {
 
 // launch starts a step beside the driver, or queues it where as many run as may.
 func (d *driver) launch(w *Work) {
+	if d.place(w) {
+		d.runnerOf(w).Start(w, d.exec.reporter())
+	}
+}
+
+// place makes a step one that runs, or queues it where as many run as may. It reports whether the step is to start.
+func (d *driver) place(w *Work) bool {
 	if !d.exec.mayStart(w, d.cfg.agent.Limits.Parallel) {
 		d.exec.queue = append(d.exec.queue, w)
-		return
+		return false
 	}
 	d.exec.flights = append(d.exec.flights, w)
-	d.runnerOf(w).Start(w, d.exec.reporter())
+	return true
+}
+
+// launchAll starts steps that begin together. It may change the list.
+func (d *driver) launchAll(todo []*Work) {
+	tools := todo[:0]
+	for _, w := range todo {
+		switch {
+		case w.call == nil:
+			d.launch(w)
+		case d.place(w):
+			tools = append(tools, w)
+		}
+	}
+	if len(tools) > 0 {
+		d.own().startTools(tools, d.exec.reporter())
+	}
 }
 
 // launchNext starts the step that has waited longest, of those that have a place now. A step that ends makes room for

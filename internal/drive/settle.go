@@ -32,9 +32,7 @@ func (d *driver) perform() (watched *Work) {
 			return w
 		}
 	}
-	for _, w := range todo {
-		d.launch(w)
-	}
+	d.launchAll(todo)
 	// Where something waits for the commit, it is decided before anything is taken in.
 	if !d.pending.awaited {
 		d.takeIn()

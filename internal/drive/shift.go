@@ -108,6 +108,9 @@ func (s *shift) arm() {
 
 // run is the helper: it runs a step, and drives on while the driving is its own.
 func (s *shift) run(w *Work) {
+	if w.call != nil {
+		growStack(0)
+	}
 	over := false
 	defer func() {
 		v := recover()

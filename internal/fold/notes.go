@@ -1,7 +1,6 @@
 package fold
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -109,33 +108,4 @@ func listEffects(sb *strings.Builder, effects []effect) {
 			sb.WriteString("finished")
 		}
 	}
-}
-
-// compareSteps orders steps by request: it compares numbers by value and puts a call before the steps of the agent
-// that it runs.
-func compareSteps(a, b string) int {
-	for a != "" && b != "" {
-		n, m := leadingNumber(a), leadingNumber(b)
-		if n > 0 && m > 0 {
-			if c := cmp.Or(cmp.Compare(n, m), strings.Compare(a[:n], b[:m])); c != 0 {
-				return c
-			}
-			a, b = a[n:], b[m:]
-			continue
-		}
-		if a[0] != b[0] {
-			return cmp.Compare(a[0], b[0])
-		}
-		a, b = a[1:], b[1:]
-	}
-	return cmp.Compare(len(a), len(b))
-}
-
-// leadingNumber returns the number of leading digits of s.
-func leadingNumber(s string) int {
-	n := 0
-	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
-		n++
-	}
-	return n
 }

@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io/fs"
 	"maps"
-	"os"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
@@ -50,8 +47,8 @@ func New(ctx context.Context, o Options) (*Factory, error) {
 	}
 	a := &Factory{
 		options: o, first: plainModel{o.Model}, mcp: toolServers{o.Servers}, skills: o.Skills,
-		tools: append(slices.Clip(o.Tools), o.Files.Tools()...),
 	}
+	a.tools = slices.Concat(o.Tools, o.Files.Tools(), a.workspaceTools())
 	for _, m := range o.Fallback {
 		a.others = append(a.others, plainModel{m})
 	}
@@ -65,44 +62,6 @@ func New(ctx context.Context, o Options) (*Factory, error) {
 	}
 	a.idle = o.Permissions.Idle(namesOf(agent.Tools()))
 	return a, nil
-}
-
-// mostListed bounds how many files an agent's prompt lists.
-const mostListed = 100
-
-// Workspace returns the files that a tenant's agent can reach with its tools. It is for
-// [service.Options].Workspace.
-func (a *Factory) Workspace(_ context.Context, x *service.ExecutionContext) (*service.Workspace, error) {
-	files := a.options.Files.Tools()
-	reaches := x.Agent.Tools == nil || len(chosen(files, x.Agent.Tools)) > 0
-	dir, ok := a.options.Files.of(x.Key())
-	if !ok || x.Agent.ID == "" || !reaches {
-		return nil, nil //nolint:nilnil // there is none
-	}
-	var names []string
-	for _, t := range files {
-		names = append(names, t.Spec().Name)
-	}
-	w := &service.Workspace{Path: "the scratch folder", Instructions: "The tools " + strings.Join(names, ", ") + " reach them, by their names."}
-	a.options.Files.adopt(x.Key(), dir)
-	list, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return w, nil
-	}
-	if err != nil {
-		return nil, filesError(err)
-	}
-	for _, entry := range list {
-		info, err := entry.Info()
-		switch {
-		case err != nil || !info.Mode().IsRegular():
-		case len(w.Files) < mostListed:
-			w.Files = append(w.Files, service.WorkspaceFile{Name: entry.Name(), Bytes: info.Size()})
-		default:
-			w.More++
-		}
-	}
-	return w, nil
 }
 
 // Agent makes the agent of a run. It is for [service.Options].Agent.

@@ -43,6 +43,8 @@ type Options struct {
 	// Files give each conversation a folder, and agents the tools to access it. The zero value
 	// gives none.
 	Files Files
+	// Workspaces gives agents the tools of package filetool, for a service that has workspaces.
+	Workspaces bool
 	// Skills are the skills that agents may load. nil means none.
 	Skills *skill.Set
 	// Servers provide the tools of MCP servers. nil means none.

@@ -32,11 +32,7 @@ type Encoder struct {
 
 	dst  []byte
 	root *scope
-	// done is set once the run has ended or waits for answers, or the stream has failed.
-	done bool
 }
-
-var _ wire.Encoder = (*Encoder)(nil)
 
 // scope is an agent's thread of work. A sub-agent's frames are nested in those of the call that
 // waits for it.
@@ -99,7 +95,6 @@ func (enc *Encoder) Append(dst []byte, it *story.Item) []byte {
 	} else if !it.Gap() {
 		enc.event(it)
 	}
-	enc.done = enc.done || it.Ends
 	dst, enc.dst = enc.dst, nil
 	return dst
 }

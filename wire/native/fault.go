@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/wire"
 )
 
 // Error is an error on the wire: the frame that ends a run that failed, and, under
@@ -157,7 +158,8 @@ func lookUp(code string) (info CodeInfo, own, ok bool) {
 func ErrorOf(err error) (Error, int) {
 	kind := event.KindOf(err)
 	info := kind.Info()
-	out, status := Error{Code: info.Code, Message: info.Meaning}, info.HTTP
+	out, status := Error{Code: info.Code}, info.HTTP
+	_, out.Message, out.Hint = wire.FaultOf(err)
 	e, ok := errors.AsType[*event.Error](err)
 	if !ok || info.Kind == event.ErrInternal {
 		if ok && e.Code == CodeStorageDamaged {
@@ -166,10 +168,6 @@ func ErrorOf(err error) (Error, int) {
 		}
 		return out, status
 	}
-	if e.Message != "" {
-		out.Message = e.Message
-	}
-	out.Hint = e.Hint
 	if c, own, _ := lookUp(e.Code); own && c.Kind == info.Kind {
 		out.Code, status = c.Code, c.HTTP
 	}

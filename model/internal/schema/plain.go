@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/braidrun/braid/internal/strictjson"
 )
 
 // plain returns a schema as one object of keywords in the spelling of 2020-12. It resolves references and allOf that
@@ -325,7 +327,7 @@ func (f *former) lookUp(ref string) *node {
 		if s, err := url.PathUnescape(step); err == nil {
 			step = s
 		}
-		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
+		step = strictjson.UnescapePointer(step)
 		switch from.kind {
 		case '{':
 			from = from.get(step)
