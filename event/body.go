@@ -121,7 +121,7 @@ type RunEnded struct {
 	// Output is the structured result, where one was asked for.
 	Output json.RawMessage `json:"output,omitempty" redacted:"drop"`
 	// Partial is the text of an answer that a cancellation or the end of the run's time cut
-	// off: what people had seen of it. A model is not shown it.
+	// off: what people had seen of it. The next run's model sees it, with a note.
 	Partial string `json:"partial,omitempty" redacted:"drop"`
 	// Keep says of a failed run that later runs see its messages and results. Without it they see a note
 	// of its tools' effects alone.
