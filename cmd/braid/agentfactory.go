@@ -18,6 +18,7 @@ import (
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/agents"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/service/toolservers"
 	"github.com/braidrun/braid/skill"
 	"github.com/braidrun/braid/tool/filetool"
 	"github.com/braidrun/braid/tool/mcptool"
@@ -28,10 +29,12 @@ import (
 type agentFactory struct {
 	*agents.Factory
 
-	cfg      *conf.Config
-	sealed   func()
-	mcp      *mcptool.Servers
-	apis     []*openapitool.API
+	cfg    *conf.Config
+	sealed func()
+	mcp    *mcptool.Servers
+	apis   []*openapitool.API
+	// tenants connects the MCP servers of tenants.
+	tenants  *toolservers.Pool
 	observer *observer
 	info     model.Info
 	// others are the fallback models of the server's own model.
@@ -40,9 +43,10 @@ type agentFactory struct {
 	shared bool
 }
 
-// openAgents opens the model and the tools. Their errors stop the server at its start.
-func (p *process) openAgents(ctx context.Context, cfg *conf.Config, log *slog.Logger) (_ *agentFactory, err error) {
-	a := &agentFactory{cfg: cfg, sealed: func() {}}
+// openAgents opens the model and the tools. Their errors stop the server at its start. The factory closes tenants,
+// which may be nil.
+func (p *process) openAgents(ctx context.Context, cfg *conf.Config, log *slog.Logger, tenants *toolservers.Pool) (_ *agentFactory, err error) {
+	a := &agentFactory{cfg: cfg, sealed: func() {}, tenants: tenants}
 	defer func() {
 		if err != nil {
 			_ = a.close() // the first error is the one that matters
@@ -96,7 +100,7 @@ func (p *process) openAgents(ctx context.Context, cfg *conf.Config, log *slog.Lo
 	}); err != nil {
 		return nil, err
 	}
-	o.Servers, o.Parts = a.mcp, a.observer.parts()
+	o.Servers, o.TenantServers, o.Parts = a.mcp, a.tenants, a.observer.parts()
 	if a.Factory, err = agents.New(ctx, o); err != nil {
 		return nil, err
 	}
@@ -179,6 +183,9 @@ func (a *agentFactory) forgetGone(ctx context.Context, people *directory.Directo
 func (a *agentFactory) close() error {
 	err := closeMCP(a.mcp)
 	closeAPIs(a.apis)
+	if a.tenants != nil {
+		err = errors.Join(err, a.tenants.Close())
+	}
 	a.sealed()
 	if a.observer != nil {
 		a.observer.close()
