@@ -31,7 +31,7 @@ type room struct {
 var helpers = []string{
 	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest", "internal/race",
 	"internal/sched", "internal/partialjson", "internal/cursor", "internal/sigv4", "internal/hostcheck",
-	"internal/schemacheck", "internal/lowspace", "internal/lazyre", "internal/loopback",
+	"internal/schemacheck", "internal/lowspace", "internal/lazyre", "internal/loopback", "internal/shorten",
 }
 
 // testLibraries lists what any test may import.
@@ -246,6 +246,7 @@ var rooms = []room{
 	{dir: "internal/sse"},
 	{dir: "internal/clock"},
 	{dir: "internal/nearest"},
+	{dir: "internal/shorten"},
 	{dir: "internal/race"},
 	{dir: "internal/loopback"},
 	{dir: "internal/sched"},
