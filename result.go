@@ -84,6 +84,8 @@ func (r *Result) Trace(ctx context.Context) (*trace.Span, error) {
 }
 
 // set takes over what a drive reports. The result may be kept, so it shares nothing that the run goes on to write.
+//
+//go:noinline
 func (r *Result) set(o *hook.Outcome) {
 	r.Run, r.Status, r.WakeAt, r.Stop, r.Why = o.Run, o.Status, o.WakeAt, o.Stop, o.Why
 	r.Message, r.Partial, r.Output = o.Message, o.Partial, o.Output

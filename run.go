@@ -110,18 +110,36 @@ func (a *Agent) drive(ctx context.Context, input inputOf, o *runOptions, r *Resu
 	if err != nil {
 		return err
 	}
-	messages, err := input(o)
+	messages, err := a.takeInput(ctx, input, o, r)
 	if err != nil {
 		return err
 	}
+	if r == nil {
+		return a.frozen.Run(ctx, team, messages, &o.Request, nil, sink)
+	}
+	outcome := &hook.Outcome{}
+	err = a.frozen.Run(ctx, team, messages, &o.Request, outcome, sink)
+	r.set(outcome)
+	return err
+}
+
+// takeInput checks a run's input, leaves its answers and messages, and returns what is left of it. It is not part of drive,
+// whose stack lasts as long as the run.
+//
+//go:noinline
+func (a *Agent) takeInput(ctx context.Context, input inputOf, o *runOptions, r *Result) ([]event.Message, error) {
+	messages, err := input(o)
+	if err != nil {
+		return nil, err
+	}
 	if len(o.state) > 0 {
 		if o.Given, err = givenState(o.state); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if o.conv == nil {
 		if messages == nil {
-			return &event.Error{
+			return nil, &event.Error{
 				Op: "run", Kind: event.ErrInvalid, Message: "there is no conversation to go on with",
 				Hint: "pass it with braid.In",
 			}
@@ -135,21 +153,15 @@ func (a *Agent) drive(ctx context.Context, input inputOf, o *runOptions, r *Resu
 	}
 	for _, answer := range o.answers {
 		if err := conv.answer(ctx, answer); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if messages != nil && o.policy != "" && o.policy != Reject {
 		sent, err := a.send(ctx, o, conv, messages)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		o.Run, o.Waits, messages = sent.Run, true, nil
 	}
-	if r == nil {
-		return a.frozen.Run(ctx, team, messages, &o.Request, nil, sink)
-	}
-	outcome := &hook.Outcome{}
-	err = a.frozen.Run(ctx, team, messages, &o.Request, outcome, sink)
-	r.set(outcome)
-	return err
+	return messages, nil
 }
