@@ -20,7 +20,7 @@ func (f *Form) Given(s *fold.Scope, stop <-chan struct{}) (json.RawMessage, erro
 		}
 		return nil, errors.New("is none that the tool has taken")
 	}
-	return f.read(event.TextOf(s.Answer.Words), stop)
+	return f.read(event.RawText(s.Answer.Words), stop)
 }
 
 // read reads output from text. It removes a code fence, which models often add.
