@@ -183,7 +183,7 @@ func TestSettingsOfTheServersOwnModel(t *testing.T) {
 			ServerTools: []conf.ServerTool{{ServerTool: all.ServerTools[0]}}, Extra: all.Extra, Headers: all.Headers,
 		},
 	}}
-	a, err := p.openAgents(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	a, err := p.openAgents(t.Context(), cfg, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

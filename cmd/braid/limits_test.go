@@ -50,7 +50,7 @@ func TestServeKeepsRunsWithinTheOperatorsLimits(t *testing.T) {
 	}
 	a, err := p.openAgents(t.Context(), &conf.Config{Settings: conf.Settings{
 		ModelSettings: conf.ModelSettings{Model: "demo"}, AgentSettings: conf.AgentSettings{Tools: "none"}, Bounds: conf.Bounds{Budget: braid.Budget{Cycles: 1}},
-	}}, slog.New(slog.DiscardHandler))
+	}}, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func TestAToolThatOpenAICannotBeTold(t *testing.T) {
 	log := slog.New(slog.NewTextHandler(&lines, nil))
 	a, err := p.openAgents(t.Context(), &conf.Config{Settings: conf.Settings{
 		ModelSettings: conf.ModelSettings{Model: "openai:gpt-5.4"}, AgentSettings: conf.AgentSettings{Tools: "none", MCP: file},
-	}}, log)
+	}}, log, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -248,7 +248,7 @@ func TestModelsThatClientsMayName(t *testing.T) {
 	p, _, _ := real(t, map[string]string{"ANTHROPIC_API_KEY": "k"})
 	a, err := p.openAgents(t.Context(), &conf.Config{Settings: conf.Settings{
 		ModelSettings: conf.ModelSettings{Model: "anthropic:claude-sonnet-5-5"}, AgentSettings: conf.AgentSettings{Tools: "none"},
-	}}, slog.New(slog.DiscardHandler))
+	}}, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func TestServeWithOpenAPI(t *testing.T) {
 	a, err := p.openAgents(t.Context(), &conf.Config{Settings: conf.Settings{
 		ModelSettings: conf.ModelSettings{Model: "demo"},
 		AgentSettings: conf.AgentSettings{Tools: "none", OpenAPI: []string{file}, OpenAPIServer: "https://api.example"},
-	}}, slog.New(slog.NewTextHandler(&lines, nil)))
+	}}, slog.New(slog.NewTextHandler(&lines, nil)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -226,7 +226,7 @@ func (enc *Encoder) begin(it *story.Item, b *event.RunStarted) {
 		Simulated: it.Run.Simulated,
 	}
 	for _, s := range b.Servers {
-		server := Server{Name: s.Name, Status: s.Status}
+		server := Server{Name: s.Name, Status: s.Status, Reason: s.Reason}
 		for _, t := range s.Skipped {
 			server.Skipped = append(server.Skipped, SkippedTool(t))
 		}
