@@ -49,9 +49,3 @@ func compactedBy(content []event.Block) bool {
 	}
 	return false
 }
-
-// Tokens estimates the tokens of the messages in the scope's next model call. whole reports whether the estimate is
-// based on a provider's count, which also includes instructions and tools.
-func (s *Scope) Tokens() (tokens int64, whole bool) {
-	return s.Transcript.tokensOf(&s.gauge)
-}

@@ -34,6 +34,25 @@ type kept struct {
 	served []string
 }
 
+// served returns the calls in these messages of tools that a provider ran.
+func (o *older) served() []string {
+	if o.in == nil {
+		return nil
+	}
+	return o.in.served
+}
+
+// keeping is what a fold knows for the decision to store it.
+type keeping struct {
+	// from is the Seq after which an opening would fold the log without a stored fold.
+	from int64
+	// tried is the position at which the fold was stored last, or should have been.
+	tried int64
+	// weighed is the number of messages whose size is in bytes.
+	weighed int
+	bytes   int64
+}
+
 // Len returns the number of messages, also of those that are not in memory.
 func (t *Transcript) Len() int { return t.older.messages + len(t.Messages) }
 

@@ -62,14 +62,15 @@ func CloseOpenCalls(content []event.Block, why string) []event.Block {
 	return content
 }
 
-// withoutLoose replaces a provider's tool results with text if neither content nor the transcript holds their call.
-func (t *Transcript) withoutLoose(content []event.Block) []event.Block {
+// withoutLoose replaces a provider's tool results with text if neither content nor the messages before it hold their call.
+// served are further calls.
+func withoutLoose(served []string, before []event.Message, content []event.Block) []event.Block {
 	own := false
 	for i, b := range content {
 		s := ServedBy(b)
 		is := func(b event.Block) bool { return ServedBy(b).Call == s.Result }
 		told := func(m event.Message) bool { return m.Role == event.RoleAssistant && slices.ContainsFunc(m.Content, is) }
-		if s.Result == "" || slices.ContainsFunc(content[:i], is) || slices.ContainsFunc(t.Messages, told) || t.servedBefore(s.Result) {
+		if s.Result == "" || slices.ContainsFunc(content[:i], is) || slices.ContainsFunc(before, told) || slices.Contains(served, s.Result) {
 			continue
 		}
 		if !own {
@@ -78,11 +79,6 @@ func (t *Transcript) withoutLoose(content []event.Block) []event.Block {
 		content[i] = &event.Text{Text: "[The result of a tool whose call is not shown.]"}
 	}
 	return content
-}
-
-// servedBefore reports whether the messages that are not in memory hold a provider's call.
-func (t *Transcript) servedBefore(call string) bool {
-	return !t.Whole() && slices.Contains(t.older.in.served, call)
 }
 
 // HasVendorBlocks reports whether the content has vendor-specific blocks. Most contents have none.

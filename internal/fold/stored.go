@@ -41,17 +41,6 @@ type Stored struct {
 	kept *kept
 }
 
-// keeping is what a fold knows for the decision to store it.
-type keeping struct {
-	// from is the Seq after which an opening would fold the log without a stored fold.
-	from int64
-	// tried is the position at which the fold was stored last, or should have been.
-	tried int64
-	// weighed is the number of messages whose size is in bytes.
-	weighed int
-	bytes   int64
-}
-
 // Storable reports whether the fold can be stored: nothing continues the newest run, and there is a transcript.
 func (v *Conversation) Storable() bool {
 	return v.Run != nil && v.Run.Ended != nil && !v.Stale && !v.Continuable() && !v.Limited() && v.Past.Len() > 1

@@ -216,30 +216,31 @@ func (m *deadlyModel) fail(ctx context.Context, req *model.Request) error {
 // Cursed begins the ids of conversations whose logs end every process that reads them to drive a run.
 const Cursed = "cursed"
 
-// curse is a store whose cursed conversations end the process that reads them.
-type curse struct {
+// unreadableStore is a store with conversations that end the process that reads them.
+type unreadableStore struct {
 	*sqlite.Store
 
 	world *ledger.Client
 }
 
 // Tail implements [journal.Store].
-func (s *curse) Tail(ctx context.Context, conversation string) (journal.Tail, error) {
-	if err := s.strike(ctx, conversation); err != nil {
+func (s *unreadableStore) Tail(ctx context.Context, conversation string) (journal.Tail, error) {
+	if err := s.read(ctx, conversation); err != nil {
 		return journal.Tail{}, err
 	}
 	return s.Store.Tail(ctx, conversation)
 }
 
 // StoredTail implements [journal.Store].
-func (s *curse) StoredTail(ctx context.Context, conversation string) (journal.StoredTail, error) {
-	if err := s.strike(ctx, conversation); err != nil {
+func (s *unreadableStore) StoredTail(ctx context.Context, conversation string) (journal.StoredTail, error) {
+	if err := s.read(ctx, conversation); err != nil {
 		return journal.StoredTail{}, err
 	}
 	return s.Store.StoredTail(ctx, conversation)
 }
 
-func (s *curse) strike(ctx context.Context, conversation string) error {
+// read ends the process if the conversation is one that cannot be read.
+func (s *unreadableStore) read(ctx context.Context, conversation string) error {
 	if !strings.HasPrefix(conversation, Cursed) {
 		return nil
 	}
