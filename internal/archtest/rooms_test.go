@@ -31,7 +31,8 @@ type room struct {
 var helpers = []string{
 	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest", "internal/race",
 	"internal/sched", "internal/partialjson", "internal/cursor", "internal/sigv4", "internal/hostcheck",
-	"internal/schemacheck", "internal/lowspace", "internal/lazyre", "internal/loopback", "internal/stacks",
+	"internal/schemacheck", "internal/lowspace", "internal/lazyre", "internal/loopback", "internal/shorten",
+	"internal/stacks",
 }
 
 // testLibraries lists what any test may import.
@@ -254,6 +255,7 @@ var rooms = []room{
 	{dir: "internal/sse"},
 	{dir: "internal/clock"},
 	{dir: "internal/nearest"},
+	{dir: "internal/shorten"},
 	{dir: "internal/race"},
 	{dir: "internal/loopback"},
 	{dir: "internal/stacks"},

@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/shorten"
 	"github.com/braidrun/braid/secret"
 )
 
@@ -165,7 +166,7 @@ func (s *server) list(ctx context.Context, one *session) error {
 		e := serverError(err, nil)
 		if e == nil || e.Code != jsonrpc.CodeMethodNotFound || said.Capabilities != nil && said.Capabilities.Tools != nil {
 			if e != nil && ctx.Err() == nil {
-				return fault(s.config.Name, event.ErrUnavailable, "does not list its tools: "+cut(clean(s.hide(e.Message)), 500, "…"),
+				return fault(s.config.Name, event.ErrUnavailable, "does not list its tools: "+shorten.Text(clean(s.hide(e.Message)), 500, "…"),
 					"look at its log, then try again", s.quiet(err))
 			}
 			if ctx.Err() != nil && errors.Is(context.Cause(ctx), errPatience) {

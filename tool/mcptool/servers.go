@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/shorten"
 	"github.com/braidrun/braid/tool"
 )
 
@@ -202,7 +203,7 @@ func (s *Servers) ToolServers() []event.ToolServer {
 // reason says for users why a server is not connected.
 func reason(s *Status) string {
 	if e, ok := errors.AsType[*event.Error](s.Err); ok && s.State != StateConnected {
-		return cut(clean(e.Message), 500, "…")
+		return shorten.Text(clean(e.Message), 500, "…")
 	}
 	return ""
 }
