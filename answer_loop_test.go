@@ -299,7 +299,7 @@ func TestATypeForOneRun(t *testing.T) {
 	if err != nil || r.Stop != event.StopQuestion || none.Name != "" {
 		t.Fatalf("%+v, %s, %v", none, r.Stop, err)
 	}
-	got, r, err := braid.RunAs[city](t.Context(), agent, braid.Answer{Token: r.Questions[0].Token, Value: "the old one"}, braid.In(conv))
+	got, r, err := braid.ResumeAs[city](t.Context(), agent, conv, braid.Answers(braid.Answer{Token: r.Questions[0].Token, Value: "the old one"}))
 	if err != nil || got.Name != "Kyōto" || r.Text() != kyoto {
 		t.Errorf("%+v, %v, %q", got, err, r.Text())
 	}

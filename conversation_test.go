@@ -171,10 +171,10 @@ func TestAnAnswerOfAnotherTypeIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	token := result.Questions[0].Token
-	if _, err = agent.Run(t.Context(), braid.Answer{Token: token, Value: "many"}, braid.In(conv)); !errors.Is(err, event.ErrInvalid) {
+	if _, err = agent.Resume(t.Context(), conv, braid.Answers(braid.Answer{Token: token, Value: "many"})); !errors.Is(err, event.ErrInvalid) {
 		t.Errorf("it gave %v", err)
 	}
-	result, err = agent.Run(t.Context(), braid.Answer{Token: token, Value: 3}, braid.In(conv))
+	result, err = agent.Resume(t.Context(), conv, braid.Answers(braid.Answer{Token: token, Value: 3}))
 	if err != nil || result.Text() != "done" || result.Metrics.ToolErrors != 0 {
 		t.Errorf("%v, %q, %+v", err, result.Text(), result.Metrics)
 	}
@@ -268,7 +268,7 @@ func TestAnotherAgentCannotResume(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	// It keeps waiting, and nothing is held.
-	if _, err := desk.Run(t.Context(), braid.Answer{Token: result.Questions[0].Token, Value: 2}, braid.In(conv)); err != nil {
+	if _, err := desk.Resume(t.Context(), conv, braid.Answers(braid.Answer{Token: result.Questions[0].Token, Value: 2})); err != nil {
 		t.Error(err)
 	}
 }

@@ -39,7 +39,7 @@ func (a *Agent) Call(ctx context.Context, tool string, args any, opts ...RunOpti
 		r = &Result{}
 	}
 	var end *event.StepEnded
-	err = a.drive(ctx, *in, &o, r, func(e event.Event) bool {
+	err = a.drive(ctx, in.input, &o, r, func(e event.Event) bool {
 		if b, ok := e.Body.(*event.StepEnded); ok && e.Scope == "" && b.Result != nil && b.Result.Call == in.call.ID {
 			end = b
 		}
@@ -67,13 +67,13 @@ func (a *Agent) Call(ctx context.Context, tool string, args any, opts ...RunOpti
 // directCall is the input of a run that the program itself asks for.
 type directCall struct{ call *event.ToolCall }
 
-// messages are what of it the log has before the tool runs.
-func (c *directCall) messages() []event.Message {
+// input is what of it the log has before the tool runs.
+func (c *directCall) input(*runOptions) ([]event.Message, error) {
 	words := "[The program itself calls the tool " + strconv.Quote(c.call.Name) + ".]"
 	return []event.Message{
 		{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: words}}},
 		{Role: event.RoleAssistant, Content: []event.Block{c.call}},
-	}
+	}, nil
 }
 
 // called checks what is to be called.
@@ -91,6 +91,9 @@ func (a *Agent) called(tool string, args any, o *runOptions) (*directCall, error
 			hint = "did you mean " + strconv.Quote(near) + "?"
 		}
 		return bad(event.ErrNotFound, "the agent "+a.set.Name+" has no such tool", hint, nil)
+	}
+	if len(o.before)+len(o.more)+len(o.answers) > 0 {
+		return bad(event.ErrUnsupported, "a tool call has no input but its arguments", "leave the attachments, messages and answers out", nil)
 	}
 	if o.policy == Steer {
 		return bad(event.ErrUnsupported, "a tool call cannot join an open run", "use braid.Queue", nil)

@@ -419,7 +419,7 @@ func TestEveryWayOfATextPassesGuardrails(t *testing.T) {
 					taken++
 				}
 				switch e.Body.(type) {
-				case *event.AssistantMessage:
+				case *event.AssistantMessage, *event.StepBegun:
 					// What a place does not look at may stand: an agent's own answer is no result yet, nor
 					// are the arguments of a call an input.
 					if e.Scope != "" || c.place == "" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
 )
 
 // Run works on one input until there is an answer.
@@ -33,4 +34,39 @@ func ExampleIn() {
 	// Hello, Ann.
 	// You are Ann.
 	// 4 <nil>
+}
+
+// Attach adds an image, a document or another block to the text of the input.
+func ExampleAttach() {
+	png := []byte("\x89PNG\r\n\x1a\n")
+	agent := braid.New("clerk", plays(saying("It is a receipt.")))
+	r, err := agent.Run(context.Background(), "What is this?", braid.Attach(event.ImageData(png)))
+	showResult(r, err)
+	messages, err := r.Conversation.Messages(context.Background())
+	for _, b := range messages[0].Content {
+		fmt.Println(b.BlockKind())
+	}
+	fmt.Println(err)
+	// Output:
+	// It is a receipt.
+	// text
+	// image
+	// <nil>
+}
+
+// History continues a conversation that was kept elsewhere.
+func ExampleHistory() {
+	call := &event.ToolCall{ID: "call_1", Name: "weather", Args: []byte(`{"city":"Porto"}`)}
+	agent := braid.New("guide", plays(saying("An umbrella.")), braid.Func("weather", "Reports the weather.", weather))
+	r, err := agent.Run(context.Background(), "What do I pack?", braid.History(
+		event.UserText("How is the weather in Porto?"),
+		event.AssistantBlocks(call), event.UserBlocks(event.ResultText(call, "rain")),
+		event.AssistantText("It rains."),
+	))
+	showResult(r, err)
+	messages, err := r.Conversation.Messages(context.Background())
+	fmt.Println(len(messages), err)
+	// Output:
+	// An umbrella.
+	// 6 <nil>
 }

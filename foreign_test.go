@@ -44,10 +44,11 @@ func TestNilValuesAreRefused(t *testing.T) {
 		"a history":  []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "look"}, text}}},
 		"no message": event.Message{},
 	} {
-		if _, err := agent.Run(t.Context(), input); !errors.Is(err, event.ErrInvalid) {
+		said, more := given(input)
+		if _, err := agent.Run(t.Context(), said, more); !errors.Is(err, event.ErrInvalid) {
 			t.Errorf("run with %s: %v", name, err)
 		}
-		if _, err := agent.Send(t.Context(), braid.NewConversation(), input); !errors.Is(err, event.ErrInvalid) {
+		if _, err := agent.Send(t.Context(), braid.NewConversation(), said, more); !errors.Is(err, event.ErrInvalid) {
 			t.Errorf("send %s: %v", name, err)
 		}
 	}

@@ -32,7 +32,7 @@ func (c *Conversation) Grants(ctx context.Context) ([]grant.Grant, error) {
 // Revoke takes back what was allowed for this conversation: for one tool, or for all if tool is empty. It returns how
 // many grants that were; if there is none, it writes nothing. From the next call on, the user is asked again. The log
 // records the change as [Conversation.ChangeState] does, and it is refused in the same cases.
-func (c *Conversation) Revoke(ctx context.Context, tool string, opts ...RunOption) (int, error) {
+func (c *Conversation) Revoke(ctx context.Context, tool string, opts ...SendOption) (int, error) {
 	kept, err := c.keptGrants(ctx)
 	if err != nil {
 		return 0, err

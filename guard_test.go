@@ -83,7 +83,7 @@ func TestWhatAGuardrailTakesOutIsNowhere(t *testing.T) {
 				{Role: event.RoleAssistant, Content: []event.Block{&event.Text{Text: "I heard " + canary}}},
 				{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "My card is " + canary}, &event.Document{Name: "c.txt", Text: canary}}},
 			}
-			for e, err := range agent.Stream(t.Context(), input, braid.In(conv), braid.Into(&r), braid.Key("once")) {
+			for e, err := range agent.Stream(t.Context(), "", braid.History(input...), braid.In(conv), braid.Into(&r), braid.Key("once")) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -98,7 +98,7 @@ func TestWhatAGuardrailTakesOutIsNowhere(t *testing.T) {
 			}
 			// The same request is still known to be the same.
 			again := braid.Result{}
-			for e, err := range agent.Stream(t.Context(), input, braid.In(conv), braid.Into(&again), braid.Key("once")) {
+			for e, err := range agent.Stream(t.Context(), "", braid.History(input...), braid.In(conv), braid.Into(&again), braid.Key("once")) {
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -78,7 +78,8 @@ func TestAQuestionThatIsTakenBack(t *testing.T) {
 	agent := braid.New("root", m, braid.Func("add", "", add), braid.Retries(braid.Retry{Base: 1, Max: 1, Exact: true}))
 	held := []event.Block{&event.Text{Text: "my "}, &event.Text{Text: "secret"}}
 	for _, input := range []any{held, "next"} {
-		if _, err := agent.Run(t.Context(), input, braid.In(conv)); err != nil {
+		said, more := given(input)
+		if _, err := agent.Run(t.Context(), said, more, braid.In(conv)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,47 +10,34 @@ import (
 	"github.com/braidrun/braid/internal/drive"
 )
 
-// inputOf reads what Run was given. No messages and no error means to resume.
-func inputOf(input any) ([]event.Message, []Answer, error) {
-	switch in := input.(type) {
-	case string:
-		if strings.TrimSpace(in) == "" {
-			return nil, nil, emptyInput()
+// input makes the messages of a run of a text, an attachment and a history. None and no error means that there are only
+// answers.
+func (o *runOptions) input(text string) ([]event.Message, error) {
+	given := len(o.before)+len(o.more) > 0
+	said := strings.TrimSpace(text) != ""
+	switch {
+	case len(o.answers) > 0 && (given || said):
+		return nil, badInput("there are answers beside it")
+	case len(o.answers) > 0:
+		return nil, nil
+	case !utf8.ValidString(text):
+		return nil, &event.Error{
+			Op: "run", Kind: event.ErrInvalid, Message: "the input is not valid UTF-8", Hint: "convert it to UTF-8 first",
 		}
-		if !utf8.ValidString(in) {
-			return nil, nil, &event.Error{
-				Op: "run", Kind: event.ErrInvalid, Message: "the input is not valid UTF-8",
-				Hint: "convert it to UTF-8 first",
-			}
-		}
-		return []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: in}}}}, nil, nil
-	case event.Block:
-		return inputMessages([]event.Message{{Role: event.RoleUser, Content: []event.Block{in}}})
-	case []event.Block:
-		return inputMessages([]event.Message{{Role: event.RoleUser, Content: in}})
-	case event.Message:
-		return inputMessages([]event.Message{in})
-	case []event.Message:
-		return inputMessages(in)
-	case Answer:
-		return nil, []Answer{in}, nil
-	case []Answer:
-		if len(in) == 0 {
-			return nil, nil, emptyInput()
-		}
-		return nil, in, nil
-	case directCall:
-		return in.messages(), nil, nil
-	case resume:
-		return nil, nil, nil
-	case nil:
-		return nil, nil, emptyInput()
-	default:
-		return nil, nil, &event.Error{
-			Op: "run", Kind: event.ErrInvalid, Message: fmt.Sprintf("the type %T is no input", input),
-			Hint: "pass a string, blocks, messages or answers",
-		}
+	case !given && !said:
+		return nil, emptyInput()
+	case !given:
+		return []event.Message{event.UserText(text)}, nil
 	}
+	messages := slices.Clip(o.before)
+	content := make([]event.Block, 0, 1+len(o.more))
+	if said {
+		content = append(content, &event.Text{Text: text})
+	}
+	if content = append(content, o.more...); len(content) > 0 {
+		messages = append(messages, event.Message{Role: event.RoleUser, Content: content})
+	}
+	return inputMessages(messages)
 }
 
 func emptyInput() error {
@@ -62,31 +49,36 @@ func emptyInput() error {
 
 // inputMessages refuses messages that cannot be the input of a run. The drive repairs what can be repaired
 // ([drive.FitHistory]) and reports it.
-func inputMessages(in []event.Message) ([]event.Message, []Answer, error) {
+func inputMessages(in []event.Message) ([]event.Message, error) {
 	if len(in) == 0 {
-		return nil, nil, emptyInput()
+		return nil, emptyInput()
 	}
 	fit, _, err := drive.FitHistory(in)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	n := len(in) - 1
 	ends := len(fit) > 0 && fit[len(fit)-1].Role == event.RoleUser
 	switch last := in[n]; {
 	case ends && last.Role == event.RoleAssistant:
 		// A message without content, so that its calls get results.
-		return append(slices.Clone(in), event.Message{Role: event.RoleUser}), nil, nil
-	case ends:
-		return in, nil, nil
+		return append(slices.Clone(in), event.Message{Role: event.RoleUser}), nil
+	case ends, len(fit) > 0 && last.Role == event.RoleAssistant:
+		return in, nil
+	case last.Role == event.RoleUser && slices.ContainsFunc(last.Content, isCall):
+		return nil, badInput(fmt.Sprintf("message %d has nothing but a tool call, which only a model makes", n))
 	case last.Role == event.RoleUser && slices.ContainsFunc(last.Content, isResult):
-		return nil, nil, badInput(fmt.Sprintf("message %d has a result for a call that the message before it does not make", n))
-	case last.Role == event.RoleUser && n > 0:
-		return nil, nil, badInput(fmt.Sprintf("message %d is empty", n))
+		return nil, badInput(fmt.Sprintf("message %d has a result for a call that the message before it does not make", n))
 	case len(fit) == 0:
-		return nil, nil, emptyInput()
+		return nil, emptyInput()
 	default:
-		return nil, nil, badInput("the last one is not the user's")
+		return nil, badInput(fmt.Sprintf("message %d is empty", n))
 	}
+}
+
+func isCall(b event.Block) bool {
+	_, ok := b.(*event.ToolCall)
+	return ok
 }
 
 func isResult(b event.Block) bool {

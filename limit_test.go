@@ -193,16 +193,16 @@ func TestBadInput(t *testing.T) {
 	user := func(b ...event.Block) event.Message { return event.Message{Role: event.RoleUser, Content: b} }
 	hi := &event.Text{Text: "hi"}
 	for name, input := range map[string]any{
-		"empty": "", "blank": " \n", "nil": nil, "a number": 7, "invalid UTF-8": "a\xff", "no blocks": []event.Block{},
-		"no messages": []event.Message{}, "nil block": []event.Block{nil}, "no answers": []braid.Answer{},
-		"ends with the assistant":  []event.Message{user(hi), {Role: event.RoleAssistant, Content: []event.Block{hi}}},
+		"empty": "", "blank": " \n", "invalid UTF-8": "a\xff", "no blocks": []event.Block{},
+		"no messages": []event.Message{}, "nil block": []event.Block{nil},
+		"ends with nothing":        []event.Message{user(hi), {Role: event.RoleAssistant, Content: []event.Block{hi}}, user()},
 		"result without call":      user(&event.ToolResult{Call: "x"}),
 		"unknown role":             event.Message{Role: "system", Content: []event.Block{hi}},
 		"invalid UTF-8 in a block": &event.Text{Text: "\xff"},
-		"an answer nowhere":        braid.Answer{Token: "t"},
 	} {
 		model := answers(says("never"))
-		result, err := braid.New("a", model).Run(t.Context(), input)
+		said, more := given(input)
+		result, err := braid.New("a", model).Run(t.Context(), said, more)
 		if !errors.Is(err, event.ErrInvalid) || model.calls.Load() != 0 || result == nil {
 			t.Errorf("%s: got %v after %d calls", name, err, model.calls.Load())
 		}
@@ -210,6 +210,29 @@ func TestBadInput(t *testing.T) {
 		if errors.As(err, &e) && (e.Message == "" || e.Hint == "") {
 			t.Errorf("%s: the error does not say what to do: %+v", name, e)
 		}
+	}
+	answer := braid.Answers(braid.Answer{Token: "t"})
+	for name, c := range map[string]struct {
+		text string
+		opts []braid.RunOption
+	}{
+		"no answers":              {"", []braid.RunOption{braid.Answers()}},
+		"an answer nowhere":       {"", []braid.RunOption{answer}},
+		"an answer beside a text": {"hi", []braid.RunOption{answer, braid.In(braid.NewConversation())}},
+		"an answer beside a file": {"", []braid.RunOption{answer, braid.Attach(hi), braid.In(braid.NewConversation())}},
+	} {
+		model := answers(says("never"))
+		if _, err := braid.New("a", model).Run(t.Context(), c.text, c.opts...); !errors.Is(err, event.ErrInvalid) || model.calls.Load() != 0 {
+			t.Errorf("%s: got %v after %d calls", name, err, model.calls.Load())
+		}
+	}
+	agent := braid.New("a", answers(says("never")), braid.Func("add", "", add))
+	conv := braid.NewConversation()
+	if _, err := agent.Resume(t.Context(), conv, braid.Attach(hi)); !errors.Is(err, event.ErrInvalid) {
+		t.Errorf("a file for a run that goes on: %v", err)
+	}
+	if _, err := agent.Call(t.Context(), "add", addIn{}, braid.Attach(hi)); !errors.Is(err, event.ErrUnsupported) {
+		t.Errorf("a file for a call: %v", err)
 	}
 }
 
@@ -225,7 +248,7 @@ func TestAHistoryAsInput(t *testing.T) {
 		{Role: event.RoleUser, Content: text("and 4?")},
 	}
 	model := answers(says("7"))
-	if _, err := braid.New("a", model).Run(t.Context(), input, braid.In(conv)); err != nil || model.calls.Load() != 1 {
+	if _, err := braid.New("a", model).Run(t.Context(), "", braid.History(input...), braid.In(conv)); err != nil || model.calls.Load() != 1 {
 		t.Fatal(err, model.calls.Load())
 	}
 	messages, _ := conv.Messages(t.Context())

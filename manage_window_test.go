@@ -69,7 +69,7 @@ func TestAWindowBeginsWithATurn(t *testing.T) {
 				return chunks(says("done"))
 			}}
 			a := braid.New("a", m, braid.Func("add", "Adds.", add), braid.Manage(braid.Management{By: c.by}))
-			if _, err := a.Run(t.Context(), c.input); err != nil {
+			if _, err := a.Run(t.Context(), "", braid.History(c.input...)); err != nil {
 				t.Fatal(err)
 			}
 			req := m.seen[len(m.seen)-1]

@@ -22,9 +22,8 @@ func TestARunThatIsCancelledBeforeItBegins(t *testing.T) {
 func TestAHistoryOfTexts(t *testing.T) {
 	t.Parallel()
 	m := answers(says("Ann"))
-	r, err := braid.New("a", m).Run(t.Context(), []event.Message{
-		event.UserText("I am Ann."), event.AssistantText("Hello Ann."), event.UserText("Who am I?"),
-	})
+	r, err := braid.New("a", m).Run(t.Context(), "Who am I?",
+		braid.History(event.UserText("I am Ann."), event.AssistantText("Hello Ann.")))
 	if err != nil || r.Text() != "Ann" {
 		t.Errorf("got %q, %v", r.Text(), err)
 	}

@@ -36,18 +36,18 @@ func OutputOf[T any](r *Result) (T, error) {
 }
 
 // RunAs is [Agent.Run] with output of type T. In this run the agent is held to T's schema, as [OutputType] says,
-// whatever its own output type is. If the run waits or is cut off, the value is T's zero value; continue with RunAs
-// and an [Answer], or with [ResumeAs].
-func RunAs[T any](ctx context.Context, a *Agent, input any, opts ...RunOption) (T, *Result, error) {
-	return runAs[T](ctx, a, input, opts)
+// whatever its own output type is. If the run waits or is cut off, the value is T's zero value; continue with
+// [ResumeAs] and [Answers].
+func RunAs[T any](ctx context.Context, a *Agent, input string, opts ...RunOption) (T, *Result, error) {
+	return runAs[T](ctx, a, says(input), opts)
 }
 
 // ResumeAs is [Agent.Resume] with output of type T; see [RunAs].
 func ResumeAs[T any](ctx context.Context, a *Agent, conv *Conversation, opts ...RunOption) (T, *Result, error) {
-	return runAs[T](ctx, a, resume{}, append([]RunOption{In(conv)}, opts...))
+	return runAs[T](ctx, a, goesOn, append([]RunOption{In(conv)}, opts...))
 }
 
-func runAs[T any](ctx context.Context, a *Agent, input any, opts []RunOption) (v T, r *Result, err error) {
+func runAs[T any](ctx context.Context, a *Agent, input inputOf, opts []RunOption) (v T, r *Result, err error) {
 	x, err := wanted[T](a)
 	if err != nil {
 		return v, &Result{}, err
@@ -60,7 +60,7 @@ func runAs[T any](ctx context.Context, a *Agent, input any, opts []RunOption) (v
 }
 
 // wants holds the root's answers to x for one run.
-func wants(x *output.Form) RunOption { return func(o *runOptions) { o.Output = x } }
+func wants(x *output.Form) RunOption { return runOption(func(o *runOptions) { o.Output = x }) }
 
 // wanted makes T's schema what an agent's answers can be held to.
 func wanted[T any](a *Agent) (*output.Form, error) {
@@ -88,7 +88,7 @@ func wanted[T any](a *Agent) (*output.Form, error) {
 // If a model begins its output again, because a call failed or the output could not be used, the values begin again
 // too. A type that decodes its own JSON is not yielded before it can be decoded. An error is yielded last. [Into] has
 // the result. If the run waits for a user, no complete value is yielded.
-func StreamAs[T any](ctx context.Context, a *Agent, input any, opts ...RunOption) iter.Seq2[T, error] {
+func StreamAs[T any](ctx context.Context, a *Agent, input string, opts ...RunOption) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
 		x, err := wanted[T](a)
@@ -97,7 +97,7 @@ func StreamAs[T any](ctx context.Context, a *Agent, input any, opts ...RunOption
 			return
 		}
 		p := output.NewPartial[T](x)
-		for e, err := range a.stream(ctx, input, append(slices.Clip(opts), wants(x))) {
+		for e, err := range a.stream(ctx, says(input), append(slices.Clip(opts), wants(x))) {
 			if err != nil {
 				yield(zero, err)
 				return

@@ -191,7 +191,7 @@ func TestAnApprovalIsBoundToTheArguments(t *testing.T) {
 				if q.Index != len(tokens)-1 {
 					t.Errorf("question %d has the place %d", len(tokens), q.Index)
 				}
-				result, err = agent.Run(t.Context(), braid.Answer{Token: q.Token, Value: true}, braid.In(result.Conversation))
+				result, err = agent.Resume(t.Context(), result.Conversation, braid.Answers(braid.Answer{Token: q.Token, Value: true}))
 			}
 			if err != nil || len(tokens) != c.tokens || ran.Load() != 1 {
 				t.Errorf("%d questions, ran %d times, %v", len(tokens), ran.Load(), err)
@@ -221,7 +221,7 @@ func TestAnApprovalIsBoundToTheTool(t *testing.T) {
 		if others.Load() != 0 {
 			t.Error("another tool ran than was approved")
 		}
-		result, err = agent.Run(t.Context(), braid.Answer{Token: result.Questions[0].Token, Value: true}, braid.In(result.Conversation))
+		result, err = agent.Resume(t.Context(), result.Conversation, braid.Answers(braid.Answer{Token: result.Questions[0].Token, Value: true}))
 	}
 	if err != nil || !slices.Equal(asked, []string{"tool", "other"}) || ran.Load() != 0 || others.Load() != 1 {
 		t.Errorf("asked for %q; ran %d and %d times, %v", asked, ran.Load(), others.Load(), err)
@@ -346,7 +346,7 @@ func TestAlwaysHoldsAsLongAsTheAgent(t *testing.T) {
 		t.Fatal(r, err)
 	}
 	answer := braid.Answer{Token: r.Questions[0].Token, Value: event.Approval{Approved: true, Lasts: event.LastsAlways}}
-	if r, err = agent.Run(t.Context(), answer, braid.In(r.Conversation)); err != nil || r.Text() != "ok" {
+	if r, err = agent.Resume(t.Context(), r.Conversation, braid.Answers(answer)); err != nil || r.Text() != "ok" {
 		t.Fatal(r, err)
 	}
 	if r, err = agent.Run(t.Context(), `{"say":"a"}`); err != nil || r.Text() != "ok" || ran.Load() != 2 {
@@ -421,7 +421,7 @@ func TestPermissionsHoldForTheAgentsBelow(t *testing.T) {
 		if len(r.Questions) > 0 {
 			shown = "?" + r.Questions[0].Prompt
 			answer := braid.Answer{Token: r.Questions[0].Token, Value: true}
-			if r, err = agent.Run(t.Context(), answer, braid.In(r.Conversation)); err != nil || r.Text() != "ok" || ran.Load() != 1 {
+			if r, err = agent.Resume(t.Context(), r.Conversation, braid.Answers(answer)); err != nil || r.Text() != "ok" || ran.Load() != 1 {
 				t.Errorf("above %q, below %q: after a yes %+v, %v", c.above, c.below, r, err)
 			}
 		}
@@ -519,7 +519,7 @@ func TestAToolAsksBesideThePolicy(t *testing.T) {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		a.Token = r.Questions[0].Token
-		r, err = agent.Run(t.Context(), a, braid.In(r.Conversation))
+		r, err = agent.Resume(t.Context(), r.Conversation, braid.Answers(a))
 	}
 	if err != nil || resultOf(t, r.Conversation, "tool") != "XL for bob, allowed by anntrue" {
 		t.Errorf("%q, %v", resultOf(t, r.Conversation, "tool"), err)

@@ -76,7 +76,7 @@ func (p *playedProgram) Abandon(*drive.Work) {}
 
 // worksIn lets a program work in the place of the agent a.
 func worksIn(p drive.StepRunner) RunOption {
-	return func(o *runOptions) { o.Programs = map[string]drive.StepRunner{"a": p} }
+	return runOption(func(o *runOptions) { o.Programs = map[string]drive.StepRunner{"a": p} })
 }
 
 // logOf returns what stands in a conversation's log, one line for an event.

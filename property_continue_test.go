@@ -27,7 +27,7 @@ func (c *testCase) continued(log []*event.Event, run string) error {
 		}
 		before := stepsAt(log, run)
 		w := c.world()
-		result, err := w.play(deadlineless, conv, plan, nil)
+		result, err := w.play(deadlineless, conv, plan, "")
 		log = conv.logged()
 		fail := func(format string, args ...any) error {
 			return fmt.Errorf(format+"\n%s", append(args, showLog(log))...)

@@ -200,11 +200,11 @@ func TestAHistoryIsNotHeldAgainstTheToolLimit(t *testing.T) {
 	t.Parallel()
 	conv := planConversation()
 	agent := New("root", &planModel{plan: &agentPlan{name: "root"}}, Limit(Limits{ToolCalls: 1}))
-	result, err := agent.Run(inWorld(t.Context(), conv), []event.Message{
+	result, err := agent.Run(inWorld(t.Context(), conv), "", History([]event.Message{
 		{Role: event.RoleUser, Content: tool.Text("what time is it?").Content},
 		{Role: event.RoleAssistant, Content: []event.Block{&event.ToolCall{ID: "a", Name: "clock", Args: drive.EmptyObject}}},
 		{Role: event.RoleUser, Content: []event.Block{&event.ToolResult{Call: "a", Content: tool.Text("noon").Content}}},
-	}, In(conv))
+	}...), In(conv))
 	if err != nil || result.Stop != event.StopEndTurn {
 		t.Errorf("it ended with %s, %v", result.Stop, err)
 	}

@@ -472,7 +472,7 @@ func (c *testCase) resume(cut []*event.Event, want *Result, wantLog []*event.Eve
 
 	calm := *c.plan.main
 	calm.cancel, calm.single = noCancel, !calm.single
-	result, err := w.play(deadlineless, conv, &calm, nil)
+	result, err := w.play(deadlineless, conv, &calm, "")
 	log := conv.logged()
 	fail := func(format string, args ...any) ([]*event.Event, error) {
 		return nil, fmt.Errorf(format+"\nthe log, and as it was resumed:\n%s  ----\n%s", append(args, showLog(log[:len(cut)]), showLog(log[len(cut):]))...)

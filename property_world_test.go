@@ -396,17 +396,18 @@ func (d *deadline) Err() error {
 }
 
 // play runs a plan's run in conv until it has ended, answering what is asked, and
-// cancelling as it is planned. With a nil input it goes on with the open run.
-func (w *world) play(base context.Context, conv *Conversation, r *runPlan, input any) (*Result, error) {
+// cancelling as it is planned. Without input it goes on with the open run.
+func (w *world) play(base context.Context, conv *Conversation, r *runPlan, input string) (*Result, error) {
 	base = context.WithValue(base, worldKey{}, w)
 	w.conv = conv
-	w.input, _ = input.(string)
+	w.input = input
 	agent := r.agent()
-	w.holding = r.cancel == byTool && input != nil
+	w.holding = r.cancel == byTool && input != ""
 	if w.holding && r.deaf() {
 		agent.frozen.Limits.Grace = 1
 	}
 	n := 0
+	var answered []Answer
 	for round := 0; ; round++ {
 		if round > 2000 { // a tree of agents may ask a few hundred times
 			return nil, errors.New("the run does not end")
@@ -419,8 +420,8 @@ func (w *world) play(base context.Context, conv *Conversation, r *runPlan, input
 			cancel()
 		})
 		result := &Result{}
-		stream := agent.ResumeStream(running, conv, Into(result))
-		if input != nil {
+		stream := agent.ResumeStream(running, conv, Answers(answered...), Into(result))
+		if input != "" {
 			stream = agent.Stream(running, input, In(conv), Into(result))
 		}
 		var failure error
@@ -485,12 +486,12 @@ func (w *world) play(base context.Context, conv *Conversation, r *runPlan, input
 		if len(open) == 0 {
 			return result, fmt.Errorf("the run waits and nothing is asked\n%s", showLog(conv.logged()))
 		}
-		input = resume{}
+		input, answered = "", nil
 		switch {
 		case r.cancel == byMail:
 			err = conv.Cancel(base)
 		case r.single:
-			input = answerTo(&open[0])
+			answered = []Answer{answerTo(&open[0])}
 		default:
 			for i := range open {
 				a := answerTo(&open[i])
@@ -552,7 +553,7 @@ func cutLog(log []*event.Event, inputs []string) (*Conversation, error) {
 		run := log[:n]
 		log = log[n:]
 		row := journal.Run{ID: run[0].Run, Conversation: conv.log.ID, Agent: "root"}
-		row.Input, _, _ = inputOf(inputs[conv.log.Runs])
+		row.Input = []event.Message{event.UserText(inputs[conv.log.Runs])}
 		conv.log.Runs++
 		if _, err := store.Admit(ctx, row); err != nil {
 			return nil, err

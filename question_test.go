@@ -145,7 +145,7 @@ func TestAnAnswerHoldsForEachAttempt(t *testing.T) {
 		if err != nil || len(result.Questions) != 1 {
 			t.Fatal(result, err)
 		}
-		result, err = agent.Run(t.Context(), braid.Answer{Token: result.Questions[0].Token, Value: true}, braid.In(result.Conversation))
+		result, err = agent.Resume(t.Context(), result.Conversation, braid.Answers(braid.Answer{Token: result.Questions[0].Token, Value: true}))
 		if err != nil || result.Text() != "ok" || tries.Load() != 3 || hooks.Load() != 4 || result.Metrics.ModelCalls != 3 {
 			t.Errorf("%q, %v: %d attempts, %d hooks, %+v", result.Text(), err, tries.Load(), hooks.Load(), result.Metrics)
 		}
@@ -164,7 +164,7 @@ func TestAHookAsksAtEachStep(t *testing.T) {
 		result, err := agent.Run(t.Context(), "go")
 		asked := 0
 		for ; err == nil && result.Stop == event.StopQuestion; asked++ {
-			result, err = agent.Run(t.Context(), braid.Answer{Token: result.Questions[0].Token, Value: true}, braid.In(result.Conversation))
+			result, err = agent.Resume(t.Context(), result.Conversation, braid.Answers(braid.Answer{Token: result.Questions[0].Token, Value: true}))
 		}
 		if err != nil || asked != want || ran.Load() != 2 {
 			t.Errorf("%d questions, want %d; %d tools, %v", asked, want, ran.Load(), err)
@@ -198,7 +198,7 @@ func TestAHookOfAnAgentAsAToolAsks(t *testing.T) {
 			}
 			continue
 		}
-		result, err = agent.Run(t.Context(), braid.Answer{Token: result.Questions[0].Token, Value: true}, braid.In(result.Conversation))
+		result, err = agent.Resume(t.Context(), result.Conversation, braid.Answers(braid.Answer{Token: result.Questions[0].Token, Value: true}))
 		if err != nil || result.Text() != "ok" || ran.Load() != 1 {
 			t.Errorf("%q, %v", result.Text(), err)
 		}

@@ -12,12 +12,14 @@ import (
 
 // Run answers input and returns the result. It is [Agent.Stream] read to its end.
 //
-// input is a string, a block or blocks of package event, a message or messages (a history that ends with a user's
-// message), or an [Answer] or answers to open questions. The error is nil if the run completed or waits for an answer;
-// Result.Stop says which. If a limit was reached, an answer was cut, or the run was cancelled or timed out, the error
-// is an *[event.Error] of that kind, and the result holds what was done until then.
-func (a *Agent) Run(ctx context.Context, input any, opts ...RunOption) (*Result, error) {
-	return a.collect(ctx, input, opts)
+// input is the text of the user's message. [Attach] adds images and documents to it, [History] puts other messages before
+// it. It may be empty beside them, and must be empty beside [Answers].
+//
+// The error is nil if the run completed or waits for an answer; Result.Stop says which. If a limit was reached, an answer
+// was cut, or the run was cancelled or timed out, the error is an *[event.Error] of that kind, and the result holds what
+// was done until then.
+func (a *Agent) Run(ctx context.Context, input string, opts ...RunOption) (*Result, error) {
+	return a.collect(ctx, says(input), opts)
 }
 
 // Stream answers input and yields every event as it happens. It loses nothing: the driver calls the body of the loop
@@ -29,29 +31,43 @@ func (a *Agent) Run(ctx context.Context, input any, opts ...RunOption) (*Result,
 //
 // Breaking out of the loop cancels the run, waits for what it started and releases everything. A run that already
 // waits for an answer keeps waiting. An error is yielded last, with an empty event.
-func (a *Agent) Stream(ctx context.Context, input any, opts ...RunOption) iter.Seq2[event.Event, error] {
-	return a.stream(ctx, input, opts)
+func (a *Agent) Stream(ctx context.Context, input string, opts ...RunOption) iter.Seq2[event.Event, error] {
+	return a.stream(ctx, says(input), opts)
 }
 
 // Resume continues a conversation's open run: one whose questions were answered, or one whose driver died. It never
-// repeats a finished step. A run that waits for tools runs them without another model call.
+// repeats a finished step. A run that waits for tools runs them without another model call. [Answers] answers its
+// questions first.
 //
 // If there is no open run, Resume looks for work in this order. It drives a run that was accepted ([Agent.Send]) and
 // has not begun. If the newest run failed, a new run continues it at the step that failed, with its messages and
 // results and with limits of its own. If the last message is the user's, a new run answers it.
 func (a *Agent) Resume(ctx context.Context, conv *Conversation, opts ...RunOption) (*Result, error) {
-	return a.collect(ctx, resume{}, append(slices.Clone(opts), In(conv)))
+	return a.collect(ctx, goesOn, append(slices.Clone(opts), In(conv)))
 }
 
 // ResumeStream is [Agent.Resume] as a stream.
 func (a *Agent) ResumeStream(ctx context.Context, conv *Conversation, opts ...RunOption) iter.Seq2[event.Event, error] {
-	return a.stream(ctx, resume{}, append(slices.Clone(opts), In(conv)))
+	return a.stream(ctx, goesOn, append(slices.Clone(opts), In(conv)))
 }
 
-// resume is the input that is none.
-type resume struct{}
+// inputOf makes the messages of a run's input. None and no error means to go on with what is there.
+type inputOf func(o *runOptions) ([]event.Message, error)
 
-// Answer is the answer to an open question, as input of a run.
+// says is the input of a text, and of what the options have beside it.
+func says(text string) inputOf {
+	return func(o *runOptions) ([]event.Message, error) { return o.input(text) }
+}
+
+// goesOn is the input that is none.
+func goesOn(o *runOptions) ([]event.Message, error) {
+	if len(o.before)+len(o.more) > 0 {
+		return nil, badInput("a run that goes on takes none")
+	}
+	return nil, nil
+}
+
+// Answer is the answer to an open question; see [Answers].
 type Answer struct {
 	Token string
 	// Value is written as JSON; nil is an answer too.
@@ -60,7 +76,7 @@ type Answer struct {
 	By string
 }
 
-func (a *Agent) collect(ctx context.Context, input any, opts []RunOption) (*Result, error) {
+func (a *Agent) collect(ctx context.Context, input inputOf, opts []RunOption) (*Result, error) {
 	r := &Result{}
 	o := options(opts)
 	err := a.drive(ctx, input, &o, r, func(event.Event) bool { return true })
@@ -73,7 +89,7 @@ func (a *Agent) collect(ctx context.Context, input any, opts []RunOption) (*Resu
 	return r, err
 }
 
-func (a *Agent) stream(ctx context.Context, input any, opts []RunOption) iter.Seq2[event.Event, error] {
+func (a *Agent) stream(ctx context.Context, input inputOf, opts []RunOption) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		o := options(opts)
 		left := false
@@ -89,23 +105,41 @@ func (a *Agent) stream(ctx context.Context, input any, opts []RunOption) iter.Se
 
 // drive is the way of a run from its input to its last event: check, admit,
 // acquire, drive, give back.
-func (a *Agent) drive(ctx context.Context, input any, o *runOptions, r *Result, sink func(event.Event) bool) error {
+func (a *Agent) drive(ctx context.Context, input inputOf, o *runOptions, r *Result, sink func(event.Event) bool) error {
 	team, err := a.team()
 	if err != nil {
 		return err
 	}
-	messages, answers, err := inputOf(input)
+	messages, err := a.takeInput(ctx, input, o, r)
 	if err != nil {
 		return err
 	}
+	if r == nil {
+		return a.frozen.Run(ctx, team, messages, &o.Request, nil, sink)
+	}
+	outcome := &hook.Outcome{}
+	err = a.frozen.Run(ctx, team, messages, &o.Request, outcome, sink)
+	r.set(outcome)
+	return err
+}
+
+// takeInput checks a run's input, leaves its answers and messages, and returns what is left of it. It is not part of drive,
+// whose stack lasts as long as the run.
+//
+//go:noinline
+func (a *Agent) takeInput(ctx context.Context, input inputOf, o *runOptions, r *Result) ([]event.Message, error) {
+	messages, err := input(o)
+	if err != nil {
+		return nil, err
+	}
 	if len(o.state) > 0 {
 		if o.Given, err = givenState(o.state); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if o.conv == nil {
 		if messages == nil {
-			return &event.Error{
+			return nil, &event.Error{
 				Op: "run", Kind: event.ErrInvalid, Message: "there is no conversation to go on with",
 				Hint: "pass it with braid.In",
 			}
@@ -117,23 +151,17 @@ func (a *Agent) drive(ctx context.Context, input any, o *runOptions, r *Result, 
 	if r != nil {
 		r.Conversation = conv
 	}
-	for _, answer := range answers {
+	for _, answer := range o.answers {
 		if err := conv.answer(ctx, answer); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if messages != nil && o.policy != "" && o.policy != Reject {
 		sent, err := a.send(ctx, o, conv, messages)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		o.Run, o.Waits, messages = sent.Run, true, nil
 	}
-	if r == nil {
-		return a.frozen.Run(ctx, team, messages, &o.Request, nil, sink)
-	}
-	outcome := &hook.Outcome{}
-	err = a.frozen.Run(ctx, team, messages, &o.Request, outcome, sink)
-	r.set(outcome)
-	return err
+	return messages, nil
 }

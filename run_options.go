@@ -3,12 +3,33 @@ package braid
 import (
 	"maps"
 
+	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/drive"
 	"github.com/braidrun/braid/secret"
 )
 
-// RunOption is an option of one run.
-type RunOption func(*runOptions)
+// RunOption is an option of one run: of [Agent.Run], [Agent.Stream], [Agent.Resume] and [Agent.Call]. An option whose name
+// begins with With changes for one run what the agent is, has or may do.
+//
+// A RunOption that is no [SendOption] holds Go values of this process. Another driver of the run must be given them
+// again.
+type RunOption interface{ run(o *runOptions) }
+
+// SendOption is a [RunOption] that a store keeps with the accepted run, whoever drives it. So [Agent.Send] takes it too.
+type SendOption interface {
+	RunOption
+
+	kept()
+}
+
+type runOption func(o *runOptions)
+
+func (f runOption) run(o *runOptions) { f(o) }
+
+type sendOption func(o *runOptions)
+
+func (f sendOption) run(o *runOptions) { f(o) }
+func (sendOption) kept()               {}
 
 type runOptions struct {
 	drive.Request
@@ -17,53 +38,66 @@ type runOptions struct {
 	into   *Result
 	state  map[string]any
 	policy Policy
+	// before, more and answers are input beside the text.
+	before  []event.Message
+	more    []event.Block
+	answers []Answer
 }
 
 // In runs in this conversation. Without it a run has a new one: Result.Conversation.
-func In(c *Conversation) RunOption { return func(o *runOptions) { o.conv = c } }
+func In(c *Conversation) RunOption { return runOption(func(o *runOptions) { o.conv = c }) }
 
 // Into fills r when a stream ends, as [Agent.Run] would give it.
-func Into(r *Result) RunOption { return func(o *runOptions) { o.into = r } }
+func Into(r *Result) RunOption { return runOption(func(o *runOptions) { o.into = r }) }
+
+// Attach adds blocks to the input, behind its text: images, documents and others of package event.
+func Attach(blocks ...event.Block) SendOption {
+	return sendOption(func(o *runOptions) { o.more = append(o.more, blocks...) })
+}
+
+// History puts messages before the input, such as those of a conversation that was kept elsewhere. Braid repairs what
+// models would refuse and says so in Result.Repaired. If the text of the input is empty and nothing is attached, the last
+// message is the input. If that is an answer, a request to go on follows it.
+func History(messages ...event.Message) SendOption {
+	return sendOption(func(o *runOptions) { o.before = append(o.before, messages...) })
+}
+
+// Answers answers open questions before the run goes on. A run with answers has no other input.
+func Answers(answers ...Answer) RunOption {
+	return runOption(func(o *runOptions) { o.answers = append(o.answers, answers...) })
+}
 
 // Key makes the run idempotent. A second run of the conversation with the same key and input returns the first one;
 // with another input it is refused with [event.ErrConflict].
-func Key(key string) RunOption { return func(o *runOptions) { o.Key = key } }
+func Key(key string) SendOption { return sendOption(func(o *runOptions) { o.Key = key }) }
 
 // Executor labels the run in logs and usage. It is no identity and is not checked.
-func Executor(label string) RunOption { return func(o *runOptions) { o.Executor = label } }
+func Executor(label string) SendOption { return sendOption(func(o *runOptions) { o.Executor = label }) }
 
 // Metadata adds labels to the run.
-func Metadata(m map[string]string) RunOption { return func(o *runOptions) { o.Metadata = m } }
+func Metadata(m map[string]string) SendOption {
+	return sendOption(func(o *runOptions) { o.Metadata = m })
+}
 
 // NewSession begins a new session: the log continues, and the model sees nothing of the earlier sessions.
-func NewSession() RunOption { return func(o *runOptions) { o.NewSession = true } }
+func NewSession() SendOption { return sendOption(func(o *runOptions) { o.NewSession = true }) }
 
 // For says whose conversation it is, in a shared store: "app:" state belongs to the tenant, "user:" state to the user
 // of that tenant.
-func For(tenant, user string) RunOption {
-	return func(o *runOptions) { o.Tenant, o.User = tenant, user }
+func For(tenant, user string) SendOption {
+	return sendOption(func(o *runOptions) { o.Tenant, o.User = tenant, user })
 }
 
 // WithState gives the run temporary state before it begins. Tools and hooks read it as [StateTemp] state; the keys
 // here have no prefix. The values exist in this process's memory only: another driver of the run must pass them again.
 // A value that is no JSON is refused with [event.ErrInvalid].
 func WithState(values map[string]any) RunOption {
-	return func(o *runOptions) {
+	return runOption(func(o *runOptions) {
 		if o.state == nil {
 			o.state = make(map[string]any, len(values))
 		}
 		maps.Copy(o.state, values)
-	}
-}
-
-func options(opts []RunOption) runOptions {
-	var o runOptions
-	for _, opt := range opts {
-		if opt != nil {
-			opt(&o)
-		}
-	}
-	return o
+	})
 }
 
 // WithSecrets gives the run's tools secrets by name, such as the token with which they work for the caller. A tool
@@ -75,10 +109,20 @@ func options(opts []RunOption) runOptions {
 // repeats one is dropped. Values shorter than [secret.MaskFrom] bytes are not masked. The run's input, metadata and
 // temporary state are not masked either.
 func WithSecrets(values map[string]secret.Secret) RunOption {
-	return func(o *runOptions) {
+	return runOption(func(o *runOptions) {
 		if o.Secrets == nil {
 			o.Secrets = make(map[string]secret.Secret, len(values))
 		}
 		maps.Copy(o.Secrets, values)
+	})
+}
+
+func options[O RunOption](opts []O) runOptions {
+	var o runOptions
+	for _, opt := range opts {
+		if RunOption(opt) != nil {
+			opt.run(&o)
+		}
 	}
+	return o
 }

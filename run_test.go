@@ -122,7 +122,7 @@ func TestAskParksTheRunAndTheAnswerResumesIt(t *testing.T) {
 	if err := conv.Answer(t.Context(), "no such token", true); !errors.Is(err, event.ErrNotFound) {
 		t.Errorf("a wrong token gave %v", err)
 	}
-	result, err = agent.Run(t.Context(), braid.Answer{Token: q.Token, Value: true, By: "ann"}, braid.In(conv))
+	result, err = agent.Resume(t.Context(), conv, braid.Answers(braid.Answer{Token: q.Token, Value: true, By: "ann"}))
 	if err != nil {
 		t.Fatal(err)
 	}

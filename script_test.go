@@ -7,6 +7,7 @@ import (
 	"iter"
 	"sync/atomic"
 
+	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
 )
@@ -49,6 +50,9 @@ func failing(err error) iter.Seq2[model.Chunk, error] {
 // halfAnswer is what the model reads behind the part of an answer that had arrived when it was stopped.
 const halfAnswer = "[The user interrupted this answer. Do not go on with it unless a later message asks for it.]"
 
+// cutAnswer is what the model reads behind the part of an answer that had arrived when the run's time was over.
+const cutAnswer = "[This answer was cut off, because the time of the request was over.]"
+
 // interrupted is what the model reads behind what a run had done when it was stopped.
 const interrupted = "[The user interrupted this request. Do not go on with it unless a later message asks for it.]"
 
@@ -75,6 +79,22 @@ func asksFor(pairs ...string) []model.Chunk {
 	return append(list,
 		model.Chunk{Kind: model.ChunkUsage, Usage: &event.Usage{Input: 20, Output: 5, Total: 25}},
 		model.Chunk{Kind: model.ChunkStop, Stop: event.StopToolUse})
+}
+
+// given makes the input of a run of what a table holds: a text, a block or blocks, a message or messages.
+func given(input any) (text string, more braid.SendOption) {
+	switch in := input.(type) {
+	case string:
+		return in, nil
+	case event.Block:
+		return "", braid.Attach(in)
+	case []event.Block:
+		return "", braid.Attach(in...)
+	case event.Message:
+		return "", braid.History(in)
+	default:
+		return "", braid.History(input.([]event.Message)...)
+	}
 }
 
 type addIn struct {

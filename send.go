@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/drive"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
 )
@@ -35,7 +34,7 @@ const (
 // During says what happens to the input if a run of the conversation is open. With any policy but [Reject],
 // [Agent.Run] waits until the run that answers the input has ended or waits for an answer. That is a new run, or the
 // one that the input joined.
-func During(p Policy) RunOption { return func(o *runOptions) { o.policy = p } }
+func During(p Policy) SendOption { return sendOption(func(o *runOptions) { o.policy = p }) }
 
 // Sent says what happened to a message.
 type Sent struct {
@@ -52,22 +51,16 @@ type Sent struct {
 
 // Send accepts input without driving it, for programs that drive runs elsewhere, with an engine or with [Agent.Drive].
 // Accepted input is in the store and is shown to the model once, whatever crashes. With [Key] the call may be
-// repeated. The options are those of [Agent.Run], the policy that of [During].
-func (a *Agent) Send(ctx context.Context, conv *Conversation, input any, opts ...RunOption) (Sent, error) {
+// repeated. The policy is that of [During].
+func (a *Agent) Send(ctx context.Context, conv *Conversation, input string, opts ...SendOption) (Sent, error) {
 	if _, err := a.team(); err != nil {
 		return Sent{}, err
 	}
-	messages, _, err := inputOf(input)
+	o := options(opts)
+	messages, err := o.input(input)
 	if err != nil {
 		return Sent{}, err
 	}
-	if messages == nil {
-		return Sent{}, &event.Error{
-			Op: "send", Kind: event.ErrInvalid, Message: "only messages can be sent",
-			Hint: "answer questions with Conversation.Answer",
-		}
-	}
-	o := options(opts)
 	return a.send(ctx, &o, conv, messages)
 }
 
@@ -138,12 +131,14 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 			Hint: "send one message, or queue it",
 		}
 	}
-	fit, _, err := drive.FitHistory(row.Input)
-	if err != nil {
-		return Sent{}, err
+	if row.Input[0].Role != event.RoleUser {
+		return Sent{}, &event.Error{
+			Op: "send", Kind: event.ErrInvalid, Message: "only a user's message can join a run",
+			Hint: "send a message of the user, or queue it",
+		}
 	}
 	letter := journal.Mail{
-		ID: "message-" + row.ID, Kind: journal.MailMessage, Message: fit[0].Content, By: row.User,
+		ID: "message-" + row.ID, Kind: journal.MailMessage, Message: row.Input[0].Content, By: row.User,
 	}
 	if row.Key != "" {
 		letter.ID = journal.LetterID(row.Key)

@@ -84,7 +84,7 @@ func TestSteeringAgainAfterAReset(t *testing.T) {
 				t.Parallel()
 				id, d := name+how, newDesk()
 				talk := braid.Open(store, id)
-				run := func(text string, opts ...braid.RunOption) string {
+				run := func(text string, opts ...braid.SendOption) string {
 					t.Helper()
 					sent, err := d.Send(t.Context(), talk, text, append(opts, braid.During(braid.Queue))...)
 					if err != nil {

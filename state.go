@@ -108,7 +108,7 @@ func (c *Conversation) StateVersion(ctx context.Context) (version int64, err err
 //
 // The log records the change as a run in which nothing else happens. The options [For], [Executor] and [Metadata]
 // apply to it. Keys with [StateRun] and [StateTemp] are refused, because they live only for a run.
-func (c *Conversation) ChangeState(ctx context.Context, version int64, set map[string]any, remove []string, opts ...RunOption) error {
+func (c *Conversation) ChangeState(ctx context.Context, version int64, set map[string]any, remove []string, opts ...SendOption) error {
 	const op = "change state"
 	changed := &event.StateChanged{Set: make(map[string]json.RawMessage, len(set)), Delete: slices.Clone(remove)}
 	for key, value := range set {

@@ -54,8 +54,9 @@ func TestAStoppedPromptIsMarked(t *testing.T) {
 				<-mctx.Done()
 				return failing(mctx.Err())
 			}}, braid.Func("ok", "", func(context.Context, nothing) (string, error) { return "ok", nil }))
+			said, more := given(c.input)
 			if c.admitted {
-				sent, err := agent.Send(ctx, conv, c.input)
+				sent, err := agent.Send(ctx, conv, said, more)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -63,7 +64,7 @@ func TestAStoppedPromptIsMarked(t *testing.T) {
 				if _, err := agent.Drive(ctx, conv, sent.Run, braid.Work{}); err != nil {
 					t.Fatal(err)
 				}
-			} else if r, err := agent.Run(ctx, c.input, braid.In(conv)); event.KindOf(err) != event.ErrCancelled || r.Status != event.RunCancelled {
+			} else if r, err := agent.Run(ctx, said, more, braid.In(conv)); event.KindOf(err) != event.ErrCancelled || r.Status != event.RunCancelled {
 				t.Fatalf("the run is %s: %v", r.Status, err)
 			}
 			warm, err := conv.Messages(t.Context())

@@ -186,7 +186,7 @@ func TestAToolAloneAsks(t *testing.T) {
 			if err != nil || len(r.Questions) != 1 {
 				t.Fatalf("%+v, %v", r, err)
 			}
-			r, err = agent.Run(t.Context(), braid.Answer{Token: r.Questions[0].Token, Value: "this"}, braid.In(conv))
+			r, err = agent.Resume(t.Context(), conv, braid.Answers(braid.Answer{Token: r.Questions[0].Token, Value: "this"}))
 			if list := results(t, conv); err != nil || r.Text() != "done" || !slices.Equal(list, []string{"3", "this", "7"}) {
 				t.Errorf("%+v, %v, %q", r, err, list)
 			}

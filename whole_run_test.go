@@ -74,9 +74,9 @@ func (r *record) model(name string, list ...[]model.Chunk) *script {
 }
 
 // run records a run of the agent.
-func (r *record) run(agent *braid.Agent, input any) (result braid.Result) {
+func (r *record) run(agent *braid.Agent, input string, opts ...braid.RunOption) (result braid.Result) {
 	r.Helper()
-	for e, err := range agent.Stream(r.Context(), input, braid.In(r.conv), braid.Into(&result)) {
+	for e, err := range agent.Stream(r.Context(), input, append(opts, braid.In(r.conv), braid.Into(&result))...) {
 		if err != nil {
 			r.line("error", err.Error())
 			continue
@@ -149,7 +149,7 @@ var wholeRuns = map[string]func(*record){
 			}))
 		result := r.run(agent, "Refund me.")
 		for _, q := range result.Questions {
-			r.run(agent, braid.Answer{Token: q.Token, Value: true, By: "ann"})
+			r.run(agent, "", braid.Answers(braid.Answer{Token: q.Token, Value: true, By: "ann"}))
 		}
 	},
 	// Two agents at once below another one, each with a model of its own.

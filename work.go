@@ -58,6 +58,6 @@ func (a *Agent) Drive(ctx context.Context, conv *Conversation, run string, w Wor
 		Mail: w.Mail, Draining: w.Draining, ForgetFailed: w.ForgetFailed, Secrets: w.Secrets, Shown: w.Shown, Models: w.Models, Stalled: w.Stalled,
 	}
 	o := runOptions{Request: drive.Request{Run: run, Engine: &given}, conv: conv}
-	err := a.drive(ctx, resume{}, &o, r, sink)
+	err := a.drive(ctx, goesOn, &o, r, sink)
 	return r, err
 }

@@ -81,6 +81,8 @@ func (s Spent) Add(t Spent) Spent {
 type ToolServer struct {
 	Name   string `json:"name"`
 	Status string `json:"status"`
+	// Reason says why it is not connected; empty where it is, or where nobody knows.
+	Reason string `json:"reason,omitempty"`
 	// Skipped are tools of it that are left out, at most some.
 	Skipped []SkippedTool `json:"skipped,omitempty"`
 }
@@ -119,7 +121,7 @@ type RunEnded struct {
 	// Output is the structured result, where one was asked for.
 	Output json.RawMessage `json:"output,omitempty" redacted:"drop"`
 	// Partial is the text of an answer that a cancellation or the end of the run's time cut
-	// off: what people had seen of it. A model is not shown it.
+	// off: what people had seen of it. The next run's model sees it, with a note.
 	Partial string `json:"partial,omitempty" redacted:"drop"`
 	// Keep says of a failed run that later runs see its messages and results. Without it they see a note
 	// of its tools' effects alone.
@@ -229,11 +231,13 @@ type StepBegun struct {
 	// Reconcile is set where this attempt asks the outside what became of an
 	// earlier one instead of acting.
 	Reconcile bool `json:"reconcile,omitempty"`
-	// Args are a tool call's arguments where a hook changed them, and Runs is the tool,
-	// or the model, that a hook put in the place of Tool or Model for this attempt;
-	// empty where no hook did. Effect is that of the tool which runs.
-	Args json.RawMessage `json:"args,omitempty" redacted:"keep"`
-	Runs string          `json:"runs,omitempty"`
+	// Args are the arguments of a tool call, as the tool gets them: those of the model's call, or what a hook
+	// or a user made of them. Only a call whose arguments are not JSON has none, and logs of earlier versions,
+	// which have them only where they differ from the model's.
+	Args json.RawMessage `json:"args,omitempty" redacted:"drop"`
+	// Runs is the tool, or the model, that a hook put in the place of Tool or Model for this attempt; empty
+	// where no hook did. Effect is that of the tool which runs.
+	Runs string `json:"runs,omitempty"`
 }
 
 // StepEnded ends a tool call, or a model call that gave no message.

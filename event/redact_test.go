@@ -39,6 +39,7 @@ func TestCover(t *testing.T) {
 			`{"hidden":true}`,
 		},
 		{&event.StepBegun{Step: event.StepModel, Model: "m"}, `{"step_kind":"model","model":"m"}`},
+		{&event.StepBegun{Step: event.StepTool, Call: "c1", Args: []byte(`"` + secret + `"`)}, `{"step_kind":"tool","call":"c1"}`},
 	} {
 		e := &event.Event{Header: event.Header{Seq: 3, Run: "r"}, Body: c.body}
 		before, err := event.AppendJSON(nil, e)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic"
@@ -111,16 +110,3 @@ func (c *claudeSettings) settings() map[string]setting {
 
 // check returns an error for a setting that the model does not support, before the first call.
 func (c *claudeSettings) check(m *anthropic.Model) error { return m.Check(&model.Request{}) }
-
-// noKey returns the error for a provider without a key.
-func (g *opening) noKey(usual string, asked bool) error {
-	e := &event.Error{Op: op, Kind: event.ErrModelAuth, Message: "there is no key for " + g.provider.title, Hint: "set " + usual}
-	switch {
-	case g.key != "" && g.key != usual:
-		e.Hint = "set " + g.key + ", which the reference names for the key"
-	case asked:
-		e.Message = "there is no key for the address that the reference names"
-		e.Hint = "name the variable with its key behind the address: &key=" + cmp.Or(usual, "NAME")
-	}
-	return e
-}

@@ -11,16 +11,6 @@ import (
 	"github.com/braidrun/braid/model/openai"
 )
 
-// These environment variables of Azure have the names of Microsoft's documentation and of other
-// programs.
-const (
-	azureKey           = "AZURE_OPENAI_API_KEY"
-	azureOtherKey      = "AZURE_API_KEY"
-	azureEndpoint      = "AZURE_OPENAI_ENDPOINT"
-	azureResource      = "AZURE_OPENAI_RESOURCE"
-	azureOtherResource = "AZURE_RESOURCE_NAME"
-)
-
 var (
 	azureResources = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9-]{0,62}$`)
 	azureVersions  = lazyre.New(`^20\d\d-\d\d-\d\d(-preview)?$`)

@@ -20,17 +20,6 @@ import (
 	"github.com/braidrun/braid/model/bedrock"
 )
 
-// These are AWS's environment variables.
-const (
-	awsRegion        = bedrock.RegionVariable
-	awsDefaultRegion = "AWS_DEFAULT_REGION"
-	awsProfile       = "AWS_PROFILE"
-	awsKeyID         = "AWS_ACCESS_KEY_ID"
-	awsKey           = "AWS_SECRET_ACCESS_KEY"
-	awsSession       = "AWS_SESSION_TOKEN"
-	awsEndpoint      = anthropic.BedrockBaseVariable
-)
-
 var (
 	bedrockIDs = lazyre.New(`^[a-z0-9][A-Za-z0-9.:/_-]{2,299}$`)
 	awsRegions = lazyre.New(`^[a-z]{2}(-[a-z]+)+-\d{1,2}$`)

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"context"
 	"strings"
 )
 
@@ -82,4 +83,13 @@ func Detect(env func(string) string, ref string) Detection {
 		d.Notes = append(d.Notes, note+"; "+using)
 	}
 	return d
+}
+
+// Offer looks for model servers on this machine and adds them to Offers and Servers. It asks all
+// default ports at once, each for at most 150 ms. It does not choose one: that is for a user.
+func (d *Detection) Offer(ctx context.Context) {
+	for _, s := range LocalServers(ctx) {
+		d.Servers = append(d.Servers, s)
+		d.Offers = append(d.Offers, s.Offer())
+	}
 }

@@ -26,4 +26,8 @@
 //
 // An [Opener] opens models that share prices and, for each provider's key, [Limits].
 // [Opener.Survey] reports what can be used now, and why the rest cannot.
+//
+// opener.go opens a reference: providers.go lists the providers, open_provider.go calls the file that opens a provider's
+// model (anthropic.go, openai.go, vendor.go and others), and these use opening.go, settings.go and chat_settings.go. What
+// no provider's file uses stands above them: detect.go, named.go, own.go, survey.go.
 package models

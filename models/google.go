@@ -17,6 +17,8 @@ import (
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
+
+	"github.com/braidrun/braid/internal/lazyre"
 )
 
 // cloudScope is the scope of the tokens.
@@ -241,3 +243,6 @@ func allowedHosts(data []byte) error {
 	}
 	return nil
 }
+
+// googlesPlaces matches the hosts that an access token may go to.
+var googlesPlaces = lazyre.New(`^([a-z0-9-]+\.)+googleapis\.com$`)

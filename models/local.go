@@ -39,15 +39,6 @@ const (
 	maxModels = 10
 )
 
-// Offer looks for model servers on this machine and adds them to Offers and Servers. It asks all
-// default ports at once, each for at most 150 ms. It does not choose one: that is for a user.
-func (d *Detection) Offer(ctx context.Context) {
-	for _, s := range LocalServers(ctx) {
-		d.Servers = append(d.Servers, s)
-		d.Offers = append(d.Offers, s.Offer())
-	}
-}
-
 // LocalServers looks for model servers on this machine. It asks all default ports at once, each for
 // at most 150 ms, and no other host.
 func LocalServers(ctx context.Context) []Server {
@@ -168,4 +159,12 @@ func list(ctx context.Context, client *http.Client, address string) ([]string, e
 		names[maxModels-1] += " and " + strconv.Itoa(n) + " more"
 	}
 	return names, nil
+}
+
+// ref returns a reference to a model of the server.
+func (s Server) ref(model string) string {
+	if s.Name == "Ollama" {
+		return "ollama:" + model
+	}
+	return "openai:" + model + "?base=http://" + s.Address + "/v1"
 }

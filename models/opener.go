@@ -1,36 +1,15 @@
 package models
 
 import (
-	"cmp"
 	"errors"
-	"net/url"
 	"os"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/pricing"
 )
-
-// Options configure an [Opener]. The zero Options are those of [Open].
-type Options struct {
-	// Env looks up keys, addresses and regions. nil means os.Getenv. The AWS SDK looks up its own
-	// sources, such as profile files and roles of a machine, in the process's environment.
-	Env func(string) string
-	// Prices give models their costs. nil means pricing.Default(). To add your own table, use its
-	// With.
-	Prices *pricing.Table
-	// Vendors are named servers with OpenAI's Chat Completions. nil means DefaultVendors().
-	// ParseVendors reads more.
-	Vendors *Vendors
-	// Limits are limits of each provider's key.
-	Limits Limits
-	// Warn is called once for each model that [Opener.Open] opens and that is not fully known. nil
-	// means no warnings. It may be called concurrently.
-	Warn func(Warning)
-}
 
 // Opener opens models that share prices and the limits of each key. It is safe for concurrent use.
 type Opener struct {
@@ -106,7 +85,7 @@ func (o *Opener) open(ref string, trusted bool) (model.Model, error) {
 	g := &opening{env: o.env, provider: p, ownKey: o.ownKey}
 	g.name, g.query, g.asked = strings.Cut(rest, "?")
 	g.trusted = trusted
-	m, err := p.open(g)
+	m, err := g.open()
 	if err != nil {
 		return nil, err
 	}
@@ -143,99 +122,20 @@ func (o *Opener) limit(m model.Model, g *opening) (model.Model, error) {
 	return l.Wrap(m), nil
 }
 
-// opening is the state of opening one reference.
-type opening struct {
-	env      func(string) string
-	provider provider
-	// name is the part after the colon.
-	name string
-	// query is the part after a "?".
-	query string
-	// asked reports that there is a "?".
-	asked bool
-	// trusted reports that the reference may name a file. [Named] has checked any other.
-	trusted bool
-	// place is where the model is served: "" for the vendor's default address, a region, or a host.
-	// Opening the model sets it.
-	place string
-	// key is the variable with the key.
-	key string
-	// ownKey reports that no credentials but the key may be used.
-	ownKey bool
-	// defaults are options of each request from the reference's settings. Opening the model sets
-	// them, with optionSettings.
-	defaults model.Options
-}
-
-// variable returns an environment variable without surrounding blanks.
-func (g *opening) variable(name string) string { return strings.TrimSpace(g.env(name)) }
-
-// noSuch returns the error for an invalid name. example is a valid one.
-func (g *opening) noSuch(example string) error {
-	return &event.Error{
-		Op: op, Kind: event.ErrModelNotFound, Message: g.provider.title + " has no model of such a name",
-		Hint: "name one as " + cmp.Or(g.provider.names, "the vendor does") + ", such as " + g.provider.name + ":" + example,
+// doubt warns once of a model whose price has expired, or that no table knows.
+func (o *Opener) doubt(m *priced, g *opening) {
+	if o.warn == nil {
+		return
 	}
-}
-
-// from adds to an error the variable whose value was wrong.
-func from(err error, variable, value string) error {
-	e, ok := errors.AsType[*event.Error](err)
+	w, ok := doubtful(m, g)
 	if !ok {
-		return err
+		return
 	}
-	if value != "" && e.Kind == event.ErrInvalid {
-		e.Op = "model (from " + variable + ")"
+	o.mu.Lock()
+	said := o.warned[w]
+	o.warned[w] = true
+	o.mu.Unlock()
+	if !said {
+		o.warn(w)
 	}
-	return e
-}
-
-// host returns the host of an address that is not the vendor's. Limits and prices depend on it.
-func host(address, vendors string) string {
-	u, err := url.Parse(address)
-	if err != nil || address == "" || strings.EqualFold(u.Host, vendors) {
-		return ""
-	}
-	if region, ok := strings.CutSuffix(strings.ToLower(u.Host), "."+vendors); ok {
-		return region
-	}
-	return strings.ToLower(u.Host)
-}
-
-// priced is a model with its costs, if they are known.
-type priced struct {
-	model.Model
-	info   model.Info
-	prices *pricing.Table
-	place  string
-}
-
-// withCost returns a model with its costs.
-func withCost(m model.Model, prices *pricing.Table, place string) *priced {
-	p := &priced{m, m.Info(), prices, place}
-	if p.info.ContextWindow == 0 {
-		p.info.ContextWindow = prices.Context(p.info.Name)
-	}
-	p.info.Cost = func(u event.Usage) (int64, bool) { return prices.Cost(p.info.Name, place, time.Now(), u) }
-	return p
-}
-
-// price returns the model's price on a day; nil means unknown.
-func (m *priced) price(at time.Time) *pricing.Price {
-	p, _ := m.prices.Find(m.info.Name, m.place, at)
-	return p
-}
-
-// Info implements [model.Model].
-func (m *priced) Info() model.Info { return m.info }
-
-// Unwrap returns the wrapped model.
-func (m *priced) Unwrap() model.Model { return m.Model }
-
-// Cancellable implements [model.Cancellable] if the wrapped model does.
-func (m *priced) Cancellable() model.Model {
-	if model.IsCancellable(m.Model) {
-		return m
-	}
-	return nil
 }

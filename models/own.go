@@ -66,25 +66,3 @@ func (own *Own) over(env func(string) string, p provider) func(string) string {
 		return ""
 	}
 }
-
-// ownPrice is a model with its own price.
-type ownPrice struct {
-	model.Model
-
-	info  model.Info
-	price *pricing.Price
-}
-
-// Info implements [model.Model].
-func (m *ownPrice) Info() model.Info { return m.info }
-
-// Unwrap returns the wrapped model.
-func (m *ownPrice) Unwrap() model.Model { return m.Model }
-
-// Cancellable implements [model.Cancellable] if the wrapped model does.
-func (m *ownPrice) Cancellable() model.Model {
-	if model.IsCancellable(m.Model) {
-		return m
-	}
-	return nil
-}

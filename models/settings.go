@@ -1,7 +1,6 @@
 package models
 
 import (
-	"cmp"
 	"maps"
 	"net/url"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/internal/nearest"
 	"github.com/braidrun/braid/model"
-	"github.com/braidrun/braid/secret"
 )
 
 // setting sets the value of one setting after a reference's "?". It reports whether the value is
@@ -160,36 +158,10 @@ func patience(to **time.Duration) setting {
 	}
 }
 
-var variableNames = lazyre.New(`^[A-Z_][A-Z0-9_]{0,63}$`)
-
 // keyIn takes the name of the variable that holds the key, never the key.
 func keyIn(to *string) setting {
 	return func(v string) bool {
 		*to = v
 		return variableNames.MatchString(v)
 	}
-}
-
-// sources returns where hints say that key and address come from. asked reports that the reference
-// has the address.
-func (g *opening) sources(asked bool) (key, base string) {
-	if !asked {
-		return g.key, ""
-	}
-	// An address in a reference gets only a key that the reference names.
-	return cmp.Or(g.key, "key=NAME, which names the variable with the key for base="), "base="
-}
-
-// secretOf returns the key. A vendor's key goes only to the vendor: an address that a reference
-// names gets the key that the reference names, or none.
-func (g *opening) secretOf(named, usual string, elsewhere bool) secret.Secret {
-	switch {
-	case named != "":
-		g.key = named
-	case elsewhere:
-		return secret.Secret{}
-	default:
-		g.key = usual
-	}
-	return secret.New(g.env(g.key))
 }

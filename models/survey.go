@@ -5,13 +5,11 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials/ec2rolecreds"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/bedrock"
 	"github.com/braidrun/braid/model/demo"
 	"github.com/braidrun/braid/pricing"
@@ -113,7 +111,7 @@ func (o *Opener) standing(p provider) Standing {
 	g := &opening{env: o.env, provider: p}
 	_, name, _ := strings.Cut(p.model, ":")
 	g.name = cmp.Or(name, "NAME") // any name will do for a provider without a default model
-	if _, err := p.open(g); err != nil {
+	if _, err := g.open(); err != nil {
 		s.Why, s.Next = "it cannot be opened", "braid doctor tells more"
 		if e, ok := errors.AsType[*event.Error](err); ok {
 			s.Why, s.Next = e.Message, e.Hint
@@ -220,29 +218,22 @@ func (o *Opener) known(ref string, usual bool) Known {
 	return k
 }
 
-// PriceOf returns today's price of a model that an [Opener] opened. It returns nil if the price is
-// unknown.
-func PriceOf(m model.Model) *pricing.Price {
-	for m != nil {
-		if p, ok := m.(*priced); ok {
-			return p.price(time.Now())
-		}
-		if p, ok := m.(*ownPrice); ok {
-			return p.price
-		}
-		w, ok := m.(interface{ Unwrap() model.Model })
-		if !ok {
-			return nil
-		}
-		m = w.Unwrap()
+// vertex describes the credentials for Vertex AI. Without any, the account of a Google Cloud
+// machine may still exist: only a call asks for it over the network.
+func (o *Opener) vertex(s *Standing, g *opening) {
+	s.Region = g.place
+	file := (&googleCredentials{env: o.env}).file()
+	switch {
+	case s.Key != "":
+		s.Why = s.Key + " is set"
+	case file != "":
+		s.Why = "gcloud's file names credentials"
+	default:
+		s.Ready, s.Why = false, "no credentials of Google Cloud are named here"
+		s.Next = "run gcloud auth application-default login, or set " + googleFile + "; on a machine of Google Cloud its account counts without them"
+		return
 	}
-	return nil
-}
-
-// ref returns a reference to a model of the server.
-func (s Server) ref(model string) string {
-	if s.Name == "Ollama" {
-		return "ollama:" + model
+	if s.Region != "" {
+		s.Why += ", and the location is " + s.Region
 	}
-	return "openai:" + model + "?base=http://" + s.Address + "/v1"
 }

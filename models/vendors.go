@@ -32,35 +32,6 @@ var DefaultVendors = sync.OnceValue(func() *Vendors {
 // reference. They are immutable. The nil Vendors are empty.
 type Vendors struct{ rows []vendorRow }
 
-// vendorRow is a row of the file.
-type vendorRow struct {
-	Name    string `yaml:"name"`
-	Title   string `yaml:"title"`
-	Address string `yaml:"address"`
-	// Key is the variable with the key; "" means that the server needs none.
-	Key string `yaml:"key"`
-	// Model is the default model; "" means none.
-	Model    string               `yaml:"model"`
-	Thinking openai.ThinkingPlace `yaml:"thinking"`
-	Usage    *bool                `yaml:"usage"`
-	Serial   *bool                `yaml:"serial"`
-	Tools    *bool                `yaml:"tools"`
-	Forced   string               `yaml:"forced"`
-	Named    *bool                `yaml:"named"`
-	LongName bool                 `yaml:"max_completion_tokens"`
-	Files    bool                 `yaml:"files"`
-	Schemas  bool                 `yaml:"schemas"`
-	Strict   bool                 `yaml:"strict"`
-	Effort   string               `yaml:"effort"`
-	Seed     string               `yaml:"seed"`
-	Cache    string               `yaml:"cache"`
-	IDs      int                  `yaml:"ids"`
-	// Errors are kinds of errors by the server's code or type.
-	Errors map[string]event.ErrorKind `yaml:"errors"`
-	Page   string                     `yaml:"page"`
-	Read   string                     `yaml:"read"`
-}
-
 // MaxVendors bounds the size of a file of vendors in bytes.
 const MaxVendors = 256 << 10
 
@@ -194,16 +165,6 @@ func (r *vendorRow) problem() string {
 	return ""
 }
 
-// dialect returns the server's protocol.
-func (r *vendorRow) dialect() openai.Dialect {
-	no := func(b *bool) bool { return b != nil && !*b }
-	return openai.Dialect{
-		Thinking: r.Thinking, NoUsage: no(r.Usage), NoSerial: no(r.Serial), NoTools: no(r.Tools), Forced: r.Forced,
-		NoNamed: no(r.Named), LongName: r.LongName, Files: r.Files, Schemas: r.Schemas, Strict: r.Strict, Effort: r.Effort, Seed: r.Seed,
-		Cache: r.Cache, IDs: r.IDs, Errors: r.Errors,
-	}
-}
-
 // providers returns a provider for each row.
 func (v *Vendors) providers() []provider {
 	if v == nil {
@@ -212,7 +173,7 @@ func (v *Vendors) providers() []provider {
 	list := make([]provider, len(v.rows))
 	for i := range v.rows {
 		row := &v.rows[i]
-		list[i] = provider{name: row.Name, title: row.Title, vendor: row, open: openVendor}
+		list[i] = provider{name: row.Name, title: row.Title, vendor: row}
 		if row.Key != "" {
 			list[i].keys = []string{row.Key}
 		}

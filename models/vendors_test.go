@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -338,8 +339,8 @@ func TestTheVendorsOfTheProgram(t *testing.T) {
 	for _, p := range ownProviders() {
 		names = append(names, p.name)
 	}
-	if !slices.Equal(names, ownNames()) {
-		t.Errorf("providers are %v", names)
+	if !slices.Equal(names, ownNames()) || !slices.Equal(slices.Sorted(maps.Keys(openers)), slices.Sorted(slices.Values(names))) {
+		t.Errorf("providers are %v, and these can be opened: %v", names, slices.Sorted(maps.Keys(openers)))
 	}
 	rows := DefaultVendors().rows
 	if len(rows) < 12 {

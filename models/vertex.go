@@ -6,26 +6,11 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic"
 	"github.com/braidrun/braid/model/gemini"
 	"github.com/braidrun/braid/secret"
 )
-
-// These environment variables have the names of Google's own tools and of other programs.
-const (
-	googleKey           = "GOOGLE_VERTEX_API_KEY" // of the express mode of Vertex AI
-	googleFile          = "GOOGLE_APPLICATION_CREDENTIALS"
-	googleProject       = "GOOGLE_CLOUD_PROJECT"
-	googleOtherProject  = "GOOGLE_PROJECT"
-	googleLocation      = "GOOGLE_CLOUD_LOCATION"
-	googleOtherLocation = "GOOGLE_CLOUD_REGION"
-	googleQuota         = "GOOGLE_CLOUD_QUOTA_PROJECT"
-)
-
-// googlesPlaces matches the hosts that an access token may go to.
-var googlesPlaces = lazyre.New(`^([a-z0-9-]+\.)+googleapis\.com$`)
 
 // vertexSettings are the settings of a reference.
 type vertexSettings struct {
@@ -174,32 +159,4 @@ func modelOf[M model.Model](m M, err error) (model.Model, error) {
 		return nil, err
 	}
 	return m, nil
-}
-
-// vertexNeeds returns what is missing beside a variable with credentials.
-func vertexNeeds(env func(string) string) string {
-	if anySet(env, googleKey, googleProject, googleOtherProject) {
-		return ""
-	}
-	return "no project of Google Cloud is named: set " + googleProject
-}
-
-// vertex describes the credentials for Vertex AI. Without any, the account of a Google Cloud
-// machine may still exist: only a call asks for it over the network.
-func (o *Opener) vertex(s *Standing, g *opening) {
-	s.Region = g.place
-	file := (&googleCredentials{env: o.env}).file()
-	switch {
-	case s.Key != "":
-		s.Why = s.Key + " is set"
-	case file != "":
-		s.Why = "gcloud's file names credentials"
-	default:
-		s.Ready, s.Why = false, "no credentials of Google Cloud are named here"
-		s.Next = "run gcloud auth application-default login, or set " + googleFile + "; on a machine of Google Cloud its account counts without them"
-		return
-	}
-	if s.Region != "" {
-		s.Why += ", and the location is " + s.Region
-	}
 }

@@ -12,24 +12,6 @@ type Warning struct {
 	Next string
 }
 
-// doubt warns once of a model whose price has expired, or that no table knows.
-func (o *Opener) doubt(m *priced, g *opening) {
-	if o.warn == nil {
-		return
-	}
-	w, ok := doubtful(m, g)
-	if !ok {
-		return
-	}
-	o.mu.Lock()
-	said := o.warned[w]
-	o.warned[w] = true
-	o.mu.Unlock()
-	if !said {
-		o.warn(w)
-	}
-}
-
 // doubtful returns a warning if there is one. Models at a user's own address are in no table and
 // get none.
 func doubtful(m *priced, g *opening) (Warning, bool) {

@@ -116,7 +116,11 @@ func describedOperations(tb testing.TB) []described {
 				tb.Errorf("%s %s asks for %v", method, path, *op.Security)
 			}
 			if op.Body != nil {
-				if d.body = string(op.Body.Content["application/json"].Example); d.body == "" && op.Body.Required {
+				form, isJSON := op.Body.Content["application/json"]
+				if d.body = string(form.Example); !isJSON {
+					d.body = "the bytes of a file"
+				}
+				if d.body == "" && op.Body.Required {
 					tb.Errorf("%s %s has no example of its body", method, path)
 				}
 			}
@@ -144,6 +148,17 @@ func (d *described) at(ids map[string]string) string {
 		return ids[name]
 	})
 }
+
+// address is [described.at] with the parameters that the operation needs.
+func (d *described) address(ids map[string]string) string {
+	if slices.Contains(d.query, "path") {
+		return d.at(ids) + "?path=" + ownedFile
+	}
+	return d.at(ids)
+}
+
+// ownedFile is a file in the workspace of the conversation of [site.belongings].
+const ownedFile = "notes.txt"
 
 // reply is all of an answer that could tell something.
 type reply struct {
@@ -184,11 +199,13 @@ func (s *site) belongings(tenant, token string) map[string]string {
 	auth := []string{"Authorization", "Bearer " + token}
 	conv := s.json(201, "POST", "/v1/conversations", "", auth...)["id"].(string)
 	run := s.json(202, "POST", "/v1/conversations/"+conv+"/runs", `{"user_input":"use ask"}`, append(auth, "Prefer", "respond-async")...)["id"].(string)
+	s.ask("PUT", content(conv, ownedFile), "what it says", auth...)
 	ids := map[string]string{"id": conv, "run": run, "tenant": tenant, "version": "1"}
 	id := strings.ToLower(rand.Text()) // each time they are others
 	for at, of := range map[string]string{"/v1/admin/tenants/" + tenant: "", "/v1/admin": "shared "} {
 		if of == "" {
 			ids["agent"] = s.json(201, "POST", at+"/agents", `{"id":"agent-`+id+`"}`, auth...)["id"].(string)
+			ids["server"] = s.json(201, "POST", at+"/mcp-servers", `{"id":"server-`+id+`","type":"http","url":"https://mcp.example/"}`, auth...)["id"].(string)
 		} else if tenant == "beta" { // who is no operator has nothing there
 			continue
 		}
@@ -259,7 +276,7 @@ func TestEveryRouteIsBehindTheDoor(t *testing.T) {
 	s.until("the short key is over", func() bool { return time.Now().After(short.Expires) })
 	for _, d := range describedOperations(t) {
 		t.Run(d.method+" "+d.path, func(t *testing.T) {
-			path := d.at(theirs)
+			path := d.address(theirs)
 			if d.scope == "" {
 				for _, token := range []string{"", "garbage", expired.Reveal(), revoked, other, owner} {
 					if r := s.replyOf(&d, path, token); r.Status != 200 {
@@ -301,7 +318,7 @@ func TestEveryRouteIsBehindTheDoor(t *testing.T) {
 			} else if d.path == "/v1/admin/runs/{run}/cancel" { // the others still ask for the run that is open
 				fresh = s.belongings("alpha", owner)
 			}
-			if r := s.replyOf(&d, d.at(fresh), right); r.Status == 401 || r.Status == 403 || r.Status == 404 || r.Status >= 500 {
+			if r := s.replyOf(&d, d.address(fresh), right); r.Status == 401 || r.Status == 403 || r.Status == 404 || r.Status >= 500 {
 				t.Errorf("with the right credential: %+v", r)
 			}
 		})
@@ -339,7 +356,7 @@ func (s *site) foreign(t *testing.T, d *described, token string, theirs, own, no
 				foreign[name], none[name] = theirs[name], nobodys[name]
 			}
 		}
-		got, want := s.replyOf(d, d.at(foreign), token), s.replyOf(d, d.at(none), token)
+		got, want := s.replyOf(d, d.address(foreign), token), s.replyOf(d, d.address(none), token)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("another tenant's id (%b) can be told from one that nobody has:\n%s", mask, diff)
 		}

@@ -35,6 +35,8 @@ type operation struct {
 	bodyOption  bool
 	// example is a body that is taken; the table of doors asks with it.
 	example string
+	// raw is the media type of a body that is not JSON.
+	raw     string
 	answers map[int]answered
 	open    bool
 }
@@ -47,6 +49,8 @@ type answered struct {
 }
 
 func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
+
+var filePath = map[string]string{"path": "The path of the file in the workspace."}
 
 var cursorHeader = map[string]string{"Last-Event-ID": "The id of the last frame that the reader has."}
 
@@ -88,6 +92,30 @@ var ownOperations = map[string]operation{
 		answers: map[int]answered{201: {"The new conversation.", typeOf[conversationState](), ""}},
 	},
 	"GET /v1/conversations/{id}/export": {id: "exportConversation", summary: "Gives the whole log, one event a line.", answers: map[int]answered{200: {"The events.", nil, "application/x-ndjson"}}},
+	"GET /v1/conversations/{id}/files": {
+		id: "listFiles", summary: "Lists the files of the conversation's workspace by their paths.",
+		query:   map[string]string{"folder": "Only files in this folder, at any depth.", "after": "The path of the last file that the reader has.", "limit": "How many, at most 1000; 100 where it is left out."},
+		answers: map[int]answered{200: {"A page.", typeOf[filePage](), ""}},
+	},
+	"GET /v1/conversations/{id}/files/content": {
+		id: "readFile", summary: "Gives the bytes of a file.", query: filePath,
+		answers: map[int]answered{200: {"The bytes. The entity tag is the file's version.", nil, "application/octet-stream"}},
+	},
+	"PUT /v1/conversations/{id}/files/content": {
+		id: "writeFile", summary: "Stores the body as a file, in place of one with this path.", query: filePath, raw: "application/octet-stream",
+		headers: map[string]string{"If-Match": "The entity tag that the file must have.", "If-None-Match": "* stores a new file only."},
+		answers: map[int]answered{200: {"The file.", typeOf[fileBody](), ""}, 409: {"The condition does not hold.", typeOf[native.ErrorBody](), ""}},
+	},
+	"DELETE /v1/conversations/{id}/files/content": {
+		id: "removeFile", summary: "Removes a file.", query: filePath, answers: map[int]answered{204: {about: "It is gone."}},
+	},
+	"GET /v1/conversations/{id}/files/archive": {
+		id: "readFiles", summary: "Gives all files as a zip archive.", answers: map[int]answered{200: {"The archive.", nil, "application/zip"}},
+	},
+	"POST /v1/conversations/{id}/files/archive": {
+		id: "writeFiles", summary: "Stores the files of a zip archive, each in place of one with its path.", raw: "application/zip",
+		answers: map[int]answered{200: {"The stored files.", typeOf[list[fileBody]](), ""}},
+	},
 	"GET /v1/conversations/{id}/events": {
 		id: "listEvents", summary: "Reads the log.",
 		query:   map[string]string{"after": "The seq of the last event that the reader has.", "limit": "How many, at most 1000; 100 where it is left out. A page of large events ends earlier, after about 4 MiB, with has_more."},
@@ -201,6 +229,9 @@ func document(t *testing.T) []byte {
 				content["example"] = json.RawMessage(op.example)
 			}
 			o["requestBody"] = object{"required": !op.bodyOption, "content": object{"application/json": content}}
+		}
+		if op.raw != "" {
+			o["requestBody"] = object{"required": true, "content": object{op.raw: object{}}}
 		}
 		responses := object{"default": object{"$ref": "#/components/responses/Error"}}
 		for status, a := range op.answers {

@@ -111,7 +111,7 @@ func (rd *reading) prepare(ctx context.Context) error {
 }
 
 // over reports whether the stream was complete or the server ended it. Otherwise the reader left.
-func (rd *reading) over() bool { return rd.answered || rd.encoder.Done() }
+func (rd *reading) over() bool { return rd.answered || rd.Over }
 
 // send writes the stream. After the status it returns no error: the stream itself
 // reports what goes wrong.

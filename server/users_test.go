@@ -11,13 +11,17 @@ import (
 	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/workspace"
 )
 
 // withUsers gives a server and its service a directory with these tenants.
 func withUsers(t *testing.T, tenants ...string) (*directory.Directory, func(*service.Options, *server.Options)) {
 	t.Helper()
 	dir, _ := withTenants(t, tenants...)
-	return dir, func(so *service.Options, o *server.Options) { so.Directory, o.Directory = dir, dir }
+	return dir, func(so *service.Options, o *server.Options) {
+		so.Directory, o.Directory = dir, dir
+		so.Workspaces = &workspace.Quota{}
+	}
 }
 
 // userKey makes a key of a tenant's that names a user; "" names none.
@@ -69,7 +73,7 @@ func TestUsersAreKeptApart(t *testing.T) {
 			if d.method != http.MethodGet { // what changes something is asked for below, on conversations of its own
 				return
 			}
-			if r := s.replyOf(&d, d.at(theirs), program); r.Status != 200 {
+			if r := s.replyOf(&d, d.address(theirs), program); r.Status != 200 {
 				t.Errorf("a key without a user: %+v", r)
 			}
 		})
@@ -87,7 +91,7 @@ func TestUsersAreKeptApart(t *testing.T) {
 			if isolation == directory.IsolationTenant {
 				want = 200
 			}
-			if r := s.replyOf(&d, d.at(theirs), bob); r.Status != want {
+			if r := s.replyOf(&d, d.address(theirs), bob); r.Status != want {
 				t.Errorf("%s: %s %s: %+v", name, d.method, d.path, r)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/braidrun/braid/live"
+	"github.com/braidrun/braid/workspace"
 )
 
 // A conversation's id can be reused: AgentCore's callers choose session ids, and an erased tenant's
@@ -25,15 +26,22 @@ func (r *Row) Key() ConversationKey { return ConversationKey{r.Tenant, r.ID, r.l
 
 type conversationKey struct{}
 
-func withConversation(ctx context.Context, key ConversationKey) context.Context {
-	return context.WithValue(ctx, conversationKey{}, key)
+// runsIn is what the tools of a run find in their context.
+type runsIn struct {
+	conversation ConversationKey
+	// workspaces is nil if the service has none.
+	workspaces *workspace.Store
+}
+
+func withConversation(ctx context.Context, in runsIn) context.Context {
+	return context.WithValue(ctx, conversationKey{}, in)
 }
 
 // ConversationOf returns the conversation of the run that a tool works for. ok is false outside a
 // run of a service.
 func ConversationOf(ctx context.Context) (key ConversationKey, ok bool) {
-	key, ok = ctx.Value(conversationKey{}).(ConversationKey)
-	return key, ok
+	in, ok := ctx.Value(conversationKey{}).(runsIn)
+	return in.conversation, ok
 }
 
 // life distinguishes conversations that reuse one caller-chosen id.

@@ -8,6 +8,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/live"
+	"github.com/braidrun/braid/workspace"
 )
 
 // conversations has the conversations of all tenants: their rows and logs, their folds in memory and
@@ -29,6 +30,8 @@ type conversations struct {
 	changes atomic.Int64
 	// removed counts the removed conversations.
 	removed atomic.Int64
+	// workspaces store the files of conversations. nil means that there are none.
+	workspaces *workspace.Store
 	// unscrubbed reports that files may hold deleted or redacted data.
 	unscrubbed atomic.Bool
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/workspace"
 )
 
 // ExecutionContext is the environment of a run: who asked for it, in which conversation and turn,
@@ -38,10 +39,14 @@ type ExecutionContext struct {
 	// Limits are the limits of the request and the service.
 	Limits       braid.Limits
 	OutputSchema json.RawMessage
+	// Files are those of the conversation. nil means that it has none.
+	Files workspace.Files
 	// Tokens exist only in memory: if another process continues the run, there are none.
 	Tokens map[string]secret.Secret
 	// Shown are the names of the tokens that are not secret.
 	Shown []string
+	// Accepted reports that the run was accepted before. What it lacks then does not refuse it.
+	Accepted bool
 }
 
 // Key returns the key of the conversation.

@@ -12,7 +12,7 @@ import (
 )
 
 // ForkConversation creates a conversation whose history is what the model saw here up to the event
-// at. 0 means all of it. Open calls are closed in the copy.
+// at. 0 means all of it. Open calls are closed in the copy. The fork has the files that the workspace holds now.
 func (s *Service) ForkConversation(ctx context.Context, p Principal, id string, at int64) (Conversation, error) {
 	const op = "fork conversation"
 	row, err := s.row(ctx, p, op, id)
@@ -37,6 +37,13 @@ func (s *Service) ForkConversation(ctx context.Context, p Principal, id string, 
 		Origin: id, At: past.last, History: history, Created: now, Updated: now,
 	}
 	if err := s.quotas.keep(ctx, fork); err != nil {
+		return Conversation{}, err
+	}
+	if err := s.forkFiles(ctx, &row, &fork); err != nil {
+		// The caller has no id of the fork, so nobody would delete it.
+		gone := context.WithoutCancel(ctx)
+		_ = s.options.Journal.Tombstone(gone, fork.Tenant, fork.ID, fork.life())
+		_ = s.options.Rows.Delete(gone, fork.Tenant, fork.ID, fork.Created)
 		return Conversation{}, err
 	}
 	return Conversation{Row: fork}, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/braidrun/braid/engine"
 	"github.com/braidrun/braid/live"
+	"github.com/braidrun/braid/workspace"
 )
 
 // New returns a service. It starts nothing: call [Service.Start]. It returns [event.ErrInvalid] if
@@ -41,13 +42,16 @@ func New(o Options) (*Service, error) {
 		},
 		quotas: newQuotas(&o),
 	}
+	if o.Workspaces != nil {
+		s.workspaces = workspace.NewStore(o.Journal.Blobs(), *o.Workspaces)
+	}
 	if o.Shared {
 		s.poller = newHeadPoller(o.Journal, o.Log)
 	}
-	s.builder = OptionsBuilder{Directory: o.Directory, Instructions: o.Instructions, Workspace: o.Workspace}
+	s.builder = OptionsBuilder{Directory: o.Directory, Instructions: o.Instructions, Workspace: o.Workspace, workspaces: s.workspaces}
 	s.titles = newTitleGenerator(&s.conversations, s.quotas, &s.builder)
 	s.completer = newLogCompleter(&s.conversations)
-	s.engine = engine.NewLocal(o.Journal, s.drive, o.Engine)
+	s.engine = engine.NewLocal(o.Journal, func(ctx context.Context, w engine.Work) (engine.Outcome, error) { return s.drive(ctx, &w) }, o.Engine)
 	return s, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/live"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/workspace"
 )
 
 // Options configure a service. Journal, Rows and Agent are required.
@@ -43,6 +44,11 @@ type Options struct {
 	// Workspace returns the files that a run works with. nil means that there are none. It is
 	// called before each call of Agent.
 	Workspace func(ctx context.Context, x *ExecutionContext) (*Workspace, error)
+	// Workspaces is the quota of a conversation's files, which the journal's store of bytes keeps; see [Service.Files] and
+	// [WorkspaceOf]. nil means that conversations have no files.
+	Workspaces *workspace.Quota
+	// ToolServers reaches the MCP servers of tenants. nil means that they are not connected.
+	ToolServers ToolServers
 	// OpenModel opens the light model that generates titles. own is its entry in the directory. nil
 	// means that a title is the first words of the conversation.
 	OpenModel func(ctx context.Context, ref string, own *OwnModel) (braid.Model, error)

@@ -75,8 +75,8 @@ func TestContentWhereItIsWanted(t *testing.T) {
 	e := listen(t)
 	model := &script{name: "demo:x", answers: []any{calls("weather", `{"city":"Oslo"}`), says("it rains")}}
 	agent := braid.New("root", model, braid.Func("weather", "", weather), e.hooks(t, true))
-	input := []event.Block{&event.Text{Text: "Oslo?"}, &event.Image{MIME: "image/png", Data: []byte("1234")}}
-	if _, err := agent.Run(t.Context(), input); err != nil {
+	picture := &event.Image{MIME: "image/png", Data: []byte("1234")}
+	if _, err := agent.Run(t.Context(), "Oslo?", braid.Attach(picture)); err != nil {
 		t.Fatal(err)
 	}
 	asked := `[{"role":"user","parts":[{"type":"text","content":"Oslo?"},{"type":"image","mime_type":"image/png","bytes":4}]}]`

@@ -42,6 +42,4 @@ type Encoder interface {
 	// reader's credential has ended, [event.ErrNotFound] that the conversation was deleted. For any other error the
 	// run goes on, and the reader may come again.
 	Fail(dst []byte, err error) []byte
-	// Done reports whether the stream is over: an item said that it ends, or Fail was called.
-	Done() bool
 }

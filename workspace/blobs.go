@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"errors"
+	"hash/fnv"
 	"io"
 	"strings"
 	"sync"
@@ -17,25 +18,39 @@ const BlobKind = "workspace"
 // draftKind is the Kind of the references of files that are not stored yet.
 const draftKind = "workspace-draft"
 
-// Blobs stores the files of a conversation in a [blob.Store]. The same bytes are stored once for a tenant.
-type Blobs struct {
-	store  blob.Store
-	tenant string
-	owner  blob.Ref
-	quota  Quota
-	// changing keeps the quota and the conditions true for all writers of this Blobs.
-	changing sync.Mutex
+// Store opens the workspaces of conversations in a [blob.Store], which stores the same bytes once for a tenant. It is safe
+// for concurrent use.
+type Store struct {
+	blobs blob.Store
+	quota Quota
+	// changing keeps the quotas and the conditions true for all writers of this Store. Conversations share the locks, so
+	// that their number needs no bound.
+	changing [64]sync.Mutex
 }
 
-var _ Files = (*Blobs)(nil)
+// NewStore returns a Store whose workspaces have a quota each.
+func NewStore(blobs blob.Store, q Quota) *Store { return &Store{blobs: blobs, quota: q.filled()} }
 
-// InBlobs returns the workspace of a conversation of a tenant. incarnation is that of [blob.Ref], and may be empty.
-func InBlobs(store blob.Store, tenant, conversation, incarnation string, q Quota) *Blobs {
+// Open returns the workspace of a conversation of a tenant. incarnation is that of [blob.Ref], and may be empty.
+func (s *Store) Open(tenant, conversation, incarnation string) *Blobs {
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(tenant + "\x00" + conversation))
 	return &Blobs{
-		store: store, tenant: tenant, quota: q.filled(),
+		store: s.blobs, tenant: tenant, quota: s.quota, changing: &s.changing[sum.Sum32()%uint32(len(s.changing))],
 		owner: blob.Ref{Conversation: conversation, Incarnation: incarnation, Kind: BlobKind},
 	}
 }
+
+// Blobs are the files of a conversation in a [Store].
+type Blobs struct {
+	store    blob.Store
+	tenant   string
+	owner    blob.Ref
+	quota    Quota
+	changing *sync.Mutex
+}
+
+var _ Files = (*Blobs)(nil)
 
 func (b *Blobs) ref(path string) blob.Ref {
 	ref := b.owner
@@ -248,4 +263,23 @@ func (b *Blobs) Remove(ctx context.Context, path string) error {
 		return err
 	}
 	return b.store.Unlink(ctx, b.tenant, b.ref(path))
+}
+
+// LinkTo has another workspace of the same tenant hold the same files, as a fork of a conversation does. No bytes are
+// copied. The quota of the other one does not count. A file that is replaced meanwhile may be missing in the other.
+func (b *Blobs) LinkTo(ctx context.Context, other *Blobs) error {
+	files, err := b.List(ctx, Query{})
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		digest, err := blob.ParseDigest(f.Version)
+		if err == nil {
+			_, err = b.store.Link(ctx, b.tenant, other.ref(f.Path), digest)
+		}
+		if err != nil && event.KindOf(err) != event.ErrNotFound {
+			return err
+		}
+	}
+	return nil
 }

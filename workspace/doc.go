@@ -5,7 +5,7 @@
 //	defer files.Close()
 //	agent := braid.New("writer", model, braid.From(filetool.New(files)))
 //
-// [Files] is the seam. [Folder] stores files in a local folder, and [Blobs] in a [blob.Store], which is the database
+// [Files] is the seam. [Folder] stores files in a local folder, and [Store] in a [blob.Store], which is the database
 // of the conversation's journal. Package workspacetest holds the contract that both pass. Package tool/filetool gives
 // the files to a model.
 //

@@ -47,7 +47,7 @@ func (t *repl) print(_ context.Context, e *hook.EventSent) error {
 }
 
 // turn runs one input to its end and prints the summary. It returns the error of the run or of the output.
-func (t *repl) turn(ctx context.Context, input any, opts ...braid.RunOption) error {
+func (t *repl) turn(ctx context.Context, input string, opts ...braid.RunOption) error {
 	ctx, release := t.ints.Guard(ctx)
 	defer release()
 	opts = append(opts, braid.In(t.conv), braid.For(conf.Tenant, ""))

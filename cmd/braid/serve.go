@@ -27,6 +27,7 @@ import (
 	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/workspace"
 )
 
 func serveCommand(p *process) conf.Command {
@@ -65,7 +66,7 @@ GET /openapi.json describes the API.`,
 			"memory", "context", "window", "context_tokens", "offload_over", "tool_search", "max_tokens", "temperature", "thinking_budget", "effort",
 			"show_thinking", "top_p", "seed", "verbosity", "service_tier", "server_tool", "model_extra", "model_header", "mcp",
 			"openapi", "openapi_auth", "openapi_server",
-			"skills",
+			"skills", "workspaces",
 			"running", "tenant_running", "queued", "tenant_queued", "lost_drivers", "failed_runs", "refused_every",
 			"wrong_credentials", "trusted_proxies",
 			"tenant_requests", "tenant_conversations", "tenant_agents", "tenant_storage", "tenant_tokens", "tenant_cost", "metric_tenants", "lease",
@@ -87,7 +88,7 @@ GET /openapi.json describes the API.`,
 			{Name: "run-time", Value: "TIME", Help: "maximum active time of one run (5m)"},
 			{Name: "chat", Help: "open a chat with the server, and stop the server with the chat; the log goes to serve.log in the data folder"},
 			{Name: "log", Value: "FORM", Help: "the log on standard error: text, json or none; text on a terminal, else json"},
-		}...), agentcoreFlags...),
+		}...), append(tenantServerFlags, agentcoreFlags...)...),
 		Run: func(ctx context.Context, in *conf.Invocation) error { return runServer(ctx, p, in) },
 	}
 }
@@ -247,7 +248,11 @@ func (p *process) openInstance(ctx context.Context, cfg *conf.Config, in *conf.I
 	if o.Token, h.tokenIn, err = p.serverToken(cfg, in); err != nil {
 		return nil, err
 	}
-	if h.agents, err = p.openAgents(ctx, cfg, log); err != nil {
+	tenants, err := p.openTenantServers(in, log)
+	if err != nil {
+		return nil, err
+	}
+	if h.agents, err = p.openAgents(ctx, cfg, log, tenants); err != nil {
 		return nil, err
 	}
 	h.undo = append(h.undo, h.agents.close)
@@ -255,6 +260,9 @@ func (p *process) openInstance(ctx context.Context, cfg *conf.Config, in *conf.I
 	o.Agents, o.Forget = h.agents.Factory, h.agents.forgetGone
 	o.Tenants = &directory.Options{
 		Keys: keys, Environment: p.Getenv, RefusedEvery: cfg.RefusedEvery, Quota: quotaOf(&cfg.Settings),
+	}
+	if cfg.Workspaces {
+		o.Service.Workspaces = &workspace.Quota{}
 	}
 	if err := p.serviceOptions(cfg, in, h.agents, &o.Service); err != nil {
 		return nil, err
@@ -367,7 +375,7 @@ func (h *instance) greet(p *process, cfg *conf.Config, url string) error {
 		lines = append(lines, "  tools  "+term.CleanLine(s.Name)+": "+s.Status)
 	}
 	if !h.trusts {
-		if what := h.agents.tells.words(); what != "" {
+		if what := h.agents.observer.words(); what != "" {
 			lines = append(lines, "  sends  "+what+" by OTLP")
 		}
 		lines = append(lines, "  next   braid chat --server "+url)

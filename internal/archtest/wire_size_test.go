@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// mostWireLines bounds the code of a wire, its encoder and its routes: what other wires could use belongs to wire/story, server/front
-// and server/stream (docs/adr/0029-wires-share-a-front.md).
+// mostWireLines bounds the lines of a wire, its encoder and its routes, with comments and blank lines. What other wires can use
+// belongs in wire/story, server/front and server/stream (docs/adr/0029-wires-share-a-front.md).
 const mostWireLines = 900
 
 func TestAWireStaysSmall(t *testing.T) {
@@ -27,14 +27,10 @@ func TestAWireStaysSmall(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for line := range strings.Lines(string(text)) {
-				if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
-					lines++
-				}
-			}
+			lines += strings.Count(string(text), "\n")
 		}
 	}
 	if lines == 0 || lines > mostWireLines {
-		t.Errorf("AG-UI needs %d lines of code, at most %d are allowed", lines, mostWireLines)
+		t.Errorf("AG-UI needs %d lines, at most %d are allowed", lines, mostWireLines)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/foreign"
+	"github.com/braidrun/braid/internal/shorten"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/model"
 )
@@ -122,6 +123,9 @@ func (b *building) words() string {
 
 // blockCost is what a block counts beside its bytes: it becomes events, and a tool call a goroutine.
 const blockCost = 4 << 10
+
+// mostInvalid bounds how much is kept of arguments that cannot be used, in bytes.
+const mostInvalid = 1024
 
 // full reports whether the answer is larger than it may be.
 func (a *assembler) full() bool { return a.bounded && a.room < 0 }
@@ -352,7 +356,7 @@ func runsCalls(stop event.StopReason) bool {
 // arguments sets the call's arguments, or says why they cannot be used.
 func (b *building) arguments(c *event.ToolCall, limit int) {
 	if b.over > 0 {
-		c.Invalid = cut(validText(b.words()))
+		c.Invalid = shorten.Text(validText(b.words()), mostInvalid, "…")
 		c.Fault = fmt.Sprintf("the arguments are %s long, the limit is %s", size(b.size()+b.over), size(limit))
 		return
 	}
@@ -363,7 +367,7 @@ func (b *building) arguments(c *event.ToolCall, limit int) {
 		return
 	}
 	if err := strictjson.Check(text, strictjson.DefaultDepth); err != nil {
-		c.Invalid = cut(validText(b.words()))
+		c.Invalid = shorten.Text(validText(b.words()), mostInvalid, "…")
 		c.Fault = "the arguments are no usable JSON: " + err.Error()
 		return
 	}

@@ -160,7 +160,7 @@ func (d *driver) beginTool(w *toolWork) {
 		traits = tool.TraitsOf(w.call.tool)
 	}
 	w.call.reconcile = w.call.reconcile && traits.Reconcile != nil
-	d.add(s, w.step, w.attempt, p.note(&event.StepBegun{
+	d.add(s, w.step, w.attempt, p.note(c, &event.StepBegun{
 		Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: traits.Effect, Reconcile: w.call.reconcile,
 	}))
 	if p.refused != nil {
@@ -190,6 +190,7 @@ func (d *driver) beginTool(w *toolWork) {
 func (d *activeRun) park(w *toolWork) {
 	d.add(w.scope, w.step, w.attempt, &event.StepBegun{
 		Step: event.StepTool, Call: w.call.ID, Tool: w.call.Name, Effect: event.EffectPure,
+		Args: w.entry.Args,
 	})
 	d.addAsked(w.scope, w.agent, w.step, w.attempt, w.call.questions.asked)
 }

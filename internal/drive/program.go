@@ -80,7 +80,7 @@ func (d *driver) takeProgram(w *Work, r *ProgramReport) bool {
 		d.endModel(s, s.Model.Step, s.Model.Attempt, &modelCallEnd{message: end.message, guardedBy: end.guardedBy})
 	case r.Call != "" && d.openCall(s, r.Call) != nil:
 		c := d.openCall(s, r.Call)
-		d.add(s, c.Step, c.Attempt+1, &event.StepBegun{Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: r.Effect})
+		d.add(s, c.Step, c.Attempt+1, &event.StepBegun{Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: r.Effect, Args: c.Args})
 		d.runs(s, c.Step)
 	case r.Result != nil && d.begunCall(s, r.Result.Call) != nil:
 		d.endProgramCall(w, d.begunCall(s, r.Result.Call), r.Result)

@@ -26,7 +26,7 @@ func agentInput(c *event.ToolCall) ([]event.Block, string) {
 // own decisions do the rest.
 func (d *activeRun) beginAgent(w *toolWork, child SubAgent) {
 	s, c, p := w.scope, w.entry, &w.decision
-	d.add(s, w.step, w.attempt, p.note(&event.StepBegun{
+	d.add(s, w.step, w.attempt, p.note(c, &event.StepBegun{
 		Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: event.EffectIdempotent,
 	}))
 	d.writeState(&w.Work)

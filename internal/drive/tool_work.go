@@ -52,8 +52,8 @@ func (p *callDecision) cancel(words string) {
 }
 
 // note adds what the stages before a call have decided to the event that begins it.
-func (p *callDecision) note(b *event.StepBegun) *event.StepBegun {
-	b.Args, b.Runs = p.args, p.runs
+func (p *callDecision) note(c *fold.Call, b *event.StepBegun) *event.StepBegun {
+	b.Args, b.Runs = p.arguments(c).Args, p.runs
 	if p.byPolicy {
 		b.Effect = event.EffectPure // nothing happens
 	}

@@ -51,9 +51,7 @@ func (s *State) Share(shared map[string]json.RawMessage) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.Kept, func(k string, _ json.RawMessage) bool {
-		return strings.HasPrefix(k, userdata.AppPrefix) || strings.HasPrefix(k, userdata.UserPrefix)
-	})
+	maps.DeleteFunc(s.Kept, func(k string, _ json.RawMessage) bool { return userdata.Shared(k) })
 	if s.Kept == nil {
 		s.Kept = make(map[string]json.RawMessage, len(shared))
 	}

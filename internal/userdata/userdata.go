@@ -19,8 +19,13 @@ const (
 	TempPrefix = "temp:"
 )
 
-// Reserved begins the names of questions and the keys of state that are Braid's own.
+// Reserved begins the names of questions and the keys of state and metadata that are Braid's own.
 const Reserved = "braid."
+
+// Shared reports whether other conversations see a key's value too.
+func Shared(key string) bool {
+	return strings.HasPrefix(key, AppPrefix) || strings.HasPrefix(key, UserPrefix)
+}
 
 // IsTemp reports whether a key's value is in memory only.
 func IsTemp(key string) bool { return strings.HasPrefix(key, TempPrefix) }

@@ -40,8 +40,6 @@ func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
 			return nil, err
 		}
 	}
-	in.run.Watch = true
-	in.run.Trace = service.TraceOf(x.R.Header.Values("Traceparent"), x.R.Header.Values("Tracestate"))
 	started, err := x.start(ctx, conv.ID, in)
 	if errors.Is(err, event.ErrLocked) {
 		if waits := x.waits(ctx, conv.ID); waits != nil {
@@ -51,16 +49,13 @@ func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.Run = started.Run.ID
-	t := newTurn(x, conv.ID, started.Run.ID, in)
-	t.Follower = started.Follower
-	if t.Follower == nil { // a repetition: read the run from its start
-		if err := t.takeOver(ctx); err != nil {
+	t := newTurn(x, conv.ID, in)
+	if started.Follower == nil { // a repetition
+		if err := t.takeOver(ctx, started.Run.ID); err != nil {
 			return nil, err
 		}
-		err = t.follow(ctx, 0)
 	}
-	if err != nil {
+	if err := t.Begin(ctx, &started); err != nil {
 		return nil, err
 	}
 	x.h.readers.Enter(t.Story.Run)
@@ -73,10 +68,8 @@ func (x *exchange) waits(ctx context.Context, conv string) error {
 	if err != nil || len(open) == 0 {
 		return err
 	}
-	return &event.Error{
-		Kind: event.ErrInvalid, Message: "the session waits for answers to its interrupts",
-		Hint: `send {"prompt": [{"interruptResponse": {"interruptId": "…", "response": …}}]}`,
-	}
+	return front.Bad("the session waits for answers to its interrupts",
+		`send {"prompt": [{"interruptResponse": {"interruptId": "…", "response": …}}]}`)
 }
 
 // repeats reports whether a run's key belongs to an invocation's id, in its first or a later use.
@@ -90,7 +83,7 @@ func (x *exchange) start(ctx context.Context, conv string, in *asked) (service.S
 	s := x.h.service
 	began := time.Now()
 	key := in.run.Key
-	started, err := s.StartRun(ctx, x.Who.Principal, conv, in.run)
+	started, err := x.Start(ctx, in.run)
 	if key == "" || !service.KeyReused(err) && (err != nil || began.Sub(started.Run.Admitted) < retryTime) {
 		return started, err
 	}
@@ -106,7 +99,7 @@ func (x *exchange) start(ctx context.Context, conv string, in *asked) (service.S
 	if began.Sub(same[len(same)-1].Admitted) >= retryTime {
 		in.run.Key = key + again + strconv.Itoa(len(same))
 	}
-	started, err = s.StartRun(ctx, x.Who.Principal, conv, in.run)
+	started, err = x.Start(ctx, in.run)
 	if service.KeyReused(err) {
 		return started, front.Bad("the amz-sdk-invocation-id was used for another request", "use a new one for a new request")
 	}
@@ -116,10 +109,10 @@ func (x *exchange) start(ctx context.Context, conv string, in *asked) (service.S
 // answer answers the session's questions. Its stream begins after the answers. Only an SDK sends answers again, and for
 // no longer than retryTime.
 func (x *exchange) answer(ctx context.Context, conv *service.Conversation, in *asked) (*turn, error) {
-	t := newTurn(x, conv.ID, "", in)
-	r := front.Resumption{Answers: in.answers, Unknown: &event.Error{
-		Kind: event.ErrInvalid, Message: "an answer does not belong to an open interrupt", Hint: "answer each interruptId once",
-	}}
+	t := newTurn(x, conv.ID, in)
+	r := front.Resumption{
+		Answers: in.answers, Unknown: front.Bad("an answer does not belong to an open interrupt", "answer each interruptId once"),
+	}
 	if in.run.Key != "" {
 		r.Again = retryTime
 	}

@@ -20,7 +20,7 @@ func (t *turn) close() {
 // it first waits for the repetition.
 func (t *turn) leave() {
 	h, who, request, conv, run := t.x.h, t.x.Who.Principal, t.x.ID, t.Conversation, t.Story.Run
-	if t.encoder.Done() {
+	if t.Over {
 		h.readers.Leave(run)
 		return
 	}
@@ -49,13 +49,13 @@ const readerLabel = "agentcore_reader"
 
 // takeOver records that this server reads the run, so that the previous reader's server does not
 // cancel it.
-func (t *turn) takeOver(ctx context.Context) error {
+func (t *turn) takeOver(ctx context.Context, run string) error {
 	s := t.x.h.service
 	if !s.Shared() || !t.keyed {
 		return nil
 	}
 	_, err := s.UpdateConversation(ctx, t.x.Who.Principal, t.Conversation, service.Changes{
-		Metadata: map[string]string{readerLabel: t.Story.Run + " " + t.x.h.id},
+		Metadata: map[string]string{readerLabel: run + " " + t.x.h.id},
 	})
 	return err
 }

@@ -57,8 +57,7 @@ func (x *exchange) parse(body []byte) (*asked, error) {
 	}
 	out.run.Tokens, out.run.Shown = x.tokens()
 	out.run.Key = x.retryID()
-	const maxKey = 200
-	if len(out.run.Key) > maxKey {
+	if len(out.run.Key) > front.MaxID {
 		return nil, front.Bad("the amz-sdk-invocation-id is too long", "send at most 200 bytes")
 	}
 	return out, nil

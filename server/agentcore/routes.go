@@ -110,10 +110,8 @@ func (x *exchange) serve(rt *route) error {
 		}
 	}
 	if rt.door && rt.scope != "" && !x.h.door.answers(rt.arn, x.R.URL.Query()) {
-		return &event.Error{
-			Kind: event.ErrNotFound, Message: "there is no such agent runtime, or no such endpoint of it",
-			Hint: "look at the ARN, and leave the qualifier out or say DEFAULT",
-		}
+		return front.Refusal(event.ErrNotFound, "there is no such agent runtime, or no such endpoint of it",
+			"look at the ARN, and leave the qualifier out or say DEFAULT")
 	}
 	return rt.handle(x)
 }

@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	"strconv"
 
-	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/server/front"
 )
 
 // The bounds of a session id (API InvokeAgentRuntime, runtimeSessionId).
@@ -27,10 +27,8 @@ func (x *exchange) inSession(id string) error {
 	case id == "":
 		id = newUUID()
 	case len(id) < leastSession || len(id) > mostSession || !plain(id, mostSession):
-		return &event.Error{
-			Kind: event.ErrInvalid, Message: "the session id is too short, too long, or not of letters, digits, - and _",
-			Hint: "send " + strconv.Itoa(leastSession) + " to " + strconv.Itoa(mostSession) + " of them, such as a UUID",
-		}
+		return front.Bad("the session id is too short, too long, or not of letters, digits, - and _",
+			"send "+strconv.Itoa(leastSession)+" to "+strconv.Itoa(mostSession)+" of them, such as a UUID")
 	}
 	x.Session = id
 	x.W.Header().Set(sessionHeader, id)

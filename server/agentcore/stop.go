@@ -43,5 +43,5 @@ func (x *exchange) stop() error {
 }
 
 func noSession(hint string) error {
-	return &event.Error{Kind: event.ErrNotFound, Message: "there is no such session", Hint: hint}
+	return front.Refusal(event.ErrNotFound, "there is no such session", hint)
 }

@@ -21,28 +21,15 @@ type turn struct {
 	keyed bool
 }
 
-// newTurn makes the turn of an invocation. If run is empty, the caller sets it later.
-func newTurn(x *exchange, conv, run string, in *asked) *turn {
+// newTurn makes the turn of an invocation.
+func newTurn(x *exchange, conv string, in *asked) *turn {
 	s := in.stream
 	t := &turn{
 		x: x, keyed: in.run.Key != "",
 		encoder: wire.Encoder{ASCII: s.ASCII, Copies: s.Data, Announce: s.ToolUse},
 	}
 	t.Open(&x.Exchange, conv, &t.encoder)
-	t.Story.Run = run
 	return t
-}
-
-// follow reads the session from a position. It reads the existing events at once, so that an
-// unreadable session is refused before the stream begins.
-func (t *turn) follow(ctx context.Context, after int64) (err error) {
-	if err = t.Follow(ctx, after); err != nil {
-		return err
-	}
-	if err = t.Ahead(ctx); err != nil {
-		t.Follower.Close()
-	}
-	return err
 }
 
 // serve sends server-sent events.
@@ -63,7 +50,7 @@ func (t *turn) collect(ctx context.Context) error {
 		return ended
 	case err != nil:
 		return wire.Kept(err)
-	case !t.encoder.Done():
+	case !t.Over:
 		return ctx.Err()
 	case end != nil && end.Status == event.RunFailed:
 		return failed(end.Err)

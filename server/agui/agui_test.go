@@ -128,3 +128,18 @@ func TestRunsHappenOnce(t *testing.T) {
 		t.Errorf("%d %s", code, got)
 	}
 }
+
+// An answer without a payload is null, which is the zero value of what the tool asked for.
+func TestAnAnswerWithoutAPayload(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	_, asks := s.post(body("t", "q", "use name"))
+	m := regexp.MustCompile(`"interrupts":\[\{"id":"([^"]+)"`).FindStringSubmatch(asks)
+	if m == nil {
+		t.Fatal(asks)
+	}
+	resume := `{"threadId":"t","runId":"a","messages":[],"resume":[{"interruptId":"` + m[1] + `","status":"resolved"}]}`
+	if code, got := s.post(resume); code != 200 || !strings.Contains(got, `"outcome":{"type":"success"}`) {
+		t.Errorf("%d %s", code, got)
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
@@ -12,26 +11,22 @@ import (
 	"github.com/braidrun/braid/service"
 )
 
-// input is what a client posts (RunAgentInput of @ag-ui/core 1.0.0). What else stands there is passed over: a newer client may
-// have more to say. State is the agent's to change, so what a client sends as state only says what it has.
+// input is the body of a request (RunAgentInput of @ag-ui/core 1.0.0). Other fields are ignored, because a newer client may
+// send more. State is the client's copy: only the agent changes the state.
 type input struct {
 	Thread   string            `json:"threadId"`
 	Run      string            `json:"runId"`
 	State    json.RawMessage   `json:"state"`
 	Messages []json.RawMessage `json:"messages"`
 	Tools    []json.RawMessage `json:"tools"`
-	Resume   []answer          `json:"resume"`
-}
+	Resume   []struct {
+		ID      string          `json:"interruptId"`
+		Status  string          `json:"status"`
+		Payload json.RawMessage `json:"payload"`
+	} `json:"resume"`
 
-// answer answers one interrupt.
-type answer struct {
-	ID      string          `json:"interruptId"`
-	Status  string          `json:"status"`
-	Payload json.RawMessage `json:"payload"`
+	answers []front.Answer
 }
-
-// longestID bounds the ids that a client gives.
-const longestID = 200
 
 // parse reads an input.
 func parse(data []byte) (in input, err error) {
@@ -39,26 +34,27 @@ func parse(data []byte) (in input, err error) {
 		return in, front.Bad("the body is no RunAgentInput", "send one JSON object with threadId, runId and messages, each name once")
 	}
 	for _, id := range []string{in.Thread, in.Run} {
-		if id == "" || len(id) > longestID || !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
+		if id == "" || len(id) > front.MaxID || strings.ContainsRune(id, 0) {
 			return in, front.Bad("threadId or runId is missing or too long", "send both, with at most 200 bytes each")
 		}
 	}
 	if len(in.Tools) > 0 {
-		return in, &event.Error{
-			Kind: event.ErrUnsupported, Message: "agents here call no tools of the client",
-			Hint: "leave tools empty; the agent's own tools are the server's",
-		}
+		return in, front.Refusal(event.ErrUnsupported, "agents here call no tools of the client",
+			"leave tools empty; the agent's own tools are the server's")
 	}
-	for i := range in.Resume {
-		a := &in.Resume[i]
-		twice := slices.ContainsFunc(in.Resume[:i], func(b answer) bool { return b.ID == a.ID })
+	for _, a := range in.Resume {
+		twice := slices.ContainsFunc(in.answers, func(b front.Answer) bool { return b.Token == a.ID })
 		if a.ID == "" || twice || a.Status != "resolved" && a.Status != "cancelled" {
 			return in, front.Bad("an answer names no interrupt, or one twice, or has no status",
 				"send interruptId, and resolved or cancelled as status")
 		}
-		if a.Payload == nil {
+		switch {
+		case a.Status == "cancelled":
+			a.Payload = nil
+		case a.Payload == nil:
 			a.Payload = json.RawMessage("null")
 		}
+		in.answers = append(in.answers, front.Answer{Token: a.ID, Value: a.Payload})
 	}
 	return in, nil
 }
@@ -97,10 +93,8 @@ func (in *input) request() (r service.RunRequest, err error) {
 			case p.Type == "document" && p.Source.Type == "data":
 				r.Attachments = append(r.Attachments, &event.Document{MIME: p.Source.MIMEType, Data: p.Source.Value})
 			default:
-				return r, &event.Error{
-					Kind: event.ErrUnsupported, Message: "a part of the message is of a kind that is not taken here",
-					Hint: "send text, and images and documents as data",
-				}
+				return r, front.Refusal(event.ErrUnsupported, "a part of the message is of a kind that is not taken here",
+					"send text, and images and documents as data")
 			}
 		}
 		return r, nil

@@ -31,9 +31,15 @@ func ReadBody(w http.ResponseWriter, r *http.Request, hold *service.Hold, most i
 	if waits := r.Header.Get("Expect") != "" && r.ContentLength > most; waits {
 		return nil, err // the client has sent nothing yet
 	}
+	Drop(w, r)
+	return nil, err
+}
+
+// Drop reads the rest of a refused body for a short time. Otherwise a client that sends everything before it reads would not
+// see the response.
+func Drop(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(discardTime)) // a connection that has none is bounded otherwise
 	if _, rest := io.CopyN(io.Discard, r.Body, discardBytes); rest != io.EOF {     //nolint:errorlint // readers give it as it is
 		w.Header().Set("Connection", "close")
 	}
-	return nil, err
 }

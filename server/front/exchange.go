@@ -107,6 +107,7 @@ func (x *Exchange) Named(ctx context.Context, wire, kind, id, hint string) (serv
 // Stream answers with a stream of server-sent events. Once its head is out no error is returned: what goes wrong is told on
 // the stream itself.
 func (x *Exchange) Stream(ctx context.Context, s *stream.Stream, w wire.Wire) {
+	s.Heartbeat = x.Options.Heartbeat
 	stream.Head(x.W.Header(), w)
 	x.Head(http.StatusOK)
 	x.Interrupted(ctx, s.Serve(ctx, &stream.Writer{Response: x.W, Time: x.Options.WriteTime}))

@@ -52,6 +52,9 @@ const (
 	DefaultHeartbeat = 15 * time.Second
 )
 
+// MaxID bounds an id that a client chooses, in bytes.
+const MaxID = 200
+
 // WithDefaults returns the options with a value for everything that was left out.
 func (o Options) WithDefaults() Options {
 	o.BodyBytes = cmp.Or(max(o.BodyBytes, 0), DefaultBodyBytes)
@@ -68,23 +71,22 @@ func (o Options) WithDefaults() Options {
 // browser that asks what pages may do, and reports that with answered.
 func Foreign(w http.ResponseWriter, r *http.Request, hosts, origins []string, cross *hostcheck.Cross) (answered bool, err error) {
 	if !hostcheck.Host(r.Host, hosts) {
-		return false, &event.Error{
-			Kind: event.ErrPermission, Message: "this server does not answer under that name",
-			Hint: "ask it under its own address, or let the operator add the name",
-		}
+		return false, Refusal(event.ErrPermission, "this server does not answer under that name",
+			"ask it under its own address, or let the operator add the name")
 	}
 	if cross.Answer(w, r) {
 		return true, nil
 	}
 	if !hostcheck.Origin(r.Header.Get("Origin"), r.Host, origins) {
-		return false, &event.Error{
-			Kind: event.ErrPermission, Message: "pages of that site may not ask this server", Hint: "let the operator add the site",
-		}
+		return false, Refusal(event.ErrPermission, "pages of that site may not ask this server", "let the operator add the site")
 	}
 	return false, nil
 }
 
 // Bad returns the error for a request that is not of its form.
-func Bad(message, hint string) error {
-	return &event.Error{Kind: event.ErrInvalid, Message: message, Hint: hint}
+func Bad(message, hint string) error { return Refusal(event.ErrInvalid, message, hint) }
+
+// Refusal returns the error for a request that is refused.
+func Refusal(kind event.ErrorKind, message, hint string) error {
+	return &event.Error{Kind: kind, Message: message, Hint: hint}
 }

@@ -73,6 +73,7 @@ func (t *Turn) Resume(ctx context.Context, conv *service.Conversation, r *Resump
 			}
 		}
 	}
+	t.x.Run = t.Story.Run
 	return nil
 }
 

@@ -16,7 +16,7 @@ import (
 type Interrupter interface {
 	wire.Encoder
 	// AppendInterrupted appends the end of the stream of a run that waits for answers to questions.
-	AppendInterrupted(dst []byte, open []event.Asked) []byte
+	AppendInterrupted(dst []byte, open []event.Question) []byte
 }
 
 // Pause ends a stream once its run waits for a person. It is the stream's [Extra].
@@ -29,7 +29,7 @@ type Pause struct {
 	// Awaited are the tokens of questions that were just answered. The run does not wait before the log has the answers.
 	Awaited map[string]bool
 	// Open are the questions that the stream was ended for.
-	Open []event.Asked
+	Open []event.Question
 }
 
 // pausePoll is how often a run that has asked something is looked at: whether all of it waits now.
@@ -70,8 +70,6 @@ func (p *Pause) Look(ctx context.Context, dst []byte) ([]byte, error) {
 	if rest, err := s.Events(ctx, p.Who, p.Conversation, p.Stream.Story.Last(), 1); err != nil || len(rest) > 0 {
 		return dst, err
 	}
-	for i := range open {
-		p.Open = append(p.Open, open[i].Asked)
-	}
-	return p.Encoder.AppendInterrupted(dst, p.Open), nil
+	p.Open, p.Stream.Over = open, true
+	return p.Encoder.AppendInterrupted(dst, open), nil
 }

@@ -19,7 +19,7 @@ import (
 // Set the exported fields before the first call, and close the follower after the last.
 type Stream struct {
 	// Feed is the wire's encoder and the story that it is told: of one run if Story.Run is set, or else of all runs of the
-	// conversation. The stream is over once the encoder is done.
+	// conversation.
 	wire.Feed
 
 	Follower *live.Follower
@@ -109,7 +109,7 @@ func (s *Stream) Read(ctx context.Context, by time.Time) ([]live.Item, error) {
 	return s.items[:n], err
 }
 
-// Send sends the stream until the encoder is done, ctx ends or sink fails: the last two mean that the reader has left.
+// Send sends the stream until it is over, ctx ends or sink fails: the last two mean that the reader has left.
 // If the stream ends for another reason, Send tells the reader and returns that reason: ctx has ended with the reader's
 // credential ([door.Ended]), or the conversation could not be read on.
 func (s *Stream) Send(ctx context.Context, sink Sink) error {
@@ -118,17 +118,17 @@ func (s *Stream) Send(ctx context.Context, sink Sink) error {
 		return nil //nolint:nilerr // the reader has left
 	}
 	var buf []byte
-	for !s.Encoder.Done() {
+	for !s.Over {
 		var err error
 		buf, err = s.next(ctx, buf[:0])
 		ended := door.Ended(ctx)
 		switch {
 		case ended != nil:
-			buf, err = s.Encoder.Fail(buf[:0], ended), ended
+			buf, err = s.Fail(buf[:0], ended), ended
 		case err != nil && ctx.Err() != nil:
 			return nil //nolint:nilerr // the reader has left
 		case err != nil:
-			buf = s.Encoder.Fail(buf, err)
+			buf = s.Fail(buf, err)
 		case len(buf) == 0:
 			continue
 		}
@@ -154,7 +154,7 @@ func (s *Stream) next(ctx context.Context, buf []byte) ([]byte, error) {
 		s.notices.Came()
 		buf = s.batch(ctx, buf, items)
 	}
-	if s.Extra != nil && !s.Encoder.Done() {
+	if s.Extra != nil && !s.Over {
 		if buf, err = s.Extra.Look(ctx, buf); err != nil {
 			return buf, err
 		}
@@ -201,12 +201,12 @@ func earlier(a, b time.Time) time.Time {
 func (s *Stream) batch(ctx context.Context, buf []byte, items []live.Item) []byte {
 	for page := 1; ; page++ {
 		for i := range items {
-			if buf = s.append(ctx, buf, &items[i]); s.Encoder.Done() {
+			if buf = s.append(ctx, buf, &items[i]); s.Over {
 				break
 			}
 		}
 		clear(items) // an event must not be kept for as long as nothing comes
-		if s.Encoder.Done() || len(items) < pageItems || len(buf) >= batchBytes || page == batchPages {
+		if s.Over || len(items) < pageItems || len(buf) >= batchBytes || page == batchPages {
 			return buf
 		}
 		items = s.items[:s.Follower.Ready(s.items[:])]
@@ -239,6 +239,7 @@ func (s *Stream) silent(buf []byte) []byte {
 			return s.Encoder.AppendNotice(buf, code, says)
 		}
 	case !beat.IsZero() && !now.Before(beat):
+		s.sent = now // also if the encoder has nothing to say: the next heartbeat is due later
 		return s.Encoder.Idle(buf)
 	}
 	return buf

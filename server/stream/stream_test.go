@@ -22,28 +22,27 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// plain is a wire that writes an event as its number, a heartbeat as h and the end by an error as f.
-type plain struct{ done bool }
+// plain is a wire that writes an event as its number, a heartbeat as beat and the end by an error as f. Its stream is over
+// with the first run that ends.
+type plain struct {
+	over *bool
+	beat string
+}
 
 func (p *plain) Append(dst []byte, it *story.Item) []byte {
 	if it.Snapshot != nil {
 		return append(dst, 's')
 	}
 	if _, ok := it.Event.Body.(*event.RunEnded); ok {
-		p.done = true
+		*p.over = true
 	}
 	return strconv.AppendInt(dst, it.Event.Seq, 10)
 }
 
 func (*plain) AppendNotice(dst []byte, _, _ string) []byte { return append(dst, 'n') }
 func (p *plain) Skip(it *story.Item)                       { p.Append(nil, it) }
-func (*plain) Idle(dst []byte) []byte                      { return append(dst, 'h') }
-func (p *plain) Done() bool                                { return p.done }
-
-func (p *plain) Fail(dst []byte, _ error) []byte {
-	p.done = true
-	return append(dst, 'f')
-}
+func (p *plain) Idle(dst []byte) []byte                    { return append(dst, p.beat...) }
+func (*plain) Fail(dst []byte, _ error) []byte             { return append(dst, 'f') }
 
 // conversation is a log, and the bus that tells of it.
 type conversation struct {
@@ -91,7 +90,9 @@ func (c *conversation) follow(t *testing.T) *stream.Stream {
 		t.Fatal(err)
 	}
 	t.Cleanup(f.Close)
-	return &stream.Stream{Follower: f, Feed: wire.Feed{Encoder: &plain{}}}
+	s := &stream.Stream{Follower: f}
+	s.Encoder = &plain{over: &s.Over, beat: "h"}
+	return s
 }
 
 func open() *conversation {
@@ -161,6 +162,36 @@ func (l *looks) Look(_ context.Context, dst []byte) ([]byte, error) {
 	return append(dst, 'x'), nil
 }
 
+// A wire that has nothing to say while nothing comes is asked once for each heartbeat.
+func TestAnEncoderWithoutHeartbeats(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := open().follow(t)
+		asked := 0
+		s.Encoder = &mute{Encoder: s.Encoder, asked: &asked}
+		s.Heartbeat = 15 * time.Second
+		ctx, stop := context.WithTimeout(t.Context(), 40*time.Second)
+		defer stop()
+		if err := s.Send(ctx, func([]byte, time.Time) error { return nil }); err != nil || asked != 2 {
+			t.Errorf("the encoder was asked %d times: %v", asked, err)
+		}
+	})
+}
+
+// mute is an encoder without heartbeats.
+type mute struct {
+	wire.Encoder
+
+	asked *int
+}
+
+func (m *mute) Idle(dst []byte) []byte {
+	if *m.asked++; *m.asked > 100 {
+		panic("the stream does not wait")
+	}
+	return dst
+}
+
 func TestHowAStreamEnds(t *testing.T) {
 	t.Parallel()
 	unreadable := errors.New("unreadable")
@@ -221,8 +252,8 @@ func TestWhatTheReaderHasIsSkipped(t *testing.T) {
 			t.Parallel()
 			s := c.follow(t)
 			at, err := s.Skip(t.Context(), c.read, test.to, test.until)
-			if err != nil || at != test.at || s.Encoder.Done() != test.done {
-				t.Errorf("skipped up to %d (%v), and the stream is over: %t", at, err, s.Encoder.Done())
+			if err != nil || at != test.at || s.Over != test.done {
+				t.Errorf("skipped up to %d (%v), and the stream is over: %t", at, err, s.Over)
 			}
 		})
 	}

@@ -145,7 +145,7 @@ func TestAgentsOfTenants(t *testing.T) {
 You write letters.
 
 <workspace>
-The files of this conversation are in the scratch folder. The tools write_file, read_file, list_files, delete_file reach them, by their names.
+The files of this conversation are in the scratch folder. The tools read_file, list_files reach them, by their names.
 - notes.txt (8 bytes)
 </workspace>
 

@@ -277,7 +277,7 @@ func TestEveryLimitLeavesAUsableConversation(t *testing.T) {
 				v.add(server, words("Gladly."), words("Again."))
 				next := braid.New("guide", model, append(parts[:1:1], parts[2:]...)...) // without the limits
 				if r.Status == event.RunWaiting {
-					if _, err := next.Run(t.Context(), braid.Answer{Token: r.Questions[0].Token, Value: false}, braid.In(conv)); err != nil {
+					if _, err := next.Resume(t.Context(), conv, braid.Answers(braid.Answer{Token: r.Questions[0].Token, Value: false})); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"github.com/braidrun/braid/internal/strictjson"
 )
 
 // document is an OpenAPI document whose parts are still JSON.
@@ -102,7 +104,7 @@ func (d *document) at(ref string) ([]byte, error) {
 	}
 	steps := strings.Split(pointer[1:], "/")
 	for i, s := range steps {
-		steps[i] = strings.ReplaceAll(strings.ReplaceAll(s, "~1", "/"), "~0", "~")
+		steps[i] = strictjson.UnescapePointer(s)
 	}
 	raw, rest := d.top[steps[0]], steps[1:]
 	if steps[0] == "components" && len(steps) >= 3 {

@@ -32,11 +32,7 @@ type Encoder struct {
 
 	dst  []byte
 	root *scope
-	// done is set once the run has ended or waits for answers, or the stream has failed.
-	done bool
 }
-
-var _ wire.Encoder = (*Encoder)(nil)
 
 // scope is an agent's thread of work. A sub-agent's frames are nested in those of the call that
 // waits for it.
@@ -99,7 +95,6 @@ func (enc *Encoder) Append(dst []byte, it *story.Item) []byte {
 	} else if !it.Gap() {
 		enc.event(it)
 	}
-	enc.done = enc.done || it.Ends
 	dst, enc.dst = enc.dst, nil
 	return dst
 }
@@ -471,7 +466,7 @@ func (enc *Encoder) stepEnded(s *scope, it *story.Item, b *event.StepEnded) {
 		enc.begin(s, `{"tool_cancel_event": {"tool_use": `)
 		enc.dst = enc.appendUse(enc.dst, it.Call)
 		enc.raw(`, "message": `)
-		enc.str(event.TextOf(b.Result.Content))
+		enc.str(event.RawText(b.Result.Content))
 		enc.end(s, `}}`)
 	}
 	enc.toolResults(s, it.Results)

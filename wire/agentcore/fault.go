@@ -1,9 +1,11 @@
 package agentcore
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/wire"
 )
 
 // Strands' exceptions that have a counterpart here.
@@ -20,9 +22,9 @@ func faultOf(err *event.Error) (message, class string) {
 	if err == nil {
 		err = &event.Error{}
 	}
-	info := event.KindOf(err).Info()
-	message, class = info.Meaning, loopClass
-	switch info.Kind {
+	_, message, _ = wire.FaultOf(err)
+	class = loopClass
+	switch info := event.KindOf(err).Info(); info.Kind {
 	case event.ErrInternal:
 		return message, class
 	case event.ErrThrottled, event.ErrOverloaded:
@@ -32,13 +34,7 @@ func faultOf(err *event.Error) (message, class string) {
 	case event.ErrMaxTokens:
 		class = maxTokensClass
 	}
-	if err.Message != "" {
-		message = err.Message
-	}
-	if err.Code != "" {
-		class = err.Code
-	}
-	return message, class
+	return message, cmp.Or(err.Code, class)
 }
 
 // ErrorOf returns the response to an error before the stream has begun. body is JSON in the

@@ -25,8 +25,8 @@ func (enc *Encoder) AppendResumed(dst []byte) []byte {
 
 // AppendInterrupted appends the result of a run that waits for answers. Strands ends the stream
 // there and continues in another request.
-func (enc *Encoder) AppendInterrupted(dst []byte, _ []event.Asked) []byte {
-	enc.dst, enc.done = dst, true
+func (enc *Encoder) AppendInterrupted(dst []byte, _ []event.Question) []byte {
+	enc.dst = dst
 	enc.result(enc.main(), event.StopQuestion)
 	dst, enc.dst = enc.dst, nil
 	return dst
@@ -52,12 +52,8 @@ func (enc *Encoder) Skip(it *story.Item) { enc.Append(nil, it) }
 // Idle appends nothing, because the Python program sends nothing while it waits.
 func (*Encoder) Idle(dst []byte) []byte { return dst }
 
-// Done reports whether the run has ended or waits for answers, or the stream has failed.
-func (enc *Encoder) Done() bool { return enc.done }
-
 // Fail ends a stream whose run continues, as AppendBroken does.
 func (enc *Encoder) Fail(dst []byte, err error) []byte {
-	enc.done = true
 	e, ok := errors.AsType[*event.Error](err)
 	if !ok || e.Kind != event.ErrUnauthenticated {
 		e = Kept(err)
@@ -84,7 +80,7 @@ func (enc *Encoder) AppendBroken(dst []byte, err *event.Error) []byte {
 // that wants no stream. It is {"result": …} as in the stream's last frame, with the structured
 // output and the open questions. The encoder must have the run's events, whose bytes are not
 // needed. end is nil for a waiting run.
-func (enc *Encoder) AppendResult(dst []byte, end *event.RunEnded, open []event.Asked) []byte {
+func (enc *Encoder) AppendResult(dst []byte, end *event.RunEnded, open []event.Question) []byte {
 	enc.dst = dst
 	stop := event.StopQuestion
 	if end != nil {
@@ -102,7 +98,7 @@ func (enc *Encoder) AppendResult(dst []byte, end *event.RunEnded, open []event.A
 		} else {
 			enc.raw(", ")
 		}
-		enc.interrupt(&open[i])
+		enc.interrupt(&open[i].Asked)
 		if i == len(open)-1 {
 			enc.raw("]")
 		}

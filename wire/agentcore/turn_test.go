@@ -93,7 +93,10 @@ func TestResults(t *testing.T) {
 	t.Parallel()
 	enc, all := &agentcore.Encoder{}, stories["interrupt-and-output"]()
 	encode(enc, all[:5])
-	asked := []event.Asked{{Token: "q1", Ask: event.AskApproval, Prompt: "Sure?"}, {Token: "q2", Name: "more", Payload: json.RawMessage(`{"a":1.0}`)}}
+	asked := []event.Question{
+		{Asked: event.Asked{Token: "q1", Ask: event.AskApproval, Prompt: "Sure?"}},
+		{Asked: event.Asked{Token: "q2", Name: "more", Payload: json.RawMessage(`{"a":1.0}`)}},
+	}
 	waits := string(enc.AppendResult(nil, nil, asked))
 	if !strings.HasSuffix(waits, `"stop_reason": "interrupt", "interrupts": [{"id": "q1", "name": "approval", "reason": "Sure?", "response": null}, `+
 		`{"id": "q2", "name": "more", "reason": {"a": 1.0}, "response": null}]}}`) || !json.Valid([]byte(waits)) {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/sse"
+	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/internal/userdata"
 	"github.com/braidrun/braid/wire"
 	"github.com/braidrun/braid/wire/story"
 )
@@ -22,36 +24,28 @@ var Wire = wire.Wire{
 
 // Encoder writes the story of a run as the events of AG-UI. It is used by one goroutine at a time.
 //
-// A client of AG-UI keeps all messages and sends them with its next run. What it was shown cannot be taken back but by
-// MESSAGES_SNAPSHOT, which has to have all of them. So an encoder keeps what it has shown of its run, and Messages are
-// those before it.
+// A client of AG-UI keeps all messages and sends them with its next run. Only MESSAGES_SNAPSHOT takes a message back, and it
+// must contain all messages. So an encoder keeps the messages of its run, and Messages are those before it.
 type Encoder struct {
 	// Run is the run that is shown.
 	Run string
-	// Thread and ID are the names that the client has for the conversation and for the run. An empty ID is the run's own.
+	// Thread and ID are the client's names for the conversation and the run. An empty ID means the run's own.
 	Thread, ID string
-	// Messages are those that the client has, each one line of JSON with an id.
+	// Messages are the client's messages, each one line of JSON with an id.
 	Messages []json.RawMessage
-	// State is the one that the client has: what is no object is replaced by one before its first change.
+	// State is the client's state. If it is not an object, an object replaces it before its first change.
 	State json.RawMessage
 
 	dst []byte
-	// started is set once RUN_STARTED was sent, done once nothing may follow.
-	started, done bool
-	// skipping is set while Skip takes in what the client has from another stream.
-	skipping bool
+	// started is set once RUN_STARTED was sent.
+	started  bool
 	scopes   []*scope
-	calls    map[string]*call
 	messages []*message
-	// invoked counts the invocations of each sub-agent's scope.
-	invoked map[string]int
 	// state has the keys of the client's state; nil until a change needs them.
 	state map[string]json.RawMessage
-	// now is the run, for its usage.
-	now *story.Run
+	// used is what the models used in the client's run.
+	used []event.ModelUsage
 }
-
-var _ wire.Encoder = (*Encoder)(nil)
 
 // Append appends what an item gives: any number of AG-UI's events.
 func (enc *Encoder) Append(dst []byte, it *story.Item) []byte {
@@ -59,21 +53,20 @@ func (enc *Encoder) Append(dst []byte, it *story.Item) []byte {
 		return dst // a tool's
 	}
 	h := it.Head()
-	enc.now = it.Run
+	enc.used = it.Run.Usage
 	enc.start(dst, h.Run)
-	if it.Opened != nil {
-		enc.opened(it)
-	}
 	s := enc.scope(it.Agent)
 	if it.Answer != nil || it.Event.Live() && it.Call == nil {
-		enc.at(s, h)
+		if step := nth(h.Run+"/"+h.Step, h.Attempt); s.step != step {
+			enc.withdraw(s) // an answer that has no end
+			s.begin(step)
+		}
 	}
 	if it.Snapshot != nil {
 		enc.snapshot(s, it)
 	} else if !it.Gap() {
 		enc.event(s, it)
 	}
-	enc.done = enc.done || it.Ends
 	return enc.taken()
 }
 
@@ -82,10 +75,14 @@ func (enc *Encoder) event(s *scope, it *story.Item) {
 	e := it.Event
 	switch b := e.Body.(type) {
 	case *event.UserMessage:
-		enc.letter(s, e, b)
+		enc.mail(s, e, b)
+	case *event.ScopeOpened:
+		if it.Opened != nil {
+			enc.opened(it.Opened, e.Run, b)
+		}
 	case *event.ScopeClosed:
-		if enc.closed(b.ID, b.Err); it.Closed != nil {
-			it.Closed.Own.Wire = nil
+		if it.Closed != nil {
+			enc.end(enc.scope(it.Closed), nil, b.Err)
 		}
 	case *event.TextDelta:
 		enc.say(s, s.text, b.Text)
@@ -94,15 +91,12 @@ func (enc *Encoder) event(s *scope, it *story.Item) {
 	case *event.ToolInputDelta:
 		enc.args(enc.call(s, b.Call, b.Tool), b.JSON)
 	case *event.AnswerReplaced:
-		s.text.Sent = b.Text
-		if it.Answer != nil {
-			s.text.Sent = it.Answer.Text() + b.Text
-		}
+		s.text.Sent = it.Answer.Text() + b.Text
 		enc.allMessages()
 	case *event.AssistantMessage:
 		enc.answered(s, it, b)
 	case *event.ToolProgress:
-		value := progress{enc.callID(b.Call), b.Tool, b.Text, b.Data}
+		value := progress{s.callID(b.Call), b.Tool, b.Text, b.Data}
 		enc.send(&frame{Type: "CUSTOM", Subagent: s.sub, Name: "braid.tool_progress", Value: value})
 	case *event.StepEnded:
 		enc.stepEnded(s, b)
@@ -113,17 +107,14 @@ func (enc *Encoder) event(s *scope, it *story.Item) {
 	}
 }
 
-// snapshot sends what a step in flight has said and was not sent. If the snapshot has gaps itself, nothing more is sent before
-// the whole answer.
+// snapshot sends the unsent part of a running step. If the snapshot has gaps itself, nothing is sent before the whole answer.
 func (enc *Encoder) snapshot(s *scope, it *story.Item) {
 	in := it.Snapshot
 	text, thinking := it.Answer.Shown(in)
-	if in.Truncated || !strings.HasPrefix(text, s.text.Sent) || !strings.HasPrefix(thinking, s.thinking.Sent) {
+	if in.Truncated || !enc.rest(s, s.thinking, thinking) || !enc.rest(s, s.text, text) {
 		it.Answer.Lost = true
 		return
 	}
-	enc.rest(s, s.thinking, thinking)
-	enc.rest(s, s.text, text)
 	for i := range in.Blocks {
 		if b := &in.Blocks[i]; b.Kind == event.BlockToolCall {
 			c := enc.call(s, b.Call, b.Tool)
@@ -140,20 +131,19 @@ func (enc *Encoder) AppendNotice(dst []byte, code, message string) []byte {
 }
 
 // AppendInterrupted ends the stream of a run that waits for answers to questions. Another run of the client brings them.
-func (enc *Encoder) AppendInterrupted(dst []byte, open []event.Asked) []byte {
+func (enc *Encoder) AppendInterrupted(dst []byte, open []event.Question) []byte {
 	enc.start(dst, enc.Run)
-	enc.settle("suspended")
+	enc.settle(&outcome{Type: "suspended"})
 	f := enc.finished(enc.Run, "interrupt")
 	for i := range open {
 		f.Outcome.Interrupts = append(f.Outcome.Interrupts, enc.interrupt(&open[i]))
 	}
 	enc.send(f)
-	enc.done = true
 	return enc.taken()
 }
 
 // interrupt writes a question. The reasons are those of docs.ag-ui.com/concepts/interrupts; others have a name before them.
-func (enc *Encoder) interrupt(q *event.Asked) interrupt {
+func (enc *Encoder) interrupt(q *event.Question) interrupt {
 	in := interrupt{ID: q.Token, Message: q.Prompt, Reason: "braid:" + string(q.Ask), Expires: q.Expires.UTC().Truncate(time.Second)}
 	switch {
 	case q.Ask == event.AskApproval && q.Call != "":
@@ -163,10 +153,10 @@ func (enc *Encoder) interrupt(q *event.Asked) interrupt {
 	case q.Ask == event.AskInput:
 		in.Reason = "input_required"
 	}
-	if c := enc.calls[q.Call]; c != nil {
+	if c := enc.scope(&story.Agent{ID: q.Scope}).calls[q.Call]; c != nil {
 		in.Call, in.Subagent = c.ID, c.sub
 	}
-	if strings.HasPrefix(strings.TrimSpace(string(q.Schema)), "{") { // a schema that is a bool cannot be told
+	if strings.HasPrefix(strings.TrimSpace(string(q.Schema)), "{") { // AG-UI has no form for a schema that is a bool
 		in.Schema = q.Schema
 	}
 	if len(q.Payload) > 0 {
@@ -175,11 +165,13 @@ func (enc *Encoder) interrupt(q *event.Asked) interrupt {
 	return in
 }
 
-// Skip takes in an item that the client has from the stream of another run of its own: one that waited for an answer.
+// Skip takes in an item that the client has from the stream of another run of its own: one that waited for an answer. The
+// client's state has its changes.
 func (enc *Encoder) Skip(it *story.Item) {
-	enc.skipping = true
-	enc.Append(nil, it)
-	enc.skipping, enc.started = false, false
+	if it.Event == nil || it.Event.Body.Kind() != event.KindStateChanged {
+		enc.Append(nil, it)
+	}
+	enc.started = false
 }
 
 // Idle appends a comment, which clients pass over.
@@ -187,13 +179,10 @@ func (*Encoder) Idle(dst []byte) []byte { return sse.AppendComment(dst, "") }
 
 // Fail appends RUN_ERROR. The client may send the same run again, unless its key has ended or the conversation is gone.
 func (enc *Encoder) Fail(dst []byte, err error) []byte {
-	enc.dst, enc.done = dst, true
+	enc.dst = dst
 	enc.send((&frame{Type: "RUN_ERROR"}).fail(err))
 	return enc.taken()
 }
-
-// Done implements [wire.Encoder].
-func (enc *Encoder) Done() bool { return enc.done }
 
 // send appends an event of AG-UI as a server-sent event. JSON has no line ends, so it is one line.
 func (enc *Encoder) send(f *frame) {
@@ -208,17 +197,13 @@ func (enc *Encoder) taken() (dst []byte) {
 	return dst
 }
 
-// start goes on behind dst. It sends what every stream begins with, and announces the sub-agents that go on from the run
-// before.
+// start appends to dst from now on. A new stream begins with RUN_STARTED and the subagents that are at work.
 func (enc *Encoder) start(dst []byte, run string) {
 	if enc.dst = dst; enc.started {
 		return
 	}
 	enc.started = true
-	if enc.calls == nil {
-		enc.calls, enc.invoked = map[string]*call{}, map[string]int{}
-	}
-	enc.send(&frame{Type: "RUN_STARTED", Thread: enc.Thread, Run: cmp.Or(enc.ID, run), Protocol: ProtocolVersion})
+	enc.send(&frame{Type: "RUN_STARTED", Thread: enc.Thread, Run: cmp.Or(enc.ID, run), Protocol: "1.0"})
 	enc.clear(run)
 	for _, s := range enc.scopes {
 		if s.begins != nil {
@@ -227,35 +212,32 @@ func (enc *Encoder) start(dst []byte, run string) {
 	}
 }
 
-// letter shows what somebody has said to a run that was open. The client knows what the run began with.
-func (enc *Encoder) letter(s *scope, e *event.Event, b *event.UserMessage) {
+// mail shows a message that the user sent during the run. The client has the run's input.
+func (enc *Encoder) mail(s *scope, e *event.Event, b *event.UserMessage) {
 	if b.Mail == "" || b.Why != "" {
 		return
 	}
-	m := &message{ID: e.Run + "/" + strconv.FormatInt(e.Seq, 10), Role: "user"}
-	enc.say(s, m, event.TextOf(b.Content))
+	m := &message{ID: e.Run + "/" + strconv.FormatInt(e.Seq, 10), Role: "user", kind: "TEXT_MESSAGE"}
+	enc.say(s, m, event.RawText(b.Content))
 	enc.close(m)
 }
 
-// changed tells of the conversation's own state. That of its user and of the whole application is not the client's.
+// changed sends changes of the conversation's own state. The state of its user and of the application is not the client's.
 func (enc *Encoder) changed(b *event.StateChanged) {
-	if enc.skipping {
-		return // the client has it in its state
-	}
 	if enc.state == nil && (json.Unmarshal(enc.State, &enc.state) != nil || enc.state == nil) {
 		enc.state = map[string]json.RawMessage{}
 		enc.send(&frame{Type: "STATE_SNAPSHOT", Snapshot: enc.state})
 	}
 	var list []patch
 	for key, value := range b.Set {
-		if !shared(key) {
-			list = append(list, patch{Op: "add", Path: pointer(key), Value: value}) // which also replaces (RFC 6902, section 4.1)
+		if !userdata.Shared(key) && !strings.HasPrefix(key, userdata.Reserved) {
+			list = append(list, patch{Op: "add", Path: "/" + strictjson.EscapePointer(key), Value: value}) // also replaces (RFC 6902)
 			enc.state[key] = nil
 		}
 	}
 	for _, key := range b.Delete {
 		if _, had := enc.state[key]; had {
-			list = append(list, patch{Op: "remove", Path: pointer(key)})
+			list = append(list, patch{Op: "remove", Path: "/" + strictjson.EscapePointer(key)})
 			delete(enc.state, key)
 		}
 	}
@@ -265,22 +247,19 @@ func (enc *Encoder) changed(b *event.StateChanged) {
 	}
 }
 
-// shared reports whether a key is not the conversation's own.
-func shared(key string) bool {
-	return strings.HasPrefix(key, "app:") || strings.HasPrefix(key, "user:") || strings.HasPrefix(key, "braid.")
-}
-
-// pointer returns the JSON pointer to a key (RFC 6901).
-func pointer(key string) string { return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
-
-// finished makes the end of the client's run.
+// finished makes the end of the client's run. AG-UI's input tokens include the cached ones, and its total is input and output.
 func (enc *Encoder) finished(run, how string) *frame {
-	return &frame{Type: "RUN_FINISHED", Thread: enc.Thread, Run: cmp.Or(enc.ID, run), Outcome: &outcome{Type: how}, Usage: enc.usage()}
+	f := &frame{Type: "RUN_FINISHED", Thread: enc.Thread, Run: cmp.Or(enc.ID, run), Outcome: &outcome{Type: how}}
+	for _, m := range enc.used {
+		u := &m.Usage
+		f.Usage = append(f.Usage, tokens{m.Model, u.Total - u.Output, u.Output, u.Total, u.Reasoning, u.CacheRead, u.CacheWrite})
+	}
+	return f
 }
 
 // ended ends a run. How it ended in the loop's words stands in the event's metadata.
 func (enc *Encoder) ended(run string, b *event.RunEnded) {
-	enc.settle("")
+	enc.settle(nil)
 	f := enc.finished(run, "success")
 	switch {
 	case b.Status == event.RunFailed, b.Why == event.WhyDeadline:
@@ -293,20 +272,4 @@ func (enc *Encoder) ended(run string, b *event.RunEnded) {
 	f.Metadata = map[string]any{"stop": b.Stop}
 	enc.send(f)
 	enc.started, enc.scopes = false, nil
-}
-
-// usage is what the models have used in this run of the client's.
-func (enc *Encoder) usage() (list []tokens) {
-	if enc.now == nil {
-		return nil
-	}
-	for _, m := range enc.now.Usage {
-		// Of AG-UI's counts the cache's are parts of the input, and the total is of the two.
-		u := &m.Usage
-		list = append(list, tokens{
-			Model: m.Model, Input: u.Total - u.Output, Output: u.Output, Total: u.Total, Reasoning: u.Reasoning,
-			CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
-		})
-	}
-	return list
 }

@@ -7,16 +7,14 @@ import (
 	"github.com/braidrun/braid/wire"
 )
 
-// ProtocolVersion is the version of AG-UI that an encoder speaks (PROTOCOL_VERSION of @ag-ui/core 1.0.0).
-const ProtocolVersion = "1.0"
-
 // frame is one event of AG-UI. Each type has some of the fields; null is never sent in place of one that is absent.
 type frame struct {
 	Type     string `json:"type"`
 	Subagent string `json:"subagentRunId,omitempty"`
 
-	Thread   string `json:"threadId,omitempty"`
-	Run      string `json:"runId,omitempty"`
+	Thread string `json:"threadId,omitempty"`
+	Run    string `json:"runId,omitempty"`
+	// Protocol is the version of AG-UI (PROTOCOL_VERSION of @ag-ui/core).
 	Protocol string `json:"protocolVersion,omitempty"`
 
 	Message string `json:"messageId,omitempty"`

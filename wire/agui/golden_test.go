@@ -112,6 +112,31 @@ func TestFrames(t *testing.T) {
 	}
 }
 
+// Models repeat the ids of calls, also two agents that work at the same time.
+func TestCallsOfTwoAgentsHaveTheSameID(t *testing.T) {
+	t.Parallel()
+	enc := &agui.Encoder{Run: "r", Thread: "t"}
+	f := wiretest.Feed(enc, "r")
+	in := func(scope, step string, body event.Body) *event.Event {
+		return &event.Event{Header: event.Header{Run: "r", Scope: scope, Step: step, Attempt: 1}, Body: body}
+	}
+	var got []byte
+	for _, scope := range []string{"a", "b"} {
+		got = f.Append(got, in(scope, "", &event.ScopeOpened{ID: scope, Agent: "helper"}))
+		got = f.Append(got, in(scope, scope+"/m1", &event.StepBegun{Step: event.StepModel}))
+		got = f.Append(got, in(scope, scope+"/m1", &event.AssistantMessage{Content: []event.Block{&event.ToolCall{ID: "c", Name: "look"}}}))
+	}
+	result := f.Append(nil, in("a", "a/tc", &event.StepEnded{Step: event.StepTool, Result: &event.ToolResult{Call: "c", Content: says("8")}}))
+	if want := `"toolCallId":"r/a/m1/c","content":"8"`; !strings.Contains(string(result), want) {
+		t.Errorf("after\n%s\nthe result is\n%s\nwithout %s", got, result, want)
+	}
+	asked := event.Question{Asked: event.Asked{Token: "q", Ask: event.AskApproval, Call: "c"}, Scope: "a"}
+	end := enc.AppendInterrupted(nil, []event.Question{asked})
+	if want := `"toolCallId":"r/a/m1/c","subagentRunId":"r/a"`; !strings.Contains(string(end), want) {
+		t.Errorf("the interrupt is\n%s\nwithout %s", end, want)
+	}
+}
+
 // compare compares frames by what they say: the order of members is nobody's business.
 func compare(want, got string) string {
 	parse := func(text string) (list []any) {

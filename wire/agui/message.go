@@ -12,15 +12,20 @@ import (
 	"github.com/braidrun/braid/wire/story"
 )
 
-// scope is an agent's thread of work. AG-UI calls one that is not the run's own a subagent.
+// scope is an agent's thread of work. AG-UI calls a scope other than the run's own a subagent.
 type scope struct {
 	id string
-	// sub is the name of the invocation, and begins the event that announces it; both are empty for the run's own agent.
+	// sub names the subagent's invocation, and begins is the event that announces it. Both are empty for the run's own agent,
+	// and for a subagent that is not at work.
 	sub    string
 	begins *frame
-	// step names the step in flight and its attempt; empty for none.
+	// invoked counts the invocations.
+	invoked int
+	// calls are the newest calls by their ids in the log.
+	calls map[string]*call
+	// step names the running step and its attempt; empty for none.
 	step string
-	// text and thinking are the messages that the step in flight gives.
+	// text and thinking are the messages of the running step.
 	text, thinking *message
 }
 
@@ -34,40 +39,24 @@ type message struct {
 	// Of is the call that it is the result of.
 	Of    string  `json:"toolCallId,omitempty"`
 	Calls []*call `json:"toolCalls,omitempty"`
-	// shown says that the client has the message, open that more may come.
+	// kind begins the types of the message's events.
+	kind string
+	// shown is set once the client has the message, open while more may come.
 	shown, open bool
-}
-
-// kind begins the types of the events that show a message.
-func (m *message) kind() string {
-	if m.Role == "reasoning" {
-		return "REASONING_MESSAGE"
-	}
-	return "TEXT_MESSAGE"
 }
 
 // call is a tool call. Models repeat their ids from answer to answer, and a client needs one for each call.
 type call struct {
-	ID       string   `json:"id"`
-	Type     string   `json:"type"`
-	Function function `json:"function"`
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name string `json:"name"`
+		Args string `json:"arguments"`
+	} `json:"function"`
 
 	raw, sub string
 	// open says that more of its arguments may come, final that the whole answer has it.
 	open, final bool
-}
-
-type function struct {
-	Name string `json:"name"`
-	Args string `json:"arguments"`
-}
-
-// at begins a step's answer, unless it is the one in flight. What another one has left is taken back.
-func (enc *Encoder) at(s *scope, h *event.Header) {
-	if step := nth(h.Run+"/"+h.Step, h.Attempt); s.step != step {
-		enc.withdraw(s)
-		s.begin(step)
-	}
 }
 
 // nth names one of several that have the same name.
@@ -80,63 +69,51 @@ func nth(name string, n int) string {
 
 // begin makes a scope ready for an answer.
 func (s *scope) begin(step string) {
-	s.text = &message{ID: step, Role: "assistant", Subagent: s.sub}
-	s.thinking = &message{ID: step + "/thinking", Role: "reasoning", Subagent: s.sub}
+	s.text = &message{ID: step, Role: "assistant", Subagent: s.sub, kind: "TEXT_MESSAGE"}
+	s.thinking = &message{ID: step + "/thinking", Role: "reasoning", Subagent: s.sub, kind: "REASONING_MESSAGE"}
 	s.step = step
 }
 
-// scope finds an agent's thread of work. The events of one that was not opened are the run's own.
+// scope finds an agent's thread of work. A subagent that no event opened counts as the run's own agent.
 func (enc *Encoder) scope(a *story.Agent) *scope {
-	s, ok := a.Own.Wire.(*scope)
-	if !ok {
-		s = &scope{id: a.ID}
-		s.begin("")
-		a.Own.Wire = s
-		enc.scopes = append(enc.scopes, s)
+	if s, ok := a.Own.Wire.(*scope); ok {
+		return s
 	}
-	return s
+	i := slices.IndexFunc(enc.scopes, func(s *scope) bool { return s.id == a.ID })
+	if i < 0 {
+		i = len(enc.scopes)
+		enc.scopes = append(enc.scopes, &scope{id: a.ID, calls: map[string]*call{}})
+		enc.scopes[i].begin("")
+	}
+	a.Own.Wire = enc.scopes[i]
+	return enc.scopes[i]
 }
 
-// opened announces a sub-agent. One whose call is made again has the same scope, and is another invocation.
-func (enc *Encoder) opened(it *story.Item) {
-	a := it.Opened
-	enc.closed(a.ID, nil)
-	s := enc.scope(a)
-	name := it.Run.ID + "/" + a.ID
-	enc.invoked[name]++
-	s.sub = nth(name, enc.invoked[name])
+// opened announces a subagent. If its call is made again, it has the same scope and is another invocation.
+func (enc *Encoder) opened(a *story.Agent, run string, b *event.ScopeOpened) {
+	s, parent := enc.scope(a), enc.scope(a.Parent)
+	enc.end(s, nil, nil)
+	enc.scopes = append(slices.DeleteFunc(enc.scopes, func(o *scope) bool { return o == s }), s)
+	s.invoked++
+	s.sub = nth(run+"/"+a.ID, s.invoked)
 	s.begin("")
-	s.begins = &frame{Type: "SUBAGENT_STARTED", Subagent: s.sub, Name: a.Agent, ParentSub: enc.scope(a.Parent).sub}
-	if b, ok := it.Event.Body.(*event.ScopeOpened); ok {
-		s.begins.ParentCall = enc.callID(b.Call)
+	s.begins = &frame{
+		Type: "SUBAGENT_STARTED", Subagent: s.sub, Name: a.Agent, ParentSub: parent.sub, ParentCall: parent.callID(b.Call),
 	}
 	enc.send(s.begins)
 }
 
-// closed ends a sub-agent's part in the run.
-func (enc *Encoder) closed(id string, err *event.Error) {
-	i := slices.IndexFunc(enc.scopes, func(s *scope) bool { return s.id == id })
-	if id == "" || i < 0 {
-		return
-	}
-	enc.end(enc.scopes[i], "", err)
-	enc.scopes = slices.Delete(enc.scopes, i, i+1)
-}
-
-// settle closes what is open, as the end of a run asks for; how says why sub-agents end.
-func (enc *Encoder) settle(how string) {
+// settle closes what is open, because the run ends. how is the outcome of its subagents; nil if they are done.
+func (enc *Encoder) settle(how *outcome) {
 	for _, s := range slices.Backward(enc.scopes) {
 		enc.end(s, how, nil)
 	}
 }
 
-// end ends a scope; how says why, empty for because it is done or has failed with err.
-func (enc *Encoder) end(s *scope, how string, err *event.Error) {
+// end ends a scope with an outcome, nil if it is done, or with an error.
+func (enc *Encoder) end(s *scope, how *outcome, err *event.Error) {
 	enc.closeAll(s)
-	f := &frame{Type: "SUBAGENT_FINISHED", Subagent: s.sub}
-	if how != "" {
-		f.Outcome = &outcome{Type: how}
-	}
+	f := &frame{Type: "SUBAGENT_FINISHED", Subagent: s.sub, Outcome: how}
 	if err != nil {
 		f.Type = "SUBAGENT_ERROR"
 		f.fail(err)
@@ -144,6 +121,8 @@ func (enc *Encoder) end(s *scope, how string, err *event.Error) {
 	if s.sub != "" {
 		enc.send(f)
 	}
+	s.sub, s.begins = "", nil
+	s.begin("")
 }
 
 // say sends a piece of a message, and begins the message with its first one.
@@ -158,12 +137,12 @@ func (enc *Encoder) say(s *scope, m *message, text string) {
 		if m.Role == "reasoning" {
 			enc.send(&frame{Type: "REASONING_START", Subagent: m.Subagent, Message: m.ID})
 		}
-		enc.send(&frame{Type: m.kind() + "_START", Subagent: m.Subagent, Message: m.ID, Role: m.Role})
+		enc.send(&frame{Type: m.kind + "_START", Subagent: m.Subagent, Message: m.ID, Role: m.Role})
 		m.open = true
 		enc.show(m)
 	}
 	m.Sent += text
-	enc.send(&frame{Type: m.kind() + "_CONTENT", Subagent: m.Subagent, Message: m.ID, Delta: text})
+	enc.send(&frame{Type: m.kind + "_CONTENT", Subagent: m.Subagent, Message: m.ID, Delta: text})
 }
 
 // show counts a message among those that the client has.
@@ -180,7 +159,7 @@ func (enc *Encoder) close(m *message) {
 		return
 	}
 	m.open = false
-	enc.send(&frame{Type: m.kind() + "_END", Subagent: m.Subagent, Message: m.ID})
+	enc.send(&frame{Type: m.kind + "_END", Subagent: m.Subagent, Message: m.ID})
 	if m.Role == "reasoning" {
 		enc.send(&frame{Type: "REASONING_END", Subagent: m.Subagent, Message: m.ID})
 	}
@@ -202,16 +181,17 @@ func (enc *Encoder) call(s *scope, id, name string) *call {
 	}
 	enc.close(s.thinking)
 	enc.show(s.text) // the message that holds the call, also where it has no text
-	c := &call{ID: s.text.ID + "/" + id, Type: "function", Function: function{Name: name}, raw: id, sub: s.sub, open: true}
+	c := &call{ID: s.text.ID + "/" + id, Type: "function", raw: id, sub: s.sub, open: true}
+	c.Function.Name = name
 	s.text.Calls = append(s.text.Calls, c)
-	enc.calls[id] = c
+	s.calls[id] = c
 	enc.send(&frame{Type: "TOOL_CALL_START", Subagent: c.sub, Call: c.ID, Tool: name, Parent: s.text.ID})
 	return c
 }
 
 // callID returns the client's name of a call.
-func (enc *Encoder) callID(id string) string {
-	if c := enc.calls[id]; c != nil {
+func (s *scope) callID(id string) string {
+	if c := s.calls[id]; c != nil {
 		return c.ID
 	}
 	return id
@@ -290,8 +270,8 @@ func (enc *Encoder) stepEnded(s *scope, b *event.StepEnded) {
 	case b.Step == event.StepModel:
 		enc.withdraw(s)
 	case b.Result != nil:
-		text := cmp.Or(event.TextOf(b.Result.Content), string(b.Result.Structured))
-		id := enc.callID(b.Result.Call)
+		text := cmp.Or(event.RawText(b.Result.Content), string(b.Result.Structured))
+		id := s.callID(b.Result.Call)
 		m := &message{ID: id + "/result", Role: "tool", Subagent: s.sub, Of: id, Sent: text}
 		enc.show(m)
 		f := &frame{Type: "TOOL_CALL_RESULT", Subagent: s.sub, Message: m.ID, Call: id, Content: &text, Role: m.Role}

@@ -13,13 +13,9 @@ func (enc *Encoder) AppendNotice(dst []byte, code, message string) []byte {
 // Idle appends a comment, which readers pass over.
 func (enc *Encoder) Idle(dst []byte) []byte { return sse.AppendComment(dst, "keep-alive") }
 
-// Done reports whether the run to be shown has ended, or the stream has failed.
-func (enc *Encoder) Done() bool { return enc.done }
-
 // Fail appends the frame that ends a stream before its run does. It is an error if the reader has nothing to come again
 // for: its credential has ended, or the run was deleted. Otherwise it is a notice.
 func (enc *Encoder) Fail(dst []byte, err error) []byte {
-	enc.done = true
 	says, status := ErrorOf(err)
 	says.RequestID = enc.RequestID
 	switch deleted := status == notFound; {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/sse"
+	"github.com/braidrun/braid/internal/userdata"
 	"github.com/braidrun/braid/wire"
 	"github.com/braidrun/braid/wire/story"
 )
@@ -36,8 +37,6 @@ type Encoder struct {
 
 	conversation string
 	frames       []Frame
-	// done is set once the run to be shown has ended, or the stream has failed.
-	done bool
 }
 
 // sent is what was sent of an answer as deltas, in a stream that is to be complete.
@@ -48,7 +47,7 @@ func NewEncoder(conversation string) *Encoder { return &Encoder{conversation: co
 
 // Skip implements [wire.Encoder]. Before a stream that is resumed after a durable event, skip the events of its run from
 // the first to that one.
-func (enc *Encoder) Skip(it *story.Item) { enc.done = enc.done || it.Ends }
+func (*Encoder) Skip(*story.Item) {}
 
 // Append appends the frames of the next item; for many there are none. For a delta it does not allocate once dst is large
 // enough.
@@ -116,7 +115,6 @@ func (enc *Encoder) Frames(it *story.Item) []Frame {
 	} else {
 		enc.event(it)
 	}
-	enc.done = enc.done || it.Ends
 	return enc.frames
 }
 
@@ -141,7 +139,7 @@ func (enc *Encoder) event(it *story.Item) {
 	case *event.RunStarted:
 		enc.begin(it, b)
 	case *event.UserMessage:
-		enc.send(&UserMessage{Text: event.TextOf(b.Content), Attachments: attachments(b.Content), MessageID: b.Mail})
+		enc.send(&UserMessage{Text: event.RawText(b.Content), Attachments: attachments(b.Content), MessageID: b.Mail})
 	case *event.AssistantMessage:
 		enc.message(it, b)
 	case *event.StepEnded:
@@ -186,16 +184,10 @@ func (enc *Encoder) sentOf(it *story.Item) *sent {
 // replace takes an answer's text back: a snapshot says what is shown of it now. A
 // reader that may know deltas only is sent the new text as one.
 func (enc *Encoder) replace(it *story.Item, b *event.AnswerReplaced) {
-	f := &Snapshot{Text: b.Text, Place: placeOf(it)}
-	if it.Answer == nil {
-		enc.send(f)
-		return
-	}
 	text := it.Answer.Text()
-	f.Thinking = it.Answer.Thinking()
+	f := &Snapshot{Text: text + b.Text, Thinking: it.Answer.Thinking(), Place: placeOf(it)}
 	s := enc.sentOf(it)
 	if s == nil {
-		f.Text = text + b.Text
 		enc.send(f)
 		return
 	}
@@ -228,23 +220,20 @@ func placeOf(it *story.Item) Place {
 	return Place{Step: h.Step, Attempt: h.Attempt, Parent: it.Agent.Call}
 }
 
-// reserved begins the keys of metadata that are the service's own.
-const reserved = "braid."
-
 func (enc *Encoder) begin(it *story.Item, b *event.RunStarted) {
 	f := &Init{
 		SessionID: enc.session(it.Run), Model: b.Model, Turn: b.Turn, Tools: b.Tools, RunID: it.Run.ID, Agent: b.Agent,
 		Simulated: it.Run.Simulated,
 	}
 	for _, s := range b.Servers {
-		server := Server{Name: s.Name, Status: s.Status}
+		server := Server{Name: s.Name, Status: s.Status, Reason: s.Reason}
 		for _, t := range s.Skipped {
 			server.Skipped = append(server.Skipped, SkippedTool(t))
 		}
 		f.MCPServers = append(f.MCPServers, server)
 	}
 	for k, v := range b.Metadata {
-		if !strings.HasPrefix(k, reserved) {
+		if !strings.HasPrefix(k, userdata.Reserved) {
 			if f.Metadata == nil {
 				f.Metadata = make(map[string]string, len(b.Metadata))
 			}
@@ -317,7 +306,7 @@ func (enc *Encoder) ended(it *story.Item, b *event.StepEnded) {
 		return
 	}
 	f := &ToolResult{
-		ToolUseID: r.Call, ToolName: r.Name, Content: event.TextOf(r.Content), IsError: r.IsError, Structured: r.Structured,
+		ToolUseID: r.Call, ToolName: r.Name, Content: event.RawText(r.Content), IsError: r.IsError, Structured: r.Structured,
 		Attachments: attachments(r.Content), DurationMS: b.Duration.Milliseconds(), Place: placeOf(it),
 	}
 	if f.Content == "" && len(f.Attachments) == 0 {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/wire"
 )
 
 // Error is an error on the wire: the frame that ends a run that failed, and, under
@@ -69,6 +70,16 @@ const (
 	CodeSettingInvalid     = "SETTING_INVALID"
 	CodeSettingForbidden   = "SETTING_FORBIDDEN"
 
+	CodeMCPServerNotFound = "MCP_SERVER_NOT_FOUND"
+	CodeMCPServerExists   = "MCP_SERVER_EXISTS"
+	CodeMCPServerInUse    = "MCP_SERVER_IN_USE"
+	CodeMCPServerChanged  = "MCP_SERVER_CHANGED"
+	CodeMCPServerInvalid  = "MCP_SERVER_INVALID"
+	CodeMCPServerFailed   = "MCP_SERVER_FAILED"
+	CodeQuotaMCPServers   = "QUOTA_MCP_SERVERS"
+	CodeTokenMissing      = "TOKEN_MISSING"
+	CodeTokenInvalid      = "TOKEN_INVALID" //nolint:gosec // a code, and no secret
+
 	CodeTooManyBytes         = "TOO_MANY_BYTES"
 	CodeWrongCredentials     = "WRONG_CREDENTIALS" //nolint:gosec // a code, and no secret
 	CodeServerBusy           = "SERVER_BUSY"
@@ -125,6 +136,15 @@ var codes = [...]CodeInfo{
 	{CodeStorageDamaged, event.ErrInternal, 500},
 	{CodeSettingInvalid, event.ErrInvalid, 422},
 	{CodeSettingForbidden, event.ErrPermission, 403},
+	{CodeMCPServerNotFound, event.ErrNotFound, 404},
+	{CodeMCPServerExists, event.ErrConflict, 409},
+	{CodeMCPServerInUse, event.ErrConflict, 409},
+	{CodeMCPServerChanged, event.ErrConflict, 409},
+	{CodeMCPServerInvalid, event.ErrInvalid, 422},
+	{CodeMCPServerFailed, event.ErrUnavailable, 503},
+	{CodeQuotaMCPServers, event.ErrQuota, 429},
+	{CodeTokenMissing, event.ErrInvalid, 422},
+	{CodeTokenInvalid, event.ErrInvalid, 422},
 }
 
 // Codes lists all codes of this wire: those of the kinds and its own.
@@ -157,7 +177,8 @@ func lookUp(code string) (info CodeInfo, own, ok bool) {
 func ErrorOf(err error) (Error, int) {
 	kind := event.KindOf(err)
 	info := kind.Info()
-	out, status := Error{Code: info.Code, Message: info.Meaning}, info.HTTP
+	out, status := Error{Code: info.Code}, info.HTTP
+	_, out.Message, out.Hint = wire.FaultOf(err)
 	e, ok := errors.AsType[*event.Error](err)
 	if !ok || info.Kind == event.ErrInternal {
 		if ok && e.Code == CodeStorageDamaged {
@@ -166,10 +187,6 @@ func ErrorOf(err error) (Error, int) {
 		}
 		return out, status
 	}
-	if e.Message != "" {
-		out.Message = e.Message
-	}
-	out.Hint = e.Hint
 	if c, own, _ := lookUp(e.Code); own && c.Kind == info.Kind {
 		out.Code, status = c.Code, c.HTTP
 	}

@@ -113,13 +113,21 @@ type Answer struct {
 	Wire any
 }
 
-// Text returns the text of Content.
-func (a *Answer) Text() string { return event.TextOf(a.Content) }
+// content returns Content; none of a nil answer.
+func (a *Answer) content() []event.Block {
+	if a == nil {
+		return nil
+	}
+	return a.Content
+}
 
-// Thinking returns the reasoning in Content.
+// Text returns the text of Content. a may be nil.
+func (a *Answer) Text() string { return event.RawText(a.content()) }
+
+// Thinking returns the reasoning in Content. a may be nil.
 func (a *Answer) Thinking() string {
 	var text strings.Builder
-	for _, b := range a.Content {
+	for _, b := range a.content() {
 		if t, ok := b.(*event.Thinking); ok {
 			text.WriteString(t.Text)
 		}
@@ -130,9 +138,7 @@ func (a *Answer) Thinking() string {
 // Shown returns the text and the reasoning of an answer in flight: what the log has, and the blocks of a snapshot after it.
 // a may be nil.
 func (a *Answer) Shown(s *event.Snapshot) (text, thinking string) {
-	if a != nil {
-		text, thinking = a.Text(), a.Thinking()
-	}
+	text, thinking = a.Text(), a.Thinking()
 	for i := range s.Blocks {
 		switch b := &s.Blocks[i]; b.Kind {
 		case event.BlockText:

@@ -190,7 +190,7 @@ func (n *node) pointer() string {
 		}
 		s = firstOf(s, 64)
 		b.WriteByte('/')
-		b.WriteString(strings.ReplaceAll(strings.ReplaceAll(s, "~", "~0"), "/", "~1"))
+		b.WriteString(strictjson.EscapePointer(s))
 	}
 	return b.String()
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/braidrun/braid/internal/strictjson"
 )
 
 // plain returns a schema as one object of keywords in the spelling of 2020-12. It resolves references and allOf that
@@ -41,7 +43,7 @@ func (f *former) fold(n *node, top, within bool, opened *[]*node) *node {
 		}
 		for _, s := range all.vals {
 			if f.made++; f.made > maxNodes {
-				f.tell(s, "", nil, "the schema goes on, but is too large to be shown")
+				f.widen(s, "", nil, "the schema goes on, but is too large to be shown")
 				break
 			}
 			w = f.merge(w, f.fold(s, top, true, opened))
@@ -63,7 +65,7 @@ func (f *former) sentence(n *node) *node {
 	switch n.kind {
 	case 't':
 	case 'f':
-		f.tell(n, "", nil, "no value is valid here")
+		f.widen(n, "", nil, "no value is valid here")
 	default:
 		f.fatal(n, "", "there is something that is no schema")
 	}
@@ -74,7 +76,7 @@ func (f *former) sentence(n *node) *node {
 // another cannot keep the keyword, because there it does not see the other's properties.
 func (f *former) settled(w *node, within bool) *node {
 	if v := w.get("unevaluatedItems"); v != nil && within {
-		f.tell(w, "unevaluatedItems", v, "")
+		f.widen(w, "unevaluatedItems", v, "")
 		w.drop("unevaluatedItems")
 	}
 	v := w.get("unevaluatedProperties")
@@ -83,7 +85,7 @@ func (f *former) settled(w *node, within bool) *node {
 	}
 	if slices.ContainsFunc([]string{"anyOf", "oneOf", "allOf", "if", "dependentSchemas", "$ref"}, w.has) {
 		if within {
-			f.tell(w, "unevaluatedProperties", v, "")
+			f.widen(w, "unevaluatedProperties", v, "")
 			w.drop("unevaluatedProperties")
 		}
 		return w
@@ -115,7 +117,7 @@ func (f *former) target(n, ref *node, opened *[]*node) *node {
 		if slices.Contains(*opened, t) && f.open[t] == count(*opened, t) {
 			return nil // it refers only to itself
 		}
-		if !f.room(Told) {
+		if !f.room(Widened) {
 			f.count++
 			return nil
 		}
@@ -123,12 +125,12 @@ func (f *former) target(n, ref *node, opened *[]*node) *node {
 		if at := t.pointer(); at != "" {
 			text += " as at " + at
 		}
-		f.tell(n, "$ref", nil, text)
+		f.widen(n, "$ref", nil, text)
 		return nil
 	case f.full || f.made > maxNodes:
 		if !f.full {
 			f.full = true
-			f.tell(n, "$ref", nil, "the schema goes on, but is too large to be shown")
+			f.widen(n, "$ref", nil, "the schema goes on, but is too large to be shown")
 		} else {
 			f.count++
 		}
@@ -325,7 +327,7 @@ func (f *former) lookUp(ref string) *node {
 		if s, err := url.PathUnescape(step); err == nil {
 			step = s
 		}
-		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
+		step = strictjson.UnescapePointer(step)
 		switch from.kind {
 		case '{':
 			from = from.get(step)

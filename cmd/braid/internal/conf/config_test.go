@@ -61,7 +61,7 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 	t.Parallel()
 	good := map[string]string{
 		"model": "demo:tour", "instructions": "Be brief.", "tools": "all", "scratch": "here", "timeout": "5m",
-		"data": "there", "ephemeral": "yes", "mcp": "mcp.json", "openapi": "pets.yaml, https://api.example/openapi.json", "openapi_auth": "key=KEY,b=B", "openapi_server": "https://api.example/v1", "skills": "a, b", "workspace": "work",
+		"data": "there", "ephemeral": "yes", "mcp": "mcp.json", "openapi": "pets.yaml, https://api.example/openapi.json", "openapi_auth": "key=KEY,b=B", "openapi_server": "https://api.example/v1", "skills": "a, b", "workspace": "work", "workspaces": "yes",
 		"max_cycles": "3", "max_tool_calls": "4", "max_total_tokens": "5", "sequential": "on", "max_tokens": "6",
 		"context": "Window", "window": "0", "context_tokens": "32000", "offload_over": "0", "tool_search": "50",
 		"temperature": "0.5", "thinking_budget": "7", "color": "ALWAYS", "thinking": "false", "trace": "1",
@@ -113,7 +113,7 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 	}
 }
 
-// Every setting is read by something besides the code that sets it.
+// Code other than the parser reads every setting.
 func TestEverySettingIsRead(t *testing.T) {
 	t.Parallel()
 	read := map[string]bool{}
@@ -234,7 +234,7 @@ func FuzzParseConfig(f *testing.F) {
 	})
 }
 
-// testSystem has an environment and folders of its own.
+// testSystem has its own environment and folders.
 func testSystem(t *testing.T, env map[string]string) *System {
 	t.Helper()
 	dir := t.TempDir()

@@ -148,6 +148,11 @@ var Options = []Option{
 		Set:  func(s *Settings, v string) error { s.Workspace = v; return nil },
 	},
 	{
+		Name: "workspaces", Def: "false",
+		Help: "give each conversation of a server files of its own, which its users upload and its agent reads and changes",
+		Set:  func(s *Settings, v string) error { return ParseSwitch(&s.Workspaces, v) },
+	},
+	{
 		Name: "data", value: "DIR", Help: "folder for conversations; empty is your data folder (see braid config)",
 		Set: func(s *Settings, v string) error { s.Data = v; return nil },
 	},

@@ -69,7 +69,9 @@ type AgentSettings struct {
 	OpenAPIServer string
 	Skills        []string
 	// Workspace is the folder of the agent's files; empty is none.
-	Workspace  string
+	Workspace string
+	// Workspaces gives each conversation of a server files.
+	Workspaces bool
 	Permit     braid.Permissions
 	Sequential bool
 

@@ -1,0 +1,32 @@
+package service
+
+import (
+	"context"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/workspace"
+)
+
+// Files returns the workspace of a conversation. What is stored there counts towards the tenant's quota. It returns
+// [event.ErrUnsupported] if the service has no workspaces.
+func (s *Service) Files(ctx context.Context, p Principal, id string) (workspace.Files, error) {
+	const op = "workspace"
+	row, err := s.row(ctx, p, op, id)
+	if err != nil {
+		return nil, err
+	}
+	if s.workspaces == nil {
+		return nil, &event.Error{
+			Op: op, Kind: event.ErrUnsupported, Message: "this server has no workspaces", Hint: "ask the operator of this service to enable them",
+		}
+	}
+	return &countedFiles{Files: openFiles(s.workspaces, row.Key()), quotas: s.quotas, tenant: row.Tenant}, nil
+}
+
+// forkFiles gives a fork the files of its origin.
+func (s *Service) forkFiles(ctx context.Context, origin, fork *Row) error {
+	if s.workspaces == nil {
+		return nil
+	}
+	return openFiles(s.workspaces, origin.Key()).LinkTo(ctx, openFiles(s.workspaces, fork.Key()))
+}
