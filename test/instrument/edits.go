@@ -53,7 +53,7 @@ var points = []Edit{
 		`failpoint.Hit("tool/reconciled"); if known || err != nil {` + "\n\t\t\tif end.out",
 	},
 	{"internal/drive", `if !w.take(a, &chunk, send) {`, `failpoint.Hit("model/streaming"); if !w.take(a, &chunk, send) {`},
-	{"engine", `return l.drive(ctx, w)`, `failpoint.Hit("engine/drive"); return l.drive(ctx, w)`},
+	{"engine", `return l.drive(ctx, *w)`, `failpoint.Hit("engine/drive"); return l.drive(ctx, *w)`},
 	{
 		"engine", `func (l *Local) finish(t *task, out Outcome, err error) {`,
 		`func (l *Local) finish(t *task, out Outcome, err error) { failpoint.Hit("engine/driven")`,
