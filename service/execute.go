@@ -108,6 +108,7 @@ func (s *Service) driven(ctx context.Context, w *engine.Work, begins *beginning)
 		return engine.Outcome{}, err
 	}
 	defer give()
+	s.memory.began()
 	if known {
 		bytes = 0 // it is already counted
 	}
