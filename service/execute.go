@@ -157,6 +157,7 @@ func (s *Service) surround(ctx context.Context, row *journal.Run) (*ExecutionCon
 
 	// 4. Make the context: principal, turn, session and tokens.
 	x := s.contextOf(row)
+	x.Accepted = true
 	if len(x.Tokens) == 0 && row.Metadata[keyTokens] != "" {
 		s.log.Warn("a run goes on without its tokens, which were in the memory of the process that accepted it", "tenant", row.Tenant,
 			"conversation", row.Conversation, "run", row.ID)

@@ -14,13 +14,26 @@ const stoppedNote = "[The user stopped this request before it was answered. Do n
 // interruptedNote follows what a run has done when the user stopped it between two answers.
 const interruptedNote = "[The user interrupted this request. Do not go on with it unless a later message asks for it.]"
 
+// interruptedAnswerNote follows the part of an answer that had arrived when the user stopped it.
+const interruptedAnswerNote = "[The user interrupted this answer. Do not go on with it unless a later message asks for it.]"
+
+// cutAnswerNote follows the part of an answer that had arrived when the run's time was over.
+const cutAnswerNote = "[This answer was cut off, because the time of the request was over.]"
+
+// outOfTime adds to the transcript the part of an answer that the user has seen of a run whose time was over.
+func (v *Conversation) outOfTime(b *event.RunEnded, seq int64) {
+	if _, redacted := v.Hidden.Redacted[seq]; b.Partial != "" && !redacted {
+		v.Past.pairPartial(b.Partial, cutAnswerNote, seq)
+	}
+}
+
 // interrupted adds to the transcript what a run that the user stopped leaves unfinished: the part of an answer that the
 // user has seen, and a note. Without them, the next run's model would go on with the request or repeat it.
 func (v *Conversation) interrupted(root *Scope, b *event.RunEnded, seq int64) {
 	_, redacted := v.Hidden.Redacted[seq]
 	switch {
 	case b.Partial != "" && !redacted:
-		v.Past.pairPartial(b.Partial, seq)
+		v.Past.pairPartial(b.Partial, interruptedAnswerNote, seq)
 	case root.Newest.Seq == 0:
 	case !root.Answer.spoke:
 		v.Past.note(stoppedNote, seq)

@@ -77,8 +77,12 @@ func (v *Conversation) endRun(seq int64, b *event.RunEnded, hidden bool) {
 	}
 	root.closeBatch()
 	v.Past, v.gauge = root.Transcript, root.gauge
-	if b.Why == event.WhyCancelled && !hidden {
+	switch {
+	case hidden:
+	case b.Why == event.WhyCancelled:
 		v.interrupted(root, b, seq)
+	case b.Why == event.WhyDeadline:
+		v.outOfTime(b, seq)
 	}
 	if b.Status == event.RunCancelled && r.left != nil && len(r.left.doubts) > 0 {
 		// The calls' own agents were stopped before they saw the outcome.

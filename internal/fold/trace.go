@@ -58,10 +58,10 @@ func (t *Transcript) note(text string, seq int64) {
 }
 
 // pairPartial appends the part of an answer that the event seq holds, with the note that follows it. The two are one unit.
-func (t *Transcript) pairPartial(text string, seq int64) {
+func (t *Transcript) pairPartial(text, note string, seq int64) {
 	u := Unit{
 		Kind: UnitPair, Seqs: []int64{seq},
-		Said: []event.Block{&event.Text{Text: text}}, Got: []event.Block{&event.Text{Text: interruptedAnswerNote}},
+		Said: []event.Block{&event.Text{Text: text}}, Got: []event.Block{&event.Text{Text: note}},
 	}
 	t.pair(u.Said, u.Got)
 	if t.Traced {
@@ -69,9 +69,6 @@ func (t *Transcript) pairPartial(text string, seq int64) {
 		t.goesOn()
 	}
 }
-
-// interruptedAnswerNote follows the part of an answer that had arrived when the user stopped it.
-const interruptedAnswerNote = "[The user interrupted this answer. Do not go on with it unless a later message asks for it.]"
 
 // retell appends the messages of units. room is the expected number of units.
 func (t *Transcript) retell(units []Unit, room int) {

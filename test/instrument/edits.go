@@ -87,10 +87,10 @@ var bugs = []Edit{
 		`if planted.Is("run before commit") && len(d.exec.todo) > 0 { watched = d.perform(); continue }; if err := d.commit(); err != nil {`,
 	},
 	{
-		"internal/drive", `d.addInput(nil, m.Message, func(c []event.Block) event.Body {`,
+		"internal/drive", `d.addInput(nil, content, func(c []event.Block) event.Body {`,
 		`if planted.Is("message lost") { continue }; ` +
 			`if planted.Is("message twice") { d.add(nil, "", 0, &event.UserMessage{Content: m.Message, Mail: m.ID}) }; ` +
-			`d.addInput(nil, m.Message, func(c []event.Block) event.Body {`,
+			`d.addInput(nil, content, func(c []event.Block) event.Body {`,
 	},
 	{
 		".", `err = c.log.Store.Post(ctx, letter)` + "\n\tif err == nil {",

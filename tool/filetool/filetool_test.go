@@ -56,7 +56,7 @@ func said(tb testing.TB, s *filetool.Set, name string, args any) string {
 	if err != nil {
 		return "error: " + err.Error()
 	}
-	return event.Prose(out.Content)
+	return event.TextOf(out.Content)
 }
 
 type args = map[string]any
