@@ -233,3 +233,12 @@ func (d *activeRun) callBeforeEachTool(s *fold.Scope, agent *Agent, calls []*fol
 	}
 	return list, true
 }
+
+// complete is [Handle.complete] for the driver's view. If it fails, the view is folded again before the next decision.
+func (d *activeRun) complete() bool {
+	if d.lease.conv.complete(d.lease.base, d.view) {
+		return true
+	}
+	d.view.Stale, d.pending.awaited = true, true
+	return false
+}

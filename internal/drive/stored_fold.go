@@ -58,15 +58,6 @@ func (c *Handle) complete(ctx context.Context, v *fold.Conversation) bool {
 	return ok
 }
 
-// complete is [Handle.complete] for the driver's view. If it fails, the view is folded again before the next decision.
-func (d *activeRun) complete() bool {
-	if d.lease.conv.complete(d.lease.base, d.view) {
-		return true
-	}
-	d.view.Stale, d.pending.awaited = true, true
-	return false
-}
-
 // storeFold stores a fold for whoever opens the conversation next, if that is worth it. The run of the lease has ended and
 // its caller has all events, so a failure changes nothing.
 func (c *Handle) storeFold(ctx context.Context, l journal.Lease, v *fold.Conversation) {

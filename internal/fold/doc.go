@@ -9,7 +9,7 @@
 // A file uses files of its own layer and of those below it:
 //
 //   - Data: unit.go, transcript.go and trace.go (what a model sees), scope.go with call.go and batch.go (a thread of work),
-//     run.go, conversation.go, hidden.go, ask.go, state.go and the figures (gauge.go, repeats.go, setups.go, compaction.go), and older.go
+//     run.go, conversation.go, hidden.go, ask.go, state.go and the figures (gauge.go, repeats.go, setups.go, compaction.go), and kept.go
 //     (the messages that a stored fold left in the store).
 //   - What an event does to them: message.go, step.go and settle.go, questions.go, scope_events.go, run_events.go, bill.go,
 //     shorten.go, redacted.go, apply_setup.go, continued.go, notes.go.

@@ -189,3 +189,8 @@ func (s *State) WithPrefix(prefix string) map[string]json.RawMessage {
 	}
 	return kept
 }
+
+// isShared reports whether a key is of the state that conversations share.
+func isShared(key string) bool {
+	return strings.HasPrefix(key, userdata.AppPrefix) || strings.HasPrefix(key, userdata.UserPrefix)
+}

@@ -192,3 +192,24 @@ func (v *Conversation) missingIn() *kept {
 	}
 	return v.Past.older.in
 }
+
+// Missing returns the number of messages that are not in memory.
+func (v *Conversation) Missing() int {
+	n := v.Past.older.messages
+	if v.Run != nil {
+		n = max(n, v.Run.Scopes[0].Transcript.older.messages)
+	}
+	return n
+}
+
+// Complete adds the messages that a stored fold left in the store: the first [Conversation.Missing] messages of the
+// session. Slices that were returned before do not change.
+func (v *Conversation) Complete(first []event.Message) {
+	var root *Transcript
+	if v.Run != nil {
+		root = &v.Run.Scopes[0].Transcript
+		root.complete(first, nil)
+	}
+	v.Past.complete(first, root)
+	v.base.complete(first, &v.Past)
+}

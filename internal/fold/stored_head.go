@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
-	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/userdata"
 	"github.com/braidrun/braid/model"
 )
 
@@ -241,9 +239,4 @@ func (h *storedHead) fold(last *event.Event) *Conversation {
 		Ended: ended, Scopes: []*Scope{{Agent: h.Run.Agent, Transcript: t, gauge: v.gauge}},
 	}
 	return v
-}
-
-// isShared reports whether a key is of the state that conversations share.
-func isShared(key string) bool {
-	return strings.HasPrefix(key, userdata.AppPrefix) || strings.HasPrefix(key, userdata.UserPrefix)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // Transcript is what the model sees of a scope. Its messages alternate between user and assistant, begin with user,
@@ -137,5 +138,64 @@ func (t *Transcript) swapUnit(own, other []event.Block) {
 			t.Units[i].Said = other
 			return
 		}
+	}
+}
+
+// Len returns the number of messages, also of those that are not in memory.
+func (t *Transcript) Len() int { return t.older.messages + len(t.Messages) }
+
+// Whole reports whether all messages are in memory.
+func (t *Transcript) Whole() bool { return t.older.messages == 0 }
+
+// complete adds the messages. It shares the memory of another transcript that begins with the same ones.
+func (t *Transcript) complete(first []event.Message, like *Transcript) {
+	if t.older.messages == 0 || t.older.messages != len(first) {
+		return
+	}
+	n := len(first) + len(t.Messages)
+	t.older = older{}
+	if like != nil && like.older.messages == 0 && len(like.Messages) >= n && sharesContent(like.Messages[len(first):n], t.Messages) {
+		t.Messages = like.Messages[:n:n]
+		return
+	}
+	// A run adds a few.
+	t.Messages = append(append(make([]event.Message, 0, n+n/8+8), first...), t.Messages...)
+}
+
+// sharesContent reports whether messages of the same number have the same content in memory.
+func sharesContent(a, b []event.Message) bool {
+	for i := range a {
+		if len(a[i].Content) != len(b[i].Content) || len(a[i].Content) > 0 && &a[i].Content[0] != &b[i].Content[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// tokensOf estimates a transcript whose size g a provider has counted in part. whole is as in [Scope.Tokens].
+func (t *Transcript) tokensOf(g *gauge) (tokens int64, whole bool) {
+	n := t.older.messages
+	switch {
+	case g.tokens > 0 && g.messages > t.Len():
+	case g.tokens > 0 && g.messages >= n:
+		return g.tokens + model.MessagesTokens(t.Messages[g.messages-n:]), true
+	case g.tokens > 0:
+		return g.tokens + t.older.uncounted + model.MessagesTokens(t.Messages), true
+	}
+	if n == 0 {
+		return model.MessagesTokens(t.Messages[compactedBefore(t.Messages):]), false
+	}
+	for i := len(t.Messages) - 1; i >= 0; i-- {
+		if m := &t.Messages[i]; m.Role == event.RoleAssistant && compactedBy(m.Content) {
+			return model.MessagesTokens(t.Messages[i:]), false
+		}
+	}
+	return t.older.in.tokens + model.MessagesTokens(t.Messages), false
+}
+
+// unkeep forgets what a stored fold has if the message at i changes, which it holds.
+func (t *Transcript) unkeep(i int) {
+	if t.kept != nil && i < t.kept.messages {
+		t.kept = nil
 	}
 }
