@@ -84,7 +84,13 @@ func (a *Agent) called(tool string, args any, o *runOptions) (*directCall, error
 	bad := func(kind event.ErrorKind, message, hint string, err error) (*directCall, error) {
 		return nil, &event.Error{Op: "tool " + tool, Kind: kind, Message: message, Hint: hint, Err: err}
 	}
+	if err := a.prepare(o); err != nil {
+		return nil, err
+	}
 	offered := a.current()
+	if o.own.agent != nil {
+		offered = o.own.agent.Current()
+	}
 	if offered.Find(tool) < 0 {
 		hint := "the tools are: " + toolset.List(offered.Names)
 		if near := nearest.Word(tool, offered.Names); near != "" {

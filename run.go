@@ -8,6 +8,8 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
+	"github.com/braidrun/braid/internal/answering"
+	"github.com/braidrun/braid/internal/drive"
 )
 
 // Run answers input and returns the result. It is [Agent.Stream] read to its end.
@@ -111,6 +113,9 @@ func (a *Agent) drive(ctx context.Context, input inputOf, o *runOptions, r *Resu
 		return err
 	}
 	messages, err := input(o)
+	if err == nil {
+		err = a.prepare(o)
+	}
 	if err != nil {
 		return err
 	}
@@ -126,7 +131,7 @@ func (a *Agent) drive(ctx context.Context, input inputOf, o *runOptions, r *Resu
 				Hint: "pass it with braid.In",
 			}
 		}
-		o.conv, o.Private = NewConversation(), o.into == nil
+		o.conv, o.Private = NewConversation(), o.into == nil && o.answer == nil
 	}
 	conv := o.conv
 	o.Log = &conv.log
@@ -145,6 +150,9 @@ func (a *Agent) drive(ctx context.Context, input inputOf, o *runOptions, r *Resu
 		}
 		o.Run, o.Waits, messages = sent.Run, true, nil
 	}
+	if o.answer != nil && o.Engine == nil {
+		return a.driveAnswering(ctx, team, messages, o, r, sink)
+	}
 	if r == nil {
 		return a.frozen.Run(ctx, team, messages, &o.Request, nil, sink)
 	}
@@ -152,4 +160,38 @@ func (a *Agent) drive(ctx context.Context, input inputOf, o *runOptions, r *Resu
 	err = a.frozen.Run(ctx, team, messages, &o.Request, outcome, sink)
 	r.set(outcome)
 	return err
+}
+
+// driveAnswering drives a run and has a function answer its questions. Each time that the run waits, it goes on once
+// they are answered.
+func (a *Agent) driveAnswering(
+	ctx context.Context, team map[string]*drive.Agent, messages []event.Message, o *runOptions, r *Result, sink func(event.Event) bool,
+) error {
+	w := answering.New(ctx, o.answer, o.conv.Answer, a.bounded.Grace)
+	defer w.Close()
+	left := false
+	watched := func(e event.Event) bool {
+		if b, ok := e.Body.(*event.Asked); ok {
+			w.Add(Question{Asked: *b, Step: e.Step, Scope: e.Scope})
+		}
+		left = !sink(e)
+		return !left
+	}
+	for {
+		outcome := &hook.Outcome{}
+		err := a.frozen.Run(ctx, team, messages, &o.Request, outcome, watched)
+		if r != nil {
+			r.set(outcome)
+		}
+		if err != nil || left || len(outcome.Questions) == 0 {
+			return err
+		}
+		for _, q := range outcome.Questions {
+			w.Add(q)
+		}
+		if posted, err := w.Wait(); posted == 0 {
+			return answering.Unanswered(err)
+		}
+		o.Run, messages = outcome.Run, nil
+	}
 }

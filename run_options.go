@@ -1,9 +1,11 @@
 package braid
 
 import (
+	"context"
 	"maps"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/answering"
 	"github.com/braidrun/braid/internal/drive"
 	"github.com/braidrun/braid/secret"
 )
@@ -42,6 +44,10 @@ type runOptions struct {
 	before  []event.Message
 	more    []event.Block
 	answers []Answer
+	// answer answers the run's questions; nil leaves them open.
+	answer answering.Func
+	// own are the settings that the run has for itself.
+	own ownSettings
 }
 
 // In runs in this conversation. Without it a run has a new one: Result.Conversation.
@@ -64,6 +70,16 @@ func History(messages ...event.Message) SendOption {
 // Answers answers open questions before the run goes on. A run with answers has no other input.
 func Answers(answers ...Answer) RunOption {
 	return runOption(func(o *runOptions) { o.answers = append(o.answers, answers...) })
+}
+
+// WithAnswers has f answer the questions of the run, one after another, while the run's other tools work. The value is
+// checked against the question's schema as by [Conversation.Answer]. f must return when its context is done.
+//
+// If f fails, panics or gives an answer that does not fit, the run waits as without WithAnswers, and its error is beside
+// the result: nothing is lost, and the question can still be answered. So it is if the run is left while f works. f is of
+// this process: whoever resumes the run gives its own.
+func WithAnswers(f func(ctx context.Context, q Question) (answer any, err error)) RunOption {
+	return runOption(func(o *runOptions) { o.answer = f })
 }
 
 // Key makes the run idempotent. A second run of the conversation with the same key and input returns the first one;

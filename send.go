@@ -59,6 +59,9 @@ func (a *Agent) Send(ctx context.Context, conv *Conversation, input string, opts
 	}
 	o := options(opts)
 	messages, err := o.input(input)
+	if err == nil {
+		err = a.prepare(&o)
+	}
 	if err != nil {
 		return Sent{}, err
 	}

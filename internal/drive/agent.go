@@ -28,6 +28,8 @@ type Agent struct {
 	Bounds  decide.Limits
 	Retry   tool.Retry
 	Options model.Options
+	// Choice is what the model must do with its tools in the agent's own scope of a run.
+	Choice model.ToolChoice
 	// Sequential says that the calls of one answer run one after another.
 	Sequential bool
 	// Fallbacks are called if a model failed with one of fallbackOn.

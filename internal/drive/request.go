@@ -5,6 +5,7 @@ import (
 
 	"github.com/braidrun/braid/internal/lease"
 	"github.com/braidrun/braid/internal/output"
+	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/secret"
 )
@@ -36,6 +37,11 @@ type Request struct {
 	Given map[string]json.RawMessage
 	// Output is the form of the root's output; nil leaves it to the agent.
 	Output *output.Form
+	// Settled returns the agent with the settings that an accepted run has for itself; nil for the agent as it is. An orphan
+	// is a run that this request did not ask for.
+	Settled func(run *journal.Run, orphan bool) (*Agent, error)
+	// orphan says that the run is one.
+	orphan bool
 	// Programs run foreign programs in the place of agents, by the agents' names; nil for none.
 	Programs map[string]StepRunner
 	// renewer renews the lease of a run whose log was read after it was taken; nil for none.

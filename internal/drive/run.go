@@ -27,7 +27,7 @@ func (a *Agent) Run(
 		if !errors.Is(err, event.ErrLocked) || ctx.Err() != nil || o.Engine != nil {
 			return err
 		}
-		if a.driveOrphan(ctx, team, o.Log) {
+		if a.driveOrphan(ctx, team, o) {
 			continue
 		}
 		if !o.Waits {
@@ -42,12 +42,13 @@ func (a *Agent) Run(
 // driveOrphan drives the run at the head of the conversation's queue if it may have no driver of its own: one that was
 // cancelled, whose end is to be written, or one that a store admitted for the messages that an ended run did not read. It
 // reports whether it did. Otherwise such a run would stand in the way for ever where no engine drives runs.
-func (a *Agent) driveOrphan(ctx context.Context, team map[string]*Agent, conv *Handle) bool {
+func (a *Agent) driveOrphan(ctx context.Context, team map[string]*Agent, of *Request) bool {
+	conv := of.Log
 	open, err := conv.Store.Queue(ctx, conv.ID)
 	if err != nil || len(open) == 0 || !open[0].Cancelled && !isHeir(&open[0]) {
 		return false
 	}
-	o := Request{Log: conv, Run: open[0].ID, Engine: &EngineWork{}}
+	o := Request{Log: conv, Run: open[0].ID, Engine: &EngineWork{}, Settled: of.Settled, orphan: true}
 	return a.through(ctx, team, nil, &o, nil, func(event.Event) bool { return true }) == nil
 }
 
@@ -97,6 +98,10 @@ func (a *Agent) through(
 	if err != nil {
 		return err
 	}
+	if a, team, err = a.settled(o, &opened.Run, team); err != nil {
+		_ = conv.Store.Commit(context.WithoutCancel(ctx), opened.Lease, journal.Batch{Release: true})
+		return err
+	}
 	// From here on the view may run ahead of the log, so it is kept only when
 	// all went well.
 	kept = nil
@@ -137,6 +142,22 @@ func (a *Agent) through(
 	v.State.Share(opened.Shared)
 	kept, err = a.take(ctx, stop, team, o, &opened, v, r, sink)
 	return err
+}
+
+// settled returns the agent and the team with the settings that a run has for itself.
+func (a *Agent) settled(o *Request, run *journal.Run, team map[string]*Agent) (*Agent, map[string]*Agent, error) {
+	if o.Settled == nil {
+		return a, team, nil
+	}
+	own, err := o.Settled(run, o.orphan)
+	if own == nil || err != nil {
+		return a, team, err
+	}
+	if team[a.Name] != nil {
+		team = maps.Clone(team)
+		team[a.Name] = own
+	}
+	return own, team, nil
 }
 
 // take drives a run that was taken, on a view that has folded all of the log. It gives the view that
