@@ -98,7 +98,7 @@ func (a *Agent) called(tool string, args any, o *runOptions) (*directCall, error
 		}
 		return bad(event.ErrNotFound, "the agent "+a.set.Name+" has no such tool", hint, nil)
 	}
-	if len(o.before)+len(o.more)+len(o.answers) > 0 {
+	if o.beside.any() || len(o.beside.answers) > 0 {
 		return bad(event.ErrUnsupported, "a tool call has no input but its arguments", "leave the attachments, messages and answers out", nil)
 	}
 	if o.policy == Steer {

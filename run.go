@@ -63,7 +63,7 @@ func says(text string) inputOf {
 
 // goesOn is the input that is none.
 func goesOn(o *runOptions) ([]event.Message, error) {
-	if len(o.before)+len(o.more) > 0 {
+	if o.beside.any() {
 		return nil, badInput("a run that goes on takes none")
 	}
 	return nil, nil
@@ -131,14 +131,14 @@ func (a *Agent) drive(ctx context.Context, input inputOf, o *runOptions, r *Resu
 				Hint: "pass it with braid.In",
 			}
 		}
-		o.conv, o.Private = NewConversation(), o.into == nil && o.answer == nil
+		o.conv, o.Private = NewConversation(), o.into == nil && o.own.answer == nil
 	}
 	conv := o.conv
 	o.Log = &conv.log
 	if r != nil {
 		r.Conversation = conv
 	}
-	for _, answer := range o.answers {
+	for _, answer := range o.beside.answers {
 		if err := conv.answer(ctx, answer); err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func (a *Agent) drive(ctx context.Context, input inputOf, o *runOptions, r *Resu
 		}
 		o.Run, o.Waits, messages = sent.Run, true, nil
 	}
-	if o.answer != nil && o.Engine == nil {
+	if o.own.answer != nil && o.Engine == nil {
 		return a.driveAnswering(ctx, team, messages, o, r, sink)
 	}
 	if r == nil {
@@ -167,7 +167,7 @@ func (a *Agent) drive(ctx context.Context, input inputOf, o *runOptions, r *Resu
 func (a *Agent) driveAnswering(
 	ctx context.Context, team map[string]*drive.Agent, messages []event.Message, o *runOptions, r *Result, sink func(event.Event) bool,
 ) error {
-	w := answering.New(ctx, o.answer, o.conv.Answer, a.bounded.Grace)
+	w := answering.New(ctx, o.own.answer, o.conv.Answer, a.bounded.Grace)
 	defer w.Close()
 	left := false
 	watched := func(e event.Event) bool {
@@ -178,20 +178,20 @@ func (a *Agent) driveAnswering(
 		return !left
 	}
 	for {
-		outcome := &hook.Outcome{}
-		err := a.frozen.Run(ctx, team, messages, &o.Request, outcome, watched)
+		var came hook.Outcome
+		err := a.frozen.Run(ctx, team, messages, &o.Request, &came, watched)
 		if r != nil {
-			r.set(outcome)
+			r.set(&came)
 		}
-		if err != nil || left || len(outcome.Questions) == 0 {
+		if err != nil || left || len(came.Questions) == 0 {
 			return err
 		}
-		for _, q := range outcome.Questions {
+		for _, q := range came.Questions {
 			w.Add(q)
 		}
 		if posted, err := w.Wait(); posted == 0 {
 			return answering.Unanswered(err)
 		}
-		o.Run, messages = outcome.Run, nil
+		o.Run, messages = came.Run, nil
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"maps"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/answering"
 	"github.com/braidrun/braid/internal/drive"
 	"github.com/braidrun/braid/secret"
 )
@@ -40,15 +39,20 @@ type runOptions struct {
 	into   *Result
 	state  map[string]any
 	policy Policy
-	// before, more and answers are input beside the text.
-	before  []event.Message
-	more    []event.Block
-	answers []Answer
-	// answer answers the run's questions; nil leaves them open.
-	answer answering.Func
+	// beside is input beside the text.
+	beside runInput
 	// own are the settings that the run has for itself.
 	own ownSettings
 }
+
+// runInput is input beside a text: messages before it, blocks behind it, or answers instead of it.
+type runInput struct {
+	before  []event.Message
+	more    []event.Block
+	answers []Answer
+}
+
+func (in *runInput) any() bool { return len(in.before)+len(in.more) > 0 }
 
 // In runs in this conversation. Without it a run has a new one: Result.Conversation.
 func In(c *Conversation) RunOption { return runOption(func(o *runOptions) { o.conv = c }) }
@@ -58,18 +62,18 @@ func Into(r *Result) RunOption { return runOption(func(o *runOptions) { o.into =
 
 // Attach adds blocks to the input, behind its text: images, documents and others of package event.
 func Attach(blocks ...event.Block) SendOption {
-	return sendOption(func(o *runOptions) { o.more = append(o.more, blocks...) })
+	return sendOption(func(o *runOptions) { o.beside.more = append(o.beside.more, blocks...) })
 }
 
 // History puts messages before the input, such as those of a conversation that was kept elsewhere. If the text of the
 // input is empty and nothing is attached, the last message must be the user's, and is the input.
 func History(messages ...event.Message) SendOption {
-	return sendOption(func(o *runOptions) { o.before = append(o.before, messages...) })
+	return sendOption(func(o *runOptions) { o.beside.before = append(o.beside.before, messages...) })
 }
 
 // Answers answers open questions before the run goes on. A run with answers has no other input.
 func Answers(answers ...Answer) RunOption {
-	return runOption(func(o *runOptions) { o.answers = append(o.answers, answers...) })
+	return runOption(func(o *runOptions) { o.beside.answers = append(o.beside.answers, answers...) })
 }
 
 // WithAnswers has f answer the questions of the run, one after another, while the run's other tools work. The value is
@@ -79,7 +83,7 @@ func Answers(answers ...Answer) RunOption {
 // the result: nothing is lost, and the question can still be answered. So it is if the run is left while f works. f is of
 // this process: whoever resumes the run gives its own.
 func WithAnswers(f func(ctx context.Context, q Question) (answer any, err error)) RunOption {
-	return runOption(func(o *runOptions) { o.answer = f })
+	return runOption(func(o *runOptions) { o.own.answer = f })
 }
 
 // Key makes the run idempotent. A second run of the conversation with the same key and input returns the first one;

@@ -1,7 +1,6 @@
 package braid
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -9,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/answering"
 	"github.com/braidrun/braid/internal/drive"
 	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/nearest"
@@ -25,6 +25,8 @@ type ownSettings struct {
 	model  Model
 	tools  []Tool
 	err    error
+	// answer answers the run's questions; nil leaves them open.
+	answer answering.Func
 	// ready says that the fields below it are set. label is what the run's row keeps, agent what the run is driven with:
 	// nil for the agent itself.
 	ready bool
@@ -107,7 +109,7 @@ func (a *Agent) prepare(o *runOptions) error {
 		given, err := runset.Read(label) // as the row has it
 		if err == nil {
 			s.set = *given
-			s.agent, err = a.withSettings(given, o)
+			s.agent, err = a.withSettings(given, o, true)
 		}
 		if err != nil {
 			return err
@@ -196,11 +198,12 @@ func (a *Agent) settled(run *journal.Run, orphan bool, o *runOptions) (*drive.Ag
 	if !orphan && !kept.Keeps(&o.own.set) {
 		return nil, unlike("the run has other settings than it is driven with now", "give it those that it began with; it keeps waiting", nil)
 	}
-	return a.withSettings(kept, o)
+	return a.withSettings(kept, o, false)
 }
 
-// withSettings returns a copy of the agent with a run's settings.
-func (a *Agent) withSettings(s *runset.Settings, o *runOptions) (*drive.Agent, error) {
+// withSettings returns a copy of the agent with a run's settings. strictly says that the run is not accepted yet: then it
+// is checked what the models and the tools of the moment allow. A run that was accepted finds that out as it goes on.
+func (a *Agent) withSettings(s *runset.Settings, o *runOptions, strictly bool) (*drive.Agent, error) {
 	d := *a.frozen
 	if d.Flow != nil && (s.Instructions != "" || s.Model != "" || s.Tools != nil || s.Choice != (model.ToolChoice{}) || runset.Any(s.Options)) {
 		return nil, &event.Error{
@@ -228,10 +231,16 @@ func (a *Agent) withSettings(s *runset.Settings, o *runOptions) (*drive.Agent, e
 		bounded = runset.Fill(l, bounded)
 		d.Bounds, d.Limits = bounded.bounds(), bounded.driven()
 	}
-	if d.Flow != nil {
-		return &d, a.priced(&d, &bounded, d.Current())
+	if !strictly {
+		return &d, nil
 	}
-	return &d, errors.Join(a.priced(&d, &bounded, d.Current()), a.canAsk(&d, o))
+	if err := a.priced(&d, &bounded, d.Current()); err != nil || d.Flow != nil {
+		return &d, err
+	}
+	if err := canChoose(&d); err != nil {
+		return nil, err
+	}
+	return &d, a.canAsk(&d, o)
 }
 
 // replaceModel puts the run's model in the place of the agent's.
@@ -271,8 +280,18 @@ func (a *Agent) addTools(d *drive.Agent, names []string, o *runOptions) error {
 		}
 		d.Offers = with.Offer
 	}
-	c := d.Choice
-	offered := d.Current()
+	if c := d.Choice; d.Search != nil && (len(own) > 0 || c.Tool != "") {
+		d.Search = &toolset.Search{Above: d.Search.Above, Always: append(slices.Clip(d.Search.Always), names...), Results: d.Search.Results}
+		if c.Tool != "" {
+			d.Search.Always = append(d.Search.Always, c.Tool)
+		}
+	}
+	return nil
+}
+
+// canChoose reports why the model cannot be made to call what it must call.
+func canChoose(d *drive.Agent) error {
+	c, offered := d.Choice, d.Current()
 	switch {
 	case c.Mode == model.ToolsAny && len(offered.Names) == 0:
 		return &event.Error{Op: "run", Kind: event.ErrInvalid, Message: "the model must call a tool, and the agent has none", Hint: "leave WithToolChoice out"}
@@ -288,12 +307,6 @@ func (a *Agent) addTools(d *drive.Agent, names []string, o *runOptions) error {
 		return &event.Error{
 			Op: "run", Kind: event.ErrPermission, Message: "the model must call the tool " + strconv.Quote(c.Tool) + ", which the agent's permissions deny",
 			Hint: "choose another tool",
-		}
-	}
-	if d.Search != nil && (len(own) > 0 || c.Tool != "") {
-		d.Search = &toolset.Search{Above: d.Search.Above, Always: append(slices.Clip(d.Search.Always), names...), Results: d.Search.Results}
-		if c.Tool != "" {
-			d.Search.Always = append(d.Search.Always, c.Tool)
 		}
 	}
 	return nil

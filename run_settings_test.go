@@ -319,7 +319,9 @@ func TestSettingsThatCannotBe(t *testing.T) {
 		return nil
 	}}
 	agent := braid.New("a", m, braid.Func("add", "Adds.", add), braid.Func("drop", "Drops.", add), braid.Permit(braid.Permissions{Deny: []string{"drop"}}))
-	one := func(tool string) braid.RunOption { return braid.WithToolChoice(model.ToolChoice{Mode: model.ToolsOne, Tool: tool}) }
+	one := func(tool string) braid.RunOption {
+		return braid.WithToolChoice(model.ToolChoice{Mode: model.ToolsOne, Tool: tool})
+	}
 	for name, c := range map[string]struct {
 		opt  braid.RunOption
 		kind event.ErrorKind

@@ -184,7 +184,7 @@ var rooms = []room{
 		},
 	},
 	{dir: "service", tests: []string{"blob", "service/database/databasetest", "modernc.org/sqlite"}, own: []string{
-		"service/database", "service/directory", "internal/fold",
+		"service/database", "service/directory", "internal/fold", "internal/runset",
 		"", "hook", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model", "model/*", "models", "tool", "tool/*",
 		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill",
 	}, from: []string{"github.com/rivo/uniseg"}},
