@@ -43,7 +43,7 @@ func TestHooksAroundARun(t *testing.T) {
 		{"input", before(func(e *hook.BeforeRun) error {
 			e.Input = append(e.Input, event.Message{Role: event.RoleUser, Content: text("more")})
 			return nil
-		}), "gomore", false, 1},
+		}), "go\nmore", false, 1},
 		{"less input", before(func(e *hook.BeforeRun) error { e.Input[0].Content = text("less"); return nil }), "less", false, 1},
 		{"bad input", before(func(e *hook.BeforeRun) error { e.Input[0].Content = []event.Block{nil}; return nil }), "is nil", true, 0},
 		{"a result that nobody asked for", before(func(e *hook.BeforeRun) error {
@@ -61,7 +61,7 @@ func TestHooksAroundARun(t *testing.T) {
 		{"a call of the user's", before(func(e *hook.BeforeRun) error {
 			e.Input[0].Content = []event.Block{&event.ToolCall{ID: "c1", Name: "look"}}
 			return nil
-		}), "is the user's", true, 0},
+		}), "nothing in it", true, 0},
 		{"a call and its result", before(func(e *hook.BeforeRun) error {
 			e.Input = []event.Message{
 				{Role: event.RoleUser, Content: text("look")},

@@ -63,17 +63,22 @@ func inputMessages(in []event.Message) ([]event.Message, error) {
 	case ends && last.Role == event.RoleAssistant:
 		// A message without content, so that its calls get results.
 		return append(slices.Clone(in), event.Message{Role: event.RoleUser}), nil
-	case ends:
+	case ends, len(fit) > 0 && last.Role == event.RoleAssistant:
 		return in, nil
+	case last.Role == event.RoleUser && slices.ContainsFunc(last.Content, isCall):
+		return nil, badInput(fmt.Sprintf("message %d has nothing but a tool call, which only a model makes", n))
 	case last.Role == event.RoleUser && slices.ContainsFunc(last.Content, isResult):
 		return nil, badInput(fmt.Sprintf("message %d has a result for a call that the message before it does not make", n))
-	case last.Role == event.RoleUser && n > 0:
-		return nil, badInput(fmt.Sprintf("message %d is empty", n))
 	case len(fit) == 0:
 		return nil, emptyInput()
 	default:
-		return nil, badInput("the last one is not the user's")
+		return nil, badInput(fmt.Sprintf("message %d is empty", n))
 	}
+}
+
+func isCall(b event.Block) bool {
+	_, ok := b.(*event.ToolCall)
+	return ok
 }
 
 func isResult(b event.Block) bool {

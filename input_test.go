@@ -30,8 +30,14 @@ func TestWhatAnInputMayHold(t *testing.T) {
 		{"an empty answer", []event.Message{user(text("a")), llm(), user(text("b"))}, "user:ab", ""},
 		{"a blank answer", []event.Message{user(text("a")), llm(text("")), user(text("b"))}, "user:ab", ""},
 		{"an empty message of the user", []event.Message{user(text("a")), llm(text("x")), user(text(""))}, "", "message 2 is empty"},
-		{"a call of the user", []event.Block{call}, "", `message 0 is the user's and calls the tool "add"`},
-		{"a call of the user in a history", []event.Message{user(text("a"), call), llm(text("x")), user(text("b"))}, "", "message 0"},
+		{"a call of the user", []event.Block{call}, "", "message 0 has nothing but a tool call"},
+		{"a call of the user in a history", []event.Message{user(text("a"), call), llm(text("x")), user(text("b"))}, "user:a assistant:x user:b", ""},
+		{"an answer at the end", []event.Message{user(text("a")), llm(text("x"))}, "user:a assistant:x user:[Go on from the end of the message above.]", ""},
+		{
+			"an answer alone", llm(text("x")),
+			"user:[The conversation goes on from here.] assistant:x user:[Go on from the end of the message above.]", "",
+		},
+		{"a blank answer alone", llm(text(" ")), "", "empty"},
 		{"a result without a call", []event.Block{&event.ToolResult{Call: "c", Name: "add"}}, "", "message 0 has a result"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -195,7 +195,7 @@ func TestBadInput(t *testing.T) {
 	for name, input := range map[string]any{
 		"empty": "", "blank": " \n", "invalid UTF-8": "a\xff", "no blocks": []event.Block{},
 		"no messages": []event.Message{}, "nil block": []event.Block{nil},
-		"ends with the assistant":  []event.Message{user(hi), {Role: event.RoleAssistant, Content: []event.Block{hi}}},
+		"ends with nothing":        []event.Message{user(hi), {Role: event.RoleAssistant, Content: []event.Block{hi}}, user()},
 		"result without call":      user(&event.ToolResult{Call: "x"}),
 		"unknown role":             event.Message{Role: "system", Content: []event.Block{hi}},
 		"invalid UTF-8 in a block": &event.Text{Text: "\xff"},

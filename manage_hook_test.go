@@ -53,7 +53,7 @@ func TestHooksAroundCompaction(t *testing.T) {
 			}
 			e.Summary = append(e.Summary, &event.Text{Text: "and more"})
 			return nil
-		}), first: "[Summary of the earlier part of this conversation, which is left out:]\nThey talked about numbers.and more", sums: 1},
+		}), first: "[Summary of the earlier part of this conversation, which is left out:]\nThey talked about numbers.\nand more", sums: 1},
 		{name: "fails after", hook: after(func(*hook.AfterCompaction) error { return boom }), sums: 1, err: "boom"},
 		{name: "panics after", hook: after(func(*hook.AfterCompaction) error { panic("boom") }), sums: 1, err: "a hook panicked"},
 		{name: "a summary that is none", hook: before(func(e *hook.BeforeCompaction) error {

@@ -386,6 +386,8 @@ func (c *cell) shown() string {
 		answer = " assistant:done user:"
 	case c.outcome == limited && c.last():
 		answer = " assistant:part user:"
+	case c.outcome == timedOut && c.last():
+		answer = " assistant:part user:" + cutAnswer
 	case c.outcome == cancelled && c.last():
 		answer = " assistant:part user:" + halfAnswer
 	}

@@ -71,6 +71,13 @@ var broken = []struct {
 		"message 0: left out, because it is empty",
 	},
 	{
+		"a call of the user, and its result",
+		[]event.Message{said(event.RoleUser, textOf("add"), callsAdd("c")), said(event.RoleAssistant, textOf("3")), said(event.RoleUser, givesAdd("c"), textOf("go on"))},
+		"user:add assistant:3 user:go on",
+		`message 0: the call "c" of "add" is left out, because it stands in a user's message` + "\n" +
+			`message 2: the result of "c" is left out, because the answer before it does not call it`,
+	},
+	{
 		"two calls of one id",
 		[]event.Message{said(event.RoleUser, textOf("add")), said(event.RoleAssistant, callsAdd("c"), callsAdd("c")), said(event.RoleUser, givesAdd("c"), givesAdd("c"), textOf("go on"))},
 		"user:add assistant:[c][call_1] user:(c 3)(call_1 3)go on",
@@ -139,6 +146,58 @@ func TestAHistoryThatEndsWithACall(t *testing.T) {
 	want := "user:add assistant:[c] user:(c The tool call was interrupted before it gave a result.)"
 	if err != nil || len(m.asked) != 1 || brief(m.asked[0].Messages) != want || r.Metrics.ToolCalls != 0 || len(r.Repaired) != 1 {
 		t.Errorf("%v: the model is shown %v, and the report is %q", err, m.asked, r.Repaired)
+	}
+}
+
+// A history that ends with an answer is followed by a request to go on, which the report names. The model's answer is new.
+func TestAHistoryThatEndsWithAnAnswer(t *testing.T) {
+	t.Parallel()
+	in := []event.Message{said(event.RoleUser, textOf("count")), said(event.RoleAssistant, textOf("1, 2"))}
+	m := &heard{says: [][]model.Chunk{says("3, 4")}}
+	replaces := braid.On(func(_ context.Context, e *hook.BeforeRun) error { e.Input = in; return nil })
+	for _, c := range []struct {
+		agent *braid.Agent
+		text  string
+		opts  []braid.RunOption
+	}{
+		{braid.New("root", m), "", []braid.RunOption{braid.History(in...)}},
+		{braid.New("root", m, replaces), "go", nil},
+	} {
+		m.asked = nil
+		r, err := c.agent.Run(t.Context(), c.text, c.opts...)
+		want := "user:count assistant:1, 2 user:[Go on from the end of the message above.]"
+		if err != nil || brief(m.asked[0].Messages) != want || r.Text() != "3, 4" {
+			t.Errorf("%v: the model is shown %s, and answers %q", err, brief(m.asked[0].Messages), r.Text())
+		}
+		report := "message 1: a request to go on follows, because the history ends with an answer"
+		if strings.Join(r.Repaired, "\n") != report || noticeOf(t, r.Conversation) != report {
+			t.Errorf("the report is %q, the log says %q", r.Repaired, noticeOf(t, r.Conversation))
+		}
+	}
+}
+
+// A message that joins a run is repaired as any other, and the log says how.
+func TestAMessageThatJoinsARunIsRepaired(t *testing.T) {
+	t.Parallel()
+	conv, report := braid.NewConversation(), `message 0: the result of "c" is left out, because the answer before it does not call it`
+	var agent *braid.Agent
+	steer := func(ctx context.Context, _ nothing) (string, error) {
+		for _, in := range []event.Message{said(event.RoleAssistant, textOf("no")), said(event.RoleUser, givesAdd("c"))} {
+			if _, err := agent.Send(ctx, conv, "", braid.History(in), braid.During(braid.Steer)); !errors.Is(err, event.ErrInvalid) {
+				t.Errorf("a message that cannot join: %v", err)
+			}
+		}
+		_, err := agent.Send(ctx, conv, "", braid.History(said(event.RoleUser, givesAdd("c"), textOf("rather this"))), braid.During(braid.Steer))
+		return "sent", err
+	}
+	m := &heard{says: [][]model.Chunk{asksFor("steer", "{}"), says("so")}}
+	agent = braid.New("root", m, braid.Func("steer", "", steer))
+	r, err := agent.Run(t.Context(), "go", braid.In(conv))
+	if err != nil || brief(m.asked[1].Messages) != "user:go assistant:[c0] user:(c0 sent)rather this" {
+		t.Fatalf("%v: the model is shown %s", err, brief(m.asked[1].Messages))
+	}
+	if noticeOf(t, conv) != report || strings.Join(r.Repaired, "\n") != report {
+		t.Errorf("the log says %q, the report is %q", noticeOf(t, conv), r.Repaired)
 	}
 }
 

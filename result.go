@@ -51,13 +51,13 @@ type Result struct {
 	Simulated bool
 }
 
-// Text is the text of the message, with separate texts on lines of their own ([event.Prose]). If the output came as JSON
+// Text is the text of the message, with separate texts on lines of their own ([event.TextOf]). If the output came as JSON
 // and without text, it is that JSON.
 func (r *Result) Text() string {
 	if len(r.Output) == 0 {
-		return event.Prose(r.Message.Content)
+		return r.Message.Text()
 	}
-	if text := r.Message.Text(); text != "" {
+	if text := event.RawText(r.Message.Content); text != "" {
 		return text
 	}
 	return string(r.Output)
@@ -84,6 +84,8 @@ func (r *Result) Trace(ctx context.Context) (*trace.Span, error) {
 }
 
 // set takes over what a drive reports. The result may be kept, so it shares nothing that the run goes on to write.
+//
+//go:noinline
 func (r *Result) set(o *hook.Outcome) {
 	r.Run, r.Status, r.WakeAt, r.Stop, r.Why = o.Run, o.Status, o.WakeAt, o.Stop, o.Why
 	r.Message, r.Partial, r.Output = o.Message, o.Partial, o.Output

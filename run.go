@@ -112,21 +112,42 @@ func (a *Agent) drive(ctx context.Context, input inputOf, o *runOptions, r *Resu
 	if err != nil {
 		return err
 	}
+	messages, err := a.takeInput(ctx, input, o, r)
+	if err != nil {
+		return err
+	}
+	if o.own.answer != nil && o.Engine == nil {
+		return a.driveAnswering(ctx, team, messages, o, r, sink)
+	}
+	if r == nil {
+		return a.frozen.Run(ctx, team, messages, &o.Request, nil, sink)
+	}
+	outcome := &hook.Outcome{}
+	err = a.frozen.Run(ctx, team, messages, &o.Request, outcome, sink)
+	r.set(outcome)
+	return err
+}
+
+// takeInput checks a run's input, leaves its answers and messages, and returns what is left of it. It is not part of drive,
+// whose stack lasts as long as the run.
+//
+//go:noinline
+func (a *Agent) takeInput(ctx context.Context, input inputOf, o *runOptions, r *Result) ([]event.Message, error) {
 	messages, err := input(o)
 	if err == nil {
 		err = a.prepare(o)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(o.state) > 0 {
 		if o.Given, err = givenState(o.state); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if o.conv == nil {
 		if messages == nil {
-			return &event.Error{
+			return nil, &event.Error{
 				Op: "run", Kind: event.ErrInvalid, Message: "there is no conversation to go on with",
 				Hint: "pass it with braid.In",
 			}
@@ -140,26 +161,17 @@ func (a *Agent) drive(ctx context.Context, input inputOf, o *runOptions, r *Resu
 	}
 	for _, answer := range o.beside.answers {
 		if err := conv.answer(ctx, answer); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if messages != nil && o.policy != "" && o.policy != Reject {
 		sent, err := a.send(ctx, o, conv, messages)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		o.Run, o.Waits, messages = sent.Run, true, nil
 	}
-	if o.own.answer != nil && o.Engine == nil {
-		return a.driveAnswering(ctx, team, messages, o, r, sink)
-	}
-	if r == nil {
-		return a.frozen.Run(ctx, team, messages, &o.Request, nil, sink)
-	}
-	outcome := &hook.Outcome{}
-	err = a.frozen.Run(ctx, team, messages, &o.Request, outcome, sink)
-	r.set(outcome)
-	return err
+	return messages, nil
 }
 
 // driveAnswering drives a run and has a function answer its questions. Each time that the run waits, it goes on once

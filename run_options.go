@@ -65,8 +65,9 @@ func Attach(blocks ...event.Block) SendOption {
 	return sendOption(func(o *runOptions) { o.beside.more = append(o.beside.more, blocks...) })
 }
 
-// History puts messages before the input, such as those of a conversation that was kept elsewhere. If the text of the
-// input is empty and nothing is attached, the last message must be the user's, and is the input.
+// History puts messages before the input, such as those of a conversation that was kept elsewhere. Braid repairs what
+// models would refuse and says so in Result.Repaired. If the text of the input is empty and nothing is attached, the last
+// message is the input. If that is an answer, a request to go on follows it.
 func History(messages ...event.Message) SendOption {
 	return sendOption(func(o *runOptions) { o.beside.before = append(o.beside.before, messages...) })
 }

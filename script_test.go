@@ -50,6 +50,9 @@ func failing(err error) iter.Seq2[model.Chunk, error] {
 // halfAnswer is what the model reads behind the part of an answer that had arrived when it was stopped.
 const halfAnswer = "[The user interrupted this answer. Do not go on with it unless a later message asks for it.]"
 
+// cutAnswer is what the model reads behind the part of an answer that had arrived when the run's time was over.
+const cutAnswer = "[This answer was cut off, because the time of the request was over.]"
+
 // interrupted is what the model reads behind what a run had done when it was stopped.
 const interrupted = "[The user interrupted this request. Do not go on with it unless a later message asks for it.]"
 

@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/drive"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
 )
@@ -135,12 +134,14 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 			Hint: "send one message, or queue it",
 		}
 	}
-	fit, _, err := drive.FitHistory(row.Input)
-	if err != nil {
-		return Sent{}, err
+	if row.Input[0].Role != event.RoleUser {
+		return Sent{}, &event.Error{
+			Op: "send", Kind: event.ErrInvalid, Message: "only a user's message can join a run",
+			Hint: "send a message of the user, or queue it",
+		}
 	}
 	letter := journal.Mail{
-		ID: "message-" + row.ID, Kind: journal.MailMessage, Message: fit[0].Content, By: row.User,
+		ID: "message-" + row.ID, Kind: journal.MailMessage, Message: row.Input[0].Content, By: row.User,
 	}
 	if row.Key != "" {
 		letter.ID = journal.LetterID(row.Key)

@@ -155,7 +155,9 @@ type AgentSpec struct {
 	// Model is an id or an alias.
 	Model string `json:"model,omitempty"`
 	// Tools are patterns of the server's tools. nil means all of them, an empty list means none.
-	Tools       []string            `json:"tools,omitzero"`
+	Tools []string `json:"tools,omitzero"`
+	// MCPServers are ids of the tenant's MCP servers. nil means all active ones, an empty list means none.
+	MCPServers  []string            `json:"mcp_servers,omitzero"`
 	Permissions Permissions         `json:"permissions,omitzero"`
 	Limits      Bounds              `json:"limits,omitzero"`
 	Skills      []string            `json:"skills,omitempty"`
@@ -475,6 +477,7 @@ type Erased struct {
 	Conversations int64 `json:"conversations"`
 	Agents        int64 `json:"agents"`
 	Models        int64 `json:"models"`
+	MCPServers    int64 `json:"mcp_servers"`
 	Keys          int64 `json:"keys"`
 	AuditEntries  int64 `json:"audit_entries"`
 	// AuditKept is how many audit entries the owner of a PostgreSQL database can still read, and

@@ -23,7 +23,8 @@ func (l *Local) dispatch() {
 		ctx, cancel := context.WithCancelCause(l.life.base)
 		t.cancel = cancel
 		t.mail = make(chan struct{}, 1)
-		w := Work{Run: t.run, Mail: t.mail, Draining: l.life.draining}
+		// A drive may wait for long, so its goroutine keeps nothing large on its stack.
+		w := &Work{Run: t.run, Mail: t.mail, Draining: l.life.draining}
 		l.life.drives.Go(func() {
 			var out Outcome
 			err := error(&event.Error{Op: "drive", Kind: event.ErrInternal, Message: "the drive ended its goroutine"})
@@ -46,7 +47,7 @@ func (l *Local) clock() {
 }
 
 // call calls the drive. A panic becomes this run's error.
-func (l *Local) call(ctx context.Context, w Work) (out Outcome, err error) {
+func (l *Local) call(ctx context.Context, w *Work) (out Outcome, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &event.Error{
@@ -55,7 +56,7 @@ func (l *Local) call(ctx context.Context, w Work) (out Outcome, err error) {
 			}
 		}
 	}()
-	return l.drive(ctx, w)
+	return l.drive(ctx, *w)
 }
 
 // finish handles the end of a drive and starts what can start now.

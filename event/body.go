@@ -81,6 +81,8 @@ func (s Spent) Add(t Spent) Spent {
 type ToolServer struct {
 	Name   string `json:"name"`
 	Status string `json:"status"`
+	// Reason says why it is not connected; empty where it is, or where nobody knows.
+	Reason string `json:"reason,omitempty"`
 	// Skipped are tools of it that are left out, at most some.
 	Skipped []SkippedTool `json:"skipped,omitempty"`
 }
@@ -119,7 +121,7 @@ type RunEnded struct {
 	// Output is the structured result, where one was asked for.
 	Output json.RawMessage `json:"output,omitempty" redacted:"drop"`
 	// Partial is the text of an answer that a cancellation or the end of the run's time cut
-	// off: what people had seen of it. A model is not shown it.
+	// off: what people had seen of it. The next run's model sees it, with a note.
 	Partial string `json:"partial,omitempty" redacted:"drop"`
 	// Keep says of a failed run that later runs see its messages and results. Without it they see a note
 	// of its tools' effects alone.

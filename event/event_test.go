@@ -161,7 +161,7 @@ func TestMessage(t *testing.T) {
 	one := &event.ToolCall{ID: "1"}
 	two := &event.ToolCall{ID: "2"}
 	m := event.Message{Content: []event.Block{&event.Text{Text: "a"}, one, &event.Thinking{Text: "no"}, &event.Text{Text: "b"}, two}}
-	if got := m.Text(); got != "ab" {
+	if got := m.Text(); got != "a\nb" {
 		t.Errorf("Text() = %q", got)
 	}
 	if calls := m.Calls(); len(calls) != 2 || calls[0] != one || calls[1] != two {

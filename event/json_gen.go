@@ -2033,6 +2033,7 @@ func (w *encoder) toolServer(b *ToolServer) {
 	w.key(`{`)
 	w.str(`"name":`, b.Name)
 	w.str(`"status":`, b.Status)
+	w.strOpt(`"reason":`, b.Reason)
 	if len(b.Skipped) > 0 {
 		w.beginList(`"skipped":`)
 		for i := range b.Skipped {
@@ -2050,6 +2051,8 @@ func (r *decoder) toolServer(b *ToolServer) {
 			b.Name = r.String()
 		case "status":
 			b.Status = r.String()
+		case "reason":
+			b.Reason = r.String()
 		case "skipped":
 			for a := r.Array(); a.Next(); {
 				var one SkippedTool
@@ -2065,6 +2068,7 @@ func (r *decoder) toolServer(b *ToolServer) {
 func (b *ToolServer) size() (n int) {
 	n += len(b.Name)
 	n += len(b.Status)
+	n += len(b.Reason)
 	for i := range b.Skipped {
 		n += b.Skipped[i].size()
 	}

@@ -21,15 +21,20 @@ type Message struct {
 	Content []Block `json:"content"`
 }
 
-// Text joins the message's text blocks with nothing between them.
+// Text is the message's text for a reader: [TextOf] its content.
 func (m Message) Text() string { return TextOf(m.Content) }
 
 // Calls lists the message's tool calls in request order.
 func (m Message) Calls() []*ToolCall { return CallsOf(m.Content) }
 
-// Prose joins the text blocks for a reader: texts that do not continue each other stand on lines of their own. Texts
+// TextOf joins the text blocks for a reader: texts that do not continue each other stand on lines of their own. Texts
 // continue each other if one has white space where they meet, or a citation: providers cut an answer into blocks there.
-func Prose(blocks []Block) string {
+// [RawText] adds nothing.
+func TextOf(blocks []Block) string {
+	one, more := only(blocks)
+	if !more {
+		return one
+	}
 	var sb strings.Builder
 	var last *Text
 	cited := false
@@ -49,6 +54,37 @@ func Prose(blocks []Block) string {
 	return sb.String()
 }
 
+// RawText joins the text blocks with nothing between them, as a stream delivers their pieces. It is for text that a program
+// reads, such as JSON, and for protocols; [TextOf] is for readers.
+func RawText(blocks []Block) string {
+	one, more := only(blocks)
+	if !more {
+		return one
+	}
+	var sb strings.Builder
+	for _, b := range blocks {
+		if t, ok := b.(*Text); ok && t != nil {
+			sb.WriteString(t.Text)
+		}
+	}
+	return sb.String()
+}
+
+// only returns the one text among the blocks, and whether there are more.
+func only(blocks []Block) (text string, more bool) {
+	for _, b := range blocks {
+		t, ok := b.(*Text)
+		if !ok || t == nil || t.Text == "" {
+			continue
+		}
+		if text != "" {
+			return "", true
+		}
+		text = t.Text
+	}
+	return text, false
+}
+
 func isCitation(b Block) bool {
 	_, ok := b.(*Citation)
 	return ok
@@ -59,28 +95,6 @@ func spaceBetween(a, b string) bool {
 	end, _ := utf8.DecodeLastRuneInString(a)
 	begin, _ := utf8.DecodeRuneInString(b)
 	return unicode.IsSpace(end) || unicode.IsSpace(begin)
-}
-
-// TextOf joins the text blocks with nothing between them, as a stream delivers them. [Prose] joins them for a reader.
-func TextOf(blocks []Block) string {
-	var one string
-	var n int
-	for _, b := range blocks {
-		if t, ok := b.(*Text); ok {
-			one = t.Text
-			n++
-		}
-	}
-	if n < 2 {
-		return one
-	}
-	var sb strings.Builder
-	for _, b := range blocks {
-		if t, ok := b.(*Text); ok {
-			sb.WriteString(t.Text)
-		}
-	}
-	return sb.String()
 }
 
 // CallsOf lists the tool calls among the blocks in order; nil where there are none.

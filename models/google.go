@@ -15,9 +15,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/braidrun/braid/internal/lazyre"
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
+
+	"github.com/braidrun/braid/internal/lazyre"
 )
 
 // cloudScope is the scope of the tokens.

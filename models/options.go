@@ -1,8 +1,6 @@
 package models
 
-import (
-	"github.com/braidrun/braid/pricing"
-)
+import "github.com/braidrun/braid/pricing"
 
 // Options configure an [Opener]. The zero Options are those of [Open].
 type Options struct {

@@ -1,8 +1,6 @@
 package models
 
-import (
-	"strings"
-)
+import "strings"
 
 // provider is a provider of models.
 type provider struct {

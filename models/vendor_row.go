@@ -1,8 +1,6 @@
 package models
 
 import (
-	_ "embed"
-
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model/openai"
 )

@@ -201,6 +201,7 @@ func (s *Server) serviceOptions() service.Options {
 	f := s.options.Agents
 	if f != nil {
 		o.Agent, o.Models, o.Workspace, o.Forget = f.Agent, f.Models, f.Workspace, f.Forget
+		o.ToolServers = f.ToolServers()
 	}
 	if o.Log == nil {
 		o.Log = s.log

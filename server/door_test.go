@@ -205,6 +205,7 @@ func (s *site) belongings(tenant, token string) map[string]string {
 	for at, of := range map[string]string{"/v1/admin/tenants/" + tenant: "", "/v1/admin": "shared "} {
 		if of == "" {
 			ids["agent"] = s.json(201, "POST", at+"/agents", `{"id":"agent-`+id+`"}`, auth...)["id"].(string)
+			ids["server"] = s.json(201, "POST", at+"/mcp-servers", `{"id":"server-`+id+`","type":"http","url":"https://mcp.example/"}`, auth...)["id"].(string)
 		} else if tenant == "beta" { // who is no operator has nothing there
 			continue
 		}

@@ -27,7 +27,7 @@ func (s *Server) send(w http.ResponseWriter, r io.Reader) error {
 			}
 		}
 		switch {
-		case err == io.EOF: //nolint:errorlint // readers give it as it is
+		case err == io.EOF:
 			return nil
 		case err != nil:
 			return err
@@ -86,7 +86,7 @@ type uploadReader struct {
 // Read implements io.Reader.
 func (u *uploadReader) Read(p []byte) (int, error) {
 	n, err := u.request.Body.Read(p)
-	if err == io.EOF && time.Since(u.begun) > directory.Stale { //nolint:errorlint // readers give it as it is
+	if err == io.EOF && time.Since(u.begun) > directory.Stale {
 		// The credential of a slow sender may have ended meanwhile.
 		if _, gone := u.server.door.Open(u.request.Context(), bearer(u.request)); gone != nil {
 			return n, gone

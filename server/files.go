@@ -93,7 +93,7 @@ func (s *Server) readFile(w http.ResponseWriter, r *http.Request) error {
 	defer content.Close()
 	// The first bytes are read before the head is sent, so that a damaged file is an error.
 	first := make([]byte, min(f.Size, int64(copied)))
-	if _, err := io.ReadFull(content, first); err == io.ErrUnexpectedEOF { //nolint:errorlint // ReadFull gives it as it is
+	if _, err := io.ReadFull(content, first); err == io.ErrUnexpectedEOF {
 		return &event.Error{Op: "read file", Kind: event.ErrConflict, Message: "the file was replaced meanwhile", Hint: "read it again"}
 	} else if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (s *Server) readFile(w http.ResponseWriter, r *http.Request) error {
 	head := w.Header()
 	head.Set("Content-Type", "application/octet-stream") // never what the name says: a browser must not run it
 	head.Set("Content-Disposition", dispositionOf(path.Base(name)))
-	head.Set("Etag", strconv.Quote(f.Version))
+	head.Set("ETag", strconv.Quote(f.Version))
 	head.Set("Content-Length", strconv.FormatInt(f.Size, 10))
 	return s.send(w, io.MultiReader(bytes.NewReader(first), content))
 }
@@ -112,7 +112,7 @@ func (s *Server) writeFile(w http.ResponseWriter, r *http.Request) error {
 		door.Drop(w, r)
 		return err
 	}
-	w.Header().Set("Etag", strconv.Quote(f.Version))
+	w.Header().Set("ETag", strconv.Quote(f.Version))
 	writeJSON(w, http.StatusOK, bodyOfFile(f))
 	return nil
 }

@@ -65,7 +65,7 @@ func FuzzRequests(f *testing.F) {
 	}
 	// And every route that there is, as its document has it.
 	ids := map[string]string{
-		"tenant": "default", "agent": "helper", "model": "small", "key": "aaaaaaaaaaaaaaaa", "id": conv, "run": "run_x", "version": "1", "token": "q",
+		"tenant": "default", "agent": "helper", "model": "small", "server": "crm", "key": "aaaaaaaaaaaaaaaa", "id": conv, "run": "run_x", "version": "1", "token": "q",
 	}
 	for _, d := range describedOperations(f) {
 		f.Add(d.method, d.at(ids), "", d.body, "application/json", "")

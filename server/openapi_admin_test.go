@@ -3,6 +3,7 @@ package server
 import (
 	"maps"
 
+	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
 	"github.com/braidrun/braid/wire/native"
 )
@@ -94,6 +95,39 @@ func adminOperations() map[string]operation {
 		},
 		"GET " + tenant + "/agents/{agent}/versions/{version}": {
 			id: "getAgentVersion", summary: "Gives an agent in one of its versions.", answers: map[int]answered{200: {"The agent.", typeOf[directory.Agent](), ""}},
+		},
+		"POST " + tenant + "/mcp-servers": {
+			id: "createMCPServer", summary: "Makes an MCP server, in its first version. A document is an OpenAPI document: an object, or its text.", headers: makeHeaders, body: typeOf[mcpServerRequest](),
+			example: `{"id": "crm", "type": "http", "url": "https://mcp.example/mcp", "headers_template": {"Authorization": "Bearer ${crm_token}"}}`,
+			answers: map[int]answered{201: {"The MCP server.", typeOf[directory.MCPServer](), ""}, 409: conflict, 422: taken("Its address or document cannot be used.")},
+		},
+		"GET " + tenant + "/mcp-servers": {
+			id: "listMCPServers", summary: "Lists MCP servers, each in its newest version.", query: listQuery,
+			answers: map[int]answered{200: {"A page.", typeOf[page[directory.MCPServer]](), ""}},
+		},
+		"GET " + tenant + "/mcp-servers/{server}": {
+			id: "getMCPServer", summary: "Gives an MCP server in its newest version, without its secrets.", answers: map[int]answered{200: {"The MCP server.", typeOf[directory.MCPServer](), ""}},
+		},
+		"PATCH " + tenant + "/mcp-servers/{server}": {
+			id: "updateMCPServer", summary: "Changes an MCP server, by a JSON merge patch; a document as a whole. What it is changes by a new version.",
+			headers: readHeaders, body: typeOf[mcpServerFields](), example: `{"allowed_tools": ["get_*"]}`,
+			answers: map[int]answered{200: {"The MCP server.", typeOf[directory.MCPServer](), ""}, 409: conflict, 422: taken("Its address or document cannot be used.")},
+		},
+		"DELETE " + tenant + "/mcp-servers/{server}": {
+			id: "deleteMCPServer", summary: "Removes an MCP server, with its versions and secrets. One that an agent names is MCP_SERVER_IN_USE.",
+			query: map[string]string{"force": "true removes it although an agent names it."}, headers: readHeaders,
+			answers: map[int]answered{204: {about: "It is gone."}, 409: conflict},
+		},
+		"POST " + tenant + "/mcp-servers/{server}/test": {
+			id: "testMCPServer", summary: "Connects to an MCP server as a run does, and lists its tools.", body: typeOf[testMCPServerRequest](), bodyOption: true,
+			answers: map[int]answered{200: {"How it answers.", typeOf[service.ToolServerReport](), ""}, 422: taken("A token is missing.")},
+		},
+		"GET " + tenant + "/mcp-servers/{server}/versions": {
+			id: "listMCPServerVersions", summary: "Lists what an MCP server was, the newest first.", query: pageQuery,
+			answers: map[int]answered{200: {"A page.", typeOf[page[directory.MCPServerVersion]](), ""}},
+		},
+		"GET " + tenant + "/mcp-servers/{server}/versions/{version}": {
+			id: "getMCPServerVersion", summary: "Gives an MCP server in one of its versions.", answers: map[int]answered{200: {"The MCP server.", typeOf[directory.MCPServer](), ""}},
 		},
 		"GET " + tenant + "/conversations": {
 			id: "listTenantConversations", summary: "Lists a tenant's conversations, newest first. The audit notes who reads it.",

@@ -233,54 +233,11 @@ func (s *Server) retryRun(w http.ResponseWriter, r *http.Request) error {
 // answerRun begins the run that a request asks for, and answers with it. continues names the run that it continues;
 // empty for none.
 func (s *Server) answerRun(w http.ResponseWriter, r *http.Request, in *runRequest, continues string) error {
-	// Whoever asks anew goes behind those who wait. Without it a core that is full serves
-	// the connections that it has just served, because they never leave its own queue of
-	// goroutines, and hardly looks at the common one: first events then take seconds.
-	runtime.Gosched()
-	key := r.Header.Get("Idempotency-Key")
-	if len(key) > maxKey {
-		return front.Bad("the Idempotency-Key is too long", "send at most 255 bytes")
-	}
-	at, err := lastEventID(r)
-	if err != nil {
+	rd, err := s.accept(w, r, in, continues)
+	if rd == nil {
 		return err
 	}
-	request, err := in.request(key)
-	if err != nil {
-		return err
-	}
-	request.Trace = service.TraceOf(r.Header.Values("Traceparent"), r.Header.Values("Tracestate"))
-	request.Watch, request.Continues = !asynchronous(r), continues
-	conversation := r.PathValue("id")
-	leaves := in.OnDisconnect == "cancel"
-	// Nothing below uses the input, so that a large one is not kept for as long as the stream lasts.
-	started, err := s.begin(r, conversation, request)
-	release(w)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("X-Run-Id", started.Run.ID)
-	here := s.at("conversations", conversation, "runs", started.Run.ID)
-	if asynchronous(r) {
-		w.Header().Set("Location", here)
-		w.Header().Set("Preference-Applied", "respond-async")
-		brief := runBrief{started.Run.ID, started.Run.Turn, started.Run.Status}
-		writeJSON(w, http.StatusAccepted, acceptedBody{brief, started.Joined, here + "/stream"})
-		return nil
-	}
-	rd := s.read(r, conversation, started.Run.ID)
-	rd.cursor.Seq = started.After
-	if leaves {
-		s.readers.Enter(started.Run.ID)
-	}
-	if started.Follower != nil {
-		rd.begin(started.Follower, started.Titled)
-	} else {
-		if at != nil && !wantsJSON(r) {
-			rd.cursor = *at
-		}
-		err = rd.prepare(r.Context())
-	}
+	leaves, run := in.OnDisconnect == "cancel", rd.encoder.Run
 	if err == nil {
 		if wantsJSON(r) {
 			err = rd.collect(w, r)
@@ -291,10 +248,64 @@ func (s *Server) answerRun(w http.ResponseWriter, r *http.Request, in *runReques
 	}
 	// A client that repeats its request reads the run already when the server notices that its first
 	// connection is gone.
-	if leaves && s.readers.Leave(started.Run.ID) && !rd.over() && (err == nil || r.Context().Err() != nil) {
-		s.leave(r, conversation, started.Run.ID)
+	if leaves && s.readers.Leave(run) && !rd.over() && (err == nil || r.Context().Err() != nil) {
+		s.leave(r, r.PathValue("id"), run)
 	}
 	return err
+}
+
+// accept begins the run that a request asks for. It returns a reading of the run, also if that cannot be prepared, and
+// none if the request was answered or refused. It is not part of answerRun, whose stack lasts as long as the stream.
+//
+//go:noinline
+func (s *Server) accept(w http.ResponseWriter, r *http.Request, in *runRequest, continues string) (*reading, error) {
+	// Whoever asks anew goes behind those who wait. Without it a core that is full serves
+	// the connections that it has just served, because they never leave its own queue of
+	// goroutines, and hardly looks at the common one: first events then take seconds.
+	runtime.Gosched()
+	key := r.Header.Get("Idempotency-Key")
+	if len(key) > maxKey {
+		return nil, front.Bad("the Idempotency-Key is too long", "send at most 255 bytes")
+	}
+	at, err := lastEventID(r)
+	if err != nil {
+		return nil, err
+	}
+	request, err := in.request(key)
+	if err != nil {
+		return nil, err
+	}
+	request.Trace = service.TraceOf(r.Header.Values("Traceparent"), r.Header.Values("Tracestate"))
+	request.Watch, request.Continues = !asynchronous(r), continues
+	conversation := r.PathValue("id")
+	// Nothing below uses the input, so that a large one is not kept for as long as the stream lasts.
+	started, err := s.begin(r, conversation, request)
+	release(w)
+	if err != nil {
+		return nil, err
+	}
+	w.Header().Set("X-Run-Id", started.Run.ID)
+	here := s.at("conversations", conversation, "runs", started.Run.ID)
+	if asynchronous(r) {
+		w.Header().Set("Location", here)
+		w.Header().Set("Preference-Applied", "respond-async")
+		brief := runBrief{started.Run.ID, started.Run.Turn, started.Run.Status}
+		writeJSON(w, http.StatusAccepted, acceptedBody{brief, started.Joined, here + "/stream"})
+		return nil, nil //nolint:nilnil // it is answered
+	}
+	rd := s.read(r, conversation, started.Run.ID)
+	rd.cursor.Seq = started.After
+	if in.OnDisconnect == "cancel" {
+		s.readers.Enter(started.Run.ID)
+	}
+	if started.Follower != nil {
+		rd.begin(started.Follower, started.Titled)
+		return rd, nil
+	}
+	if at != nil && !wantsJSON(r) {
+		rd.cursor = *at
+	}
+	return rd, rd.prepare(r.Context())
 }
 
 // lastEventID is the place that a reader goes on from; nil if it names none.

@@ -122,29 +122,38 @@ func (s *Server) serve(rt route) http.Handler {
 			}
 			s.note(r, rt.method, rt.path, a, time.Since(begun))
 		}()
-		if r.Method == http.MethodHead && strings.HasSuffix(rt.path, "/stream") {
-			// Its head would come, and the connection would be waiting for the stream's end.
-			s.refuse(a, r, wrongMethod([]string{http.MethodGet})(a, r))
-			return
+		var err error
+		if r, err = s.check(&rt, a, r); err == nil {
+			err = rt.handle(a, r)
 		}
-		if rt.scope != "" {
-			c, err := s.admit(w, r, rt.scope)
-			r = r.WithContext(context.WithValue(r.Context(), caller{}, &c))
-			if err != nil {
-				s.refuse(a, r, err)
-				return
-			}
-		}
-		if rt.api() {
-			if _, err := query(r, s.parameters[rt.method+" "+rt.path]...); err != nil {
-				s.refuse(a, r, err)
-				return
-			}
-		}
-		if err := rt.handle(a, r); err != nil {
+		if err != nil {
 			s.refuse(a, r, err)
 		}
 	})
+}
+
+// check checks a request's credential and parameters. It returns the request with its caller. It is not part of serve,
+// whose stack lasts as long as the request.
+//
+//go:noinline
+func (s *Server) check(rt *route, a *answer, r *http.Request) (*http.Request, error) {
+	if r.Method == http.MethodHead && strings.HasSuffix(rt.path, "/stream") {
+		// Its head would come, and the connection would be waiting for the stream's end.
+		return r, wrongMethod([]string{http.MethodGet})(a, r)
+	}
+	if rt.scope != "" {
+		c, err := s.admit(a.ResponseWriter, r, rt.scope)
+		r = r.WithContext(context.WithValue(r.Context(), caller{}, &c))
+		if err != nil {
+			return r, err
+		}
+	}
+	if rt.api() {
+		if _, err := query(r, s.parameters[rt.method+" "+rt.path]...); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
 }
 
 // admit authenticates the caller by the credential alone, and checks its scope. It refuses in the form of RFC 6750,

@@ -18,7 +18,7 @@ import (
 func (s *Service) make(ctx context.Context, r *AgentRequest) (agent *braid.Agent, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			s.log.Error("making an agent panicked", "tenant", r.Tenant, "conversation", r.Conversation, "run", r.Run,
+			s.log.Error("making an agent panicked", "tenant", r.Tenant, "conversation", r.Place.Conversation, "run", r.Place.Run,
 				"panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 			agent, err = nil, unusable(&event.Error{Op: "agent", Kind: event.ErrInternal, Message: "making the agent failed"})
 		}

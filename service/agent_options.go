@@ -13,12 +13,8 @@ type AgentRequest struct {
 	Principal
 	AgentOptions
 
-	// Life distinguishes tenants that reuse one id. Data that outlives the run must be kept by the
-	// tenant's id and its life. It is empty without a directory.
-	Life         string
-	Conversation string
-	// Run is the run's id. It is empty until the run is accepted.
-	Run string
+	// Place is the run's place in the service.
+	Place RunPlace
 	// OutputSchema is the JSON schema of the answer; nil means free text.
 	OutputSchema json.RawMessage
 	// Skills are the skills that the caller prefers.
@@ -26,6 +22,18 @@ type AgentRequest struct {
 	// Tokens are the caller's tokens for this run. They exist only in memory: if another process
 	// continues the run, there are none.
 	Tokens map[string]secret.Secret
+	// MCPStore has the documents and secret headers of MCP servers. nil means that there are none.
+	MCPStore directory.MCPStore
+}
+
+// RunPlace says where a run belongs.
+type RunPlace struct {
+	// Life distinguishes tenants that reuse one id. Data that outlives the run must be kept by the
+	// tenant's id and its life. It is empty without a directory.
+	Life         string
+	Conversation string
+	// Run is the run's id. It is empty until the run is accepted.
+	Run string
 }
 
 // AgentOptions are the options of an agent.
@@ -47,6 +55,8 @@ type AgentOptions struct {
 	Limits braid.Limits
 	// Tools are names or patterns of the server's tools. nil means all, an empty list means none.
 	Tools []string
+	// MCPServers are the tenant's MCP servers that the agent uses, with the run's headers.
+	MCPServers []directory.ResolvedMCPServer
 	// Permissions all apply: the strictest one wins.
 	Permissions []directory.Permissions
 	// Skills are the skills that the agent prefers, after the request's.

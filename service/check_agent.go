@@ -27,6 +27,7 @@ func (s *Service) CheckAgent(ctx context.Context, tenant string, spec *directory
 	}
 	x.Agent.AgentSpec = *spec
 	x.Agent.SubAgents = nil // each is checked for itself
+	x.Agent.MCPServers = []string{}
 	r, err := s.builder.Build(ctx, x)
 	if err == nil {
 		_, err = s.make(ctx, &r)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/engine"
+	"github.com/braidrun/braid/journal"
 )
 
 // This file takes a run from its request to its end, in ten steps. [Service.StartRun] makes the
@@ -67,7 +68,7 @@ func (s *Service) StartRun(ctx context.Context, p Principal, conversation string
 }
 
 // drive is the engine's entry point for driving a run.
-func (s *Service) drive(ctx context.Context, w engine.Work) (engine.Outcome, error) {
+func (s *Service) drive(ctx context.Context, w *engine.Work) (engine.Outcome, error) {
 	out, err := s.driven(ctx, w)
 	if err != nil { // the run may have ended although its driver does not know it
 		s.completer.add(w.Run.Tenant, w.Run.Conversation)
@@ -83,40 +84,20 @@ func (s *Service) messages(x *ExecutionContext, h *cachedFold) *MessageProcessor
 	}
 }
 
-func (s *Service) driven(ctx context.Context, w engine.Work) (engine.Outcome, error) {
-	row := w.Run
-	if row.Metadata[keyBody] == "" { // the engine was woken with the run's ids alone
-		var err error
-		if row, err = s.head(ctx, w.Run.Conversation, w.Run.ID); err != nil {
-			return engine.Outcome{}, err
-		}
-	}
-
-	// 4. Make the context: principal, turn, session and tokens.
-	x := s.contextOf(&row)
-	if len(x.Tokens) == 0 && row.Metadata[keyTokens] != "" {
-		s.log.Warn("a run goes on without its tokens, which were in the memory of the process that accepted it", "tenant", row.Tenant,
-			"conversation", row.Conversation, "run", row.ID)
-	}
-
-	// 5. Make the options and the agent. If nothing has changed since the run was accepted, use the
-	// agent that was made then. Otherwise check the tenant and the agent again: they may be
-	// inactive now.
-	agent := s.preparedFor(ctx, x)
-	if agent == nil {
-		var err error
-		if agent, err = s.agentOf(ctx, x, &row); err != nil {
-			return engine.Outcome{}, err
-		}
+func (s *Service) driven(ctx context.Context, w *engine.Work) (engine.Outcome, error) {
+	row := &w.Run
+	x, agent, err := s.surround(ctx, row)
+	if err != nil {
+		return engine.Outcome{}, err
 	}
 
 	// 6. Drive the agent. Each step is committed; 7. each event is published once it is committed;
 	// 8. each tool call is tracked in the commit of its step.
-	bytes, known, err := s.weigh(ctx, &row)
+	bytes, known, err := s.weigh(ctx, row)
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	give, err := s.memory.wait(ctx, w.Draining, row.Tenant, bytes+inputBytes(&row))
+	give, err := s.memory.wait(ctx, w.Draining, row.Tenant, bytes+inputBytes(row))
 	if err != nil {
 		return engine.Outcome{}, err
 	}
@@ -132,17 +113,7 @@ func (s *Service) driven(ctx context.Context, w engine.Work) (engine.Outcome, er
 	messages := s.messages(x, h)
 	defer messages.close()
 	defer s.stalled.Delete(row.ID)
-	r, err := agent.Drive(ctx, h.conv, row.ID, braid.Work{
-		Sink: messages.take, Mail: w.Mail, Draining: w.Draining, ForgetFailed: s.forgetsFailed(&x.Tenant),
-		Secrets: x.Tokens, Shown: x.Shown, Models: s.quotas.meter(x.Principal.Tenant),
-		Stalled: func(err error) {
-			if err == nil {
-				s.stalled.Delete(row.ID)
-			} else {
-				s.stalled.Store(row.ID, err)
-			}
-		},
-	})
+	r, err := agent.Drive(ctx, h.conv, row.ID, s.work(w, x, messages))
 	if err != nil {
 		s.counts.drove(err)
 		return engine.Outcome{}, err
@@ -161,6 +132,60 @@ func (s *Service) driven(ctx context.Context, w engine.Work) (engine.Outcome, er
 
 	// 10. The commit that ended the run, or made it wait, has released the lock.
 	return engine.Outcome{Status: r.Status, WakeAt: r.WakeAt}, nil
+}
+
+// surround makes the environment and the agent of an admitted run. It is not part of driven, whose
+// stack lasts as long as the drive.
+//
+//go:noinline
+func (s *Service) surround(ctx context.Context, row *journal.Run) (*ExecutionContext, *braid.Agent, error) {
+	if row.Metadata[keyBody] == "" { // the engine was woken with the run's ids alone
+		if err := s.reread(ctx, row); err != nil {
+			return nil, nil, err
+		}
+	}
+
+	// 4. Make the context: principal, turn, session and tokens.
+	x := s.contextOf(row)
+	x.Accepted = true
+	if len(x.Tokens) == 0 && row.Metadata[keyTokens] != "" {
+		s.log.Warn("a run goes on without its tokens, which were in the memory of the process that accepted it", "tenant", row.Tenant,
+			"conversation", row.Conversation, "run", row.ID)
+	}
+
+	// 5. Make the options and the agent. If nothing has changed since the run was accepted, use the
+	// agent that was made then. Otherwise check the tenant and the agent again: they may be
+	// inactive now.
+	agent := s.preparedFor(ctx, x)
+	if agent == nil {
+		var err error
+		if agent, err = s.agentOf(ctx, x, row); err != nil {
+			return nil, nil, err
+		}
+	}
+	return x, agent, nil
+}
+
+// reread replaces a run of which only the ids are known with the journal's.
+func (s *Service) reread(ctx context.Context, run *journal.Run) (err error) {
+	*run, err = s.head(ctx, run.Conversation, run.ID)
+	return err
+}
+
+// work returns what the service passes to a drive.
+func (s *Service) work(w *engine.Work, x *ExecutionContext, messages *MessageProcessor) braid.Work {
+	run := w.Run.ID
+	return braid.Work{
+		Sink: messages.take, Mail: w.Mail, Draining: w.Draining, ForgetFailed: s.forgetsFailed(&x.Tenant),
+		Secrets: x.Tokens, Shown: x.Shown, Models: s.quotas.meter(x.Principal.Tenant),
+		Stalled: func(err error) {
+			if err == nil {
+				s.stalled.Delete(run)
+			} else {
+				s.stalled.Store(run, err)
+			}
+		},
+	}
 }
 
 // RetryRun continues a run with a new run at the step that failed. The new run sees the messages

@@ -377,7 +377,7 @@ func TestPinnedAgents(t *testing.T) {
 			o.Agent = func(ctx context.Context, r service.AgentRequest) (*braid.Agent, error) {
 				mu.Lock()
 				defer mu.Unlock()
-				told[r.Conversation] = r.SystemPrompt
+				told[r.Place.Conversation] = r.SystemPrompt
 				return agent(ctx, r)
 			}
 		})
@@ -490,7 +490,7 @@ func TestTwoFirstRequestsPinOneVersion(t *testing.T) {
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				told[r.Run] = r.SystemPrompt
+				told[r.Place.Run] = r.SystemPrompt
 				return agent(ctx, r)
 			}
 		})

@@ -48,6 +48,8 @@ type ExecutionContext struct {
 	Tokens map[string]secret.Secret
 	// Shown are the names of the tokens that are not secret.
 	Shown []string
+	// Accepted reports that the run was accepted before. What it lacks then does not refuse it.
+	Accepted bool
 }
 
 // Key returns the key of the conversation.

@@ -51,7 +51,7 @@ func New(o Options) (*Service, error) {
 	s.builder = OptionsBuilder{Directory: o.Directory, Instructions: o.Instructions, Workspace: o.Workspace, workspaces: s.workspaces}
 	s.titles = newTitleGenerator(&s.conversations, s.quotas, &s.builder)
 	s.completer = newLogCompleter(&s.conversations)
-	s.engine = engine.NewLocal(o.Journal, s.drive, o.Engine)
+	s.engine = engine.NewLocal(o.Journal, func(ctx context.Context, w engine.Work) (engine.Outcome, error) { return s.drive(ctx, &w) }, o.Engine)
 	return s, nil
 }
 

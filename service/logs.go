@@ -36,21 +36,7 @@ type LogQuery struct {
 // model call, including those of sub-agents, summaries and titles. next is the cursor of the next
 // page; empty means that there is none.
 func (s *Service) Usage(ctx context.Context, p Principal, q LogQuery) (rows []journal.UsageEntry, next string, err error) {
-	const op = "usage"
-	asked, err := s.ledgerQuery(p, op, &q)
-	if err != nil {
-		return nil, "", err
-	}
-	list := q.list(op, p)
-	if asked.Before, err = q.before(op, list); err != nil {
-		return nil, "", err
-	}
-	rows, err = s.options.Journal.UsageLog(ctx, asked)
-	if len(rows) > q.Limit {
-		rows = rows[:q.Limit]
-		next = placed(list, rows[q.Limit-1].Place())
-	}
-	return rows, next, err
+	return ledgerPage(ctx, "usage", p, q, s.options.Journal.UsageLog, (*journal.UsageEntry).Place)
 }
 
 // UsageSums returns the sums of [Service.Usage]'s rows by group, ordered by the groups' keys.
@@ -58,7 +44,7 @@ func (s *Service) UsageSums(
 	ctx context.Context, p Principal, q LogQuery, by journal.UsageBy,
 ) (sums []journal.UsageSum, next string, err error) {
 	const op = "usage sums"
-	asked, err := s.ledgerQuery(p, op, &q)
+	asked, err := q.ledger(p, op)
 	if err != nil {
 		return nil, "", err
 	}
@@ -81,21 +67,7 @@ func (s *Service) UsageSums(
 
 // ToolLog lists the tool calls of the tenant's runs. The call that began last comes first.
 func (s *Service) ToolLog(ctx context.Context, p Principal, q LogQuery) (rows []journal.ToolEntry, next string, err error) {
-	const op = "tool log"
-	asked, err := s.ledgerQuery(p, op, &q)
-	if err != nil {
-		return nil, "", err
-	}
-	list := q.list(op, p)
-	if asked.Before, err = q.before(op, list); err != nil {
-		return nil, "", err
-	}
-	rows, err = s.options.Journal.ToolLog(ctx, asked)
-	if len(rows) > q.Limit {
-		rows = rows[:q.Limit]
-		next = placed(list, rows[q.Limit-1].Place())
-	}
-	return rows, next, err
+	return ledgerPage(ctx, "tool log", p, q, s.options.Journal.ToolLog, (*journal.ToolEntry).Place)
 }
 
 // MessageLog lists the messages of a conversation's ended runs, in their order. q.Conversation is
@@ -147,8 +119,8 @@ func (q *LogQuery) check(op string, p Principal) error {
 	return nil
 }
 
-// ledgerQuery checks a query and returns it for the journal, with one row more than the page has.
-func (s *Service) ledgerQuery(p Principal, op string, q *LogQuery) (journal.LedgerQuery, error) {
+// ledger checks the query and returns it for the journal, with one row more than the page has.
+func (q *LogQuery) ledger(p Principal, op string) (journal.LedgerQuery, error) {
 	if err := q.check(op, p); err != nil {
 		return journal.LedgerQuery{}, err
 	}
@@ -156,6 +128,27 @@ func (s *Service) ledgerQuery(p Principal, op string, q *LogQuery) (journal.Ledg
 		Tenant: p.Tenant, Conversation: q.Conversation, Run: q.Run, Executor: q.Executor, User: q.User, Model: q.Model, Tool: q.Tool,
 		From: q.From, To: q.To, Limit: q.Limit + 1,
 	}, nil
+}
+
+// ledgerPage reads a page of a list that is ordered by time.
+func ledgerPage[E any](
+	ctx context.Context, op string, p Principal, q LogQuery,
+	read func(context.Context, journal.LedgerQuery) ([]E, error), place func(*E) journal.LedgerPlace,
+) (rows []E, next string, err error) {
+	asked, err := q.ledger(p, op)
+	if err != nil {
+		return nil, "", err
+	}
+	list := q.list(op, p)
+	if asked.Before, err = q.before(op, list); err != nil {
+		return nil, "", err
+	}
+	rows, err = read(ctx, asked)
+	if len(rows) > q.Limit {
+		rows = rows[:q.Limit]
+		next = placed(list, place(&rows[q.Limit-1]))
+	}
+	return rows, next, err
 }
 
 // list names the list that a cursor belongs to.

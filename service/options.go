@@ -47,6 +47,8 @@ type Options struct {
 	// Workspaces is the quota of a conversation's files, which the journal's store of bytes keeps; see [Service.Files] and
 	// [WorkspaceOf]. nil means that conversations have no files.
 	Workspaces *workspace.Quota
+	// ToolServers reaches the MCP servers of tenants. nil means that they are not connected.
+	ToolServers ToolServers
 	// OpenModel opens the light model that generates titles. own is its entry in the directory. nil
 	// means that a title is the first words of the conversation.
 	OpenModel func(ctx context.Context, ref string, own *OwnModel) (braid.Model, error)

@@ -32,8 +32,11 @@ type OptionsBuilder struct {
 // [directory.Directory.Agent].
 func (b *OptionsBuilder) Build(ctx context.Context, x *ExecutionContext) (AgentRequest, error) {
 	r := AgentRequest{
-		Principal: x.Principal, Life: x.Tenant.Life, Conversation: x.Conversation, Run: x.Run, OutputSchema: x.OutputSchema,
+		Principal: x.Principal, Place: RunPlace{x.Tenant.Life, x.Conversation, x.Run}, OutputSchema: x.OutputSchema,
 		Skills: x.Skills, Tokens: x.Tokens,
+	}
+	if b.Directory != nil {
+		r.MCPStore = b.Directory
 	}
 	spec := &x.Agent.AgentSpec
 	a, err := b.agent(ctx, x, spec, cmp.Or(x.Model, spec.Model, x.Tenant.Model), []string{x.Agent.ID})
@@ -78,11 +81,14 @@ func (b *OptionsBuilder) agent(
 	if a.Settings, err = settingsOf(&x.Tenant.Policy, &spec.Settings, a.Own); err != nil {
 		return nil, err
 	}
+	if a.MCPServers, err = b.mcpServers(ctx, x, spec); err != nil {
+		return nil, err
+	}
 	for name, sub := range spec.SubAgents {
 		if len(path) > directory.MostNested || sub.Agent != "" && slices.Contains(path, sub.Agent) {
 			continue
 		}
-		below, err := b.subAgent(ctx, x, &sub, model, path)
+		below, err := b.subAgent(ctx, x, &sub, above{spec, model}, path)
 		if err != nil {
 			return nil, err
 		}
@@ -94,12 +100,21 @@ func (b *OptionsBuilder) agent(
 	return a, nil
 }
 
+// above is what a sub-agent takes from its parent.
+type above struct {
+	spec  *directory.AgentSpec
+	model string
+}
+
 // subAgent makes the options of a sub-agent. The tenant's system prompt applies to it too. Its
-// model is its own, or else its parent's.
+// model is its own, or else its parent's. One that is described in its parent has the parent's MCP
+// servers.
 func (b *OptionsBuilder) subAgent(
-	ctx context.Context, x *ExecutionContext, sub *directory.SubAgent, above string, path []string,
+	ctx context.Context, x *ExecutionContext, sub *directory.SubAgent, parent above, path []string,
 ) (*AgentOptions, error) {
-	spec := directory.AgentSpec{Description: sub.Description, Instructions: sub.Instructions, Tools: sub.Tools}
+	spec := directory.AgentSpec{
+		Description: sub.Description, Instructions: sub.Instructions, Tools: sub.Tools, MCPServers: parent.spec.MCPServers,
+	}
 	var id string
 	var version int
 	if sub.Agent != "" {
@@ -110,7 +125,7 @@ func (b *OptionsBuilder) subAgent(
 		spec, id, version = a.AgentSpec, a.ID, a.Version
 		spec.Description = cmp.Or(sub.Description, spec.Description)
 	}
-	a, err := b.agent(ctx, x, &spec, cmp.Or(sub.Model, spec.Model, above), append(slices.Clip(path), id))
+	a, err := b.agent(ctx, x, &spec, cmp.Or(sub.Model, spec.Model, parent.model), append(slices.Clip(path), id))
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func (m *mute) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.C
 	return func(yield func(model.Chunk, error) bool) {
 		var text strings.Builder
 		for _, one := range req.Messages {
-			text.WriteString(string(one.Role) + ":" + one.Text() + " ")
+			text.WriteString(string(one.Role) + ":" + event.RawText(one.Content) + " ")
 		}
 		m.mu.Lock()
 		m.seen = strings.TrimSpace(text.String())

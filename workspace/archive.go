@@ -87,7 +87,7 @@ func ReadArchive(ctx context.Context, to Files, archive io.ReaderAt, size int64,
 // checkEntries returns the entries that are files.
 func checkEntries(op string, all []*zip.File, q Quota) (files []*zip.File, err error) {
 	seen := make(map[string]bool, min(len(all), q.Files))
-	left := uint64(q.Bytes) //nolint:gosec // a quota is above 0
+	left := uint64(q.Bytes)
 	for _, e := range all {
 		mode := e.Mode()
 		if mode.IsDir() || strings.HasSuffix(e.Name, "/") {
@@ -103,7 +103,7 @@ func checkEntries(op string, all []*zip.File, q Quota) (files []*zip.File, err e
 			return nil, invalid(op, "the archive has two entries "+shown(e.Name), "archive each file once")
 		case len(files) == q.Files:
 			return nil, full(op, "the archive has more than "+strconv.Itoa(q.Files)+" files", "archive fewer files")
-		case e.UncompressedSize64 > uint64(q.File): //nolint:gosec // a quota is above 0
+		case e.UncompressedSize64 > uint64(q.File):
 			return nil, tooMany(op, q.File, false)
 		case e.UncompressedSize64 > left:
 			return nil, full(op, "the files of the archive have more than "+amount(q.Bytes), "archive fewer files")
@@ -117,7 +117,9 @@ func checkEntries(op string, all []*zip.File, q Quota) (files []*zip.File, err e
 
 func store(ctx context.Context, op string, to Files, e *zip.File) (File, error) {
 	damaged := func(err error) error {
-		return &event.Error{Op: op, Kind: event.ErrInvalid, Message: "the entry " + shown(e.Name) + " is damaged", Hint: "make the archive again", Err: err}
+		return &event.Error{
+			Op: op, Kind: event.ErrInvalid, Message: "the entry " + shown(e.Name) + " is damaged", Hint: "make the archive again", Err: err,
+		}
 	}
 	r, err := e.Open()
 	if err != nil {
@@ -136,7 +138,7 @@ type entryReader struct {
 // Read implements io.Reader.
 func (e *entryReader) Read(p []byte) (int, error) {
 	n, err := e.r.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = e.damaged(err)
 	}
 	return n, err

@@ -23,6 +23,7 @@ func inMemory(q workspace.Quota) workspace.Files {
 }
 
 func TestArchiveKeepsTheFiles(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	want := map[string]string{"a.txt": "one", "folder/b": strings.Repeat("two ", 100_000), "日本/東京": "", "x y": "\x00\x01"}
 	from := inMemory(workspace.Quota{})
@@ -50,6 +51,7 @@ func TestArchiveKeepsTheFiles(t *testing.T) {
 
 // TestHostileArchives are refused before a file is stored.
 func TestHostileArchives(t *testing.T) {
+	t.Parallel()
 	type entry struct {
 		name, text string
 		mode       fs.FileMode
@@ -70,6 +72,7 @@ func TestHostileArchives(t *testing.T) {
 		{"many files", []entry{{name: "1"}, {name: "2"}, {name: "3"}, {name: "4"}, {name: "5"}, {name: "6"}}, event.ErrQuota},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			var archive bytes.Buffer
 			w := zip.NewWriter(&archive)
 			for _, e := range c.entries {
@@ -107,6 +110,7 @@ func refuses(t *testing.T, archive []byte, kind event.ErrorKind) {
 
 // TestAnArchiveThatLies unpacks to more than its list says.
 func TestAnArchiveThatLies(t *testing.T) {
+	t.Parallel()
 	var archive bytes.Buffer
 	w := zip.NewWriter(&archive)
 	f, _ := w.Create("bomb")
@@ -126,6 +130,7 @@ func TestAnArchiveThatLies(t *testing.T) {
 }
 
 func TestChanges(t *testing.T) {
+	t.Parallel()
 	f := func(path, version string) workspace.File {
 		return workspace.File{Path: path, Version: version, Size: 1}
 	}
@@ -134,8 +139,12 @@ func TestChanges(t *testing.T) {
 		[]workspace.File{f("0", "1"), f("b", "2"), f("c", "1"), f("d", "1"), f("f", "1")},
 	)
 	want := []workspace.Change{
-		{Path: "0", Kind: workspace.Added, Size: 1}, {Path: "a", Kind: workspace.Removed}, {Path: "b", Kind: workspace.Changed, Size: 1},
-		{Path: "d", Kind: workspace.Added, Size: 1}, {Path: "e", Kind: workspace.Removed}, {Path: "f", Kind: workspace.Added, Size: 1},
+		{Path: "0", Kind: workspace.Added, Size: 1},
+		{Path: "a", Kind: workspace.Removed},
+		{Path: "b", Kind: workspace.Changed, Size: 1},
+		{Path: "d", Kind: workspace.Added, Size: 1},
+		{Path: "e", Kind: workspace.Removed},
+		{Path: "f", Kind: workspace.Added, Size: 1},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)

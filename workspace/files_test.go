@@ -9,10 +9,12 @@ import (
 )
 
 func TestFolder(t *testing.T) {
-	workspacetest.Run(t, func(t testing.TB, q workspace.Quota) workspace.Files { return openFolder(t, t.TempDir(), q) })
+	t.Parallel()
+	workspacetest.Run(t, func(tb testing.TB, q workspace.Quota) workspace.Files { return openFolder(tb, tb.TempDir(), q) })
 }
 
 func TestBlobs(t *testing.T) {
+	t.Parallel()
 	workspacetest.Run(t, func(_ testing.TB, q workspace.Quota) workspace.Files {
 		return workspace.NewStore(new(blob.Memory), q).Open("tenant", "conversation", "")
 	})
@@ -20,6 +22,7 @@ func TestBlobs(t *testing.T) {
 
 // TestALinkedWorkspaceIsItsOwn forks a workspace.
 func TestALinkedWorkspaceIsItsOwn(t *testing.T) {
+	t.Parallel()
 	store := workspace.NewStore(new(blob.Memory), workspace.Quota{})
 	first, fork := store.Open("tenant", "first", ""), store.Open("tenant", "fork", "")
 	workspacetest.Write(t, first, "a/b", "one")
@@ -43,12 +46,12 @@ func TestALinkedWorkspaceIsItsOwn(t *testing.T) {
 	}
 }
 
-func openFolder(t testing.TB, dir string, q workspace.Quota) *workspace.Folder {
-	t.Helper()
+func openFolder(tb testing.TB, dir string, q workspace.Quota) *workspace.Folder {
+	tb.Helper()
 	files, err := workspace.OpenFolder(dir, q)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _ = files.Close() })
+	tb.Cleanup(func() { _ = files.Close() })
 	return files
 }

@@ -37,7 +37,9 @@ func OpenFolder(dir string, q Quota) (*Folder, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, &event.Error{Op: "open workspace", Kind: event.ErrNotFound, Message: "there is no such folder", Hint: "make it, or name another", Err: err}
+			return nil, &event.Error{
+				Op: "open workspace", Kind: event.ErrNotFound, Message: "there is no such folder", Hint: "make it, or name another", Err: err,
+			}
 		}
 		return nil, system("open workspace", "the folder cannot be opened", err)
 	}
@@ -179,7 +181,7 @@ func (r *folderReader) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := r.file.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = system("read file", "the file cannot be read", err)
 	}
 	return n, err

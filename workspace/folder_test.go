@@ -16,6 +16,7 @@ import (
 
 // TestNoLinkLeadsOut has another program put links, pipes and odd names in the folder.
 func TestNoLinkLeadsOut(t *testing.T) {
+	t.Parallel()
 	outside, dir := t.TempDir(), t.TempDir()
 	must := func(err error) {
 		t.Helper()
@@ -60,6 +61,7 @@ func TestNoLinkLeadsOut(t *testing.T) {
 
 // TestFolderLeavesNoDrafts looks at the folder itself after writes that failed.
 func TestFolderLeavesNoDrafts(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	files, ctx := openFolder(t, dir, workspace.Quota{File: 5}), context.Background()
 	workspacetest.Write(t, files, "folder/x", "x")
@@ -82,6 +84,7 @@ func TestFolderLeavesNoDrafts(t *testing.T) {
 }
 
 func TestOpenFolderThatIsNotThere(t *testing.T) {
+	t.Parallel()
 	_, err := workspace.OpenFolder(filepath.Join(t.TempDir(), "none"), workspace.Quota{})
 	if event.KindOf(err) != event.ErrNotFound || strings.Contains(err.Error(), string(filepath.Separator)) {
 		t.Errorf("got %v", err)
@@ -89,12 +92,13 @@ func TestOpenFolderThatIsNotThere(t *testing.T) {
 }
 
 func TestAReplacedFileKeepsItsPermissions(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	script := filepath.Join(dir, "script.sh")
 	if err := os.WriteFile(script, []byte("#!/bin/sh"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(script, 0o750); err != nil { //nolint:gosec // a program of a user
+	if err := os.Chmod(script, 0o750); err != nil {
 		t.Fatal(err)
 	}
 	workspacetest.Write(t, openFolder(t, dir, workspace.Quota{}), "script.sh", "#!/bin/bash")

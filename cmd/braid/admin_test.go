@@ -23,11 +23,11 @@ import (
 
 const adminToken = "the-operators-token-of-this-test"
 
-// office is a server that can be administered.
+// office is a server with an administration API.
 type office struct {
 	t   *testing.T
 	url string
-	// token is what the command shows.
+	// token is the credential that the command uses.
 	token string
 	store *journal.Memory
 }
@@ -66,13 +66,13 @@ func openOffice(t *testing.T) *office {
 	return &office{t, s.URL, adminToken, store}
 }
 
-// noBox keeps keys as they are, which is enough here.
+// noBox stores keys in clear, which is enough for the test.
 type noBox struct{}
 
 func (noBox) Seal(plain, _ []byte) ([]byte, error)  { return append([]byte(nil), plain...), nil }
 func (noBox) Open(sealed, _ []byte) ([]byte, error) { return append([]byte(nil), sealed...), nil }
 
-// do runs braid admin; it must end with this exit code.
+// do runs braid admin and checks its exit code.
 func (o *office) do(code int, stdin string, args ...string) (out, errs string) {
 	o.t.Helper()
 	p, stdout, stderr := testProcess(o.t, map[string]string{"BRAID_TOKEN": o.token}, append([]string{"admin", "--server", o.url}, args...)...)
@@ -83,7 +83,7 @@ func (o *office) do(code int, stdin string, args ...string) (out, errs string) {
 	return stdout.String(), stderr.String()
 }
 
-// Everything that braid admin does, from nothing to an application's key.
+// All of braid admin, from an empty server to an application's key.
 func TestAdmin(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
@@ -207,7 +207,7 @@ func TestAdmin(t *testing.T) {
 	o.do(12, "", "tenant", "show", "zeta")
 }
 
-// What is wrong is said before anything is sent, where that is possible, and with what to do.
+// Mistakes are reported with what to do, before anything is sent if possible.
 func TestAdminRefuses(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// braid admin runs shows the runs of all tenants, and ends one.
+// braid admin runs lists the runs of all tenants and cancels one.
 func TestAdminRuns(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
@@ -19,7 +19,7 @@ func TestAdminRuns(t *testing.T) {
 		if _, err := o.store.Admit(t.Context(), journal.Run{ID: id, Conversation: "conv_" + id, Tenant: owner, User: "ann\x1b[2J", Agent: "clerk"}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := o.store.Acquire(t.Context(), id, 0); err != nil { // another process drives it
+		if _, err := o.store.Acquire(t.Context(), id, 0); err != nil { // as if another process drove it
 			t.Fatal(err)
 		}
 	}

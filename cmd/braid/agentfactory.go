@@ -18,6 +18,7 @@ import (
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/agents"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/service/toolservers"
 	"github.com/braidrun/braid/skill"
 	"github.com/braidrun/braid/tool/filetool"
 	"github.com/braidrun/braid/tool/mcptool"
@@ -32,17 +33,20 @@ type agentFactory struct {
 	sealed func()
 	mcp    *mcptool.Servers
 	apis   []*openapitool.API
-	tells  *observer
-	info   model.Info
+	// tenants connects the MCP servers of tenants.
+	tenants *toolservers.Pool
+	tells   *observer
+	info    model.Info
 	// others are the fallback models of the server's own model.
 	others []braid.Model
 	// shared is set if other servers use the same database.
 	shared bool
 }
 
-// openAgents opens the model and the tools. Their errors stop the server at its start.
-func (p *process) openAgents(ctx context.Context, cfg *conf.Config, log *slog.Logger) (_ *agentFactory, err error) {
-	a := &agentFactory{cfg: cfg, sealed: func() {}}
+// openAgents opens the model and the tools. Their errors stop the server at its start. The factory closes tenants,
+// which may be nil.
+func (p *process) openAgents(ctx context.Context, cfg *conf.Config, log *slog.Logger, tenants *toolservers.Pool) (_ *agentFactory, err error) {
+	a := &agentFactory{cfg: cfg, sealed: func() {}, tenants: tenants}
 	defer func() {
 		if err != nil {
 			_ = a.close() // the first error is the one that matters
@@ -96,7 +100,7 @@ func (p *process) openAgents(ctx context.Context, cfg *conf.Config, log *slog.Lo
 	}); err != nil {
 		return nil, err
 	}
-	o.Servers, o.Parts = a.mcp, a.tells.parts()
+	o.Servers, o.TenantServers, o.Parts = a.mcp, a.tenants, a.tells.parts()
 	if a.Factory, err = agents.New(ctx, o); err != nil {
 		return nil, err
 	}
@@ -179,6 +183,9 @@ func (a *agentFactory) forgetGone(ctx context.Context, people *directory.Directo
 func (a *agentFactory) close() error {
 	err := closeMCP(a.mcp)
 	closeAPIs(a.apis)
+	if a.tenants != nil {
+		err = errors.Join(err, a.tenants.Close())
+	}
 	a.sealed()
 	if a.tells != nil {
 		a.tells.close()

@@ -69,7 +69,7 @@ func TestParseAnswer(t *testing.T) {
 	}
 }
 
-// typed is a person who types these lines.
+// typed is a terminal on which a user types these lines.
 type typed struct{ lines []string }
 
 func (l *typed) Line(context.Context, string, bool) (string, error) {
@@ -106,7 +106,7 @@ func TestAskNobody(t *testing.T) {
 	}
 }
 
-// A question for permission takes more answers than yes and no, and each says how long.
+// A permission question takes more answers than yes and no. Each says how long the approval holds.
 func TestParsePermission(t *testing.T) {
 	t.Parallel()
 	q := &event.Asked{Ask: event.AskApproval, Name: event.PermissionQuestion, Tool: "delete_file", Prompt: "May a run delete_file?"}
@@ -133,7 +133,7 @@ func TestParsePermission(t *testing.T) {
 	}
 }
 
-// What does not fit the question's schema is asked for again, and not found out by the tool.
+// An answer that does not fit the question's schema is requested again before the tool sees it.
 func TestAskUntilItFitsTheSchema(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
@@ -146,7 +146,7 @@ func TestAskUntilItFitsTheSchema(t *testing.T) {
 	}
 }
 
-// A question for permission names what runs with what, and what can be answered.
+// A permission question names the tool, its arguments and the possible answers.
 func TestShowPermission(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
@@ -161,7 +161,7 @@ func TestShowPermission(t *testing.T) {
 	golden(t, "permission", out.String())
 }
 
-// A yes for longer answers what was asked at the same time and is covered by it.
+// A lasting approval also answers the other open questions that it covers.
 func TestOneYesForSeveral(t *testing.T) {
 	t.Parallel()
 	q := func(tool, args string) *event.Asked {

@@ -16,7 +16,7 @@ import (
 	"github.com/braidrun/braid/service"
 )
 
-// listening is a model that keeps the options that it was asked with.
+// listening is a model that records the options of its requests.
 type listening struct {
 	braid.Model
 
@@ -31,7 +31,7 @@ func (m listening) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 	return m.Model.Stream(ctx, req)
 }
 
-// heardBy runs a command with a model that listens.
+// heardBy runs a command and returns the options that its model got.
 func heardBy(t *testing.T, env map[string]string, config, stdin string, args ...string) (options []model.Options, code int, errs string) {
 	t.Helper()
 	p, _, stderr := testProcess(t, env, args...)
@@ -162,7 +162,7 @@ func TestWrongFlagsOfTheModelsCalls(t *testing.T) {
 	}
 }
 
-// What the operator set for the server's own model does not go to another one.
+// The operator's settings for the server's model are not used for another model.
 func TestSettingsOfTheServersOwnModel(t *testing.T) {
 	t.Parallel()
 	half := 0.5
@@ -183,7 +183,7 @@ func TestSettingsOfTheServersOwnModel(t *testing.T) {
 			ServerTools: []conf.ServerTool{{ServerTool: all.ServerTools[0]}}, Extra: all.Extra, Headers: all.Headers,
 		},
 	}}
-	a, err := p.openAgents(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	a, err := p.openAgents(t.Context(), cfg, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/braidrun/braid/model/openai/openaitest"
 )
 
-// What the flags say reaches the vendor, in the vendor's own members.
+// The flags' settings are in the vendor's request, in its own form.
 func TestFlagsReachTheVendor(t *testing.T) {
 	t.Parallel()
 	vendor := openaitest.Start(openaitest.Text(openaitest.Responses, "Hello."))

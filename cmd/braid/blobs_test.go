@@ -50,7 +50,7 @@ func damageBlob(t *testing.T, p *process) {
 	putBlob(t, p, "whole", "good bye")
 }
 
-// A backup holds the stored bytes, too.
+// A backup contains the stored bytes.
 func TestABackupHasBlobs(t *testing.T) {
 	t.Parallel()
 	p, _, errs := testProcess(t, nil)

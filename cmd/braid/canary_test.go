@@ -34,11 +34,11 @@ import (
 	"github.com/braidrun/braid/telemetry"
 )
 
-// canary is what nobody may find anywhere, once a guardrail has taken it out.
+// canary is the text that must be nowhere after a guardrail removed it.
 const canary = "4111-1111-1111-1111"
 
-// talkative is a model that says what it was told, and more of the canary, in every place that it has: text in
-// pieces, thinking, arguments, and the words of an error.
+// talkative is a model that repeats its input and the canary in every place: text in pieces, thinking, arguments,
+// and error messages.
 type talkative struct{}
 
 func (talkative) Info() model.Info { return model.Info{Name: "test:talkative"} }
@@ -93,7 +93,7 @@ type cardIn struct {
 	Card string `json:"card"`
 }
 
-// guardedAgent keeps the canary back, and is told of by telemetry with content.
+// guardedAgent returns an agent whose guardrail removes the canary, with telemetry of content.
 func guardedAgent(model braid.Model, part braid.Part) *braid.Agent {
 	return braid.New(printer.AgentName, model, part, braid.Guard("cards", noCards), braid.AsTool(braid.New("child", talkative{}), ""),
 		braid.Retries(braid.Retry{Attempts: 2, Base: time.Millisecond, Exact: true}), braid.Offload(braid.Offloading{Over: 2000}),
@@ -106,7 +106,7 @@ func guardedAgent(model braid.Model, part braid.Part) *braid.Agent {
 		}))
 }
 
-// aviary looks for the canary in everything that it is given.
+// aviary searches everything that it gets for the canary.
 type aviary struct {
 	*testing.T
 
@@ -136,9 +136,8 @@ func (a *aviary) look(where string, what any) {
 	}
 }
 
-// What a guardrail takes out at input and output is nowhere afterwards: not in what the library gives, not in what
-// a server sends and tells, not on a span, in a log line or a recording, not in what the command shows of
-// the folder, and in no byte of the files.
+// A text that guardrails remove from input and output is nowhere afterwards: not in the library's results, the
+// server's responses and logs, spans, recordings, the command's output, or any byte of the files.
 func TestNothingOfACanaryIsLeft(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"memory", "sqlite"} {
@@ -197,7 +196,7 @@ func TestNothingOfACanaryIsLeft(t *testing.T) {
 	}
 }
 
-// inTheLibrary talks to an agent that is recorded, and looks at all that it gives.
+// inTheLibrary talks to a recorded agent and checks all results.
 func (a *aviary) inTheLibrary(store journal.Journal, part braid.Part) {
 	t := a.T
 	var tape bytes.Buffer
@@ -242,7 +241,7 @@ func (a *aviary) inTheLibrary(store journal.Journal, part braid.Part) {
 	a.look("the recording", tape.Bytes())
 }
 
-// onTheServer asks the same over HTTP.
+// onTheServer does the same over HTTP.
 func (a *aviary) onTheServer(store journal.Journal, rows service.Rows, part braid.Part) {
 	t := a.T
 	var lines bytes.Buffer
@@ -310,7 +309,7 @@ func (a *aviary) onTheServer(store journal.Journal, rows service.Rows, part brai
 		ask("GET", path, "")
 	}
 	for _, after := range []string{"0", "3"} {
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond) // the stream of a conversation has no end
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond) // a conversation's stream does not end
 		a.replay(ctx, web, at+"/stream", after)
 		cancel()
 	}
@@ -347,7 +346,7 @@ func (a *aviary) onTheServer(store journal.Journal, rows service.Rows, part brai
 	a.look("the server's own log", lines.Bytes())
 }
 
-// replay reads what a stream without an end gives in a moment.
+// replay reads an endless stream for a moment.
 func (a *aviary) replay(ctx context.Context, web *httptest.Server, path, after string) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, web.URL+path, nil)
 	if err != nil {
@@ -360,11 +359,11 @@ func (a *aviary) replay(ctx context.Context, web *httptest.Server, path, after s
 		a.Fatal(err)
 	}
 	defer res.Body.Close()
-	raw, _ := io.ReadAll(res.Body) // the time is over
+	raw, _ := io.ReadAll(res.Body) // the deadline ends it
 	a.look("GET "+path, raw)
 }
 
-// inTheFolder looks at what the command shows of the folder, and at its bytes.
+// inTheFolder checks the command's output about the folder, and the folder's bytes.
 func (a *aviary) inTheFolder(p *process, dir string) {
 	t := a.T
 	list, out, errs := again(p, "conversations", "--json")

@@ -12,7 +12,7 @@ import (
 	"github.com/braidrun/braid/model/demo"
 )
 
-// Keys of the environment are hidden in a recording, by their names; other values stay.
+// Recordings hide the environment's keys, known by their names, and keep other values.
 func TestSecretsOfTheEnvironment(t *testing.T) {
 	t.Parallel()
 	p, _, _ := testProcess(t, map[string]string{
@@ -41,8 +41,7 @@ func TestSecretsOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// What is said is recorded with the keys of the environment hidden, and what another
-// model of the same chat says stands in the same recording.
+// Recordings hide the environment's keys. A second model of the same chat is in the same recording.
 func TestAChatIsRecorded(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "talk.jsonl")

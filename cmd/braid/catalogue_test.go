@@ -32,7 +32,7 @@ func listFile(t *testing.T, text string) string {
 	return path
 }
 
-// anotherRun is another run of the same person.
+// anotherRun is a second run of the same user.
 func anotherRun(t *testing.T, first *process, args ...string) (*process, *strings.Builder, *strings.Builder) {
 	t.Helper()
 	p, out, errs := real(t, map[string]string{"GROQ_API_KEY": "k"}, args...)
@@ -75,7 +75,7 @@ func TestRefreshIsUsedByLaterRuns(t *testing.T) {
 		!strings.Contains(out2.String(), "the catalogue of 2026-11-23 goes before it") {
 		t.Errorf("%d:\n%s", code, out2)
 	}
-	// A table of one's own goes before the catalogue.
+	// The user's own table takes precedence over the catalogue.
 	own := listFile(t, "prices:\n- {model: 'groq:brand-new', input: 7, output: 8}\n")
 	p3, out3, _ := anotherRun(t, p, "models", "groq", "--prices", own)
 	if code := p3.run(t.Context()); code != 0 || !strings.Contains(out3.String(), "$7.00") {
@@ -108,7 +108,7 @@ func TestDryRefreshKeepsNothing(t *testing.T) {
 	}
 }
 
-// A refusal leaves what was there, byte for byte.
+// A refused refresh leaves the file unchanged.
 func TestARefusedRefreshLosesNothing(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -145,8 +145,8 @@ func TestARefusedRefreshLosesNothing(t *testing.T) {
 	}
 }
 
-// What a person wrote at the catalogue's place is never overwritten, and a catalogue that
-// cannot be read stops no run.
+// A user's file in the catalogue's place is never overwritten. An unreadable catalogue does not
+// stop a run.
 func TestTheCatalogueOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	p, _, errs := real(t, map[string]string{}, "models", "--refresh", listFile(t, someList))

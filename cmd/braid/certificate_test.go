@@ -21,7 +21,7 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// certify writes a certificate of a name and its key.
+// certify writes a certificate for a name, and its key.
 func certify(t *testing.T, cert, key, name string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -69,10 +69,10 @@ func TestACertificateIsReadAgain(t *testing.T) {
 	}
 	name("one.example")
 	certify(t, cert, key, "the second.example")
-	name("one.example") // not each connection looks
+	name("one.example") // not every connection checks the files
 	now = now.Add(certificateLook)
 	name("the second.example")
-	// Half of a renewal, or a broken one, changes nothing and is told once.
+	// An incomplete or broken renewal changes nothing and is logged once.
 	if err := os.WriteFile(cert, []byte("nothing"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/braidrun/braid/models"
 )
 
-// A model whose provider manages no conversations is refused before anything runs.
+// A model whose provider does not manage conversations is refused before the run.
 func TestContextLeftToTheProvider(t *testing.T) {
 	t.Parallel()
 	model, err := models.Open("demo:assistant")

@@ -17,7 +17,7 @@ import (
 	"github.com/braidrun/braid/journal/sqlite"
 )
 
-// kept opens the data folder of a test's process, for what no command can do.
+// kept opens the data folder of a test's process, for steps that no command has.
 func kept(t *testing.T, p *process) *sqlite.Store {
 	t.Helper()
 	dir, err := p.DataDir()
@@ -32,12 +32,12 @@ func kept(t *testing.T, p *process) *sqlite.Store {
 	return s
 }
 
-// says is input of one message.
+// says returns an input of one message.
 func says(words string) []event.Message {
 	return []event.Message{{Role: event.RoleUser, Content: text(words)}}
 }
 
-// again is a process with the same surroundings, for another command.
+// again returns a process with the same environment, for another command.
 func again(p *process, args ...string) (*process, *strings.Builder, *strings.Builder) {
 	var out, errs strings.Builder
 	next := &process{
@@ -102,7 +102,7 @@ func TestConversationsAreListed(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 
-	// Nobody is at work any more, so what was queued is not going to begin by itself.
+	// No process works on the queued run, so it does not begin by itself.
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestConversationsAsATable(t *testing.T) {
 	}
 }
 
-// A conversation that cannot be read spoils its own row.
+// An unreadable conversation affects only its own row.
 func TestADamagedConversationIsListed(t *testing.T) {
 	t.Parallel()
 	p, _, errs := testProcess(t, nil, "run", "-q", "hi")

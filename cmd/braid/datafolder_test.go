@@ -10,8 +10,8 @@ import (
 	"github.com/braidrun/braid/cmd/braid/internal/conf"
 )
 
-// A server does not start on half of what it needs, or where others could have put something in its place. It
-// says what is wrong, and makes nothing in the place of what is missing.
+// A server does not start with only some of its files, or if others could have replaced them. It reports what
+// is wrong, and creates nothing.
 func TestServerRefusesHalves(t *testing.T) {
 	t.Parallel()
 	remove := func(names ...string) func(t *testing.T, data string) {
@@ -32,8 +32,8 @@ func TestServerRefusesHalves(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		harm func(t *testing.T, data string)
-		says string // "" means that it starts
-		not  string // what is not made
+		says string // "" if it starts
+		not  string // a file that must not be created
 	}{
 		"whole":      {func(*testing.T, string) {}, "", ""},
 		"no keys":    {remove(secretsFile), "another key file", secretsFile},
@@ -76,7 +76,7 @@ func TestServerRefusesHalves(t *testing.T) {
 	}
 }
 
-// A preferred skill that is not there is an error of the request, and not of its route.
+// An unknown preferred skill is an error of the request, not of its route.
 func TestUnknownPreferredSkill(t *testing.T) {
 	t.Parallel()
 	s := serveIn(t, filepath.Join(t.TempDir(), "data"), map[string]string{"BRAID_SKILLS": skillsFolder(t)}, "--model", "demo", "--tools", "none")

@@ -11,7 +11,7 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// A folder that cannot be written is full, for a second at least; what is written to find out is gone again.
+// A folder that cannot be written counts as full, for at least a second. The probe file is removed.
 func TestSpace(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")
@@ -23,7 +23,7 @@ func TestSpace(t *testing.T) {
 		if err := os.Mkdir(folder, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(folder, ".space"), nil, 0o600); err != nil { // of a process that was killed
+		if err := os.WriteFile(filepath.Join(folder, ".space"), nil, 0o600); err != nil { // left by a killed process
 			t.Fatal(err)
 		}
 		if err := s.check(); err == nil {

@@ -19,14 +19,14 @@ import (
 	"github.com/braidrun/braid/tool"
 )
 
-// report is what braid doctor --json writes.
+// report is the output of braid doctor --json.
 type report struct {
 	Broken   int       `json:"broken"`
 	Warnings int       `json:"warnings"`
 	Findings []finding `json:"findings"`
 }
 
-// examine runs the doctor and gives its report and exit code.
+// examine runs the doctor and returns its report and exit code.
 func examine(t *testing.T, p *process, out *strings.Builder, args ...string) (report, int) {
 	t.Helper()
 	p.Args = append([]string{"doctor", "--json"}, args...)
@@ -38,7 +38,7 @@ func examine(t *testing.T, p *process, out *strings.Builder, args ...string) (re
 	return r, code
 }
 
-// finds gives the first finding of a check at a level.
+// finds returns the first finding of a check at a level.
 func (r report) finds(check string, l level) *finding {
 	for i := range r.Findings {
 		if r.Findings[i].Check == check && r.Findings[i].Level == l {
@@ -67,7 +67,7 @@ func TestDoctorFindsNothingWhereAllIsWell(t *testing.T) {
 	}
 }
 
-// Each fault that the doctor can find, made and found.
+// The doctor finds each fault that it knows.
 func TestDoctorFindsFaults(t *testing.T) {
 	t.Parallel()
 	key := "sk-" + strings.Repeat("a1B2", 6)
@@ -325,7 +325,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 	}
 }
 
-// silentTool says nothing about itself.
+// silentTool is a tool without a description.
 type silentTool struct{ schema string }
 
 func (s silentTool) Spec() model.ToolSpec {

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// filesRules are a model that writes a file, or lists the files, as the user says.
+// filesRules is a script that writes a file, or lists the files, as the user says.
 const filesRules = `rules:
   - when: {after: list_files}
     reply: "files {{.Result}} end"
@@ -26,7 +26,7 @@ const filesRules = `rules:
   - reply: [{call: list_files, args: {}}]
 `
 
-// masked is a text that a search through the test's own memory does not find.
+// masked is a text that a search of the test's own memory does not find.
 type masked []byte
 
 func mask(text string) masked {
@@ -39,7 +39,7 @@ func mask(text string) masked {
 
 func (m masked) text() []byte { return []byte(mask(string(m))) }
 
-// apart runs do on a goroutine of its own, whose stack is gone afterwards.
+// apart runs do on its own goroutine, so that its stack is gone afterwards.
 func apart(do func()) {
 	done := make(chan struct{})
 	go func() {
@@ -49,10 +49,10 @@ func apart(do func()) {
 	<-done
 }
 
-// reachable counts how often each text stands in memory that something still points to.
+// reachable counts the occurrences of each text in reachable memory.
 func reachable(t *testing.T, texts map[string]masked) map[string]int {
 	t.Helper()
-	for range 3 { // what pools keep goes with the second one
+	for range 3 { // sync.Pool needs two collections
 		runtime.GC()
 	}
 	file, err := os.Create(filepath.Join(t.TempDir(), "heap"))
@@ -74,9 +74,9 @@ func reachable(t *testing.T, texts map[string]masked) map[string]int {
 	return found
 }
 
-// Once a tenant is erased nothing in the server's memory points to its words, its keys or its users' names any more:
-// not a cache, an open model, a connection, a conversation or a stream.
-func TestNothingReachesAnErasedTenant(t *testing.T) { //nolint:paralleltest // it looks at the memory of the whole process
+// After a tenant is erased, nothing in the server's reachable memory has its texts, keys or user names: no cache,
+// model, connection, conversation or stream.
+func TestNothingReachesAnErasedTenant(t *testing.T) { //nolint:paralleltest // it searches the memory of the whole process
 	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.WriteHeader(http.StatusUnauthorized)
@@ -140,14 +140,14 @@ func TestNothingReachesAnErasedTenant(t *testing.T) { //nolint:paralleltest // i
 			ask(token, "GET", "/v1/conversations/"+conv+"/export", "")
 		}
 		run("", "write", "", `,"model":"main"`)
-		run("", "look", "") // it waits for an answer
+		run("", "look", "") // this run waits for an answer
 		run(`,"agent":"helper"`, "write", `,"model":"main"`)
 		must(token, "GET", at, "")
 	})
 	if t.Failed() {
 		return
 	}
-	if found := reachable(t, texts); found["word"] == 0 || found["user"] == 0 || found["provider's key"] == 0 { // of a key only its hash is
+	if found := reachable(t, texts); found["word"] == 0 || found["user"] == 0 || found["provider's key"] == 0 { // of an API key only the hash is kept
 		t.Fatalf("only %v are in the memory: the test tests nothing", found)
 	}
 	apart(func() {
@@ -157,11 +157,11 @@ func TestNothingReachesAnErasedTenant(t *testing.T) { //nolint:paralleltest // i
 			}
 		}
 	})
-	// The provider and the operator's log are outside of the server, and in this process.
+	// The provider and the operator's log are not part of the server, but are in this process.
 	far.Close()
 	client.CloseIdleConnections()
 	s.log.clear()
-	until(t, "nothing of an erased tenant can be reached", func() bool { // goroutines of closed connections notice that in a moment
+	until(t, "nothing of an erased tenant can be reached", func() bool { // the goroutines of closed connections need a moment
 		found := reachable(t, texts)
 		if len(found) > 0 {
 			t.Logf("can be reached: %v", found)

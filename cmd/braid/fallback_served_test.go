@@ -8,7 +8,7 @@ import (
 	"github.com/braidrun/braid/model/openai/openaitest"
 )
 
-// A server's fallback decides on the kind of the provider's error, while the tenant reads plain words.
+// The fallback depends on the kind of the provider's error. The tenant gets a general message.
 func TestAServersFallbackSeesWhatTheProviderSaid(t *testing.T) {
 	t.Parallel()
 	refuses := openaitest.Error(400, "invalid_request_error", "invalid_value", "FIRST_API_KEY: no such option for tok-of-the-caller.")
@@ -30,7 +30,7 @@ func TestAServersFallbackSeesWhatTheProviderSaid(t *testing.T) {
 				"--model", "openai:gpt-5.4?api=chat&key=FIRST_API_KEY&base="+first.URL,
 				"--fallback", "openai:gpt-5.4-mini?api=chat&key=SECOND_API_KEY&base="+second.URL, "--fallback-on", c.on, "--tools", "none")
 			conv := s.conversation("")
-			body := `{"user_input":"Hi.","tokens":{"github":"tok-of-the-caller"}}` // its mask looks at errors, too
+			body := `{"user_input":"Hi.","tokens":{"github":"tok-of-the-caller"}}` // its mask also applies to errors
 			status, answer := s.ask("", "POST", "/v1/conversations/"+conv+"/runs", body)
 			if status != c.status || !strings.Contains(answer, c.want) {
 				t.Errorf("%d %s, want %d and %s", status, answer, c.status, c.want)

@@ -12,7 +12,7 @@ import (
 	"github.com/braidrun/braid/cmd/braid/internal/conf"
 )
 
-// greeting starts a server on a folder, ends it, and gives what it has printed, and its log.
+// greeting starts and ends a server on a folder, and returns its output and its log.
 func greeting(t *testing.T, data string, args ...string) (printed, log string) {
 	t.Helper()
 	p, _, _ := testProcess(t, nil, append([]string{"serve", "--data", data, "--titles", "words", "--log", "json"}, args...)...)
@@ -40,7 +40,7 @@ func greeting(t *testing.T, data string, args ...string) (printed, log string) {
 	return printed, errs.String()
 }
 
-// The operator's token is printed by the server that has made it, and by no other: what starts a server keeps its output.
+// Only the server that creates the operator's token prints it, because service managers keep output.
 func TestWhoPrintsTheToken(t *testing.T) {
 	t.Parallel()
 	for _, door := range [][]string{nil, {"--agentcore"}} {
@@ -52,7 +52,7 @@ func TestWhoPrintsTheToken(t *testing.T) {
 			t.Fatal(err)
 		}
 		token := strings.TrimSpace(string(kept))
-		want := 1 + len(door) // the page has it, too
+		want := 1 + len(door) // the page's URL also has it
 		if n := strings.Count(first, token); n != want || len(token) < 20 {
 			t.Errorf("%v: the first server prints the token %d times: %s", door, n, first)
 		}
@@ -72,7 +72,7 @@ func TestWhoPrintsTheToken(t *testing.T) {
 	}
 }
 
-// Where others than this machine reach the server without TLS, the log says that tokens go in clear.
+// If other machines can reach the server without TLS, the log warns that tokens are sent in clear.
 func TestAServerInClear(t *testing.T) {
 	t.Parallel()
 	for addr, warns := range map[string]bool{"127.0.0.1:0": false, "0.0.0.0:0": true, "[::]:0": true} {
@@ -88,7 +88,7 @@ func TestAServerInClear(t *testing.T) {
 	}
 }
 
-// Keys are not written through a link that somebody has put in their place.
+// Keys are not written through a link in their place.
 func TestKeysAndLinks(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{conf.TokenFile, awsKeysFile} {
@@ -109,7 +109,7 @@ func TestKeysAndLinks(t *testing.T) {
 	}
 }
 
-// The skills of a server's agents can be given as the guide says, on the command line.
+// The guide's command line gives skills to a server's agents.
 func TestServeTakesSkills(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")

@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// A name from outside opens no file and no address, however it is written and wherever it is said: in a
-// run's body, in AgentCore's payload, in an agent of the directory, in one below another, as a tenant's
-// model, and as an entry of the directory.
+// A model name from outside opens no file and no address, in any form and place: a run's body,
+// AgentCore's payload, agents and sub-agents of the directory, tenants' models, and directory entries.
 func TestHostileNamesOfModels(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
@@ -73,7 +72,7 @@ func TestHostileNamesOfModels(t *testing.T) {
 		refused("native", name, status, answer)
 		status, answer = s.ask("", "POST", "/invocations", `{"prompt":"hi","model":`+quote(name)+`}`)
 		refused("agentcore", name, status, answer)
-		// What the directory takes at all must not open either.
+		// Names that the directory accepts must not open anything either.
 		for entry, patch := range map[string]string{
 			"agent":     `{"model":` + quote(name) + `}`,
 			"sub-agent": `{"model":"","sub_agents":{"below":{"instructions":"x","model":` + quote(name) + `}}}`,

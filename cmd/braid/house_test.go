@@ -19,15 +19,15 @@ import (
 // site is "braid serve" in this process, asked over HTTP.
 type site struct {
 	t *testing.T
-	// url is where it answers, token the operator's, data its folder.
+	// url is the server's address, token the operator's, data its folder.
 	url, token, data string
-	// log is what it has written to standard error.
+	// log has the server's standard error.
 	log *lockedBuffer
-	// end has it end, and returns its exit code.
+	// end ends the server and returns its exit code.
 	end func() int
 }
 
-// lockedBuffer is a buffer that several goroutines write and read.
+// lockedBuffer is a buffer for several goroutines.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -39,7 +39,7 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// clear forgets what was written.
+// clear empties the buffer.
 func (l *lockedBuffer) clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,8 +52,8 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// serveIn runs "braid serve" with real models on a data folder and waits until it answers. change, if
-// there is one, changes the process before.
+// serveIn runs "braid serve" with real models on a data folder and waits until it responds. change, if
+// not nil, changes the process first.
 func serveIn(t *testing.T, data string, env map[string]string, args ...string) *site {
 	t.Helper()
 	s, code := tryServe(t, data, env, args...)
@@ -63,7 +63,7 @@ func serveIn(t *testing.T, data string, env map[string]string, args ...string) *
 	return s
 }
 
-// tryServe is serveIn for a server that may refuse to start: url is empty then, and code its exit code.
+// tryServe is serveIn for a server that may not start. Then url is empty, and code is its exit code.
 func tryServe(t *testing.T, data string, env map[string]string, args ...string) (s *site, code int) {
 	t.Helper()
 	p, _, _ := testProcess(t, env, append([]string{"serve", "--addr", "127.0.0.1:0", "--data", data, "--titles", "words", "--log", "json"}, args...)...)
@@ -102,13 +102,13 @@ func tryServe(t *testing.T, data string, env map[string]string, args ...string) 
 	return s, 0
 }
 
-// ask sends a request with a token, "" for the operator's, and gives the status and the body.
+// ask sends a request with a token, "" for the operator's, and returns the status and the body.
 func (s *site) ask(token, method, path, body string) (status int, answer string) {
 	s.t.Helper()
 	return s.askFor(token, method, path, body, "application/json")
 }
 
-// askFor is ask for an answer in that form.
+// askFor is ask with an Accept header.
 func (s *site) askFor(token, method, path, body, accept string) (status int, answer string) {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
@@ -135,7 +135,7 @@ func (s *site) askFor(token, method, path, body, accept string) (status int, ans
 	return res.StatusCode, string(raw)
 }
 
-// must is ask for what has to succeed; it gives the answer.
+// must is ask for requests that have to succeed. It returns the body.
 func (s *site) must(token, method, path, body string) map[string]any {
 	s.t.Helper()
 	status, raw := s.ask(token, method, path, body)
@@ -165,7 +165,7 @@ func (s *site) key(tenant, user string, scopes ...string) string {
 	return token
 }
 
-// conversation begins one, and gives its id.
+// conversation creates a conversation and returns its id.
 func (s *site) conversation(token string) string {
 	s.t.Helper()
 	id, ok := s.must(token, "POST", "/v1/conversations", "")["id"].(string)
@@ -175,7 +175,7 @@ func (s *site) conversation(token string) string {
 	return id
 }
 
-// run runs to the end and gives the status and the answer; model may be "".
+// run runs to the end and returns the status and the body; model may be "".
 func (s *site) run(token, conversation, text, model string) (status int, answer string) {
 	s.t.Helper()
 	in := map[string]any{"user_input": text}

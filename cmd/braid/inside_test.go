@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// No error tells a tenant of the inside of the server: of its folders, variables, addresses, tool servers' commands or
-// statements of its database. That holds on every wire, and in everything that can be read of the run later.
+// No error shows a tenant internals of the server: folders, variables, addresses, commands of tool servers or database
+// statements. This holds on every wire, and for everything that can be read of the run later.
 func TestErrorsTellNothingOfTheInside(t *testing.T) {
 	t.Parallel()
 	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -55,7 +55,7 @@ func TestErrorsTellNothingOfTheInside(t *testing.T) {
 			models = append(models, id)
 		}
 	}
-	// A file stands where the folder of files should be made.
+	// A file is in the place of the folder for files.
 	scratch := filepath.Join(data, "scratch")
 	if err := os.RemoveAll(scratch); err != nil {
 		t.Fatal(err)

@@ -15,8 +15,7 @@ import (
 	"github.com/braidrun/braid/service"
 )
 
-// A budget holds from one invocation of the command to the next, and the error names the
-// flag that it was set with.
+// A budget applies over several invocations of the command, and the error names its flag.
 func TestAConversationsBudgetOnTheCommandLine(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
@@ -42,7 +41,7 @@ func TestAConversationsBudgetOnTheCommandLine(t *testing.T) {
 	}
 }
 
-// A server's operator bounds what a request may ask for.
+// The operator's limits bound those of requests.
 func TestServeKeepsRunsWithinTheOperatorsLimits(t *testing.T) {
 	t.Parallel()
 	p, _, _ := testProcess(t, nil)
@@ -51,7 +50,7 @@ func TestServeKeepsRunsWithinTheOperatorsLimits(t *testing.T) {
 	}
 	a, err := p.openAgents(t.Context(), &conf.Config{Settings: conf.Settings{
 		ModelSettings: conf.ModelSettings{Model: "demo"}, AgentSettings: conf.AgentSettings{Tools: "none"}, Bounds: conf.Bounds{Budget: braid.Budget{Cycles: 1}},
-	}}, slog.New(slog.DiscardHandler))
+	}}, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

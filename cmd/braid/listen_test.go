@@ -13,10 +13,10 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// socketFolder is a folder whose path is short enough for a socket.
+// socketFolder returns a folder whose path is short enough for a socket.
 func socketFolder(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "s") //nolint:usetesting // a socket's path must be short
+	dir, err := os.MkdirTemp("", "s") //nolint:usetesting // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestListenOnASocket(t *testing.T) {
 	t.Parallel()
 	dir := socketFolder(t)
 	path := filepath.Join(dir, "braid.sock")
-	// One that a process which died has left behind.
+	// A socket that a dead process left behind.
 	dead, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestListenOnASocket(t *testing.T) {
 	}
 }
 
-// A server that ends leaves the socket alone that another one has put in its place.
+// A server that ends does not remove another server's socket.
 func TestASocketOfSomebodyElseStays(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(socketFolder(t), "s")

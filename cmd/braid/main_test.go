@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// until waits for what comes by itself. A minute is far more than any machine needs.
+// until waits for a condition. A minute is far more than any machine needs.
 func until(t *testing.T, what string, come func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !come(); time.Sleep(5 * time.Millisecond) {
@@ -27,7 +27,7 @@ func until(t *testing.T, what string, come func() bool) {
 	}
 }
 
-// openTestModel knows the demo models only, whatever is set around the test.
+// openTestModel opens only demo models, whatever the environment.
 func openTestModel(ref string) (braid.Model, error) {
 	provider, name, _ := strings.Cut(ref, ":")
 	if provider != "demo" {
@@ -43,7 +43,7 @@ func TestRunToTheExitCode(t *testing.T) {
 		args  []string
 		stdin string
 		code  int
-		// out and err are found in the outputs.
+		// out and err are parts of the outputs.
 		out, err string
 	}{
 		{"nothing", nil, "", 2, "", "usage: braid COMMAND"},
@@ -123,7 +123,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// Help names every flag, every option in its three spellings, and is wrapped.
+// The help has every flag and every option in its three spellings, and is wrapped.
 func TestHelpIsWhole(t *testing.T) {
 	t.Parallel()
 	text := optionTopic()

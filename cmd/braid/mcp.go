@@ -50,6 +50,11 @@ func (p *process) readMCP(s *conf.Settings) ([]mcptool.Config, error) {
 			Kind: event.ErrInvalid, Message: "the list of MCP servers cannot be read", Hint: "name a file with --mcp, such as mcp.json", Err: err,
 		}
 	}
+	return p.expandMCP(data)
+}
+
+// expandMCP parses a list of MCP servers and inserts values of the environment.
+func (p *process) expandMCP(data []byte) ([]mcptool.Config, error) {
 	configs, err := mcptool.ParseConfig(data)
 	if err != nil {
 		return nil, err

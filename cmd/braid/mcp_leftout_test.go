@@ -23,8 +23,8 @@ import (
 	"github.com/braidrun/braid/service"
 )
 
-// A tool of an MCP server that OpenAI's models cannot be told of keeps no server from starting and fails no run: it is left out
-// there, the log and the first frame say so, and a model that has no such rules gets it.
+// An MCP tool that OpenAI's models cannot take does not stop a server or a run: it is left out, the log and the first frame
+// report it, and other models get it.
 func TestAToolThatOpenAICannotBeTold(t *testing.T) {
 	t.Parallel()
 	vendor := openaitest.Start(openaitest.Text(openaitest.Chat, "One."), openaitest.Text(openaitest.Chat, "Two."))
@@ -51,7 +51,7 @@ func TestAToolThatOpenAICannotBeTold(t *testing.T) {
 	log := slog.New(slog.NewTextHandler(&lines, nil))
 	a, err := p.openAgents(t.Context(), &conf.Config{Settings: conf.Settings{
 		ModelSettings: conf.ModelSettings{Model: "openai:gpt-5.4"}, AgentSettings: conf.AgentSettings{Tools: "none", MCP: file},
-	}}, log)
+	}}, log, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestAToolThatOpenAICannotBeTold(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	// run gives the tools that a run begins with, and those that it does without.
+	// run returns the tools of a run, and those that were left out.
 	run := func(tenant, model string) (begun *event.RunStarted) {
 		t.Helper()
 		who := service.Principal{Tenant: tenant, User: "ann"}

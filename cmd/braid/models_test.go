@@ -16,13 +16,13 @@ import (
 	"github.com/braidrun/braid/models"
 )
 
-// awsFiles keeps a test away from the files of whoever runs it.
+// awsFiles keeps a test away from the user's own AWS files.
 func awsFiles(env map[string]string) map[string]string {
 	env["AWS_CONFIG_FILE"], env["AWS_SHARED_CREDENTIALS_FILE"] = os.DevNull, os.DevNull
 	return env
 }
 
-// real is a process that opens the models that there are.
+// real is a process that opens real models.
 func real(t *testing.T, env map[string]string, args ...string) (*process, *strings.Builder, *strings.Builder) {
 	t.Helper()
 	p, out, errs := testProcess(t, awsFiles(env), args...)
@@ -185,7 +185,7 @@ func TestFallbackFlags(t *testing.T) {
 	}
 }
 
-// The doctor and the list of models say the same.
+// The doctor and the list of models agree.
 func TestDoctorAgreesWithModels(t *testing.T) {
 	t.Parallel()
 	for _, env := range []map[string]string{
@@ -248,7 +248,7 @@ func TestModelsThatClientsMayName(t *testing.T) {
 	p, _, _ := real(t, map[string]string{"ANTHROPIC_API_KEY": "k"})
 	a, err := p.openAgents(t.Context(), &conf.Config{Settings: conf.Settings{
 		ModelSettings: conf.ModelSettings{Model: "anthropic:claude-sonnet-5-5"}, AgentSettings: conf.AgentSettings{Tools: "none"},
-	}}, slog.New(slog.DiscardHandler))
+	}}, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

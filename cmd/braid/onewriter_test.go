@@ -12,14 +12,14 @@ import (
 	"github.com/braidrun/braid/grant"
 )
 
-// The variables by which a process of this test knows that it is one.
+// The variables that mark a child process of this test.
 const (
 	grantingIn = "BRAID_TEST_GRANTING_IN"
 	grantingAs = "BRAID_TEST_GRANTING_AS"
 	grantsEach = 25
 )
 
-// Two processes that keep what was allowed at the same time lose nothing of it.
+// Two processes that store approvals at the same time lose none.
 func TestTwoProcessesGrant(t *testing.T) {
 	t.Parallel()
 	if dir := os.Getenv(grantingIn); dir != "" {
@@ -56,7 +56,7 @@ func TestTwoProcessesGrant(t *testing.T) {
 	if err != nil || len(list) != grantsEach*len(children) {
 		t.Errorf("%d grants are kept, want %d, %v", len(list), grantsEach*len(children), err)
 	}
-	// A file that a process left behind is in nobody's way.
+	// A file that a process left behind blocks nobody.
 	if _, err := os.Stat(filepath.Join(dir, grantsFile+".lock")); err != nil {
 		t.Error(err)
 	}

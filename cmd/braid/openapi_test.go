@@ -30,7 +30,7 @@ paths:
 components: {securitySchemes: {key: {type: apiKey, in: header, name: X-Key}}}
 `
 
-// The command's agent calls an API from a document in a file or on the network, with a credential from the environment.
+// The command's agent calls an API of a document from a file or the network, with a credential from the environment.
 func TestRunWithOpenAPI(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
@@ -82,7 +82,7 @@ func TestRunWithOpenAPI(t *testing.T) {
 	}
 }
 
-// A server's agents have the tools of a document too.
+// A server's agents also have the tools of a document.
 func TestServeWithOpenAPI(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pets.yaml")
@@ -97,7 +97,7 @@ func TestServeWithOpenAPI(t *testing.T) {
 	a, err := p.openAgents(t.Context(), &conf.Config{Settings: conf.Settings{
 		ModelSettings: conf.ModelSettings{Model: "demo"},
 		AgentSettings: conf.AgentSettings{Tools: "none", OpenAPI: []string{file}, OpenAPIServer: "https://api.example"},
-	}}, slog.New(slog.NewTextHandler(&lines, nil)))
+	}}, slog.New(slog.NewTextHandler(&lines, nil)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What a user has allowed for always goes with the tenant: the user of the same name in a tenant that is
-// made under its id is asked, and nothing of the first one's arguments stays in the file.
+// A user's lasting approvals are removed with the tenant: the user of the same name in a new tenant with
+// that id is asked, and the file keeps no arguments of the first.
 func TestGrantsGoWithTheirTenant(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -37,7 +37,7 @@ func TestGrantsGoWithTheirTenant(t *testing.T) {
 			t.Fatalf("%d %v %s", status, err, answer)
 		}
 		s.must(token, "POST", "/v1/conversations/"+conv+"/questions/"+waiting.Question.ID, `{"answer":{"approved":true,"lasts":"always"}}`)
-		s.ask(token, "GET", "/v1/conversations/"+conv+"/runs/"+waiting.ID+"/stream", "") // until it has ended
+		s.ask(token, "GET", "/v1/conversations/"+conv+"/runs/"+waiting.ID+"/stream", "") // wait for the end of the run
 		return true
 	}
 	file := func() string {

@@ -25,7 +25,7 @@ func TestGrantsInAFile(t *testing.T) {
 		}
 	}
 	is(false, call)
-	for range 2 { // who takes a run over says it again
+	for range 2 { // a takeover repeats it
 		if err := grantsIn(dir).Grant(ctx, call); err != nil {
 			t.Fatal(err)
 		}
@@ -85,8 +85,8 @@ func TestGrantsInAFile(t *testing.T) {
 	}
 }
 
-// Of what is allowed for always at the same time nothing is lost, neither in one process nor in several: each of these
-// has the file for itself, as a process has.
+// Lasting approvals that are stored at the same time are all kept, in one process or in several: each of these has its
+// own handle of the file, like a process.
 func TestGrantsAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

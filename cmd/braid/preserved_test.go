@@ -9,18 +9,18 @@ import (
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
 )
 
-// A conversation with a model that binds its thinking goes on through whatever changes
-// between two invocations of the command. Instructions and tools that change do so inside the
-// conversation, and leave no thinking out. Each invocation is a process of its own.
+// A conversation with a model that signs its thinking continues after changes between two
+// invocations of the command. Changed instructions and tools are sent inside the conversation, and
+// no thinking is omitted. Each invocation is a process of its own.
 func TestContinueWithBoundThinking(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("This is a long message. ", 120)
 	for name, c := range map[string]struct {
-		// args are of the first invocation, then of the second, and so on; the last ones
-		// are those of all that follow.
+		// args are those of the first invocation, of the second, and so on. The last ones are used
+		// for all later invocations.
 		args   [][]string
 		prompt string
-		// drops says that thinking must be left out, shorter that a summary must be made.
+		// drops is set if thinking must be omitted, shorter if a summary must be made.
 		drops, shorter bool
 	}{
 		"nothing changes": {prompt: "Hello."},
@@ -85,7 +85,7 @@ func TestContinueWithBoundThinking(t *testing.T) {
 	}
 }
 
-// say thinks and answers; it calls the tool that it is told to call.
+// say thinks and answers, and calls the named tool.
 func say(told *anthropictest.Told) []anthropictest.Part {
 	thought := anthropictest.Part{Thinks: true, Text: fmt.Sprint("Message ", told.Messages)}
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/braidrun/braid/models"
 )
 
-// testProcess has no surroundings but those that a test gives it.
+// testProcess has only the environment that a test gives it.
 func testProcess(t *testing.T, env map[string]string, args ...string) (*process, *strings.Builder, *strings.Builder) {
 	t.Helper()
 	dir := t.TempDir()

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// vendor is a provider that notes who asks for which model, and refuses.
+// vendor is a provider that records keys and models, and refuses.
 type vendor struct {
 	*httptest.Server
 
@@ -38,7 +38,7 @@ func startVendor(t *testing.T) *vendor {
 	return v
 }
 
-// since gives what was asked after the last call of since.
+// since returns the requests after the last call of since.
 func (v *vendor) since() (asked []string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -46,8 +46,8 @@ func (v *vendor) since() (asked []string) {
 	return asked
 }
 
-// A model that is deleted and made again under its id is another model: its provider is asked with the key,
-// and for the name, that are stored now. So it is with a tenant that was erased.
+// A model that is deleted and created again under its id is another model: its provider gets the key and name that are
+// stored now. The same holds for a tenant that was erased.
 func TestRecreatedModelsAreNew(t *testing.T) {
 	t.Parallel()
 	v := startVendor(t)
@@ -87,7 +87,7 @@ func TestRecreatedModelsAreNew(t *testing.T) {
 	}
 }
 
-// What the operator's credential pays for is the operator's to change.
+// Only the operator changes what the operator's credential pays for.
 func TestOperatorsModelsAreTheOperators(t *testing.T) {
 	t.Parallel()
 	v := startVendor(t)
@@ -136,7 +136,7 @@ func TestOperatorsModelsAreTheOperators(t *testing.T) {
 	}
 }
 
-// A policy says whose models it means: no model of a tenant's own takes the place of one that it allows.
+// A policy says whose models it means: no tenant's own model replaces one that it allows.
 func TestPoliciesBindModels(t *testing.T) {
 	t.Parallel()
 	v := startVendor(t)
@@ -156,14 +156,14 @@ func TestPoliciesBindModels(t *testing.T) {
 	own("allowed", `"haiku"`)
 	own("mine", "")
 	s.must("", "POST", at, `{"id":"given","provider":"openai","name":"given","credential":{"env":"GIVEN"}}`)
-	// Without "own:" an entry means an operator's model, and there is none of that id.
+	// Without "own:" an entry means an operator's model. There is none with that id.
 	if status, answer := s.ask("", "PATCH", "/v1/admin/tenants/a", `{"policy":{"models":["mine"]}}`); status != 422 || !strings.Contains(answer, "own:mine") {
 		t.Errorf("a policy for no model: %d %s", status, answer)
 	}
 	const shared, mine = "sk-operators-own shared-allowed", "sk-of-the-tenant-itself own-allowed"
 	for _, c := range []struct {
 		policy, name string
-		want         string // "" is refused
+		want         string // "" if refused
 		listed       []string
 	}{
 		{`["allowed"]`, "allowed", shared, []string{"allowed", "haiku", "sonnet"}},
@@ -203,7 +203,7 @@ func TestPoliciesBindModels(t *testing.T) {
 		}
 		v.since()
 	}
-	// The server's own names are the default tenant's, and what the operator has no key for is only the operator's to see.
+	// The server's own names belong to the default tenant. Only the operator sees models without a key.
 	people := s.key("default", "", "read", "write")
 	if got := s.listed(people); !slices.Contains(got, "demo:tour") || !slices.Contains(got, "allowed") {
 		t.Errorf("the default tenant: %q", got)
@@ -213,7 +213,7 @@ func TestPoliciesBindModels(t *testing.T) {
 	}
 }
 
-// listed are the names and aliases that GET /v1/models lists, sorted.
+// listed returns the names and aliases of GET /v1/models, sorted.
 func (s *site) listed(token string) (names []string) {
 	s.t.Helper()
 	status, raw := s.ask(token, "GET", "/v1/models", "")
@@ -233,8 +233,7 @@ func (s *site) listed(token string) (names []string) {
 	return names
 }
 
-// What a provider answers names none of the operator's variables to a tenant, whichever model was asked, and
-// however the provider fails.
+// A provider's errors show a tenant none of the operator's variables, for any model and any failure.
 func TestErrorsOfModelsNameNoVariables(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{400, 401, 403, 404, 418} {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What an entry refers to is checked when it is written: the caller is told what there is, and nothing is kept.
+// References are checked when an entry is written: the error lists what exists, and nothing is stored.
 func TestReferencesAreChecked(t *testing.T) {
 	t.Parallel()
 	s := serveIn(t, filepath.Join(t.TempDir(), "data"), map[string]string{"GIVEN": "sk-operators-given"},
@@ -48,12 +48,12 @@ func TestReferencesAreChecked(t *testing.T) {
 	if status != 422 || !strings.Contains(answer, "default_agent: ") {
 		t.Errorf("default agent of a new tenant: %d %s", status, answer)
 	}
-	// In the tenant default a provider's own name of a model is one, and what no provider has is none.
+	// In the tenant default a provider's own model names are valid, and unknown names are not.
 	s.must("", "PATCH", "/v1/admin/tenants/default", `{"default_model":"anthropic:claude-sonnet-5-5"}`)
 	if status, answer := s.ask("", "PATCH", "/v1/admin/tenants/default", `{"default_model":"nosuch:x"}`); status != 422 || !strings.Contains(answer, "REFERENCE_UNKNOWN") {
 		t.Errorf("the default tenant's model: %d %s", status, answer)
 	}
-	// What something refers to goes only by force.
+	// An entry that others refer to is removed only by force.
 	s.must(admin, "POST", at+"/agents", `{"id":"user","model":"own"}`)
 	for _, how := range []string{"", "?force=false"} {
 		if status, answer := s.ask(admin, "DELETE", at+"/models/own"+how, ""); status != 409 || !strings.Contains(answer, "MODEL_IN_USE") || !strings.Contains(answer, "agent user") {
@@ -63,6 +63,6 @@ func TestReferencesAreChecked(t *testing.T) {
 	if status, answer := s.ask(admin, "DELETE", at+"/models/own?force=true", ""); status != 204 {
 		t.Errorf("a model in use, by force: %d %s", status, answer)
 	}
-	// What was written before and is gone by now can still be changed otherwise.
+	// An entry with a reference that no longer exists can still be changed otherwise.
 	s.must(admin, "PATCH", at+"/agents/good", `{"status":"inactive"}`)
 }

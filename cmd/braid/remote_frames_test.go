@@ -10,7 +10,7 @@ import (
 	"github.com/braidrun/braid/wire/story"
 )
 
-// A server's frames become the events that they were.
+// A server's frames become the original events.
 func TestFramesOfCostFallbackAndRedaction(t *testing.T) {
 	t.Parallel()
 	events := []*event.Event{

@@ -57,7 +57,7 @@ func TestRunsThatFail(t *testing.T) {
 	}
 }
 
-// A turn that fails does not end the chat.
+// A failed turn does not end the chat.
 func TestChatGoesOnAfterAFailure(t *testing.T) {
 	t.Parallel()
 	p, out, errs := testProcess(t, nil, "chat")
@@ -71,7 +71,7 @@ func TestChatGoesOnAfterAFailure(t *testing.T) {
 	}
 }
 
-// Every line of --json but the last is an event that the library can read.
+// Every line of --json except the last is an event that the library can read.
 func TestJSONLinesAreEvents(t *testing.T) {
 	t.Parallel()
 	p, out, _ := testProcess(t, nil, "run", "--json", "--model", "demo:tour", "Show me.\u202e")
@@ -103,7 +103,7 @@ func TestJSONLinesAreEvents(t *testing.T) {
 	}
 }
 
-// Output that is lost cancels the run.
+// A lost output cancels the run.
 func TestLostOutputCancelsTheRun(t *testing.T) {
 	t.Parallel()
 	p, _, errs := testProcess(t, nil, "run", "--model", "demo:tour", "Show me.")
@@ -127,7 +127,7 @@ func (c *counting) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 	return c.Model.Stream(ctx, req)
 }
 
-// Nobody reads any more, so the model is not called again.
+// Nobody reads the output, so the model is not called again.
 func TestLostOutputStopsAtOnce(t *testing.T) {
 	t.Parallel()
 	p, _, _ := testProcess(t, nil, "run", "--model", "demo:tour", "Show me.")
@@ -143,7 +143,7 @@ func TestLostOutputStopsAtOnce(t *testing.T) {
 	}
 }
 
-// /reset lets the model forget; the conversation before it went on.
+// /reset makes the model forget; before it, the conversation continued.
 func TestChatResets(t *testing.T) {
 	t.Parallel()
 	p, out, _ := testProcess(t, nil, "chat", "-q")

@@ -13,7 +13,7 @@ import (
 	"github.com/braidrun/braid/journal/sqlite"
 )
 
-// begun writes the beginning of a run, as a program would that was killed then.
+// begun writes the beginning of a run, as a killed program leaves it.
 func begun(t *testing.T, s *sqlite.Store, conversation string, bodies ...*event.Event) journal.Lease {
 	t.Helper()
 	run, err := s.Admit(t.Context(), journal.Run{ID: "run-" + conversation, Tenant: conf.Tenant, Conversation: conversation, Agent: printer.AgentName, Input: says("Pay Ann.")})
@@ -42,7 +42,7 @@ func commit(t *testing.T, s *sqlite.Store, l journal.Lease, last int64, events .
 	}
 }
 
-// paying is a run in the middle of a tool that must not be repeated.
+// paying is a run in a tool that must not be repeated.
 func paying() []*event.Event {
 	said := &event.Event{Header: event.Header{Author: event.UserAuthor}, Body: &event.UserMessage{Content: text("Pay Ann.")}}
 	return []*event.Event{
@@ -54,8 +54,7 @@ func paying() []*event.Event {
 	}
 }
 
-// What a killed program was doing is gone on with; what may have happened is not
-// done again, and is shown.
+// A killed program's run continues. A call that may have happened is not repeated, and is shown.
 func TestContinueAfterACrash(t *testing.T) {
 	t.Parallel()
 	p, _, _ := testProcess(t, nil)
@@ -85,7 +84,7 @@ func TestContinueAfterACrash(t *testing.T) {
 	}
 }
 
-// stepOfCall is how the library names the first call of a first cycle.
+// stepOfCall is the library's name for the first call of the first cycle.
 func stepOfCall(t *testing.T) string {
 	t.Helper()
 	p, out, errs := testProcess(t, nil, "run", "--json", "What is 6 times 7?")
@@ -105,7 +104,7 @@ func stepOfCall(t *testing.T) string {
 	return ""
 }
 
-// A run that was admitted and never begun is not lost, and one behind it comes after it.
+// A run that was admitted and never began is not lost, and the next one comes after it.
 func TestContinueWhatNeverBegan(t *testing.T) {
 	t.Parallel()
 	p, _, _ := testProcess(t, nil)
@@ -134,7 +133,7 @@ func TestContinueWhatNeverBegan(t *testing.T) {
 	if code := q.run(t.Context()); code != 0 || !strings.Contains(out.String(), "\t3\tcompleted\t") {
 		t.Errorf("%d, %s", code, out)
 	}
-	// Nothing is open any more: what is piped is a prompt again.
+	// No question is open, so piped input is a prompt again.
 	q, out, errs = again(p, "run", "-q", "-c")
 	q.Stdin = strings.NewReader("What is 2 plus 2?")
 	if code := q.run(t.Context()); code != 0 || !strings.Contains(out.String(), "4") {
@@ -186,7 +185,7 @@ func TestShowFollowsARun(t *testing.T) {
 		t.Error("that is no JSON")
 	}
 
-	// What nobody works on is not waited for.
+	// show does not wait for a run without a driver.
 	begun(t, s, "left", paying()[:2]...)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -197,7 +196,7 @@ func TestShowFollowsARun(t *testing.T) {
 	}
 }
 
-// signalled tells of every write.
+// signalled signals every write.
 type signalled struct {
 	w     *strings.Builder
 	wrote chan struct{}

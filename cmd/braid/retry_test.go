@@ -20,7 +20,7 @@ import (
 	"github.com/braidrun/braid/service"
 )
 
-// A run that failed in a chat is continued with /retry, once another model answers; what was said is still known.
+// A failed run of a chat continues with /retry once another model works. The conversation is kept.
 func TestRetryInAChat(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -34,7 +34,7 @@ func TestRetryInAChat(t *testing.T) {
 	bad := script("bad", "rules:\n  - name: bad\n    reply: never\n    fault: {kind: model_auth}\n")
 	good := script("good", "rules:\n  - name: good\n    when: {user: [Ann]}\n    reply: Hello Ann.\n  - name: other\n    reply: Who?\n")
 	p, out, errs := testProcess(t, nil, "chat", "--model", bad)
-	p.openRef = nil // scripts in files
+	p.openRef = nil // scripts are in files
 	p.Stdin = strings.NewReader("My name is Ann.\n/retry\n/model " + good + "\n/retry\n/retry\n")
 	if code := p.run(t.Context()); code != 0 {
 		t.Fatalf("%d, %s", code, errs)
@@ -47,7 +47,7 @@ func TestRetryInAChat(t *testing.T) {
 	}
 }
 
-// unready is a model that has no key at first.
+// unready is a model without a key at first.
 type unready struct{ fails *atomic.Int32 }
 
 func (unready) Info() model.Info { return model.Info{Name: "test:unready"} }
@@ -62,7 +62,7 @@ func (m unready) Stream(context.Context, *model.Request) iter.Seq2[model.Chunk, 
 	}
 }
 
-// With a server /retry does the same, also in a chat that goes on with the conversation later.
+// /retry works with a server too, also in a later chat of the conversation.
 func TestRetryInAChatWithAServer(t *testing.T) {
 	t.Parallel()
 	var fails atomic.Int32

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// With --trace a run says why each cycle went on, and ends with its tree and what it used; without it, neither.
+// With --trace a run prints why each cycle continued, its tree and its usage; without it, none of them.
 func TestRunWithATrace(t *testing.T) {
 	t.Parallel()
 	for _, traced := range []bool{true, false} {

@@ -20,7 +20,7 @@ import (
 
 const cityForm = `{"type":"object","properties":{"city":{"type":"string"},"people":{"type":"integer"}},"required":["city","people"]}`
 
-// --schema gives JSON of that form, to people and to programs, from the flag or from a file.
+// --schema gives JSON of that form, on a terminal and in a pipe, from the flag or from a file.
 func TestAnAnswerInAForm(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "city.json")
@@ -73,7 +73,7 @@ func TestAnAnswerInAForm(t *testing.T) {
 	}
 }
 
-// showing is a model that tells how many tools it is shown.
+// showing is a model that answers with the number of its tools.
 type showing struct{}
 
 func (showing) Info() model.Info { return model.Info{Name: "test:shown"} }
@@ -89,7 +89,7 @@ func (showing) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chu
 	}
 }
 
-// With many tools the model looks for those that it needs.
+// With many tools the model searches for those that it needs.
 func TestManyToolsAreLookedFor(t *testing.T) {
 	t.Parallel()
 	for above, finds := range map[int]bool{20: true, 30: false, 0: false} {
@@ -104,7 +104,7 @@ func TestManyToolsAreLookedFor(t *testing.T) {
 	}
 }
 
-// What was allowed for a conversation is listed and taken back.
+// Approvals for a conversation are listed and revoked.
 func TestAConversationsPermissions(t *testing.T) {
 	t.Parallel()
 	p, _, _ := testProcess(t, nil)

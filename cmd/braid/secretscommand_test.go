@@ -12,8 +12,8 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// Keys are rotated while a server works: its secrets come under the newest key, and then the older one may go,
-// and not before.
+// Keys are rotated while a server runs. Once its secrets are encrypted with the newest key, the old key can be
+// removed, and not before.
 func TestSecretKeysAreRotated(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
@@ -55,7 +55,7 @@ func TestSecretKeysAreRotated(t *testing.T) {
 	if said := tell(0, "prune", "--data", data, file); !strings.Contains(said, "1 older keys") {
 		t.Errorf("it says %s", said)
 	}
-	// The server that was at work all the time reads it, and so does one that is new.
+	// The running server and a new one can both read it.
 	for _, keys := range []*keyset.Keyset{keys, func() *keyset.Keyset { k, _ := keyset.Load(file); return k }()} {
 		d := directory.New(directory.Options{Database: db, Keys: keys})
 		if key, err := d.Credential(t.Context(), m); err != nil || key.Reveal() != "sk-planted" {

@@ -88,7 +88,7 @@ GET /openapi.json describes the API.`,
 			{Name: "run-time", Value: "TIME", Help: "maximum active time of one run (5m)"},
 			{Name: "chat", Help: "open a chat with the server, and stop the server with the chat; the log goes to serve.log in the data folder"},
 			{Name: "log", Value: "FORM", Help: "the log on standard error: text, json or none; text on a terminal, else json"},
-		}...), agentcoreFlags...),
+		}...), append(tenantServerFlags, agentcoreFlags...)...),
 		Run: func(ctx context.Context, in *conf.Invocation) error { return runServer(ctx, p, in) },
 	}
 }
@@ -248,7 +248,11 @@ func (p *process) openInstance(ctx context.Context, cfg *conf.Config, in *conf.I
 	if o.Token, h.tokenIn, err = p.serverToken(cfg, in); err != nil {
 		return nil, err
 	}
-	if h.agents, err = p.openAgents(ctx, cfg, log); err != nil {
+	tenants, err := p.openTenantServers(in, log)
+	if err != nil {
+		return nil, err
+	}
+	if h.agents, err = p.openAgents(ctx, cfg, log, tenants); err != nil {
 		return nil, err
 	}
 	h.undo = append(h.undo, h.agents.close)

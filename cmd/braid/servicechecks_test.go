@@ -18,8 +18,8 @@ import (
 	"github.com/braidrun/braid/tool/mcptool"
 )
 
-// servedFolder is a data folder in which a server has worked: its database holds a model with an encrypted key, and one that is
-// asked with a variable.
+// servedFolder returns a data folder of a server: its database has a model with an encrypted key, and one with a key in a
+// variable.
 func servedFolder(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -61,7 +61,7 @@ func servedFolder(t *testing.T) string {
 	return dir
 }
 
-// mcpFile is a list of one MCP server, a program.
+// mcpFile writes a list with one MCP server, a program.
 func mcpFile(t *testing.T, command string) string {
 	t.Helper()
 	raw, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"shop": map[string]any{"command": command}}})
@@ -75,7 +75,7 @@ func mcpFile(t *testing.T, command string) string {
 	return file
 }
 
-// The doctor finds what keeps a server from its database, its keys, its models' credentials and its MCP servers, and changes nothing.
+// The doctor finds missing databases, keys, credentials of models and MCP servers, and changes nothing.
 func TestDoctorLooksAtAServer(t *testing.T) {
 	t.Parallel()
 	written := func(text string, mode os.FileMode) func(t *testing.T, file string) {
@@ -106,7 +106,7 @@ func TestDoctorLooksAtAServer(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		// file is what spoil spoils, in the data folder.
+		// file is the file in the data folder that spoil damages.
 		file  string
 		spoil func(t *testing.T, file string)
 		env   map[string]string
@@ -216,7 +216,7 @@ func TestDoctorLooksAtAServer(t *testing.T) {
 	}
 }
 
-// The doctor names the tools of MCP servers that are left out, and says when a database has too few connections.
+// The doctor lists MCP tools that are left out, and reports too few database connections.
 func TestDoctorWarns(t *testing.T) {
 	t.Parallel()
 	d := &diagnosis{check: "mcp"}

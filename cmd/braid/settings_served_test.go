@@ -16,7 +16,7 @@ import (
 const claudeSettings = `"effort":"low","show_thinking":true,"service_tier":"standard_only","context":"provider",` +
 	`"server_tools":[{"kind":"web_search","max_uses":3,"domains":["docs.example"]},{"kind":"code_execution"}]`
 
-// members are the members of the last request that a stand-in was sent.
+// members returns the members of the last request to a stand-in.
 func members(t *testing.T, body []byte) map[string]any {
 	t.Helper()
 	m := map[string]any{}
@@ -26,7 +26,7 @@ func members(t *testing.T, body []byte) map[string]any {
 	return m
 }
 
-// talk begins a conversation with an agent, runs once, and gives the conversation.
+// talk creates a conversation with an agent, runs once, and returns the conversation.
 func (s *site) talk(token, agent, model string) (conversation string, status int, answer string) {
 	s.t.Helper()
 	id, ok := s.must(token, "POST", "/v1/conversations", `{"agent":"`+agent+`"}`)["id"].(string)
@@ -37,7 +37,7 @@ func (s *site) talk(token, agent, model string) (conversation string, status int
 	return id, status, answer
 }
 
-// claudes are two tenants with a model and a key of their own each, and an agent "clerk", on a stand-in.
+// claudes makes two tenants, each with its own model and key, and an agent "clerk", on a stand-in.
 func claudes(t *testing.T, answers int) (s *site, vendor *anthropictest.Server, acme, zeta string) {
 	t.Helper()
 	vendor = anthropictest.Start(slices.Repeat([]anthropictest.Answer{anthropictest.Text("Hello.")}, answers)...)
@@ -54,8 +54,8 @@ func claudes(t *testing.T, answers int) (s *site, vendor *anthropictest.Server, 
 	return s, vendor, s.key("acme", "", "read", "write", "admin:read", "admin:write"), s.key("zeta", "", "read", "write", "admin:read", "admin:write")
 }
 
-// What a tenant's agent says of its model's calls is sent with the tenant's key, in the version that the conversation
-// keeps to; another tenant's agent of the same id is asked as before.
+// An agent's settings of model calls are sent with its tenant's key, in the version that the conversation uses.
+// Another tenant's agent of the same id is not affected.
 func TestSettingsOfATenantsAgentAreSent(t *testing.T) {
 	t.Parallel()
 	s, vendor, acme, zeta := claudes(t, 5)
@@ -90,7 +90,7 @@ func TestSettingsOfATenantsAgentAreSent(t *testing.T) {
 	}
 	bare("another tenant")
 
-	// What is taken away makes the next version, and a conversation keeps to its own.
+	// Removing settings makes a new version. A conversation keeps its version.
 	v := s.must(acme, "PATCH", at+"acme/agents/clerk",
 		`{"effort":null,"show_thinking":null,"service_tier":null,"context":null,"server_tools":null}`)
 	if v["version"] != 2.0 || v["effort"] != nil || v["server_tools"] != nil {
@@ -112,7 +112,7 @@ func TestSettingsOfATenantsAgentAreSent(t *testing.T) {
 	}
 }
 
-// OpenAI's own settings, from a model's entry and from an agent that goes before it.
+// OpenAI's own settings, from a model's entry, and from an agent, which takes precedence.
 func TestSettingsOfAModelAreSent(t *testing.T) {
 	t.Parallel()
 	vendor := openaitest.Start(openaitest.Text(openaitest.Chat, "Hello."), openaitest.Text(openaitest.Chat, "Hello."))
@@ -139,13 +139,13 @@ func TestSettingsOfAModelAreSent(t *testing.T) {
 	if m["seed"] != nil || m["effort"] != "max" || m["verbosity"] != "low" {
 		t.Errorf("the model is %v", m)
 	}
-	// What all share the operator alone changes.
+	// Only the operator changes shared entries.
 	if status, answer := s.ask(token, "PATCH", "/v1/admin/models/careful", `{"effort":"low"}`); status < 400 {
 		t.Errorf("a tenant changes what all share: %d %s", status, answer)
 	}
 }
 
-// Each value that a setting cannot have is refused with the path of its field, and nothing is kept.
+// Each invalid setting is refused with the path of its field, and nothing is stored.
 func TestSettingsAreChecked(t *testing.T) {
 	t.Parallel()
 	s, vendor, acme, _ := claudes(t, 0)
@@ -183,14 +183,14 @@ func TestSettingsAreChecked(t *testing.T) {
 		{tool(`{"kind":"file_search"}`), 422, "server_tools[0].stores: "},
 		{tool(`{"kind":"file_search","stores":` + many(17, "vs_1") + `}`), 422, "server_tools[0].stores: there are too many"},
 		{tool(`{"kind":"file_search","stores":["` + strings.Repeat("a", 129) + `"]}`), 422, "server_tools[0].stores[0]: "},
-		// What the model does not have is told in the model's words.
+		// Settings that the model does not have give the model's error.
 		{`"top_p":0.5`, 422, "UNSUPPORTED"},
 		{`"seed":7`, 422, "UNSUPPORTED"},
 		{`"verbosity":"low"`, 422, "UNSUPPORTED"},
 		{`"service_tier":"flex"`, 422, "UNSUPPORTED"},
 		{`"effort":"hardest"`, 422, "UNSUPPORTED"},
 		{tool(`{"kind":"file_search","stores":["vs_1"]}`), 422, "UNSUPPORTED"},
-		// What is no form of the value, and what is nobody's to set.
+		// Values of the wrong form, and fields that nobody may set.
 		{`"seed":1.5`, 400, "INVALID_REQUEST"},
 		{`"seed":99999999999999999999`, 400, "INVALID_REQUEST"},
 		{`"show_thinking":"yes"`, 400, "INVALID_REQUEST"},
@@ -223,7 +223,7 @@ func TestSettingsAreChecked(t *testing.T) {
 	if v := s.must(acme, "GET", at+"/agents/clerk", ""); v["version"] != 1.0 || v["revision"] != 1.0 {
 		t.Errorf("what is refused changes %v", v)
 	}
-	// A run that names another model is refused before it begins.
+	// A run with another model is refused before it begins.
 	s.must(acme, "POST", at+"/agents", `{"id":"hard","model":"own","effort":"xhigh"}`)
 	conv, status, answer := s.talk(acme, "hard", "old")
 	if status != 422 || !strings.Contains(answer, "UNSUPPORTED") || !strings.Contains(answer, "xhigh") {
@@ -237,8 +237,8 @@ func TestSettingsAreChecked(t *testing.T) {
 	}
 }
 
-// What the operator pays for a tenant's agent has as far as the tenant's policy allows; stores of the operator's
-// account, and an MCP server, it never has. The policy is the operator's.
+// A tenant's agent uses settings that the operator pays for only as the tenant's policy allows. It never uses stores
+// of the operator's account or an MCP server. Only the operator changes the policy.
 func TestSettingsOnTheOperatorsModels(t *testing.T) {
 	t.Parallel()
 	s, vendor, acme, _ := claudes(t, 3)
@@ -250,7 +250,7 @@ func TestSettingsOnTheOperatorsModels(t *testing.T) {
 			t.Errorf("%s: %d, want 403 with %q: %s", what, status, says, answer)
 		}
 	}
-	for _, model := range []string{"", `"model":"shared",`} { // the server's own, and one that all share
+	for _, model := range []string{"", `"model":"shared",`} { // the server's own model, and a shared one
 		for says, member := range map[string]string{
 			"server_tools[0]: the tenant's policy":   `"server_tools":[{"kind":"web_search"}]`,
 			"server_tools[0]: the stores would be":   `"server_tools":[{"kind":"file_search","stores":["vs_of_another_tenant"]}]`,
@@ -260,7 +260,7 @@ func TestSettingsOnTheOperatorsModels(t *testing.T) {
 			forbidden(model+member, status, answer, says)
 		}
 	}
-	// A run takes no agent's tools along to the operator's model, either.
+	// A run with the operator's model has no provider tools of the agent either.
 	s.must(acme, "POST", at+"/agents", `{"id":"clerk","model":"own","effort":"low","server_tools":[{"kind":"web_search"}],"service_tier":"standard_only"}`)
 	_, status, answer := s.talk(acme, "clerk", "shared")
 	forbidden("a run with the operator's model", status, answer, "server_tools[0]: ")
@@ -284,7 +284,7 @@ func TestSettingsOnTheOperatorsModels(t *testing.T) {
 		t.Errorf("with the policy: %d %s", status, answer)
 	}
 	s.must(acme, "POST", at+"/agents", `{"id":"more","model":"shared","server_tools":[{"kind":"web_search","max_uses":2}]}`)
-	// What the operator gives with a model's entry needs no policy.
+	// Settings of the operator's own model entry need no policy.
 	s.must("", "PATCH", at, `{"policy":null}`)
 	s.must("", "PATCH", "/v1/admin/models/shared", `{"server_tools":[{"kind":"web_fetch"}]}`)
 	s.must(acme, "POST", at+"/agents", `{"id":"plain","model":"shared"}`)
@@ -301,7 +301,7 @@ func TestSettingsOnTheOperatorsModels(t *testing.T) {
 	}
 }
 
-// No request for a run sets members or header fields of the model's requests, nor its options.
+// A request for a run cannot set fields, headers or options of the model's requests.
 func TestRunsSetNoMembersOfRequests(t *testing.T) {
 	t.Parallel()
 	s, vendor, acme, _ := claudes(t, 2)
@@ -321,7 +321,7 @@ func TestRunsSetNoMembersOfRequests(t *testing.T) {
 			}
 		}
 	}
-	// Nor does a name of a model have settings.
+	// The name of a model cannot have settings either.
 	for _, model := range []string{"own?effort=max", "anthropic:claude-sonnet-5-5?tier=auto", "own&effort=max"} {
 		if status, answer := s.run(acme, conv, "Hi.", model); status != 422 {
 			t.Errorf("%s: %d %s", model, status, answer)
@@ -330,7 +330,7 @@ func TestRunsSetNoMembersOfRequests(t *testing.T) {
 	if status, answer := s.run(acme, conv, "Hi.", ""); status != 200 {
 		t.Errorf("a plain run: %d %s", status, answer)
 	}
-	// AgentCore's payload is the program's own: what is unknown in it goes nowhere.
+	// Unknown members of AgentCore's payload are ignored, because programs define them.
 	if status, answer := s.ask("", "POST", "/invocations",
 		`{"prompt":"Hi.","extra":{"user":"planted"},"headers":{"x-api-key":"planted"},"options":{"extra":{"user":"planted"}},"effort":"planted"}`); status != 200 {
 		t.Errorf("an invocation: %d %s", status, answer)

@@ -15,7 +15,7 @@ import (
 	"github.com/braidrun/braid/service"
 )
 
-// skillsFolder holds two skills, and one that cannot be read.
+// skillsFolder has two skills, and an unreadable one.
 func skillsFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -34,7 +34,7 @@ func skillsFolder(t *testing.T) string {
 	return dir
 }
 
-// The agent of a run loads a skill; one that cannot be read is told, and the rest works.
+// The agent of a run loads a skill. An unreadable skill is reported, and the rest works.
 func TestRunWithSkills(t *testing.T) {
 	t.Parallel()
 	dir := skillsFolder(t)
@@ -51,7 +51,7 @@ func TestRunWithSkills(t *testing.T) {
 	}
 }
 
-// The server's agents have the skills too, and a request says which of them go first.
+// The server's agents have the skills too, and a request names the preferred ones.
 func TestServeWithSkills(t *testing.T) {
 	t.Parallel()
 	var asked string
@@ -64,7 +64,7 @@ func TestServeWithSkills(t *testing.T) {
 	}
 	a, err := p.openAgents(t.Context(), &conf.Config{Settings: conf.Settings{
 		ModelSettings: conf.ModelSettings{Model: "demo"}, AgentSettings: conf.AgentSettings{Tools: "none", Skills: []string{skillsFolder(t)}},
-	}}, slog.New(slog.DiscardHandler))
+	}}, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

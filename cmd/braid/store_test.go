@@ -17,14 +17,14 @@ import (
 	"github.com/braidrun/braid/journal/sqlite"
 )
 
-// damagedArchive is one in which no event can be read.
+// damagedArchive is a store whose events cannot be read.
 type damagedArchive struct{ archive }
 
 func (damagedArchive) Read(context.Context, string, int64, int) ([]*event.Event, error) {
 	return nil, &event.Error{Kind: event.ErrInternal, Message: "the journal is damaged"}
 }
 
-// lister is a list of conversations by their IDs, the newest first.
+// lister lists conversations by their IDs, the newest first.
 type lister []string
 
 func (l lister) Conversations(_ context.Context, _, _ string, limit int) ([]journal.Summary, error) {
@@ -51,7 +51,7 @@ func TestFindConversation(t *testing.T) {
 		{"latest", "k7f2m9qd", "", ""},
 		{"k7f2m", "k7f2m9qd", "", ""},
 		{"k7f2aaaa", "k7f2aaaa", "", ""},
-		{"zebra", "zebra", "", ""}, // the whole ID, though another begins with it
+		{"zebra", "zebra", "", ""}, // the whole ID, although another one begins with it
 		{"z", "", event.ErrInvalid, "zebra, zebra-2"},
 		{"k7f", "", event.ErrInvalid, "write more of it"},
 		{"k7f3m9", "", event.ErrNotFound, "did you mean k7f2m9qd?"},
@@ -76,7 +76,7 @@ func TestFindConversation(t *testing.T) {
 	}
 }
 
-// What stands behind --continue may be an ID, or the beginning of the prompt.
+// The word after --continue may be an ID or the beginning of the prompt.
 func TestWhatContinueIsAbout(t *testing.T) {
 	t.Parallel()
 	all := lister{"newest99", "k7f2m9qd", "summary1", "summary2"}
@@ -92,7 +92,7 @@ func TestWhatContinueIsAbout(t *testing.T) {
 		{[]string{"--continue", "k7f2m9", "And now?"}, "k7f2m9qd", "", []string{"And now?"}},
 		{[]string{"-c", "k7f2m9qd"}, "k7f2m9qd", "", nil},
 		{[]string{"one", "-c", "k7f2m9qd", "two"}, "k7f2m9qd", "", []string{"one", "two"}},
-		{[]string{"-c", "k7f2"}, "newest99", "", []string{"k7f2"}}, // too short to be sure
+		{[]string{"-c", "k7f2"}, "newest99", "", []string{"k7f2"}}, // too short for an ID
 		{[]string{"--continue=k7f2"}, "k7f2m9qd", "", nil},
 		{[]string{"-c=k7f2", "k7f2m9qd"}, "k7f2m9qd", "", []string{"k7f2m9qd"}},
 		{[]string{"-c", "-q", "k7f2m9qd"}, "newest99", "", []string{"k7f2m9qd"}},
@@ -130,7 +130,7 @@ func TestIDsAreShortAndTheirOwn(t *testing.T) {
 	}
 }
 
-// Where a conversation is kept, and where that is told to be impossible.
+// The folder of conversations, and the errors if there is none.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
@@ -147,7 +147,7 @@ func TestPlaces(t *testing.T) {
 		home error
 		code int
 		kept bool
-		// errs is found among the errors.
+		// errs is a part of the errors.
 		errs string
 	}{
 		{name: "kept", args: []string{"run", "--json", "hi"}, kept: true},
@@ -190,7 +190,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// A folder that somebody chose must work; that of the system need not.
+// A configured folder must work; the system's default need not.
 func TestAFolderThatNobodyMayWrite(t *testing.T) {
 	t.Parallel()
 	const nobodys = "/sys/braid-data"
@@ -217,7 +217,7 @@ func openedFolder(dir string) error {
 	return err
 }
 
-// Another process at work in the folder keeps nobody from being answered.
+// A single run works although another process uses the folder; what continues a conversation does not.
 func TestAFolderInUse(t *testing.T) {
 	t.Parallel()
 	p, _, _ := testProcess(t, nil)

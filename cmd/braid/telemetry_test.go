@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Where no variable asks for telemetry, agents have no part of it: nothing is paid for it.
+// Without a telemetry variable, agents have no telemetry parts, so it costs nothing.
 func TestTelemetryIsOffWhereNothingAsksForIt(t *testing.T) {
 	for _, v := range os.Environ() {
 		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "OTEL_") {

@@ -34,10 +34,10 @@ import (
 	"github.com/braidrun/braid/telemetry"
 )
 
-// runToken is a token that a caller gives a run.
+// runToken is a token that a caller sends with a run.
 const runToken = "ght_9fK2/mQ7+xW4=zT6"
 
-// tokenForms are the ways in which the test's tools and models repeat it.
+// tokenForms are the forms in which the test's tools and models repeat the token.
 func tokenForms() []string {
 	quoted, _ := json.Marshal("<" + runToken + ">")
 	return []string{
@@ -46,7 +46,7 @@ func tokenForms() []string {
 	}
 }
 
-// traces are what of it may be found nowhere.
+// traces are the parts of the token that must be nowhere.
 var tokenTraces = []string{
 	runToken, "9fK2/mQ7", "9fK2%2FmQ7", `9fK2\/mQ7`, hex.EncodeToString([]byte("mQ7+xW4")), base64.StdEncoding.EncodeToString([]byte("t_9fK2/mQ7+xW4=z"))[:20],
 }
@@ -88,8 +88,8 @@ func (g gossip) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Ch
 	}
 }
 
-// A run's tokens reach its tools, and are nowhere afterwards, however tools and models repeat them: in no answer of the
-// server, no stream, no line of its log, no span, no title and no byte of its files.
+// A run's tokens reach its tools and are nowhere afterwards, however tools and models repeat them: not in responses,
+// streams, logs, spans, titles or files.
 func TestNothingOfATokenIsLeft(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{3, 7, 1000} {
@@ -226,7 +226,7 @@ func TestNothingOfATokenIsLeft(t *testing.T) {
 	}
 }
 
-// screenOf puts the pieces of a stream together.
+// screenOf joins the pieces of a stream.
 func screenOf(stream string) string {
 	texts := map[string]string{}
 	for line := range strings.Lines(stream) {

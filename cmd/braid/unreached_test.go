@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A tenant reads no address of the operator's servers.
+// Tenants see no addresses of the operator's servers.
 func TestATenantIsNotToldTheAddressOfTheModelsServer(t *testing.T) {
 	t.Parallel()
 	gone := httptest.NewServer(http.NotFoundHandler())

@@ -16,8 +16,8 @@ import (
 	"github.com/braidrun/braid/cmd/braid/internal/conf"
 )
 
-// `braid doctor` knows each variable that begins as the options' do and that a package of the command names: in a string of its own,
-// or as EnvPrefix + "NAME".
+// `braid doctor` knows each variable with the options' prefix that a package of the command names, as a string or as EnvPrefix
+// + "NAME".
 func TestDoctorKnowsEveryVariable(t *testing.T) {
 	t.Parallel()
 	named := map[string]string{}
@@ -43,7 +43,7 @@ const modulePath = "github.com/braidrun/braid"
 
 var aVariable = regexp.MustCompile(`^` + conf.EnvPrefix + `[A-Z][A-Z0-9_]*$`)
 
-// variablesOf reads the package of a folder, and those of this module that it imports, as they are built for the command.
+// variablesOf reads a folder's package and its imports from this module, as built for the command.
 func variablesOf(t *testing.T, dir string, seen map[string]bool, named map[string]string) {
 	t.Helper()
 	if seen[dir] {
@@ -74,7 +74,7 @@ func variablesOf(t *testing.T, dir string, seen map[string]bool, named map[strin
 	}
 }
 
-// variable is the name of a variable that a node of a program is, or "".
+// variable returns the variable that a node of a program names, or "".
 func variable(n ast.Node) string {
 	prefix := ""
 	if sum, ok := n.(*ast.BinaryExpr); ok {

@@ -31,7 +31,8 @@ type room struct {
 var helpers = []string{
 	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest", "internal/race",
 	"internal/sched", "internal/partialjson", "internal/cursor", "internal/sigv4", "internal/hostcheck",
-	"internal/schemacheck", "internal/lowspace", "internal/lazyre", "internal/loopback",
+	"internal/schemacheck", "internal/lowspace", "internal/lazyre", "internal/loopback", "internal/shorten",
+	"internal/stacks",
 }
 
 // testLibraries lists what any test may import.
@@ -183,13 +184,18 @@ var rooms = []room{
 			"github.com/jackc/pgx", "modernc.org/sqlite",
 		},
 	},
+	{
+		dir:   "service/toolservers",
+		own:   []string{"event", "internal/lazyre", "netguard", "secret", "service/directory", "tool", "tool/mcptool", "tool/openapitool"},
+		tests: []string{"github.com/modelcontextprotocol/go-sdk"},
+	},
 	{dir: "service", tests: []string{"blob", "service/database/databasetest", "modernc.org/sqlite"}, own: []string{
 		"service/database", "service/directory", "internal/fold", "internal/runset",
 		"", "hook", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model", "model/*", "models", "tool", "tool/*",
 		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill",
 	}, from: []string{"github.com/rivo/uniseg"}},
 	{
-		dir: "service/agents", own: []string{"", "grant", "event", "model", "models", "secret", "service", "service/directory", "skill", "tool/demotool", "tool/filetool", "tool/mcptool", "workspace"},
+		dir: "service/agents", own: []string{"", "grant", "event", "model", "models", "secret", "service", "service/directory", "service/toolservers", "skill", "tool/demotool", "tool/filetool", "tool/mcptool", "workspace"},
 		tests: []string{"journal", "live", "model/demo", "model/openai", "service/database", "github.com/modelcontextprotocol/go-sdk"},
 	},
 	{
@@ -249,8 +255,10 @@ var rooms = []room{
 	{dir: "internal/sse"},
 	{dir: "internal/clock"},
 	{dir: "internal/nearest"},
+	{dir: "internal/shorten"},
 	{dir: "internal/race"},
 	{dir: "internal/loopback"},
+	{dir: "internal/stacks"},
 	{dir: "internal/sched"},
 	{dir: "internal/lowspace"},
 	{dir: "internal/sigv4"},

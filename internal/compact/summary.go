@@ -58,7 +58,7 @@ func writeUnit(sb *strings.Builder, u *fold.Unit) {
 	case fold.UnitNote, fold.UnitSummary:
 		who = ""
 	}
-	if text := strings.TrimSpace(event.Prose(u.Said)); text != "" {
+	if text := strings.TrimSpace(event.TextOf(u.Said)); text != "" {
 		sb.WriteString(who)
 		sb.WriteString(text)
 		sb.WriteString("\n\n")
@@ -77,7 +77,7 @@ func writeUnit(sb *strings.Builder, u *fold.Unit) {
 			sb.WriteString("\n\n")
 		}
 	}
-	if text := event.Prose(u.Got); text != "" {
+	if text := event.TextOf(u.Got); text != "" {
 		sb.WriteString(text) // a note about an answer that was interrupted
 		sb.WriteString("\n\n")
 	}
@@ -92,7 +92,7 @@ func writeUnit(sb *strings.Builder, u *fold.Unit) {
 			sb.WriteString(" (an error)")
 		}
 		sb.WriteString(": ")
-		sb.WriteString(fold.CutText(event.Prose(r.Content), sumResult, sumEnds, sumEnds))
+		sb.WriteString(fold.CutText(event.TextOf(r.Content), sumResult, sumEnds, sumEnds))
 		for _, c := range r.Content {
 			switch c.(type) {
 			case *event.Image, *event.Document, *event.Media:

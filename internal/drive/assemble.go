@@ -11,6 +11,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/foreign"
+	"github.com/braidrun/braid/internal/shorten"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/model"
 )
@@ -76,6 +77,9 @@ func (b *building) add(text string) {
 
 // blockCost is what a block counts beside its bytes: it becomes events, and a tool call a goroutine.
 const blockCost = 4 << 10
+
+// mostInvalid bounds how much is kept of arguments that cannot be used, in bytes.
+const mostInvalid = 1024
 
 // full reports whether the answer is larger than it may be.
 func (a *assembler) full() bool { return a.bounded && a.room < 0 }
@@ -301,7 +305,7 @@ func runsCalls(stop event.StopReason) bool {
 // arguments sets the call's arguments, or says why they cannot be used.
 func (b *building) arguments(c *event.ToolCall, limit int) {
 	if b.over > 0 {
-		c.Invalid = cut(validText(string(b.text)))
+		c.Invalid = shorten.Text(validText(string(b.text)), mostInvalid, "…")
 		c.Fault = fmt.Sprintf("the arguments are %s long, the limit is %s", size(len(b.text)+b.over), size(limit))
 		return
 	}
@@ -312,7 +316,7 @@ func (b *building) arguments(c *event.ToolCall, limit int) {
 		return
 	}
 	if err := strictjson.Check(text, strictjson.DefaultDepth); err != nil {
-		c.Invalid = cut(validText(string(b.text)))
+		c.Invalid = shorten.Text(validText(string(b.text)), mostInvalid, "…")
 		c.Fault = "the arguments are no usable JSON: " + err.Error()
 		return
 	}

@@ -109,7 +109,7 @@ func (d *activeRun) closeScope(s *fold.Scope, cmd decide.Command) {
 	last, typed := []event.Block(nil), false
 	if n := len(s.Transcript.Messages); n > 0 && s.Transcript.Messages[n-1].Role == event.RoleAssistant {
 		last = s.Transcript.Messages[n-1].Content
-	} else if text := event.Prose(s.Answer.Words); cmd.Why == event.WhyMaxTokens && text != "" {
+	} else if text := event.TextOf(s.Answer.Words); cmd.Why == event.WhyMaxTokens && text != "" {
 		last = []event.Block{&event.Text{Text: text}} // its calls have results
 	}
 	if x := d.answerOf(s); x != nil && cmd.Err == nil {
@@ -135,9 +135,9 @@ func (d *activeRun) answerCall(s *fold.Scope) {
 		return
 	}
 	r, outcome := &event.ToolResult{Call: c.ID, Name: c.Name}, event.OutcomeDone
-	text := event.Prose(end.Output)
+	text := event.TextOf(end.Output)
 	if d.answerOf(s) != nil {
-		text = event.TextOf(end.Output) // it is JSON
+		text = event.RawText(end.Output) // it is JSON
 	}
 	if text != "" {
 		r.Content = append(r.Content, &event.Text{Text: text})

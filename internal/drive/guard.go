@@ -83,7 +83,7 @@ func (d *activeRun) filterClosing(s *fold.Scope, b *event.ScopeClosed, typed boo
 	var fault error
 	by, err := d.filter(guards, func(f *guardrail.Filter) {
 		if typed {
-			output = []event.Block{&event.Text{Text: string(f.JSON(json.RawMessage(event.TextOf(b.Output))))}}
+			output = []event.Block{&event.Text{Text: string(f.JSON(json.RawMessage(event.RawText(b.Output))))}}
 		} else {
 			output = f.Blocks(b.Output)
 		}

@@ -19,11 +19,11 @@ import (
 // call with its result. It repairs what other frameworks and interrupted programs leave behind, and reports each repair:
 //
 //   - A call without a result gets one that says that the call was interrupted.
-//   - A result without its call, and a message without content, are left out.
+//   - A result without its call, a call in a user's message, and a message without content are left out.
 //   - Results that come late move into the message after their call. Answers between a call and its result are joined.
 //   - Calls that share an id get ids of their own.
 //
-// It refuses what it cannot repair: an unknown role, a call in a user's message, and blocks that no log can keep. It
+// It refuses what it cannot repair: an unknown role, and blocks that no log can keep. It
 // returns the given slice if there is nothing to repair, and never changes it or its messages.
 func FitHistory(given []event.Message) (fit []event.Message, repairs []string, err error) {
 	if err = checkHistory(given); err != nil {
@@ -37,6 +37,10 @@ func FitHistory(given []event.Message) (fit []event.Message, repairs []string, e
 	return h.out, h.repairs, nil
 }
 
+// goOn stands behind a history that ends with an answer. Many providers refuse a request whose last message is the
+// model's, new Claude models among them, and others would answer nobody.
+const goOn = "[Go on from the end of the message above.]"
+
 // fitInput repairs a run's input. What cannot be repaired was refused before the run was admitted.
 func fitInput(row *journal.Run) (repairs []string) {
 	fit, repairs, err := fitRun(row.Input, endsWithCalls(row.Input))
@@ -49,6 +53,9 @@ func fitInput(row *journal.Run) (repairs []string) {
 // fitHooked repairs what hooks made of an input. It returns an error for what cannot be repaired.
 func (d *activeRun) fitHooked(input, in []event.Message) ([]event.Message, error) {
 	fit, repairs, err := fitRun(in, endsWithCalls(input) && endsWithCalls(in))
+	if err == nil && len(fit) == 0 && len(in) > 0 {
+		err = unfit(0, "has nothing in it that a user can send", nil)
+	}
 	if err != nil {
 		return nil, byHook("an input", err)
 	}
@@ -92,7 +99,7 @@ func byHook(what string, err error) error {
 	return &e
 }
 
-// fitRun is [FitHistory] for the input of a run. direct says that it ends with calls of the program's own, which run.
+// fitRun is [FitHistory] for the input of a run, which ends with a user's message. direct says that it ends with calls of the program's own, which run.
 func fitRun(in []event.Message, direct bool) (fit []event.Message, repairs []string, err error) {
 	n := len(in)
 	if direct {
@@ -103,6 +110,11 @@ func fitRun(in []event.Message, direct bool) (fit []event.Message, repairs []str
 		if err = checkHistory(in[n:]); err == nil {
 			fit = append(slices.Clip(fit), in[n])
 		}
+		return fit, repairs, err
+	}
+	if last := len(fit) - 1; err == nil && last >= 0 && fit[last].Role == event.RoleAssistant {
+		fit = append(slices.Clip(fit), event.Message{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: goOn}}})
+		repairs = append(repairs, "message "+strconv.Itoa(len(in)-1)+": a request to go on follows, because the history ends with an answer")
 	}
 	return fit, repairs, err
 }
@@ -141,6 +153,9 @@ func isWhole(in []event.Message) bool {
 		}
 		for i, b := range m.Content {
 			r, ok := b.(*event.ToolResult)
+			if _, calls := b.(*event.ToolCall); calls && m.Role == event.RoleUser {
+				return false
+			}
 			if ok != (i < len(open)) || ok && (m.Role != event.RoleUser || r.Call != open[i].ID) {
 				return false
 			}
@@ -165,7 +180,7 @@ func checkHistory(in []event.Message) error {
 			return unfit(i, "has the role "+strconv.Quote(string(m.Role)), nil)
 		}
 		for _, b := range m.Content {
-			if err := fitBlock(i, m.Role, b); err != nil {
+			if err := fitBlock(i, b); err != nil {
 				return err
 			}
 		}
@@ -173,8 +188,8 @@ func checkHistory(in []event.Message) error {
 	return nil
 }
 
-// fitBlock refuses a block that a message of this role cannot hold.
-func fitBlock(i int, role event.Role, b event.Block) error {
+// fitBlock refuses a block that no message can hold.
+func fitBlock(i int, b event.Block) error {
 	if foreign.HasNil([]event.Block{b}) {
 		return unfit(i, "holds a block that is nil", nil)
 	}
@@ -187,9 +202,6 @@ func fitBlock(i int, role event.Role, b event.Block) error {
 	case *event.Image, *event.Document, *event.Media:
 		return nil
 	case *event.ToolCall:
-		if role == event.RoleUser {
-			return unfit(i, "is the user's and calls the tool "+strconv.Quote(b.Name), nil)
-		}
 		if b.Args != nil {
 			if err := strictjson.Check(b.Args, strictjson.DefaultDepth); err != nil {
 				return unfit(i, "has a call whose arguments are no usable JSON", err)
@@ -318,14 +330,19 @@ func (h *historyRepair) users(in []event.Message, i int, calls []wanted) int {
 	first := i
 	for ; i < len(in) && in[i].Role == event.RoleUser; i++ {
 		m := event.Message{Role: event.RoleUser}
-		results := 0
+		left := 0
 		for _, b := range withoutBlanks(in[i].Content).Content {
+			if c, ok := b.(*event.ToolCall); ok {
+				h.note(i, "the call %q of %q is left out, because it stands in a user's message", c.ID, c.Name)
+				left++
+				continue
+			}
 			r, ok := b.(*event.ToolResult)
 			if !ok {
 				m.Content = append(m.Content, b)
 				continue
 			}
-			results++
+			left++
 			switch w := waiting(calls, r); {
 			case w == nil:
 				h.note(i, "the result of %q is left out, because the answer before it does not call it", r.Call)
@@ -341,7 +358,7 @@ func (h *historyRepair) users(in []event.Message, i int, calls []wanted) int {
 			h.out[begin].Content = m.Content
 		case len(m.Content) > 0:
 			h.out = append(h.out, m)
-		case results == 0:
+		case left == 0:
 			h.note(i, "left out, because it is empty")
 		}
 	}

@@ -138,11 +138,25 @@ func (d *activeRun) admit(mail []journal.Mail) {
 		case known == d.row.ID:
 		case known == "" && (d.row.Key == "" || m.ID != journal.LetterID(d.row.Key)):
 			d.pending.read = append(d.pending.read, m.ID)
-			d.addInput(nil, m.Message, func(c []event.Block) event.Body { return &event.UserMessage{Content: c, Mail: m.ID} })
+			content, repairs := fitLetter(m.Message)
+			if len(repairs) > 0 {
+				d.repairs = append(d.repairs, repairs...)
+				d.add(nil, "", 0, RepairNotice(repairs))
+			}
+			d.addInput(nil, content, func(c []event.Block) event.Body { return &event.UserMessage{Content: c, Mail: m.ID} })
 		default:
 			d.pending.read = append(d.pending.read, m.ID)
 		}
 	}
+}
+
+// fitLetter repairs a message that joins a run. What cannot be repaired was refused before it was sent.
+func fitLetter(content []event.Block) (fit []event.Block, repairs []string) {
+	whole, repairs, err := FitHistory([]event.Message{{Role: event.RoleUser, Content: content}})
+	if err != nil || len(whole) == 0 {
+		return content, nil
+	}
+	return whole[0].Content, repairs
 }
 
 // entered returns the run in whose log a message is; "" for none. If the view begins in the middle of the log, it asks

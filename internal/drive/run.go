@@ -75,52 +75,80 @@ func (a *Agent) through(
 	}
 	kept := conv.Warm
 	defer func() { conv.unlock(kept) }()
+	defer o.closeRenewer()
+	own, opened, v, err := a.ready(ctx, stop, o, messages, r, sink, &kept)
+	if opened == nil {
+		return err
+	}
+	if own != a && team[a.Name] != nil {
+		team = maps.Clone(team)
+		team[a.Name] = own
+	}
+	kept, err = own.take(ctx, stop, team, o, opened, v, r, sink)
+	return err
+}
+
+// closeRenewer ends the renewer that reading the log may have started.
+func (o *Request) closeRenewer() {
+	if o.renewer != nil {
+		o.renewer.Close()
+	}
+}
+
+// ready takes a run and folds its log. It returns the agent with the run's own settings, and no run if there is nothing to drive. kept is the view in memory, and
+// becomes nil once that may run ahead of the log. It is not part of through, whose stack lasts as long as the drive.
+//
+//go:noinline
+func (a *Agent) ready(
+	ctx context.Context, stop context.CancelFunc, o *Request, messages []event.Message, r *hook.Outcome, sink func(event.Event) bool,
+	kept **fold.Conversation,
+) (*Agent, *journal.Opened, *fold.Conversation, error) {
+	conv := o.Log
 	// A run that an engine drives is taken also where somebody has wished it to end:
 	// its end is to be written. A process that is about to end takes nothing more.
 	taking := ctx
 	if o.Engine != nil && !errors.Is(context.Cause(ctx), event.ErrUnavailable) {
 		taking = context.WithoutCancel(ctx)
 	}
-	v, unread := kept, kept == nil && o.Engine != nil
+	v, unread := *kept, *kept == nil && o.Engine != nil
 	switch {
 	case unread:
 		v = unreadView()
 	case v == nil:
 		var err error
 		if v, err = conv.ColdView(taking); err != nil {
-			return err
+			return nil, nil, nil, err
 		}
 	}
 	opened, err := a.open(taking, o, conv, v, messages)
 	if opened.Run.Status.Ended() && o.Engine == nil {
-		return replay(ctx, conv, opened.Run.ID, r, sink)
+		return nil, nil, nil, replay(ctx, conv, opened.Run.ID, r, sink)
 	}
 	if err != nil {
-		return err
+		return nil, nil, nil, err
 	}
-	if a, team, err = a.settled(o, &opened.Run, team); err != nil {
+	if a, err = a.settled(o, &opened.Run); err != nil {
 		_ = conv.Store.Commit(context.WithoutCancel(ctx), opened.Lease, journal.Batch{Release: true})
-		return err
+		return nil, nil, nil, err
 	}
 	// From here on the view may run ahead of the log, so it is kept only when
 	// all went well.
-	kept = nil
+	*kept = nil
 	conv.drives(opened.Run.ID)
 	if unread && a.behindUnread(taking, stop, conv, &opened) {
 		_, err = a.endUnread(taking, o, &opened, lostReading(&opened.Run), r, sink)
-		return err
+		return nil, nil, nil, err
 	}
 	if why := a.Limits.poisoned(&opened.Run); why != nil {
 		ended, err := a.giveUp(ctx, o, &opened, why, r, sink)
 		if err == nil && ended != nil && o.Engine == nil {
-			return ended
+			return nil, nil, nil, ended
 		}
-		return err
+		return nil, nil, nil, err
 	}
 	if unread {
-		defer func() { o.renewer.Close() }()
 		if v, err = a.takeUnread(taking, stop, o, &opened, r, sink); v == nil {
-			return err
+			return nil, nil, nil, err
 		}
 	}
 	for _, e := range opened.Events {
@@ -130,34 +158,29 @@ func (a *Agent) through(
 		if v, err = conv.ColdView(taking); err != nil {
 			// Nobody need wait until the lease has run out.
 			_ = conv.Store.Commit(context.WithoutCancel(ctx), opened.Lease, journal.Batch{Release: true})
-			return err
+			return nil, nil, nil, err
 		}
 	}
 	if !v.SpentKnown && a.Limits.Budgeted {
 		if v, err = conv.WholeView(taking); err != nil {
 			_ = conv.Store.Commit(context.WithoutCancel(ctx), opened.Lease, journal.Batch{Release: true})
-			return err
+			return nil, nil, nil, err
 		}
 	}
 	v.State.Share(opened.Shared)
-	kept, err = a.take(ctx, stop, team, o, &opened, v, r, sink)
-	return err
+	return a, &opened, v, nil
 }
 
-// settled returns the agent and the team with the settings that a run has for itself.
-func (a *Agent) settled(o *Request, run *journal.Run, team map[string]*Agent) (*Agent, map[string]*Agent, error) {
+// settled returns the agent with the settings that a run has for itself.
+func (a *Agent) settled(o *Request, run *journal.Run) (*Agent, error) {
 	if o.Settled == nil {
-		return a, team, nil
+		return a, nil
 	}
 	own, err := o.Settled(run, o.orphan)
-	if own == nil || err != nil {
-		return a, team, err
+	if own == nil {
+		own = a
 	}
-	if team[a.Name] != nil {
-		team = maps.Clone(team)
-		team[a.Name] = own
-	}
-	return own, team, nil
+	return own, err
 }
 
 // take drives a run that was taken, on a view that has folded all of the log. It gives the view that
@@ -166,32 +189,15 @@ func (a *Agent) take(
 	ctx context.Context, stop context.CancelFunc, team map[string]*Agent, o *Request, opened *journal.Opened, v *fold.Conversation, r *hook.Outcome,
 	sink func(event.Event) bool,
 ) (*fold.Conversation, error) {
-	conv, private := o.Log, o.Private
+	private := o.Private
 	if left, bounded := a.Limits.timeLeft(v, opened.Run.ID); bounded {
 		var end context.CancelFunc
 		ctx, end = context.WithTimeout(ctx, left)
 		defer end()
 		private = false
 	}
-	d := &driver{inbox: inbox{wake: conv.wake}, exec: executor{order: sched.From(ctx)}}
-	d.activeRun = activeRun{
-		ctx: ctx, stop: stop, row: opened.Run, view: v, now: time.Now(),
-		cfg: runConfig{
-			agent: a, team: team, output: o.Output, given: o.Given, secrets: o.Secrets, programs: o.Programs,
-			exclusive: conv.Own, callerWaits: o.Engine == nil, unstoppable: private, work: &noEngine,
-		},
-		lease: runLease{conv: conv, held: opened.Lease, renewer: o.renewer, base: context.WithoutCancel(ctx)},
-		out:   sender{sink: sink},
-	}
-	d.repairs = fitInput(&d.row)
-	if o.Engine != nil {
-		d.cfg.work, d.cfg.secrets = o.Engine, o.Engine.Secrets
-		d.inbox.engine = o.Engine.Mail
-	}
-	if len(d.cfg.secrets) > 0 {
-		d.cfg.mask = maskOf(d.cfg.secrets, d.cfg.work.Shown)
-		d.cfg.maskRules = maskGuard(d.cfg.mask)
-	}
+	d := a.newDriver(ctx, stop, team, o, opened, v, sink)
+	d.cfg.unstoppable = private
 	undriven := errBrokenOff // until it is known better: a reader may panic
 	if list := a.Hooks.At(hooks.AfterDrive); len(list) > 0 {
 		if r == nil {
@@ -231,7 +237,39 @@ func (a *Agent) take(
 	return v, nil
 }
 
+// newDriver makes the driver of a run that was taken. It is not part of take, whose stack lasts as long as the drive.
+//
+//go:noinline
+func (a *Agent) newDriver(
+	ctx context.Context, stop context.CancelFunc, team map[string]*Agent, o *Request, opened *journal.Opened, v *fold.Conversation,
+	sink func(event.Event) bool,
+) *driver {
+	conv := o.Log
+	d := &driver{inbox: inbox{wake: conv.wake}, exec: executor{order: sched.From(ctx)}}
+	d.activeRun = activeRun{
+		ctx: ctx, stop: stop, row: opened.Run, view: v, now: time.Now(),
+		cfg: runConfig{
+			agent: a, team: team, output: o.Output, given: o.Given, secrets: o.Secrets, programs: o.Programs,
+			exclusive: conv.Own, callerWaits: o.Engine == nil, work: &noEngine,
+		},
+		lease: runLease{conv: conv, held: opened.Lease, renewer: o.renewer, base: context.WithoutCancel(ctx)},
+		out:   sender{sink: sink},
+	}
+	d.repairs = fitInput(&d.row)
+	if o.Engine != nil {
+		d.cfg.work, d.cfg.secrets = o.Engine, o.Engine.Secrets
+		d.inbox.engine = o.Engine.Mail
+	}
+	if len(d.cfg.secrets) > 0 {
+		d.cfg.mask = maskOf(d.cfg.secrets, d.cfg.work.Shown)
+		d.cfg.maskRules = maskGuard(d.cfg.mask)
+	}
+	return d
+}
+
 // report tells the caller what the run came to; nil is told nothing.
+//
+//go:noinline
 func (d *driver) report(r *hook.Outcome) {
 	if r == nil {
 		return

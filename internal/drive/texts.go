@@ -16,19 +16,6 @@ func validText(s string) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// cut keeps the beginning of what cannot be used.
-func cut(s string) string {
-	const keep = 1024
-	if len(s) <= keep {
-		return s
-	}
-	n := keep
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
-}
-
 // size writes a number of bytes for people.
 func size(n int) string {
 	switch {

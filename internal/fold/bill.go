@@ -7,20 +7,6 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// modelSum sums the usage and cost of a run's calls of one model. It is keyed by the name in the settings and in
-// StepBegun; only the message holds a provider's own name, such as a dated version.
-type modelSum struct {
-	name  string
-	usage event.Usage
-	cost  int64
-	// dearest is the highest known cost of a complete call. Limits charge it for a call of unknown cost.
-	dearest int64
-	// unpriced reports whether the cost of a call is unknown.
-	unpriced bool
-	// estimated reports whether a call was cut, so that its usage is an estimate.
-	estimated bool
-}
-
 // count adds the usage and cost of a scope's model call.
 func (r *Run) count(s *Scope, model string, u event.Usage, nano *int64, estimated bool) {
 	if u == (event.Usage{}) && nano != nil && *nano == 0 {

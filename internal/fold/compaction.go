@@ -27,50 +27,6 @@ type Compaction struct {
 	Tried int
 }
 
-// noCompaction is the compaction of most scopes. It must not be written to.
-var noCompaction Compaction
-
-// Compaction returns the state of the scope's compaction. The caller must not change it.
-func (s *Scope) Compaction() *Compaction {
-	if s.compaction == nil {
-		return &noCompaction
-	}
-	return s.compaction
-}
-
-// changeCompaction returns the scope's own Compaction for writing.
-func (s *Scope) changeCompaction() *Compaction {
-	if s.compaction == nil {
-		s.compaction = &Compaction{}
-	}
-	return s.compaction
-}
-
-// compacted applies to the counters that a scope's transcript was shortened.
-func (v *Conversation) compacted(e *event.Event) {
-	if e.Scope == "" {
-		v.gauge = gauge{}
-	}
-	v.forgetSetups(e.Scope)
-	s := v.Run.Scope(e.Scope)
-	if s == nil {
-		return
-	}
-	v.Run.Metrics.Compactions++
-	s.gauge = gauge{}
-	c := s.changeCompaction()
-	c.State, c.Tries, c.Tried = ModelIdle, 0, max(c.Tried, e.Cycle)
-	if s.Overflowed() && !s.Model.Eased {
-		s.Model.Eased = true
-		s.Model.Easings++
-	}
-}
-
-// Overflowed reports whether the scope's model has refused the conversation as too long.
-func (s *Scope) Overflowed() bool {
-	return s.Model.State == ModelFailed && s.Model.Err != nil && s.Model.Err.Kind == event.ErrContextOverflow
-}
-
 func (c *Compaction) begin(e *event.Event, b *event.StepBegun) {
 	tries, unreached := 1, 0
 	if c.Step == e.Step {

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/model"
 )
 
 // gauge is the size of a transcript in tokens, as far as a provider has counted it.
@@ -49,14 +48,4 @@ func compactedBy(content []event.Block) bool {
 		}
 	}
 	return false
-}
-
-// Tokens estimates the tokens of the messages in the scope's next model call. whole reports whether the estimate is
-// based on a provider's count, which also includes instructions and tools.
-func (s *Scope) Tokens() (tokens int64, whole bool) {
-	g, msgs := &s.gauge, s.Transcript.Messages
-	if g.tokens > 0 && g.messages <= len(msgs) {
-		return g.tokens + model.MessagesTokens(msgs[g.messages:]), true
-	}
-	return model.MessagesTokens(msgs[compactedBefore(msgs):]), false
 }

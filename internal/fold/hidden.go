@@ -138,3 +138,35 @@ func (h *Hidden) callContent(e *event.Event, own []event.Block) []event.Block {
 	}
 	return blocks
 }
+
+// shownInstead returns the replacement of a redacted event's content.
+func shownInstead(b *event.Redacted) []event.Block {
+	if len(b.Replacement) == 0 {
+		return RedactedContent
+	}
+	return b.Replacement
+}
+
+// Covers reports whether c contains all other compactions of its scope that leave events out, so that none of their
+// summaries remains.
+func (h *Hidden) Covers(c *Range) bool {
+	return !slices.ContainsFunc(h.ranges, func(o Range) bool {
+		return o.Scope == c.Scope && !o.cut && (c.From > o.From || c.To < o.To)
+	})
+}
+
+// Reach returns the last event that a compaction of the scope leaves out; 0 for none.
+func (h *Hidden) Reach(scope string) int64 {
+	to := int64(0)
+	for i := range h.ranges {
+		if r := &h.ranges[i]; r.Scope == scope && !r.cut {
+			to = max(to, r.To)
+		}
+	}
+	return to
+}
+
+// hides reports whether the compaction leaves out an event of its scope.
+func (r *Range) hides(seq int64) bool {
+	return seq >= r.From && seq <= r.To && !slices.Contains(r.keep, seq)
+}

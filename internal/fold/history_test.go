@@ -37,9 +37,9 @@ func TestWhatIsRedactedInPlace(t *testing.T) {
 		stale  bool
 		shown  string
 	}{
-		{"the newest", more(), 3, false, "go[redacted]"},
-		{"the one before", more(), 2, true, "goand this"},
-		{"nothing", more(), 0, true, "goand this"},
+		{"the newest", more(), 3, false, "go\n[redacted]"},
+		{"the one before", more(), 2, true, "go\nand this"},
+		{"nothing", more(), 0, true, "go\nand this"},
 		{"one that brought results", foldtest.Asked().Calls(1, "a").Add(0, "", 0, &event.UserMessage{Content: []event.Block{
 			&event.ToolResult{Call: "c0", Content: []event.Block{&event.Text{Text: "r"}}}, &event.Text{Text: "so"},
 		}}), 5, true, "so"},

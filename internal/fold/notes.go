@@ -1,7 +1,6 @@
 package fold
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -18,13 +17,23 @@ const interruptedNote = "[The user interrupted this request. Do not go on with i
 // interruptedAnswerNote follows the part of an answer that had arrived when the user stopped it.
 const interruptedAnswerNote = "[The user interrupted this answer. Do not go on with it unless a later message asks for it.]"
 
+// cutAnswerNote follows the part of an answer that had arrived when the run's time was over.
+const cutAnswerNote = "[This answer was cut off, because the time of the request was over.]"
+
+// outOfTime adds to the transcript the part of an answer that the user has seen of a run whose time was over.
+func (v *Conversation) outOfTime(b *event.RunEnded, seq int64) {
+	if _, redacted := v.Hidden.Redacted[seq]; b.Partial != "" && !redacted {
+		v.Past.pairPartial(b.Partial, cutAnswerNote, seq)
+	}
+}
+
 // interrupted adds to the transcript what a run that the user stopped leaves unfinished: the part of an answer that the
 // user has seen, and a note. Without them, the next run's model would go on with the request or repeat it.
 func (v *Conversation) interrupted(root *Scope, b *event.RunEnded, seq int64) {
 	_, redacted := v.Hidden.Redacted[seq]
 	switch {
 	case b.Partial != "" && !redacted:
-		v.Past.pairPartial(b.Partial, seq)
+		v.Past.pairPartial(b.Partial, interruptedAnswerNote, seq)
 	case root.Newest.Seq == 0:
 	case !root.Answer.spoke:
 		v.Past.note(stoppedNote, seq)
@@ -99,33 +108,4 @@ func listEffects(sb *strings.Builder, effects []effect) {
 			sb.WriteString("finished")
 		}
 	}
-}
-
-// compareSteps orders steps by request: it compares numbers by value and puts a call before the steps of the agent
-// that it runs.
-func compareSteps(a, b string) int {
-	for a != "" && b != "" {
-		n, m := leadingNumber(a), leadingNumber(b)
-		if n > 0 && m > 0 {
-			if c := cmp.Or(cmp.Compare(n, m), strings.Compare(a[:n], b[:m])); c != 0 {
-				return c
-			}
-			a, b = a[n:], b[m:]
-			continue
-		}
-		if a[0] != b[0] {
-			return cmp.Compare(a[0], b[0])
-		}
-		a, b = a[1:], b[1:]
-	}
-	return cmp.Compare(len(a), len(b))
-}
-
-// leadingNumber returns the number of leading digits of s.
-func leadingNumber(s string) int {
-	n := 0
-	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
-		n++
-	}
-	return n
 }

@@ -2,7 +2,6 @@ package fold
 
 import (
 	"hash/maphash"
-	"slices"
 
 	"github.com/braidrun/braid/event"
 )
@@ -25,16 +24,6 @@ type Repeats struct {
 	// Most runs make few calls.
 	knownSpace [4]uint64
 	sinceSpace [2]Repeat
-}
-
-// countRepeats returns the scope's Repeats for writing.
-func (s *Scope) countRepeats() *Repeats {
-	if s.Repeats == nil {
-		r := &Repeats{}
-		r.known, r.Since = r.knownSpace[:0], r.sinceSpace[:0]
-		s.Repeats = r
-	}
-	return s.Repeats
 }
 
 // Repeat is one call with its result, the number of answers that requested it, and the cycle of the last one.
@@ -72,31 +61,6 @@ func sumOf(c *event.ToolCall, r *event.ToolResult) uint64 {
 	}
 	part(maphash.Bytes(repeatSeed, r.Structured))
 	return max(sum, 1)
-}
-
-// take counts the calls of a settled batch.
-func (r *Repeats) take(batch []*Call, cycle int) {
-	for _, c := range batch {
-		if c.sum != 0 && !slices.Contains(r.known, c.sum) {
-			r.learn(c.sum)
-			r.forget()
-		}
-	}
-	for _, c := range batch {
-		if c.sum == 0 {
-			continue
-		}
-		i := slices.IndexFunc(r.Since, func(o Repeat) bool { return o.sum == c.sum })
-		if i < 0 {
-			i = len(r.Since)
-			r.Since = append(r.Since, Repeat{sum: c.sum, Tool: c.Name})
-		}
-		if o := &r.Since[i]; o.cycle != cycle {
-			o.cycle = cycle
-			o.Times++
-			r.Most = max(r.Most, o.Times)
-		}
-	}
 }
 
 func (r *Repeats) learn(sum uint64) {

@@ -1,10 +1,8 @@
 package fold
 
 import (
-	"slices"
-	"strconv"
-
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // Scope is one agent's thread of work inside a run, with its own transcript, open calls and counters. It holds what
@@ -84,28 +82,6 @@ type Answer struct {
 	spoke bool
 }
 
-// Batch holds the tool calls of one answer. It is open until each call has a result.
-type Batch struct {
-	// Asking is the answer whose calls are not all settled.
-	Asking []event.Block
-	// askedAt is the Seq of that answer's event.
-	askedAt int64
-	// Calls are the calls of that answer in its order; nil while no batch is open.
-	Calls []*Call
-	// Settled counts the calls that have a result.
-	Settled int
-	// last are the calls of the newest settled batch, until the model answers.
-	last []*Call
-	// Returned is the first call whose result becomes the answer; nil for none.
-	Returned *Call
-	// Answer is the result of Returned.
-	Answer *event.ToolResult
-	// EndTurn reports whether one of the tools ends the loop.
-	EndTurn bool
-	// Direct reports whether the program itself requested the calls.
-	Direct bool
-}
-
 // Totals sums what a scope did and used.
 type Totals struct {
 	// Base is the number of cycles taken over from a failed run. They count for no limit.
@@ -140,104 +116,6 @@ func (s *Scope) CallByStep(step string) *Call {
 	return nil
 }
 
-// flush appends a settled batch to the transcript. The answer and the results, in request order, enter together,
-// because providers refuse either one alone.
-func (s *Scope) flush() {
-	if s.Batch.Asking != nil {
-		results := make([]event.Block, len(s.Batch.Calls))
-		for i, c := range s.Batch.Calls {
-			results[i] = c.Result
-		}
-		s.Transcript.pair(s.Batch.Asking, results)
-		if s.Transcript.Traced {
-			s.tracePair(results)
-		}
-	}
-	s.countRepeats().take(s.Batch.Calls, s.Cycle)
-	s.Batch.Asking, s.Batch.Calls, s.Batch.Settled, s.Batch.last = nil, nil, 0, s.Batch.Calls
-	s.Fresh = event.WhyToolResults
-}
-
-// takeResults settles the open batch with results that a caller passed in a message (an imported history). It returns
-// the other blocks.
-func (s *Scope) takeResults(seq int64, content []event.Block) []event.Block {
-	if s.Batch.Calls == nil {
-		return content
-	}
-	rest := make([]event.Block, 0, len(content))
-	for _, b := range content {
-		r, ok := b.(*event.ToolResult)
-		if !ok {
-			rest = append(rest, b)
-			continue
-		}
-		if c := s.CallByID(r.Call); c != nil && c.State != CallEnded {
-			c.State, c.Result, c.ended = CallEnded, r, seq
-			s.Batch.Settled++
-		}
-	}
-	s.closeBatch()
-	return rest
-}
-
-// closeBatch gives every open call a result, because providers refuse a transcript with an open call. A driver writes
-// such results before it ends a run; this handles logs that ended otherwise.
-func (s *Scope) closeBatch() {
-	if s.Batch.Calls == nil {
-		return
-	}
-	for _, c := range s.Batch.Calls {
-		if c.State != CallEnded {
-			c.State = CallEnded
-			c.Result = Interrupted(c.ToolCall)
-		}
-	}
-	s.flush()
-}
-
-// Interrupted returns the result of a call whose own result is not known.
-func Interrupted(c *event.ToolCall) *event.ToolResult {
-	return &event.ToolResult{Call: c.ID, Name: c.Name, IsError: true, Content: interruptedResult}
-}
-
-// StepName returns a step's name: "m3" is the model call of cycle 3, "t3.1" the second tool call that it requested. A
-// scope's id comes before it. The name depends only on the log, so every driver gives a step the same name.
-func StepName(scope string, kind byte, cycle, index int) string {
-	var buf [64]byte
-	b := buf[:0]
-	if scope != "" {
-		b = append(b, scope...)
-		b = append(b, '/')
-	}
-	b = append(b, kind)
-	b = strconv.AppendInt(b, int64(cycle), 10)
-	if kind == 't' {
-		b = append(b, '.')
-		b = strconv.AppendInt(b, int64(index), 10)
-	}
-	return string(b)
-}
-
-// Threshold holds the questions that hooks asked before a model call or a batch of tools. A scope waits at it for the
-// answers. No step has begun, so the log holds the questions without a step. The step that follows removes the
-// threshold.
-type Threshold struct {
-	Questions []*Ask
-}
-
-// Waits reports whether a question has no answer. A nil threshold does not wait.
-func (t *Threshold) Waits() bool {
-	return t != nil && slices.ContainsFunc(t.Questions, func(q *Ask) bool { return !q.Answered })
-}
-
-// ask adds a question that the scope waits for.
-func (s *Scope) ask(q *Ask) {
-	if s.Before == nil {
-		s.Before = &Threshold{}
-	}
-	s.Before.Questions = append(s.Before.Questions, q)
-}
-
 // LastResult returns a tool's newest result in the transcript's last message; nil if there is none. It prefers a
 // result that is not an error.
 func (s *Scope) LastResult(tool string) *event.ToolResult {
@@ -262,24 +140,36 @@ func (s *Scope) Untouched() bool {
 	return true
 }
 
-// find records the tools that a call found. It does not change lists that were returned before.
-func (s *Scope) find(v *Conversation, names []string) {
-	for _, name := range names {
-		if !slices.Contains(s.Tools.Found, name) {
-			s.Tools.Found = append(s.Tools.Found, name)
-		}
+// Tokens estimates the tokens of the messages in the scope's next model call. whole reports whether the estimate is
+// based on a provider's count, which also includes instructions and tools.
+func (s *Scope) Tokens() (tokens int64, whole bool) {
+	g, msgs := &s.gauge, s.Transcript.Messages
+	if g.tokens > 0 && g.messages <= len(msgs) {
+		return g.tokens + model.MessagesTokens(msgs[g.messages:]), true
 	}
-	if s.Depth == 0 {
-		v.Found = slices.Clip(s.Tools.Found)
-	}
+	return model.MessagesTokens(msgs[compactedBefore(msgs):]), false
 }
 
-// refusedScopes returns the limit on agents that an error's Code names; empty for any other error.
-func refusedScopes(err *event.Error) event.StopReason {
-	switch stop := event.StopReason(err.Code); stop {
-	case event.StopLimitDepth, event.StopLimitScopes:
-		return stop
-	default:
-		return ""
+// noCompaction is the compaction of most scopes. It must not be written to.
+var noCompaction Compaction
+
+// Compaction returns the state of the scope's compaction. The caller must not change it.
+func (s *Scope) Compaction() *Compaction {
+	if s.compaction == nil {
+		return &noCompaction
 	}
+	return s.compaction
+}
+
+// changeCompaction returns the scope's own Compaction for writing.
+func (s *Scope) changeCompaction() *Compaction {
+	if s.compaction == nil {
+		s.compaction = &Compaction{}
+	}
+	return s.compaction
+}
+
+// Overflowed reports whether the scope's model has refused the conversation as too long.
+func (s *Scope) Overflowed() bool {
+	return s.Model.State == ModelFailed && s.Model.Err != nil && s.Model.Err.Kind == event.ErrContextOverflow
 }

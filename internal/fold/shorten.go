@@ -49,33 +49,6 @@ func (v *Conversation) shorten(e *event.Event, b *event.Compacted) bool {
 	return true
 }
 
-// in reports whether the unit holds the message.
-func (m *Said) in(u Unit) bool { return slices.Contains(u.Seqs, m.Seq) }
-
-// Covers reports whether c contains all other compactions of its scope that leave events out, so that none of their
-// summaries remains.
-func (h *Hidden) Covers(c *Range) bool {
-	return !slices.ContainsFunc(h.ranges, func(o Range) bool {
-		return o.Scope == c.Scope && !o.cut && (c.From > o.From || c.To < o.To)
-	})
-}
-
-// Reach returns the last event that a compaction of the scope leaves out; 0 for none.
-func (h *Hidden) Reach(scope string) int64 {
-	to := int64(0)
-	for i := range h.ranges {
-		if r := &h.ranges[i]; r.Scope == scope && !r.cut {
-			to = max(to, r.To)
-		}
-	}
-	return to
-}
-
-// hides reports whether the compaction leaves out an event of its scope.
-func (r *Range) hides(seq int64) bool {
-	return seq >= r.From && seq <= r.To && !slices.Contains(r.keep, seq)
-}
-
 // apply returns the units that stay. The first before units belong to earlier runs; kept is the number of those that
 // stay. The summary comes before the first affected unit; late reports whether that unit is in the open run. ok is
 // false if the compaction would split a unit.
@@ -130,29 +103,22 @@ func (r *Range) apply(units []Unit, before int, late bool) (stay []Unit, kept in
 	return stay, kept, summed
 }
 
-// retell appends the messages of units. room is the expected number of units.
-func (t *Transcript) retell(units []Unit, room int) {
-	t.Messages = slices.Grow(t.Messages, 2*room-len(t.Messages))
-	for i := range units {
-		u := &units[i]
-		switch u.Kind {
-		case UnitAnswer:
-			t.assistant(u.Said)
-		case UnitPair:
-			t.pair(u.Said, u.Got)
-		default:
-			t.user(u.Said)
-		}
+// compacted applies to the counters that a scope's transcript was shortened.
+func (v *Conversation) compacted(e *event.Event) {
+	if e.Scope == "" {
+		v.gauge = gauge{}
 	}
-}
-
-// swapUnit replaces the content of a unit.
-func (t *Transcript) swapUnit(own, other []event.Block) {
-	for i, u := range slices.Backward(t.Units) {
-		if u.Kind != UnitPair && slices.Equal(u.Said, own) {
-			t.Units = slices.Clone(t.Units)
-			t.Units[i].Said = other
-			return
-		}
+	v.forgetSetups(e.Scope)
+	s := v.Run.Scope(e.Scope)
+	if s == nil {
+		return
+	}
+	v.Run.Metrics.Compactions++
+	s.gauge = gauge{}
+	c := s.changeCompaction()
+	c.State, c.Tries, c.Tried = ModelIdle, 0, max(c.Tried, e.Cycle)
+	if s.Overflowed() && !s.Model.Eased {
+		s.Model.Eased = true
+		s.Model.Easings++
 	}
 }

@@ -6,10 +6,9 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/model"
 )
 
-// This file folds steps and questions: their beginnings, ends and answers.
+// This file folds the beginnings and ends of steps.
 
 func (r *Run) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 	if b.Step == event.StepCompaction {
@@ -81,14 +80,6 @@ func (r *Run) beginModel(s *Scope, e *event.Event, b *event.StepBegun) {
 	}
 	s.Totals.ModelCalls++
 	r.Metrics.ModelCalls++
-}
-
-// countUnreached returns the number of consecutive attempts that reached no server, after one that ended with err.
-func countUnreached(n int, err *event.Error) int {
-	if model.Unreached(err) {
-		return n + 1
-	}
-	return 0
 }
 
 func (r *Run) end(s *Scope, e *event.Event, b *event.StepEnded, v *Conversation) {
@@ -207,61 +198,24 @@ func (r *Run) countTool(c *Call, e *event.Event, b *event.StepEnded) {
 	}
 }
 
-func (r *Run) ask(s *Scope, e *event.Event, b *event.Asked) {
-	q := &Ask{Asked: *b, Step: e.Step, Scope: e.Scope}
-	if e.Step == "" {
-		s.ask(q)
-		r.Questions = append(r.Questions, q)
-		return
+// find records the tools that a call found. It does not change lists that were returned before.
+func (s *Scope) find(v *Conversation, names []string) {
+	for _, name := range names {
+		if !slices.Contains(s.Tools.Found, name) {
+			s.Tools.Found = append(s.Tools.Found, name)
+		}
 	}
-	c := s.CallByStep(e.Step)
-	if c == nil || c.State == CallEnded {
-		return
-	}
-	more := c.changeExtra()
-	more.Questions = append(more.Questions, q)
-	c.State = CallAsked
-	r.Questions = append(r.Questions, q)
-}
-
-func (r *Run) answer(b *event.Answered) {
-	for _, q := range r.Questions {
-		if q.Token != b.Token || q.Answered {
-			continue
-		}
-		q.Answered, q.Value, q.By = true, b.Value, b.By
-		s := r.Scope(q.Scope)
-		if s == nil {
-			return
-		}
-		if c := s.CallByStep(q.Step); c != nil && c.State == CallAsked &&
-			!slices.ContainsFunc(c.Extra().Questions, func(q *Ask) bool { return !q.Answered }) {
-			c.State = CallAnswered
-		}
-		return
+	if s.Depth == 0 {
+		v.Found = slices.Clip(s.Tools.Found)
 	}
 }
 
-// OpenQuestions returns the questions that the run waits for.
-func (r *Run) OpenQuestions() []event.Question {
-	var open []event.Question
-	for _, q := range r.Questions {
-		if !q.Answered && !r.scopeEnded(q) {
-			open = append(open, event.Question{Asked: q.Asked, Step: q.Step, Scope: q.Scope})
-		}
+// refusedScopes returns the limit on agents that an error's Code names; empty for any other error.
+func refusedScopes(err *event.Error) event.StopReason {
+	switch stop := event.StopReason(err.Code); stop {
+	case event.StopLimitDepth, event.StopLimitScopes:
+		return stop
+	default:
+		return ""
 	}
-	return open
-}
-
-// scopeEnded reports whether the call that asked was closed without an answer.
-func (r *Run) scopeEnded(q *Ask) bool {
-	s := r.Scope(q.Scope)
-	if s == nil || s.Closed != nil {
-		return true
-	}
-	if q.Step == "" {
-		return s.Before == nil || !slices.Contains(s.Before.Questions, q)
-	}
-	c := s.CallByStep(q.Step)
-	return c == nil || c.State == CallEnded
 }

@@ -53,7 +53,7 @@ func (t *Transcript) assistant(content []event.Block) {
 		return
 	}
 	if HasVendorBlocks(content) {
-		content = t.withoutLoose(content)
+		content = withoutLoose(t.Messages, content)
 	}
 	n := len(t.Messages)
 	switch {
@@ -101,9 +101,6 @@ func (t *Transcript) swap(own, other []event.Block) bool {
 	return false
 }
 
-// Beginning is the user message that comes first if the rest of a conversation begins with the model's answer.
-var Beginning = []event.Block{&event.Text{Text: "[The conversation goes on from here.]"}}
-
 // Alternate returns the messages of a request: they begin with user and alternate between user and assistant. It returns
 // messages itself if they do. Calls and results must be paired.
 func Alternate(messages []event.Message) []event.Message {
@@ -125,7 +122,13 @@ func Alternate(messages []event.Message) []event.Message {
 	return t.Messages
 }
 
-func joinBlocks(a, b []event.Block) []event.Block {
-	joined := make([]event.Block, 0, len(a)+len(b))
-	return append(append(joined, a...), b...)
+// swapUnit replaces the content of a unit.
+func (t *Transcript) swapUnit(own, other []event.Block) {
+	for i, u := range slices.Backward(t.Units) {
+		if u.Kind != UnitPair && slices.Equal(u.Said, own) {
+			t.Units = slices.Clone(t.Units)
+			t.Units[i].Said = other
+			return
+		}
+	}
 }

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/schemacheck"
+	"github.com/braidrun/braid/internal/shorten"
 )
 
 // Given returns the output of a scope: what the tool accepted, or else the text of the last message. The error
@@ -20,7 +20,7 @@ func (f *Form) Given(s *fold.Scope, stop <-chan struct{}) (json.RawMessage, erro
 		}
 		return nil, errors.New("is none that the tool has taken")
 	}
-	return f.read(event.TextOf(s.Answer.Words), stop)
+	return f.read(event.RawText(s.Answer.Words), stop)
 }
 
 // read reads output from text. It removes a code fence, which models often add.
@@ -60,24 +60,14 @@ type problem struct {
 	cause error
 }
 
+// mostCause bounds the length of a cause in an error, in bytes.
+const mostCause = 1024
+
 func (p *problem) Error() string {
-	return p.what + ": " + strings.ToValidUTF8(cut(p.cause.Error()), "\uFFFD")
+	return p.what + ": " + strings.ToValidUTF8(shorten.Text(p.cause.Error(), mostCause, "…"), "\uFFFD")
 }
 
 func (p *problem) Unwrap() error { return p.cause }
-
-// cut shortens a long text for an error.
-func cut(s string) string {
-	const keep = 1024
-	if len(s) <= keep {
-		return s
-	}
-	n := keep
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
-}
 
 // Uncheckable reports whether the check exceeded its budget. Another output would only cost as much again.
 func Uncheckable(err error) bool { return errors.Is(err, schemacheck.ErrBudget) }

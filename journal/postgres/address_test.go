@@ -7,7 +7,7 @@ import (
 	"github.com/braidrun/braid/journal/postgres"
 )
 
-// What an address may say besides: the parameters of a pool, and none that nobody knows.
+// An address may have the pool's parameters, but no unknown ones.
 func TestParametersOfAnAddress(t *testing.T) {
 	t.Parallel()
 	server := server(t)

@@ -16,10 +16,9 @@ import (
 	"github.com/braidrun/braid/journal/postgres/postgrestest"
 )
 
-// BenchmarkCommit is commits of one event of 1 KiB, each durable, by so many drivers at
-// once, beside a floor that nobody can do without: bare INSERTs of as many bytes over
-// as many connections, as durable. They take turns, and "x-floor" is the ratio of their
-// medians: a disk that others use makes each of them waver by more than they differ.
+// BenchmarkCommit measures durable commits of one event of 1 KiB by several drivers. Its floor is
+// bare INSERTs of as many bytes over as many connections, also durable. They take turns, and
+// "x-floor" is the ratio of their medians: on a shared disk each varies more than the two differ.
 func BenchmarkCommit(b *testing.B) {
 	server(b)
 	mine, err := postgrestest.New(b.Context())
@@ -70,7 +69,7 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// bare gives the floor.
+// bare returns the floor.
 func bare(b *testing.B, s *postgrestest.Server, connections int) func(int) {
 	b.Helper()
 	config, err := pgxpool.ParseConfig(s.URL(owner, "postgres"))
@@ -94,7 +93,7 @@ func bare(b *testing.B, s *postgrestest.Server, connections int) func(int) {
 	}
 }
 
-// durable gives a commit of the store's: each driver has a conversation.
+// durable returns a commit of the store. Each driver has a conversation.
 func durable(b *testing.B, s *postgrestest.Server, drivers int) func(int) {
 	b.Helper()
 	o := migrated(b, s)
@@ -121,7 +120,7 @@ func durable(b *testing.B, s *postgrestest.Server, drivers int) func(int) {
 	}
 }
 
-// BenchmarkTurn is a turn without tools: taken at once, then two commits.
+// BenchmarkTurn measures a turn without tools: it begins at once, and has two commits.
 func BenchmarkTurn(b *testing.B) {
 	s := open(b, migrated(b, server(b)))
 	var last int64

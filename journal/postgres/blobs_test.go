@@ -13,7 +13,7 @@ import (
 	"github.com/braidrun/braid/journal/postgres"
 )
 
-// blobs is a harness on the blobs of a store. The owner's connection sees all tenants.
+// blobs returns a harness for the blobs of a store. The owner's connection sees all tenants.
 func blobs(t *testing.T, s *postgres.Store, watch *pgx.Conn, reopen func() *postgres.Store) blobtest.Harness {
 	t.Helper()
 	return blobtest.Harness{
@@ -26,7 +26,7 @@ func blobs(t *testing.T, s *postgres.Store, watch *pgx.Conn, reopen func() *post
 			return n
 		},
 		Pieces: func() (n int) {
-			// Row-level security binds the owner as well.
+			// Row-level security also applies to the owner.
 			for _, tenant := range []string{"acme", "other", ""} {
 				var more int
 				var batch pgx.Batch
@@ -78,11 +78,11 @@ func TestBlobsAreAMap(t *testing.T) {
 	o := migrated(t, server)
 	s := open(t, o)
 	h := blobs(t, s, login(t, server, owner, o), nil)
-	h.Pieces = nil // each look at them is six round trips
+	h.Pieces = nil // each check of them takes six round trips
 	blobtest.Model(t, h)
 }
 
-// paused is a source that calls then once it has returned so many bytes.
+// paused is a source that calls then after some bytes.
 type paused struct {
 	io.Reader
 
@@ -103,7 +103,8 @@ func (p *paused) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// What another process left half stored is swept after UploadTime, and not before. The upload itself ends with an error then.
+// An unfinished upload of another process is swept after UploadTime, and not before. The upload itself then ends with an
+// error.
 func TestSlowUploads(t *testing.T) {
 	t.Parallel()
 	server := server(t)
@@ -132,7 +133,7 @@ func TestSlowUploads(t *testing.T) {
 	}
 }
 
-// A database that an earlier version made is brought up to date, and takes blobs beside what it holds.
+// A database of an earlier version is migrated, and stores blobs beside its rows.
 func TestBlobsAfterAnUpgrade(t *testing.T) {
 	t.Parallel()
 	server := server(t)

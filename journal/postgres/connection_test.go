@@ -14,7 +14,7 @@ import (
 	"github.com/braidrun/braid/journal/postgres/postgrestest"
 )
 
-// A connection bounds what it does, and is durable also where the role was told not to be.
+// A connection has timeouts, and is durable even if the role's settings say otherwise.
 func TestAConnection(t *testing.T) {
 	t.Parallel()
 	server := server(t)
@@ -40,7 +40,7 @@ func TestAConnection(t *testing.T) {
 	}
 }
 
-// Connections that died while nobody used them are nobody's error.
+// Connections that broke while idle cause no error.
 func TestConnectionsThatDied(t *testing.T) {
 	t.Parallel()
 	server := server(t)
@@ -65,7 +65,7 @@ func TestConnectionsThatDied(t *testing.T) {
 	}
 }
 
-// No more connections than allowed are made, however many ask.
+// The pool never has more connections than allowed.
 func TestThePoolIsBounded(t *testing.T) {
 	t.Parallel()
 	server := server(t)
@@ -104,7 +104,7 @@ func TestAStoreThatIsClosed(t *testing.T) {
 	refused(t, "Admit", err, event.ErrUnavailable)
 }
 
-// Text in PostgreSQL holds no zero characters: such names are refused, and do no harm elsewhere.
+// PostgreSQL's text has no zero characters. Names with one are refused, and other calls still work.
 func TestNamesThatTextCannotHold(t *testing.T) {
 	t.Parallel()
 	server := server(t)

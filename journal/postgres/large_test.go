@@ -12,20 +12,19 @@ import (
 	"github.com/braidrun/braid/journal/postgres/postgrestest"
 )
 
-// often is how often a call is made on a connection: the database then keeps a plan of it that is
-// for any value, if it ever does.
+// often is the number of calls on one connection. After that many, the database may use a generic plan.
 const often = 12
 
-// mostRows is how many entries of indexes and rows of tables a call may read, among however many.
+// mostRows bounds the index entries and rows that a call may read.
 const mostRows = 200
 
-// flushCounts has a connection that stays open report what it has read now. It would report the last second's
-// reads after 10 s otherwise, in the middle of another call.
+// flushCounts makes an open connection report its reads now. It would otherwise report them after 10 s, in the
+// middle of another call.
 const flushCounts = `SELECT pg_stat_force_next_flush()`
 
-// What a call reads does not grow with the conversations, whether the database has counted them, some of
-// its tables, or none. It is alone on the server: beside another transaction the database keeps rows that have been
-// replaced, and counts them as read.
+// The reads of a call do not grow with the number of conversations, whether the database has analysed all, some or
+// none of its tables. The test is alone on its server: other transactions would keep replaced rows alive, and the
+// database counts these as read.
 func TestManyConversations(t *testing.T) { //nolint:paralleltest // see above
 	server := server(t)
 	many := 100_000
@@ -49,17 +48,17 @@ func TestManyConversations(t *testing.T) { //nolint:paralleltest // see above
 	}
 }
 
-// crowd has so many conversations in a journal, of which each has had a turn.
+// crowd adds conversations with one turn each.
 func crowd(t *testing.T, server *postgrestest.Server, o postgres.Options, many int) {
 	t.Helper()
-	// The database counts its tables when the test says so, and not in the middle of a round.
+	// Only the test analyses the tables, so that no round is disturbed.
 	for _, table := range []string{
 		"conversation", "run", "log", "state", "mail", "compaction", "usage_logs", "tool_execution_logs", "message_logs",
 	} {
 		as(t, server, postgrestest.Superuser, o, `ALTER TABLE `+table+` SET (autovacuum_enabled = false)`)
 	}
 	as(t, server, postgrestest.Superuser, o,
-		`SET braid.tenant = '=acme'`, // for the rows that triggers write with the owner's rights
+		`SET braid.tenant = '=acme'`, // triggers write rows with the owner's rights
 		`INSERT INTO conversation (id, tenant, turns, ended, last, newest)
 			SELECT 'c' || i, 'acme', 1, 1, 1, nextval('run_key') FROM generate_series(1, `+strconv.Itoa(many)+`) i`,
 		`INSERT INTO run (key, id, conversation, tenant, turn, person, agent, idem, executor, new_session, status, admitted, first, session)
@@ -80,7 +79,7 @@ func crowd(t *testing.T, server *postgrestest.Server, o postgres.Options, many i
 		flushCounts)
 }
 
-// read makes every call often, and says how many rows each has read.
+// read makes every call often and returns the rows that each has read.
 func read(t *testing.T, server *postgrestest.Server, o postgres.Options, talk string) map[string]int64 {
 	t.Helper()
 	conn := login(t, server, postgrestest.Superuser, o)
@@ -88,7 +87,7 @@ func read(t *testing.T, server *postgrestest.Server, o postgres.Options, talk st
 	o.URL += "&application_name=" + name
 	counted := func() (rows int64) {
 		t.Helper()
-		// What a connection has counted is told when it has ended.
+		// A connection reports its reads when it ends.
 		for open := 1; open > 0; {
 			err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE application_name = $1`, name).Scan(&open)
 			if err != nil {

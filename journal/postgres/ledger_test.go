@@ -9,7 +9,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// A very long run's 10,000 messages are kept within 2 s.
+// The 10,000 messages of a very long run are stored within 2 s.
 func TestManyMessagesAreKeptInTime(t *testing.T) {
 	t.Parallel()
 	s := open(t, migrated(t, server(t)))

@@ -16,8 +16,8 @@ import (
 	"github.com/braidrun/braid/journal/postgres/postgrestest"
 )
 
-// cutter stands between a store and the database. Once it is armed, it breaks the connection on
-// which the next commit is confirmed, and keeps the confirmation.
+// cutter is a proxy in front of the database. Once armed, it breaks the connection on which the
+// next commit is confirmed, and drops the confirmation.
 type cutter struct {
 	armed atomic.Bool
 	cuts  atomic.Int64
@@ -73,8 +73,8 @@ func (c *cutter) answers(near, far net.Conn) {
 	}
 }
 
-// A lease whose answer was lost is this store's own: it takes the run again at once, and nobody
-// else does before the lease has run out.
+// If the answer to Acquire is lost, the lease belongs to this store: it can acquire the run again
+// at once. Other stores wait until the lease expires.
 func TestAnAcquireWhoseAnswerIsLost(t *testing.T) {
 	t.Parallel()
 	server := server(t)

@@ -17,7 +17,7 @@ import (
 
 type jsonText = json.RawMessage
 
-// refused wants an error of the kind, in words that give nothing away.
+// refused checks an error's kind, and that its message has no internals.
 func refused(t *testing.T, what string, err error, kind event.ErrorKind) {
 	t.Helper()
 	var e *event.Error
@@ -85,8 +85,7 @@ func TestDatabasesThatAreNotUsed(t *testing.T) {
 	refused(t, "Open of a database that is not UTF-8", err, event.ErrUnsupported)
 }
 
-// What was used before there were sums of days is in them, although the owner of the tables is
-// bound by row-level security.
+// The migration adds earlier usage to the daily sums, although row-level security applies to the tables' owner.
 func TestUsageOfEarlierVersionsIsSummed(t *testing.T) {
 	t.Parallel()
 	server := server(t)
@@ -111,14 +110,14 @@ func TestUsageOfEarlierVersionsIsSummed(t *testing.T) {
 	if err != nil || len(days) != 1 || days[0] != want {
 		t.Errorf("%+v, %v", days, err)
 	}
-	// Whose run it was is not known of them.
+	// Their tenant is unknown.
 	users, err := open(t, o).UsageSums(t.Context(), journal.LedgerQuery{Tenant: "acme"}, journal.UsageByUser, nil)
 	if err != nil || len(users) != 1 || users[0].Key != "" || users[0].Calls != 2 {
 		t.Errorf("by user: %+v, %v", users, err)
 	}
 }
 
-// unstored takes the journal back to the version that did not count bytes.
+// unstored takes the journal back to the version without counted bytes.
 var unstored = []string{
 	`DROP INDEX run_tenant_open, run_tenant_unsuccessful`, `DROP FUNCTION edge_of_unsuccessful_runs`, `ALTER TABLE usage_logs DROP COLUMN person`,
 	`DROP TRIGGER storage_of_mail ON mail`, `DROP TRIGGER storage_of_tool ON tool_execution_logs`, `DROP TRIGGER storage_of_input ON run`,
@@ -129,7 +128,7 @@ var unstored = []string{
 	`DROP FUNCTION tenants_with_loose_blobs, blob_counted, blob_lost, blob_ref_changed`, `DELETE FROM journal_version WHERE version_id >= 10`,
 }
 
-// What was stored before bytes were counted is counted by the migration, although the owner of the tables is bound by row-level security.
+// The migration counts bytes that were stored earlier, although row-level security applies to the tables' owner.
 func TestBytesOfEarlierVersionsAreCounted(t *testing.T) {
 	t.Parallel()
 	server := server(t)
@@ -165,7 +164,7 @@ func TestBytesOfEarlierVersionsAreCounted(t *testing.T) {
 	}
 }
 
-// A migration that fails leaves nothing behind, and the next one succeeds.
+// A failed migration leaves nothing behind, and the next one succeeds.
 func TestAMigrationThatFails(t *testing.T) {
 	t.Parallel()
 	server := server(t)

@@ -15,14 +15,14 @@ import (
 	"github.com/braidrun/braid/journal/postgres/postgrestest"
 )
 
-// note is a batch of one event at a place.
+// note returns a batch of one event at a position.
 func note(l journal.Lease, seq int64, text string) journal.Batch {
 	return journal.Batch{Events: []*event.Event{{
 		Header: event.Header{Seq: seq, Conversation: l.Conversation, Run: l.Run}, Body: &event.Notice{Code: text},
 	}}}
 }
 
-// ending ends the run.
+// ending returns the batch that ends the run.
 func ending(l journal.Lease, seq int64) journal.Batch {
 	return journal.Batch{
 		Events: []*event.Event{{
@@ -54,8 +54,8 @@ func codes(t *testing.T, s *postgres.Store, talk string) (texts []string) {
 	return texts
 }
 
-// Two stores on one database are two processes' view of it: what one does, the
-// other sees at once, and the clock that counts is the database's.
+// Two stores on one database behave like two processes: each sees the other's writes at once, and
+// the database's clock counts.
 func TestTwoNodes(t *testing.T) {
 	t.Parallel()
 	server, ctx := server(t), t.Context()
@@ -88,20 +88,20 @@ func TestTwoNodes(t *testing.T) {
 	}
 	locked()
 	due(0)
-	// Renewed, it lasts.
+	// Renewing extends the lease.
 	for range 3 {
 		advance(journal.DefaultTerm * 2 / 3)
 		must[journal.News](t)(a.Renew(ctx, first))
 		locked()
 	}
-	// Mail that one node takes in reaches the driver on the other.
+	// Mail posted on one node reaches the driver on the other.
 	if err := b.Post(ctx, journal.Mail{ID: "c", Run: "run", Kind: journal.MailCancel}); err != nil {
 		t.Fatal(err)
 	}
 	if news := must[journal.News](t)(a.Renew(ctx, first)); !news.Cancelled || len(news.Mail) != 1 {
 		t.Errorf("the news are %+v, want a wish to cancel", news)
 	}
-	// The first node stops, and its lease runs out.
+	// The first node stops, and its lease expires.
 	advance(journal.DefaultTerm - time.Microsecond)
 	locked()
 	due(0)
@@ -112,7 +112,7 @@ func TestTwoNodes(t *testing.T) {
 		t.Errorf("the second node got %+v after epoch %d", second.Lease, first.Epoch)
 	}
 	due(0)
-	// It comes back and may not write, before or after the second one has.
+	// It comes back and cannot write, before or after the second one has.
 	late := func() {
 		t.Helper()
 		for what, batch := range map[string]journal.Batch{
@@ -136,8 +136,7 @@ func TestTwoNodes(t *testing.T) {
 	}
 }
 
-// A process that is stopped in the middle of a transaction does not hold the others up
-// for longer than its patience.
+// A process that stops in the middle of a transaction blocks others only until their timeout.
 func TestANodeThatStopsInTheMiddle(t *testing.T) {
 	t.Parallel()
 	server, ctx := server(t), t.Context()
@@ -166,7 +165,7 @@ func TestANodeThatStopsInTheMiddle(t *testing.T) {
 	}
 }
 
-// A caller who gives up while it waits has done nothing.
+// A call that is cancelled while it waits has no effect.
 func TestACallerWhoGivesUp(t *testing.T) {
 	t.Parallel()
 	server := server(t)
@@ -198,8 +197,8 @@ func TestACallerWhoGivesUp(t *testing.T) {
 	}
 }
 
-// drive drives a run to its end, some commits long. Where the database is away it tries
-// again; what it has been told is stored it puts into acked.
+// drive drives a run of several commits to its end. If the database is unavailable, it retries. It
+// adds acknowledged events to acked.
 func drive(ctx context.Context, s *postgres.Store, run journal.Run, commits int, acked *sync.Map) error {
 	patiently := func(do func() error) error {
 		for {
@@ -221,9 +220,9 @@ func drive(ctx context.Context, s *postgres.Store, run journal.Run, commits int,
 		err := patiently(func() (err error) { o, err = s.Acquire(ctx, run.ID, 0); return err })
 		switch {
 		case errors.Is(err, event.ErrConflict):
-			return nil // it has ended
+			return nil // the run has ended
 		case errors.Is(err, event.ErrLocked):
-			// Of an Acquire that was never heard of; its lease is short.
+			// An Acquire whose answer was lost holds a short lease.
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
@@ -253,7 +252,7 @@ func drive(ctx context.Context, s *postgres.Store, run journal.Run, commits int,
 	}
 }
 
-// wantWhole wants each conversation to be a whole log, with all that was acknowledged in it.
+// wantWhole checks that each conversation's log is complete and has all acknowledged events.
 func wantWhole(t *testing.T, s *postgres.Store, conversations, commits int, acked *sync.Map) {
 	t.Helper()
 	for i := range conversations {
@@ -278,7 +277,7 @@ func wantWhole(t *testing.T, s *postgres.Store, conversations, commits int, acke
 	}
 }
 
-// 64 drivers on two nodes, and two of them for each conversation of one of eight tenants.
+// 64 drivers on two nodes: two for each conversation, in eight tenants.
 func TestManyDrivers(t *testing.T) {
 	t.Parallel()
 	server := server(t)
@@ -304,12 +303,12 @@ func TestManyDrivers(t *testing.T) {
 	wantWhole(t, nodes[1], conversations, commits, &acked)
 }
 
-// The database is killed under load, twice, and stopped in order once: the stores say
-// that it is away, nothing that was acknowledged is lost, and they work again by themselves.
+// The database is killed twice under load and stopped once. The stores report that it is
+// unavailable, lose nothing acknowledged, and recover by themselves.
 func TestTheDatabaseRestarts(t *testing.T) {
 	t.Parallel()
 	server(t)
-	// Of its own: the others' would not like it.
+	// A server of its own, because it is killed.
 	mine := must[*postgrestest.Server](t)(postgrestest.New(t.Context()))
 	t.Cleanup(func() {
 		if err := mine.Close(); err != nil {
@@ -358,8 +357,7 @@ func TestTheDatabaseRestarts(t *testing.T) {
 	wantWhole(t, s, conversations, commits, &acked)
 }
 
-// Conversations that change the same values of their tenant's, in one order and in the
-// other, do not wait for each other for ever.
+// Conversations that change the same values of their tenant, in different orders, do not deadlock.
 func TestStateInAnyOrder(t *testing.T) {
 	t.Parallel()
 	server := server(t)
@@ -394,7 +392,7 @@ func TestStateInAnyOrder(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	shut(t, s) // a session that ends says what it has counted
+	shut(t, s) // a session reports its counts when it ends
 	var n int
 	err := login(t, server, postgrestest.Superuser, postgres.Options{}).
 		QueryRow(t.Context(), `SELECT deadlocks FROM pg_stat_database WHERE datname = 'postgres'`).Scan(&n)

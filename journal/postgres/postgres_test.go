@@ -20,14 +20,14 @@ import (
 	"github.com/braidrun/braid/journal/postgres/postgrestest"
 )
 
-// shared is the server that most tests share: each has a schema of its own there.
+// shared is the server of most tests. Each test has its own schema there.
 var (
 	shared  *postgrestest.Server
 	missing error
 	schemas atomic.Int64
 )
 
-// errNotAsked keeps the tests that need nothing but Go free of databases.
+// errNotAsked is why tests run without a database by default.
 var errNotAsked = errors.New("these tests start a PostgreSQL server: make test-peers runs them, or BRAID_POSTGRES=try")
 
 func TestMain(m *testing.M) { os.Exit(whole(m)) }
@@ -63,7 +63,7 @@ func whole(m *testing.M) int {
 	return code
 }
 
-// The roles of the tests: who owns the tables, and whom stores log in as.
+// The roles of the tests: the owner of the tables, and the role of the stores.
 const (
 	owner = "braid_owner"
 	guest = "braid_store"
@@ -85,7 +85,7 @@ func roles(ctx context.Context, s *postgrestest.Server) error {
 	return conn.Close(ctx)
 }
 
-// server gives the shared server, or skips the test where there is none.
+// server returns the shared server, or skips the test if there is none.
 func server(tb testing.TB) *postgrestest.Server {
 	tb.Helper()
 	if missing == nil {
@@ -98,7 +98,7 @@ func server(tb testing.TB) *postgrestest.Server {
 	return nil
 }
 
-// schema gives a name that nobody else uses.
+// schema returns an unused name.
 func schema() string { return fmt.Sprint("journal ", schemas.Add(1)) }
 
 // migrated makes a journal in a new schema.
@@ -112,7 +112,7 @@ func migrated(tb testing.TB, s *postgrestest.Server) postgres.Options {
 	return o
 }
 
-// open opens a store for the test's life.
+// open opens a store until the end of the test.
 func open(tb testing.TB, o postgres.Options) *postgres.Store {
 	tb.Helper()
 	s, err := postgres.Open(tb.Context(), o)
@@ -130,7 +130,7 @@ func shut(tb testing.TB, s *postgres.Store) {
 	}
 }
 
-// as runs statements as a role, in the journal's schema.
+// as runs statements with a role, in the journal's schema.
 func as(tb testing.TB, s *postgrestest.Server, role string, o postgres.Options, statements ...string) {
 	tb.Helper()
 	if err := try(tb, s, role, o, statements...); err != nil {
@@ -149,7 +149,7 @@ func try(tb testing.TB, s *postgrestest.Server, role string, o postgres.Options,
 	return nil
 }
 
-// login gives a connection for the test's life.
+// login returns a connection that closes at the end of the test.
 func login(tb testing.TB, s *postgrestest.Server, role string, o postgres.Options) *pgx.Conn {
 	tb.Helper()
 	config, err := pgx.ParseConfig(s.URL(role, "postgres"))
@@ -171,7 +171,7 @@ func login(tb testing.TB, s *postgrestest.Server, role string, o postgres.Option
 	return conn
 }
 
-// hold puts a clock into the journal's place that stands still until it is moved.
+// hold replaces the journal's clock by one that the test moves.
 func hold(t *testing.T, s *postgrestest.Server, o postgres.Options) (advance func(time.Duration)) {
 	t.Helper()
 	conn := login(t, s, owner, o)
@@ -220,7 +220,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// discreet wants words for people that name neither statements nor addresses.
+// discreet checks that a message names neither statements nor addresses.
 func discreet(t *testing.T, err error) {
 	t.Helper()
 	for _, secret := range []string{"SELECT", "INSERT", "SQLSTATE", "/", "braid_", "host", "dial", "socket", "pgx", "password="} {

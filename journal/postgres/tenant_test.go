@@ -16,13 +16,13 @@ import (
 	"github.com/braidrun/braid/journal/postgres/postgrestest"
 )
 
-// tables hold tenants' rows.
+// tables are the tables with rows of tenants.
 var tables = []string{
 	"conversation", "run", "log", "compaction", "mail", "state", "usage_logs", "usage_days", "tool_execution_logs", "message_logs", "buried", "storage",
 	"blob", "blob_piece", "blob_ref",
 }
 
-// fill writes something into every table, for a tenant.
+// fill writes rows of a tenant into every table.
 func fill(t *testing.T, s *postgres.Store, tenant string) {
 	t.Helper()
 	ctx, run, talk := t.Context(), "run of "+tenant, "talk of "+tenant
@@ -80,7 +80,7 @@ func TestATransactionSeesItsTenantAlone(t *testing.T) {
 	}
 	for _, table := range tables {
 		rows := 1
-		if table == "storage" { // of conversations, and of blobs
+		if table == "storage" { // it has rows of conversations and of blobs
 			rows = 2
 		}
 		if n := count(table, nil); n != 0 {
@@ -91,7 +91,7 @@ func TestATransactionSeesItsTenantAlone(t *testing.T) {
 				t.Errorf("%s shows %d rows to %q, want its %d", table, n, tenant, rows)
 			}
 		}
-		// What a session keeps once a transaction is over is the empty setting.
+		// After a transaction the session's tenant setting is empty.
 		for _, nobody := range []any{nil, "", "acme", "=nobody", "=%", "=acme'"} {
 			if n := count(table, nobody); n != 0 {
 				t.Errorf("%s shows %d rows to %q", table, n, nobody)
@@ -107,7 +107,7 @@ func TestATransactionSeesItsTenantAlone(t *testing.T) {
 					return err
 				}
 				_, err := tx.Exec(t.Context(), statement)
-				return errors.Join(err, pgx.ErrTxClosed) // and back
+				return errors.Join(err, pgx.ErrTxClosed) // rolled back
 			})
 			if n := count(table, "=acme"); n != rows {
 				t.Errorf("zeta %s acme's rows of %s: %v", what, table, err)
@@ -126,7 +126,7 @@ func refusedWith(err error, code string) bool {
 	return errors.As(err, &p) && p.Code == code
 }
 
-// The stores' role may do what a store does, and nothing that would undo it.
+// The stores' role has only the rights that a store needs.
 func TestTheRoleHasNoMoreRightsThanItNeeds(t *testing.T) {
 	t.Parallel()
 	server := server(t)
@@ -151,7 +151,7 @@ func TestTheRoleHasNoMoreRightsThanItNeeds(t *testing.T) {
 			t.Errorf("%s: %v, want it to be refused", statement, err)
 		}
 	}
-	// The owner may look at whose a conversation is, and reads no words.
+	// The owner can read a conversation's tenant, but no content.
 	conn := login(t, server, owner, o)
 	for _, table := range []string{"log", "compaction", "mail", "state", "usage_logs", "tool_execution_logs", "message_logs"} {
 		var n int
@@ -168,7 +168,7 @@ func TestTheRoleHasNoMoreRightsThanItNeeds(t *testing.T) {
 	}
 }
 
-// Every table of the journal keeps tenants apart, also one that is added later.
+// Every table of the journal separates tenants, also tables that are added later.
 func TestEveryTableIsForced(t *testing.T) {
 	t.Parallel()
 	server := server(t)
@@ -212,7 +212,7 @@ func TestRolesThatSeePastIt(t *testing.T) {
 	refused(t, "Migrate as a role without rights", postgres.Migrate(t.Context(), o, guest), event.ErrPermission)
 }
 
-// A right that was taken away while a store is open is missed in words.
+// A right that is revoked while a store is open gives a clear error.
 func TestARightThatIsTakenAway(t *testing.T) {
 	t.Parallel()
 	server := server(t)
@@ -222,7 +222,7 @@ func TestARightThatIsTakenAway(t *testing.T) {
 	as(t, server, owner, o, `REVOKE INSERT ON run FROM `+guest)
 	next := journal.Run{ID: "next", Conversation: "talk of acme", Tenant: "acme"}
 	_, err := s.Admit(t.Context(), next)
-	refused(t, "Admit without the right", err, event.ErrUnavailable) // it is not the caller who lacks it
+	refused(t, "Admit without the right", err, event.ErrUnavailable) // the caller is not at fault
 	in := o
 	in.URL = server.URL(owner, "postgres")
 	if err := postgres.Migrate(t.Context(), in, guest); err != nil {

@@ -233,7 +233,7 @@ func (s *Store) opened(ctx context.Context, op string, o *opening, have int64) (
 		return opened, nil
 	}
 	have = max(have, 0)
-	opened.Events, err = s.reader.read(ctx, op, opened.Run.Conversation, have, int(o.place.last-have))
+	opened.Events, _, err = s.reader.page(ctx, opened.Run.Conversation, have, int(o.place.last-have), 0)
 	if err != nil {
 		return journal.Opened{}, err
 	}

@@ -20,8 +20,7 @@ import (
 	"github.com/braidrun/braid/journal/sqlite"
 )
 
-// What a turn without tools writes: its events are made before the clock runs,
-// for what is measured is the store.
+// The events of a turn without tools. They are made before the measurement, which is of the store.
 type turn struct {
 	run    journal.Run
 	begin  []*event.Event
@@ -63,7 +62,7 @@ func number(events []*event.Event, seq int64) int64 {
 	return seq
 }
 
-// play is the turn as a driver writes it: admitted and acquired, then two commits.
+// play writes the turn as a driver does: admitted and acquired, then two commits.
 func (t *turn) play(tb testing.TB, s journal.Store, have int64) int64 {
 	if _, err := s.Admit(context.Background(), t.run); err != nil {
 		tb.Fatal(err)
@@ -75,7 +74,7 @@ func (t *turn) play(tb testing.TB, s journal.Store, have int64) int64 {
 	return t.drive(tb, s, o)
 }
 
-// start is the same turn where the store can begin it at once.
+// start writes the same turn for a store that admits and acquires in one call.
 func (t *turn) start(tb testing.TB, s journal.Store, have int64) int64 {
 	o, err := s.Start(context.Background(), t.run, have)
 	if err != nil {
@@ -103,10 +102,9 @@ func mode(relaxed bool) string {
 	return "durable"
 }
 
-// BenchmarkTurn is one turn on a warm conversation, beside a floor that nobody can
-// do without: two transactions with one insert each, as durable. They
-// take turns, a few at a time, and "x-floor" is the ratio of their medians: a disk
-// that others use makes each of them waver by more than they differ.
+// BenchmarkTurn measures one turn on a warm conversation. Its floor is two transactions with one
+// insert each, also durable. They take turns, a few at a time, and "x-floor" is the ratio of their
+// medians: on a shared disk each varies more than the two differ.
 func BenchmarkTurn(b *testing.B) {
 	for _, relaxed := range []bool{false, true} {
 		for name, begin := range map[string]func(*turn, testing.TB, *sqlite.Store, int64) int64{
@@ -132,7 +130,7 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-// against runs what is measured beside its floor.
+// against measures something and its floor in turns.
 func against(b *testing.B, floor, measured func()) {
 	const a = 16
 	var floors, times []time.Duration
@@ -156,7 +154,7 @@ func against(b *testing.B, floor, measured func()) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkTurnAfter is a turn behind so many events that the driver has.
+// BenchmarkTurnAfter measures a turn after many events that the driver has.
 func BenchmarkTurnAfter(b *testing.B) {
 	for _, prior := range []int{10, 10_000} {
 		b.Run(strconv.Itoa(prior), func(b *testing.B) {
@@ -169,8 +167,8 @@ func BenchmarkTurnAfter(b *testing.B) {
 	}
 }
 
-// BenchmarkAppend is one durable commit of one event of 1 KiB, beside writing as
-// much to a file and waiting for the disk, and beside an insert by hand.
+// BenchmarkAppend measures one durable commit of one event of 1 KiB, beside a write and fsync of as
+// many bytes, and a bare INSERT.
 func BenchmarkAppend(b *testing.B) {
 	b.Run("beside fsync", func(b *testing.B) {
 		file, err := os.Create(filepath.Join(b.TempDir(), "file"))
@@ -205,8 +203,8 @@ func appends(b *testing.B) func() {
 	}
 }
 
-// BenchmarkGroupCommit has so many drivers commit events of 1 KiB, each in its own
-// conversation, all durable.
+// BenchmarkGroupCommit lets many drivers commit events of 1 KiB durably, each in its own
+// conversation.
 func BenchmarkGroupCommit(b *testing.B) {
 	for _, writers := range []int{1, 8, 64} {
 		b.Run(strconv.Itoa(writers), func(b *testing.B) {
@@ -230,8 +228,8 @@ func BenchmarkGroupCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkOpenLong is what a driver that knows nothing pays for a conversation of
-// 10,000 events; "tail" is where a compaction stands 100 events before its end.
+// BenchmarkOpenLong opens a conversation of 10,000 events with a cold driver. "tail" has a
+// compaction 100 events before its end.
 func BenchmarkOpenLong(b *testing.B) {
 	const events = 10_000
 	s := open(b, b.TempDir(), sqlite.Options{})
@@ -297,7 +295,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// floor is the least that a program can do which keeps its turns in SQLite.
+// floor is the least work of a program that stores turns in SQLite.
 type floor struct {
 	b             testing.TB
 	begin, commit *sql.Stmt
@@ -362,7 +360,7 @@ func encode(b testing.TB, events []*event.Event) []byte {
 	return data
 }
 
-// kibibyte is an event of 1 KiB of JSON or a little less.
+// kibibyte returns an event of about 1 KiB of JSON.
 func kibibyte(conversation, run string, seq int64) *event.Event {
 	return &event.Event{
 		Header: event.Header{Seq: seq, Conversation: conversation, Run: run},
@@ -370,7 +368,7 @@ func kibibyte(conversation, run string, seq int64) *event.Event {
 	}
 }
 
-// take admits a run and gives its lease.
+// take admits a run and returns its lease.
 func take(tb testing.TB, s journal.Store, conversation, run string) journal.Lease {
 	tb.Helper()
 	if _, err := s.Admit(tb.Context(), journal.Run{ID: run, Conversation: conversation}); err != nil {
@@ -390,7 +388,7 @@ func put(tb testing.TB, s journal.Store, l journal.Lease, events ...*event.Event
 	}
 }
 
-// history plays turns until the conversation has so many events.
+// history writes turns until the conversation has n events.
 func history(tb testing.TB, s journal.Store, conversation string, events int) int64 {
 	tb.Helper()
 	var seq int64
@@ -400,7 +398,7 @@ func history(tb testing.TB, s journal.Store, conversation string, events int) in
 	return seq
 }
 
-// compacted plays a turn that replaces all before it by a summary.
+// compacted writes a turn that replaces everything before it by a summary.
 func compacted(tb testing.TB, s journal.Store, conversation string, seq int64) int64 {
 	tb.Helper()
 	t := newTurn(conversation, conversation+" compacts")

@@ -16,7 +16,7 @@ import (
 	"github.com/braidrun/braid/journal/sqlite"
 )
 
-// blobs is a harness on the blobs of a store, which reopen opens anew.
+// blobs returns a harness for the blobs of a store, which reopen opens again.
 func blobs(t *testing.T, s *sqlite.Store, reopen func() *sqlite.Store) blobtest.Harness {
 	t.Helper()
 	return blobtest.Harness{
@@ -86,7 +86,7 @@ func (p *paused) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// An upload that pauses for longer than UploadTime is swept. One that goes on in time is not.
+// An upload that pauses for longer than UploadTime is swept, a slower but steady one is not.
 func TestSlowUploads(t *testing.T) {
 	t.Parallel()
 	for wait, kind := range map[time.Duration]event.ErrorKind{blob.UploadTime - time.Second: "", blob.UploadTime: event.ErrGone} {
@@ -116,7 +116,7 @@ func TestSlowUploads(t *testing.T) {
 	}
 }
 
-// What was unlinked is neither in the file nor beside it after a scrub.
+// After a scrub, unlinked bytes are neither in the file nor in its journal.
 func TestScrubTakesBlobsOutOfTheFiles(t *testing.T) {
 	t.Parallel()
 	folder := fresh(t)
@@ -150,14 +150,14 @@ func TestScrubTakesBlobsOutOfTheFiles(t *testing.T) {
 	}
 }
 
-// A large blob is written and removed in parts: others write in between, and what is in memory stays small.
+// A large blob is written and removed in parts. Other calls write in between, and memory stays small.
 func TestALargeBlobHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	s := open(t, fresh(t), sqlite.Options{Relaxed: true})
 	const pieces = 20
 	written := 0
 	source := &counted{size: pieces * blob.PieceSize, each: func() {
-		// This one is carried out between two pieces.
+		// This call runs between two pieces.
 		ref := blob.Ref{Kind: "file", Name: fmt.Sprint(written)}
 		if _, err := s.Blobs().Put(t.Context(), "other", ref, bytes.NewReader([]byte("x")), 0); err != nil {
 			t.Error(err)
@@ -181,7 +181,7 @@ func TestALargeBlobHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-// counted is a source of zeros that calls each for each piece.
+// counted is a source of zeros that calls each before each piece.
 type counted struct {
 	size, read int
 	each       func()
@@ -200,10 +200,10 @@ func (c *counted) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// uploadSize is long enough for some of its pieces to be on the disk before the last one comes.
+// uploadSize is large enough that some pieces are on disk before the last one is read.
 const uploadSize = 12*blob.PieceSize - 5
 
-// uploadForEver stores blobs until somebody kills the process, and prints the name of each that is half stored.
+// uploadForEver stores blobs until the process is killed, and prints the name of each half-stored one.
 func uploadForEver(s *sqlite.Store) error {
 	for i := 0; ; i++ {
 		name := fmt.Sprint(i)
@@ -216,7 +216,7 @@ func uploadForEver(s *sqlite.Store) error {
 	}
 }
 
-// A process that is killed while it stores leaves whole blobs and garbage, and a sweep removes that.
+// A process that is killed while it stores leaves complete blobs and garbage, and a sweep removes the garbage.
 func TestAKilledUpload(t *testing.T) {
 	t.Parallel()
 	garbage := 0

@@ -11,8 +11,7 @@ import (
 	"github.com/braidrun/braid/journal/sqlite"
 )
 
-// A clock that is set back makes no lease longer and none shorter, whether the
-// store is open or closed meanwhile.
+// Setting the clock back changes no lease, whether the store is open or closed.
 func TestClockGoesBack(t *testing.T) {
 	t.Parallel()
 	for name, closed := range map[string]bool{"while it is open": false, "while it is closed": true} {
@@ -24,7 +23,7 @@ func TestClockGoesBack(t *testing.T) {
 			s := open(t, folder, o)
 			l := take(t, s, "talk", "run")
 			c.Advance(20 * time.Second)
-			if _, err := s.Due(t.Context(), 0); err != nil { // looks at the clock
+			if _, err := s.Due(t.Context(), 0); err != nil { // reads the clock
 				t.Fatal(err)
 			}
 			if closed {
@@ -79,7 +78,7 @@ func TestClosedForAWhile(t *testing.T) {
 	}
 }
 
-// A run is never due before the time that it waits for, however small the difference.
+// A run is never due before its time, however small the difference.
 func TestWakeUp(t *testing.T) {
 	t.Parallel()
 	c := newManual()
@@ -87,7 +86,7 @@ func TestWakeUp(t *testing.T) {
 	l := take(t, s, "talk", "run")
 	wake := c.Now().Add(time.Second + time.Nanosecond)
 	b := journal.Batch{Status: event.RunWaiting, WakeAt: wake}
-	for range 2 { // and once more, as after an answer that was lost
+	for range 2 { // twice, as after a lost answer
 		if err := s.Commit(t.Context(), l, b); err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +103,7 @@ func TestWakeUp(t *testing.T) {
 	due(1)
 }
 
-// The store lives in a simulation, too: its clock is then the simulation's.
+// The store also works in a simulation, with the simulation's clock.
 func TestSimulatedTime(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -15,12 +15,12 @@ import (
 	"github.com/braidrun/braid/journal/sqlite"
 )
 
-// fill is a child with a folder on a small disk of its own: nobody else sees the
-// mount, and it goes with the process.
+// fill runs in a child with a small disk of its own. No other process sees the mount, and it ends
+// with the child.
 func fill(folder string) error {
 	if err := syscall.Mount("none", folder, "tmpfs", 0, "size=2m"); err != nil {
 		fmt.Println("skip")
-		return nil //nolint:nilerr // a machine that mounts nothing is no failure
+		return nil //nolint:nilerr // machines without mounts skip the test
 	}
 	ballast := filepath.Join(folder, "ballast")
 	if err := os.WriteFile(ballast, make([]byte, 1<<19), 0o600); err != nil {
@@ -37,7 +37,7 @@ func fill(folder string) error {
 		return err
 	}
 
-	// A disk that is full from the beginning, and one that may only be read.
+	// A disk that is full from the beginning, and a read-only one.
 	empty := filepath.Join(folder, "empty")
 	if err := os.Mkdir(empty, 0o700); err != nil {
 		return err
@@ -58,7 +58,7 @@ func fill(folder string) error {
 	return nil
 }
 
-// stuff takes all the space that is left.
+// stuff uses up the remaining space.
 func stuff(path string) error {
 	f, err := os.Create(path)
 	if err != nil {
@@ -74,7 +74,7 @@ func stuff(path string) error {
 	}
 }
 
-// TestFullDisk fills a real disk, where the system lets a process have one.
+// TestFullDisk fills a real disk if the system allows a mount.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	p := start(t, "fill", t.TempDir(), func(c *exec.Cmd) {
@@ -94,14 +94,14 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestWithoutPermission opens folders as a user who may not.
+// TestWithoutPermission opens folders as a user without rights.
 func TestWithoutPermission(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("this takes the right to become another user")
 	}
-	// The program itself and the way to the folders must be open to that user.
-	top, err := os.MkdirTemp("", "braid") //nolint:usetesting // its parents are closed to others
+	// That user needs access to the test program and to the parents of the folders.
+	top, err := os.MkdirTemp("", "braid") //nolint:usetesting // the parents of t.TempDir are closed to other users
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func copyFile(t *testing.T, to string) {
 	}
 }
 
-// What people say is nobody else's business, also where the folder is open to all.
+// The files are private, also in a folder that is open to all.
 func TestClosedToOthers(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -21,8 +21,8 @@ func write(t testing.TB, folder, name string, content []byte) {
 	}
 }
 
-// fillUp writes to a store until it has no space, and then sees to it that
-// everything else still works. more makes space.
+// fillUp writes to a store until it has no space, and then checks that everything else still works.
+// more makes space.
 func fillUp(s *sqlite.Store, more func() error) error {
 	ctx := context.Background()
 	if _, err := s.Admit(ctx, journal.Run{ID: "run", Conversation: "talk"}); err != nil {
@@ -55,7 +55,7 @@ func fillUp(s *sqlite.Store, more func() error) error {
 			return fmt.Errorf("the error is of kind %s, not storage_full: %w", event.KindOf(err), err)
 		}
 	}
-	// Refused once more, without a trace; reading and leases go on.
+	// The next call is refused without a trace. Reads and leases still work.
 	for range 3 {
 		if err := s.Commit(ctx, o.Lease, batch()); !errors.Is(err, event.ErrStorageFull) {
 			return fmt.Errorf("Commit on a full disk: %w", err)
@@ -77,7 +77,7 @@ func fillUp(s *sqlite.Store, more func() error) error {
 	if err := more(); err != nil {
 		return err
 	}
-	// The same driver goes on, under the same lease.
+	// The same driver continues with the same lease.
 	if err := s.Commit(ctx, o.Lease, batch()); err != nil {
 		return fmt.Errorf("Commit when there is space again: %w", err)
 	}
@@ -102,7 +102,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// One call that has no space must not take those with it that wait beside it.
+// A call without space must not fail the calls that wait beside it.
 func TestFullForOneOnly(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), sqlite.Options{})
@@ -117,7 +117,7 @@ func TestFullForOneOnly(t *testing.T) {
 	errs := make(chan error, talks)
 	for i, l := range leases {
 		go func() {
-			b := journal.Batch{Release: true} // needs no page
+			b := journal.Batch{Release: true} // this needs no page
 			if i%4 == 0 {
 				b.Events = []*event.Event{{
 					Header: event.Header{Seq: 1, Conversation: l.Conversation, Run: l.Run},
@@ -154,7 +154,7 @@ func TestUnusableFolder(t *testing.T) {
 			if after := content(t, folder); !bytes.Equal(before, after) {
 				t.Error("the file was changed all the same")
 			}
-			// The folder is given back.
+			// The folder is released.
 			_, err = sqlite.Open(folder, sqlite.Options{})
 			wantKind(t, "Open once more", err, kind)
 		})
@@ -207,7 +207,7 @@ func content(t *testing.T, folder string) []byte {
 	return data
 }
 
-// A newer version's file is refused in words that name both.
+// A newer version's file is refused with both versions in the message.
 func TestNewerInWords(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -221,13 +221,13 @@ func TestNewerInWords(t *testing.T) {
 	}
 }
 
-// What was edited by hand spoils its own conversation and no other.
+// A row edited by hand breaks its own conversation and no other.
 func TestEditedByHand(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		edit string
 		kind event.ErrorKind
-		// reads is set where the log itself is still good.
+		// reads is set if the log itself is still readable.
 		reads bool
 	}{
 		"no sequence":          {`UPDATE log SET events = x'7b7d' WHERE key = 2`, event.ErrInternal, false},

@@ -14,13 +14,13 @@ import (
 	"github.com/braidrun/braid/journal/sqlite"
 )
 
-// crash opens what stands in a store's files now, as after its process was killed.
+// crash opens a copy of a store's files, as after a kill.
 func crash(t testing.TB, folder string) *sqlite.Store {
 	t.Helper()
 	return open(t, copied(t, folder), sqlite.Options{Owner: "after the crash"})
 }
 
-// copied is a folder with what stands in a store's files now.
+// copied returns a folder with a copy of a store's files.
 func copied(t testing.TB, folder string) (to string) {
 	t.Helper()
 	to = t.TempDir()
@@ -37,8 +37,8 @@ func copied(t testing.TB, folder string) (to string) {
 	return to
 }
 
-// A process that dies as soon as it has taken a run leaves a lost driver, also where it wrote nothing. The first
-// one may be forgotten: it took what it had admitted itself.
+// A process that dies right after it acquired a run leaves a lost driver, also if it wrote nothing. The first
+// lease may be forgotten: the same process admitted the run.
 func TestDriversThatDieAtOnceAreCounted(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -56,15 +56,14 @@ func TestDriversThatDieAtOnceAreCounted(t *testing.T) {
 	}
 }
 
-// Who was told that something is durable finds it after a crash, and who was not
-// told finds all of it or nothing.
+// Acknowledged writes are there after a crash. Others are there completely or not at all.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	folder := t.TempDir()
 	s := open(t, folder, sqlite.Options{})
 
-	// A run that was only started is lost until its first commit.
+	// A run that was only started may be lost until its first commit.
 	o, err := s.Start(ctx, journal.Run{ID: "run", Conversation: "talk", Tenant: "acme"}, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +81,7 @@ func TestCrash(t *testing.T) {
 		t.Errorf("the epoch after the crash is %d, and %d before it", again.Lease.Epoch, o.Lease.Epoch)
 	}
 
-	// A lease that was given back may be lost, but never what it wrote.
+	// A released lease may be lost, but never its writes.
 	if err := s.Commit(ctx, o.Lease, journal.Batch{Release: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -104,8 +103,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// A run that is there already only because it was started must be durable when
-// its admission is acknowledged.
+// If Start created the run without a durable write, Admit must make it durable before it returns.
 func TestAdmitWhatWasStarted(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -167,8 +165,8 @@ func TestStart(t *testing.T) {
 	wantKind(t, "Start without a conversation", err, event.ErrInvalid)
 }
 
-// So many leases are given in a row without a commit that the store must bring
-// them to the disk by itself: the gap between epochs is wider than what can be lost.
+// Many leases without a commit force the store to write them: the gap between epochs is wider than the number
+// that a crash can lose.
 func TestEpochsThatAreLost(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -194,7 +192,7 @@ func TestEpochsThatAreLost(t *testing.T) {
 	}
 }
 
-// The drivers of a process outlive closing and opening; those of another do not.
+// Leases survive closing and opening in the same process, but not in another one.
 func TestOwner(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -234,7 +232,7 @@ func TestClose(t *testing.T) {
 	s := open(t, folder, sqlite.Options{})
 	l := take(t, s, "talk", "run")
 
-	// Some calls are under way; each is carried out or refused, and never half.
+	// Each running call is either done or refused, never half.
 	const calls = 64
 	answers := make(chan error, 2*calls)
 	for i := range calls {
@@ -266,14 +264,14 @@ func TestClose(t *testing.T) {
 	} {
 		wantKind(t, what+" after Close", call(), event.ErrUnavailable)
 	}
-	// Nothing but the database and the lock file is left behind.
+	// Only the database and the lock file remain.
 	entries, err := os.ReadDir(folder)
 	if err != nil || len(entries) != 2 {
 		t.Errorf("the folder has %v: %v", entries, err)
 	}
 }
 
-// Close gives the folder back only when nobody writes or reads any more.
+// Close releases the folder only after all reads and writes have ended.
 func TestCloseWaits(t *testing.T) {
 	t.Parallel()
 	stays := func(t *testing.T, closed <-chan error) {

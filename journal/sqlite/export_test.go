@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Limit lets the file grow to so many pages from now on, as a small disk would;
-// 0 is as many as there are, and less than that no bound.
+// Limit bounds the file to n pages, like a small disk. 0 means its present size, a negative n no
+// bound.
 func (s *Store) Limit(pages int) error {
 	if pages < 0 {
 		pages = 1 << 30
@@ -20,7 +20,7 @@ func (s *Store) Limit(pages int) error {
 	})
 }
 
-// Integrity is SQLite's own look at the whole file; it brings everything to the disk first.
+// Integrity runs SQLite's check of the whole file, after a checkpoint.
 func (s *Store) Integrity() (string, error) {
 	if err := s.write(context.Background(), "test check", false, func(*tx) error { return nil }); err != nil {
 		return "", err
@@ -38,10 +38,10 @@ func (s *Store) Forget() error {
 	})
 }
 
-// Migrations are those of this version.
+// Migrations returns the migrations of this version.
 func Migrations() []string { return embedded() }
 
-// Prepare brings a file to the version of the migrations.
+// Prepare migrates a file.
 func Prepare(path string, migrations []string) error {
 	if err := create("test prepare", path); err != nil {
 		return err
@@ -59,7 +59,7 @@ func Prepare(path string, migrations []string) error {
 	return fault("test prepare", prepare(context.Background(), conn, migrations))
 }
 
-// Statements are those that the store has made so far, once each.
+// Statements returns the distinct statements that the store has prepared.
 func (s *Store) Statements() (texts []string, err error) {
 	err = s.write(context.Background(), "test", true, func(x *tx) error {
 		texts = slices.Collect(maps.Keys(x.w.statements))
@@ -72,9 +72,9 @@ func (s *Store) Statements() (texts []string, err error) {
 	return slices.Compact(texts), err
 }
 
-// Plan says how the database carries a statement out.
+// Plan returns the database's plan for a statement.
 func (s *Store) Plan(text string) (lines []string, err error) {
-	// Every parameter wants a value, and any will do.
+	// Every parameter needs a value; any will do.
 	args := make([]any, strings.Count(text, "?"))
 	for n := len(args); n > 0 && strings.Contains(text, "?1"); n-- {
 		if strings.Contains(text, "?"+strconv.Itoa(n)) {
@@ -100,7 +100,7 @@ func (s *Store) Plan(text string) (lines []string, err error) {
 
 const EpochGap = epochGap
 
-// Synchronous is how the writer waits for the disk.
+// Synchronous returns the writer's synchronous setting.
 func (s *Store) Synchronous() (level string, err error) {
 	err = s.write(context.Background(), "test", true, func(x *tx) error {
 		return x.w.conn.QueryRowContext(context.Background(), `PRAGMA synchronous`).Scan(&level)
@@ -108,7 +108,7 @@ func (s *Store) Synchronous() (level string, err error) {
 	return level, err
 }
 
-// Writing is how many calls write or wait to.
+// Writing returns the number of calls that write or wait to write.
 func (s *Store) Writing() int {
 	s.writer.mu.Lock()
 	defer s.writer.mu.Unlock()
@@ -119,13 +119,13 @@ func (s *Store) Writing() int {
 	return n
 }
 
-// Reading stands for a reader that takes its time.
+// Reading holds a read transaction open.
 func (s *Store) Reading() (done func()) {
 	s.reader.enter()
 	return s.reader.leave
 }
 
-// Damage changes a bit of the stored byte of a blob.
+// Damage flips a bit of a stored blob.
 func (s *Store) Damage(tenant string, digest []byte, offset int64) error {
 	return s.write(context.Background(), "test damage", false, func(x *tx) error {
 		var key, first int64

@@ -11,7 +11,7 @@ import (
 	"github.com/braidrun/braid/journal/sqlite"
 )
 
-// manyMessages are those of a very long run, of some 500 bytes each.
+// manyMessages returns the messages of a very long run, about 500 bytes each.
 func manyMessages(n int) []journal.MessageEntry {
 	list := make([]journal.MessageEntry, n)
 	content := json.RawMessage(fmt.Sprintf(`{"text":"%0500d"}`, 7))
@@ -23,7 +23,7 @@ func manyMessages(n int) []journal.MessageEntry {
 	return list
 }
 
-// BenchmarkKeepMessages keeps 10,000 messages; they are to be there within 2 s.
+// BenchmarkKeepMessages stores 10,000 messages. The limit is 2 s.
 func BenchmarkKeepMessages(b *testing.B) {
 	s := open(b, b.TempDir(), sqlite.Options{})
 	crowd(b, s, 1)
@@ -35,7 +35,7 @@ func BenchmarkKeepMessages(b *testing.B) {
 	}
 }
 
-// BenchmarkCommitRows is a durable commit of one event, without rows for the ledger and with
+// BenchmarkCommitRows measures a durable commit of one event, without rows for the ledger, and with
 // one of usage and one of a tool.
 func BenchmarkCommitRows(b *testing.B) {
 	for _, rows := range []int{0, 1} {

@@ -8,7 +8,7 @@ import (
 	"github.com/braidrun/braid/journal/sqlite"
 )
 
-// crowd makes so many conversations of one run each, with input of 4 KiB.
+// crowd makes n conversations of one run each, with input of 4 KiB.
 func crowd(tb testing.TB, s *sqlite.Store, n int) {
 	tb.Helper()
 	input := newTurn("", "").run.Input
@@ -37,7 +37,7 @@ func BenchmarkConversations(b *testing.B) {
 	}
 }
 
-// What a sweep asks where 1,000 runs are open.
+// The query of a sweep with 1,000 open runs.
 func BenchmarkDue(b *testing.B) {
 	s := open(b, b.TempDir(), sqlite.Options{Relaxed: true})
 	crowd(b, s, 1000)

@@ -30,7 +30,7 @@ func TestWhoOwnsTheFolder(t *testing.T) {
 	}
 }
 
-// Who looks is in nobody's way.
+// A reader blocks nobody.
 func TestLookingWhoOwnsKeepsNobodyOut(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

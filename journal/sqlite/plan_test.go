@@ -13,9 +13,9 @@ import (
 	"github.com/braidrun/braid/journal/sqlite"
 )
 
-// No statement reads a table from end to end, or all of a tenant's rows: what a call costs does not grow with
-// the conversations. SQLite plans by what indexes there are, and does not count rows: so the plan on an
-// empty file is the one on a full one.
+// No statement reads a whole table or all rows of a tenant, so no call gets slower with more conversations.
+// SQLite plans by its indexes and does not count rows, so the plan on an empty file is the plan on a full
+// one.
 func TestStatementsFindTheirRows(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), sqlite.Options{})
@@ -45,7 +45,7 @@ func TestStatementsFindTheirRows(t *testing.T) {
 	}
 }
 
-// blobCalls does everything with blobs once.
+// blobCalls makes every call of blobs once.
 func blobCalls(t *testing.T, s *sqlite.Store) {
 	t.Helper()
 	ctx, b := t.Context(), s.Blobs()
@@ -74,7 +74,7 @@ func blobCalls(t *testing.T, s *sqlite.Store) {
 	}
 }
 
-// grows says what a plan reads that grows with the conversations; empty for nothing.
+// grows returns the part of a plan whose reads grow with the conversations; empty if there is none.
 func grows(text string, lines []string) string {
 	sorts := slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "USE TEMP B-TREE") })
 	page := strings.Contains(text, "LIMIT") && !sorts && !strings.Contains(text, "conversation =") && !strings.Contains(text, "run =")

@@ -22,8 +22,8 @@ import (
 	"github.com/braidrun/braid/journal/sqlite"
 )
 
-// The tests below run this test's own program again, as a process that can be
-// killed. What it is to do stands in the environment.
+// The tests below run this test program again, as a process that can be killed. The environment has
+// its task.
 const (
 	childEnv  = "BRAID_SQLITE_TEST_CHILD"
 	folderEnv = "BRAID_SQLITE_TEST_FOLDER"
@@ -32,9 +32,9 @@ const (
 func child(what string) int {
 	folder := os.Getenv(folderEnv)
 	err := errors.New("there is no such child")
-	if what != "hold" { // which reads for itself
+	if what != "hold" { // hold reads its input itself
 		go func() {
-			// The pipe ends with the test, however that ends: nobody writes on behind it.
+			// The pipe ends with the test, so no child outlives it.
 			_, _ = io.Copy(io.Discard, os.Stdin)
 			os.Exit(1)
 		}()
@@ -62,7 +62,7 @@ func child(what string) int {
 	return 0
 }
 
-// process is a child, and the lines that it prints.
+// process is a child process and its output by lines.
 type process struct {
 	cmd   *exec.Cmd
 	lines *bufio.Scanner
@@ -97,7 +97,7 @@ func start(t *testing.T, what, folder string, adjust ...func(*exec.Cmd)) *proces
 	return p
 }
 
-// next gives the next line; an empty one is the end.
+// next returns the next line; "" is the end.
 func (p *process) next() string {
 	if p.lines.Scan() {
 		return p.lines.Text()
@@ -110,8 +110,7 @@ func (p *process) kill() {
 	_ = p.cmd.Wait()
 }
 
-// writeForEver admits, commits and posts from many goroutines, and says each time
-// what was acknowledged.
+// writeForEver admits, commits and posts from many goroutines, and prints each acknowledgement.
 func writeForEver(folder string) error {
 	s, err := sqlite.Open(folder, sqlite.Options{})
 	if err != nil {
@@ -143,7 +142,7 @@ func writeForEver(folder string) error {
 	return <-failed
 }
 
-// writeRun plays one run. A run that an earlier process left is ended first.
+// writeRun writes one run. It first ends a run that an earlier process left.
 func writeRun(ctx context.Context, s *sqlite.Store, conversation, run string, start bool, say func(...any)) error {
 	var o journal.Opened
 	var err error
@@ -184,7 +183,7 @@ func writeRun(ctx context.Context, s *sqlite.Store, conversation, run string, st
 			}
 		}
 	}
-	// Sometimes the mail is left to the next run, which the store then makes.
+	// Sometimes the mail stays unread, and the store makes the next run of it.
 	var mail []journal.Mail
 	if rand.IntN(4) > 0 {
 		news, err := s.Renew(ctx, o.Lease)
@@ -196,7 +195,7 @@ func writeRun(ctx context.Context, s *sqlite.Store, conversation, run string, st
 	return end(ctx, s, o.Lease, seq, mail)
 }
 
-// end ends a run that has read this mail.
+// end ends a run that has read its mail.
 func end(ctx context.Context, s *sqlite.Store, l journal.Lease, seq int64, mail []journal.Mail) error {
 	e := &event.Event{
 		Header: event.Header{Seq: seq + 1, Conversation: l.Conversation, Run: l.Run},
@@ -209,7 +208,7 @@ func end(ctx context.Context, s *sqlite.Store, l journal.Lease, seq int64, mail 
 	return s.Commit(ctx, l, b)
 }
 
-// finishAll ends the conversation's runs, those of an earlier process among them.
+// finishAll ends the conversation's runs, also those of an earlier process.
 func finishAll(ctx context.Context, s *sqlite.Store, conversation string) error {
 	for {
 		due, err := s.Due(ctx, 0)
@@ -236,7 +235,7 @@ func letter(id, run string) journal.Mail {
 	}
 }
 
-// acknowledged is what a child was told is there.
+// acknowledged holds what the store acknowledged to a child.
 type acknowledged struct {
 	logs map[string]int64
 	runs map[string]string
@@ -248,7 +247,7 @@ func nothingYet() *acknowledged {
 	return &acknowledged{logs: map[string]int64{}, runs: map[string]string{}, mail: map[string][]string{}}
 }
 
-// take reads a line of the child's; one that was cut off by its death says nothing.
+// take reads a line of the child. A line that was cut by its death counts as nothing.
 func (a *acknowledged) take(line string) {
 	f := strings.Fields(line)
 	if len(f) != 3 {
@@ -267,7 +266,7 @@ func (a *acknowledged) take(line string) {
 	a.n++
 }
 
-// look wants all of it in the store.
+// look checks that the store has all of it.
 func (a *acknowledged) look(t *testing.T, s *sqlite.Store) {
 	t.Helper()
 	for conversation, seq := range a.logs {
@@ -291,7 +290,7 @@ func (a *acknowledged) look(t *testing.T, s *sqlite.Store) {
 			continue
 		}
 		for _, id := range ids {
-			// The run has ended: a letter that it had is no news, and any other is refused.
+			// The run has ended: its own mail is accepted again, and other mail is refused.
 			if err := s.Post(t.Context(), letter(id, run)); err != nil {
 				t.Errorf("letter %s was acknowledged: %v", id, err)
 			}
@@ -299,8 +298,8 @@ func (a *acknowledged) look(t *testing.T, s *sqlite.Store) {
 	}
 }
 
-// TestKill kills a process in the middle of its commits, again and again, and
-// looks in the file for everything that it was told is there.
+// TestKill kills a process in the middle of its commits, again and again, and checks that the file
+// has everything that was acknowledged.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	const rounds = 10
@@ -313,7 +312,7 @@ func TestKill(t *testing.T) {
 			t.Fatalf("round %d: the child says %q", round, line)
 		}
 		told := nothingYet()
-		// The number of lines that are read decides when it dies: no clock does.
+		// The number of lines decides when the process dies, not a clock.
 		for range 20 + rand.IntN(300) {
 			told.take(p.next())
 		}
@@ -336,7 +335,7 @@ func TestKill(t *testing.T) {
 		all += told.n
 		total = 0
 		for conversation := range told.logs {
-			events, err := s.Read(t.Context(), conversation, 0, 0) // all of it, and dense
+			events, err := s.Read(t.Context(), conversation, 0, 0) // the whole log, without gaps
 			if err != nil {
 				t.Errorf("round %d: %v", round, err)
 			}
@@ -347,7 +346,7 @@ func TestKill(t *testing.T) {
 	t.Logf("%d kills, %d acknowledgements, %d events", rounds, all, total)
 }
 
-// hold takes a lease, waits for a line and dies with it when it is killed.
+// hold acquires two leases and waits for a line, until it is killed.
 func hold(folder string) error {
 	s, err := sqlite.Open(folder, sqlite.Options{Term: time.Hour})
 	if err != nil {
@@ -389,7 +388,7 @@ func TestOneProcessAtATime(t *testing.T) {
 	}
 	p.kill()
 
-	// Its lock file is still there, and its leases would last an hour.
+	// Its lock file is still there, and its leases have an hour left.
 	s := open(t, folder, sqlite.Options{Term: time.Hour})
 	due, err := s.Due(t.Context(), 0)
 	if err != nil || len(due) != 2 {
@@ -421,7 +420,7 @@ func TestOneStoreAtATime(t *testing.T) {
 	open(t, folder, sqlite.Options{})
 }
 
-// A lock file that says anything at all is no lock.
+// The content of a lock file has no meaning.
 func TestLockFileOfTheDead(t *testing.T) {
 	t.Parallel()
 	for _, content := range []string{"", "1\n", strconv.Itoa(os.Getpid()) + "\n", "\x00\xff not a number", strings.Repeat("9", 1000)} {
@@ -431,7 +430,7 @@ func TestLockFileOfTheDead(t *testing.T) {
 	}
 }
 
-// wantKind wants an error for people, of this kind.
+// wantKind checks an error's kind and message.
 func wantKind(t testing.TB, what string, err error, kind event.ErrorKind) {
 	t.Helper()
 	var e *event.Error

@@ -18,11 +18,10 @@ import (
 	"github.com/braidrun/braid/journal/sqlite"
 )
 
-// TestAnswersLikeMemory plays the same random calls on this store and on
-// the one in memory, and wants the same answers. Now and then the store is closed
-// and opened, forgets what it keeps in memory, or has no space: a call that is
-// refused for that is not made on the other, so it must leave no trace. All is done by one
-// goroutine; others of this package's tests are for the race detector.
+// TestAnswersLikeMemory makes the same random calls on this store and on the one in memory, and
+// compares the results. Sometimes the store is reopened, forgets its caches, or has no space. A
+// call that is refused for space is not made on the other store, so it must leave no trace. One
+// goroutine does all of it; other tests are for the race detector.
 func TestAnswersLikeMemory(t *testing.T) {
 	t.Parallel()
 	if race.On {
@@ -44,7 +43,7 @@ func TestAnswersLikeMemory(t *testing.T) {
 	t.Log(seen)
 }
 
-// pair is the two stores and what was tried on them.
+// pair is the two stores and the calls so far.
 type pair struct {
 	*rapid.T
 	seen    map[string]int
@@ -88,8 +87,7 @@ func (p *pair) must(err error) {
 	}
 }
 
-// same compares the two stores' errors by kind. again is false where the store in
-// SQLite had no space.
+// same compares the two stores' errors by kind. again is false if SQLite had no space.
 func (p *pair) same(what string, got error, want func() error) bool {
 	p.Helper()
 	if p.full && event.KindOf(got) == event.ErrStorageFull {
@@ -124,7 +122,7 @@ func (p *pair) runID() string {
 	return p.pick("run", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r\x00'8")
 }
 
-// space says whether the disk has room.
+// space sets whether the disk has space.
 func (p *pair) space(room bool) {
 	p.full = !room
 	limit := -1
@@ -166,7 +164,7 @@ func (p *pair) play() {
 			if len(p.leases) == 0 {
 				continue
 			}
-			// Mostly the newest lease: an old one can only be refused.
+			// Mostly the newest lease, because an old one is always refused.
 			l := p.leases[len(p.leases)-1]
 			if p.n("old", 0, 3) == 0 {
 				l = rapid.SampledFrom(p.leases).Draw(p.T, "lease")
@@ -197,7 +195,7 @@ func (p *pair) play() {
 		case 14:
 			p.space(p.full)
 		case 17:
-			// By chance alone hardly a commit or a letter that would be taken meets a full disk.
+			// Random draws rarely combine a valid commit or mail with a full disk.
 			if len(p.leases) == 0 {
 				continue
 			}
@@ -232,10 +230,10 @@ func (p *pair) play() {
 
 var conversations = []string{"c1", "c2", "c3 ü\x00\"?%"}
 
-// mailIDs has some that a letter gets when it is left to a run that has its like.
+// mailIDs includes ids of mail that the store moved to another run.
 var mailIDs = []string{"a", "b", "a@r1", "b@r2"}
 
-// lists compares what the two tell to who looks around.
+// lists compares the listings of the two.
 func (p *pair) lists() {
 	p.Helper()
 	ctx := context.Background()
@@ -273,7 +271,7 @@ func (p *pair) lists() {
 	}
 }
 
-// start compares with the two calls that it is.
+// start compares Start with Admit and Acquire.
 func (p *pair) start(r journal.Run) {
 	p.Helper()
 	ctx := context.Background()
@@ -329,7 +327,7 @@ func (p *pair) due() {
 	got, err := p.store.Due(ctx, limit)
 	p.must(err)
 	for i := range want {
-		want[i].Input = nil // which this store leaves out
+		want[i].Input = nil // this store leaves the input out
 	}
 	p.equal("due", got, want)
 }

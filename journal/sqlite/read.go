@@ -38,13 +38,17 @@ func (r *reader) page(
 	if conversation == "" {
 		return nil, false, noID(op, "a conversation needs an id")
 	}
-	return r.readPage(ctx, op, conversation, max(after, 0), limit, most)
+	err = r.do(op, func() (err error) {
+		events, more, err = r.readPage(ctx, op, conversation, max(after, 0), limit, most)
+		return err
+	})
+	return events, more, err
 }
 
 const selectLog = `SELECT l.first, l.last, l.events, c.last FROM log l JOIN conversation c ON c.key = l.conversation
 	WHERE c.id = ? AND l.last > ? ORDER BY l.last`
 
-// read reads at most limit events after seq, which is not negative.
+// read reads at most limit events after seq, which is not negative. Call it in do.
 func (r *reader) read(ctx context.Context, op, conversation string, after int64, limit int) ([]*event.Event, error) {
 	events, _, err := r.readPage(ctx, op, conversation, after, limit, 0)
 	return events, err
@@ -54,10 +58,6 @@ func (r *reader) read(ctx context.Context, op, conversation string, after int64,
 func (r *reader) readPage(
 	ctx context.Context, op, conversation string, after int64, limit int, most int64,
 ) (events []*event.Event, more bool, err error) {
-	if !r.enter() {
-		return nil, false, isClosed(op)
-	}
-	defer r.leave()
 	rows, err := r.query(ctx, selectLog, conversation, after)
 	if err != nil {
 		return nil, false, fault(op, err)
@@ -120,11 +120,9 @@ func (s *Store) look(ctx context.Context, op string, do func(asker) error) error
 
 // look reads the committed state.
 func (r *reader) look(ctx context.Context, op string, do func(asker) error) error {
-	if !r.enter() {
-		return isClosed(op)
-	}
-	defer r.leave()
-	return fault(op, do(func(text string, args ...any) (*sql.Rows, error) { return r.query(ctx, text, args...) }))
+	return r.do(op, func() error {
+		return fault(op, do(func(text string, args ...any) (*sql.Rows, error) { return r.query(ctx, text, args...) }))
+	})
 }
 
 // runRows reads the rows of a query for runs.

@@ -5,14 +5,17 @@ import (
 	"database/sql"
 	"errors"
 	"sync"
+
+	"github.com/braidrun/braid/internal/stacks"
 )
 
 // readers is the maximum number of concurrent reads; further ones wait.
 const readers = 4
 
-// reader reads the committed state without waiting for the writer.
+// reader reads the committed state without waiting for the writer. It reads on goroutines of its own.
 type reader struct {
-	db *sql.DB
+	db   *sql.DB
+	pool *stacks.Pool
 
 	mu         sync.Mutex
 	statements map[string]*sql.Stmt
@@ -28,7 +31,7 @@ func newReader(ctx context.Context, path string) (*reader, error) {
 	if err := db.PingContext(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return &reader{db: db, statements: make(map[string]*sql.Stmt)}, nil
+	return &reader{db: db, pool: stacks.New(readers), statements: make(map[string]*sql.Stmt)}, nil
 }
 
 // enter begins a read. If it returns true, the caller must call leave.
@@ -44,11 +47,26 @@ func (r *reader) enter() bool {
 
 func (r *reader) leave() { r.busy.Done() }
 
+// do executes a read, which must not call do.
+func (r *reader) do(op string, read func() error) (err error) {
+	if !r.enter() {
+		return isClosed(op)
+	}
+	defer r.leave()
+	r.pool.Do(func() { err = read() })
+	return err
+}
+
 func (r *reader) close() error {
 	r.mu.Lock()
+	again := r.closed
 	r.closed = true
 	r.mu.Unlock()
 	r.busy.Wait()
+	if again {
+		return r.db.Close()
+	}
+	r.pool.Close()
 	for _, s := range r.statements {
 		_ = s.Close()
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/braidrun/braid/journal/sqlite"
 )
 
-// execute does something to a journal's file that is not open.
+// execute runs statements on a closed journal's file.
 func execute(t testing.TB, folder string, statements ...string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(folder, "journal.db"))
@@ -43,8 +43,8 @@ func query(t testing.TB, folder, text string) string {
 	return answer
 }
 
-// A file of every earlier version is brought to this one with all that is in it,
-// and refused by that one from then on.
+// A file of any earlier version is migrated with all its content. After that, the earlier version
+// refuses it.
 func TestMigrations(t *testing.T) {
 	t.Parallel()
 	all := sqlite.Migrations()
@@ -79,7 +79,7 @@ func TestMigrations(t *testing.T) {
 	}
 }
 
-// What was used before there were sums of days is in them, whatever a provider had made up.
+// The migration adds earlier usage to the daily sums, also with impossible counts of a provider.
 func TestUsageOfEarlierVersionsIsSummed(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -106,7 +106,7 @@ func TestUsageOfEarlierVersionsIsSummed(t *testing.T) {
 	shut(t, s)
 }
 
-// What was stored before bytes were counted is counted when the file is opened.
+// Bytes that were stored earlier are counted when the file is opened.
 func TestBytesOfEarlierVersionsAreCounted(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -139,7 +139,7 @@ func TestBytesOfEarlierVersionsAreCounted(t *testing.T) {
 	shut(t, s)
 }
 
-// A step that fails leaves the file at the version before it.
+// A failed step leaves the file at its previous version.
 func TestMigrationFails(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -156,7 +156,7 @@ func TestMigrationFails(t *testing.T) {
 	shut(t, open(t, folder, sqlite.Options{}))
 }
 
-// The settings that the promises rest on.
+// The settings that durability depends on.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -181,8 +181,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// Two versions belong together, and stepping back from a newer one leaves the
-// second where it was.
+// The two version numbers belong together. Reverting the newer one leaves the second unchanged.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(filepath.Join("..", "..", "go.mod"))

@@ -16,7 +16,7 @@ import (
 	"github.com/braidrun/braid/journal/sqlite"
 )
 
-// holding counts how often a text stands in the files of a folder, by file.
+// holding counts the occurrences of a text in a folder, by file.
 func holding(t *testing.T, folder, text string) map[string]int {
 	t.Helper()
 	files, err := os.ReadDir(folder)
@@ -36,8 +36,8 @@ func holding(t *testing.T, folder, text string) map[string]int {
 	return found
 }
 
-// After a scrub nothing of what was removed stands in any file, however the rows were laid out, while the store is
-// open and others' rows stay.
+// After a scrub no file has any removed text, however the rows were laid out, while the store is open and other
+// rows stay.
 func TestScrub(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -93,7 +93,7 @@ func TestScrub(t *testing.T) {
 	}
 }
 
-// Who reads the file for long, as a copy of it does, keeps a scrub from its work, and a later one does it.
+// A long read of the file, such as a copy, delays a scrub. A later scrub does its work.
 func TestScrubWithAReader(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -13,8 +13,8 @@ import (
 	"github.com/braidrun/braid/journal/sqlite"
 )
 
-// What nobody waits for is in the file soon, where other programs see it, and the file is free for their writes,
-// although nothing else is written.
+// Writes that nobody waits for soon reach the file, although nothing else is written. Then other programs see
+// them, and can write.
 func TestWritesThatNobodyWaitsForReachTheFile(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// manual is a clock that stands still until it is moved.
+// manual is a clock that the test moves.
 type manual struct {
 	mu  sync.Mutex
 	now time.Time
@@ -42,7 +42,7 @@ func (c *manual) Advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// open opens a store for the test's life.
+// open opens a store until the end of the test.
 func open(t testing.TB, folder string, o sqlite.Options) *sqlite.Store {
 	t.Helper()
 	s, err := sqlite.Open(folder, o)
@@ -60,7 +60,7 @@ func shut(t testing.TB, s *sqlite.Store) {
 	}
 }
 
-// made is the files of a store in which nothing is: to make the tables takes as long as most tests.
+// made holds the files of an empty store, because creating the tables takes as long as most tests.
 var made = sync.OnceValues(func() (files map[string][]byte, err error) {
 	folder, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -87,7 +87,7 @@ var made = sync.OnceValues(func() (files map[string][]byte, err error) {
 	return files, nil
 })
 
-// fresh gives a folder with such a store.
+// fresh returns a folder with an empty store.
 func fresh(t *testing.T) string {
 	t.Helper()
 	files, err := made()
@@ -109,7 +109,7 @@ func TestContract(t *testing.T) {
 		"plain": {}, "term of a minute": {Term: time.Minute}, "relaxed": {Relaxed: true},
 	} {
 		if race.On && name != "plain" {
-			continue // the others are one more number, or another clock: make test-long plays them without the race detector
+			continue // make test-long runs the others
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

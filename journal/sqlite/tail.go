@@ -40,12 +40,11 @@ func (r *reader) entered(ctx context.Context, conversation, id string) (run stri
 	if err := alive(ctx, op); err != nil {
 		return "", err
 	}
-	if !r.enter() {
-		return "", isClosed(op)
-	}
-	defer r.leave()
-	_, err = r.row(ctx, selectEntered, []any{id, conversation}, &run)
-	return run, fault(op, err)
+	err = r.do(op, func() error {
+		_, err := r.row(ctx, selectEntered, []any{id, conversation}, &run)
+		return fault(op, err)
+	})
+	return run, err
 }
 
 // Tail implements [journal.Store].
@@ -53,7 +52,7 @@ func (s *Store) Tail(ctx context.Context, conversation string) (journal.Tail, er
 	return s.reader.tail(ctx, conversation)
 }
 
-func (r *reader) tail(ctx context.Context, conversation string) (journal.Tail, error) {
+func (r *reader) tail(ctx context.Context, conversation string) (t journal.Tail, err error) {
 	const op = "journal tail"
 	if err := alive(ctx, op); err != nil {
 		return journal.Tail{}, err
@@ -61,11 +60,15 @@ func (r *reader) tail(ctx context.Context, conversation string) (journal.Tail, e
 	if conversation == "" {
 		return journal.Tail{}, noID(op, "a conversation needs an id")
 	}
-	if !r.enter() {
-		return journal.Tail{}, isClosed(op)
-	}
-	defer r.leave()
+	err = r.do(op, func() (err error) {
+		t, err = r.readTail(ctx, op, conversation)
+		return err
+	})
+	return t, err
+}
 
+// readTail is tail for do.
+func (r *reader) readTail(ctx context.Context, op, conversation string) (journal.Tail, error) {
 	t := journal.Tail{First: 1, Session: 1}
 	var key int64
 	var tenant string

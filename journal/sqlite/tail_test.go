@@ -25,8 +25,8 @@ type talk struct {
 	seq int64
 }
 
-// run writes a run whose first event begins it in a session; bodies follow. It
-// gives the Seq of the first. With open the run does not end.
+// run writes a run in a session, with bodies after its first event, and returns the Seq of the first. If open is
+// set, the run does not end.
 func (w *talk) run(session int, open bool, bodies ...event.Body) int64 {
 	w.t.Helper()
 	w.n++
@@ -117,7 +117,7 @@ func TestTail(t *testing.T) {
 			w.run(1, false, note, note)
 			w.run(1, false, covers(3, w.seq))
 			w.begins(1, 1)
-			third := w.run(1, false, covers(2, w.seq)) // only that a run begins is left out
+			third := w.run(1, false, covers(2, w.seq)) // only the begin of a run is left out
 			w.begins(third, 1)
 		},
 		"a later compaction reaches further": func(w *talk) {
@@ -158,7 +158,7 @@ func TestTail(t *testing.T) {
 	wantKind(t, "Tail of no conversation", err, event.ErrInvalid)
 }
 
-// What the state of a conversation is can be known from its tail.
+// The tail of a conversation has its whole state.
 func TestTailState(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -202,7 +202,7 @@ func TestTailState(t *testing.T) {
 	})
 }
 
-// folded is the conversation's own state after events.
+// folded returns the conversation's own state after events.
 func folded(state map[string]json.RawMessage, events []*event.Event) map[string]json.RawMessage {
 	own := map[string]json.RawMessage{}
 	maps.Copy(own, state)
@@ -218,19 +218,19 @@ func folded(state map[string]json.RawMessage, events []*event.Event) map[string]
 	}
 	for k := range own {
 		if len(k) > 1 {
-			delete(own, k) // "app:" and "user:" are not the conversation's
+			delete(own, k) // "app:" and "user:" values are not the conversation's
 		}
 	}
 	return own
 }
 
-// A conversation of 10,000 events, or of 1000 under the race detector: its tail is short, and all of it is there.
+// A conversation of 10,000 events, or of 1,000 under the race detector: its tail is short and complete.
 func TestLong(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), sqlite.Options{Relaxed: true})
 	events := 10_000
 	if race.On {
-		events = 1000 // one goroutine writes: make test-long writes them all
+		events = 1000 // make test-long writes them all
 	}
 	seq := history(t, s, "talk", events)
 	seq = compacted(t, s, "talk", seq)

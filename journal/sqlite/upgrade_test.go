@@ -12,8 +12,8 @@ import (
 	"github.com/braidrun/braid/journal/sqlite"
 )
 
-// versionOne makes a file as the first version wrote it, with runs in every state and
-// mail for them: read, unread, and for one that has ended.
+// versionOne makes a file of the first version, with runs in every state and with mail: read,
+// unread, and of an ended run.
 func versionOne(t *testing.T) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
@@ -34,7 +34,7 @@ func versionOne(t *testing.T) (folder string) {
 			(1, 'talk', 'acme', 3, 1, 0, 4, 2, 1), (2, 'asked', 'acme', 1, 0, 0, 1, 3, 1), (3, 'new', 'acme', 1, 0, 0, 0, NULL, 1)`,
 		run(1, 1, 1, "over", "completed", "NULL"),
 		run(2, 1, 2, "open", "running", "0"),
-		run(3, 2, 1, "waits", "waiting", "0"), // for a message came, and that made it due
+		run(3, 2, 1, "waits", "waiting", "0"), // a message made it due
 		run(4, 3, 1, "young", "queued", "0"),
 		run(5, 1, 3, "behind", "queued", "0"),
 		mail(1, "late", "message", "", "NULL", text, 0),
@@ -46,7 +46,7 @@ func versionOne(t *testing.T) (folder string) {
 	return folder
 }
 
-// What the first version left is brought to this one, and means what it means now.
+// A file of the first version is migrated with its meaning.
 func TestUpgradeFromTheFirstVersion(t *testing.T) {
 	t.Parallel()
 	s := open(t, versionOne(t), sqlite.Options{})
@@ -65,7 +65,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 			t.Errorf("due are %v, want %v", got, want)
 		}
 	}
-	due("open", "young") // a message wakes nobody who waits
+	due("open", "young") // a message does not wake a waiting run
 
 	list, err := s.Conversations(ctx, "acme", "", 0)
 	if err != nil || len(list) != 3 || list[0].ID != "talk" || list[1].ID != "new" || list[2].ID != "asked" {
@@ -94,7 +94,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 		{"other words", post("open", "unread", "no", "", ""), event.ErrConflict},
 		{"a repeat of an answer", post("open", "answer", "", "t", `"yes"`), ""},
 		{"another answer", post("open", "answer", "", "t", `"no"`), event.ErrConflict},
-		// Nobody knows any more what it said.
+		// The content of read mail is unknown.
 		{"a repeat of what was read", post("open", "read", "", "t", `"no"`), ""},
 		{"a repeat after the end", post("over", "late", "also this", "", ""), ""},
 		{"a new letter after the end", post("over", "later", "also this", "", ""), event.ErrConflict},

@@ -32,14 +32,14 @@ func view(t testing.TB, folder string) *sqlite.Reader {
 	return r
 }
 
-// lister is what the two have in common.
+// lister is the interface of both.
 type lister interface {
 	Conversations(ctx context.Context, tenant, after string, limit int) ([]journal.Summary, error)
 	Runs(ctx context.Context, conversation string, after, limit int) ([]journal.Run, error)
 	Tail(ctx context.Context, conversation string) (journal.Tail, error)
 }
 
-// alike wants both to tell the same of a tenant's conversations.
+// alike checks that both list the same conversations of a tenant.
 func alike(t testing.TB, got, want lister, tenant string) {
 	t.Helper()
 	ctx := t.Context()
@@ -65,8 +65,7 @@ func alike(t testing.TB, got, want lister, tenant string) {
 	}
 }
 
-// One who looks in sees what the owner has committed, as soon as it has, and is
-// in nobody's way.
+// A viewer sees the owner's commits at once, and blocks nobody.
 func TestViewBesideTheOwner(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -84,7 +83,7 @@ func TestViewBesideTheOwner(t *testing.T) {
 		}
 	}
 	shut(t, s)
-	// Who looks in does not keep the next owner out, nor see less for it.
+	// A viewer does not block the next owner, and sees its commits too.
 	s = open(t, folder, sqlite.Options{})
 	history(t, s, "talk3", 10)
 	alike(t, r, s, "")
@@ -95,7 +94,7 @@ func TestViewBesideTheOwner(t *testing.T) {
 	wantKind(t, "Conversations after another tenant's", err, event.ErrNotFound)
 }
 
-// contents are the folder's files, but for those that SQLite shares the file with.
+// contents returns the folder's files without SQLite's shared memory.
 func contents(t testing.TB, folder string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -118,7 +117,7 @@ func contents(t testing.TB, folder string) map[string]string {
 	return all
 }
 
-// Looking at a journal that nobody has leaves it as it was.
+// Viewing a closed journal changes no file.
 func TestViewChangesNothing(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -142,8 +141,8 @@ func TestViewChangesNothing(t *testing.T) {
 	wantKind(t, "Conversations after Close", err, event.ErrUnavailable)
 }
 
-// While another process writes, and after it was killed in the middle of that, all
-// that it was told is there can be seen.
+// A viewer sees everything acknowledged while another process writes, and after that process was
+// killed.
 func TestViewOfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -192,7 +191,7 @@ func TestViewOfAnotherProcess(t *testing.T) {
 	if after := contents(t, folder); !cmp.Equal(before, after) {
 		t.Error("looking at what a dead process left has changed it")
 	}
-	// And the next owner finds all of it.
+	// The next owner finds all of it too.
 	s := open(t, folder, sqlite.Options{})
 	told.look(t, s)
 }

@@ -22,20 +22,24 @@ func (r *reader) weigh(ctx context.Context, op, conversation string) (bytes int6
 	if err := alive(ctx, op); err != nil {
 		return 0, err
 	}
-	if !r.enter() {
-		return 0, isClosed(op)
-	}
-	defer r.leave()
+	err = r.do(op, func() (err error) {
+		bytes, err = r.readWeight(ctx, conversation)
+		return fault(op, err)
+	})
+	return bytes, err
+}
+
+func (r *reader) readWeight(ctx context.Context, conversation string) (bytes int64, err error) {
 	t := journal.Tail{First: 1}
 	var key int64
 	var tenant string
 	there, err := r.row(ctx, selectTalk, []any{conversation}, &key, &tenant, &t.Last)
 	if err != nil || !there {
-		return 0, fault(op, err)
+		return 0, err
 	}
 	if err := r.begin(ctx, key, &t); err != nil {
-		return 0, fault(op, err)
+		return 0, err
 	}
 	_, err = r.row(ctx, selectWeight, []any{key, t.First}, &bytes)
-	return bytes, fault(op, err)
+	return bytes, err
 }

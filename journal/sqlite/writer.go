@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -23,9 +25,9 @@ const (
 	longLog = 16 << 20
 )
 
-// writer executes all writes. Callers queue their tasks. One caller at a time has the pen: it takes all waiting
-// tasks, executes them in one transaction, waits for the disk once and passes the pen on. So a single call runs on its own
-// goroutine, and concurrent calls share the wait.
+// writer executes all writes on a goroutine of its own. Callers queue their tasks and wait. The goroutine takes all waiting
+// tasks, executes them in one transaction and waits for the disk once, so concurrent calls share the wait. SQLite needs a
+// large stack, which only this goroutine has: a caller may be one of thousands that then wait for a model.
 //
 // A task that need not be durable by itself, such as taking a lease, returns while the transaction is open. It goes to
 // the disk with the next task that must. So a run waits for the disk once for each commit. All look-ups are in the
@@ -37,14 +39,17 @@ type writer struct {
 
 	mu    sync.Mutex
 	queue []*task
-	// busy is set while a caller has the pen.
+	// busy is set while the goroutine executes a group.
 	busy   bool
 	closed bool
-	idle   sync.Cond
+	// changed is signalled when a task was queued or the writer was closed.
+	changed sync.Cond
+	// ended is closed when the goroutine has ended.
+	ended chan struct{}
 	// open is set while the open transaction holds writes of calls that have returned. Readers do not see them.
 	open atomic.Bool
 
-	// The caller with the pen owns the fields below.
+	// The goroutine owns the fields below.
 	statements map[string]*sql.Stmt
 	group      []*task
 	// begun is set while a transaction is open.
@@ -75,12 +80,13 @@ type task struct {
 	do func(*tx) error
 	// lazy is set if the caller need not wait for the disk.
 	lazy bool
-	// taken is set by the first of two: the caller with the pen, which executes the task or passes the pen to its
-	// caller, or that caller, which has given up.
+	// taken is set by the first of two: the goroutine, which executes the task, or the caller, which has given up.
 	taken atomic.Bool
-	// pen is what the caller waits for: true gives it the pen, false means that the task is done.
-	pen chan bool
-	err error
+	// done receives a value when the task is done.
+	done chan struct{}
+	err  error
+	// panicked is what the task panicked with.
+	panicked any
 }
 
 // tx is the transaction as a task sees it: one moment in time.
@@ -112,7 +118,8 @@ func newWriter(ctx context.Context, db *sql.DB, conn *sql.Conn, c *clock, relaxe
 		db: db, conn: conn, clock: c,
 		statements: make(map[string]*sql.Stmt), fences: make(map[string]*fence), group: make([]*task, 0, maxGroup),
 	}
-	w.idle.L = &w.mu
+	w.changed.L, w.ended = &w.mu, make(chan struct{})
+	go w.run()
 	return w, nil
 }
 
@@ -122,48 +129,80 @@ func (s *Store) write(ctx context.Context, op string, lazy bool, do func(*tx) er
 	if err := alive(ctx, op); err != nil {
 		return err
 	}
-	w := s.writer
-	t := &task{do: do, lazy: lazy}
-	mine, ok := w.enter(t)
-	if !ok {
+	t := newTask(do, lazy)
+	if !s.writer.enter(t) {
 		return isClosed(op)
 	}
-	if !mine {
-		select {
-		case mine = <-t.pen:
-		case <-ctx.Done():
-			if t.taken.CompareAndSwap(false, true) {
-				return alive(ctx, op)
-			}
-			mine = <-t.pen
+	select {
+	case <-t.done:
+	case <-ctx.Done():
+		if t.taken.CompareAndSwap(false, true) {
+			return alive(ctx, op)
 		}
+		<-t.done
 	}
-	if mine {
-		w.carryOut(t)
+	if t.panicked != nil {
+		panic(t.panicked)
 	}
 	return fault(op, t.err)
 }
 
-// enter gives the caller the pen if it is free, and queues the task otherwise. ok is false if the writer is closed.
-func (w *writer) enter(t *task) (pen, ok bool) {
+func newTask(do func(*tx) error, lazy bool) *task {
+	return &task{do: do, lazy: lazy, done: make(chan struct{}, 1)}
+}
+
+// enter queues a task. It returns false if the writer is closed.
+func (w *writer) enter(t *task) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
-		return false, false
+		return false
 	}
-	if w.busy {
-		t.pen = make(chan bool, 1)
-		w.queue = append(w.queue, t)
-		return false, true
-	}
-	w.busy = true
-	t.taken.Store(true)
-	return true, true
+	w.queue = append(w.queue, t)
+	w.changed.Signal()
+	return true
 }
 
-// carryOut executes the caller's task and the waiting ones, and passes the pen on.
-func (w *writer) carryOut(t *task) {
-	w.group = w.take(append(w.group[:0], t))
+// run executes tasks until the writer is closed and the queue is empty.
+func (w *writer) run() {
+	defer close(w.ended)
+	for w.take() {
+		w.carryOut()
+	}
+}
+
+// take waits for tasks and moves them to the group, up to maxGroup. It returns false if there will be none.
+func (w *writer) take() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.busy = false
+	for {
+		n := 0
+		for _, t := range w.queue {
+			if len(w.group) == maxGroup {
+				break
+			}
+			n++
+			if t.taken.CompareAndSwap(false, true) {
+				w.group = append(w.group, t)
+			}
+		}
+		w.queue = slices.Delete(w.queue, 0, n)
+		switch {
+		case len(w.group) > 0:
+			w.busy = true
+			return true
+		case len(w.queue) > 0:
+		case w.closed:
+			return false
+		default:
+			w.changed.Wait()
+		}
+	}
+}
+
+// carryOut executes the group.
+func (w *writer) carryOut() {
 	ctx := context.Background()
 	// A task that breaks the transaction, as on a full disk, must not fail the others: each then gets its own transaction.
 	if !w.together(ctx, w.group) {
@@ -173,17 +212,17 @@ func (w *writer) carryOut(t *task) {
 	}
 	w.open.Store(len(w.pending) > 0)
 	w.settleLater()
-	for _, o := range w.group[1:] {
-		o.pen <- false
+	for _, t := range w.group {
+		t.done <- struct{}{}
 	}
 	clear(w.group)
-	w.handOn()
+	w.group = w.group[:0]
 }
 
 // settleTime bounds how long a lazy write stays in the open transaction. After that, other programs see it and can write.
 const settleTime = time.Second
 
-// settleLater schedules a commit of pending, unless another one comes first. The caller has the pen.
+// settleLater schedules a commit of pending, unless another one comes first.
 func (w *writer) settleLater() {
 	switch {
 	case len(w.pending) == 0 && w.settling != nil:
@@ -194,54 +233,12 @@ func (w *writer) settleLater() {
 	}
 }
 
-// settle commits pending.
+// settle commits pending. It does not wait for that.
 func (w *writer) settle() {
-	t := &task{do: func(*tx) error {
+	w.enter(newTask(func(*tx) error {
 		w.settling = nil // if the commit fails, it is tried again
 		return nil
-	}}
-	mine, ok := w.enter(t)
-	if ok && !mine {
-		mine = <-t.pen
-	}
-	if mine {
-		w.carryOut(t)
-	}
-}
-
-// take adds waiting tasks to the group, up to maxGroup.
-func (w *writer) take(group []*task) []*task {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	n := 0
-	for _, t := range w.queue {
-		if len(group) == maxGroup {
-			break
-		}
-		n++
-		if t.taken.CompareAndSwap(false, true) {
-			group = append(group, t)
-		}
-	}
-	w.queue = slices.Delete(w.queue, 0, n)
-	return group
-}
-
-// handOn gives the pen to the caller that has waited longest.
-func (w *writer) handOn() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for i, t := range w.queue {
-		if t.taken.CompareAndSwap(false, true) {
-			w.queue = slices.Delete(w.queue, 0, i+1)
-			t.pen <- true
-			return
-		}
-	}
-	clear(w.queue)
-	w.queue = w.queue[:0]
-	w.busy = false
-	w.idle.Broadcast()
+	}, false))
 }
 
 // together executes the tasks in the transaction, and commits it if one of them must be on the disk. It returns false if
@@ -264,7 +261,7 @@ func (w *writer) together(ctx context.Context, group []*task) bool {
 	wrote := 0
 	for _, t := range group {
 		before := len(x.writes)
-		t.err = t.do(&x)
+		t.try(&x)
 		var refusal *event.Error
 		switch {
 		case t.err == nil:
@@ -305,6 +302,16 @@ func (w *writer) together(ctx context.Context, group []*task) bool {
 		w.begun = false
 	}
 	return true
+}
+
+// try executes the task. A panic is an error here, and the caller's panic later.
+func (t *task) try(x *tx) {
+	defer func() {
+		if t.panicked = recover(); t.panicked != nil {
+			t.err = fmt.Errorf("panic: %v\n%s", t.panicked, debug.Stack())
+		}
+	}()
+	t.err = t.do(x)
 }
 
 // sizeOf returns the length of the arguments of writes.
@@ -378,10 +385,9 @@ func (w *writer) forget(conversation string) { delete(w.fences, conversation) }
 func (w *writer) close() error {
 	w.mu.Lock()
 	w.closed = true
-	for w.busy {
-		w.idle.Wait()
-	}
+	w.changed.Signal()
 	w.mu.Unlock()
+	<-w.ended
 
 	// A full disk must not keep the folder locked. Only lazy writes are lost then.
 	if w.settling != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/braidrun/braid/journal/sqlite"
 )
 
-// Many drivers write at once, some of them wrongly: each conversation has what
-// was acknowledged to its driver, and nothing else.
+// Many drivers write at once, some with wrong batches. Each conversation has exactly the
+// acknowledged events.
 func TestManyWriters(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), sqlite.Options{})
@@ -40,7 +40,7 @@ func TestManyWriters(t *testing.T) {
 					}
 				}
 				if (i+w)%7 == 0 {
-					// Mail that is there and mail that is not: the one must stay unread.
+					// One mail exists and the other does not. The first must stay unread.
 					id := fmt.Sprint(i)
 					if err := s.Post(t.Context(), letter(id, run)); err != nil {
 						t.Errorf("Post: %v", err)
@@ -70,7 +70,7 @@ func TestManyWriters(t *testing.T) {
 	}
 }
 
-// grab holds the file's write lock as another program could.
+// grab holds the file's write lock, as another program could.
 func grab(t *testing.T, folder string) (let func()) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(folder, "journal.db"))
@@ -95,7 +95,7 @@ func grab(t *testing.T, folder string) (let func()) {
 	return let
 }
 
-// Who gives up while others write has done nothing, wherever it stood.
+// A call that is cancelled while others write has no effect, wherever it waited.
 func TestGivingUp(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -117,8 +117,7 @@ func TestGivingUp(t *testing.T) {
 			}
 		}
 	}
-	// The first call writes, which takes as long as the file is held; the others
-	// stand behind it.
+	// The first call waits for the file. The others wait behind it.
 	firstCtx, cancelFirst := context.WithCancel(t.Context())
 	first := admit(firstCtx, "first")
 	queue(1)
@@ -134,7 +133,7 @@ func TestGivingUp(t *testing.T) {
 	cancelGone()
 	wantKind(t, "Admit of who gave up", <-gone, event.ErrCancelled)
 
-	// What has been begun is awaited: the answer is true.
+	// A call that has begun is not interrupted, so its result is true.
 	cancelFirst()
 	let()
 	if err := errors.Join(<-first, <-waits); err != nil {
@@ -146,7 +145,7 @@ func TestGivingUp(t *testing.T) {
 	}
 }
 
-// Drivers do not see the journal's own connections; readers do not wait for writers.
+// Drivers cannot reach the journal's connections, and readers do not wait for writers.
 func TestReadingWhileWriting(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -30,8 +30,8 @@ func (s still) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// BenchmarkDelta is what a delta costs, from bytes to a chunk. The SDK's own stream is measured
-// in test/vendors/bedrock.
+// BenchmarkDelta measures a delta, from bytes to a chunk. test/vendors/bedrock measures the SDK's
+// own stream.
 func BenchmarkDelta(b *testing.B) {
 	const n = 500
 	body := deltas(n)
@@ -51,7 +51,7 @@ func BenchmarkDelta(b *testing.B) {
 	})
 }
 
-// A delta needs one allocation: the text that is handed over.
+// A delta needs one allocation: its text.
 func TestADeltaIsCheap(t *testing.T) { //nolint:paralleltest // it counts allocations
 	f := familyOf(claude)
 	few, many := deltas(100), deltas(1100)
@@ -70,9 +70,8 @@ func TestADeltaIsCheap(t *testing.T) { //nolint:paralleltest // it counts alloca
 	}
 }
 
-// BenchmarkRequest is what a body costs in the middle of a conversation of 1,000
-// messages: afresh, and when all but the last turn was sent before; and a whole
-// call of it without the network.
+// BenchmarkRequest encodes a body in a conversation of 1,000 messages: from nothing, and when all
+// but the last turn was sent before. It also makes a whole call without the network.
 func BenchmarkRequest(b *testing.B) {
 	messages := long()
 	req := func(n int) *model.Request {
@@ -81,7 +80,7 @@ func BenchmarkRequest(b *testing.B) {
 	b.Run("afresh", func(b *testing.B) {
 		b.ReportAllocs()
 		for range b.N {
-			m := Model{name: claude, family: familyOf(claude), cache: CacheAuto}
+			m := Model{setup: setup{name: claude, family: familyOf(claude), cache: CacheAuto}}
 			if _, err := m.request(req(len(messages)), false); err != nil {
 				b.Fatal(err)
 			}

@@ -125,9 +125,6 @@ type transport struct{ aws.HTTPClient }
 // RoundTrip implements [http.RoundTripper].
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t.Do(r) }
 
-// errNoKeys is wrapped by errors before sending: there is neither a key nor credentials.
-var errNoKeys = errors.New("there are no credentials")
-
 // ask sends a request and returns the answer when its header has arrived, with status 2xx and the operation's content
 // type. Other errors are the API's (*[awserr.Said]), errNoAnswer, errNoKeys or the network's. The caller closes the
 // answer's body.

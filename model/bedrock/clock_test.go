@@ -16,7 +16,7 @@ import (
 	"github.com/braidrun/braid/model/modeltest"
 )
 
-// A signature that is refused because the clocks are apart is made again once, and from then on
+// If a signature is refused because the clocks differ, the model signs once more, and from then on
 // by the service's clock. The stand-in verifies signatures and their times.
 func TestAClockThatIsWrong(t *testing.T) {
 	t.Parallel()
@@ -30,7 +30,7 @@ func TestAClockThatIsWrong(t *testing.T) {
 			}
 			m, server := open(t, pro, []bedrock.Option{bedrock.Answers(how)}, answer, answer)
 			server.Ahead = ahead
-			for call, want := range []int{2, 3} { // requests so far
+			for call, want := range []int{2, 3} { // the number of requests so far
 				if r := modeltest.Call(t.Context(), m, hello()); r.Err != nil || len(server.Asked()) != want {
 					t.Fatalf("%s, call %d: %v after %d requests", name, call, r.Err, len(server.Asked()))
 				}
@@ -39,7 +39,7 @@ func TestAClockThatIsWrong(t *testing.T) {
 	}
 }
 
-// A clock that was put right meanwhile is believed again.
+// A clock that was corrected meanwhile is used again.
 func TestAClockThatIsPutRight(t *testing.T) {
 	t.Parallel()
 	m, server := open(t, pro, nil, bedrocktest.Text("a"), bedrocktest.Text("b"))
@@ -54,7 +54,7 @@ func TestAClockThatIsPutRight(t *testing.T) {
 	}
 }
 
-// Only the clock is a reason to ask again, and only once.
+// Only a wrong clock makes the model sign again, and only once.
 func TestARefusedSignatureIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	wrong := bedrocktest.Config()
@@ -107,7 +107,7 @@ func TestARefusedSignatureIsNotRepeated(t *testing.T) {
 	}
 }
 
-// Calls at once set the clock right together.
+// Concurrent calls correct the clock together.
 func TestManyCallsWithAWrongClock(t *testing.T) {
 	t.Parallel()
 	const calls = 16

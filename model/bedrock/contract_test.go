@@ -24,7 +24,7 @@ const (
 	scout  = "us.meta.llama4-scout-17b-instruct-v1:0"
 )
 
-// open makes a model that asks a server with these answers.
+// open makes a model and a server with these answers.
 func open(tb testing.TB, name string, opts []bedrock.Option, answers ...bedrocktest.Answer) (*bedrock.Model, *bedrocktest.Server) {
 	tb.Helper()
 	server := bedrocktest.Start(answers...)
@@ -43,7 +43,7 @@ func (p peer) Asked() int { return len(p.Server.Asked()) }
 
 func TestContract(t *testing.T) {
 	t.Parallel()
-	// Converse counts no reasoning, and takes neither sound nor an address on the web.
+	// Converse reports no reasoning tokens, and takes neither audio nor web addresses.
 	never := []modeltest.Feature{modeltest.ReasoningUsage, modeltest.ImageURLs, modeltest.Media}
 	for _, tc := range []struct {
 		model, column string
@@ -53,7 +53,7 @@ func TestContract(t *testing.T) {
 	}{
 		{sonnet, "Bedrock Converse", "", 3_932_160, nil},
 		{opus, "Bedrock Converse", "", 3_932_160, nil},
-		{latest, "Bedrock Converse", "", 3_932_160, []modeltest.Feature{modeltest.ToolChoice}}, // it cannot be made to call a tool
+		{latest, "Bedrock Converse", "", 3_932_160, []modeltest.Feature{modeltest.ToolChoice}}, // it cannot be forced to call a tool
 		{pro, "Nova", "bedrock.", 25_000_000, []modeltest.Feature{
 			modeltest.SignedThinking, modeltest.RedactedThinking, modeltest.StructuredOutput, modeltest.PromptCache, modeltest.ImageLimit,
 		}},
@@ -85,7 +85,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// prompt is a body as the cache sees it.
+// prompt returns the body that the cache compares.
 func prompt(body []byte) (seen []byte, points []int) {
 	end := bytes.LastIndex(body, []byte("]}]"))
 	body = body[:end+3]
@@ -101,8 +101,8 @@ func prompt(body []byte) (seen []byte, points []int) {
 	}
 }
 
-// The API's words for what the contract wants to go wrong
-// (troubleshooting-api-error-codes, and as its users have published them).
+// The API's messages for the errors that the contract asks for (troubleshooting-api-error-codes,
+// and messages that users published).
 var faults = map[modeltest.Fault]struct {
 	status        int
 	kind, message string
@@ -146,7 +146,7 @@ func onWire(a *modeltest.Answer) bedrocktest.Answer {
 		return c.Kind == model.ChunkRedactInput || c.Kind == model.ChunkRedactOutput
 	})
 	if a.Stop == event.StopGuardrail && !redacts {
-		s.Body = begun + bedrocktest.Stopped(stop) + bedrocktest.Watched(a.Usage) // something was masked
+		s.Body = begun + bedrocktest.Stopped(stop) + bedrocktest.Watched(a.Usage) // a guardrail masked something
 	}
 	s.Slow = a.Slow
 	switch a.Fault {

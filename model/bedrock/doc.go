@@ -29,4 +29,8 @@
 //     nova2-userguide: extended-thinking and web-grounding.
 //
 // Strands (its models/bedrock.py) fills the gaps of these pages.
+//
+// stream.go makes a call. Its request is encoded by request.go, head.go and tail.go, which use setup.go and cannot reach
+// the API; messages by message.go over encoder.go. call.go sends it. event.go and whole.go read the answer, both with
+// part.go over decoder.go.
 package bedrock

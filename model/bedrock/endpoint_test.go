@@ -18,7 +18,7 @@ import (
 	"github.com/braidrun/braid/model/modeltest"
 )
 
-// seen is a transport that keeps the last request and answers it.
+// seen is a transport that keeps the last request.
 type seen struct{ last *http.Request }
 
 func (s *seen) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -29,7 +29,7 @@ func (s *seen) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// source is a source of AWS's configuration, as package config has some.
+// source is a source of AWS's configuration, like those of package config.
 type source struct {
 	fips   aws.FIPSEndpointState
 	dual   aws.DualStackEndpointState
@@ -81,7 +81,7 @@ func TestWhereTheAPIIsAsked(t *testing.T) {
 		cfg  aws.Config
 		id   string
 		opts []bedrock.Option
-		want string // the address, and the region that is signed
+		want string // the address and the signed region
 	}{
 		{in("us-east-1"), pro, nil, "https://bedrock-runtime.us-east-1.amazonaws.com/model/amazon.nova-pro-v1%3A0/converse-stream us-east-1"},
 		{in("eu-central-2"), scout, []bedrock.Option{bedrock.Answers(bedrock.Whole)}, "https://bedrock-runtime.eu-central-2.amazonaws.com/model/us.meta.llama4-scout-17b-instruct-v1%3A0/converse eu-central-2"},
@@ -110,7 +110,7 @@ func TestWhereTheAPIIsAsked(t *testing.T) {
 			t.Errorf("%s: %v", c.want, err)
 			continue
 		}
-		_ = modeltest.Call(t.Context(), m, hello()) // a whole answer is none here
+		_ = modeltest.Call(t.Context(), m, hello()) // only the request matters
 		_, scope, _ := strings.Cut(wire.last.Header.Get("Authorization"), "/")
 		_, scope, _ = strings.Cut(scope, "/") // the date
 		region, _, _ := strings.Cut(scope, "/")
@@ -155,7 +155,7 @@ func TestEndpointsThatCannotBe(t *testing.T) {
 // The configuration says whether a key or a signature counts.
 func TestWhoAsks(t *testing.T) {
 	t.Parallel()
-	session := both() // as package config has it for an SSO session
+	session := both() // package config returns this for an SSO session
 	session.BearerAuthTokenProvider = bearer.NewTokenCache(session.BearerAuthTokenProvider)
 	none := both()
 	none.Credentials = (*aws.AnonymousCredentials)(nil)
@@ -198,8 +198,7 @@ func TestWhoAsks(t *testing.T) {
 	}
 }
 
-// AWS's own client would follow some redirects with what was asked. A configuration that was
-// loaded has one.
+// AWS's own client follows some redirects with the request. A loaded configuration has that client.
 func TestTheConfigurationsClientFollowsNoRedirect(t *testing.T) {
 	t.Parallel()
 	other := bedrocktest.Start(bedrocktest.Text("Hello."))

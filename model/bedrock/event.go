@@ -2,58 +2,10 @@ package bedrock
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/model"
-	"github.com/braidrun/braid/model/internal/bound"
 )
-
-// decoder turns the events of an answer into chunks (API_runtime_ConverseStreamOutput). It
-// skips events of unknown kinds and keeps blocks of unknown kinds as they are, because the API
-// may add kinds at any time.
-type decoder struct {
-	family *family
-	guard  *Guardrail
-	// id is the request's id at AWS.
-	id string
-	// names maps tool names that were changed for the wire back to the agent's. serial keeps
-	// only the first call of an answer.
-	names  map[string]string
-	serial bool
-	yield  func(model.Chunk, error) bool
-	// left is set when the caller stops reading.
-	left bool
-
-	r    strictjson.Reader
-	open []openBlock
-	// held counts the bytes that are collected instead of yielded piece by piece.
-	held int
-	// most bounds held and the bytes read, for tests; 0 means maxWhole and maxStream.
-	most int
-	// blocks, cited and calls count the blocks, citations and calls so far.
-	blocks, cited, calls int
-
-	// stamper stamps the thinking at the beginning of an answer; nil if the model does not bind
-	// it. Later thinking gets no stamp and is never sent back, which the vendor allows
-	// (…/preserved-thinking/prefix-checks).
-	stamper *bound.Stamper
-	// begun is set if the answer began with thinking, whose signature is opaque. spoke is set
-	// once anything else was received.
-	begun, spoke bool
-	opaque       string
-
-	stop          string
-	stopped, told bool // a stop reason has come, and what follows it
-	blocked       verdict
-}
-
-func (d *decoder) send(c model.Chunk) {
-	if !d.left && !d.yield(c, nil) {
-		d.left = true
-	}
-}
 
 // event decodes one event.
 func (d *decoder) event(name string, data []byte) error {
@@ -104,13 +56,6 @@ func (d *decoder) event(name string, data []byte) error {
 			return err
 		}
 		d.metadata(&e)
-	}
-	return nil
-}
-
-func read(data []byte, v any) error {
-	if err := json.Unmarshal(data, v); err != nil {
-		return fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	return nil
 }
@@ -250,4 +195,22 @@ func stopReason(s string) event.StopReason {
 		return event.StopContextOverflow
 	}
 	return event.StopReason(s)
+}
+
+// redact reports which text must be replaced. Without a trace only the stop reason is known, which does not
+// distinguish question and answer.
+func (d *decoder) redact() {
+	if d.guard == nil {
+		return
+	}
+	v := d.blocked
+	if !v.known && stopReason(d.stop) == event.StopGuardrail {
+		v.input, v.output = true, true
+	}
+	if v.input && !d.guard.KeepInput {
+		d.send(model.Chunk{Kind: model.ChunkRedactInput, Text: d.guard.InputText})
+	}
+	if v.output && d.guard.RedactOutput {
+		d.send(model.Chunk{Kind: model.ChunkRedactOutput, Text: d.guard.OutputText})
+	}
 }

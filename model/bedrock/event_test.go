@@ -22,7 +22,7 @@ import (
 	"github.com/braidrun/braid/model/modeltest"
 )
 
-// frames makes a stream of events, each a name and a payload.
+// frames makes a stream of events from names and payloads.
 func frames(events ...string) string {
 	var b []byte
 	for i := 0; i < len(events); i += 2 {
@@ -31,7 +31,7 @@ func frames(events ...string) string {
 	return string(b)
 }
 
-// decode reads a stream as a model of this name does.
+// decode reads a stream as the model with this name reads it.
 func decode(name string, g *Guardrail, in io.Reader) (modeltest.Read, error) {
 	f := familyOf(name)
 	var chunks []model.Chunk
@@ -77,9 +77,8 @@ func TestTheExampleOfTheGuide(t *testing.T) {
 	}
 }
 
-// A stream that is cut is an error of a kind that is known, and never an answer;
-// but for one that ends in good order behind its end signal: what was counted is
-// then not known.
+// A cut stream is an error of a known kind and never an answer. The exception is a stream that ends
+// after its end signal: then only the usage is unknown.
 func TestCutAnywhere(t *testing.T) {
 	t.Parallel()
 	stop := len(topSong) - len(frames("metadata", `{"usage": {"inputTokens": 47,"outputTokens": 20,"totalTokens": 67},"metrics": {"latencyMs": 100}}`))
@@ -103,7 +102,7 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
-// Whatever byte is changed, the answer is not taken for whole.
+// A changed byte anywhere makes the answer incomplete.
 func TestChangedBytes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -147,7 +146,7 @@ func TestExceptionsInTheStream(t *testing.T) {
 	}
 }
 
-// What the API has besides text and calls, and what it may have one day.
+// Blocks other than text and calls, also unknown ones.
 func TestOtherBlocks(t *testing.T) {
 	t.Parallel()
 	stream := frames(
@@ -203,7 +202,7 @@ func TestOtherBlocks(t *testing.T) {
 		got.Usage != (event.Usage{Input: 10, Output: 2, Total: 112, CacheRead: 70, CacheWrite: 30, CacheWriteHour: 20}) {
 		t.Errorf("%s %s %+v", got.Stop, got.Model, got.Usage)
 	}
-	// The log keeps it, and it goes back as it came.
+	// The log keeps the block, and the next request has it unchanged.
 	line, err := event.AppendMessage(nil, msg(event.RoleAssistant, got.Content...))
 	if err != nil {
 		t.Fatal(err)
@@ -222,8 +221,8 @@ func TestOtherBlocks(t *testing.T) {
 	}
 }
 
-// Thinking of Claude's stands bare, that of others bears the mark; what is hidden
-// may come in pieces.
+// Claude's thinking has no mark, that of other vendors has one. Redacted thinking may come in
+// pieces.
 func TestThinking(t *testing.T) {
 	t.Parallel()
 	stream := frames(
@@ -234,7 +233,7 @@ func TestThinking(t *testing.T) {
 		"contentBlockDelta", `{"contentBlockIndex":1,"delta":{"reasoningContent":{"redactedContent":"AQ=="}}}`,
 		"contentBlockDelta", `{"contentBlockIndex":1,"delta":{"reasoningContent":{"redactedContent":"Ag=="}}}`,
 		"contentBlockStop", `{"contentBlockIndex":1}`,
-		// Some models number every block 0, or end none.
+		// Some models give every block the number 0, or end no block.
 		"contentBlockDelta", `{"contentBlockIndex":0,"delta":{"reasoningContent":{"text":"Well."}}}`,
 		"contentBlockDelta", `{"contentBlockIndex":0,"delta":{"text":"Yes."}}`,
 		"messageStop", `{"stopReason":"end_turn"}`,
@@ -263,8 +262,7 @@ func TestThinking(t *testing.T) {
 	}
 }
 
-// Nova's <thinking> is thinking, however it is cut into pieces; what only looks
-// like it is text.
+// Nova's <thinking> becomes a thinking block, wherever the pieces are cut. Similar text stays text.
 func TestNovaThinksAloud(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -302,7 +300,7 @@ func TestNovaThinksAloud(t *testing.T) {
 			}
 		}
 	}
-	// Others may talk about it.
+	// Other models may write the tag as text.
 	got, err := decode(claude, nil, strings.NewReader(frames(
 		"contentBlockDelta", `{"contentBlockIndex":0,"delta":{"text":"<thinking>a</thinking>"}}`, "messageStop", `{"stopReason":"end_turn"}`, "metadata", `{}`,
 	)))
@@ -311,7 +309,7 @@ func TestNovaThinksAloud(t *testing.T) {
 	}
 }
 
-// What a guardrail says (guardrails-use-converse-api), and what becomes of it.
+// The results of a guardrail (guardrails-use-converse-api), and the answer that each gives.
 func TestGuardrails(t *testing.T) {
 	t.Parallel()
 	const topic = `{"topicPolicy":{"topics":[{"name":"Avoid Heavy Metal","type":"DENY","action":"BLOCKED"}]},"invocationMetrics":{"usage":{"topicPolicyUnits":1}}}`
@@ -344,7 +342,7 @@ func TestGuardrails(t *testing.T) {
 	}
 }
 
-// One call at a time is what it says, also where the model calls several.
+// With one call at a time, an answer has one call, even if the model makes several.
 func TestOneCallAtATime(t *testing.T) {
 	t.Parallel()
 	f := familyOf(claude)
@@ -367,7 +365,7 @@ func TestOneCallAtATime(t *testing.T) {
 	}
 }
 
-// The short way and the long way say the same of every piece.
+// The fast decoder and the general one give the same result for every piece.
 func FuzzDelta(f *testing.F) {
 	r := awsframe.NewReader(strings.NewReader(topSong))
 	for {
@@ -412,14 +410,14 @@ func FuzzDelta(f *testing.F) {
 	})
 }
 
-// Whatever comes, a stream ends with one end signal, or with an error.
+// Any bytes give a stream with one end signal or an error.
 func FuzzStream(f *testing.F) {
 	f.Add("contentBlockStart", `{"contentBlockIndex":1,"start":{"toolUse":{"toolUseId":"a","name":"b"}}}`, "contentBlockDelta", `{"contentBlockIndex":1,"delta":{"image":{}}}`)
 	f.Add("messageStop", `{"stopReason":""}`, "metadata", `{"trace":{"guardrail":{"inputAssessment":{"a":[1,{"action":"BLOCKED"}]}}}}`)
 	f.Add("contentBlockDelta", `{"delta":{"toolResult":[{}],"citation":{"location":{"web":{}}}}}`, "contentBlockStop", `{}`)
 	f.Fuzz(func(t *testing.T, a, b, c, d string) {
 		if len(a) > 200 || len(c) > 200 {
-			return // a header is not that long
+			return // a header is shorter
 		}
 		for _, end := range []string{"", frames("messageStop", `{"stopReason":"end_turn"}`)} {
 			for _, name := range []string{claude, novaID} {
@@ -432,7 +430,7 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// Whatever an API says at once is an answer, or an error.
+// Any complete body gives an answer or an error.
 func FuzzWhole(f *testing.F) {
 	f.Add(`{"output":{"message":{"content":[{"text":"a"},{"toolUse":{"toolUseId":"a","name":"b","input":{"x":1}}},{"reasoningContent":{"redactedContent":"AQ=="}}]}},"stopReason":"tool_use"}`)
 	f.Add(`{"output":{"message":{"content":[{"citationsContent":{"content":[{"text":"a"}],"citations":[{"title":"t"}]}},{"image":{"format":"png","source":{"bytes":"AQ=="}}},{"audio":{}}]}},"stopReason":"end_turn"}`)
@@ -447,7 +445,7 @@ func FuzzWhole(f *testing.F) {
 	})
 }
 
-// What cannot be handed over piece by piece is bounded, and so is what nobody knows.
+// Parts that are kept until their end are bounded, and so are unknown parts.
 func TestWhatIsHeldIsBounded(t *testing.T) {
 	t.Parallel()
 	const most = 64 << 10

@@ -11,9 +11,8 @@ import (
 	"github.com/braidrun/braid/model/bedrock/bedrocktest"
 )
 
-// An agent on Amazon Nova, which here is a server on this machine. Outside of tests
-// the configuration comes from config.LoadDefaultConfig of AWS's SDK, and the
-// address is left out.
+// An agent on Amazon Nova. Here the model is a server on this machine; a program gets its
+// configuration from config.LoadDefaultConfig of AWS's SDK and sets no address.
 func Example() {
 	server := bedrocktest.Start(
 		bedrocktest.Stream([]model.Chunk{

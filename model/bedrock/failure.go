@@ -16,8 +16,6 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-var errNoAnswer = errors.New("the response is not from the API")
-
 // failure converts any error that ended a call to ours. begun reports that the answer had begun.
 func (m *Model) failure(g *idle.Guard, begun bool, req *model.Request, err error) error {
 	if e, ok := errors.AsType[*event.Error](err); ok {
@@ -84,9 +82,4 @@ func (m *Model) refusal(said *awserr.Said, attempt int) error {
 	e.Kind, e.Message = event.ErrModel, provider.Tell("the model could not write a call of a tool, twice", line)
 	e.Hint = "allow a longer answer, make the tools' parameters simpler, or take another model"
 	return e
-}
-
-// notSent returns the error for a request that the API would refuse.
-func notSent(kind event.ErrorKind, message, hint string, args ...any) *event.Error {
-	return provider.NotSent(op, kind, message, hint, args...)
 }

@@ -37,8 +37,8 @@ func failed(t *testing.T, r modeltest.Read) *event.Error {
 	return e
 }
 
-// The API's errors by exception and message: troubleshooting-api-error-codes, the
-// list of Strands (models/bedrock.py), and messages as users have published them.
+// The API's errors by exception and message: troubleshooting-api-error-codes, the list of Strands
+// (models/bedrock.py), and messages that users published.
 func TestErrorsOfTheAPI(t *testing.T) {
 	t.Parallel()
 	const returned = "The model returned the following errors: "
@@ -116,8 +116,8 @@ func TestErrorsOfTheAPI(t *testing.T) {
 	}
 }
 
-// Nova that cannot write a call is asked once more, and then it is told what to
-// do (prompting-tool-troubleshooting).
+// If Nova cannot write a call, the model asks once more. Then it tells Nova what to do
+// (prompting-tool-troubleshooting).
 func TestACallThatNovaCannotWrite(t *testing.T) {
 	t.Parallel()
 	const message = "The model produced an invalid sequence as part of ToolUse. Please refer to the model tool use troubleshooting guide."
@@ -185,7 +185,7 @@ func TestNotTheAPI(t *testing.T) {
 	}
 }
 
-// The answer is the same, however it comes.
+// A stream and a whole response give the same answer.
 func TestByteByByte(t *testing.T) {
 	t.Parallel()
 	chunks := []model.Chunk{
@@ -215,8 +215,8 @@ func TestByteByByte(t *testing.T) {
 	}
 }
 
-// What follows the end signal is waited for, but not for ever: without it the
-// answer is whole, and nobody knows what it used.
+// The model waits for the usage after the end signal, but not for ever. Without it the answer is
+// complete and its usage unknown.
 func TestNothingBehindTheEndSignal(t *testing.T) {
 	t.Parallel()
 	body := bedrocktest.Begun([]model.Chunk{{Kind: model.ChunkText, Text: "Hello."}}) + bedrocktest.Stopped("end_turn")
@@ -250,7 +250,7 @@ func TestNothingBehindTheEndSignal(t *testing.T) {
 	})
 }
 
-// Keys of both kinds are verified for real.
+// The stand-in verifies both kinds of keys.
 func TestCredentials(t *testing.T) {
 	t.Parallel()
 	server := bedrocktest.Start()
@@ -295,7 +295,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// What is signed goes nowhere but to the address that was given.
+// Signed requests go only to the given address.
 func TestNoRedirectIsFollowed(t *testing.T) {
 	t.Parallel()
 	other := bedrocktest.Start(bedrocktest.Text("Hello."))
@@ -317,8 +317,8 @@ func both() aws.Config {
 	return cfg
 }
 
-// Nothing but what was given goes out: no other key of the environment, nothing
-// of the machine.
+// Requests contain only the given settings: no other key of the environment, nothing of the
+// machine.
 func TestTheEnvironmentIsNotRead(t *testing.T) {
 	for _, name := range []string{
 		"AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION",
@@ -341,7 +341,7 @@ func TestTheEnvironmentIsNotRead(t *testing.T) {
 	if h.Get("User-Agent") != "braid" || h.Get("X-Amzn-Trace-Id") != "" || h.Get("Content-Type") != "application/json" || h.Get("X-Amz-User-Agent") != "" {
 		t.Errorf("headers %v", h)
 	}
-	// A key of the configuration's goes before one of the environment's.
+	// A key in the configuration takes precedence over one in the environment.
 	server.Add(bedrocktest.Text("Hello."))
 	m, err := bedrock.New(pro, bedrocktest.KeyConfig(), bedrock.BaseURL(server.URL), bedrock.HTTPClient(server.Client()))
 	if err != nil {
@@ -398,8 +398,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// A server may answer before it has read all of a request: then the rest of it can
-// still be read.
+// A server may answer before it has read the whole request. The rest can still be read.
 func TestARequestOutlivesTheBeginOfItsAnswer(t *testing.T) {
 	t.Parallel()
 	var sent []byte
@@ -418,7 +417,7 @@ func TestARequestOutlivesTheBeginOfItsAnswer(t *testing.T) {
 	}
 }
 
-// late reads something else first.
+// late is a reader that calls read before its first byte.
 type late struct {
 	io.Reader
 
@@ -435,7 +434,7 @@ func (l *late) Read(b []byte) (int, error) {
 
 func (*late) Close() error { return nil }
 
-// wire is a transport in memory, so that time can be the test's own.
+// wire is a transport in memory, for tests with a synthetic clock.
 type wire func(*http.Request) io.ReadCloser
 
 func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -445,7 +444,7 @@ func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// paced gives a piece each time, with a pause before it.
+// paced returns one piece per read, after a pause.
 type paced struct {
 	ctx    context.Context
 	pieces []string
@@ -473,7 +472,7 @@ func (p *paced) Read(b []byte) (int, error) {
 
 func (p *paced) Close() error { return nil }
 
-// Silence counts, length and slow readers do not.
+// Only silence of the API ends a call. Long answers and slow readers do not.
 func TestStall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -522,7 +521,7 @@ func TestStall(t *testing.T) {
 	})
 }
 
-// A connection is used again once an answer is whole.
+// The connection is used again after a complete answer.
 func TestConnectionsAreUsedAgain(t *testing.T) {
 	t.Parallel()
 	const calls = 20

@@ -260,3 +260,6 @@ func generation(id string) int {
 	minor, _ := strconv.Atoi(g[2])
 	return major*100 + minor
 }
+
+// never is family.off for models whose thinking cannot be switched off.
+const never = "never"

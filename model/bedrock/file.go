@@ -13,11 +13,6 @@ import (
 	"github.com/braidrun/braid/model/internal/media"
 )
 
-type docName struct {
-	name string
-	end  int
-}
-
 // imageFormat returns an image's format; "" if the API cannot read it (API_runtime_ImageBlock).
 func imageFormat(b *event.Image) string {
 	switch b.MIME {

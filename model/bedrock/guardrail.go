@@ -3,9 +3,6 @@ package bedrock
 import (
 	"encoding/json"
 	"slices"
-
-	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/model"
 )
 
 // verdict is what a guardrail blocked. It is only known with a trace.
@@ -47,20 +44,32 @@ func blocked(v any) bool {
 	return false
 }
 
-// redact reports which text must be replaced. Without a trace only the stop reason is known, which does not
-// distinguish question and answer.
-func (d *decoder) redact() {
-	if d.guard == nil {
-		return
-	}
-	v := d.blocked
-	if !v.known && stopReason(d.stop) == event.StopGuardrail {
-		v.input, v.output = true, true
-	}
-	if v.input && !d.guard.KeepInput {
-		d.send(model.Chunk{Kind: model.ChunkRedactInput, Text: d.guard.InputText})
-	}
-	if v.output && d.guard.RedactOutput {
-		d.send(model.Chunk{Kind: model.ChunkRedactOutput, Text: d.guard.OutputText})
-	}
+// Guardrail names a guardrail that checks prompts and answers
+// (bedrock/latest/userguide/guardrails-use-converse-api), and what replaces blocked
+// text. Text that the guardrail masks stays masked in the log.
+type Guardrail struct {
+	// ID and Version name the guardrail. Both are required.
+	ID, Version string
+	// Trace is enabled (the default), enabled_full or disabled. Without a trace, Braid
+	// cannot tell whether the prompt or the answer was blocked.
+	Trace string
+	// Async streams deltas before the guardrail has checked them. The answer may be
+	// redacted afterwards.
+	Async bool
+	// Latest has the guardrail check only the newest user message.
+	Latest bool
+	// KeepInput keeps blocked user messages in the conversation. Otherwise InputText
+	// replaces them, or "[User input redacted.]".
+	KeepInput bool
+	InputText string
+	// RedactOutput replaces a blocked answer with OutputText, or with "[Assistant
+	// output redacted.]". Otherwise the guardrail's own message stays.
+	RedactOutput bool
+	OutputText   string
 }
+
+// The default replacements of blocked text, in the words of Strands.
+const (
+	redactedInput  = "[User input redacted.]"
+	redactedOutput = "[Assistant output redacted.]"
+)

@@ -64,7 +64,7 @@ func msg(role event.Role, b ...event.Block) event.Message {
 
 func question(s string) event.Message { return msg(event.RoleUser, &event.Text{Text: s}) }
 
-// turn is an answer with n calls, and their results.
+// turn returns an answer with n calls, and their results.
 func turn(id string, n int) []event.Message {
 	a := msg(event.RoleAssistant, &event.Text{Text: "I look."})
 	r := msg(event.RoleUser)
@@ -80,8 +80,8 @@ var add = []model.ToolSpec{{
 	Name: "add", Description: "Adds.", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"}}}`),
 }}
 
-// Over 40 turns the next request begins with the bytes of the one before, up to
-// its last cache point; there are never more than four, and all of them stay as long.
+// Over 40 turns, each request begins with the bytes of the one before it, up to its last cache
+// point. There are at most four points, and all of them stay as long.
 func TestCachedBytesStay(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -105,13 +105,13 @@ func staysCached(t *testing.T, m *Model, point string) {
 		if want := min(n+2, 4); points != want {
 			t.Fatalf("turn %d: %d cache points, want %d", n, points, want)
 		}
-		// The cache compares what is asked, not where points were.
+		// The cache compares content without the points.
 		last := bytes.LastIndex(body, []byte(","+point))
 		seen := bytes.ReplaceAll(body[:last], []byte(","+point), nil)
 		if !bytes.HasPrefix(seen, before) {
 			t.Fatalf("turn %d: the request does not begin as the one before:\n%s\n%s", n, before, seen)
 		}
-		// One of its points stands where the one before had its last: that is what is read.
+		// One point is at the last point of the previous request: the cache is read there.
 		if n > 0 && !slices.Contains(pointsIn(body, point), len(before)) {
 			t.Fatalf("turn %d: nothing of the request before is read: %s", n, body)
 		}
@@ -120,7 +120,7 @@ func staysCached(t *testing.T, m *Model, point string) {
 	}
 }
 
-// Models that cache less, or by themselves, are sent the same beginning too.
+// Models that cache less, or automatically, get the same beginning too.
 func TestTheBeginningStaysAtEveryFamily(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{novaID, "us.amazon.nova-2-lite-v1:0", "qwen.qwen3-235b-a22b-2507-v1:0", "us.meta.llama4-maverick-17b-instruct-v1:0"} {
@@ -142,7 +142,7 @@ func TestTheBeginningStaysAtEveryFamily(t *testing.T) {
 	}
 }
 
-// pointsIn gives the places of the points in a body without them.
+// pointsIn returns the positions of the points in a body without them.
 func pointsIn(body []byte, point string) (at []int) {
 	mark := []byte("," + point)
 	for n := 0; ; {
@@ -165,7 +165,7 @@ func TestWhereCachePointsStand(t *testing.T) {
 		name, model string
 		opts        []Option
 		req         model.Request
-		want        string // the body, with | for a point and without anything else
+		want        string // the body, with | for a point and only the texts
 	}{
 		{"instructions", claude, nil, model.Request{Instructions: "i", Tools: add, Messages: []event.Message{question("q")}}, "tools system | q |"},
 		{"tools alone", claude, nil, model.Request{Tools: add, Messages: []event.Message{question("q")}}, "tools | q |"},
@@ -204,8 +204,8 @@ func TestWhereCachePointsStand(t *testing.T) {
 	}
 }
 
-// What is sent from a warm history is what would be sent afresh, whatever
-// happened to the conversation in between.
+// A model that remembers the conversation sends the same bytes as a new one, whatever changed in
+// between.
 func TestWarmIsAsCold(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -242,7 +242,7 @@ func TestWarmIsAsCold(t *testing.T) {
 				b = b[:n:n]
 			case "fork":
 				branches = append(branches, b)
-			case "replace": // compacted: it begins with something else
+			case "replace": // a compacted conversation has another beginning
 				b = append([]event.Message{question("summary")}, b[min(len(b), 3):]...)
 				if len(b) > 1 && b[1].Role == event.RoleUser {
 					b = b[1:]
@@ -267,7 +267,7 @@ func TestWarmIsAsCold(t *testing.T) {
 	})
 }
 
-// A turn on 1,000 messages encodes at most a quarter of what it would afresh.
+// A turn after 1,000 messages encodes at most a quarter of the whole request.
 func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it counts for the whole process
 	messages := long()
 	fewest := func(m func() *Model) uint64 {
@@ -287,7 +287,7 @@ func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it counts for
 	kept := made(t, claude)
 	afresh := fewest(func() *Model { return made(t, claude) })
 	warm := fewest(func() *Model {
-		// All but the last turn was sent before.
+		// The model has sent all but the last turn before.
 		if _, err := kept.request(&model.Request{Tools: add, Messages: messages[:len(messages)-2]}, false); err != nil {
 			t.Fatal(err)
 		}
@@ -300,7 +300,7 @@ func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it counts for
 	}
 }
 
-// long is a conversation of 1,000 messages.
+// long returns a conversation of 1,000 messages.
 func long() []event.Message {
 	messages := []event.Message{question("Go.")}
 	for i := range 500 {
@@ -309,7 +309,7 @@ func long() []event.Message {
 	return messages
 }
 
-// An encoder goes back to where it was.
+// An encoder can go back to an earlier position.
 func TestCut(t *testing.T) {
 	t.Parallel()
 	f := familyOf(claude)

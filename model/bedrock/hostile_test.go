@@ -21,8 +21,8 @@ import (
 	"github.com/braidrun/braid/model/modeltest"
 )
 
-// An answer that is cut at any byte, by a broken connection or in good order, is cut: no call of
-// it is whole, and nothing but what follows the end signal may be missing.
+// An answer that is cut at any byte is an error, whether the connection breaks or closes. None of
+// its calls is complete. Only what follows the end signal may be missing.
 func TestACutAtEveryByte(t *testing.T) {
 	t.Parallel()
 	begun := bedrocktest.Begun([]model.Chunk{
@@ -42,7 +42,7 @@ func TestACutAtEveryByte(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := modeltest.Call(t.Context(), m, hello())
-		if n == len(begun) && n%2 == 0 { // the usage is missing, and it ends in good order
+		if n == len(begun) && n%2 == 0 { // the connection closes normally, only the usage is missing
 			if r.Err != nil || r.Stop != event.StopToolUse {
 				t.Errorf("cut at %d: %v", n, r.Err)
 			}
@@ -54,7 +54,7 @@ func TestACutAtEveryByte(t *testing.T) {
 	}
 }
 
-// broken is a body that ends with an error of its own.
+// broken is a body that ends with an error.
 type broken struct {
 	io.Reader
 
@@ -71,7 +71,7 @@ func (b *broken) Read(p []byte) (int, error) {
 
 func (*broken) Close() error { return nil }
 
-// endless is a body that repeats something until the reader has had enough.
+// endless is a body that repeats a text until it is closed.
 type endless struct {
 	begin, again, rest string
 	read               int
@@ -99,8 +99,8 @@ func (e *endless) Close() error {
 	return nil
 }
 
-// What does not end is bounded: before a stream, in it, and where an answer comes at once.
-// TestWhatIsHeldIsBounded has the rest.
+// Endless input is bounded before a stream, in it, and in a whole response. TestWhatIsHeldIsBounded
+// has the rest.
 func TestAGigabyte(t *testing.T) {
 	t.Parallel()
 	pad := strings.Repeat("A", 1<<20)
@@ -146,7 +146,7 @@ type answers func(*http.Request) *http.Response
 
 func (a answers) RoundTrip(r *http.Request) (*http.Response, error) { return a(r), nil }
 
-// Values of the wrong kind in every event end an answer or are passed over. Nothing panics.
+// Values of the wrong type in any event end the answer or are ignored. Nothing panics.
 func TestHostileValues(t *testing.T) {
 	t.Parallel()
 	values := []string{
@@ -186,14 +186,14 @@ func TestHostileValues(t *testing.T) {
 	}
 }
 
-// Cancelling ends a call in each of its phases, and closes what it had opened.
+// Cancelling ends a call in each phase and closes what the call opened.
 func TestCancelledInEachPhase(t *testing.T) {
 	t.Parallel()
 	begun := bedrocktest.Begun([]model.Chunk{{Kind: model.ChunkText, Text: "Hello."}})
 	for name, c := range map[string]struct {
 		how    bedrock.Streaming
 		answer bedrocktest.Answer
-		waits  bool // for credentials
+		waits  bool // whether the call waits for credentials
 	}{
 		"before it is signed":    {bedrock.Stream, bedrocktest.Answer{}, true},
 		"before the header":      {bedrock.Stream, bedrocktest.Answer{Silent: true}, false},
@@ -237,7 +237,7 @@ func TestCancelledInEachPhase(t *testing.T) {
 	}
 }
 
-// A whole answer with a wrong shape is none, and nothing panics.
+// A whole response of the wrong form is an error, and nothing panics.
 func TestHostileWholeAnswers(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{
@@ -252,7 +252,7 @@ func TestHostileWholeAnswers(t *testing.T) {
 			t.Errorf("%s: %v", body, e)
 		}
 	}
-	// Arguments that are no object are handed over as they came; the loop says what is wrong.
+	// Arguments that are not an object are passed on unchanged. The loop reports them.
 	m, _ := open(t, sonnet, []bedrock.Option{bedrock.Answers(bedrock.Whole)}, bedrocktest.Answer{
 		Header: map[string]string{"Content-Type": "application/json"},
 		Body: `{"stopReason":"tool_use","output":{"message":{"content":[{"toolUse":{"toolUseId":"a","name":"f","input":[1]}},` +

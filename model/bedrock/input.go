@@ -12,7 +12,7 @@ const largestDocument = 4_718_592
 
 // unsupported returns an error for new input that the model cannot read. Older input was already answered, by this
 // model or another one, and is described in words.
-func (m *Model) unsupported(messages []event.Message) error {
+func (m *setup) unsupported(messages []event.Message) error {
 	last := &messages[len(messages)-1]
 	if last.Role != event.RoleUser {
 		return nil
@@ -25,7 +25,7 @@ func (m *Model) unsupported(messages []event.Message) error {
 	return nil
 }
 
-func (m *Model) unreadable(b event.Block) error {
+func (m *setup) unreadable(b event.Block) error {
 	const fetch = "give its bytes, or, for Nova, an address in S3"
 	f := &m.family
 	switch b := b.(type) {

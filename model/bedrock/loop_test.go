@@ -24,8 +24,7 @@ type numbers struct {
 	B int `json:"b"`
 }
 
-// calling is an answer with calls of two tools, one of which has a name that Nova
-// does not take.
+// calling returns an answer with calls of two tools. Nova refuses the name of one of them.
 func calling(how func([]model.Chunk, string, event.Usage) bedrocktest.Answer, names []string, ids ...string) bedrocktest.Answer {
 	chunks := []model.Chunk{{Kind: model.ChunkText, Text: "I look."}}
 	for i, id := range ids {
@@ -35,14 +34,14 @@ func calling(how func([]model.Chunk, string, event.Usage) bedrocktest.Answer, na
 	return how(chunks, "tool_use", event.Usage{Input: 1, Output: 1, Total: 2})
 }
 
-// A run with several tools at once, one of them failing, and a model that gives an
-// id twice: everything that is sent is taken, by each family of models.
+// A run with parallel tools, one of which fails, and a model that repeats an id: the stand-in
+// accepts every request, for each family of models.
 func TestARunOfManyTools(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{sonnet, opus, pro, nova2, qwen, scout} {
 		how := bedrocktest.Stream
 		done := func(s string) bedrocktest.Answer { return bedrocktest.Text(s) }
-		if name == scout { // it does not stream where there are tools
+		if name == scout { // it does not stream if it has tools
 			how = bedrocktest.Whole
 			done = func(s string) bedrocktest.Answer {
 				return bedrocktest.Whole([]model.Chunk{{Kind: model.ChunkText, Text: s}}, "end_turn", event.Usage{Input: 1, Output: 1})
@@ -50,7 +49,7 @@ func TestARunOfManyTools(t *testing.T) {
 		}
 		names := []string{"look-up", "fail"}
 		if name == pro || name == nova2 {
-			names[0] = "look_up_" // and a hash
+			names[0] = "look_up_" // a hash follows
 		}
 		m, server := open(t, name, nil)
 		agent := braid.New("a", m, braid.Instructions("Be brief."),
@@ -80,7 +79,7 @@ func TestARunOfManyTools(t *testing.T) {
 	}
 }
 
-// wireName is what a model is told instead of "look-up".
+// wireName returns the name that the model gets for "look-up".
 func wireName(t *testing.T, name string) string {
 	t.Helper()
 	m, server := open(t, name, nil, bedrocktest.Text("x"))
@@ -104,7 +103,7 @@ func wireName(t *testing.T, name string) string {
 	return sent.Config.Tools[0].Spec.Name
 }
 
-// The loop repeats what may be repeated, as often as it says and no more.
+// The loop repeats only retryable errors, and as often as configured.
 func TestTheLoopRepeats(t *testing.T) {
 	t.Parallel()
 	retry := braid.Retries(braid.Retry{Attempts: 4, Base: time.Millisecond, Exact: true})
@@ -140,7 +139,7 @@ func TestTheLoopRepeats(t *testing.T) {
 	}
 }
 
-// What a guardrail blocked does not stand in the next request.
+// The next request does not contain blocked text.
 func TestWhatIsBlockedIsGone(t *testing.T) {
 	t.Parallel()
 	blocked := bedrocktest.Stream([]model.Chunk{
@@ -160,7 +159,7 @@ func TestWhatIsBlockedIsGone(t *testing.T) {
 	}
 }
 
-// An answer that comes at once says the same as one that streams.
+// A whole response gives the same answer as a stream.
 func TestWholeAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

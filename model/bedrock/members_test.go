@@ -12,9 +12,9 @@ import (
 	"github.com/braidrun/braid/model/modeltest"
 )
 
-// Whole answers of Claude 4.5 and later, and of Nova 2, call the tools of the caller with a
-// "type" (recorded by pydantic-ai and ruby_llm in us-east-1). Only server_tool_use is a call of
-// the vendor's own (API_runtime_ToolUseBlock).
+// Whole responses of Claude 4.5 and later, and of Nova 2, have calls with a "type" (recorded by
+// pydantic-ai and ruby_llm in us-east-1). Only server_tool_use is a call that the vendor runs
+// (API_runtime_ToolUseBlock).
 func TestACallCountsWithAndWithoutAType(t *testing.T) {
 	t.Parallel()
 	own := func(member string) []event.Block {
@@ -57,8 +57,8 @@ func TestACallCountsWithAndWithoutAType(t *testing.T) {
 	}
 }
 
-// Some clients' answers name the kind of a block beside it. Go's maps have no order, so each
-// form is read many times.
+// Some answers name the kind of a block beside it. Go's maps have no order, so the test reads each
+// form many times.
 func TestBlocksDoNotDependOnTheOrderOfMaps(t *testing.T) {
 	t.Parallel()
 	raw := func(kind, value string) event.Block {
@@ -108,8 +108,8 @@ func TestBlocksDoNotDependOnTheOrderOfMaps(t *testing.T) {
 	}
 }
 
-// What was counted does not end an answer: only messageStop does
-// (API_runtime_ConverseStreamOutput). The two may come in either order.
+// Usage does not end an answer, only messageStop does (API_runtime_ConverseStreamOutput). They may
+// come in either order.
 func TestAnAnswerEndsWithItsStop(t *testing.T) {
 	t.Parallel()
 	const (
@@ -134,7 +134,7 @@ func TestAnAnswerEndsWithItsStop(t *testing.T) {
 	}
 }
 
-// atOnce reads an answer that does not stream, as a model of this name does.
+// atOnce reads a whole response as the model with this name reads it.
 func atOnce(name, body string) (modeltest.Read, error) {
 	f := familyOf(name)
 	var chunks []model.Chunk

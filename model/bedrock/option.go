@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/model/internal/provider"
 )
@@ -71,18 +70,6 @@ func As(id string) Option {
 	}
 }
 
-// Streaming selects whether an answer streams.
-type Streaming string
-
-const (
-	// StreamAuto streams wherever the model can, also with tools.
-	StreamAuto Streaming = "auto"
-	// Stream always streams.
-	Stream Streaming = "stream"
-	// Whole never streams: it calls Converse instead of ConverseStream.
-	Whole Streaming = "whole"
-)
-
 // Answers sets whether answers stream; [StreamAuto] is the default.
 func Answers(how Streaming) Option {
 	return func(m *Model) error {
@@ -95,22 +82,6 @@ func Answers(how Streaming) Option {
 		}
 	}
 }
-
-// CachePoints selects the cache points of a request
-// (bedrock/latest/userguide/prompt-caching).
-type CachePoints string
-
-const (
-	// CacheAuto sets points if the model is known to take them: after the
-	// instructions, or else the tools; after the newest message; and after the two
-	// user messages before it. The cache lasts five minutes.
-	CacheAuto CachePoints = "auto"
-	// CacheHour is [CacheAuto] with a cache of one hour. Writing it costs more, and only
-	// newer Claude models have it.
-	CacheHour CachePoints = "hour"
-	// CacheOff sets no points. Use it for prompts that are never sent twice.
-	CacheOff CachePoints = "off"
-)
 
 // Cache sets the cache points, at most four; [CacheAuto] is the default. The API does
 // not cache a prompt that is too short, and charges nothing more for it.
@@ -125,36 +96,6 @@ func Cache(points CachePoints) Option {
 		}
 	}
 }
-
-// Guardrail names a guardrail that checks prompts and answers
-// (bedrock/latest/userguide/guardrails-use-converse-api), and what replaces blocked
-// text. Text that the guardrail masks stays masked in the log.
-type Guardrail struct {
-	// ID and Version name the guardrail. Both are required.
-	ID, Version string
-	// Trace is enabled (the default), enabled_full or disabled. Without a trace, Braid
-	// cannot tell whether the prompt or the answer was blocked.
-	Trace string
-	// Async streams deltas before the guardrail has checked them. The answer may be
-	// redacted afterwards.
-	Async bool
-	// Latest has the guardrail check only the newest user message.
-	Latest bool
-	// KeepInput keeps blocked user messages in the conversation. Otherwise InputText
-	// replaces them, or "[User input redacted.]".
-	KeepInput bool
-	InputText string
-	// RedactOutput replaces a blocked answer with OutputText, or with "[Assistant
-	// output redacted.]". Otherwise the guardrail's own message stays.
-	RedactOutput bool
-	OutputText   string
-}
-
-// The default replacements of blocked text, in the words of Strands.
-const (
-	redactedInput  = "[User input redacted.]"
-	redactedOutput = "[Assistant output redacted.]"
-)
 
 // Guard applies a guardrail to every call.
 func Guard(g Guardrail) Option {
@@ -236,9 +177,4 @@ func Latency(name string) Option {
 			return wrong("there is no such latency", "use standard or optimized")
 		}
 	}
-}
-
-// wrong returns the error for a bad option or name.
-func wrong(message, hint string) error {
-	return &event.Error{Op: op, Kind: event.ErrInvalid, Message: message, Hint: hint}
 }

@@ -9,47 +9,8 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// blockKind is what an open block holds.
-type blockKind uint8
-
-const (
-	textBlock blockKind = iota + 1
-	thinkingBlock
-	redactedBlock
-	callBlock
-	imageBlock
-	otherBlock
-	droppedBlock
-)
-
-// openBlock is a block between its first piece and its stop. The API's block numbers are not
-// unique with every model, so Braid assigns its own.
-type openBlock struct {
-	wire, index int
-	kind        blockKind
-	// signed is set once a piece of its signature was received.
-	signed bool
-	// stamp is the Prefix of thinking.
-	stamp string
-	// tags splits a text of Nova into text and thinking. aside is set if the last piece was
-	// thinking.
-	tags  *splitter
-	aside bool
-	// data is the collected data; format is an image's format.
-	data   []byte
-	format string
-	// name and other are the kind and the members of a block of a vendor's kind.
-	name  string
-	other map[string]json.RawMessage
-	parts []json.RawMessage
-}
-
 // Citations are separate blocks with indexes above all others.
 const firstCitation = 1 << 28
-
-// own is the prefix of block kinds that only this vendor has, and of signatures of models other
-// than Claude. Both are sent back unchanged.
-const own = "bedrock."
 
 // block returns the open block with this number, and closes a block of another kind.
 func (d *decoder) block(wire int, kind blockKind) *openBlock {

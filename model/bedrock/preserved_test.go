@@ -15,7 +15,7 @@ import (
 
 const latest = "us.anthropic.claude-sonnet-5-5"
 
-// thinking is answer n: it thinks, speaks and thinks again.
+// thinking returns answer n: thinking, text, thinking.
 func thinking(n int) bedrocktest.Answer {
 	return bedrocktest.Stream([]model.Chunk{
 		{Kind: model.ChunkThinking, Text: "Hm."},
@@ -27,7 +27,7 @@ func thinking(n int) bedrocktest.Answer {
 	}, "end_turn", event.Usage{})
 }
 
-// sent names the signatures in a request.
+// sent returns the signatures in a request.
 func sent(body []byte) (list []string) {
 	for i := range 9 {
 		for _, s := range []string{fmt.Sprint("c2ln", i), fmt.Sprint("bGF0ZXI", i)} {
@@ -39,8 +39,8 @@ func sent(body []byte) (list []string) {
 	return list
 }
 
-// Claude's thinking goes back by Converse as long as what stands before it is the same.
-// Thinking in the middle of an answer does not.
+// Claude's thinking is sent back while the history before it is unchanged. Thinking in the middle
+// of an answer is not.
 func TestThinkingBehindAChangedPrefix(t *testing.T) {
 	t.Parallel()
 	type step struct {
@@ -72,7 +72,7 @@ func TestThinkingBehindAChangedPrefix(t *testing.T) {
 	}
 }
 
-// An answer that comes whole is stamped as one that streams.
+// A whole response gets the same mark as a stream.
 func TestAWholeAnswerIsStamped(t *testing.T) {
 	t.Parallel()
 	chunks := []model.Chunk{
@@ -98,7 +98,8 @@ func TestAWholeAnswerIsStamped(t *testing.T) {
 	}
 }
 
-// What Bedrock refuses for its thinking is asked once more without it, and says so.
+// If Bedrock refuses a request because of its thinking, the model repeats it without thinking and
+// reports that.
 func TestRefusedThinkingIsLeftOut(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{latest, opus} {
@@ -130,7 +131,7 @@ func TestRefusedThinkingIsLeftOut(t *testing.T) {
 	}
 }
 
-// Claude 5.5 cannot be made to call a tool.
+// Claude 5.5 cannot be forced to call a tool.
 func TestAForcedToolIsRefusedBeforeItIsAsked(t *testing.T) {
 	t.Parallel()
 	m, server := open(t, latest, nil)

@@ -14,7 +14,7 @@ import (
 	"github.com/braidrun/braid/model/modeltest"
 )
 
-// The exact bytes of what is less than obvious.
+// The exact bytes of the less obvious requests.
 func TestWhatIsSent(t *testing.T) {
 	t.Parallel()
 	u := func(b ...event.Block) event.Message { return msg(event.RoleUser, b...) }
@@ -132,7 +132,7 @@ func TestOptionsOfACall(t *testing.T) {
 		name, model string
 		opts        []Option
 		change      func(*model.Request)
-		want        string // what follows the messages
+		want        string // the body after the messages
 	}{
 		{"nothing", claude, nil, nil, `}`},
 		{"all of it", claude, nil, func(r *model.Request) {
@@ -197,7 +197,7 @@ func TestOptionsOfACall(t *testing.T) {
 	}
 }
 
-// A turn that was begun without thinking goes on without it.
+// A turn that began without thinking continues without it.
 func TestThinkingBeginsWithATurn(t *testing.T) {
 	t.Parallel()
 	req := &model.Request{Tools: add, Options: model.Options{Thinking: 2000}}
@@ -267,8 +267,7 @@ func TestToolChoice(t *testing.T) {
 	}
 }
 
-// The guardrail is shown the newest question alone, where that is wanted, also
-// while tools run.
+// If configured, the guardrail gets only the newest question, also while tools run.
 func TestTheNewestQuestionIsGuarded(t *testing.T) {
 	t.Parallel()
 	m := made(t, claude, Guard(Guardrail{ID: "g", Version: "1", Latest: true}), Cache(CacheOff))
@@ -279,7 +278,7 @@ func TestTheNewestQuestionIsGuarded(t *testing.T) {
 	}
 }
 
-// What is new and cannot be read is told before anything is sent.
+// New input that Converse cannot take is an error before a request is sent.
 func TestInputThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	pdf := []byte("%PDF-1.4")
@@ -349,7 +348,7 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// Names of documents are the API's, whatever they were, and no two are alike.
+// Document names are valid for the API and unique.
 func TestDocumentNames(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

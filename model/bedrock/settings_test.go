@@ -31,7 +31,7 @@ const (
 	premier  = "us.amazon.nova-premier-v1:0"
 )
 
-// What an option becomes, model by model. The stand-in takes it.
+// Each option as it is sent to each model. The stand-in accepts it.
 func TestEffort(t *testing.T) {
 	t.Parallel()
 	const unsupported = "unsupported"
@@ -102,8 +102,8 @@ func TestEffort(t *testing.T) {
 	}
 }
 
-// Whatever is set, either it is refused before anything is sent, alike by Check and by Stream,
-// or the API takes it.
+// Any settings are either refused by Check and Stream alike before a request is sent, or accepted
+// by the API.
 func TestSettingsAreRefusedOrTaken(t *testing.T) {
 	t.Parallel()
 	models := []string{
@@ -134,7 +134,7 @@ func TestSettingsAreRefusedOrTaken(t *testing.T) {
 			TopP:         number("top_p", 0.5, 0.97, 1),
 			ServiceTier:  rapid.SampledFrom([]string{"", "flex", "optimized", "gold"}).Draw(t, "tier"),
 		}
-		// A temperature is the vendor's business where the model thinks, as ever.
+		// Only without thinking: with it, the vendor decides which temperatures it takes.
 		if rapid.Bool().Draw(t, "temperature") && req.Options.Effort == "" && req.Options.Thinking == 0 && !req.Options.ShowThinking {
 			req.Options.Temperature = number("heat", 0, 1)
 		}
@@ -175,7 +175,7 @@ func TestSettingsAreRefusedOrTaken(t *testing.T) {
 		}
 		taken++
 	})
-	if !race.On && (taken < 10 || refused < 10) { // few are drawn under the race detector
+	if !race.On && (taken < 10 || refused < 10) { // the race detector allows only few draws
 		t.Errorf("%d taken, %d refused", taken, refused)
 	}
 }
@@ -222,7 +222,7 @@ func TestOptionsThatConverseDoesNotHave(t *testing.T) {
 	}
 }
 
-// Added members stand among the model's own parameters, and added header fields are signed.
+// Extra fields are added to the model's own parameters, and extra headers are signed.
 func TestMembersAndHeadersThatAreAdded(t *testing.T) {
 	t.Parallel()
 	m, server := open(t, sonnet, []bedrock.Option{bedrock.Fields(json.RawMessage(`{"top_k":5,"anthropic_beta":["a"]}`))}, bedrocktest.Text("Hello."))
@@ -248,7 +248,7 @@ func TestMembersAndHeadersThatAreAdded(t *testing.T) {
 	}
 }
 
-// A request's tier goes before the model's. One word of the setting is of another member.
+// A request's service tier takes precedence over the model's. One value is sent in another member.
 func TestServiceTier(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -270,7 +270,7 @@ func TestServiceTier(t *testing.T) {
 	}
 }
 
-// Effort stands beside the form of an answer in Converse's own member.
+// Converse has one member for effort and for the form of an answer.
 func TestEffortAndAForm(t *testing.T) {
 	t.Parallel()
 	m, server := open(t, sonnet46, nil, bedrocktest.Text("{}"))
@@ -299,7 +299,7 @@ func TestStrictTools(t *testing.T) {
 	}
 	body := string(server.Asked()[0].Body)
 	if !strings.Contains(body, `"inputSchema":{"json":{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"],"additionalProperties":false}},"strict":true}`) ||
-		!strings.Contains(body, "minimum") { // the description says what the form does not
+		!strings.Contains(body, "minimum") { // the description has what the schema cannot express
 		t.Error(body)
 	}
 	many := slices.Repeat(tool(`{"type":"object"}`), 21)
@@ -327,8 +327,8 @@ func TestStrictTools(t *testing.T) {
 	}
 }
 
-// Nova's own tools are asked for beside the others. What they did goes back with the history,
-// to Nova and to nobody else.
+// Nova's own tools are requested together with the agent's. Their results are sent back to Nova and
+// to no other model.
 func TestServerTools(t *testing.T) {
 	t.Parallel()
 	searched := bedrocktest.Answer{Body: bedrocktest.Begun(nil) +
@@ -372,7 +372,7 @@ func TestServerTools(t *testing.T) {
 	if err := modeltest.Call(t.Context(), claude, &model.Request{Messages: history}).Err; err != nil || bytes.Contains(other.Asked()[0].Body, []byte("s1")) {
 		t.Errorf("%v %s", err, other.Asked()[0].Body)
 	}
-	// A call that must not be made is none of the vendor's either.
+	// If the model must not call tools, the vendor's tools are not requested either.
 	server.Add(bedrocktest.Text("d"))
 	req.ToolChoice.Mode = model.ToolsNone
 	if err := modeltest.Call(t.Context(), m, req).Err; err != nil || bytes.Contains(server.Asked()[3].Body, []byte("systemTool")) {
@@ -380,7 +380,7 @@ func TestServerTools(t *testing.T) {
 	}
 }
 
-// Files of Office are known by their MIME type and by their name.
+// Office files are recognised by MIME type and by name.
 func TestOfficeFiles(t *testing.T) {
 	t.Parallel()
 	const office = "application/vnd.openxmlformats-officedocument."
@@ -434,7 +434,7 @@ func TestCountTokens(t *testing.T) {
 	if asked[0].Path != "/model/anthropic.claude-sonnet-4-5-20250929-v1%3A0/count-tokens" {
 		t.Error(asked[0].Path)
 	}
-	// What is counted is what is sent.
+	// CountTokens sends the same request as Stream.
 	var counted struct {
 		Input struct {
 			Converse map[string]json.RawMessage `json:"converse"`
@@ -487,7 +487,7 @@ func TestCountTokens(t *testing.T) {
 	}
 }
 
-// An hour of caching is for the models that have it.
+// Only models with a one-hour cache get that setting.
 func TestAnHourOfCache(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]event.ErrorKind{sonnet: "", latest: "", sonnet37: event.ErrUnsupported, pro: event.ErrUnsupported, scout: ""} {

@@ -46,7 +46,7 @@ func (e *encoder) call(b *event.ToolCall) {
 // result writes a tool's result under the wire id of its call.
 func (e *encoder) result(b *event.ToolResult) {
 	if e.family.noTools {
-		e.text("[result of " + b.Name + "] " + event.TextOf(b.Content) + string(b.Structured))
+		e.text("[result of " + b.Name + "] " + event.RawText(b.Content) + string(b.Structured))
 		return
 	}
 	e.begin(`{"toolResult":{"toolUseId":`)

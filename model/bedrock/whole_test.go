@@ -11,7 +11,7 @@ import (
 	"github.com/braidrun/braid/model/modeltest"
 )
 
-// An answer at once, with everything that stands in one (API_runtime_ContentBlock).
+// A whole response with every kind of block (API_runtime_ContentBlock).
 func TestEverythingAtOnce(t *testing.T) {
 	t.Parallel()
 	f := familyOf(novaID)

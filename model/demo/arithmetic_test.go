@@ -12,7 +12,7 @@ import (
 func TestFindArithmetic(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{
-		// The seed's, and other Japanese.
+		// The seed's expressions, and others in Japanese.
 		"3と5を足して":                            "3 + 5",
 		"3に5を足してください":                        "3 + 5",
 		"３と５を足して":                            "3 + 5",
@@ -85,7 +85,7 @@ func TestFindArithmetic(t *testing.T) {
 		"two hundred and five plus one":      "205 + 1",
 		"Lunch is 7 + 3 euros for each of 12 people.": "7 + 3",
 
-		// Nothing to calculate, or more than can be read off safely.
+		// Texts without an expression, or with an ambiguous one.
 		"":                         "",
 		"hello":                    "",
 		"42":                       "",
@@ -156,7 +156,7 @@ func TestNextOperationFollowsTheResults(t *testing.T) {
 	}
 }
 
-// An expression that is written out and found again is the same one.
+// Writing an expression into a text and finding it gives the same expression.
 func TestExpressionsSurviveBeingWrittenOut(t *testing.T) {
 	t.Parallel()
 	var gen func(depth int) *rapid.Generator[*expression]

@@ -149,7 +149,7 @@ func TestAssistantCallsAToolByItsName(t *testing.T) {
 		{"greet", str("first", "last"), `greet "Ann" "Lee"`, `{"first":"Ann","last":"Lee"}`},
 		{"translate", str("text"), "translate「こんにちは」", `{"text":"こんにちは"}`},
 		{"ping", `{"type":"object"}`, "ping!", `{}`},
-		{"roll", dice, "roll it", ""}, // nothing to fill sides with
+		{"roll", dice, "roll it", ""}, // no value for sides
 		{"roll", dice, "rolling stones", ""},
 		{"broken", `[`, "use broken", `{}`},
 	} {
@@ -226,7 +226,7 @@ say Deleted. (I am a simulated model.)`
 	}
 }
 
-// A result may come without the tool's name; the call has it.
+// A result may have no tool name; its call has one.
 func TestResultsFindTheirToolByTheCall(t *testing.T) {
 	t.Parallel()
 	_, history := converse(t, load(t, "assistant"), files(), nil, "what time is it?")

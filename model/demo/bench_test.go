@@ -9,8 +9,8 @@ import (
 	"github.com/braidrun/braid/model/demo"
 )
 
-// 500 pieces of text; the figure that counts is ns/piece and that allocations
-// do not grow with the pieces.
+// A stream of 500 pieces of text. The figures are ns/piece, and allocations that do not grow with
+// the pieces.
 func BenchmarkStream(b *testing.B) {
 	for name, opts := range map[string][]demo.Option{
 		"plain":         nil,
@@ -48,7 +48,7 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// One answer with a call, as in a run of many tool cycles.
+// One answer with a call, as in a run with many tool cycles.
 func BenchmarkCall(b *testing.B) {
 	m, err := demo.New(always(demo.Say("Next."), demo.Call("add", `{"a":3,"b":5}`)))
 	if err != nil {

@@ -68,12 +68,12 @@ func TestFaultsStrikeByCycleAndAttempt(t *testing.T) {
 		{"go", 4, 1, ""},
 		{"weather", 1, 1, event.ErrOverloaded},
 		{"weather", 1, 2, ""},
-		{"weather", 2, 1, event.ErrOverloaded}, // the rule's own goes first
+		{"weather", 2, 1, event.ErrOverloaded}, // the rule's own takes precedence
 		{"weather", 2, 2, event.ErrThrottled},
 	} {
 		req := request(user(tc.said))
 		req.Cycle, req.Attempt = tc.cycle, tc.attempt
-		// Nothing is counted in the model: asking twice changes nothing.
+		// The model has no state: a second request gets the same answer.
 		for range 2 {
 			_, _, _, err := collect(t.Context(), m, req)
 			if event.KindOf(err) != tc.want {
@@ -149,7 +149,7 @@ func TestFaultsInTheContent(t *testing.T) {
 	if msg = ask(demo.Fault{Kind: demo.FaultInvalidUTF8}, two...); utf8.ValidString(msg.Text()) {
 		t.Errorf("invalid UTF-8 beside calls: %q", msg.Text())
 	}
-	// Faults in calls leave a reply without calls as it is.
+	// Faults in calls do not change a reply without calls.
 	for _, kind := range []demo.FaultKind{demo.FaultBadArguments, demo.FaultUnknownTool, demo.FaultDuplicateIDs, demo.FaultEmptyIDs, demo.FaultHugeArguments} {
 		if msg = ask(demo.Fault{Kind: kind}, demo.Say("fine")); msg.Text() != "fine" || len(msg.Content) != 1 {
 			t.Errorf("%s in a text: %+v", kind, msg)
@@ -157,7 +157,7 @@ func TestFaultsInTheContent(t *testing.T) {
 	}
 }
 
-// A script without faults is not touched by one that was asked for earlier.
+// Faults of one script do not affect another.
 func TestFaultsLeaveTheScriptAlone(t *testing.T) {
 	t.Parallel()
 	m := script(t, always(demo.Say("hello"), demo.Call("add", `{"a":1}`)), demo.Faults(

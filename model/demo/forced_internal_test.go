@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// An example of a schema that multiplies is cut, in properties, in lists and in references.
+// An example of a schema that grows exponentially is cut, in properties, lists and references.
 func TestExamplesAreBounded(t *testing.T) {
 	t.Parallel()
 	var wide strings.Builder

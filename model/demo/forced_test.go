@@ -10,8 +10,8 @@ import (
 	"github.com/braidrun/braid/model/demo"
 )
 
-// A script that is made to call a tool does so, with arguments that keep to its schema: an agent
-// whose answer has a form can be tried out without a key.
+// A script that is forced to call a tool does so, with arguments that fit its schema. So agents
+// with an output schema work without a key.
 func TestAScriptThatIsMadeToCallATool(t *testing.T) {
 	t.Parallel()
 	type part struct {
@@ -46,7 +46,7 @@ func TestAScriptThatIsMadeToCallATool(t *testing.T) {
 			t.Errorf("%s: %s, %v", schema, r.Output, err)
 		}
 	}
-	// What a script cannot see it cannot keep to.
+	// A script ignores the parts of a schema that it does not know.
 	if _, err := braid.New("a", model, braid.OutputSchema(json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","pattern":"^[0-9]+$"}},"required":["a"]}`))).
 		Run(t.Context(), "Report."); !errors.Is(err, event.ErrInvalid) {
 		t.Errorf("a pattern: %v", err)

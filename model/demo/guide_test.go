@@ -33,7 +33,7 @@ func TestTheGuidesScriptsAreValid(t *testing.T) {
 	}
 }
 
-// Each word of the format stands in the guide.
+// The guide has each word of the format.
 func TestTheGuideIsComplete(t *testing.T) {
 	t.Parallel()
 	words := append(faultKinds(), Scripts()...)
@@ -42,7 +42,7 @@ func TestTheGuideIsComplete(t *testing.T) {
 		words = append(words, "${"+v+"}")
 	}
 	for _, where := range []string{"%", "rules: [{%}]", "rules: [{when: {%}}]", "rules: [{reply: [{%}]}]", "rules: [{usage: {%}}]", "rules: [{timing: {%}}]", "rules: [{fault: {%}}]"} {
-		// The parser itself tells what there is.
+		// The words come from the parser.
 		_, err := Parse("x", []byte(strings.Replace(where, "%", "zzz: 1", 1)))
 		if err == nil {
 			t.Fatalf("%s was taken", where)

@@ -13,7 +13,7 @@ import (
 	"github.com/braidrun/braid/model/demo"
 )
 
-// tool is a stand-in for a real one: its schema and what it gives.
+// tool is a fake tool: its schema and its result.
 type tool struct {
 	model.ToolSpec
 	call func(args json.RawMessage) (string, error)
@@ -82,8 +82,8 @@ func collect(ctx context.Context, m model.Model, req *model.Request) (msg event.
 	return msg, usage, stop, err
 }
 
-// converse drives m with tools until it ends its turn, and gives the
-// messages as one line each: "think …", "say …", "call name args", "got …", "err …".
+// converse drives m with tools until it ends its turn, and returns the messages as one line each:
+// "think …", "say …", "call name args", "got …", "err …".
 func converse(t *testing.T, m model.Model, tools []tool, history []event.Message, said string) (lines []string, messages []event.Message) {
 	t.Helper()
 	req := &model.Request{Run: "run", Messages: append(history, user(said))}
@@ -149,7 +149,7 @@ func result(call, name, text string, failed bool) event.Message {
 	}}
 }
 
-// adder is a tool for + as a newcomer writes it.
+// adder is a simple tool for +.
 func adder(name, schema string, f func(a, b float64) float64) tool {
 	return tool{spec(name, schema), func(args json.RawMessage) (string, error) {
 		var in map[string]float64

@@ -130,7 +130,7 @@ func TestParseNamesLineAndField(t *testing.T) {
 		rule("timing: {rate: .nan}"):                              "timing.rate: must be a number above 0",
 		rule("fault: {kind: cut, times: 3}"):                      "rule 2, fault: there is no \"times\"",
 		"rules:\n" + strings.Repeat("  - {}\n", 1001):             "there are more than 1000",
-		// What New finds.
+		// The errors of New.
 		rule("name: odd\nreply: ${nobody}"): "rule 2 \"odd\" (line 3), reply 1.text: there is no ${nobody}",
 		rule("when: {user: '('}"):           "rule 2 (line 3), when.user: \"(\" is no regular expression",
 		rule("fault: explode"):              "rule 2 (line 3), fault.kind: there is no fault \"explode\"",
@@ -165,7 +165,7 @@ func TestLoadNamesWhatThereIs(t *testing.T) {
 	}
 }
 
-// A script that New takes never breaks the contract of a model, whatever is asked.
+// A valid script never breaks the contract of models, for any request.
 func FuzzScript(f *testing.F) {
 	for _, name := range demo.Scripts() {
 		src, err := demo.Source(name)
@@ -208,7 +208,7 @@ func FuzzScript(f *testing.F) {
 	})
 }
 
-// stalled ends answers that stall.
+// stalled returns a context that ends an answer that stalls.
 func stalled(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -17,7 +17,7 @@ import (
 func yes() *bool { v := true; return &v }
 func no() *bool  { v := false; return &v }
 
-// Each condition alone, with a request that it fits and one that it does not.
+// Each condition alone, with a request that matches and one that does not.
 func TestConditions(t *testing.T) {
 	t.Parallel()
 	offer := func(req *model.Request, names ...string) *model.Request {
@@ -79,8 +79,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// What is found does not depend on how long the text behind it is, and a rune
-// on the border is not cut.
+// The match does not depend on the length of the text after it, and a rune at the limit is not cut.
 func TestPatternsAreFoundInTheFirst8KiB(t *testing.T) {
 	t.Parallel()
 	const border = 8 << 10
@@ -169,7 +168,7 @@ func TestVariables(t *testing.T) {
 			t.Errorf("%s = %q, want %q", text, got, want)
 		}
 	}
-	// In arguments a variable keeps its type; in a longer string it is text.
+	// A variable keeps its type as an argument, and is text in a longer string.
 	m := script(t, demo.Script{Rules: []demo.Rule{{
 		When: demo.When{User: []string{`(\d+)d(?P<sides>\d+)`}, Round: demo.AnyRound},
 		Reply: []demo.Piece{demo.Call("t", `{"n": "${1|number}", "s": "${1}", "z": ["${result.weather.degrees}", "x${cycle}", "${user|number}"],
@@ -192,7 +191,7 @@ func TestTranslations(t *testing.T) {
 	}
 }
 
-// A step of a calculation that failed is asked for again.
+// A failed step of a calculation is requested again.
 func TestOperationsCountOnlyResults(t *testing.T) {
 	t.Parallel()
 	m := script(t, demo.Script{Rules: []demo.Rule{
@@ -334,7 +333,7 @@ func TestWrongScriptsAreRefused(t *testing.T) {
 	}
 }
 
-// What is done to a script after New changes nothing.
+// Changing a script after New has no effect.
 func TestNewCopiesTheScript(t *testing.T) {
 	t.Parallel()
 	s := demo.Script{Prompt: map[string]string{"en": "go"}, Rules: []demo.Rule{{

@@ -20,7 +20,7 @@ type sum struct {
 
 func add(_ context.Context, in sum) (int, error) { return in.A + in.B, nil }
 
-// The loop measures what the script promises: seed 2's latencies.
+// The loop measures the script's latencies, those of seed 2.
 func TestTheLoopMeasuresSeed2(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestTheLoopMeasuresSeed2(t *testing.T) {
 	})
 }
 
-// A run over a model that fails as providers do comes through.
+// A run completes although its model fails as providers do.
 func TestARunOutlivesFaults(t *testing.T) {
 	t.Parallel()
 	for _, f := range []demo.Fault{

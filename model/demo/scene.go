@@ -219,7 +219,7 @@ func member(r *event.ToolResult, path []string) json.RawMessage {
 	}
 	raw := r.Structured
 	if len(raw) == 0 {
-		raw = json.RawMessage(event.TextOf(r.Content))
+		raw = json.RawMessage(event.RawText(r.Content))
 	}
 	for _, name := range path {
 		var members map[string]json.RawMessage

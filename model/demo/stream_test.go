@@ -144,7 +144,7 @@ func TestSeed2(t *testing.T) {
 	})
 }
 
-// timer tells when the first piece comes.
+// timer measures the time to the first piece.
 type timer struct {
 	model.Model
 	first func()
@@ -170,7 +170,7 @@ func TestTiming(t *testing.T) {
 		name         string
 		script       demo.Timing
 		opts         []demo.Option
-		first, total time.Duration // total without the pieces' own part
+		first, total time.Duration // total does not include the pauses between pieces
 		perPiece     time.Duration
 	}{
 		{"off unless asked for", demo.Timing{FirstByte: time.Second, Total: 2 * time.Second}, nil, 0, 0, 0},
@@ -233,7 +233,7 @@ func TestTheScriptsTimingIsThatOfRulesWithout(t *testing.T) {
 	})
 }
 
-// A slow reader is not slowed twice.
+// A slow reader does not also wait for the pauses.
 func TestASlowReaderIsNotSlowedTwice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -342,7 +342,7 @@ func TestTheSameRequestGetsTheSameAnswer(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	// An answer that is asked for again, here or by another process, keeps its call ids.
+	// A repeated answer has the same call ids, also in another process.
 	again := *req
 	again.Attempt = 7
 	got, err := chunks(t.Context(), load(t, "assistant"), &again)
@@ -389,7 +389,7 @@ func TestUsageIsEstimatedWhereTheScriptSaysNone(t *testing.T) {
 	if b.Input < 380 || b.Input > 440 {
 		t.Errorf("200 characters, 100 words and a schema of 400 bytes are %d tokens", b.Input)
 	}
-	// It grows with the conversation, also behind what is counted one by one.
+	// The count grows with the conversation, also beyond the messages that are counted one by one.
 	long := request()
 	for range 500 {
 		long.Messages = append(long.Messages, user("four byte words here"), event.Message{Role: event.RoleAssistant, Content: []event.Block{&event.Text{Text: "yes"}}})

@@ -14,8 +14,8 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// deltas is a stream of n texts, as the API sends them: each event tells the
-// counts, the model and the id again.
+// deltas returns a stream of n texts in the API's form: each event repeats the counts, the model
+// and the id.
 func deltas(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -30,7 +30,7 @@ func deltas(n int) string {
 	return b.String()
 }
 
-// memory answers each request with a body.
+// memory is a transport that answers each request with a body.
 type memory string
 
 func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -45,7 +45,7 @@ func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// BenchmarkDelta is what a delta costs, from bytes to a chunk.
+// BenchmarkDelta measures a delta, from bytes to a chunk.
 func BenchmarkDelta(b *testing.B) {
 	const n = 500
 	body := deltas(n)
@@ -66,7 +66,7 @@ func question(s string) event.Message {
 	return event.Message{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: s}}}
 }
 
-// turn is a call and its result.
+// turn returns a call and its result.
 func turn(id string) []event.Message {
 	return []event.Message{
 		{Role: event.RoleAssistant, Content: []event.Block{
@@ -79,7 +79,7 @@ func turn(id string) []event.Message {
 	}
 }
 
-// long is a conversation of 1,000 messages and one.
+// long returns a conversation of 1,001 messages.
 func long() []event.Message {
 	messages := []event.Message{question("Go.")}
 	for i := range 500 {
@@ -90,9 +90,8 @@ func long() []event.Message {
 
 var add = []model.ToolSpec{{Name: "add", Description: "Adds.", Schema: []byte(`{"type":"object","properties":{"a":{"type":"integer"}}}`)}}
 
-// BenchmarkRequest is what a body costs in the middle of a conversation of 1,000
-// messages: afresh, and when all but the last turn was sent before. The last one also
-// sends it, to memory.
+// BenchmarkRequest encodes a body in a conversation of 1,000 messages: from nothing, and when all
+// but the last turn was sent before. It also sends the latter to memory.
 func BenchmarkRequest(b *testing.B) {
 	messages := long()
 	req := func(n int) *model.Request {
@@ -132,7 +131,7 @@ func BenchmarkRequest(b *testing.B) {
 	})
 }
 
-// A turn on 1,000 messages encodes at most a quarter of what it would afresh.
+// A turn after 1,000 messages encodes at most a quarter of the whole request.
 func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it counts for the whole process
 	messages := long()
 	fewest := func(m func() *Model) uint64 {
@@ -152,7 +151,7 @@ func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it counts for
 	kept := &Model{name: Default, generation: levels}
 	afresh := fewest(func() *Model { return &Model{name: Default, generation: levels} })
 	warm := fewest(func() *Model {
-		// All but the last turn was sent before.
+		// The model has sent all but the last turn before.
 		if _, _, err := kept.body(&model.Request{Tools: add, Messages: messages[:len(messages)-2]}); err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +164,7 @@ func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it counts for
 	}
 }
 
-// A delta of text costs one allocation, the text.
+// A text delta costs one allocation: the text.
 func TestADeltaIsCheap(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts for the whole process
 	const few, many = 100, 600
 	count := func(n int) float64 {

@@ -9,13 +9,12 @@ import (
 	"github.com/braidrun/braid/model/cassette"
 )
 
-// taped says what the model says, from a recording of it: the contract holds for a
-// replay as it does for the model.
+// taped replays a recording of the model. The contract holds for the replay too.
 type taped struct{ model.Model }
 
 func (m taped) Unwrap() model.Model { return m.Model }
 
-// Cancellable is true of it as of the model: both the recording and the replay end with ctx.
+// The model and the recording both end with ctx.
 func (m taped) Cancellable() model.Model { return m }
 
 func (m taped) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
@@ -24,7 +23,7 @@ func (m taped) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.C
 		rec := cassette.Record(m.Model, &tape)
 		for _, err := range rec.Stream(ctx, req) {
 			if err != nil {
-				break // it is recorded, too
+				break // the recording has it too
 			}
 		}
 		if err := rec.Err(); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/braidrun/braid/test/wires"
 )
 
-// open makes a model that asks a server with these answers.
+// open makes a model and a server with these answers.
 func open(tb testing.TB, name string, opts []gemini.Option, answers ...geminitest.Answer) (*gemini.Model, *geminitest.Server) {
 	tb.Helper()
 	server := geminitest.Start(answers...)
@@ -89,7 +89,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// prompt is what the vendor caches of a request: all up to the end of the messages.
+// prompt returns what the vendor caches of a request: everything up to the end of the messages.
 func prompt(body []byte) ([]byte, []int) {
 	for _, behind := range []string{`],"toolConfig":`, `],"generationConfig":`, `]}`} {
 		if at := bytes.LastIndex(body, []byte(behind)); at >= 0 {
@@ -99,8 +99,8 @@ func prompt(body []byte) ([]byte, []int) {
 	return body, nil
 }
 
-// The API's words for what the contract wants to go wrong (docs/troubleshooting,
-// and messages as users have published them).
+// The API's messages for the errors that the contract asks for (docs/troubleshooting, and messages
+// that users published).
 var faults = map[modeltest.Fault]struct {
 	status        int
 	kind, message string
@@ -161,7 +161,7 @@ func onWire(a *modeltest.Answer) geminitest.Answer {
 	return s
 }
 
-// reason is the API's word for why an answer ends.
+// reason returns the API's finish reason for an end of an answer.
 func reason(stop event.StopReason) string {
 	switch stop {
 	case event.StopEndTurn, event.StopToolUse, "":

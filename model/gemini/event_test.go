@@ -14,8 +14,8 @@ import (
 	"github.com/braidrun/braid/model/modeltest"
 )
 
-// An answer in which the vendor searched and ran code by itself, thought, made an
-// image, and cited (docs/code-execution, docs/google-search, docs/image-generation).
+// An answer in which the vendor searched, ran code, thought, made an image and cited
+// (docs/code-execution, docs/google-search, docs/image-generation).
 const searched = `data: {"candidates": [{"content": {"parts": [{"text": "I search.","thought": true}],"role": "model"},"index": 0}],"usageMetadata": {"promptTokenCount": 100,"cachedContentTokenCount": 60,"toolUsePromptTokenCount": 7,"thoughtsTokenCount": 5},"modelVersion": "m","responseId": "r"}
 
 data: {"candidates": [{"content": {"parts": [{"executableCode": {"language": "PYTHON","code": "print(1+2)"}},{"codeExecutionResult": {"outcome": "OUTCOME_OK","output": "3\n"}},{"codeExecutionResult": {"outcome": "OUTCOME_DEADLINE_EXCEEDED"}}],"role": "model"},"index": 0}]}
@@ -63,7 +63,7 @@ func TestWhatTheVendorDoesItself(t *testing.T) {
 	if got.Stop != event.StopToolUse || got.ID != "r" || got.Model != "m" {
 		t.Errorf("stop %q, answer %s of %s", got.Stop, got.ID, got.Model)
 	}
-	// The log keeps it, and what is the vendor's goes back as it came.
+	// The log keeps the answer, and the vendor's parts are sent back unchanged.
 	line, err := event.AppendMessage(nil, event.Message{Role: event.RoleAssistant, Content: got.Content})
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestWhatTheVendorDoesItself(t *testing.T) {
 	}
 }
 
-// Where a signature stands: with its part, behind it, and between others.
+// A signature may be in its part, after it, or between others.
 func TestSignaturesStayWithTheirParts(t *testing.T) {
 	t.Parallel()
 	event1 := func(parts string) string {
@@ -129,7 +129,7 @@ func TestSignaturesStayWithTheirParts(t *testing.T) {
 	}
 }
 
-// Why an answer ended (api/generate-content#FinishReason and #BlockReason).
+// The finish reasons and block reasons (api/generate-content#FinishReason and #BlockReason).
 func TestReasons(t *testing.T) {
 	t.Parallel()
 	finish := func(r string) string {
@@ -145,7 +145,7 @@ func TestReasons(t *testing.T) {
 		finish("IMAGE_SAFETY"): event.StopContentFiltered, finish("MODEL_ARMOR"): event.StopGuardrail,
 		finish("LANGUAGE"): "LANGUAGE", finish("OTHER"): "OTHER",
 		finish("UNEXPECTED_TOOL_CALL"): "UNEXPECTED_TOOL_CALL", finish("BRAND_NEW"): "BRAND_NEW",
-		// Some models say it in every event.
+		// Some models repeat the finish reason in every event.
 		finish("STOP") + finish("STOP"): event.StopEndTurn, finish("STOP") + finish("MAX_TOKENS"): event.StopMaxTokens,
 		blocked("SAFETY"): event.StopContentFiltered, blocked("MODEL_ARMOR"): event.StopGuardrail, blocked("JAILBREAK"): event.StopContentFiltered,
 	} {
@@ -159,8 +159,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// Where the model may call one tool alone, the first call is the answer's only one,
-// and has its signature.
+// With one call at a time, the answer has only the first call, with its signature.
 func TestOneCallAtATime(t *testing.T) {
 	t.Parallel()
 	const body = `data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{"a":1}},"thoughtSignature":"MQ=="},` +
@@ -179,7 +178,7 @@ func TestOneCallAtATime(t *testing.T) {
 	}
 }
 
-// An error in the middle of a stream, as an event and as the API also says it.
+// An error in the middle of a stream, in both forms that the API uses.
 func TestErrorsInTheStream(t *testing.T) {
 	t.Parallel()
 	begun := deltas(3)
@@ -216,7 +215,7 @@ func TestErrorsInTheStream(t *testing.T) {
 	}
 }
 
-// The short way and the long way say the same of every event.
+// The fast decoder and the general one give the same result for every event.
 func FuzzEvent(f *testing.F) {
 	for line := range strings.Lines(searched + deltas(3)) {
 		if data, ok := strings.CutPrefix(line, "data: "); ok {
@@ -241,7 +240,7 @@ func FuzzEvent(f *testing.F) {
 		b.take(&b.e)
 		b.finish(b.ended())
 		for i := range min(len(short), len(long)) {
-			// White space between the parts of arguments means nothing.
+			// White space between arguments has no meaning.
 			if short[i].Kind == model.ChunkCallInput && long[i].Kind == model.ChunkCallInput {
 				short[i].Text, long[i].Text = compact(t, short[i].Text), compact(t, long[i].Text)
 			}
@@ -254,8 +253,8 @@ func FuzzEvent(f *testing.F) {
 
 var member = regexp.MustCompile(`"([A-Za-z]+)"\s*:`)
 
-// otherCase reports whether a name that is known stands there in another case, or
-// with escapes: encoding/json takes those too.
+// otherCase reports whether a known name occurs in another case or with escapes: encoding/json
+// accepts those too.
 func otherCase(data string) bool {
 	const known = " candidates index content parts text thought thoughtSignature functionCall id name args inlineData executableCode " +
 		"codeExecutionResult finishReason citationMetadata groundingMetadata usageMetadata promptTokenCount cachedContentTokenCount " +
@@ -265,7 +264,7 @@ func otherCase(data string) bool {
 			return true
 		}
 	}
-	return strings.ContainsAny(data, "\\\u017f\u212a") // long s and the sign of Kelvin fold too
+	return strings.ContainsAny(data, "\\\u017f\u212a") // the long s and the Kelvin sign also fold
 }
 
 func compact(t *testing.T, s string) string {
@@ -277,8 +276,7 @@ func compact(t *testing.T, s string) string {
 	return object(t, v)
 }
 
-// Whatever comes, a stream ends with at most one end signal, and with an error
-// where there is none.
+// Any bytes give a stream with at most one end signal, or an error.
 func FuzzStream(f *testing.F) {
 	f.Add(searched)
 	f.Add(deltas(3))

@@ -17,8 +17,8 @@ type numbers struct {
 	B int `json:"b"`
 }
 
-// An agent on Gemini, which here is a server on this machine. Outside of tests the
-// key comes from the environment and the address is left out.
+// An agent on Gemini. Here the model is a server on this machine; a program takes the key from the
+// environment and sets no address.
 func Example() {
 	server := geminitest.Start(
 		geminitest.Stream([]model.Chunk{

@@ -40,8 +40,8 @@ const quota = "You exceeded your current quota, please check your plan and billi
 	"https://ai.google.dev/gemini-api/docs/rate-limits.\n* Quota exceeded for metric: " +
 	"generativelanguage.googleapis.com/generate_content_free_tier_requests, limit: 20\nPlease retry in 47.434392449s."
 
-// The API's errors, by status, words and details (docs/troubleshooting, and
-// messages as users have published them).
+// The API's errors by status, message and details (docs/troubleshooting, and messages that users
+// published).
 func TestErrorsOfTheAPI(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -117,7 +117,7 @@ func TestRetryAfterADate(t *testing.T) {
 	}
 }
 
-// What is not the API: a proxy's page, a plain answer, an address where nobody is.
+// Responses that are not the API's: a proxy's page, plain text, an address without a server.
 func TestWhatIsNotTheAPI(t *testing.T) {
 	t.Parallel()
 	page := map[string]string{"Content-Type": "text/html"}
@@ -172,7 +172,7 @@ func TestWhatIsNotTheAPI(t *testing.T) {
 	}
 }
 
-// A key goes nowhere but to the address that was given, whoever made the client.
+// A key is sent only to the given address, whoever made the client.
 func TestNoRedirectIsFollowed(t *testing.T) {
 	t.Parallel()
 	other := geminitest.Start(geminitest.Text("Hello."))
@@ -193,7 +193,7 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 	}
 }
 
-// What the server itself refuses comes as what the API would say.
+// The stand-in refuses a wrong key as the API does.
 func TestAWrongKey(t *testing.T) {
 	t.Parallel()
 	server := geminitest.Start()
@@ -222,8 +222,8 @@ func TestACallThatIsTooLong(t *testing.T) {
 	}
 }
 
-// Nothing but what was given goes out: no other key or project of the
-// environment, no other address, no backend.
+// Requests contain only the given settings: no other key or project of the environment, no other
+// address, no backend.
 func TestTheEnvironmentChangesNothing(t *testing.T) { //nolint:paralleltest // it sets the environment
 	for name, value := range map[string]string{
 		"GOOGLE_API_KEY": "AIzaEnvironment-00000000", "GOOGLE_GENAI_USE_VERTEXAI": "true", "GOOGLE_GENAI_USE_ENTERPRISE": "1",
@@ -259,8 +259,7 @@ func TestTheEnvironmentChangesNothing(t *testing.T) { //nolint:paralleltest // i
 	}
 }
 
-// The addresses are the vendor's own where none is given, whatever the environment
-// says.
+// Without an address the vendor's own is used, whatever the environment says.
 func TestTheVendorsAddresses(t *testing.T) {
 	t.Setenv("GOOGLE_GEMINI_BASE_URL", "https://other.example.com")
 	t.Setenv("GOOGLE_VERTEX_BASE_URL", "https://other.example.com")
@@ -285,7 +284,7 @@ func TestTheVendorsAddresses(t *testing.T) {
 	}
 }
 
-// Vertex AI is called with a token for each call; one that cannot be had is told.
+// Each call to Vertex AI asks for a token. If there is none, the call fails with the reason.
 func TestVertexTokens(t *testing.T) {
 	t.Parallel()
 	server := geminitest.Start(geminitest.Text("Hello."))
@@ -346,7 +345,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// wire is a transport in memory, so that time can be the test's own.
+// wire is a transport in memory, for tests with a synthetic clock.
 type wire func(*http.Request) io.ReadCloser
 
 func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -359,8 +358,7 @@ func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// paced gives a piece each time, with a pause before it, and then keeps silent or
-// ends.
+// paced returns one piece per read, after a pause. Then it stays silent or ends.
 type paced struct {
 	ctx    context.Context
 	pieces []string
@@ -392,8 +390,8 @@ func (p *paced) Read(b []byte) (int, error) {
 
 func (p *paced) Close() error { return nil }
 
-// Silence counts, length and slow readers do not. Behind the reason for its end
-// an answer may say more, but not for ever.
+// Only silence of the API ends a call. Long answers and slow readers do not. After the finish
+// reason more may come, but not for ever.
 func TestStall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -435,12 +433,12 @@ func TestStall(t *testing.T) {
 		if want := 3*time.Second + time.Minute; took != want || e.Kind != event.ErrStreamCut || e.Code != "stall" || !strings.Contains(e.Message, "1m0s") {
 			t.Errorf("a stall after %v, want %v: %v", took, want, e)
 		}
-		// Nobody closes the stream behind its end.
+		// The server does not close the stream after its end.
 		r, took = call(time.Minute, time.Second, 0, false, events)
 		if r.Err != nil || r.Stops != 1 || took != 4*time.Second+2*time.Second {
 			t.Errorf("a stream that stays open: %v after %v", r.Err, took)
 		}
-		// More comes behind a reason.
+		// More text follows a finish reason.
 		r, _ = call(time.Minute, time.Second, 0, false, append([]string{events[3]}, events...))
 		if text := event.TextOf(r.Content); r.Err != nil || r.Stops != 1 || text != "one two three" {
 			t.Errorf("a reason in the middle: %v, %q", r.Err, text)
@@ -448,7 +446,7 @@ func TestStall(t *testing.T) {
 	})
 }
 
-// A connection is used again once an answer is whole.
+// The connection is used again after a complete answer.
 func TestConnectionsAreUsedAgain(t *testing.T) {
 	t.Parallel()
 	const calls = 20

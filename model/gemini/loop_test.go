@@ -16,8 +16,8 @@ import (
 	"github.com/braidrun/braid/model/modeltest"
 )
 
-// The loop repeats what may be repeated, as often as it says and no more: the
-// attempts are those that the server has seen.
+// The loop repeats only retryable errors, and as often as configured. The server counts the
+// attempts.
 func TestTheLoopRepeats(t *testing.T) {
 	t.Parallel()
 	retry := braid.Retries(braid.Retry{Attempts: 4, Base: time.Millisecond, Exact: true})
@@ -71,8 +71,8 @@ func TestTheLoopRepeats(t *testing.T) {
 	}
 }
 
-// A run with thinking, several tools at once, one of them failing, calls with and
-// without ids, and signatures: everything that is sent is taken.
+// A run with thinking, parallel tools, a failing tool, calls with and without ids, and signatures:
+// the stand-in accepts every request.
 func TestARunOfManyTools(t *testing.T) {
 	t.Parallel()
 	calling := func(sig string, ids ...string) geminitest.Answer {
@@ -120,7 +120,7 @@ func TestARunOfManyTools(t *testing.T) {
 	}
 }
 
-// A conversation that began on other models goes on here, in the middle of a turn.
+// A conversation from another model continues here, in the middle of a turn.
 func TestAHistoryOfOthersGoesOn(t *testing.T) {
 	t.Parallel()
 	m, server := open(t, flash, nil, geminitest.Text("3."))
@@ -141,7 +141,7 @@ func TestAHistoryOfOthersGoesOn(t *testing.T) {
 	}
 }
 
-// An agent whose answer has a schema, with tools: the API holds the answer to it.
+// An agent with an output schema and tools. The API enforces the schema.
 func TestAnAnswerWithASchema(t *testing.T) {
 	t.Parallel()
 	m, server := open(t, flash, nil,

@@ -20,15 +20,15 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// The recordings are real exchanges with the API. A plain answer is a response,
-// and so is each event of a stream: as the only event of one it says the same.
+// The recordings are real exchanges with the API. A whole response is also read as a stream with
+// one event: the result is the same.
 
 func exchanges(t *testing.T) []recordings.Exchange {
 	t.Helper()
 	return recordings.Of(t, 50, "TestGoogle*/*/*.yaml", "TestImageUpload*/gemini*.yaml")
 }
 
-// streamed is the answer as a stream: its own, or one of one event.
+// streamed returns the answer as a stream, a whole response as one event.
 func streamed(t *testing.T, x *recordings.Exchange) string {
 	t.Helper()
 	if x.Stream {
@@ -41,7 +41,7 @@ func streamed(t *testing.T, x *recordings.Exchange) string {
 	return "data: " + b.String() + "\r\n\r\n"
 }
 
-// object is a value as JSON of one form.
+// object returns a value as normalised JSON.
 func object(t *testing.T, v any) string {
 	t.Helper()
 	if raw, ok := v.(json.RawMessage); ok {
@@ -67,8 +67,8 @@ func decode(in io.Reader) (modeltest.Read, error) {
 	return modeltest.Put(chunks, err), err
 }
 
-// A stream says in its form what its plain twin says: the same tools are called,
-// answers to a schema have the same members, and they end for the same reason.
+// A stream gives the same answer as the whole response to the same request: the same calls, members
+// and finish reason.
 func TestRecordedStreamsAndTheirTwins(t *testing.T) {
 	t.Parallel()
 	type shape struct {
@@ -115,8 +115,8 @@ func TestRecordedStreamsAndTheirTwins(t *testing.T) {
 	}
 }
 
-// The recorder sent each answer back in its next request: that is what it
-// expected to have heard. It numbered the calls that came without an id.
+// The recorder sent each answer back in its next request, so that is the expected answer. It
+// numbered the calls without an id.
 func TestRecordingsSayWhatTheRecorderHeard(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -151,7 +151,7 @@ func TestRecordingsSayWhatTheRecorderHeard(t *testing.T) {
 	}
 }
 
-// withoutIDs takes the ids of calls and results away.
+// withoutIDs removes the ids of calls and results.
 func withoutIDs(parts []map[string]any) []map[string]any {
 	for _, p := range parts {
 		for _, k := range []string{"functionCall", "functionResponse"} {
@@ -163,7 +163,7 @@ func withoutIDs(parts []map[string]any) []map[string]any {
 	return parts
 }
 
-// shape is content as the API takes it back.
+// shape returns content in the API's form.
 func shape(t *testing.T, content []event.Block) []map[string]any {
 	t.Helper()
 	e := encoder{}
@@ -201,9 +201,8 @@ func TestRecordingsComeTheSameByTheByte(t *testing.T) {
 	}
 }
 
-// A recording that is cut anywhere is an error of a kind that is repeated, and
-// what had come is a beginning of what would have. Only the last line end may be
-// missing.
+// A recording that is cut anywhere gives a retryable error, and the pieces before it are a prefix
+// of the answer. Only the last line end may be missing.
 func TestRecordingsCutAnywhereAreNoAnswers(t *testing.T) {
 	t.Parallel()
 	m, err := New(Default, secret.New("k"))
@@ -218,7 +217,7 @@ func TestRecordingsCutAnywhereAreNoAnswers(t *testing.T) {
 		}
 		for n := range len(body) - len("\n") {
 			if race.On && n%41 > 0 {
-				continue // one goroutine reads: make test-long cuts everywhere
+				continue // make test-long cuts at every byte
 			}
 			got, err := decode(strings.NewReader(body[:n]))
 			if err == nil || got.Stops != 0 {
@@ -237,9 +236,8 @@ func TestRecordingsCutAnywhereAreNoAnswers(t *testing.T) {
 	}
 }
 
-// What the recorder sent, and the API took, is what is sent here: the messages,
-// the instructions, the tools and the schema of the answer. Only the words in
-// which results, and the fields in which schemas stand, are others.
+// Braid sends what the recorder sent and the API accepted: messages, instructions, tools and output
+// schema. Only the names of some fields differ.
 func TestRecordedRequestsAreSentLikeThat(t *testing.T) {
 	t.Parallel()
 	schemas := 0
@@ -278,7 +276,7 @@ func TestRecordedRequestsAreSentLikeThat(t *testing.T) {
 	}
 }
 
-// normal gives a recorded value the names and words that are used here.
+// normal converts a recorded value to Braid's names.
 func normal(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -328,7 +326,7 @@ type sentPart struct {
 	}
 }
 
-// fromWire is a recorded request in our words.
+// fromWire converts a recorded request to Braid's form.
 func fromWire(t *testing.T, body string) *model.Request {
 	t.Helper()
 	var sent struct {

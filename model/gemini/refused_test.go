@@ -11,8 +11,8 @@ import (
 	"github.com/braidrun/braid/model/gemini/geminitest"
 )
 
-// Signatures that the API cannot read, such as those of another project, are left out, and
-// the request is sent once more. The log says so.
+// If the API cannot read a signature, for example from another project, the model repeats the
+// request without signatures and logs that.
 func TestRefusedSignaturesAreLeftOut(t *testing.T) {
 	t.Parallel()
 	signed := geminitest.Stream([]model.Chunk{{Kind: model.ChunkText, Text: "Yes."}, {Kind: model.ChunkSignature, Text: "c2lnbmVk"}}, "STOP", event.Usage{Input: 1, Output: 1})

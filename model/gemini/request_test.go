@@ -33,7 +33,7 @@ func user(b ...event.Block) event.Message      { return from(event.RoleUser, b..
 func assistant(b ...event.Block) event.Message { return from(event.RoleAssistant, b...) }
 func text(s string) event.Block                { return &event.Text{Text: s} }
 
-// What stands around the messages, by model and options.
+// The request without its messages, by model and options.
 func TestOptionsOnTheWire(t *testing.T) {
 	t.Parallel()
 	half, yes, no := 0.5, true, false
@@ -104,8 +104,8 @@ func TestOptionsOnTheWire(t *testing.T) {
 	}
 }
 
-// What a schema of the API's does not say is said in words: of a tool in its
-// description, of an answer in the schema's.
+// What the API's schemas cannot express is added as text: to the tool's description, or to that of
+// the answer's schema.
 func TestWhatSchemasCannotSay(t *testing.T) {
 	t.Parallel()
 	schema := json.RawMessage(`{"type":"object","description":"A word.","properties":{"a":{"type":"string","pattern":"^[a-z]+$"}},"required":["a"]}`)
@@ -144,7 +144,7 @@ func TestWhatSchemasCannotSay(t *testing.T) {
 	}
 }
 
-// What cannot be asked is told before anything is sent, also when an agent is made.
+// Unsupported requests are errors before anything is sent, also when an agent is made.
 func TestWhatCannotBeAsked(t *testing.T) {
 	t.Parallel()
 	tools := []model.ToolSpec{{Name: "f"}}
@@ -186,8 +186,7 @@ func TestWhatCannotBeAsked(t *testing.T) {
 	}
 }
 
-// Input that the API does not take is told; what is older is told to the model in
-// words.
+// New input that the API does not take is an error. In the history it becomes text.
 func TestInputThatIsNotTaken(t *testing.T) {
 	t.Parallel()
 	m := made(t, Default)
@@ -217,7 +216,7 @@ func TestInputThatIsNotTaken(t *testing.T) {
 	}
 }
 
-// sent are messages as they are sent, without the brackets around all.
+// sent returns the encoded messages without the outer brackets.
 func sent(t *testing.T, m *Model, messages ...event.Message) string {
 	t.Helper()
 	body, _, err := m.body(&model.Request{Messages: messages})
@@ -231,9 +230,8 @@ func sent(t *testing.T, m *Model, messages ...event.Message) string {
 	return s
 }
 
-// Which calls carry which signature (docs/thought-signatures): the vendor's own
-// go back exactly; models that refuse calls without one are given the placeholder
-// for the first call of each answer that has none of the vendor's.
+// The signatures of calls (docs/thought-signatures): the vendor's own are sent back unchanged.
+// Models that require one get the placeholder for the first call of each answer without any.
 func TestSignaturesOfCalls(t *testing.T) {
 	t.Parallel()
 	call := func(id, signature string) event.Block {
@@ -250,7 +248,7 @@ func TestSignaturesOfCalls(t *testing.T) {
 	const claude = "EqQBCgIYAhgCIkDfb3JlaWdu"
 	for name, tc := range map[string]struct {
 		calls   []event.Block
-		now, by string // parts for Gemini 3, and before it
+		now, by string // the parts for Gemini 3 and for earlier models
 	}{
 		"own":             {[]event.Block{call("a", own+"c2ln"), call("b", "")}, part("a", "c2ln") + "," + part("b", ""), part("a", "c2ln") + "," + part("b", "")},
 		"own of each":     {[]event.Block{call("a", own+"MQ=="), call("b", own+"Mg==")}, part("a", "MQ==") + "," + part("b", "Mg=="), part("a", "MQ==") + "," + part("b", "Mg==")},
@@ -268,7 +266,7 @@ func TestSignaturesOfCalls(t *testing.T) {
 	}
 }
 
-// Each kind of block, from people, tools and the model.
+// Each kind of block, from the user, tools and the model.
 func TestBlocksOnTheWire(t *testing.T) {
 	t.Parallel()
 	png := &event.Image{MIME: "image/png", Data: []byte("\x89PNG")}
@@ -349,8 +347,8 @@ func TestBlocksOnTheWire(t *testing.T) {
 	}
 }
 
-// Whatever happens to a conversation, a model that was asked before sends what one
-// that was not would; and a request begins with the bytes of the one before it.
+// A model that remembers a conversation sends the same bytes as a new one, whatever changed. Each
+// request begins with the bytes of the one before it.
 func TestWarmIsAsCold(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

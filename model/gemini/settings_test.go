@@ -20,7 +20,7 @@ var (
 	weather  = []model.ToolSpec{{Name: "weather", Schema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`)}}
 )
 
-// Each effort is sent in a form that the stand-in takes of that model, or refused before
+// Each effort is sent in a form that the stand-in accepts for that model, or refused before
 // anything is sent.
 func TestEfforts(t *testing.T) {
 	t.Parallel()
@@ -43,7 +43,7 @@ func TestEfforts(t *testing.T) {
 			for _, show := range []bool{false, true} {
 				m, server := open(t, name, nil, geminitest.Text("Yes."))
 				req := hello()
-				// The effort goes before the budget.
+				// The effort takes precedence over the budget.
 				req.Options = model.Options{Effort: e, Thinking: 5000, ShowThinking: show}
 				checked := m.Check(req)
 				r := modeltest.Call(t.Context(), m, req)
@@ -70,7 +70,7 @@ func TestEfforts(t *testing.T) {
 	}
 }
 
-// Settings go out as the stand-in takes them, or are refused before anything is sent.
+// The stand-in accepts the settings, or they are refused before anything is sent.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	half, two, zero, seven, large := 0.5, 2.0, 0.0, int64(-7), int64(1)<<40
@@ -82,7 +82,7 @@ func TestSettings(t *testing.T) {
 		model  string
 		opts   []gemini.Option
 		change func(*model.Request)
-		want   string // in the body, or in the header
+		want   string // a part of the body or the header
 		err    event.ErrorKind
 	}{
 		"top_p and seed":      {flash, nil, func(r *model.Request) { r.Options.TopP, r.Options.Seed = &half, &seven }, `"generationConfig":{"topP":0.5,"seed":-7}`, ""},
@@ -151,7 +151,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// server asks for tools that the vendor runs.
+// server returns options for tools that the vendor runs.
 func server(kinds ...model.ServerToolKind) func(*model.Request) {
 	return func(r *model.Request) {
 		for _, k := range kinds {
@@ -168,7 +168,7 @@ func server(kinds ...model.ServerToolKind) func(*model.Request) {
 	}
 }
 
-// Which of the vendor's tools which model takes, and beside what (docs/tool-combination).
+// The vendor's tools that each model accepts, and the combinations (docs/tool-combination).
 func TestServerTools(t *testing.T) {
 	t.Parallel()
 	const search, fetch, run, files, mcp = model.WebSearch, model.WebFetch, model.CodeExecution, model.FileSearch, model.RemoteMCP

@@ -20,11 +20,11 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// part is a part of the vendor's own.
+// part returns a block with the vendor's own JSON.
 func part(raw string) event.Block { return &event.UnknownBlock{Name: "x", Raw: json.RawMessage(raw)} }
 
-// A run in which the vendor searches and runs code while the agent's tools run too: calls
-// and results of both go back with their ids and signatures, and the stand-in takes them.
+// The vendor searches and runs code while the agent's tools run. Calls and results of both are sent
+// back with their ids and signatures, and the stand-in accepts them.
 func TestTheVendorsToolsGoBack(t *testing.T) {
 	t.Parallel()
 	searched := []model.Chunk{
@@ -47,7 +47,7 @@ func TestTheVendorsToolsGoBack(t *testing.T) {
 	if _, err := braid.New("a", m, add, tools).Run(t.Context(), "And?", braid.In(conv)); err != nil {
 		t.Fatal(err)
 	}
-	// Without the vendor's tools its calls have no place, but what it ran has.
+	// Without the vendor's tools a request has no calls of theirs, but it keeps executed code.
 	if _, err := braid.New("a", m, add).Run(t.Context(), "Well?", braid.In(conv)); err != nil {
 		t.Fatal(err)
 	}
@@ -69,8 +69,8 @@ func TestTheVendorsToolsGoBack(t *testing.T) {
 	}
 }
 
-// Programs of another provider are told as text, and signatures that the API refuses are
-// left out of programs too.
+// Programs of another provider are sent as text. Signatures that the API refuses are removed from
+// programs too.
 func TestProgramsWithoutSignatures(t *testing.T) {
 	t.Parallel()
 	m, server := open(t, flash, nil, geminitest.Error(400, "INVALID_ARGUMENT", "Thought signature is not valid."), geminitest.Text("Yes."))
@@ -87,8 +87,7 @@ func TestProgramsWithoutSignatures(t *testing.T) {
 	}
 }
 
-// Searches are counted once each, or once an answer before Gemini 3; what they found is
-// cited once.
+// Each search counts once, before Gemini 3 once per answer. Each source is cited once.
 func TestSearchesAndSources(t *testing.T) {
 	t.Parallel()
 	grounding := `"groundingMetadata": {"webSearchQueries": ["a","","b"],"groundingChunks": [{"web": {"uri": "https://e.com","title": "E"}},` +
@@ -112,7 +111,7 @@ func TestSearchesAndSources(t *testing.T) {
 	}
 }
 
-// Servers that know no streaming answer at once, with one response or an array of them.
+// Servers without streaming send one response or an array of them.
 func TestUnstreamedAnswers(t *testing.T) {
 	t.Parallel()
 	begun := `{"candidates": [{"content": {"parts": [{"text": "Hel"}],"role": "model"},"index": 0}]}`
@@ -156,7 +155,7 @@ func TestUnstreamedAnswers(t *testing.T) {
 	}
 }
 
-// Cut anywhere, an answer at once is an error that is repeated.
+// A whole response that is cut anywhere is a retryable error.
 func TestUnstreamedAnswersAreCut(t *testing.T) {
 	t.Parallel()
 	body := `[{"candidates": [{"content": {"parts": [{"text": "Hel"}]}}]},{"candidates": [{"content": {"parts": [{"text": "lo."}]}, "finishReason": "STOP"}]}]`
@@ -168,7 +167,7 @@ func TestUnstreamedAnswersAreCut(t *testing.T) {
 	}
 }
 
-// endless is a body that goes on without end, of the same piece.
+// endless is a body that repeats one piece for ever.
 type endless struct {
 	piece string
 	at    int
@@ -184,7 +183,7 @@ func (e *endless) Read(b []byte) (int, error) {
 
 func (e *endless) Close() error { return nil }
 
-// No answer is read without a bound: not one event, not one at once, not an error.
+// Every read is bounded: an event, a whole response, an error.
 func TestEndlessAnswers(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -200,9 +199,9 @@ func TestEndlessAnswers(t *testing.T) {
 		"a page":        {`<html>`, "text/html", 200, 1 << 20, event.ErrModel},
 	} {
 		if race.On && name == "only comments" {
-			continue // a gigabyte on one goroutine: make test reads it without the race detector, in its second pass
+			continue // a gigabyte is too slow under the race detector; make test reads it without
 		}
-		body := &endless{piece: strings.Repeat(tc.piece, 64<<10/len(tc.piece)+1)} // few reads: the race detector is slow
+		body := &endless{piece: strings.Repeat(tc.piece, 64<<10/len(tc.piece)+1)} // large pieces make few reads, because the race detector is slow
 		client := &http.Client{Transport: trip(func(r *http.Request) (*http.Response, error) {
 			_, _ = io.Copy(io.Discard, r.Body) // it cannot fail
 			return &http.Response{StatusCode: tc.status, Header: http.Header{"Content-Type": {tc.kind}}, Body: body, Request: r}, nil
@@ -221,7 +220,7 @@ type trip func(*http.Request) (*http.Response, error)
 
 func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Tokens are counted by the vendor, of the whole request, on both of its APIs.
+// The vendor counts the tokens of the whole request, on both of its APIs.
 func TestCountTokens(t *testing.T) {
 	t.Parallel()
 	count := func(req *model.Request, opts ...gemini.Option) (int64, *geminitest.Server, error) {
@@ -266,7 +265,7 @@ func TestFiles(t *testing.T) {
 	t.Parallel()
 	m, server := open(t, flash, nil, geminitest.Text("Yes."))
 	store := model.Files(m)
-	content := strings.Repeat("0123456789abcdef", 1<<20) // two pieces
+	content := strings.Repeat("0123456789abcdef", 1<<20) // large enough for two pieces
 	for _, size := range []int{0, 1, 8 << 20, 8<<20 + 1, len(content)} {
 		address, err := store.Upload(t.Context(), model.File{Name: "ä.pdf", Content: io.MultiReader(strings.NewReader(content[:size/2]), strings.NewReader(content[size/2:size]))})
 		if err != nil {
@@ -286,7 +285,7 @@ func TestFiles(t *testing.T) {
 				t.Error(body)
 			}
 		}
-		for range 2 { // one that is gone is no error
+		for range 2 { // deleting it twice is no error
 			if err := store.Delete(t.Context(), address); err != nil {
 				t.Error(err)
 			}
@@ -337,7 +336,8 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errors.New("no disk") }
 
-// A file is waited for until it is ready, but not for ever, and not once the caller has left.
+// The upload waits until the file is ready, but not for ever, and not after the caller has
+// cancelled.
 func TestFilesThatTakeLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -388,8 +388,8 @@ func TestFilesThatTakeLong(t *testing.T) {
 	})
 }
 
-// Over 40 turns with tools each prompt begins with the bytes of the one before it, up to
-// the end of its messages: the vendor caches prompts by their beginning.
+// Over 40 turns with tools, each prompt begins with the bytes of the one before it, up to the end
+// of its messages: the vendor caches prompts by prefix.
 func TestPromptsKeepTheirBeginning(t *testing.T) {
 	t.Parallel()
 	for _, opts := range []model.Options{

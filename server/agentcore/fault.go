@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
 	wire "github.com/braidrun/braid/wire/agentcore"
@@ -62,17 +61,6 @@ func failed(e *event.Error) error {
 	f := faultOf(e)
 	f.status, f.exception = http.StatusFailedDependency, "RuntimeClientError"
 	return f
-}
-
-// fit shortens a caller's text.
-func fit(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most] + "…"
 }
 
 // told is an error body of the container endpoints, in the Python program's order of fields.

@@ -3,6 +3,8 @@ package agentcore
 import (
 	"net/http"
 	"time"
+
+	"github.com/braidrun/braid/internal/shorten"
 )
 
 // pingBody is the response of /ping. The time is in whole seconds.
@@ -57,7 +59,7 @@ func (x *exchange) act(action string) error {
 		x.h.Force("")
 		x.json(http.StatusOK, map[string]string{"forced_status": "Cleared"})
 	default:
-		return &fault{http.StatusBadRequest, validation, "Unknown action: " + fit(action, 60), ""}
+		return &fault{http.StatusBadRequest, validation, "Unknown action: " + shorten.Text(action, 60, "…"), ""}
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func TestSlowReader(t *testing.T) {
 				deltas++
 				joined.Write(it.Text)
 			case wire.KindMessage:
-				whole = event.TextOf(it.Content)
+				whole = event.RawText(it.Content)
 			}
 		}
 		if joined.String() != whole || strings.Count(whole, "長") != pieces || !r.Complete() {

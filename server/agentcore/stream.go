@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/braidrun/braid/internal/shorten"
 	"github.com/braidrun/braid/server/front"
 )
 
@@ -33,7 +34,7 @@ func ParseStream(list []string) (Stream, error) {
 		case "ascii":
 			s.ASCII = true
 		default:
-			return Stream{}, front.Bad("there is no stream option "+strconv.Quote(fit(word, 40)), "use data, tool_use or ascii")
+			return Stream{}, front.Bad("there is no stream option "+strconv.Quote(shorten.Text(word, 40, "…")), "use data, tool_use or ascii")
 		}
 	}
 	return s, nil

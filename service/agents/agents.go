@@ -13,6 +13,7 @@ import (
 	"github.com/braidrun/braid/grant"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/directory"
 	"github.com/braidrun/braid/skill"
 )
 
@@ -77,7 +78,7 @@ func (a *Factory) Agent(ctx context.Context, r service.AgentRequest) (*braid.Age
 		p.Grants = grants
 		parts = append(parts, braid.Permit(p))
 	}
-	return a.make(ctx, cmp.Or(r.ID, a.options.Name, DefaultName), grants, &r.AgentOptions, r.Skills, parts)
+	return a.make(ctx, cmp.Or(r.ID, a.options.Name, DefaultName), &run{grants, r.MCPStore}, &r.AgentOptions, r.Skills, parts)
 }
 
 // grants returns the store of the permissions that users of the run's tenant gave for always.
@@ -85,12 +86,18 @@ func (a *Factory) grants(r *service.AgentRequest) grant.Store {
 	if a.options.Grants == nil {
 		return nil
 	}
-	return a.options.Grants(r.Tenant, r.Life)
+	return a.options.Grants(r.Tenant, r.Place.Life)
+}
+
+// run is what all agents of a run share.
+type run struct {
+	grants grant.Store
+	store  directory.MCPStore
 }
 
 // make makes an agent with its sub-agents.
 func (a *Factory) make(
-	ctx context.Context, name string, grants grant.Store, o *service.AgentOptions, prefer []string, parts []braid.Part,
+	ctx context.Context, name string, r *run, o *service.AgentOptions, prefer []string, parts []braid.Part,
 ) (*braid.Agent, error) {
 	s := &a.options
 	model, err := a.OpenModel(ctx, o.Model, o.Own)
@@ -114,16 +121,20 @@ func (a *Factory) make(
 	}
 	for i := range o.Permissions {
 		p := &o.Permissions[i]
-		parts = append(parts, braid.Permit(braid.Permissions{Allow: p.Allow, Ask: p.Ask, Deny: p.Deny, Grants: grants}))
+		parts = append(parts, braid.Permit(braid.Permissions{Allow: p.Allow, Ask: p.Ask, Deny: p.Deny, Grants: r.grants}))
 	}
-	given, works, err := a.given(o, prefer)
+	given, own, err := a.given(o, prefer)
 	if err != nil {
 		return nil, err
 	}
-	parts = append(parts, given...)
+	tenants, more, err := tenantServers{s.TenantServers}.parts(ctx, o, r, own)
+	if err != nil {
+		return nil, err
+	}
+	parts = append(append(parts, given...), tenants...)
 	for _, tool := range slices.Sorted(maps.Keys(o.SubAgents)) {
 		sub := o.SubAgents[tool]
-		below, err := a.make(ctx, tool, grants, sub, nil, nil)
+		below, err := a.make(ctx, tool, r, sub, nil, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -131,7 +142,11 @@ func (a *Factory) make(
 	}
 	keeps := s.Context
 	keeps.How = cmp.Or(o.Context, keeps.How)
-	agent := braid.New(name, model, append(parts, keeps.Parts(works || len(o.SubAgents) > 0)...)...)
+	if keeps.SearchAbove == 0 && more > 0 && len(own)+more > TenantSearchAbove {
+		keeps.SearchAbove = TenantSearchAbove
+	}
+	works := len(own)+more+len(o.SubAgents) > 0 || s.Servers != nil && o.Tools == nil
+	agent := braid.New(name, model, append(parts, keeps.Parts(works)...)...)
 	return agent, agent.Err()
 }
 
@@ -152,8 +167,8 @@ func elsewhere(o model.Options) model.Options {
 }
 
 // given returns the tools that the server gives an agent: those that match one of its patterns, or
-// all. works reports whether there are any.
-func (a *Factory) given(o *service.AgentOptions, prefer []string) (parts []braid.Part, works bool, err error) {
+// all. own are the tools themselves.
+func (a *Factory) given(o *service.AgentOptions, prefer []string) (parts []braid.Part, own []braid.Tool, err error) {
 	all := o.Tools == nil
 	skills := a.skills
 	if !all && len(chosen(skills.Tools(), o.Tools)) == 0 {
@@ -164,7 +179,7 @@ func (a *Factory) given(o *service.AgentOptions, prefer []string) (parts []braid
 		if len(a.skills.Skills()) > 0 {
 			message = "this agent has no skills"
 		}
-		return nil, false, &event.Error{Kind: event.ErrUnsupported, Message: message, Hint: "leave preferred_skills out"}
+		return nil, nil, &event.Error{Kind: event.ErrUnsupported, Message: message, Hint: "leave preferred_skills out"}
 	}
 	for _, name := range o.Skills { // skills that the agent prefers may have been removed
 		if slices.ContainsFunc(skills.Skills(), func(k skill.Skill) bool { return k.Name == name }) {
@@ -173,19 +188,20 @@ func (a *Factory) given(o *service.AgentOptions, prefer []string) (parts []braid
 	}
 	if len(prefer) > 0 {
 		if skills, err = skills.Prefer(prefer...); err != nil {
-			return nil, false, unknownSkill(err)
+			return nil, nil, unknownSkill(err)
 		}
 	}
-	tools := a.tools
+	tools, far := a.tools, a.mcp.tools()
 	if all {
 		parts = append(parts, a.mcp.parts()...)
-		works = a.options.Servers != nil
+		own = append(own, far...)
 	} else {
-		far := chosen(a.mcp.tools(), o.Tools)
+		far = chosen(far, o.Tools)
 		tools = append(chosen(a.tools, o.Tools), far...)
 		parts = append(parts, a.mcp.announced(far, lacks(o.Tools, append(skills.Tools(), tools...))))
 	}
-	return append(parts, braid.From(skills), braid.Tools(tools...)), works || len(tools) > 0 || len(skills.Skills()) > 0, nil
+	own = append(append(own, tools...), skills.Tools()...)
+	return append(parts, braid.From(skills), braid.Tools(tools...)), own, nil
 }
 
 // unknownSkill returns the error for a preferred skill that the agent does not have. It is not
@@ -206,9 +222,13 @@ func lacks(patterns []string, tools []braid.Tool) bool {
 // chosen returns the tools whose names match one of the patterns.
 func chosen(tools []braid.Tool, patterns []string) []braid.Tool {
 	return slices.DeleteFunc(slices.Clone(tools), func(t braid.Tool) bool {
-		name := t.Spec().Name
-		return !slices.ContainsFunc(patterns, func(pattern string) bool { fits, _ := path.Match(pattern, name); return fits })
+		return !matches(t.Spec().Name, patterns)
 	})
+}
+
+// matches reports whether a name matches one of the patterns.
+func matches(name string, patterns []string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool { fits, _ := path.Match(pattern, name); return fits })
 }
 
 // OpenModel opens the model of an agent: the server's own for "", a model that a run names, or the

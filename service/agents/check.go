@@ -31,12 +31,21 @@ func (a *Factory) References(getenv func(name string) string) directory.Referenc
 			}
 			return a.checkSettings(m)
 		},
-		Agent: a.checkAgent,
+		Agent:     a.checkAgent,
+		MCPServer: a.checkMCPServer,
 		Name: func(name string) error {
 			_, err := models.Named(name)
 			return err
 		},
 	}
+}
+
+// checkMCPServer refuses a server that no run could use.
+func (a *Factory) checkMCPServer(s *directory.MCPServer, document []byte) error {
+	if a.options.TenantServers == nil {
+		return nil // they are stored, and not connected
+	}
+	return a.options.TenantServers.Check(s, document)
 }
 
 // checkSettings returns an error for a setting that a directory's model does not support. It opens
@@ -79,7 +88,7 @@ func (a *Factory) checkAgent(spec *directory.AgentSpec) error {
 	tools := slices.Concat(a.tools, a.mcp.tools(), a.skills.Tools())
 	fits := func(path string, patterns []string) error {
 		for i, pattern := range patterns {
-			if len(chosen(tools, []string{pattern})) == 0 {
+			if len(chosen(tools, []string{pattern})) == 0 && !a.mayBeTenants(pattern) {
 				return invalid(suggest("tools", namesOf(tools)), "%s[%d]: no tool fits %q", path, i, short(pattern))
 			}
 		}
@@ -94,6 +103,12 @@ func (a *Factory) checkAgent(spec *directory.AgentSpec) error {
 		}
 	}
 	return nil
+}
+
+// mayBeTenants reports whether a pattern may mean tools of the tenant's MCP servers. Those are not
+// known before a run connects them.
+func (a *Factory) mayBeTenants(pattern string) bool {
+	return a.options.TenantServers != nil && strings.Contains(pattern, "___")
 }
 
 func namesOf(tools []braid.Tool) (names []string) {

@@ -15,7 +15,7 @@ func (a *Factory) Forget(ctx context.Context, key service.ConversationKey) error
 	return a.options.Files.forget(ctx, key)
 }
 
-// ForgetTenant closes the models of an erased tenant, with their keys and connections. It is for
+// ForgetTenant closes the models and the MCP servers of an erased tenant, with their keys and connections. It is for
 // [service.Options].ForgetTenant.
 func (a *Factory) ForgetTenant(_ context.Context, t directory.Tenant) error {
 	a.own.mu.Lock()
@@ -26,6 +26,9 @@ func (a *Factory) ForgetTenant(_ context.Context, t directory.Tenant) error {
 	}
 	a.own.mu.Unlock()
 	closeIdle()
+	if a.options.TenantServers != nil {
+		a.options.TenantServers.Forget(t.ID)
+	}
 	return nil
 }
 

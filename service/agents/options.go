@@ -6,6 +6,7 @@ import (
 	"github.com/braidrun/braid/grant"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/models"
+	"github.com/braidrun/braid/service/toolservers"
 	"github.com/braidrun/braid/skill"
 	"github.com/braidrun/braid/tool/mcptool"
 )
@@ -50,6 +51,10 @@ type Options struct {
 	// Servers provide the tools of MCP servers. nil means none.
 	Servers *mcptool.Servers
 
+	// TenantServers connects the MCP servers of tenants. nil means that they have none. The caller
+	// closes it after the last run.
+	TenantServers *toolservers.Pool
+
 	// Permissions apply to every agent, beside those of its tenant. Their Grants are not used.
 	Permissions braid.Permissions
 	// Grants returns the store of the permissions that a tenant's users give for always. life
@@ -90,12 +95,15 @@ type Context struct {
 	// Tokens is the size of the context. 0 means that of the model.
 	Tokens int
 	// SearchAbove is the number of tools above which the model searches for tools instead of seeing
-	// all. 0 means never.
+	// all. 0 means never, but [TenantSearchAbove] for an agent with tools of its tenant's servers.
 	SearchAbove int
 	// OffloadOver is the size of a tool result, in tokens, above which the model sees only its
 	// beginning and end. 0 means never.
 	OffloadOver int
 }
+
+// TenantSearchAbove is the default of [Context].SearchAbove for agents with tools of their tenant's MCP servers.
+const TenantSearchAbove = 50
 
 // Parts returns the parts of an agent. tools reports whether it has tools: an agent without tools
 // has nothing to search and nothing to off-load.

@@ -14,6 +14,7 @@ import (
 
 // TestAnAgentIsToldOfItsWorkspace reads the prompt of agents with all tools, some and none of the workspace.
 func TestAnAgentIsToldOfItsWorkspace(t *testing.T) {
+	t.Parallel()
 	model, err := demo.Load("assistant")
 	if err != nil {
 		t.Fatal(err)
@@ -44,6 +45,7 @@ func TestAnAgentIsToldOfItsWorkspace(t *testing.T) {
 		{"a service without workspaces", nil, nil, "You help."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			x := &service.ExecutionContext{Conversation: "conv_1", Files: c.files}
 			x.Agent = directory.Agent{ID: "clerk", AgentSpec: directory.AgentSpec{Tools: c.tools}}
 			w, err := a.Workspace(context.Background(), x)

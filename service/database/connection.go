@@ -4,12 +4,16 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+
+	"github.com/braidrun/braid/internal/stacks"
 )
 
 // connection is the only connection to a SQLite file. Whoever has its turn uses it alone. It
-// prepares each statement once.
+// prepares each statement once. SQLite runs on a goroutine of the pool, because it needs a large
+// stack and the callers are many.
 type connection struct {
 	conn *sql.Conn
+	pool *stacks.Pool
 	// turn has one token while nobody uses the connection. Its holder owns the fields below.
 	turn       chan struct{}
 	statements map[string]*sql.Stmt
@@ -27,7 +31,7 @@ func newConnection(ctx context.Context, db *sql.DB) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &connection{conn: conn, turn: make(chan struct{}, 1), statements: make(map[string]*sql.Stmt)}
+	c := &connection{conn: conn, pool: stacks.New(1), turn: make(chan struct{}, 1), statements: make(map[string]*sql.Stmt)}
 	c.turn <- struct{}{}
 	return c, nil
 }
@@ -59,6 +63,7 @@ func (c *connection) close() error {
 		return nil
 	}
 	c.closed = true
+	c.pool.Close()
 	return errors.Join(c.forget(), c.conn.Close())
 }
 
@@ -122,20 +127,31 @@ func (c *connection) QueryRowContext(ctx context.Context, text string, args ...a
 
 // read calls body, which must not write.
 func (c *connection) read(ctx context.Context, db *DB, body func(tx *Tx) error) error {
+	return c.do(ctx, func() error { return body(&Tx{ctx: ctx, tx: c, db: db}) })
+}
+
+// do waits for the connection's turn and calls use, which must not call do.
+func (c *connection) do(ctx context.Context, use func() error) (err error) {
 	if err := c.take(ctx); err != nil {
 		return err
 	}
 	defer c.give()
-	return body(&Tx{ctx: ctx, tx: c, db: db})
+	c.pool.Do(func() { err = use() })
+	return err
 }
 
 // write calls body in a transaction. A soon transaction does not wait for the disk: a power cut may
 // lose it, and the next other one takes it to the disk.
 func (c *connection) write(ctx context.Context, db *DB, soon bool, body func(tx *Tx) error) (committing bool, err error) {
-	if err := c.take(ctx); err != nil {
-		return false, err
-	}
-	defer c.give()
+	err = c.do(ctx, func() (err error) {
+		committing, err = c.transact(ctx, db, soon, body)
+		return err
+	})
+	return committing, err
+}
+
+// transact is write for do.
+func (c *connection) transact(ctx context.Context, db *DB, soon bool, body func(tx *Tx) error) (committing bool, err error) {
 	if soon {
 		if _, err := c.ExecContext(ctx, `PRAGMA synchronous = NORMAL`); err != nil {
 			return false, err

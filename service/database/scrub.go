@@ -16,11 +16,7 @@ func (db *DB) Scrub(ctx context.Context) error {
 	if db.shared {
 		return nil
 	}
-	if err := db.one.take(ctx); err != nil {
-		return fault(op, err)
-	}
-	defer db.one.give()
-	return pg.AtWork(fault(op, scrub(context.WithoutCancel(ctx), op, db.one.conn)))
+	return pg.AtWork(fault(op, db.one.do(ctx, func() error { return scrub(context.WithoutCancel(ctx), op, db.one.conn) })))
 }
 
 func scrub(ctx context.Context, op string, conn *sql.Conn) error {

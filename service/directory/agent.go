@@ -33,7 +33,10 @@ type AgentSpec struct {
 	Model string `json:"model,omitempty"`
 	// Tools are names or patterns of the server's tools. nil means all that the server gives, an
 	// empty list means none.
-	Tools       []string    `json:"tools,omitzero"`
+	Tools []string `json:"tools,omitzero"`
+	// MCPServers are the ids of the tenant's MCP servers that it uses. nil means all active ones, an
+	// empty list means none.
+	MCPServers  []string    `json:"mcp_servers,omitzero"`
 	Permissions Permissions `json:"permissions,omitzero"`
 	Limits      Limits      `json:"limits,omitzero"`
 	// Skills are the names of the skills that it prefers.

@@ -21,20 +21,41 @@ func lifelessPlace(tenant, model string) []byte {
 	return []byte(tenant + "|model|" + model + "|secret")
 }
 
-// storedSecret is a model's stored key.
+// secretTables are the tables with secrets. Each has the columns tenant, id, life and secret.
+var secretTables = []string{"model", "mcp_server"}
+
+// storedSecret is the stored key of a model, or the stored headers of an MCP server.
 type storedSecret struct {
-	tenant, model, life string
+	// table is one of secretTables.
+	table            string
+	tenant, id, life string
 
 	sealed []byte
 }
 
-// open decrypts a model's key. lifeless reports that an older version encrypted it, so that it must
+// place returns the context for which a stored secret is encrypted.
+func (s *storedSecret) place() []byte {
+	if s.table == "mcp_server" {
+		return mcpPlace(s.tenant, s.id, s.life)
+	}
+	return place(s.tenant, s.id, s.life)
+}
+
+// name returns the name of a stored secret's object in a report.
+func (s *storedSecret) name() string {
+	if s.table == "mcp_server" {
+		return s.tenant + "/mcp-server/" + s.id
+	}
+	return s.tenant + "/" + s.id
+}
+
+// open decrypts a stored secret. lifeless reports that an older version encrypted it, so that it must
 // be encrypted again.
 func (s *storedSecret) open(keys Sealer) (plain []byte, lifeless bool, err error) {
-	if plain, err = keys.Open(s.sealed, place(s.tenant, s.model, s.life)); err == nil {
-		return plain, false, nil
+	if plain, err = keys.Open(s.sealed, s.place()); err == nil || s.table != "model" {
+		return plain, false, err
 	}
-	plain, old := keys.Open(s.sealed, lifelessPlace(s.tenant, s.model))
+	plain, old := keys.Open(s.sealed, lifelessPlace(s.tenant, s.id))
 	if old != nil {
 		return nil, false, err
 	}

@@ -11,6 +11,7 @@ func (d *Directory) Drop() {
 	d.tenants.drop()
 	d.agents.drop()
 	d.models.drop()
+	d.mcpServers.drop()
 	d.secrets.drop()
 	d.bearers.drop()
 }

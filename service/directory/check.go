@@ -40,6 +40,10 @@ func (a *Agent) check(op string) error {
 	c.text("the instructions", a.Instructions, longestInstructions)
 	c.text("the model", a.Model, longestModelName)
 	c.patterns("tools", a.Tools)
+	c.want(len(a.MCPServers) <= MostMCPServers, "mcp_servers has too many entries", "name at most 100")
+	for _, s := range a.MCPServers {
+		c.want(isSlug(s), "mcp_servers has an entry that is no id", "name MCP servers of the tenant")
+	}
 	c.permissions(a.Permissions)
 	c.limits(a.Limits)
 	c.settings(&a.Settings)

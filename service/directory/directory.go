@@ -40,9 +40,11 @@ type Directory struct {
 	tenants cache[string, Tenant]
 	agents  cache[agentKey, Agent]
 	models  cache[modelKey, Model]
-	secrets cache[secretKey, secret.Secret]
-	bearers cache[[sha256.Size]byte, bearer]
-	watches watches
+	// mcpServers are those of each tenant.
+	mcpServers cache[string, []MCPServer]
+	secrets    cache[secretKey, secret.Secret]
+	bearers    cache[[sha256.Size]byte, bearer]
+	watches    watches
 
 	refusedEvery time.Duration
 	refusals     refusals

@@ -77,6 +77,7 @@ type Erased struct {
 	Conversations int64 `json:"conversations"`
 	Agents        int64 `json:"agents"`
 	Models        int64 `json:"models"`
+	MCPServers    int64 `json:"mcp_servers"`
 	Keys          int64 `json:"keys"`
 	AuditEntries  int64 `json:"audit_entries"`
 	// AuditKept is how many audit entries are kept, out of reach of every server, until the owner of the tables

@@ -83,7 +83,7 @@ func (d *Directory) Credential(ctx context.Context, m Model) (key secret.Secret,
 		if err != nil {
 			return secret.Secret{}, err
 		}
-		plain, _, err := (&storedSecret{m.Tenant, m.ID, m.Life, sealed}).open(d.keys)
+		plain, _, err := (&storedSecret{"model", m.Tenant, m.ID, m.Life, sealed}).open(d.keys)
 		if err != nil {
 			return secret.Secret{}, &event.Error{
 				Op: op, Kind: event.ErrModelAuth, Message: "the key of this model cannot be decrypted", Hint: "set it again", Err: err,

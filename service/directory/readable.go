@@ -29,19 +29,25 @@ func (d *Directory) CheckSecrets(ctx context.Context) error {
 	for _, tenant := range tenants {
 		opens := false
 		err := d.db.Read(ctx, op, tenant, func(tx *database.Tx) error {
-			return tx.List(`SELECT tenant, id, life, secret FROM model WHERE secret IS NOT NULL LIMIT ?`, []any{mostLooked - looked},
-				func(scan func(...any) error) error {
-					var s storedSecret
-					if err := scan(&s.tenant, &s.model, &s.life, &s.sealed); err != nil {
-						return err
-					}
-					looked++
-					if d.keys != nil {
-						_, _, err := s.open(d.keys)
-						opens = opens || err == nil
-					}
-					return nil
-				})
+			for _, table := range secretTables {
+				err := tx.List(`SELECT tenant, id, life, secret FROM `+table+` WHERE secret IS NOT NULL LIMIT ?`, []any{max(mostLooked-looked, 0)},
+					func(scan func(...any) error) error {
+						s := storedSecret{table: table}
+						if err := scan(&s.tenant, &s.id, &s.life, &s.sealed); err != nil {
+							return err
+						}
+						looked++
+						if d.keys != nil {
+							_, _, err := s.open(d.keys)
+							opens = opens || err == nil
+						}
+						return nil
+					})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
 		})
 		if err != nil || opens {
 			return err

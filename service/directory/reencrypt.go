@@ -15,7 +15,8 @@ type Reencrypted struct {
 	Done int `json:"done"`
 	// Current counts the secrets that already used the newest key.
 	Current int `json:"current"`
-	// Unreadable are the secrets that no key opens, as "tenant/model". They stay unchanged.
+	// Unreadable are the secrets that no key opens, as "tenant/model" or "tenant/mcp-server/id". They
+	// stay unchanged.
 	Unreadable []string `json:"unreadable,omitempty"`
 }
 
@@ -38,11 +39,11 @@ func (d *Directory) Reencrypt(ctx context.Context, by By) (r Reencrypted, err er
 		if err != nil {
 			return err
 		}
-		sealed, err := d.keys.Seal(plain, place(s.tenant, s.model, s.life))
+		sealed, err := d.keys.Seal(plain, s.place())
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(`UPDATE model SET secret = ? WHERE tenant = ? AND id = ?`, sealed, s.tenant, s.model)
+		_, err = tx.Exec(`UPDATE `+s.table+` SET secret = ? WHERE tenant = ? AND id = ?`, sealed, s.tenant, s.id)
 		return err
 	}, func(tx *database.Tx, tenant string, n int) error {
 		return record(tx, tenant, by, "secrets.reencrypt", "tenant/"+tenant, map[string]any{"secrets": n})
@@ -58,7 +59,7 @@ func (d *Directory) OldSecrets(ctx context.Context) (Reencrypted, error) {
 }
 
 // eachSecret calls do with every secret that is not encrypted with the newest key or not bound to
-// its model's life. It calls done after each batch of a tenant, in the same transaction.
+// its object's life. It calls done after each batch of a tenant, in the same transaction.
 func (d *Directory) eachSecret(
 	ctx context.Context, op string, do func(tx *database.Tx, s storedSecret) error, done func(tx *database.Tx, tenant string, n int) error,
 ) (r Reencrypted, err error) {
@@ -71,53 +72,74 @@ func (d *Directory) eachSecret(
 		return Reencrypted{}, err
 	}
 	for _, tenant := range append([]string{""}, tenants...) { // the first one holds the shared models
-		for after, more := "", true; more; {
-			had, from := r, after
-			err := d.db.Write(ctx, op, tenant, func(tx *database.Tx) error {
-				r, after = had, from
-				list, err := someSecrets(tx, tenant, from)
-				if err != nil {
-					return err
-				}
-				for _, s := range list {
-					after = s.model
-					_, lifeless, err := s.open(d.keys)
-					if keys.Newest(s.sealed) && !lifeless {
-						r.Current++
-						continue
-					}
-					if err == nil {
-						err = do(tx, s)
-					}
-					switch {
-					case errors.Is(err, event.ErrInvalid):
-						r.Unreadable = append(slices.Clip(r.Unreadable), tenant+"/"+s.model)
-					case err != nil:
+		for _, table := range secretTables {
+			batch := secretBatch{table: table, tenant: tenant, keys: keys, more: true}
+			for batch.more {
+				next, had := batch, r
+				err := d.db.Write(ctx, op, tenant, func(tx *database.Tx) (err error) {
+					next, r = batch, had
+					if err := d.secretBatch(tx, &next, &r, do); err != nil {
 						return err
-					default:
-						r.Done++
 					}
+					if n := r.Done - had.Done; n > 0 && done != nil {
+						return done(tx, tenant, n)
+					}
+					return nil
+				})
+				if err != nil {
+					return r, err
 				}
-				more = len(list) == secretsAtOnce
-				if n := r.Done - had.Done; n > 0 && done != nil {
-					return done(tx, tenant, n)
-				}
-				return nil
-			})
-			if err != nil {
-				return r, err
+				batch = next
 			}
 		}
 	}
 	return r, nil
 }
 
-// someSecrets locks the next batch of a tenant's models with a secret.
-func someSecrets(tx *database.Tx, tenant, after string) (list []storedSecret, err error) {
-	err = tx.List(`SELECT id, life, secret FROM model WHERE tenant = ? AND id > ? AND secret IS NOT NULL ORDER BY id LIMIT ?`+tx.ForUpdate(),
-		[]any{tenant, after, secretsAtOnce}, func(scan func(...any) error) error {
-			s := storedSecret{tenant: tenant}
-			err := scan(&s.model, &s.life, &s.sealed)
+// secretBatch is a place in the secrets of a table.
+type secretBatch struct {
+	table, tenant, after string
+
+	keys dater
+	// more reports that there may be secrets after this place.
+	more bool
+}
+
+// secretBatch handles the next batch, and moves b behind it.
+func (d *Directory) secretBatch(tx *database.Tx, b *secretBatch, r *Reencrypted, do func(tx *database.Tx, s storedSecret) error) error {
+	list, err := someSecrets(tx, b)
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		b.after = s.id
+		_, lifeless, err := s.open(d.keys)
+		if b.keys.Newest(s.sealed) && !lifeless {
+			r.Current++
+			continue
+		}
+		if err == nil {
+			err = do(tx, s)
+		}
+		switch {
+		case errors.Is(err, event.ErrInvalid):
+			r.Unreadable = append(slices.Clip(r.Unreadable), s.name())
+		case err != nil:
+			return err
+		default:
+			r.Done++
+		}
+	}
+	b.more = len(list) == secretsAtOnce
+	return nil
+}
+
+// someSecrets locks the next batch of objects with a secret.
+func someSecrets(tx *database.Tx, b *secretBatch) (list []storedSecret, err error) {
+	err = tx.List(`SELECT id, life, secret FROM `+b.table+` WHERE tenant = ? AND id > ? AND secret IS NOT NULL ORDER BY id LIMIT ?`+tx.ForUpdate(),
+		[]any{b.tenant, b.after, secretsAtOnce}, func(scan func(...any) error) error {
+			s := storedSecret{table: b.table, tenant: b.tenant}
+			err := scan(&s.id, &s.life, &s.sealed)
 			list = append(list, s)
 			return err
 		})

@@ -54,6 +54,14 @@ func TestSecretsAreEncryptedAnew(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			if tenant == "acme" { // another table with secrets
+				if _, err := d.CreateMCPServer(ctx, operator, directory.MCPServer{
+					Tenant: tenant, ID: "crm", MCPServerSpec: directory.MCPServerSpec{Type: directory.MCPHTTP, URL: "https://mcp.example/"},
+				}, directory.MCPServerInput{Headers: map[string]secret.Secret{"X-Api-Key": secret.New("planted header")}}, ""); err != nil {
+					t.Fatal(err)
+				}
+				all++
+			}
 			for i := range n {
 				m := directory.Model{Tenant: tenant, ID: fmt.Sprintf("m-%03d", i), Provider: "anthropic", Name: "claude"}
 				m.Credential.Secret = secret.New(fmt.Sprint("sk-planted ", tenant, i))
@@ -107,6 +115,15 @@ func TestSecretsAreEncryptedAnew(t *testing.T) {
 				}
 				if want := fmt.Sprint("sk-planted ", tenant, i); err != nil || key.Reveal() != want {
 					t.Fatalf("the key of %s/%s: %v", tenant, m.ID, err)
+				}
+			}
+			if tenant == "acme" {
+				server, err := d.GetMCPServer(ctx, tenant, "crm", 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if headers, err := d.MCPSecretHeaders(ctx, &server); err != nil || headers["X-Api-Key"].Reveal() != "planted header" {
+					t.Errorf("the header of %s: %v", server.ID, err)
 				}
 			}
 			entries, _, err := d.Audit(ctx, tenant, directory.AuditQuery{Action: "secrets.reencrypt"})

@@ -18,6 +18,9 @@ type References struct {
 	Model func(m *Model) error
 	// Agent checks the skills and the patterns of tools of an agent.
 	Agent func(a *AgentSpec) error
+	// MCPServer checks the address and the document of an MCP server, or its program. document is nil
+	// if the stored one stays. Its errors are passed on unchanged.
+	MCPServer func(s *MCPServer, document []byte) error
 	// Name checks a model name of the tenant [DefaultTenant] that the directory does not have. A
 	// server without settings allows such names.
 	Name func(name string) error

@@ -51,6 +51,13 @@ func (r *referrer) checkAgent(a, old *AgentSpec) error {
 			return err
 		}
 	}
+	for i, id := range a.MCPServers {
+		if !slices.Contains(old.MCPServers, id) {
+			if err := r.mcpServer(fmt.Sprintf("mcp_servers[%d]", i), id); err != nil {
+				return err
+			}
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(a.SubAgents)) {
 		sub, was := a.SubAgents[name], old.SubAgents[name]
 		path := "sub_agents." + name

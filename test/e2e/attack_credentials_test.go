@@ -101,7 +101,7 @@ func (s *target) tellsNothing(r *route, with string, got received) {
 	}
 	for name, id := range s.theirs {
 		switch name {
-		case "version", "token", "tenant", "agent", "model", "shared model":
+		case "version", "token", "tenant", "agent", "server", "model", "shared model":
 			continue // such names anybody may choose, too
 		}
 		if strings.Contains(got.body, id) && got.status < 400 {

@@ -148,6 +148,7 @@ func (s *target) belongings(tenant, token string) map[string]string {
 	ids["run"] = id(run, "run_id")
 	at := "/v1/admin/tenants/" + tenant
 	ids["agent"] = id(s.json(201, "POST", at+"/agents", `{"id":"an-agent","instructions":"`+canary+`"}`, as...), "id")
+	ids["server"] = id(s.json(201, "POST", at+"/mcp-servers", `{"id":"a-server","status":"inactive","type":"http","url":"https://mcp.example/"}`, as...), "id")
 	ids["model"] = id(s.json(201, "POST", at+"/models", `{"id":"a-model","provider":"demo","name":"assistant"}`, as...), "id")
 	ids["key"] = id(s.json(201, "POST", at+"/keys", `{"scopes":["read"]}`, as...), "id")
 	ids["shared model"] = id(s.json(201, "POST", "/v1/admin/models", `{"id":"shared-model","provider":"demo","name":"assistant"}`), "id")

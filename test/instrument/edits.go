@@ -53,7 +53,7 @@ var points = []Edit{
 		`failpoint.Hit("tool/reconciled"); if known || err != nil {` + "\n\t\t\tif end.out",
 	},
 	{"internal/drive", `if !w.take(a, &chunk, send) {`, `failpoint.Hit("model/streaming"); if !w.take(a, &chunk, send) {`},
-	{"engine", `return l.drive(ctx, w)`, `failpoint.Hit("engine/drive"); return l.drive(ctx, w)`},
+	{"engine", `return l.drive(ctx, *w)`, `failpoint.Hit("engine/drive"); return l.drive(ctx, *w)`},
 	{
 		"engine", `func (l *Local) finish(t *task, out Outcome, err error) {`,
 		`func (l *Local) finish(t *task, out Outcome, err error) { failpoint.Hit("engine/driven")`,
@@ -87,10 +87,10 @@ var bugs = []Edit{
 		`if planted.Is("run before commit") && len(d.exec.todo) > 0 { watched = d.perform(); continue }; if err := d.commit(); err != nil {`,
 	},
 	{
-		"internal/drive", `d.addInput(nil, m.Message, func(c []event.Block) event.Body {`,
+		"internal/drive", `d.addInput(nil, content, func(c []event.Block) event.Body {`,
 		`if planted.Is("message lost") { continue }; ` +
 			`if planted.Is("message twice") { d.add(nil, "", 0, &event.UserMessage{Content: m.Message, Mail: m.ID}) }; ` +
-			`d.addInput(nil, m.Message, func(c []event.Block) event.Body {`,
+			`d.addInput(nil, content, func(c []event.Block) event.Body {`,
 	},
 	{
 		".", `err = c.log.Store.Post(ctx, letter)` + "\n\tif err == nil {",

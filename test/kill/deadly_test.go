@@ -21,7 +21,7 @@ import (
 // lostDrivers is how many drivers a run may lose in a row without progress, by default.
 const lostDrivers = 3
 
-// deadlyFigures count what happened where tools end their process.
+// deadlyFigures counts what happened with tools that end their process.
 type deadlyFigures struct {
 	processes, exits, deaths, lucky int
 	poisoned, unread, beside        int
@@ -38,8 +38,8 @@ func (f *deadlyFigures) String() string {
 		f.processes, f.exits, f.deaths, f.lucky, f.poisoned, f.unread, f.beside, f.unlucky, f.failures, f.retries, f.helped, f.requests, f.repeated)
 }
 
-// Tools end their process, at lucky and unlucky times: some a few times, some always. Models fail for good, and
-// what failed is continued until it is done. Nothing else is hurt by that.
+// Some tools end their process a few times, some always, at various moments. Models fail for good. Failed runs are
+// continued until they complete. No other run is affected.
 func TestDeadlyTools(t *testing.T) {
 	t.Parallel()
 	seed := number(t, "BRAID_KILL_SEED", uint64(time.Now().UnixNano()))
@@ -68,7 +68,7 @@ func TestDeadlyTools(t *testing.T) {
 	}
 }
 
-// Bugs of the bound on lost drivers and of continued runs are found, as what they break.
+// The checks find planted bugs in the bound on lost drivers and in continued runs, under the broken promise.
 func TestPlantedAmongDeadlyTools(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -101,8 +101,8 @@ func TestPlantedAmongDeadlyTools(t *testing.T) {
 	}
 }
 
-// playDeadly has people talk with the agent whose tools end their process, so many turns each, over at most so many
-// processes. exits counts the processes that exited by themselves. It is not ok where the story did not come to its end.
+// playDeadly lets users talk with the agent whose tools end their process, for some turns each and over a bounded number
+// of processes. exits counts the processes that exited by themselves. ok is false if the turns were not completed.
 func (w *world) playDeadly(random *rand.Rand, turns, most int) (exits int, ok bool) {
 	w.deadly = true
 	w.ledger.Set(ledger.Hook{Before: w.othersFirst})
@@ -149,8 +149,8 @@ func (w *world) playDeadly(random *rand.Rand, turns, most int) (exits int, ok bo
 	return exits, false
 }
 
-// othersFirst lets a call that is to end its process wait until all other runs of it have got on since they were taken: so
-// whoever is ended has itself to blame. One that is begun at this moment may still be hurt, but not three times in a row.
+// othersFirst delays a call that ends its process until all other runs of the process have made progress. So the killed
+// run is to blame. A run that begins at this moment may still be affected, but not three times in a row.
 func (w *world) othersFirst(e ledger.Entry) bool {
 	if e.Op != ledger.Fate || e.Kind == event.StepModel || e.Run == "" {
 		return true
@@ -183,8 +183,8 @@ func (w *world) othersFirst(e ledger.Entry) bool {
 	return true
 }
 
-// liveDangerously says something so often, each time in a conversation of its own or in the last one, and has what fails
-// continued until it is complete.
+// liveDangerously sends n messages, in new conversations or in the last one, and continues failed runs until they
+// complete.
 func (p *person) liveDangerously(turns int) {
 	talk := ""
 	for n := range turns {
@@ -204,7 +204,7 @@ func (p *person) liveDangerously(turns int) {
 	}
 }
 
-// curse says something in a conversation that cannot be read, twice.
+// curse sends two messages to a conversation that cannot be read.
 func (p *person) curse() {
 	for range 2 {
 		p.say(worker.Cursed, worker.DoSubmit, "", "do look")
@@ -212,13 +212,13 @@ func (p *person) curse() {
 	}
 }
 
-// deadlyPlan makes up three to four cycles of tools, of which some end their process; the n-th turn of each person has
-// one that always does, or none.
+// deadlyPlan makes three to four cycles of tools, some of which end their process. Each user's n-th turn has one that
+// always does, or none.
 func (p *person) deadlyPlan(n int) string {
 	pick := func(list ...string) string { return list[p.random.IntN(len(list))] }
 	cycles := []string{pick("look", "file,pay", "book,look")}
 	if n%2 == 0 {
-		how := "k" // so that there are always some that are killed
+		how := "k" // so that some are always killed
 		if n > 0 {
 			how = pick("x", "k")
 		}
@@ -240,7 +240,7 @@ func (p *person) deadlyPlan(n int) string {
 	return strings.Join(append(cycles, pick("look", "pay")), "|")
 }
 
-// checkDeadly holds what a deadly world has against what is promised there.
+// checkDeadly compares a deadly world with its promises.
 func (c *checker) checkDeadly() {
 	f := &c.count.deadly
 	dies := map[string]int{}
@@ -259,10 +259,10 @@ func (c *checker) checkDeadly() {
 			}
 		}
 	}
-	deadly, armed := map[string]bool{}, map[string]bool{} // runs with a call that never lives, and with any that kills
+	deadly, armed := map[string]bool{}, map[string]bool{} // runs with a call that always kills, and with one that kills
 	for request, e := range asked {
 		if e.Run == "" {
-			continue // a log
+			continue // this entry is a log
 		}
 		armed[e.Run] = true
 		if dies[request] > lostDrivers {
@@ -280,7 +280,7 @@ func (c *checker) checkDeadly() {
 	c.checkRequests()
 }
 
-// lastProgress gives the process in which each run got on last.
+// lastProgress returns the process in which each run last made progress.
 func (c *checker) lastProgress() map[string]int {
 	last := map[string]int{}
 	for i := range c.talks {
@@ -294,7 +294,7 @@ func (c *checker) lastProgress() map[string]int {
 	return last
 }
 
-// checkDeadlyTalk looks at how the runs of a conversation ended.
+// checkDeadlyTalk checks how the runs of a conversation ended.
 func (c *checker) checkDeadlyTalk(t *talk, deadly, armed map[string]bool) {
 	f := &c.count.deadly
 	cursed := strings.HasPrefix(t.id, worker.Cursed)
@@ -324,7 +324,7 @@ func (c *checker) checkDeadlyTalk(t *talk, deadly, armed map[string]bool) {
 				if lost := c.lifeOf(e.Time) - since[e.Run]; lost < lostDrivers && !cursed {
 					c.find(poison, "%s: run %s ended because of %d drivers that were lost", t.id, e.Run, lost)
 				}
-				// Other runs killed it before its first step had ended: there is nothing to continue.
+				// Other runs killed it before its first step ended, so there is nothing to continue.
 				unlucky = !worked[e.Run] && !continues[e.Run]
 				if !armed[e.Run] && !cursed {
 					f.unlucky++
@@ -356,8 +356,8 @@ func closesWith(events []*event.Event) bool {
 	return false
 }
 
-// checkRequests wants each call that a plan names to be made by one step alone, however many runs continue it, and what
-// it does to happen once, or as its class says.
+// checkRequests checks that one step makes each planned call, however many runs continue it, and that its effect happens
+// once, or as its class allows.
 func (c *checker) checkRequests() {
 	f := &c.count.deadly
 	steps := map[string]stepKey{}

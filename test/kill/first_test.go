@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// A process may die in its first moments, when it makes the folder and what is in
-// it: the next one has no trouble with that.
+// A process may die while it creates the folder and its files. The next process is not affected.
 func TestFirstMoments(t *testing.T) {
 	t.Parallel()
 	program := built(t)

@@ -24,9 +24,9 @@ import (
 	"github.com/braidrun/braid/test/instrument"
 )
 
-// buildFlags build the command. To these comes the overlay that package instrument writes: points to
-// die at, and bugs that a test can turn on. make test builds all that it tests without the race
-// detector like this, so that nothing is compiled twice.
+// buildFlags are the flags for building the command, together with the overlay of package
+// instrument: failpoints, and bugs that a test can turn on. make test uses the same flags without
+// the race detector, so that nothing is compiled twice.
 var buildFlags = []string{"-trimpath", "-tags=planted"}
 
 // programVariable names the package of another program to kill, such as ../../cmd/braid.
@@ -76,7 +76,7 @@ func built(t *testing.T) string {
 	return path
 }
 
-// points finds the named instants in the source.
+// points finds the failpoints in the source.
 func points(t *testing.T) []string {
 	t.Helper()
 	hit := regexp.MustCompile(`failpoint\.Hit\("([^"]+)"\)`)
@@ -119,11 +119,11 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// perWorld is how many processes die over one folder.
+// perWorld is the number of processes that die on one folder.
 const perWorld = 125
 
-// Processes die, and nothing is lost, repeated or untold. BRAID_KILLS is how many;
-// make test-long kills ten thousand.
+// Processes die, and nothing is lost, repeated or hidden. BRAID_KILLS is their number; make
+// test-long kills ten thousand.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	program := built(t)
@@ -135,7 +135,7 @@ func TestKill(t *testing.T) {
 	seed := number(t, "BRAID_KILL_SEED", uint64(time.Now().UnixNano()))
 	t.Logf("BRAID_KILL_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
-	// Some that are to be killed while they drain are faster, most so on a quiet machine.
+	// Some processes end before they are killed during a drain, mostly on a quiet machine.
 	plan := ways(kills+kills/8, names, random)
 
 	var mu sync.Mutex
@@ -189,7 +189,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// report tells the first few findings of each promise.
+// report prints the first few findings of each promise.
 func report(t *testing.T, found []finding) {
 	t.Helper()
 	told := map[promise]int{}

@@ -12,8 +12,8 @@ import (
 	"github.com/braidrun/braid/test/kill/worker"
 )
 
-// A tool that is quiet for longer than a lease is not begun again, and a message and
-// a result of megabytes neither hang a run nor are lost with a process.
+// A tool that is silent for longer than a lease does not begin again. Messages and results of
+// megabytes neither block a run nor get lost with a process.
 func TestQuietAndLarge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, built(t), "")
@@ -39,7 +39,8 @@ func TestQuietAndLarge(t *testing.T) {
 		say("large", "dump|dump,pay|look")
 	}()
 	<-said
-	// The large one's process dies a while after its result is in the log, the quiet one's with it.
+	// The process of the large result dies some time after the result is in the log, and the quiet
+	// tool's run with it.
 	w.until(p, func() bool { return w.seen["large"] > 8 })
 	_ = p.cmd.Process.Kill()
 	<-p.dead

@@ -16,8 +16,8 @@ import (
 	"github.com/braidrun/braid/test/kill/worker"
 )
 
-// A worker that does something wrong is caught, and for the promise that it
-// breaks: so a check that finds nothing means something.
+// The checks find each faulty worker under the promise that it breaks. So a check without findings
+// means something.
 func TestLies(t *testing.T) {
 	t.Parallel()
 	program := built(t)
@@ -40,10 +40,10 @@ func TestLies(t *testing.T) {
 	}
 }
 
-// caught wants a lie to be found out when processes die like this.
+// caught checks that a fault is found when processes die in these ways.
 func caught(t *testing.T, program string, lie worker.Lie, breaks promise, ways []way) {
 	t.Helper()
-	// The accidents that show a lie may need a few goes to happen.
+	// The crashes that reveal a fault may need a few attempts.
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 3))
 		w := newWorld(t, program, lie)
@@ -51,7 +51,7 @@ func caught(t *testing.T, program string, lie worker.Lie, breaks promise, ways [
 		for _, way := range ways {
 			w.kill(way)
 		}
-		// People may wait in vain where somebody lies.
+		// With a faulty worker users may wait in vain.
 		w.finish(people)
 		r, err := w.record()
 		if err != nil {
@@ -68,8 +68,7 @@ func caught(t *testing.T, program string, lie worker.Lie, breaks promise, ways [
 	t.Errorf("nobody found out that %q breaks %q", lie, breaks)
 }
 
-// sound is the record of a world that is right, made once. Only copies of it are
-// changed.
+// sound is the record of a correct world, made once. Tests change only copies.
 func sound(t *testing.T) *record {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 4))
@@ -99,14 +98,14 @@ func sound(t *testing.T) *record {
 	return r
 }
 
-// spoil is one way to make a record wrong.
+// spoil changes a record so that one promise is broken.
 type spoil struct {
 	name   string
 	breaks promise
 	do     func(r *record) bool
 }
 
-// eachEvent calls f with events that are its own until it says that it has spoilt one.
+// eachEvent calls f with copies of events until f reports that it has spoilt one.
 func (r *record) eachEvent(f func(t *talk, i int, e *event.Event) bool) bool {
 	for i := range r.talks {
 		t := &r.talks[i]
@@ -121,7 +120,7 @@ func (r *record) eachEvent(f func(t *talk, i int, e *event.Event) bool) bool {
 	return false
 }
 
-// drop takes an event out and closes the gap.
+// drop removes an event and closes the gap.
 func (t *talk) drop(i int) {
 	t.events = slices.Delete(t.events, i, i+1)
 	for j := i; j < len(t.events); j++ {
@@ -131,7 +130,7 @@ func (t *talk) drop(i int) {
 	}
 }
 
-// insert puts an event in, and makes room for it.
+// insert inserts an event and renumbers those after it.
 func (t *talk) insert(i int, e event.Event) {
 	t.events = slices.Insert(t.events, i, &e)
 	for j := i; j < len(t.events); j++ {
@@ -141,7 +140,7 @@ func (t *talk) insert(i int, e event.Event) {
 	}
 }
 
-// eachEntry finds an entry, and spoils it in place.
+// eachEntry finds an entry and spoils it in place.
 func (r *record) eachEntry(f func(e *ledger.Entry) bool) bool {
 	for i := range r.entries {
 		if f(&r.entries[i]) {
@@ -464,7 +463,7 @@ func spoils() []spoil {
 	}
 }
 
-// The checker finds each of these in a record that is right but for it.
+// The checker finds each of these faults in an otherwise correct record.
 func TestChecker(t *testing.T) {
 	t.Parallel()
 	r := sound(t)
@@ -483,7 +482,7 @@ func TestChecker(t *testing.T) {
 	}
 }
 
-// clone copies as much of a record as spoiling may change.
+// clone copies the parts of a record that tests change.
 func (r *record) clone() *record {
 	c := &record{
 		entries: slices.Clone(r.entries), orders: slices.Clone(r.orders), sights: slices.Clone(r.sights), lives: r.lives,

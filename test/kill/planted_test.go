@@ -8,7 +8,7 @@ import (
 	"github.com/braidrun/braid/test/kill/worker"
 )
 
-// Bugs that are planted in the code itself are found, as what they break.
+// The checks find bugs planted in the product, under the promise that they break.
 func TestPlanted(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -12,13 +12,13 @@ import (
 	"github.com/braidrun/braid/test/kill/worker"
 )
 
-// A process dies with a thousand runs in the middle of a tool. The next one has
-// all of them going again soon, and ends them.
+// A process dies with a thousand runs in a tool. The next process soon continues all of them and
+// ends them.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	const runs = 1000
-	// What is wanted is 2 s on a quiet machine; the figure is printed, and the bound
-	// is for a machine that has other things to do.
+	// The goal is 2 s on a quiet machine. The test prints the time; its bound allows for a busy
+	// machine.
 	const bound = 20 * time.Second
 
 	w := newWorld(t, built(t), "")

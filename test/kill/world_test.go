@@ -25,15 +25,15 @@ import (
 	"github.com/braidrun/braid/test/kill/worker"
 )
 
-// world is one folder, the ledger outside it, the people who talk to its agents,
-// and the processes that come and go.
+// world is one folder, the ledger outside it, the users who talk to its agents, and the processes that start
+// and die.
 type world struct {
 	t      *testing.T
 	binary string
 	folder string
 	socket string
 	lie    worker.Lie
-	// deadly has the workers drive the agent whose tools end their process.
+	// deadly makes the workers drive the agent whose tools end their process.
 	deadly bool
 	ledger *ledger.Ledger
 
@@ -43,24 +43,22 @@ type world struct {
 	lives   []life
 	orders  []*order
 	sights  []sight
-	// open are the runs that are known not to have ended, ended the others;
-	// asked are the open questions; seen counts the sights of a conversation.
+	// open are the runs that have not ended, ended the others. asked are the open questions. seen counts
+	// what clients saw of a conversation.
 	open   map[string]string
 	ended  map[string]bool
 	talkOf map[string]string
 	asked  map[string]string
 	seen   map[string]int
-	// watched is what clients saw of conversations; current are those that are
-	// still watched.
+	// watched is what clients saw of conversations. current are the conversations that are still watched.
 	watched map[string][]worker.Sight
 	current map[string]bool
-	// last is set when people are to come to an end, over when there is no
-	// process any more; then gone is closed.
+	// last makes the users finish. over is set when no process will start again; then gone is closed.
 	last, over bool
 	gone       chan struct{}
 }
 
-// errorf tells of trouble. Where the worker lies, that is no news.
+// errorf reports an error of the test, unless the worker is faulty on purpose.
 func (w *world) errorf(format string, args ...any) {
 	w.t.Helper()
 	if w.lie == "" {
@@ -68,16 +66,16 @@ func (w *world) errorf(format string, args ...any) {
 	}
 }
 
-// life is a process's, by the wall clock.
+// life is the time of a process by the wall clock.
 type life struct {
 	began, ended time.Time
 	cause        string
 }
 
-// order is something that was asked of the worker until a process answered.
+// order is a request to the worker, repeated until a process responds.
 type order struct {
 	worker.Order
-	// mark names its message, again says that it was said before, told is the answer.
+	// mark names its message, again is set for a repeated message, and told is the response.
 	mark     string
 	again    bool
 	told     *worker.Done
@@ -85,7 +83,7 @@ type order struct {
 	done     chan struct{}
 }
 
-// sight is what a watcher saw, and of which process.
+// sight is an event that a watcher saw, and the process that showed it.
 type sight struct {
 	worker.Sight
 	process int
@@ -98,11 +96,11 @@ type process struct {
 	began  time.Time
 	ready  bool
 	errors bytes.Buffer
-	// drives are the runs that it drives, and whether they have got on since they were taken.
+	// drives are the runs that it drives, each with whether it has made progress.
 	drives map[string]bool
-	// doomed are those whose call is about to end it.
+	// doomed are the runs whose call is about to end the process.
 	doomed []string
-	// dead is closed when the process has gone and all that it said is known.
+	// dead is closed when the process has ended and all its output was read.
 	dead chan struct{}
 }
 
@@ -137,12 +135,10 @@ func newWorld(t *testing.T, binary string, lie worker.Lie) *world {
 	return w
 }
 
-// lease is how long one lasts where nothing else is said: longer than a process may
-// be kept from working by a machine that has much to do.
+// lease is the default term of leases. It is longer than a busy machine may delay a process.
 const lease = 30 * time.Second
 
-// start begins the next process, whose leases last for term. It dies at the point,
-// if one is given.
+// start starts the next process, with leases of this term. It dies at the point, if one is given.
 func (w *world) start(point string, term time.Duration) *process {
 	w.mu.Lock()
 	p := &process{number: len(w.lives) + 1, drives: map[string]bool{}, dead: make(chan struct{})}
@@ -174,14 +170,14 @@ func (w *world) start(point string, term time.Duration) *process {
 	return p
 }
 
-// listen takes in what a process says until its end.
+// listen reads the output of a process until its end.
 func (w *world) listen(p *process, out io.Reader) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<24)
 	for lines.Scan() {
 		var told worker.Told
 		if json.Unmarshal(lines.Bytes(), &told) != nil {
-			continue // cut off by its death
+			continue // the process died within the line
 		}
 		w.mu.Lock()
 		w.take(p, &told)
@@ -189,7 +185,7 @@ func (w *world) listen(p *process, out io.Reader) {
 		w.mu.Unlock()
 	}
 	_ = p.cmd.Wait()
-	// Its deeds must be done before its successor's begin.
+	// Its effects must be recorded before those of its successor.
 	w.ledger.Settle()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -199,7 +195,7 @@ func (w *world) listen(p *process, out io.Reader) {
 	close(p.dead)
 }
 
-// take takes in one line. The world is locked.
+// take processes one line. The caller holds the world's lock.
 func (w *world) take(p *process, told *worker.Told) {
 	switch {
 	case told.Begun != nil:
@@ -258,7 +254,7 @@ func (w *world) take(p *process, told *worker.Told) {
 	}
 }
 
-// begun takes in what the new process has found.
+// begun records what the new process found.
 func (w *world) begun(b *worker.Begun) {
 	for run := range w.open {
 		w.ended[run] = true
@@ -274,7 +270,7 @@ func (w *world) begun(b *worker.Begun) {
 	}
 }
 
-// give hands an order to a process, which may die over it. The world is locked.
+// give sends an order to a process, which may die with it. The caller holds the world's lock.
 func (w *world) give(p *process, o *order) {
 	line, err := json.Marshal(&o.Order)
 	if err != nil {
@@ -283,8 +279,8 @@ func (w *world) give(p *process, o *order) {
 	_, _ = p.in.Write(append(line, '\n'))
 }
 
-// watchOn has a process show a client what comes after that which it has seen. The
-// world is locked.
+// watchOn makes a process show a client the events after those it has seen. The caller holds the world's
+// lock.
 func (w *world) watchOn(p *process, talk string) {
 	var after int64
 	if seen := w.watched[talk]; len(seen) > 0 {
@@ -293,7 +289,7 @@ func (w *world) watchOn(p *process, talk string) {
 	w.give(p, &order{Order: worker.Order{Do: worker.DoWatch, Conversation: talk, After: after}})
 }
 
-// watch begins to watch a conversation, whatever process it is that shows it.
+// watch starts to watch a conversation over all processes.
 func (w *world) watch(talk string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -303,8 +299,7 @@ func (w *world) watch(talk string) {
 	}
 }
 
-// unwatch waits until the client has seen the ends of all that has ended, and then
-// looks away.
+// unwatch waits until the client has seen the ends of all ended runs, and then stops watching.
 func (w *world) unwatch(talk string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -314,8 +309,7 @@ func (w *world) unwatch(talk string) {
 	delete(w.current, talk)
 }
 
-// sawAll reports whether the client has seen the end of every run that is known to
-// have ended. The world is locked.
+// sawAll reports whether the client has seen the end of every ended run. The caller holds the world's lock.
 func (w *world) sawAll(talk string) bool {
 	ends := map[string]bool{}
 	for i := range w.watched[talk] {
@@ -331,8 +325,8 @@ func (w *world) sawAll(talk string) bool {
 	return true
 }
 
-// do gives an order to one process after another until it is answered. It gives
-// nil where the world ended before.
+// do gives an order to one process after another until one responds. It returns nil if the world ended
+// before.
 func (w *world) do(o *order) *worker.Done {
 	o.done = make(chan struct{})
 	w.mu.Lock()
@@ -350,18 +344,17 @@ func (w *world) do(o *order) *worker.Done {
 	}
 }
 
-// ways are how a process may die.
+// ways say how a process dies.
 type way struct {
-	// point is a failpoint's name, at is which visit or call.
+	// point is a failpoint's name, at the number of the visit or call.
 	point string
 	at    int
-	// inCall kills in the middle of a call to the ledger: before it is written
-	// down or after. With tool only the calls of that one count.
+	// inCall kills during a call to the ledger, before or after its entry is written. If tool is set, only
+	// its calls count.
 	inCall, before bool
 	tool           string
-	// after kills at a time, or asks to leave if leaves is set: then the process
-	// drains, and nothing is in doubt. With drains it is killed a while after it
-	// was asked.
+	// after kills at a time. If leaves is set, the process is asked to drain instead, and nothing is in
+	// doubt. If drains is set, it is killed some time after it was asked.
 	after  time.Duration
 	leaves bool
 	drains bool
@@ -385,14 +378,13 @@ func (w way) String() string {
 	}
 }
 
-// drained is the end of a process that was asked to end.
+// drained is the cause of a process that was asked to end.
 const drained = "not killed, but drained"
 
-// patience is how long a process may live that does not come by where it is to
-// die: it is killed then, as at random.
+// patience is how long a process may live without reaching its point. Then it is killed, as at random.
 const patience = 500 * time.Millisecond
 
-// kill starts a process and has it die; the cause is what it died of.
+// kill starts a process, lets it die, and returns the cause.
 func (w *world) kill(way way) (cause string) {
 	point := ""
 	limit, term := patience, lease
@@ -402,7 +394,7 @@ func (w *world) kill(way way) (cause string) {
 	case way.point != "":
 		point = fmt.Sprintf("%s:%d", way.point, way.at)
 		if way.point == pointRenew {
-			// A lease is renewed only where a run takes long.
+			// Only long runs renew their lease.
 			term = 1500 * time.Millisecond
 			hook.After = func(e ledger.Entry) bool {
 				if e.Tool == "wait" {
@@ -462,7 +454,7 @@ func (w *world) kill(way way) (cause string) {
 		_ = p.cmd.Process.Kill()
 		<-p.dead
 		if way.drains && p.cmd.ProcessState.Success() {
-			return w.caused(true, p, drained) // it was faster
+			return w.caused(true, p, drained) // it ended before
 		}
 	}
 	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
@@ -470,7 +462,7 @@ func (w *world) kill(way way) (cause string) {
 	return w.caused(ok && status.Signaled() && status.Signal() == syscall.SIGKILL, p, cause)
 }
 
-// caused writes down what a process ended of, if it was that.
+// caused counts a cause if the process ended of it.
 func (w *world) caused(ok bool, p *process, cause string) string {
 	if !ok {
 		w.errorf("process %d was to end by this: %s, and ended by itself: %v", p.number, cause, p.cmd.ProcessState)
@@ -482,7 +474,7 @@ func (w *world) caused(ok bool, p *process, cause string) string {
 	return cause
 }
 
-// await waits for a process that has been asked to end.
+// await waits for a process that was asked to end.
 func (w *world) await(p *process) {
 	select {
 	case <-p.dead:
@@ -493,8 +485,8 @@ func (w *world) await(p *process) {
 	}
 }
 
-// complain reports what a process said to its operators. There should be nothing, but that earlier processes
-// died while they drove a run.
+// complain reports a process's messages to its operators. Only reports of earlier processes that died while
+// driving a run are expected.
 func (w *world) complain(p *process) {
 	var rest strings.Builder
 	for line := range strings.Lines(p.errors.String()) {
@@ -507,7 +499,7 @@ func (w *world) complain(p *process) {
 	}
 }
 
-// finish lets a last process do all that is left, and gives what there is to check.
+// finish lets a last process do the remaining work, and returns the record to check.
 func (w *world) finish(people *sync.WaitGroup) bool {
 	p := w.start("", lease)
 	w.mu.Lock()
@@ -561,7 +553,7 @@ func (w *world) close(p *process) bool {
 	return ok
 }
 
-// end ends the world for all who wait in it. It is locked.
+// end ends the world for everybody who waits in it. The caller holds the world's lock.
 func (w *world) end() {
 	if !w.over {
 		w.over = true
@@ -570,7 +562,7 @@ func (w *world) end() {
 	w.changed.Broadcast()
 }
 
-// until waits for something that a process tells, and says when it did.
+// until waits for a report of a process, and returns its time.
 func (w *world) until(p *process, what func() bool) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -580,8 +572,8 @@ func (w *world) until(p *process, what func() bool) time.Time {
 	return time.Now()
 }
 
-// tidy answers what is asked when people have gone, and waits until nothing is open:
-// a run may have left a message to an heir that nobody waited for.
+// tidy answers questions after the users have left, and waits until nothing is open: a message may have
+// become a run that nobody waited for.
 func (w *world) tidy() {
 	answered := map[string]bool{}
 	for {
@@ -608,24 +600,22 @@ func (w *world) unanswered() (open []worker.Order) {
 	return open
 }
 
-// Points that need care of their own.
+// Points that need special treatment.
 const (
 	pointRenew      = "drive/renew"
 	pointReconciled = "tool/reconciled"
 )
 
-// visits is how often a process comes by a point at most, or often enough to wait
-// for it; of all others it is more.
+// visits is how often a process reaches a rare point. The other points are reached more often.
 var visits = map[string]int{
 	"worker/opened": 1, pointRenew: 1, pointReconciled: 1, "send/cancelled": 1,
 	"send/posted": 2, "tool/asked": 3, "engine/admitted": 3,
 }
 
-// ways makes a plan of n deaths: a half at named points, each as often as the
-// others, a quarter in the middle of a call, a quarter at random. Between them some
-// processes are let go in peace.
+// ways plans n deaths: half at the points, evenly, a quarter in a call, a quarter at random. Some processes
+// between them end normally.
 func ways(n int, points []string, random *rand.Rand) []way {
-	// What belongs together stays together.
+	// Deaths that belong together stay together.
 	var groups [][]way
 	next := random.IntN(len(points))
 	for i := 0; i < n; i++ {
@@ -639,7 +629,7 @@ func ways(n int, points []string, random *rand.Rand) []way {
 			}
 			at.at = 1 + random.IntN(most)
 			if at.point == pointReconciled {
-				// First somebody must die while there is something to reconcile.
+				// A process must first die while there is something to reconcile.
 				groups = append(groups, []way{{inCall: true, tool: "book", at: 1, before: random.IntN(2) == 0}, at})
 				i++
 				continue

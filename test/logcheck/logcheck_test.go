@@ -27,7 +27,7 @@ func (l log) ends(epoch int64, attempt int, outcome event.Outcome) log {
 
 func (l log) over(epoch int64) log { return l.say(epoch, "", 0, &event.RunEnded{}) }
 
-// Each break of a promise is found, under its number, and nothing else is.
+// Check finds each broken promise under its number, and nothing else.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	start := log{}.say(1, "", 0, &event.RunStarted{})

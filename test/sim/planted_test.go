@@ -10,8 +10,8 @@ import (
 	"github.com/braidrun/braid/test/instrument/planted"
 )
 
-// bugs are the bugs that can be planted, each with the promise that it breaks.
-// The search begins at the case of that number, and goes through all: some bugs show themselves in few.
+// bugs are the bugs that can be planted, each with the promise that it breaks. The search starts at the
+// given case and goes through all: some bugs show in few cases.
 var bugs = []struct {
 	name, promise string
 	begin         int
@@ -41,15 +41,15 @@ var bugs = []struct {
 	{"message twice", "messages", 0},
 }
 
-// TestPlanted plants one bug after the other and looks that the first case in which
-// the checker finds something names the promise that the bug breaks.
+// TestPlanted plants one bug after the other and checks that the first case with findings names the
+// promise that the bug breaks.
 func TestPlanted(t *testing.T) { //nolint:paralleltest // one bug at a time
 	const most = 12_000
 	counts := map[string]map[Seam]int{}
 	for _, name := range names() {
 		counts[name] = quietCounts(t, name, "memory")
 	}
-	// All forms of cases come in turn, so that most bugs are found early.
+	// The kinds of cases alternate, so that most bugs are found early.
 	var cases []Case
 	for n := uint64(0); len(cases) < most; n++ {
 		if n < 100 {
@@ -59,7 +59,7 @@ func TestPlanted(t *testing.T) { //nolint:paralleltest // one bug at a time
 		}
 		for i := 10 * n; i < 10*n+10; i++ {
 			cases = append(cases, drawn(i+1, "memory", counts))
-			if i < 2000 { // only where nothing else strikes is a cancellation to be quick
+			if i < 2000 { // a cancellation must be quick only without other faults
 				cases = append(cases, Case{Scenario: "cancel", Store: "memory", Seed: 100 + i})
 			}
 		}

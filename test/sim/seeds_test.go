@@ -15,11 +15,11 @@ import (
 	"github.com/braidrun/braid/internal/race"
 )
 
-// Each scenario's every call of every seam is struck by every fault that may strike
-// there, under this seed; all other cases are drawn.
+// Every fault strikes every call of every seam of every scenario, under this seed. All other cases
+// are random.
 const tableSeed = 1
 
-// quietCounts is how often each seam is called where nothing goes wrong.
+// quietCounts is the number of calls of each seam without faults.
 func quietCounts(t *testing.T, scenario, store string) map[Seam]int {
 	t.Helper()
 	w := run(t, Case{Scenario: scenario, Store: store, Seed: tableSeed}, t.TempDir())
@@ -42,8 +42,8 @@ func every(scenario, store string, counts map[Seam]int) []Case {
 	return list
 }
 
-// drawn makes a case from a number: one to three faults anywhere, the first of
-// them of a kind in only, where that is given.
+// drawn makes a case from a number: one to three faults anywhere. If only is given, the first fault
+// is of a kind in it.
 func drawn(n uint64, store string, counts map[string]map[Seam]int, only ...Fault) Case {
 	rng := rand.New(rand.NewPCG(n, 7))
 	all := names()
@@ -68,7 +68,7 @@ func drawn(n uint64, store string, counts map[string]map[Seam]int, only ...Fault
 	return c
 }
 
-// battery plays cases on all cores and gathers what came of them.
+// battery runs cases on all cores and collects the results.
 type battery struct {
 	mu     sync.Mutex
 	fired  map[string]map[Strike]bool
@@ -76,10 +76,9 @@ type battery struct {
 	struck int
 	failed []*world
 	turns  int
-	// connections are those of watchers, cuts how often one was cut back.
+	// connections counts the watchers' connections, cuts those that were cut back to a snapshot.
 	connections, cuts int
-	// reopened counts the journals that were opened after a crash, crashed the cases
-	// in which there were any.
+	// reopened counts the journals that were opened after a crash, crashed the cases with a crash.
 	reopened, crashed int
 }
 
@@ -137,7 +136,7 @@ func (b *battery) add(w *world) {
 	}
 }
 
-// table prints what was struck, and fails where a call of a seam was left out.
+// table prints the faults by call, and fails if a call of a seam was left out.
 func (b *battery) table(t *testing.T, counts map[string]map[Seam]int) {
 	t.Helper()
 	var out strings.Builder
@@ -179,7 +178,7 @@ func (b *battery) table(t *testing.T, counts map[string]map[Seam]int) {
 	t.Log(out.String())
 }
 
-// seeds is how many cases are to be played in all: few where the race detector watches.
+// seeds is the number of cases to run, fewer under the race detector.
 func seeds(t *testing.T, byDefault, short int) int {
 	t.Helper()
 	if s := os.Getenv("BRAID_SIM_SEEDS"); s != "" {
@@ -195,9 +194,9 @@ func seeds(t *testing.T, byDefault, short int) int {
 	return byDefault
 }
 
-// TestMemory strikes every call of every seam with every fault, and goes on with
-// cases that are drawn until there are 16,500 in all. Where the race detector watches it plays a
-// fiftieth of the table, which is another one each time: make test-long plays all of it without.
+// TestMemory lets every fault strike every call of every seam, and then runs random cases until
+// there are 16,500 in all. Under the race detector it runs a fiftieth of the table, a different one
+// each time; make test-long runs all of it without the detector.
 func TestMemory(t *testing.T) { //nolint:paralleltest // it keeps all cores busy by itself
 	counts := map[string]map[Seam]int{}
 	var cases []Case
@@ -208,7 +207,7 @@ func TestMemory(t *testing.T) { //nolint:paralleltest // it keeps all cores busy
 		}
 	}
 	if race.On {
-		other := rand.IntN(50) // any fiftieth will do
+		other := rand.IntN(50) // any fiftieth is as good
 		few := cases[:0]
 		for i, c := range cases {
 			if i%50 == other {
@@ -232,12 +231,13 @@ func TestMemory(t *testing.T) { //nolint:paralleltest // it keeps all cores busy
 		float64(len(cases))/took.Seconds())
 }
 
-// filesVariable is how many cases TestSQLite plays at least; make test plays fewer than 300.
+// filesVariable names the variable with the minimum number of cases of TestSQLite; make test runs
+// fewer than 300.
 const filesVariable = "BRAID_SIM_FILES"
 
-// TestSQLite plays 300 cases whose process crashes on real files, which the next
-// process opens as the crash has left them: at every reading of a tail, and elsewhere.
-// Where the tail is shorter than the log, everything else strikes its readings, too.
+// TestSQLite runs 300 cases with crashes on real files, which the next process opens as the crash
+// left them: at every reading of a tail, and elsewhere. If the tail is shorter than the log, other
+// faults strike its readings too.
 func TestSQLite(t *testing.T) { //nolint:paralleltest // it keeps all cores busy by itself
 	if race.On {
 		t.Skip("make test plays it without the race detector")
@@ -266,7 +266,7 @@ func TestSQLite(t *testing.T) { //nolint:paralleltest // it keeps all cores busy
 	if n, err := strconv.Atoi(os.Getenv(filesVariable)); err == nil {
 		least = n
 	}
-	// A few of them end before their crash would come.
+	// A few of them end before their crash.
 	for n := uint64(1); crashes < seeds(t, least+25, 30); n++ {
 		cases = append(cases, drawn(n, "sqlite", counts, Crash, CrashAfter))
 		crashes++
@@ -282,7 +282,7 @@ func TestSQLite(t *testing.T) { //nolint:paralleltest // it keeps all cores busy
 		len(cases), systematic, b.crashed, b.reopened, took.Round(time.Second), float64(len(cases))/took.Seconds())
 }
 
-// TestRepeats looks that a case tells the same story again, whatever strikes.
+// TestRepeats checks that a case gives the same record again, whatever strikes.
 func TestRepeats(t *testing.T) { //nolint:paralleltest // it keeps all cores busy by itself
 	counts := map[string]map[Seam]int{}
 	for _, name := range names() {

@@ -12,14 +12,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// run plays a case in a bubble of its own.
+// run runs a case in a synctest bubble.
 func run(t *testing.T, c Case, folder string) (w *world) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) { w = play(c, &disks{folder: folder}) })
 	return w
 }
 
-// report prints what a case has broken and how to see it again.
+// report prints the broken promises of a case, and how to run it again.
 func report(t *testing.T, w *world) {
 	t.Helper()
 	for i, f := range w.failures {
@@ -32,7 +32,7 @@ func report(t *testing.T, w *world) {
 	t.Errorf("play it again: BRAID_SIM_CASE='%s' go test -run TestCase -v ./test/sim", w.c)
 }
 
-// TestCase plays the one case that the environment names and tells its story.
+// TestCase runs the case that the environment names, and prints its record.
 func TestCase(t *testing.T) { //nolint:paralleltest // it is played alone
 	name := os.Getenv("BRAID_SIM_CASE")
 	if name == "" {
@@ -52,7 +52,7 @@ func TestCase(t *testing.T) { //nolint:paralleltest // it is played alone
 	}
 }
 
-// TestName looks that a case is found again by its name.
+// TestName checks that a case can be made from its name.
 func TestName(t *testing.T) {
 	t.Parallel()
 	for _, c := range []Case{
@@ -70,8 +70,8 @@ func TestName(t *testing.T) {
 	}
 }
 
-// TestQuiet plays every scenario without a fault, and looks that the same seed
-// tells the same story.
+// TestQuiet runs every scenario without a fault, and checks that the same seed gives the same
+// record.
 func TestQuiet(t *testing.T) {
 	t.Parallel()
 	for _, name := range names() {
@@ -92,7 +92,7 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// difference shows where two stories part.
+// difference shows where two records differ.
 func difference(a, b []string) string {
 	for i := range a {
 		if i >= len(b) || a[i] != b[i] {
@@ -103,7 +103,7 @@ func difference(a, b []string) string {
 	return "the second one is longer"
 }
 
-// seedsQuiet is how many seeds are played without a fault.
+// seedsQuiet is the number of seeds without a fault.
 func seedsQuiet() uint64 {
 	if os.Getenv("BRAID_SIM_SEEDS") != "" {
 		return 500

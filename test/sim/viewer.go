@@ -162,8 +162,8 @@ func (v *viewer) durable(e *event.Event) {
 		// A new attempt begins with an empty screen.
 		v.shown[key] = &shown{attempt: e.Attempt}
 	case *event.AssistantMessage:
-		if s := v.shown[key]; s != nil && e.Step != "" && !s.holed && !strings.HasPrefix(event.TextOf(b.Content), s.text) {
-			v.fail("P6", "had %q on the screen of %s/%d, which ended as %q", s.text, e.Step, e.Attempt, event.TextOf(b.Content))
+		if s := v.shown[key]; s != nil && e.Step != "" && !s.holed && !strings.HasPrefix(event.RawText(b.Content), s.text) {
+			v.fail("P6", "had %q on the screen of %s/%d, which ended as %q", s.text, e.Step, e.Attempt, event.RawText(b.Content))
 		}
 		delete(v.shown, key)
 	case *event.StepEnded:

@@ -148,9 +148,18 @@ func badInput(t *testing.T, s *site) *bad {
 		must(err)
 		model, err := admin.CreateModel(ctx, tenant, client.NewModel{ID: "model-" + suffix, Provider: "demo", Name: "assistant"})
 		must(err)
+		var server client.MCPServer
+		for _, id := range []string{"another-", "server-"} {
+			server, err = admin.CreateMCPServer(ctx, tenant, client.NewMCPServer{
+				ID: id + suffix, MCPServerSpec: client.MCPServerSpec{Type: "http", URL: "https://mcp.example/"},
+			})
+			must(err)
+		}
+		_, err = admin.UpdateMCPServer(ctx, tenant, server.ID, 0, client.Patch{"name": "Two"})
+		must(err)
 		key, _, err := admin.CreateKey(ctx, tenant, client.NewKey{Scopes: []string{"read"}})
 		must(err)
-		ids["agent"], ids["model"], ids["key"] = agent.ID, model.ID, key.ID
+		ids["agent"], ids["model"], ids["key"], ids["server"] = agent.ID, model.ID, key.ID, server.ID
 		b.ids = append(b.ids, ids)
 	}
 	return b
@@ -164,6 +173,14 @@ func (b *bad) restore() {
 		"limits": nil, "policy": nil, "retention": nil, "status": client.Active, "default_agent": "helper", "default_model": "sonnet",
 	})
 	_, modelErr := admin.UpdateModel(b.t.Context(), tenant, "best", 0, client.Patch{"status": client.Active})
+	for m, err := range admin.MCPServers(b.t.Context(), tenant, client.ListOptions{Status: client.Active}) {
+		if err == nil {
+			_, err = admin.UpdateMCPServer(b.t.Context(), tenant, m.ID, 0, client.Patch{"status": client.Inactive})
+		}
+		if err != nil {
+			b.t.Fatal(err)
+		}
+	}
 	if err := errors.Join(tenantErr, modelErr); err != nil {
 		b.t.Fatal(err)
 	}

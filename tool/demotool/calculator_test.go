@@ -95,7 +95,7 @@ func TestWhatCannotBeCalculatedIsSaid(t *testing.T) {
 		strings.Repeat("(", 200):       "nested too deeply",
 		strings.Repeat("-", 200) + "1": "nested too deeply",
 	} {
-		got, err := calculate(expression) // what is not bounded takes longer than go test lets it
+		got, err := calculate(expression) // an unbounded calculation would exceed the test's timeout
 		var e *event.Error
 		if !errors.As(err, &e) || e.Hint == "" || !strings.Contains(e.Message, want) || got != "" {
 			t.Errorf("%.30q = %q, %v; want an error with %q", expression, got, err, want)
@@ -103,7 +103,7 @@ func TestWhatCannotBeCalculatedIsSaid(t *testing.T) {
 	}
 }
 
-// Whole numbers agree with math/big, whatever their size.
+// Whole numbers of any size agree with math/big.
 func TestCalculatorIsExact(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -143,7 +143,7 @@ func FuzzCalculate(f *testing.F) {
 		if len(out) > 25_000 {
 			t.Fatalf("%q has %d digits", s, len(out))
 		}
-		// What was written can be read again, unless it was cut.
+		// Formatted numbers can be parsed again unless they were cut.
 		if strings.HasSuffix(out, "…") || len(out) > maxExpression {
 			return
 		}

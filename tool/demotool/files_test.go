@@ -16,7 +16,7 @@ import (
 	"github.com/braidrun/braid/tool"
 )
 
-// box is a scratch folder with its tools by name.
+// box is a temporary folder with its tools by name.
 type box struct {
 	t     *testing.T
 	dir   string

@@ -13,7 +13,7 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// A named pipe that takes a file's place after the file was looked at holds up no read.
+// A named pipe that replaces a file after its check does not block a read.
 func TestAPipeInAFilesPlace(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -30,7 +30,7 @@ func TestAPipeInAFilesPlace(t *testing.T) {
 	}
 }
 
-// A named pipe that stands where a file is to be written holds up no write, and what it hides is not written through.
+// A named pipe in a file's place does not block a write, and the write does not follow it.
 func TestAPipeInADraftsPlace(t *testing.T) {
 	t.Parallel()
 	dir, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "elsewhere")

@@ -13,7 +13,7 @@ import (
 	"github.com/braidrun/braid/model/demo"
 )
 
-// The built-in scripts with the tools that they are about, through the real loop.
+// The built-in scripts with their tools, through the real loop.
 
 func agent(t *testing.T, script, dir string) *braid.Agent {
 	t.Helper()
@@ -33,7 +33,7 @@ func agent(t *testing.T, script, dir string) *braid.Agent {
 	return a
 }
 
-// trace is what a conversation shows: words, calls and results in order.
+// trace returns a conversation's texts, calls and results in order.
 func trace(t *testing.T, c *braid.Conversation) []string {
 	t.Helper()
 	messages, err := c.Messages(t.Context())

@@ -26,42 +26,43 @@ func memory(q workspace.Quota) workspace.Files {
 }
 
 // find returns the tool with a name.
-func find(t testing.TB, s *filetool.Set, name string) tool.Tool {
-	t.Helper()
+func find(tb testing.TB, s *filetool.Set, name string) tool.Tool {
+	tb.Helper()
 	for _, one := range s.Tools() {
 		if one.Spec().Name == name {
 			if err := tool.ErrOf(one); err != nil {
-				t.Fatal(err)
+				tb.Fatal(err)
 			}
 			return one
 		}
 	}
-	t.Fatalf("there is no tool %q", name)
+	tb.Fatalf("there is no tool %q", name)
 	return nil
 }
 
-func call(t testing.TB, s *filetool.Set, name string, args any) (tool.Output, error) {
-	t.Helper()
+func call(tb testing.TB, s *filetool.Set, name string, args any) (tool.Output, error) {
+	tb.Helper()
 	raw, err := json.Marshal(args)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	return find(t, s, name).Call(context.Background(), raw)
+	return find(tb, s, name).Call(context.Background(), raw)
 }
 
 // said returns the text of a result, or that of its error.
-func said(t testing.TB, s *filetool.Set, name string, args any) string {
-	t.Helper()
-	out, err := call(t, s, name, args)
+func said(tb testing.TB, s *filetool.Set, name string, args any) string {
+	tb.Helper()
+	out, err := call(tb, s, name, args)
 	if err != nil {
 		return "error: " + err.Error()
 	}
-	return event.Prose(out.Content)
+	return event.TextOf(out.Content)
 }
 
 type args = map[string]any
 
 func TestTools(t *testing.T) {
+	t.Parallel()
 	files := memory(workspace.Quota{})
 	for path, text := range map[string]string{
 		"notes.txt": "one\ntwo\nthree\n", "src/main.go": "package main\n\nfunc main() {\n\tprintln(\"Hello\")\n}\n", "src/a/b.md": "# Title\r\nhello\r\n",
@@ -121,6 +122,7 @@ func TestTools(t *testing.T) {
 }
 
 func TestReadShowsImagesAndDocuments(t *testing.T) {
+	t.Parallel()
 	var picture bytes.Buffer
 	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 2, 2))); err != nil {
 		t.Fatal(err)
@@ -145,6 +147,7 @@ func TestReadShowsImagesAndDocuments(t *testing.T) {
 
 // TestResultsHaveBounds reads and searches files that are made to be large.
 func TestResultsHaveBounds(t *testing.T) {
+	t.Parallel()
 	files := memory(workspace.Quota{})
 	workspacetest.Write(t, files, "line", strings.Repeat("日本", 1<<20))
 	workspacetest.Write(t, files, "lines", strings.Repeat("x\n", 1<<20))
@@ -195,6 +198,7 @@ func TestResultsHaveBounds(t *testing.T) {
 
 // TestPatternsHaveBounds runs patterns that are made to be slow.
 func TestPatternsHaveBounds(t *testing.T) {
+	t.Parallel()
 	files := memory(workspace.Quota{})
 	workspacetest.Write(t, files, strings.Repeat("a", 100), strings.Repeat("a", 1<<20))
 	set := filetool.New(files)
@@ -217,6 +221,7 @@ func TestPatternsHaveBounds(t *testing.T) {
 
 // TestEditsKeepTheEndsOfLines edits a file whose lines end as on Windows.
 func TestEditsKeepTheEndsOfLines(t *testing.T) {
+	t.Parallel()
 	files := memory(workspace.Quota{})
 	workspacetest.Write(t, files, "x", "one\r\ntwo\r\nthree\r\n")
 	said(t, filetool.New(files), "edit", args{"path": "x", "old": "one\ntwo", "new": "1\n2"})
@@ -227,6 +232,7 @@ func TestEditsKeepTheEndsOfLines(t *testing.T) {
 
 // TestEditsAtOnce has a model ask for many edits of one file in one answer.
 func TestEditsAtOnce(t *testing.T) {
+	t.Parallel()
 	files := memory(workspace.Quota{})
 	workspacetest.Write(t, files, "x", "0 1 2 3 4 5 6 7 8 9")
 	set := filetool.New(files)
@@ -246,6 +252,7 @@ func TestEditsAtOnce(t *testing.T) {
 
 // TestAnEditAfterACrash asks what became of an edit.
 func TestAnEditAfterACrash(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, before, old, new string
 		happened, known, fails bool
@@ -256,6 +263,7 @@ func TestAnEditAfterACrash(t *testing.T) {
 		{name: "it removed a text", before: "a b", old: "a", new: "", happened: true, fails: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			files := memory(workspace.Quota{})
 			workspacetest.Write(t, files, "x", c.before)
 			set := filetool.New(files)
@@ -277,6 +285,7 @@ func TestAnEditAfterACrash(t *testing.T) {
 
 // TestForEachAsksForTheCall finds the workspace by the context of a call.
 func TestForEachAsksForTheCall(t *testing.T) {
+	t.Parallel()
 	type key struct{}
 	set := filetool.ForEach(func(ctx context.Context) (workspace.Files, error) {
 		files, ok := ctx.Value(key{}).(workspace.Files)
@@ -308,6 +317,7 @@ type broken struct{ workspace.Files }
 func (broken) List(context.Context, workspace.Query) ([]workspace.File, error) { return nil, errBroken }
 
 func TestPromptQuotesNames(t *testing.T) {
+	t.Parallel()
 	files := memory(workspace.Quota{})
 	if got, err := filetool.Prompt(context.Background(), files); err != nil || got != "The workspace is empty." {
 		t.Errorf("got %q, %v", got, err)

@@ -28,7 +28,7 @@ func (s *Set) list(ctx context.Context, in listCall) (string, error) {
 }
 
 type globCall struct {
-	Pattern string `json:"pattern"          jsonschema:"a pattern such as **/*.md or src/*.{go,mod}; without a slash it is for the name of a file in any folder"`
+	Pattern string `json:"pattern"          jsonschema:"such as **/*.md or src/*.{go,mod}; without a slash it matches names in any folder"`
 	Folder  string `json:"folder,omitempty" jsonschema:"the path of a folder to search in; leave it out for the whole workspace"`
 	After   string `json:"after,omitempty"  jsonschema:"the last path of the list before, to go on after it"`
 }

@@ -52,7 +52,7 @@ func (s *Set) read(ctx context.Context, in readCall) (out tool.Output, err error
 	lines := bufio.NewReaderSize(r, 64<<10)
 	head, err := lines.Peek(sniffed)
 	switch kind := mediaOf(head); {
-	case err != nil && err != io.EOF:
+	case err != nil && !errors.Is(err, io.EOF):
 		return out, err
 	case len(head) == 0:
 		return tool.Text("(the file is empty)"), nil
@@ -119,9 +119,9 @@ func numbered(in readCall, r *bufio.Reader) (string, error) {
 	for n := 1; ; n++ {
 		line, cut, err := nextLine(r)
 		switch {
-		case err == io.EOF && n > first:
+		case errors.Is(err, io.EOF) && n > first:
 			return b.String(), nil
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return "(the file has " + strconv.Itoa(n-1) + " lines)", nil
 		case err != nil:
 			return "", err

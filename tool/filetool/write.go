@@ -44,10 +44,10 @@ const tries = 20
 
 func (s *Set) edit(ctx context.Context, in editCall) (string, error) {
 	const op = "edit file"
-	switch {
-	case in.Old == "":
+	switch in.Old {
+	case "":
 		return "", refused(op, "the old text is empty", "pass the text to replace, or use write for a new file")
-	case in.Old == in.New:
+	case in.New:
 		return "", refused(op, "the old text and the new text are the same", "pass another new text")
 	}
 	files, err := s.files(ctx)
@@ -67,7 +67,8 @@ func (s *Set) edit(ctx context.Context, in editCall) (string, error) {
 		}
 		switch {
 		case n == 0:
-			return "", refused(op, "the old text does not stand in "+strconv.Quote(in.Path), "read the file, and pass the text exactly as it stands there")
+			return "", refused(op, "the old text does not stand in "+strconv.Quote(in.Path),
+				"read the file, and pass the text exactly as it stands there")
 		case n > 1 && !in.All:
 			return "", refused(op, "the old text stands in "+strconv.Quote(in.Path)+" "+strconv.Itoa(n)+" times",
 				"pass a longer old text that occurs once, or set all to true")
@@ -79,7 +80,8 @@ func (s *Set) edit(ctx context.Context, in editCall) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		line := 1 + strings.Count(before[:strings.Index(before, in.Old)], "\n")
+		above, _, _ := strings.Cut(before, in.Old)
+		line := 1 + strings.Count(above, "\n")
 		return done(in.Path, n) + " The first is in line " + strconv.Itoa(line) + ".", nil
 	}
 }
@@ -96,7 +98,7 @@ func done(path string, n int) string {
 func (s *Set) edited(ctx context.Context, args json.RawMessage) (out tool.Output, known bool, err error) {
 	var in editCall
 	if json.Unmarshal(args, &in) != nil || in.Old == "" || in.Old == in.New {
-		return out, false, nil // such a call is refused, and did nothing
+		return out, false, nil //nolint:nilerr // such a call is refused, and did nothing
 	}
 	files, err := s.files(ctx)
 	if err != nil {
@@ -114,7 +116,8 @@ func (s *Set) edited(ctx context.Context, args json.RawMessage) (out tool.Output
 		return tool.Text("Replaced the text in " + in.Path + "."), true, nil
 	default:
 		return out, false, &event.Error{
-			Op: "edit file", Kind: event.ErrConflict, Message: "whether " + strconv.Quote(in.Path) + " was changed cannot be seen in it", Hint: "read the file",
+			Op: "edit file", Kind: event.ErrConflict, Hint: "read the file",
+			Message: "whether " + strconv.Quote(in.Path) + " was changed cannot be seen in it",
 		}
 	}
 }

@@ -49,9 +49,12 @@ type Config struct {
 	// the SDK's in-memory transports. It is called for each connection.
 	Dial func(ctx context.Context) (mcp.Transport, error)
 
-	// Tools are the only tools to take, by the server's names for them; empty
-	// means all.
+	// Tools are the only tools to take, by the server's names for them or by patterns in the syntax of [path.Match];
+	// empty means all.
 	Tools []string
+	// Hide are more values that are masked in whatever the server says. Headers and variables whose names sound secret
+	// are masked anyway.
+	Hide []secret.Secret
 	// Disabled servers are left alone.
 	Disabled bool
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/shorten"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/tool"
 )
@@ -95,7 +96,7 @@ func output(raw json.RawMessage, limit int) (tool.Output, error) {
 			out.Structured = proper
 		case len(out.Content) == 0:
 			// It would be all that the model sees.
-			out.Content = []event.Block{&event.Text{Text: shorten(string(proper), &left)}}
+			out.Content = []event.Block{&event.Text{Text: boundText(string(proper), &left)}}
 		}
 	}
 	return out, nil
@@ -108,19 +109,19 @@ func block(raw json.RawMessage, left *int) event.Block {
 	}
 	switch {
 	case c.Type == "text":
-		return &event.Text{Text: shorten(c.Text, left)}
+		return &event.Text{Text: boundText(c.Text, left)}
 	case c.Type == "image" && len(c.Data) > 0:
 		return &event.Image{MIME: c.MIME, Data: c.Data}
 	case c.Type == "audio" && len(c.Data) > 0:
 		return media("audio", c.MIME, c.Data)
 	case c.Type == "resource_link":
-		return &event.Text{Text: shorten(link(&c), left)}
+		return &event.Text{Text: boundText(link(&c), left)}
 	case c.Type == "resource" && c.Resource != nil:
 		r := c.Resource
 		name, kind := fileName(r.URI), major(r.MIME)
 		switch {
 		case len(r.Blob) == 0:
-			return &event.Document{Name: name, MIME: r.MIME, Text: shorten(r.Text, left)}
+			return &event.Document{Name: name, MIME: r.MIME, Text: boundText(r.Text, left)}
 		case kind == "image":
 			return &event.Image{MIME: r.MIME, Data: r.Blob}
 		case kind == "audio" || kind == "video":
@@ -129,7 +130,7 @@ func block(raw json.RawMessage, left *int) event.Block {
 			return &event.Document{Name: name, MIME: r.MIME, Data: r.Blob}
 		}
 	}
-	return &event.Text{Text: shorten(string(raw), left)}
+	return &event.Text{Text: boundText(string(raw), left)}
 }
 
 // media has sound and film by reference only: the reference holds them.
@@ -168,8 +169,8 @@ func fileName(uri string) string {
 	return clean(uri)
 }
 
-// shorten takes s out of what is left of the result's text.
-func shorten(s string, left *int) string {
+// boundText takes s out of what is left of the result's text.
+func boundText(s string, left *int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= *left {
 		*left -= len(s)
@@ -177,7 +178,7 @@ func shorten(s string, left *int) string {
 	}
 	keep := max(*left, 0)
 	*left = 0
-	return cut(s, keep, fmt.Sprintf("\n[cut: this text is %d bytes long, of which the first %d are shown]", len(s), keep))
+	return shorten.Text(s, keep, fmt.Sprintf("\n[cut: this text is %d bytes long, of which the first %d are shown]", len(s), keep))
 }
 
 // keepable makes JSON that every log can keep: what has doubled keys or halves

@@ -3,6 +3,7 @@ package mcptool
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
@@ -14,7 +15,7 @@ import (
 // repeated to the model, to people or to a log. Values of other names are often words that any result has,
 // such as a date or a folder.
 func secretsOf(c *Config) *secret.Mask {
-	var list []secret.Secret
+	list := slices.Clone(c.Hide)
 	for _, from := range []map[string]secret.Secret{c.Headers, c.Env} {
 		for name, v := range from {
 			if secret.Names(name) {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/braidrun/braid/internal/shorten"
 )
 
 // instructionsTag frames what a server says in the prompt.
@@ -25,7 +27,7 @@ func frame(server, text string, maxBytes int) string {
 		// Nothing in it can be taken for the frame: leave it as it was written.
 		text = strings.ReplaceAll(text, "<\u200b", "<")
 	}
-	text = cut(text, maxBytes, "\n[cut here]")
+	text = shorten.Text(text, maxBytes, "\n[cut here]")
 	return "<" + instructionsTag + ` server="` + strings.NewReplacer(`"`, "'", "<", "(", ">", ")").Replace(clean(server)) + "\">\n" +
 		text + "\n</" + instructionsTag + ">"
 }
@@ -42,15 +44,4 @@ func clean(s string) string {
 		}
 		return r
 	}, s)
-}
-
-// cut shortens s to at most limit bytes, at the border of a character, and says so.
-func cut(s string, limit int, note string) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit] + note
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/shorten"
 	"github.com/braidrun/braid/secret"
 )
 
@@ -37,6 +39,8 @@ type server struct {
 	one     *session
 	opening *opening
 	starts  []time.Time
+	// lists counts the lists of tools that were read.
+	lists   int64
 	tools   []*Tool
 	skipped []Skipped
 	// unfit are tools that agents or their models do without, and told what Options.Skipped was called with.
@@ -162,7 +166,7 @@ func (s *server) list(ctx context.Context, one *session) error {
 		e := serverError(err, nil)
 		if e == nil || e.Code != jsonrpc.CodeMethodNotFound || said.Capabilities != nil && said.Capabilities.Tools != nil {
 			if e != nil && ctx.Err() == nil {
-				return fault(s.config.Name, event.ErrUnavailable, "does not list its tools: "+cut(clean(s.hide(e.Message)), 500, "…"),
+				return fault(s.config.Name, event.ErrUnavailable, "does not list its tools: "+shorten.Text(clean(s.hide(e.Message)), 500, "…"),
 					"look at its log, then try again", s.quiet(err))
 			}
 			if ctx.Err() != nil && errors.Is(context.Cause(ctx), errPatience) {
@@ -196,9 +200,9 @@ func (s *server) list(ctx context.Context, one *session) error {
 		}
 		tools = append(tools, newTool(s, w, schema))
 	}
-	for _, name := range s.config.Tools {
-		if !seen[name] {
-			skipped = append(skipped, Skipped{Tool: name, Why: "the server has no such tool"})
+	for _, pattern := range s.config.Tools {
+		if !seen[pattern] && !slices.ContainsFunc(wire, func(w wireTool) bool { return fits(pattern, w.Name) }) {
+			skipped = append(skipped, Skipped{Tool: pattern, Why: "the server has no such tool"})
 		}
 	}
 	if more {
@@ -208,6 +212,7 @@ func (s *server) list(ctx context.Context, one *session) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tools, s.skipped, s.unfit = tools, skipped, nil
+	s.lists++
 	s.instructions = s.hide(said.Instructions)
 	s.about = about{protocol: said.ProtocolVersion}
 	if said.ServerInfo != nil {
@@ -218,7 +223,16 @@ func (s *server) list(ctx context.Context, one *session) error {
 
 // wanted reports whether a tool is among those to take.
 func (s *server) wanted(name string) bool {
-	return len(s.config.Tools) == 0 || slices.Contains(s.config.Tools, name)
+	return len(s.config.Tools) == 0 || slices.ContainsFunc(s.config.Tools, func(pattern string) bool { return fits(pattern, name) })
+}
+
+// fits reports whether a pattern is a tool's name or matches it.
+func fits(pattern, name string) bool {
+	if pattern == name {
+		return true
+	}
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
 }
 
 // stale says that the list of tools has changed. It never waits: it is called

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/shorten"
 	"github.com/braidrun/braid/tool"
 )
 
@@ -191,12 +192,20 @@ func (s *Servers) ToolServers() []event.ToolServer {
 	status := s.Status()
 	list := make([]event.ToolServer, len(status))
 	for i := range status {
-		list[i] = event.ToolServer{Name: status[i].Name, Status: string(status[i].State)}
+		list[i] = event.ToolServer{Name: status[i].Name, Status: string(status[i].State), Reason: reason(&status[i])}
 		for _, t := range s.list[i].listSkipped() {
 			list[i].Skipped = append(list[i].Skipped, event.SkippedTool(t))
 		}
 	}
 	return list
+}
+
+// reason says for users why a server is not connected.
+func reason(s *Status) string {
+	if e, ok := errors.AsType[*event.Error](s.Err); ok && s.State != StateConnected {
+		return shorten.Text(clean(e.Message), 500, "…")
+	}
+	return ""
 }
 
 // Announced returns a source without tools of its own, for an agent that has only some of the servers' tools. It reports the
@@ -228,7 +237,11 @@ func (a announced) ToolServers() []event.ToolServer {
 // [Options.InstructionBytes] of it. It is base alone where no server says
 // anything. It is for
 // a program that places them itself; an agent that is given the servers has them below its own.
-func (s *Servers) Prompt(base string) string {
+func (s *Servers) Prompt(base string) string { return below(base, Framed(s.Frames())) }
+
+// Frames returns what the servers say about their use, each framed as in [Servers.Prompt], without the words that
+// introduce them; "" where no server says anything. See [Framed].
+func (s *Servers) Frames() string {
 	var said []string
 	for _, one := range s.list {
 		one.mu.Lock()
@@ -238,14 +251,23 @@ func (s *Servers) Prompt(base string) string {
 			said = append(said, text)
 		}
 	}
-	if len(said) == 0 {
-		return base
+	return strings.Join(said, "\n\n")
+}
+
+// Framed returns frames of one or more [Servers] with the words that introduce them; "" where all are empty.
+func Framed(frames ...string) string {
+	all := strings.Join(slices.DeleteFunc(slices.Clone(frames), func(f string) bool { return f == "" }), "\n\n")
+	if all == "" {
+		return ""
 	}
-	all := instructionsLead + "\n\n" + strings.Join(said, "\n\n")
-	if base == "" {
-		return all
+	return instructionsLead + "\n\n" + all
+}
+
+func below(base, text string) string {
+	if base == "" || text == "" {
+		return base + text
 	}
-	return base + "\n\n" + all
+	return base + "\n\n" + text
 }
 
 // Status tells how each server is doing, in the order of the configuration.

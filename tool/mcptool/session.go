@@ -16,6 +16,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/schemacheck"
+	"github.com/braidrun/braid/internal/shorten"
 )
 
 const (
@@ -141,7 +142,7 @@ func (s *server) greetingFault(ctx context.Context, err error, f *flight, p *pro
 		if p != nil {
 			cause = s.lastWords(cause, p)
 		}
-		return fault(s.config.Name, event.ErrUnavailable, "refuses to be greeted: "+cut(clean(s.hide(e.Message)), 500, "…"),
+		return fault(s.config.Name, event.ErrUnavailable, "refuses to be greeted: "+shorten.Text(clean(s.hide(e.Message)), 500, "…"),
 			"see that it speaks MCP", cause)
 	}
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), errPatience) {
@@ -401,5 +402,5 @@ func progressText(p *mcp.ProgressNotificationParams) string {
 	if s == "" {
 		return count
 	}
-	return cut(s, 2000, "…") + " (" + count + ")"
+	return shorten.Text(s, 2000, "…") + " (" + count + ")"
 }

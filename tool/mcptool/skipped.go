@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/shorten"
 )
 
 // mostTold bounds what is remembered of tools that are left out.
@@ -11,7 +12,7 @@ const mostTold = 1000
 
 // skip is a tool that is left out, in words that a log can keep.
 func (s *server) skip(tool, why string) Skipped {
-	return Skipped{Tool: cut(clean(s.hide(tool)), 200, "…"), Why: cut(clean(s.hide(why)), 500, "…")}
+	return Skipped{Tool: shorten.Text(clean(s.hide(tool)), 200, "…"), Why: shorten.Text(clean(s.hide(why)), 500, "…")}
 }
 
 // leftOut notes that an agent, or one of its models, does without a tool.

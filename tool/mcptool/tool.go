@@ -208,7 +208,7 @@ func (t *Tool) try(ctx context.Context, args json.RawMessage) (out tool.Output, 
 	if words != "" && !forgotten && ctx.Err() == nil && f.failure() == nil {
 		// The server's own words: the model may mend its call.
 		left := s.options.TextBytes
-		out = tool.Text("Error: " + shorten(s.hide(words), &left))
+		out = tool.Text("Error: " + boundText(s.hide(words), &left))
 		out.IsError = true
 		return out, false, nil
 	}

@@ -129,7 +129,7 @@ func (r *Reader) result(it *Item, raw []byte) {
 		}
 		return true
 	})
-	it.Text = append(it.Text, event.TextOf(it.Content)...)
+	it.Text = append(it.Text, event.RawText(it.Content)...)
 }
 
 // content reads {role, content}.

@@ -466,7 +466,7 @@ func (enc *Encoder) stepEnded(s *scope, it *story.Item, b *event.StepEnded) {
 		enc.begin(s, `{"tool_cancel_event": {"tool_use": `)
 		enc.dst = enc.appendUse(enc.dst, it.Call)
 		enc.raw(`, "message": `)
-		enc.str(event.TextOf(b.Result.Content))
+		enc.str(event.RawText(b.Result.Content))
 		enc.end(s, `}}`)
 	}
 	enc.toolResults(s, it.Results)

@@ -62,7 +62,7 @@ func told(events []event.Event) (answers, calls []string) {
 		}
 		switch b := e.Body.(type) {
 		case *event.AssistantMessage:
-			pieces[e.Step] += event.TextOf(b.Content)
+			pieces[e.Step] += event.RawText(b.Content)
 			if step != e.Step {
 				done()
 				step = e.Step
@@ -81,7 +81,7 @@ func told(events []event.Event) (answers, calls []string) {
 				if b.Result.Structured != nil {
 					_ = json.Compact(&structured, b.Result.Structured)
 				}
-				results[b.Result.Call] = fmt.Sprintf("%q %s %v", event.TextOf(b.Result.Content), structured.String(), b.Result.IsError)
+				results[b.Result.Call] = fmt.Sprintf("%q %s %v", event.RawText(b.Result.Content), structured.String(), b.Result.IsError)
 			}
 		}
 	}
@@ -123,7 +123,7 @@ func TestReaderComesToWhatWasTold(t *testing.T) {
 				for _, u := range s.Tools {
 					line := u.ID + " " + u.Name + " " + string(u.Input)
 					if r := u.Result; r != nil {
-						line += fmt.Sprintf(" -> %q %s %v", event.TextOf(r.Content), r.Structured, r.IsError)
+						line += fmt.Sprintf(" -> %q %s %v", event.RawText(r.Content), r.Structured, r.IsError)
 					}
 					got = append(got, line)
 				}

@@ -99,7 +99,7 @@ func (s *Summary) Add(it *Item) {
 	case KindMessage:
 		if it.Role != "user" {
 			s.answer.Reset()
-			s.answer.WriteString(event.TextOf(it.Content))
+			s.answer.WriteString(event.RawText(it.Content))
 			s.close()
 		}
 	case KindResult:

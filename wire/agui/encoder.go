@@ -218,7 +218,7 @@ func (enc *Encoder) mail(s *scope, e *event.Event, b *event.UserMessage) {
 		return
 	}
 	m := &message{ID: e.Run + "/" + strconv.FormatInt(e.Seq, 10), Role: "user", kind: "TEXT_MESSAGE"}
-	enc.say(s, m, event.TextOf(b.Content))
+	enc.say(s, m, event.RawText(b.Content))
 	enc.close(m)
 }
 

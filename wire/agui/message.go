@@ -270,7 +270,7 @@ func (enc *Encoder) stepEnded(s *scope, b *event.StepEnded) {
 	case b.Step == event.StepModel:
 		enc.withdraw(s)
 	case b.Result != nil:
-		text := cmp.Or(event.TextOf(b.Result.Content), string(b.Result.Structured))
+		text := cmp.Or(event.RawText(b.Result.Content), string(b.Result.Structured))
 		id := s.callID(b.Result.Call)
 		m := &message{ID: id + "/result", Role: "tool", Subagent: s.sub, Of: id, Sent: text}
 		enc.show(m)

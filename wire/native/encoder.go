@@ -139,7 +139,7 @@ func (enc *Encoder) event(it *story.Item) {
 	case *event.RunStarted:
 		enc.begin(it, b)
 	case *event.UserMessage:
-		enc.send(&UserMessage{Text: event.TextOf(b.Content), Attachments: attachments(b.Content), MessageID: b.Mail})
+		enc.send(&UserMessage{Text: event.RawText(b.Content), Attachments: attachments(b.Content), MessageID: b.Mail})
 	case *event.AssistantMessage:
 		enc.message(it, b)
 	case *event.StepEnded:
@@ -226,7 +226,7 @@ func (enc *Encoder) begin(it *story.Item, b *event.RunStarted) {
 		Simulated: it.Run.Simulated,
 	}
 	for _, s := range b.Servers {
-		server := Server{Name: s.Name, Status: s.Status}
+		server := Server{Name: s.Name, Status: s.Status, Reason: s.Reason}
 		for _, t := range s.Skipped {
 			server.Skipped = append(server.Skipped, SkippedTool(t))
 		}
@@ -306,7 +306,7 @@ func (enc *Encoder) ended(it *story.Item, b *event.StepEnded) {
 		return
 	}
 	f := &ToolResult{
-		ToolUseID: r.Call, ToolName: r.Name, Content: event.TextOf(r.Content), IsError: r.IsError, Structured: r.Structured,
+		ToolUseID: r.Call, ToolName: r.Name, Content: event.RawText(r.Content), IsError: r.IsError, Structured: r.Structured,
 		Attachments: attachments(r.Content), DurationMS: b.Duration.Milliseconds(), Place: placeOf(it),
 	}
 	if f.Content == "" && len(f.Attachments) == 0 {

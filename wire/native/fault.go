@@ -70,6 +70,16 @@ const (
 	CodeSettingInvalid     = "SETTING_INVALID"
 	CodeSettingForbidden   = "SETTING_FORBIDDEN"
 
+	CodeMCPServerNotFound = "MCP_SERVER_NOT_FOUND"
+	CodeMCPServerExists   = "MCP_SERVER_EXISTS"
+	CodeMCPServerInUse    = "MCP_SERVER_IN_USE"
+	CodeMCPServerChanged  = "MCP_SERVER_CHANGED"
+	CodeMCPServerInvalid  = "MCP_SERVER_INVALID"
+	CodeMCPServerFailed   = "MCP_SERVER_FAILED"
+	CodeQuotaMCPServers   = "QUOTA_MCP_SERVERS"
+	CodeTokenMissing      = "TOKEN_MISSING"
+	CodeTokenInvalid      = "TOKEN_INVALID" //nolint:gosec // a code, and no secret
+
 	CodeTooManyBytes         = "TOO_MANY_BYTES"
 	CodeWrongCredentials     = "WRONG_CREDENTIALS" //nolint:gosec // a code, and no secret
 	CodeServerBusy           = "SERVER_BUSY"
@@ -126,6 +136,15 @@ var codes = [...]CodeInfo{
 	{CodeStorageDamaged, event.ErrInternal, 500},
 	{CodeSettingInvalid, event.ErrInvalid, 422},
 	{CodeSettingForbidden, event.ErrPermission, 403},
+	{CodeMCPServerNotFound, event.ErrNotFound, 404},
+	{CodeMCPServerExists, event.ErrConflict, 409},
+	{CodeMCPServerInUse, event.ErrConflict, 409},
+	{CodeMCPServerChanged, event.ErrConflict, 409},
+	{CodeMCPServerInvalid, event.ErrInvalid, 422},
+	{CodeMCPServerFailed, event.ErrUnavailable, 503},
+	{CodeQuotaMCPServers, event.ErrQuota, 429},
+	{CodeTokenMissing, event.ErrInvalid, 422},
+	{CodeTokenInvalid, event.ErrInvalid, 422},
 }
 
 // Codes lists all codes of this wire: those of the kinds and its own.

@@ -48,6 +48,8 @@ type Init struct {
 type Server struct {
 	Name   string `json:"name"`
 	Status string `json:"status"`
+	// Reason says why it is not connected; empty if it is.
+	Reason string `json:"reason,omitempty"`
 	// Skipped are tools of it that the run does without, at most some.
 	Skipped []SkippedTool `json:"skipped,omitempty"`
 }

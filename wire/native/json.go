@@ -172,6 +172,7 @@ func (f *Init) append(dst []byte) []byte {
 		o.buf = append(o.buf, '{')
 		o.str(`"name":`, s.Name)
 		o.str(`"status":`, s.Status)
+		o.strOpt(`"reason":`, s.Reason)
 		o.skippedOpt(s.Skipped)
 		o.end('}')
 	}

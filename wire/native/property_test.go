@@ -85,7 +85,7 @@ func truth(events []event.Event) (frames []string, texts []map[string]string) {
 				texts[len(texts)-1][e.Step] = ""
 			}
 		case *event.AssistantMessage:
-			pieces[e.Run+e.Step] += event.TextOf(b.Content)
+			pieces[e.Run+e.Step] += event.RawText(b.Content)
 			if !b.Piece {
 				texts[len(texts)-1][e.Step] = pieces[e.Run+e.Step]
 			}
@@ -109,7 +109,7 @@ func attempts(events []event.Event) map[string]string {
 				said[key] += b.Text
 			}
 		case *event.AssistantMessage:
-			pieces[key] += event.TextOf(b.Content)
+			pieces[key] += event.RawText(b.Content)
 			said[key] = pieces[key] + strings.TrimPrefix(said[key], pieces[key])
 			whole[key] = !b.Piece
 		}

@@ -122,7 +122,7 @@ func (a *Answer) content() []event.Block {
 }
 
 // Text returns the text of Content. a may be nil.
-func (a *Answer) Text() string { return event.TextOf(a.content()) }
+func (a *Answer) Text() string { return event.RawText(a.content()) }
 
 // Thinking returns the reasoning in Content. a may be nil.
 func (a *Answer) Thinking() string {

@@ -280,5 +280,5 @@ func Replacement(b *event.Redacted) string {
 	if len(b.Replacement) == 0 {
 		return "[redacted]"
 	}
-	return event.TextOf(b.Replacement)
+	return event.RawText(b.Replacement)
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // Run runs the contract. open returns an empty workspace with a quota.
-func Run(t *testing.T, open func(t testing.TB, q workspace.Quota) workspace.Files) {
+func Run(t *testing.T, open func(tb testing.TB, q workspace.Quota) workspace.Files) {
 	t.Helper()
 	t.Run("StoresAndReads", func(t *testing.T) { storesAndReads(t, open(t, workspace.Quota{})) })
 	t.Run("ListsInOrder", func(t *testing.T) { listsInOrder(t, open(t, workspace.Quota{})) })
@@ -36,36 +36,36 @@ func Run(t *testing.T, open func(t testing.TB, q workspace.Quota) workspace.File
 }
 
 // Write stores a text.
-func Write(t testing.TB, files workspace.Files, path, text string) workspace.File {
-	t.Helper()
+func Write(tb testing.TB, files workspace.Files, path, text string) workspace.File {
+	tb.Helper()
 	f, err := files.Put(context.Background(), path, strings.NewReader(text), workspace.Condition{})
 	if err != nil {
-		t.Fatalf("write %q: %v", path, err)
+		tb.Fatalf("write %q: %v", path, err)
 	}
 	return f
 }
 
 // Read returns the text of a file.
-func Read(t testing.TB, files workspace.Files, path string) string {
-	t.Helper()
+func Read(tb testing.TB, files workspace.Files, path string) string {
+	tb.Helper()
 	r, err := files.Open(context.Background(), path)
 	if err != nil {
-		t.Fatalf("read %q: %v", path, err)
+		tb.Fatalf("read %q: %v", path, err)
 	}
 	defer r.Close()
 	data, err := io.ReadAll(r)
 	if err != nil {
-		t.Fatalf("read %q: %v", path, err)
+		tb.Fatalf("read %q: %v", path, err)
 	}
 	return string(data)
 }
 
 // Paths returns the paths of a list.
-func Paths(t testing.TB, files workspace.Files, q workspace.Query) []string {
-	t.Helper()
+func Paths(tb testing.TB, files workspace.Files, q workspace.Query) []string {
+	tb.Helper()
 	list, err := files.List(context.Background(), q)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	paths := []string{}
 	for _, f := range list {
@@ -74,14 +74,14 @@ func Paths(t testing.TB, files workspace.Files, q workspace.Query) []string {
 	return paths
 }
 
-func wantKind(t testing.TB, err error, kind event.ErrorKind) {
-	t.Helper()
+func wantKind(tb testing.TB, err error, kind event.ErrorKind) {
+	tb.Helper()
 	e, ok := err.(*event.Error) //nolint:errorlint // the contract promises this type
 	if !ok || e.Kind != kind {
-		t.Errorf("got %T %v, want kind %s", err, err, kind)
+		tb.Errorf("got %T %v, want kind %s", err, err, kind)
 	}
 	if ok && (e.Op == "" || e.Message == "") {
-		t.Errorf("the error %#v does not say what happened", e)
+		tb.Errorf("the error %#v does not say what happened", e)
 	}
 }
 
@@ -242,7 +242,7 @@ func oneWriterWins(t *testing.T, files workspace.Files) {
 	}
 }
 
-func keepsTheQuota(t *testing.T, open func(t testing.TB, q workspace.Quota) workspace.Files) {
+func keepsTheQuota(t *testing.T, open func(tb testing.TB, q workspace.Quota) workspace.Files) {
 	ctx := context.Background()
 	files := open(t, workspace.Quota{File: 10, Bytes: 25, Files: 4})
 	put := func(path string, n int) error {
@@ -323,7 +323,7 @@ func cancelled(t *testing.T, files workspace.Files) {
 }
 
 // likeAMap compares a workspace with a map over generated calls.
-func likeAMap(t *testing.T, open func(t testing.TB, q workspace.Quota) workspace.Files) {
+func likeAMap(t *testing.T, open func(tb testing.TB, q workspace.Quota) workspace.Files) {
 	rapid.Check(t, func(r *rapid.T) {
 		ctx := context.Background()
 		files, model := open(t, workspace.Quota{}), map[string][]byte{}

@@ -21,7 +21,7 @@ const (
 	titan  = "amazon.titan-text-express-v1"
 )
 
-// What the vendor refuses, and a piece of how it says so.
+// Each case is a request that the vendor refuses, with a part of the vendor's message.
 func TestItRefuses(t *testing.T) {
 	t.Parallel()
 	server := bedrocktest.Start()
@@ -35,7 +35,7 @@ func TestItRefuses(t *testing.T) {
 	tool := func(name, schema string) string {
 		return with(`"toolConfig":{"tools":[{"toolSpec":{"name":"` + name + `","inputSchema":{"json":` + schema + `}}}]}`)
 	}
-	// moreTools puts something behind the tool, choice says what it is to do.
+	// moreTools adds to the list of tools, choice sets the tool choice.
 	moreTools := func(more string) string { return with(strings.TrimSuffix(tools, `]}`) + `,` + more + `]}`) }
 	choice := func(c string) string { return with(strings.TrimSuffix(tools, `}`) + `,"toolChoice":` + c + `}`) }
 	const object = `{"type":"object","properties":{}}`
@@ -171,7 +171,7 @@ func TestItAnswers(t *testing.T) {
 	}
 }
 
-// post gives the name of the exception, if there is one, and the body.
+// post returns the name of the exception, if there is one, and the body.
 func post(t *testing.T, server *bedrocktest.Server, path, body string, header map[string]string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+path, strings.NewReader(body))

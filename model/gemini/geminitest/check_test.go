@@ -18,7 +18,7 @@ const (
 	older = "/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse"
 )
 
-// It refuses what the API refuses, in the API's words.
+// The stand-in refuses what the API refuses, with the same message.
 func TestItRefuses(t *testing.T) {
 	t.Parallel()
 	server := geminitest.Start()
@@ -131,7 +131,7 @@ func TestItRefuses(t *testing.T) {
 	}
 }
 
-// It takes what the API takes, and gives the answers in their order.
+// The stand-in accepts what the API accepts, and returns the answers in order.
 func TestItAnswers(t *testing.T) {
 	t.Parallel()
 	server := geminitest.Start(geminitest.Text("Hel", "lo."), geminitest.Error(503, "UNAVAILABLE", "The model is overloaded."))
@@ -152,7 +152,7 @@ func TestItAnswers(t *testing.T) {
 			t.Errorf("%s", got)
 		}
 	}
-	// A call of an earlier turn needs no signature, and none does before Gemini 3.
+	// Calls of earlier turns need no signature, and before Gemini 3 no call does.
 	unsigned := ask + `,{"role":"model","parts":[{"functionCall":{"name":"f"}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{}}}]}`
 	for path, body := range map[string]string{
 		flash: `{"contents":[` + unsigned + `,{"role":"model","parts":[{"text":"a"}]},` + ask + `]}`, older: `{"contents":[` + unsigned + `]}`,

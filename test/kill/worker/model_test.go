@@ -6,7 +6,7 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// What no provider takes is told, each for its reason; what all take is not.
+// The model refuses what no provider accepts, with the reason, and accepts what all accept.
 func TestWhatIsWrongWithAHistory(t *testing.T) {
 	t.Parallel()
 	text := func(role event.Role) event.Message {

@@ -16,7 +16,7 @@ import (
 // Command returns braid admin.
 func Command(p *conf.System) conf.Command {
 	return conf.Command{
-		Name: "admin", Args: "WHAT DO [ID]", Short: "administer a server: tenants, agents, models, keys",
+		Name: "admin", Args: "WHAT DO [ID]", Short: "administer a server: tenants, agents, models, MCP servers, keys",
 		About: `Talks to a braid serve. WHAT and DO are
 
 ` + verbList() + `
@@ -48,7 +48,7 @@ columns.`,
 			{Name: "file", Value: "FILE", Help: "fields as YAML or JSON"},
 			{Name: "revision", Value: "N", Help: "change it only if this is still its revision"},
 			{Name: "yes", Help: "confirm an action that cannot be undone"},
-			{Name: "force", Help: "remove a model or an alias that is still in use"},
+			{Name: "force", Help: "remove a model, an alias or an MCP server that is still in use"},
 			{Name: "name", Value: "TEXT", Help: "display name"},
 			{Name: "description", Value: "TEXT", Help: "purpose of an agent"},
 			{Name: "system-prompt", Value: "TEXT", Help: "text before the instructions of all agents of a tenant"},
@@ -56,7 +56,18 @@ columns.`,
 			{Name: "default-agent", Value: "ID", Help: "agent for requests that name none"},
 			{Name: "default-model", Value: "ID", Help: "model for requests that name none"},
 			{Name: "model", Value: "REF", Help: "for an agent, a model's id or alias; for a model, PROVIDER:NAME; for usage, list this model"},
-			{Name: "tools", Value: "LIST", Help: "patterns of the server's tools for an agent; none is no tool"},
+			{Name: "tools", Value: "LIST", Help: "patterns of tools: for an agent of the server's, and none is no tool; for an MCP server of its own"},
+			{Name: "mcp-servers", Value: "LIST", Help: "ids of a tenant's MCP servers for an agent; none is no server"},
+			{Name: "type", Value: "TYPE", Help: "how to reach an MCP server: http, sse, openapi or stdio"},
+			{Name: "url", Value: "URL", Help: "address of an MCP server, or base address of an API"},
+			{Name: "program", Value: "NAME", Help: "program of a stdio server, as the operator calls it"},
+			{Name: "document", Value: "FILE", Help: "OpenAPI document of an openapi server; - is standard input"},
+			{Name: "document-url", Value: "URL", Help: "address from which the server fetches the OpenAPI document now"},
+			{Name: "header", Value: "HEADER", Help: "header of an MCP server, such as \"Authorization: Bearer ${crm_token}\"; ${…} is a token of the run"},
+			{Name: "secret-header-file", Value: "NAME=FILE", Help: "header with a value from a file, which the server keeps encrypted"},
+			{Name: "timeout", Value: "SECONDS", Help: "limit of one call to an MCP server; 0 is the server's limit"},
+			{Name: "required", Value: "BOOL", Help: "true refuses runs while an MCP server cannot be reached"},
+			{Name: "tokens-file", Value: "FILE", Help: "tokens for a test of an MCP server, one name=value on each line"},
 			{Name: "effort", Value: "WORD", Help: "reasoning effort: none, low, medium, high, max or the vendor's word"},
 			{Name: "show-thinking", Value: "BOOL", Help: "true requests readable reasoning from the model"},
 			{Name: "top-p", Value: "X", Help: "nucleus sampling (top p), above 0 and at most 1"},
@@ -138,8 +149,11 @@ func verbs() []verb {
 	change := []string{"file", "revision"}
 	tenantFields := []string{"file", "name", "system-prompt", "default-agent", "default-model", "isolation", "approvals", "quota", "failed-runs"}
 	callFields := []string{"effort", "show-thinking", "top-p", "seed", "verbosity", "service-tier", "server-tools"}
-	agentFields := flagsFor([]string{"tenant", "file", "name", "description", "instructions", "model", "tools", "context"}, callFields)
+	agentFields := flagsFor([]string{"tenant", "file", "name", "description", "instructions", "model", "tools", "mcp-servers", "context"}, callFields)
 	modelFields := flagsFor([]string{"file", "model", "alias", "region", "prices", "key-env", "key-file"}, callFields)
+	mcpFields := []string{
+		"tenant", "file", "name", "type", "url", "program", "document", "document-url", "header", "secret-header-file", "tools", "timeout", "required",
+	}
 	keyFields := []string{"name", "user", "scopes", "expires"}
 	logFields := []string{"tenant", "conversation", "run", "executor", "from", "to", "limit"}
 	ofTenant := []string{"tenant"}
@@ -165,6 +179,15 @@ func verbs() []verb {
 		{"model", "activate", "ID", ofOwner, "allow its use again", (*admin).activateModel},
 		{"model", "deactivate", "ID", ofOwner, "refuse its use", (*admin).deactivateModel},
 		{"model", "delete", "ID", flagsFor(ofOwner, []string{"revision", "force"}), "remove a model, with its key", (*admin).deleteModel},
+		{"mcp-server", "create", "ID", mcpFields, "make an MCP server of a tenant", (*admin).createMCPServer},
+		{"mcp-server", "list", "", flagsFor(ofTenant, listFlagNames), "list a tenant's MCP servers", (*admin).listMCPServers},
+		{"mcp-server", "show", "ID", []string{"tenant", "version"}, "show an MCP server", (*admin).showMCPServer},
+		{"mcp-server", "versions", "ID", []string{"tenant", "limit"}, "list an MCP server's versions", (*admin).listMCPServerVersions},
+		{"mcp-server", "update", "ID", flagsFor(mcpFields, change), "change an MCP server, which makes a new version", (*admin).updateMCPServer},
+		{"mcp-server", "test", "ID", []string{"tenant", "tokens-file"}, "connect to it and list its tools", (*admin).testMCPServer},
+		{"mcp-server", "activate", "ID", ofTenant, "give it to agents again", (*admin).activateMCPServer},
+		{"mcp-server", "deactivate", "ID", ofTenant, "keep it from agents", (*admin).deactivateMCPServer},
+		{"mcp-server", "delete", "ID", flagsFor(ofTenant, []string{"revision", "force"}), "remove an MCP server, with its secrets", (*admin).deleteMCPServer},
 		{"key", "create", "", flagsFor(ofOwner, keyFields), "make a key and print it once", (*admin).createKey},
 		{"key", "list", "", flagsFor(ofOwner, listFlagNames), "list keys", (*admin).listKeys},
 		{"key", "revoke", "ID", ofOwner, "revoke a key at once", (*admin).revokeKey},

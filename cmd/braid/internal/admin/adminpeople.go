@@ -141,6 +141,12 @@ func (a *admin) agentFields() (client.Patch, error) {
 			patch["tools"] = []string{}
 		}
 	}
+	if text, given := a.in.Flags["mcp-servers"]; err == nil && given {
+		patch["mcp_servers"] = conf.Words(text)
+		if text == "none" || conf.Words(text) == nil {
+			patch["mcp_servers"] = []string{}
+		}
+	}
 	return patch, err
 }
 

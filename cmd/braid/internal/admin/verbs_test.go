@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Each verb is in the help, and each of its flags is a flag.
+// The help has each verb, and each flag that it lists exists.
 func TestAdminHelp(t *testing.T) {
 	t.Parallel()
 	c := Command(nil)

@@ -113,7 +113,7 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 	}
 }
 
-// Every setting is read by something besides the code that sets it.
+// Code other than the parser reads every setting.
 func TestEverySettingIsRead(t *testing.T) {
 	t.Parallel()
 	read := map[string]bool{}
@@ -234,7 +234,7 @@ func FuzzParseConfig(f *testing.F) {
 	})
 }
 
-// testSystem has an environment and folders of its own.
+// testSystem has its own environment and folders.
 func testSystem(t *testing.T, env map[string]string) *System {
 	t.Helper()
 	dir := t.TempDir()

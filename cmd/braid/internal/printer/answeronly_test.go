@@ -7,7 +7,7 @@ import (
 	"github.com/braidrun/braid/cmd/braid/internal/term"
 )
 
-// A script reads the answer as it is; a person sees what is in it.
+// A pipe gets the answer unchanged; a terminal gets it with visible control characters.
 func TestAnswerOnly(t *testing.T) {
 	t.Parallel()
 	const raw = "a\x1b[2J\u202eb"

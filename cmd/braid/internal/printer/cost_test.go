@@ -9,7 +9,7 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// The end line tells what a turn cost, and never that what nobody knows is nothing.
+// The end line has the cost of a turn. Unknown cost is never shown as zero.
 func TestTheEndLineTellsTheCost(t *testing.T) {
 	t.Parallel()
 	nano := func(n int64) *int64 { return &n }
@@ -33,7 +33,7 @@ func TestTheEndLineTellsTheCost(t *testing.T) {
 	}
 }
 
-// What was streamed and is taken back cannot be taken off the paper: it is said.
+// Retracted text stays on the terminal, so the printer reports the retraction.
 func TestTheStoryOfWhatIsTakenBack(t *testing.T) {
 	t.Parallel()
 	got := tell(t, inPipe, []*event.Event{

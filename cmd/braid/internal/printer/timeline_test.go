@@ -12,7 +12,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// timelineOf shows events as braid show would, without a terminal unless width is given.
+// timelineOf prints events as braid show does, for a terminal only if width is given.
 func timelineOf(t *testing.T, events []*event.Event, width int) string {
 	t.Helper()
 	var b strings.Builder
@@ -47,12 +47,12 @@ func attempt(n int, e *event.Event) *event.Event {
 	return e
 }
 
-// everything is a log with whatever a log may hold.
+// everything is a log with every kind of event.
 func everything() []*event.Event {
 	cost := int64(1_234_000)
 	var events []*event.Event
 	for _, e := range tour() {
-		if !e.Live() { // no log has them
+		if !e.Live() { // live events are not in logs
 			events = append(events, e)
 		}
 	}
@@ -179,7 +179,7 @@ func TestHowAnOpenRunStands(t *testing.T) {
 	}
 }
 
-// What is longer than a screen is cut, and counted.
+// Long texts are cut, and the rest is counted.
 func TestTimelineCutsLongTexts(t *testing.T) {
 	t.Parallel()
 	var long strings.Builder
@@ -192,8 +192,8 @@ func TestTimelineCutsLongTexts(t *testing.T) {
 	}
 }
 
-// An answer may come after the call that asked has ended, for example because the run is being cancelled. A secret in it is
-// hidden all the same.
+// An answer may come after the end of its call, for example when the run is being cancelled. A credential in it is still
+// hidden.
 func TestLateAnswersAreHidden(t *testing.T) {
 	t.Parallel()
 	got := timelineOf(t, []*event.Event{

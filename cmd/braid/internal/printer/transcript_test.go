@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// golden compares got with a file, or writes it.
+// golden compares got with a file, or updates the file.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", "transcript", name+".golden")
@@ -69,7 +69,7 @@ func toolEnded(cycle int, id, name, result string, isError bool) *event.Event {
 	})
 }
 
-// tour is thinking, two tools at once, a failure, a second try, the answer.
+// tour returns a run with thinking, two parallel tools, a failure, a second attempt and the answer.
 func tour() []*event.Event {
 	usage := func(in, out int64) event.Usage { return event.Usage{Input: in, Output: out, Total: in + out} }
 	begun := func(cycle int, why event.Why) *event.Event {
@@ -120,7 +120,7 @@ func tour() []*event.Event {
 
 func stepID(cycle int) string { return "m" + string(rune('0'+cycle)) }
 
-// nasty is what a hostile model and a broken provider may send.
+// nasty returns events of a hostile model and a broken provider.
 func nasty() []*event.Event {
 	retry := ev(1, "m1", &event.StepEnded{
 		Step: event.StepModel, Outcome: event.OutcomeFailed, RetryAt: noon.Add(4 * time.Second), Duration: time.Second,
@@ -155,7 +155,7 @@ func nasty() []*event.Event {
 	}
 }
 
-// team is an agent at work for another.
+// team returns a run with a sub-agent.
 func team() []*event.Event {
 	return []*event.Event{
 		ev(1, "m1", &event.AssistantMessage{Content: []event.Block{call("a", "billing", `{"input":"refund 7"}`)}, Stop: event.StopToolUse}),
@@ -228,7 +228,7 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-// A message that was streamed and the same one that was not are told alike.
+// A message looks the same whether it was streamed or not.
 func TestStoryIsTheSameWithoutDeltas(t *testing.T) {
 	t.Parallel()
 	var durable []*event.Event
@@ -238,14 +238,14 @@ func TestStoryIsTheSameWithoutDeltas(t *testing.T) {
 		}
 	}
 	black := onTerminal
-	black.Colour = false // colours close with each piece
+	black.Colour = false // each piece ends its colours
 	if diff := cmp.Diff(tell(t, black, tour()), tell(t, black, durable)); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// No line of a card is wider than the screen, whatever stands in it, and
-// nothing but the program's own colours moves the cursor.
+// No line of a card is wider than the screen, whatever its content, and only the program's own
+// colours move the cursor.
 func TestCardsStayInsideTheScreen(t *testing.T) {
 	t.Parallel()
 	for width := 12; width < 130; width++ {
@@ -271,7 +271,7 @@ func TestCardsStayInsideTheScreen(t *testing.T) {
 				if strings.ContainsAny(line, "\x1b\r\a") {
 					t.Fatalf("width %d: a control got through: %q", width, line)
 				}
-				room := max(width, 30) // a name and its number are not cut
+				room := max(width, 30) // names and numbers are not cut
 				if w := term.Width(line); w > room && strings.HasPrefix(line, "│") {
 					t.Errorf("width %d: %d columns: %q", width, w, line)
 				}
@@ -280,7 +280,7 @@ func TestCardsStayInsideTheScreen(t *testing.T) {
 	}
 }
 
-// Whatever has been said is on the screen when the event is over.
+// All text is on the screen after its event.
 func TestStoryHoldsNothingBack(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

@@ -8,7 +8,7 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// A tool that the provider runs is one line of the story, in every vendor's form.
+// A tool that the provider runs is one line, in every vendor's form.
 func TestTheProvidersToolsAreShown(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 200)

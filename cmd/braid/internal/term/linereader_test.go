@@ -41,7 +41,7 @@ func TestPipeLinesHideASecret(t *testing.T) {
 	}
 }
 
-// A line that comes after the reader was given up is not lost.
+// A line that arrives after a read was abandoned is not lost.
 func TestPipeLinesGiveUpAndGoOn(t *testing.T) {
 	t.Parallel()
 	r, w := io.Pipe()

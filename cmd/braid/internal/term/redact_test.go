@@ -7,7 +7,7 @@ import (
 
 func TestRedactHidesSecrets(t *testing.T) {
 	t.Parallel()
-	// Put together here, so that no scanner takes them for real ones.
+	// The keys are assembled here, so that no scanner takes them for real ones.
 	key := "sk-" + strings.Repeat("a1B2", 6)
 	for _, c := range []struct{ in, secret string }{
 		{"openai:http://me:hunter2@host/v1", "hunter2"},

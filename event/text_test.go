@@ -6,8 +6,9 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Separate texts stand on lines of their own. What a provider has cut into blocks is put together as it was.
-func TestProse(t *testing.T) {
+// For readers, separate texts stand on lines of their own, and what a provider has cut into blocks is put together as it
+// was. The raw text is the blocks' and nothing else.
+func TestTextOfBlocks(t *testing.T) {
 	t.Parallel()
 	text := func(s string) event.Block { return &event.Text{Text: s} }
 	call, cite := &event.ToolCall{ID: "c"}, &event.Citation{URL: "u"}
@@ -25,8 +26,17 @@ func TestProse(t *testing.T) {
 		{[]event.Block{&event.Text{Text: "Hel", Signature: "s"}, text("lo")}, "Hello"},
 		{[]event.Block{text("a"), text(""), (*event.Text)(nil), text("b")}, "a\nb"},
 	} {
-		if got := event.Prose(c.blocks); got != c.want {
+		if got := event.TextOf(c.blocks); got != c.want {
 			t.Errorf("%v is %q, want %q", c.blocks, got, c.want)
+		}
+		m, raw := event.Message{Content: c.blocks}, ""
+		for _, b := range c.blocks {
+			if b, ok := b.(*event.Text); ok && b != nil {
+				raw += b.Text
+			}
+		}
+		if got := m.Text(); got != c.want || event.RawText(c.blocks) != raw {
+			t.Errorf("the message's text is %q, want %q; the raw text is %q, want %q", got, c.want, event.RawText(c.blocks), raw)
 		}
 	}
 }

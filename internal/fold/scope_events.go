@@ -1,0 +1,44 @@
+package fold
+
+import "github.com/braidrun/braid/event"
+
+func (r *Run) open(e *event.Event, b *event.ScopeOpened, v *Conversation) {
+	if b.ID == "" || r.byID[b.ID] != nil {
+		return
+	}
+	parent := r.Scope(b.Parent)
+	if parent == nil {
+		return
+	}
+	s := &Scope{ID: b.ID, Parent: parent, Agent: b.Agent, Depth: b.Depth, Fresh: event.WhyInput}
+	s.Newest = Said{Seq: e.Seq, Content: v.Hidden.content(e, b.Input), Whole: true}
+	s.Transcript.Traced = v.Past.Traced
+	s.Transcript.user(s.Newest.Content)
+	s.Transcript.trace(UnitInput, s.Newest.Content, e.Seq)
+	if b.Call == "" {
+		s.Node = b.Node
+		parent.Children, parent.Opened = append(parent.Children, s), parent.Opened+1
+	} else if c := parent.CallByID(b.Call); c != nil {
+		s.Opener = c
+		c.Child = s
+	}
+	if r.byID == nil {
+		r.byID = make(map[string]*Scope)
+	}
+	r.byID[b.ID] = s
+	r.Scopes = append(r.Scopes, s)
+	for p := parent; p != nil; p = p.Parent {
+		p.Totals.Spent.Scopes++
+	}
+}
+
+// closed returns how a scope ended, with redacted output replaced.
+func (v *Conversation) closed(e *event.Event, b *event.ScopeClosed) *event.ScopeClosed {
+	instead, redacted := v.Hidden.Redacted[e.Seq]
+	if !redacted {
+		return b
+	}
+	shown := *b
+	shown.Output = instead
+	return &shown
+}

@@ -1,0 +1,306 @@
+package directorytest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/service/directory"
+)
+
+func mcpServer(tenant, id string) directory.MCPServer {
+	return directory.MCPServer{Tenant: tenant, ID: id, MCPServerSpec: directory.MCPServerSpec{
+		Type: directory.MCPHTTP, URL: "https://mcp.example/mcp", Headers: map[string]string{"Authorization": "Bearer ${token}"},
+	}}
+}
+
+func api(tenant, id string) directory.MCPServer {
+	return directory.MCPServer{Tenant: tenant, ID: id, MCPServerSpec: directory.MCPServerSpec{Type: directory.MCPOpenAPI, URL: "https://api.example/v1"}}
+}
+
+// A change of the spec is a version, a change of the status is not.
+func mcpServers(t *testing.T, h Harness) {
+	d, ctx := h.Directory, t.Context()
+	tenant(t, d, "acme")
+	none := directory.MCPServerInput{}
+	made := must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), mcpServer("acme", "crm"), none, ""))
+	if made.Version != 1 || made.Newest != 1 || made.Revision != 1 || made.Status != directory.Active || made.Life == "" {
+		t.Errorf("made as %+v", made)
+	}
+	if diff := cmp.Diff(made, must[directory.MCPServer](t)(d.GetMCPServer(ctx, "acme", "crm", 0))); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]directory.MCPServer{made}, must[[]directory.MCPServer](t)(d.MCPServers(ctx, "acme"))); diff != "" {
+		t.Error(diff)
+	}
+	_, err := d.CreateMCPServer(ctx, of("acme"), mcpServer("acme", "crm"), none, "")
+	want(t, "made twice", err, event.ErrConflict, "MCP_SERVER_EXISTS")
+	change := func(revision int64, change func(s *directory.MCPServer, in *directory.MCPServerInput) error) (directory.MCPServer, error) {
+		return d.UpdateMCPServer(ctx, of("acme"), "acme", "crm", revision, change)
+	}
+	idle := must[directory.MCPServer](t)(change(1, func(s *directory.MCPServer, _ *directory.MCPServerInput) error {
+		s.Status = directory.Inactive
+		return nil
+	}))
+	if idle.Version != 1 || idle.Revision != 2 {
+		t.Errorf("switched off as %+v", idle)
+	}
+	_, err = change(1, func(s *directory.MCPServer, _ *directory.MCPServerInput) error { s.Seconds = 1; return nil })
+	want(t, "changed too late", err, event.ErrConflict, "REVISION_CONFLICT")
+	next := must[directory.MCPServer](t)(change(2, func(s *directory.MCPServer, _ *directory.MCPServerInput) error {
+		s.Status, s.Tools, s.Required = directory.Active, []string{"get_*"}, true
+		return nil
+	}))
+	if next.Version != 2 || next.Newest != 2 || next.Revision != 3 {
+		t.Errorf("changed to %+v", next)
+	}
+	same := must[directory.MCPServer](t)(change(0, func(*directory.MCPServer, *directory.MCPServerInput) error { return nil }))
+	if diff := cmp.Diff(next, same); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]directory.MCPServer{next}, must[[]directory.MCPServer](t)(d.MCPServers(ctx, "acme"))); diff != "" {
+		t.Errorf("an old list is remembered: %s", diff)
+	}
+	old := must[directory.MCPServer](t)(d.GetMCPServer(ctx, "acme", "crm", 1))
+	if old.Tools != nil || old.Version != 1 || old.Newest != 2 {
+		t.Errorf("the first version is %+v", old)
+	}
+	_, err = d.GetMCPServer(ctx, "acme", "crm", 3)
+	want(t, "a version that is not there", err, event.ErrNotFound, "MCP_SERVER_NOT_FOUND")
+	list, cursor, err := d.ListMCPServerVersions(ctx, "acme", "crm", directory.Query{Limit: 1})
+	if err != nil || len(list) != 1 || list[0].Version != 2 || cursor == "" {
+		t.Fatalf("%+v %q %v", list, cursor, err)
+	}
+	list, cursor, err = d.ListMCPServerVersions(ctx, "acme", "crm", directory.Query{Limit: 1, Cursor: cursor})
+	if err != nil || len(list) != 1 || list[0].Version != 1 || cursor != "" {
+		t.Errorf("%+v %q %v", list, cursor, err)
+	}
+	_, _, err = d.ListMCPServerVersions(ctx, "acme", "nothing", directory.Query{})
+	want(t, "versions of nothing", err, event.ErrNotFound, "MCP_SERVER_NOT_FOUND")
+	must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), mcpServer("acme", "billing"), none, ""))
+	all, _, err := d.ListMCPServers(ctx, "acme", directory.Query{Status: directory.Active})
+	if err != nil || len(all) != 2 || all[0].ID != "billing" {
+		t.Errorf("listed as %+v: %v", all, err)
+	}
+
+	want(t, "removed too late", d.DeleteMCPServer(ctx, of("acme"), "acme", "crm", 1), event.ErrConflict, "REVISION_CONFLICT")
+	done(t, d.DeleteMCPServer(ctx, of("acme"), "acme", "crm", 3))
+	want(t, "removed twice", d.DeleteMCPServer(ctx, of("acme"), "acme", "crm", 0), event.ErrNotFound, "MCP_SERVER_NOT_FOUND")
+	again := must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), mcpServer("acme", "crm"), none, ""))
+	if again.Life == made.Life || again.Version != 1 {
+		t.Errorf("made again as %+v", again)
+	}
+	entries, _, err := d.Audit(ctx, "acme", directory.AuditQuery{Object: "mcp-server/crm"})
+	var actions []string
+	for _, e := range entries {
+		actions = append(actions, e.Action)
+	}
+	if diff := cmp.Diff([]string{"mcp-server.create", "mcp-server.delete", "mcp-server.update", "mcp-server.update", "mcp-server.create"}, actions); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}
+
+// Values of secret headers and documents are stored with the newest version, and never read back with it.
+func mcpStored(t *testing.T, h Harness) {
+	d, ctx := h.Directory, t.Context()
+	tenant(t, d, "acme")
+	document := []byte(`{"openapi":"3.1.0","info":{"title":"` + strings.Repeat("x", 4000) + `"}}`)
+	in := directory.MCPServerInput{
+		Document: document, DocumentURL: "https://api.example/openapi.json",
+		Headers: map[string]secret.Secret{"X-Api-Key": secret.New("sk-canary-of-acme-1234"), "X-Other": secret.New("short")},
+	}
+	made := must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), api("acme", "shop"), in, "once"))
+	if made.SecretHeaders["X-Api-Key"].Ends != "1234" || made.SecretHeaders["X-Other"].Ends != "…" || made.Document.Bytes != len(document) ||
+		len(made.Document.SHA256) != 64 || made.Document.URL != in.DocumentURL {
+		t.Errorf("made as %+v", made)
+	}
+	if shown := fmt.Sprintf("%+v %s", made, jsonOf(t, made)); strings.Contains(shown, "canary") {
+		t.Errorf("it is shown: %s", shown)
+	}
+	must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), api("acme", "shop"), in, "once"))
+	other := in
+	other.Headers = map[string]secret.Secret{"X-Api-Key": secret.New("sk-canary-of-acme-9999")}
+	_, err := d.CreateMCPServer(ctx, of("acme"), api("acme", "shop"), other, "once")
+	want(t, "another secret", err, event.ErrConflict, "IDEMPOTENCY_MISMATCH")
+	holds := func(s directory.MCPServer, headers map[string]string) {
+		t.Helper()
+		got := map[string]string{}
+		for name, v := range must[map[string]secret.Secret](t)(d.MCPSecretHeaders(ctx, &s)) {
+			got[name] = v.Reveal()
+		}
+		if diff := cmp.Diff(headers, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	holds(made, map[string]string{"X-Api-Key": "sk-canary-of-acme-1234", "X-Other": "short"})
+	if got := must[[]byte](t)(d.MCPDocument(ctx, &made)); !bytes.Equal(got, document) {
+		t.Errorf("the document has %d bytes", len(got))
+	}
+	next := must[directory.MCPServer](t)(d.UpdateMCPServer(ctx, of("acme"), "acme", "shop", 0, func(_ *directory.MCPServer, in *directory.MCPServerInput) error {
+		in.Headers = map[string]secret.Secret{"X-Other": {}, "X-Third": secret.New("third-value-of-acme")}
+		return nil
+	}))
+	if next.Version != 2 || len(next.SecretHeaders) != 2 {
+		t.Errorf("changed to %+v", next)
+	}
+	holds(next, map[string]string{"X-Api-Key": "sk-canary-of-acme-1234", "X-Third": "third-value-of-acme"})
+	if _, err := d.MCPSecretHeaders(ctx, &made); !errors.Is(err, directory.ErrMCPServerMoved) {
+		t.Errorf("the headers of an old version: %v", err)
+	}
+	if got := must[[]byte](t)(d.MCPDocument(ctx, &next)); !bytes.Equal(got, document) {
+		t.Errorf("the document has %d bytes after a change of the headers", len(got))
+	}
+	last := must[directory.MCPServer](t)(d.UpdateMCPServer(ctx, of("acme"), "acme", "shop", 0, func(_ *directory.MCPServer, in *directory.MCPServerInput) error {
+		in.Document = []byte(`{}`)
+		return nil
+	}))
+	if got := must[[]byte](t)(d.MCPDocument(ctx, &last)); string(got) != `{}` || last.Document.URL != "" {
+		t.Errorf("the document is %s of %q", got, last.Document.URL)
+	}
+	if _, err := d.MCPDocument(ctx, &next); !errors.Is(err, directory.ErrMCPServerMoved) {
+		t.Errorf("an old document: %v", err)
+	}
+	plain := must[directory.MCPServer](t)(d.UpdateMCPServer(ctx, of("acme"), "acme", "shop", 0, func(s *directory.MCPServer, _ *directory.MCPServerInput) error {
+		s.Type = directory.MCPHTTP
+		return nil
+	}))
+	if plain.Document != nil || len(plain.SecretHeaders) != 2 {
+		t.Errorf("of another type it is %+v", plain)
+	}
+	audited, _, err := d.Audit(ctx, "acme", directory.AuditQuery{})
+	done(t, err)
+	if shown := jsonOf(t, audited); strings.Contains(shown, "canary") || strings.Contains(shown, "third-value") {
+		t.Errorf("the audit tells a secret: %s", shown)
+	}
+}
+
+// What cannot be meant is refused when it is written.
+func mcpRefused(t *testing.T, h Harness) {
+	d, ctx := h.Directory, t.Context()
+	tenant(t, d, "acme")
+	for name, c := range map[string]struct {
+		change func(s *directory.MCPServer, in *directory.MCPServerInput)
+		text   string
+	}{
+		"no type":            {func(s *directory.MCPServer, _ *directory.MCPServerInput) { s.Type = "" }, "type"},
+		"no url":             {func(s *directory.MCPServer, _ *directory.MCPServerInput) { s.URL = "" }, "no url"},
+		"a file":             {func(s *directory.MCPServer, _ *directory.MCPServerInput) { s.URL = "file:///etc/passwd" }, "url"},
+		"a user":             {func(s *directory.MCPServer, _ *directory.MCPServerInput) { s.URL = "https://me:pass@mcp.example/" }, "url"},
+		"a token in the url": {func(s *directory.MCPServer, _ *directory.MCPServerInput) { s.URL = "https://mcp.example/${token}" }, "url"},
+		"a line break":       {func(s *directory.MCPServer, _ *directory.MCPServerInput) { s.Headers["X"] = "a\r\nB: c" }, "control"},
+		"no end":             {func(s *directory.MCPServer, _ *directory.MCPServerInput) { s.Headers["X"] = "${token" }, "${"},
+		"no name":            {func(s *directory.MCPServer, _ *directory.MCPServerInput) { s.Headers["X"] = "${a b}" }, "${"},
+		"nested":             {func(s *directory.MCPServer, _ *directory.MCPServerInput) { s.Headers["X"] = "${a${b}}" }, "${"},
+		"the host":           {func(s *directory.MCPServer, _ *directory.MCPServerInput) { s.Headers["host"] = "evil.example" }, "host"},
+		"the session":        {func(s *directory.MCPServer, _ *directory.MCPServerInput) { s.Headers["Mcp-Session-Id"] = "1" }, "Mcp-Session-Id"},
+		"the proxy": {func(s *directory.MCPServer, _ *directory.MCPServerInput) {
+			s.Headers["Proxy-Authorization"] = "${token}"
+		}, "Proxy"},
+		"a name with a break": {func(s *directory.MCPServer, _ *directory.MCPServerInput) { s.Headers["X\nY"] = "x" }, "header"},
+		"a readable secret": {func(s *directory.MCPServer, _ *directory.MCPServerInput) {
+			s.Headers["X-Api-Key"] = "sk-live-key-of-acme"
+		}, "secret_headers"},
+		"twice": {func(s *directory.MCPServer, _ *directory.MCPServerInput) { s.Headers["authorization"] = "${token}" }, "twice"},
+		"a secret with a break": {func(_ *directory.MCPServer, in *directory.MCPServerInput) {
+			in.Headers = map[string]secret.Secret{"X": secret.New("a\nb")}
+		}, "sent"},
+		"a document":  {func(_ *directory.MCPServer, in *directory.MCPServerInput) { in.Document = []byte("{}") }, "document"},
+		"no document": {func(s *directory.MCPServer, _ *directory.MCPServerInput) { s.Type = directory.MCPOpenAPI }, "document"},
+		"no program": {func(s *directory.MCPServer, _ *directory.MCPServerInput) {
+			s.Type, s.URL, s.Headers = directory.MCPStdio, "", nil
+		}, "program"},
+		"a program's url": {func(s *directory.MCPServer, _ *directory.MCPServerInput) { s.Type, s.Program = directory.MCPStdio, "x" }, "url"},
+		"a pattern":       {func(s *directory.MCPServer, _ *directory.MCPServerInput) { s.Tools = []string{"[a"} }, "allowed_tools"},
+		"an effect": {func(s *directory.MCPServer, _ *directory.MCPServerInput) {
+			s.Overrides = []directory.ToolOverride{{Tool: "x", Effect: "none"}}
+		}, "effect"},
+		"a permission": {func(s *directory.MCPServer, _ *directory.MCPServerInput) {
+			s.Overrides = []directory.ToolOverride{{Tool: "x", Permission: "perhaps"}}
+		}, "permission"},
+		"an override of nothing": {func(s *directory.MCPServer, _ *directory.MCPServerInput) {
+			s.Overrides = []directory.ToolOverride{{Tool: "x"}}
+		}, "changes nothing"},
+		"a negative time": {func(s *directory.MCPServer, _ *directory.MCPServerInput) { s.Seconds = -1 }, "timeout_seconds"},
+		"a status":        {func(s *directory.MCPServer, _ *directory.MCPServerInput) { s.Status = "perhaps" }, "status"},
+		"an id":           {func(s *directory.MCPServer, _ *directory.MCPServerInput) { s.ID = "A_b" }, "id"},
+	} {
+		s := mcpServer("acme", "crm")
+		var in directory.MCPServerInput
+		c.change(&s, &in)
+		_, err := d.CreateMCPServer(ctx, of("acme"), s, in, "")
+		says(t, name, err, event.ErrInvalid, "", c.text)
+		for _, value := range []string{"sk-live", "passwd"} {
+			if err != nil && strings.Contains(err.Error(), value) {
+				t.Errorf("%s: the error repeats it: %v", name, err)
+			}
+		}
+	}
+	_, err := d.CreateMCPServer(ctx, of("acme"), api("acme", "shop"), directory.MCPServerInput{Document: bytes.Repeat([]byte("x"), 20<<20)}, "")
+	want(t, "a document of 20 MB", err, event.ErrTooLarge, "")
+	for i := range directory.MostMCPServers {
+		must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), mcpServer("acme", fmt.Sprint("s", i)), directory.MCPServerInput{}, ""))
+	}
+	_, err = d.CreateMCPServer(ctx, of("acme"), mcpServer("acme", "more"), directory.MCPServerInput{}, "")
+	want(t, "one too many", err, event.ErrQuota, "QUOTA_MCP_SERVERS")
+	if list := must[[]directory.MCPServer](t)(d.MCPServers(ctx, "acme")); len(list) != directory.MostMCPServers {
+		t.Errorf("there are %d", len(list))
+	}
+}
+
+// A server of another tenant is one that is not there.
+func mcpIsolation(t *testing.T, h Harness) {
+	d, ctx := h.Directory, t.Context()
+	tenant(t, d, "acme")
+	tenant(t, d, "evil")
+	evil := of("evil")
+	stays := func(*directory.MCPServer, *directory.MCPServerInput) error { return nil }
+	s := must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), api("acme", "shop"), directory.MCPServerInput{
+		Document: []byte("{}"), Headers: map[string]secret.Secret{"X-Api-Key": secret.New("sk-canary-of-acme")},
+	}, ""))
+	for name, err := range map[string]error{
+		"create": second(d.CreateMCPServer(ctx, evil, mcpServer("acme", "x"), directory.MCPServerInput{}, "")),
+		"update": second(d.UpdateMCPServer(ctx, evil, "acme", "shop", 0, stays)), "delete": d.DeleteMCPServer(ctx, evil, "acme", "shop", 0),
+	} {
+		want(t, name, err, event.ErrNotFound, "TENANT_NOT_FOUND")
+	}
+	for name, err := range map[string]error{
+		"get": second(d.GetMCPServer(ctx, "evil", "shop", 0)), "update": second(d.UpdateMCPServer(ctx, evil, "evil", "shop", 0, stays)),
+		"delete": d.DeleteMCPServer(ctx, evil, "evil", "shop", 0), "versions": third(d.ListMCPServerVersions(ctx, "evil", "shop", directory.Query{})),
+	} {
+		want(t, name, err, event.ErrNotFound, "MCP_SERVER_NOT_FOUND")
+	}
+	moved := s
+	moved.Tenant = "evil"
+	_, err := d.MCPSecretHeaders(ctx, &moved)
+	want(t, "another tenant's headers", err, event.ErrConflict, "MCP_SERVER_CHANGED")
+	_, err = d.MCPDocument(ctx, &moved)
+	want(t, "another tenant's document", err, event.ErrConflict, "MCP_SERVER_CHANGED")
+	if list := must[[]directory.MCPServer](t)(d.MCPServers(ctx, "evil")); len(list) != 0 {
+		t.Errorf("evil has %+v", list)
+	}
+	// Agents name servers of their own tenant only, and one that is named stays.
+	_, err = d.CreateAgent(ctx, evil, directory.Agent{Tenant: "evil", ID: "helper", AgentSpec: directory.AgentSpec{MCPServers: []string{"shop"}}}, "")
+	says(t, "an agent with another tenant's server", err, event.ErrInvalid, "REFERENCE_UNKNOWN", "mcp_servers[0]")
+	must[directory.Agent](t)(d.CreateAgent(ctx, of("acme"), directory.Agent{
+		Tenant: "acme", ID: "helper", AgentSpec: directory.AgentSpec{MCPServers: []string{"shop"}},
+	}, ""))
+	want(t, "one in use", d.DeleteMCPServer(ctx, of("acme"), "acme", "shop", 0), event.ErrConflict, "MCP_SERVER_IN_USE")
+	done(t, d.DeleteMCPServer(ctx, of("acme"), "acme", "shop", 0, directory.Force()))
+	must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), mcpServer("acme", "crm"), directory.MCPServerInput{}, ""))
+	idle(t, d, "acme")
+	if erased := must[directory.Erased](t)(d.EraseTenant(ctx, Operator(), "acme")); erased.MCPServers != 1 {
+		t.Errorf("erased %+v", erased)
+	}
+}
+
+func jsonOf(t *testing.T, v any) string {
+	t.Helper()
+	return string(must[[]byte](t)(json.Marshal(v)))
+}

@@ -1,0 +1,57 @@
+package directory
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/secret"
+)
+
+// ResolvedMCPServer is a server with the headers of one run.
+type ResolvedMCPServer struct {
+	MCPServer
+
+	// Headers are the filled headers, without the secret ones.
+	Headers map[string]secret.Secret
+	// Tokens are the values that were inserted. They must not appear in what the server answers.
+	Tokens []secret.Secret
+	// Err says why the server cannot be used in this run. nil means that it can.
+	Err error
+}
+
+// MCPStore has what a server needs beside its spec. [Directory] implements it.
+type MCPStore interface {
+	// MCPSecretHeaders returns the secret headers of a server in this version.
+	MCPSecretHeaders(ctx context.Context, s *MCPServer) (map[string]secret.Secret, error)
+	// MCPDocument returns the document of an openapi server in this version.
+	MCPDocument(ctx context.Context, s *MCPServer) ([]byte, error)
+}
+
+// Resolve fills the server's headers with a run's tokens. It returns the error of
+// [HeaderTemplate.Fill] for the first header whose token is missing or cannot be sent.
+func (s *MCPServer) Resolve(tokens map[string]secret.Secret) (ResolvedMCPServer, error) {
+	r := ResolvedMCPServer{MCPServer: *s}
+	for _, name := range slices.Sorted(maps.Keys(s.MCPServerSpec.Headers)) {
+		t, what := ParseHeaderTemplate(s.MCPServerSpec.Headers[name])
+		if what != "" { // it was checked when it was written
+			return r, invalid("header template", "headers_template: the value of "+headerNamed(name)+" "+what, "change it")
+		}
+		value, err := t.Fill(tokens)
+		if e, ok := errors.AsType[*event.Error](err); ok {
+			named := *e
+			named.Message = "the MCP server " + s.ID + " cannot be used: " + e.Message
+			return r, &named
+		}
+		if r.Headers == nil {
+			r.Headers = make(map[string]secret.Secret, len(s.MCPServerSpec.Headers))
+		}
+		r.Headers[name] = value
+		for _, token := range t.Names() {
+			r.Tokens = append(r.Tokens, tokens[token])
+		}
+	}
+	return r, nil
+}

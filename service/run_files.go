@@ -1,0 +1,24 @@
+package service
+
+import (
+	"context"
+
+	"github.com/braidrun/braid/workspace"
+)
+
+func openFiles(in *workspace.Store, key ConversationKey) *workspace.Blobs {
+	return in.Open(key.Tenant, key.ID, key.Life)
+}
+
+// WorkspaceOf returns the workspace of the run that a tool works for. It is for [filetool.ForEach]. It returns nil outside a
+// run, and if the service has no workspaces. A run whose tenant stores too much ends before its next model call, so that
+// these files need no count of their own.
+//
+// [filetool.ForEach]: https://pkg.go.dev/github.com/braidrun/braid/tool/filetool#ForEach
+func WorkspaceOf(ctx context.Context) (workspace.Files, error) {
+	in, _ := ctx.Value(conversationKey{}).(runsIn)
+	if in.workspaces == nil {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	return openFiles(in.workspaces, in.conversation), nil
+}

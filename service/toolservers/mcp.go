@@ -1,0 +1,81 @@
+package toolservers
+
+import (
+	"context"
+	"maps"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/netguard"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/tool/mcptool"
+)
+
+// mcpSource is an MCP server.
+type mcpSource struct {
+	servers *mcptool.Servers
+	guard   *netguard.Guard
+}
+
+// openMCP connects to an MCP server. A server that cannot be reached is no error: it has a state.
+func (p *Pool) openMCP(ctx context.Context, s *directory.ResolvedMCPServer, hidden map[string]secret.Secret) (source, error) {
+	o := mcptool.Options{
+		Naming: mcptool.Prefixed, ConnectTimeout: p.options.ConnectTimeout, MessageBytes: mostBytes, TextBytes: mostText, MaxTools: MostTools,
+		InstructionBytes: mostInstructions, ClientVersion: p.options.Version, Inherit: mcptool.DefaultInherit(),
+	}
+	m := &mcpSource{}
+	c := mcptool.Config{Name: s.ID, URL: s.URL, SSE: s.Type == directory.MCPSSE, Proxy: "none", Tools: s.Tools, Hide: s.Tokens}
+	if s.Type == directory.MCPStdio {
+		c, o.Commands = p.options.Programs[s.Program], true
+		c.Name, c.Tools, c.Disabled = s.ID, s.Tools, false
+	} else {
+		var err error
+		// A stream lasts. mcptool bounds each message and each call.
+		if m.guard, err = netguard.New(netguard.Options{Allow: p.options.AllowHosts, Timeout: -1, MaxBytes: -1}); err != nil {
+			return nil, err
+		}
+		o.Transport = m.guard
+		c.Headers = maps.Clone(s.Headers)
+		if c.Headers == nil {
+			c.Headers = make(map[string]secret.Secret, len(hidden))
+		}
+		for name, value := range hidden {
+			c.Headers[name] = value
+			c.Hide = append(c.Hide, value)
+		}
+	}
+	var err error
+	if m.servers, err = mcptool.Reach(ctx, o, c); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func (m *mcpSource) lists() int64 { return m.servers.Lists() }
+
+func (m *mcpSource) tools() (list []listedTool) {
+	for _, t := range m.servers.Tools() {
+		if t, ok := t.(*mcptool.Tool); ok {
+			list = append(list, listedTool{t, t.Name(), t.Digest()})
+		}
+	}
+	return list
+}
+
+func (m *mcpSource) state() (status, reason string, skipped []event.SkippedTool) {
+	s := m.servers.ToolServers()[0]
+	return s.Status, s.Reason, s.Skipped
+}
+
+func (m *mcpSource) calm() bool { return m.servers.Status()[0].State == mcptool.StateConnected }
+
+func (m *mcpSource) instructions() string { return m.servers.Frames() }
+
+func (m *mcpSource) renew(ctx context.Context) { m.servers.Renew(ctx) }
+
+func (m *mcpSource) close() {
+	_ = m.servers.Close() // it never fails
+	if m.guard != nil {
+		m.guard.CloseIdleConnections()
+	}
+}
