@@ -88,7 +88,7 @@ func (a *Agent) called(tool string, args any, o *runOptions) (*directCall, error
 		return nil, err
 	}
 	offered := a.current()
-	if o.own.agent != nil {
+	if o.own != nil && o.own.agent != nil {
 		offered = o.own.agent.Current()
 	}
 	if offered.Find(tool) < 0 {
@@ -101,7 +101,7 @@ func (a *Agent) called(tool string, args any, o *runOptions) (*directCall, error
 	if o.beside.any() || len(o.beside.answers) > 0 {
 		return bad(event.ErrUnsupported, "a tool call has no input but its arguments", "leave the attachments, messages and answers out", nil)
 	}
-	if o.policy == Steer {
+	if o.beside.policy == Steer {
 		return bad(event.ErrUnsupported, "a tool call cannot join an open run", "use braid.Queue", nil)
 	}
 	raw := drive.EmptyObject

@@ -72,7 +72,7 @@ func wanted[T any](a *Agent, opts []RunOption) (*output.Form, error) {
 	if err == nil && clash != "" {
 		err = answerNamed(a.set.Name)
 	}
-	if o := options(opts); err == nil && o.own.model == nil { // the run's own model is asked when the run is prepared
+	if o := options(opts); err == nil && (o.own == nil || o.own.model == nil) { // the run's own model is asked when the run is prepared
 		err = a.canAnswer(x)
 	}
 	if err != nil {

@@ -116,7 +116,7 @@ func (a *Agent) drive(ctx context.Context, input inputOf, o *runOptions, r *Resu
 	if err != nil {
 		return err
 	}
-	if o.own.answer != nil && o.Engine == nil {
+	if o.asks() {
 		return a.driveAnswering(ctx, team, messages, o, r, sink)
 	}
 	if r == nil {
@@ -152,7 +152,7 @@ func (a *Agent) takeInput(ctx context.Context, input inputOf, o *runOptions, r *
 				Hint: "pass it with braid.In",
 			}
 		}
-		o.conv, o.Private = NewConversation(), o.into == nil && o.own.answer == nil
+		o.conv, o.Private = NewConversation(), o.into == nil && !o.asks()
 	}
 	conv := o.conv
 	o.Log = &conv.log
@@ -164,7 +164,7 @@ func (a *Agent) takeInput(ctx context.Context, input inputOf, o *runOptions, r *
 			return nil, err
 		}
 	}
-	if messages != nil && o.policy != "" && o.policy != Reject {
+	if messages != nil && o.beside.policy != "" && o.beside.policy != Reject {
 		sent, err := a.send(ctx, o, conv, messages)
 		if err != nil {
 			return nil, err

@@ -35,18 +35,21 @@ func (sendOption) kept()               {}
 type runOptions struct {
 	drive.Request
 
-	conv   *Conversation
-	into   *Result
-	state  map[string]any
-	policy Policy
+	conv  *Conversation
+	into  *Result
+	state map[string]any
 	// beside is input beside the text.
 	beside runInput
-	// own are the settings that the run has for itself.
-	own ownSettings
+	// own are the settings that the run has for itself; nil for none.
+	own *ownSettings
+	// of is the agent that the run is prepared for; nil for none.
+	of *Agent
 }
 
-// runInput is input beside a text: messages before it, blocks behind it, or answers instead of it.
+// runInput is input beside a text: messages before it, blocks behind it, or answers instead of it. policy says what
+// happens to the input if a run is open.
 type runInput struct {
+	policy  Policy
 	before  []event.Message
 	more    []event.Block
 	answers []Answer
@@ -84,7 +87,7 @@ func Answers(answers ...Answer) RunOption {
 // the result: nothing is lost, and the question can still be answered. So it is if the run is left while f works. f is of
 // this process: whoever resumes the run gives its own.
 func WithAnswers(f func(ctx context.Context, q Question) (answer any, err error)) RunOption {
-	return runOption(func(o *runOptions) { o.own.answer = f })
+	return runOption(func(o *runOptions) { o.sets().answer = f })
 }
 
 // Key makes the run idempotent. A second run of the conversation with the same key and input returns the first one;

@@ -1,6 +1,7 @@
 package braid
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -27,35 +28,33 @@ type ownSettings struct {
 	err    error
 	// answer answers the run's questions; nil leaves them open.
 	answer answering.Func
-	// ready says that the fields below it are set. label is what the run's row keeps, agent what the run is driven with:
-	// nil for the agent itself.
-	ready bool
+	// label is what the run's row keeps, agent what the run is driven with: nil for the agent itself.
 	label string
 	agent *drive.Agent
 }
 
 // WithInstructions adds a paragraph below the agent's instructions for one run.
 func WithInstructions(text string) SendOption {
-	return sendOption(func(o *runOptions) { o.own.set.Instructions = joinTexts(o.own.set.Instructions, text) })
+	return sendOption(func(o *runOptions) { s := o.sets(); s.set.Instructions = joinTexts(s.set.Instructions, text) })
 }
 
 // WithLimits sets limits of one run. A zero field leaves the agent's limit, a negative one means no bound. The limits of
 // agents that are used as tools stay; what [Limits] counts with the scopes below bounds them too.
 func WithLimits(l Limits) SendOption {
-	return sendOption(func(o *runOptions) { o.own.limits = runset.Fill(l, o.own.limits) })
+	return sendOption(func(o *runOptions) { s := o.sets(); s.limits = runset.Fill(l, s.limits) })
 }
 
 // WithModelOptions sets options of the model calls of one run. A zero field leaves the agent's ([Options]); Extra and
 // Headers are joined with the agent's. A server tool with a token is refused: a row cannot keep it.
 func WithModelOptions(options model.Options) SendOption {
-	return sendOption(func(o *runOptions) { o.own.set.Options = runset.Over(options, o.own.set.Options) })
+	return sendOption(func(o *runOptions) { s := o.sets(); s.set.Options = runset.Over(options, s.set.Options) })
 }
 
 // WithToolChoice sets what the model must do with its tools in one run. [model.ToolsAny] and [model.ToolsOne] hold for
 // the run's first model call: a model that had to call tools for ever would never answer. [model.ToolsNone] and Serial
 // hold for all of them.
 func WithToolChoice(c model.ToolChoice) SendOption {
-	return sendOption(func(o *runOptions) { o.own.set.Choice = c })
+	return sendOption(func(o *runOptions) { s := o.sets(); s.set.Choice = c })
 }
 
 // WithModel has another model answer in one run, in the place of the agent's first one. Fallbacks stay, and sub-agents
@@ -64,18 +63,29 @@ func WithToolChoice(c model.ToolChoice) SendOption {
 func WithModel(m Model) RunOption {
 	return runOption(func(o *runOptions) {
 		if foreign.IsNil(m) {
-			o.own.fail("the model of the run is nil", "leave WithModel out")
+			o.sets().fail("the model of the run is nil", "leave WithModel out")
 			return
 		}
-		o.own.model = m
+		o.sets().model = m
 	})
 }
 
 // WithTools gives one run tools beside the agent's. None may have the name of another tool. The row keeps their names:
 // another driver of the run must be given them again. An agent cannot become a tool of one run.
 func WithTools(tools ...Tool) RunOption {
-	return runOption(func(o *runOptions) { o.own.tools = append(o.own.tools, tools...) })
+	return runOption(func(o *runOptions) { s := o.sets(); s.tools = append(s.tools, tools...) })
 }
+
+// sets returns the settings for writing.
+func (o *runOptions) sets() *ownSettings {
+	if o.own == nil {
+		o.own = &ownSettings{}
+	}
+	return o.own
+}
+
+// asks reports whether a function answers the run's questions. A run that an engine drives is parked instead.
+func (o *runOptions) asks() bool { return o.own != nil && o.own.answer != nil && o.Engine == nil }
 
 func (s *ownSettings) fail(message, hint string) {
 	if s.err == nil {
@@ -94,8 +104,12 @@ func (a *Agent) Check(opts ...RunOption) error {
 
 // prepare checks the settings of a run and makes the agent that it is driven with.
 func (a *Agent) prepare(o *runOptions) error {
-	s := &o.own
-	if s.ready {
+	if o.of != nil {
+		return nil
+	}
+	o.of, o.Settings = a, o
+	s := o.own
+	if s == nil {
 		return nil
 	}
 	if err := s.name(); err != nil {
@@ -120,8 +134,7 @@ func (a *Agent) prepare(o *runOptions) error {
 		}
 		o.Metadata[journal.SettingsLabel] = label
 	}
-	s.ready, s.label = true, label
-	o.Settled = func(run *journal.Run, orphan bool) (*drive.Agent, error) { return a.settled(run, orphan, o) }
+	s.label = label
 	return nil
 }
 
@@ -175,13 +188,16 @@ func (s *ownSettings) name() error {
 	return s.err
 }
 
-// settled returns what an accepted run is driven with: nil for the agent itself. The settings in its row count. Those
+// none are the settings of a run that was given none. Nobody changes them.
+var none ownSettings
+
+// Settled returns what an accepted run is driven with: nil for the agent itself. The settings in its row count. Those
 // that this drive was given must not be others, unless the run is an orphan that stands in the way of its own.
-func (a *Agent) settled(run *journal.Run, orphan bool, o *runOptions) (*drive.Agent, error) {
-	label := run.Metadata[journal.SettingsLabel]
+func (o *runOptions) Settled(run *journal.Run, orphan bool) (*drive.Agent, error) {
+	label, given := run.Metadata[journal.SettingsLabel], cmp.Or(o.own, &none)
 	switch {
-	case label == o.own.label:
-		return o.own.agent, nil
+	case label == given.label:
+		return given.agent, nil
 	case run.Cancelled || orphan && label == "":
 		return nil, nil //nolint:nilnil // the agent itself: of a cancelled run only the end is written
 	}
@@ -195,10 +211,10 @@ func (a *Agent) settled(run *journal.Run, orphan bool, o *runOptions) (*drive.Ag
 			return nil, unlike("the settings that the run was accepted with cannot be read", "drive it with the version of the program that accepted it", err)
 		}
 	}
-	if !orphan && !kept.Keeps(&o.own.set) {
+	if !orphan && !kept.Keeps(&given.set) {
 		return nil, unlike("the run has other settings than it is driven with now", "give it those that it began with; it keeps waiting", nil)
 	}
-	return a.withSettings(kept, o, false)
+	return o.of.withSettings(kept, o, false)
 }
 
 // withSettings returns a copy of the agent with a run's settings. strictly says that the run is not accepted yet: then it
@@ -248,7 +264,7 @@ func (a *Agent) replaceModel(d *drive.Agent, name string, o *runOptions) error {
 	if name == "" {
 		return nil
 	}
-	m := o.own.model
+	m := cmp.Or(o.own, &none).model
 	if m == nil {
 		i := slices.IndexFunc(d.Models(), func(m Model) bool { return m.Info().Name == name })
 		if i < 0 {
@@ -266,8 +282,9 @@ func (a *Agent) replaceModel(d *drive.Agent, name string, o *runOptions) error {
 
 // addTools gives a run its own tools beside the agent's, which may change while the run is driven.
 func (a *Agent) addTools(d *drive.Agent, names []string, o *runOptions) error {
-	own := o.own.tools
-	if missing := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(o.own.set.Tools, n) }); len(missing) > 0 {
+	given := cmp.Or(o.own, &none)
+	own := given.tools
+	if missing := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(given.set.Tools, n) }); len(missing) > 0 {
 		return &event.Error{
 			Op: "run", Kind: event.ErrConflict, Message: "the run was begun with tools of its own, which this drive does not have: " + toolset.List(missing),
 			Hint: "pass them with braid.WithTools; the run keeps waiting",

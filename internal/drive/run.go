@@ -48,7 +48,7 @@ func (a *Agent) driveOrphan(ctx context.Context, team map[string]*Agent, of *Req
 	if err != nil || len(open) == 0 || !open[0].Cancelled && !isHeir(&open[0]) {
 		return false
 	}
-	o := Request{Log: conv, Run: open[0].ID, Engine: &EngineWork{}, Settled: of.Settled, orphan: true}
+	o := Request{Log: conv, Run: open[0].ID, Engine: &EngineWork{}, Settings: of.Settings, orphan: true}
 	return a.through(ctx, team, nil, &o, nil, func(event.Event) bool { return true }) == nil
 }
 
@@ -173,10 +173,10 @@ func (a *Agent) ready(
 
 // settled returns the agent with the settings that a run has for itself.
 func (a *Agent) settled(o *Request, run *journal.Run) (*Agent, error) {
-	if o.Settled == nil {
+	if o.Settings == nil {
 		return a, nil
 	}
-	own, err := o.Settled(run, o.orphan)
+	own, err := o.Settings.Settled(run, o.orphan)
 	if own == nil {
 		own = a
 	}
