@@ -238,7 +238,7 @@ func (a *Agent) withSettings(s *runset.Settings, o *runOptions, strictly bool) (
 	if err := a.addTools(&d, s.Tools, o); err != nil {
 		return nil, err
 	}
-	bounded := a.bounded
+	bounded := *a.bounded
 	if s.Limits != nil {
 		var l Limits
 		if err := runset.Strictly(s.Limits, &l); err != nil {
@@ -295,7 +295,7 @@ func (a *Agent) addTools(d *drive.Agent, names []string, o *runOptions) error {
 		if err := with.Err(); err != nil {
 			return err
 		}
-		d.Offers = with.Offer
+		d.Own = with
 	}
 	if c := d.Choice; d.Search != nil && (len(own) > 0 || c.Tool != "") {
 		d.Search = &toolset.Search{Above: d.Search.Above, Always: append(slices.Clip(d.Search.Always), names...), Results: d.Search.Results}

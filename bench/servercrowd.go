@@ -70,7 +70,7 @@ func (row *serverRow) crowd(
 		}
 		defer func() { err = errors.Join(err, places[i].close()) }()
 		show.say("%s, %s: %d conversations", crowdRow, side, size)
-		if err := people(ctx, side, places[i], size, begin); err != nil {
+		if err := fillPlace(ctx, side, places[i], size, begin); err != nil {
 			return err
 		}
 	}
@@ -101,8 +101,8 @@ func (row *serverRow) crowd(
 	return nil
 }
 
-// people creates conversations in a process that then ends, so that none of them is in memory.
-func people(ctx context.Context, side string, h *home, size int, begin beginSide) (err error) {
+// fillPlace creates conversations in a process that then ends, so that none of them is in memory.
+func fillPlace(ctx context.Context, side string, h *home, size int, begin beginSide) (err error) {
 	s := &scenario.Served{Side: side, Folder: h.folder, Postgres: h.postgres, Deltas: 1}
 	proc, err := begin(ctx, s, "")
 	if err != nil {

@@ -44,6 +44,10 @@ func TestTheLogsOfARun(t *testing.T) {
 		conv := h.conversation(t)
 		one := h.tell(t, conv, "use sleep")
 		two := h.tell(t, conv, "hello")
+		// The store has them as soon as the run has ended: nobody has asked for them yet.
+		if kept, err := h.store.Messages(ctx, journal.MessageQuery{Tenant: "acme", Conversation: conv}); err != nil || len(kept) != 10 {
+			t.Errorf("%d messages are kept, %v", len(kept), err)
+		}
 
 		usage, next, err := h.Usage(ctx, ann, service.LogQuery{Conversation: conv})
 		if err != nil || next != "" || len(usage) != 3 {

@@ -106,12 +106,12 @@ func (s *Served) onSQLite(ctx context.Context) (http.Handler, func() error, erro
 
 // braid is the server with all that it does for each request, its log apart.
 func (s *Served) braid(
-	ctx context.Context, store journal.Journal, rows service.Rows, people *directory.Directory, end func() error,
+	ctx context.Context, store journal.Journal, rows service.Rows, dir *directory.Directory, end func() error,
 ) (http.Handler, func() error, error) {
 	metrics := server.NewMetrics("bench")
 	model := generator{s}
 	svc, err := service.New(service.Options{
-		Journal: store, Rows: rows, Observe: metrics.Observe, Directory: people, Shared: s.OnPostgres(),
+		Journal: store, Rows: rows, Observe: metrics.Observe, Directory: dir, Shared: s.OnPostgres(),
 		Agent: func(_ context.Context, r service.AgentRequest) (*braid.Agent, error) {
 			return braid.New("assistant", model, braid.Limit(r.Limits), braid.Instructions(r.SystemPrompt)), nil
 		},
@@ -123,7 +123,7 @@ func (s *Served) braid(
 		return nil, nil, errors.Join(err, end())
 	}
 	h, err := server.New(server.Options{
-		Service: svc, Directory: people, Token: secret.New(ServedToken), Tenant: "bench", Version: "bench",
+		Service: svc, Directory: dir, Token: secret.New(ServedToken), Tenant: "bench", Version: "bench",
 	}, metrics)
 	stop := func() error {
 		wait, done := context.WithTimeout(context.Background(), 10*time.Second)

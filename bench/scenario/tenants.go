@@ -80,12 +80,12 @@ func (s *Served) onDatabase(
 	if !s.Tenanted() {
 		return s.braid(ctx, store, rows, nil, end)
 	}
-	people := directory.New(directory.Options{Database: db})
-	end = joined(people.Close, end)
-	if err := s.settle(ctx, people); err != nil {
+	dir := directory.New(directory.Options{Database: db})
+	end = joined(dir.Close, end)
+	if err := s.settle(ctx, dir); err != nil {
 		return nil, nil, errors.Join(err, end())
 	}
-	return s.braid(ctx, store, rows, people, end)
+	return s.braid(ctx, store, rows, dir, end)
 }
 
 func joined(first, then func() error) func() error {
@@ -101,33 +101,33 @@ func (s *Served) Keys() ([]string, error) {
 }
 
 // settle makes the tenants, unless an earlier process has.
-func (s *Served) settle(ctx context.Context, people *directory.Directory) error {
+func (s *Served) settle(ctx context.Context, dir *directory.Directory) error {
 	if _, err := os.Stat(s.keysFile()); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	by := directory.By{Operator: true}
 	model := directory.Model{ID: "generator", Provider: "demo", Name: "generator", Aliases: []string{"sonnet"}}
-	if _, err := people.CreateModel(ctx, by, model, ""); err != nil {
+	if _, err := dir.CreateModel(ctx, by, model, ""); err != nil {
 		return err
 	}
 	var keys []string
 	for i := range Tenants + 1 {
 		id := fmt.Sprintf("tenant-%02d", i)
 		tenant := directory.Tenant{ID: id, SystemPrompt: "You answer for " + id + ".", Model: "sonnet"}
-		if _, err := people.CreateTenant(ctx, by, tenant, ""); err != nil {
+		if _, err := dir.CreateTenant(ctx, by, tenant, ""); err != nil {
 			return err
 		}
 		agent := directory.Agent{Tenant: id, ID: "assistant"}
 		agent.Instructions, agent.Model = "Answer in plain words.", "sonnet"
-		if _, err := people.CreateAgent(ctx, by, agent, ""); err != nil {
+		if _, err := dir.CreateAgent(ctx, by, agent, ""); err != nil {
 			return err
 		}
-		_, key, err := people.CreateKey(ctx, by, directory.Key{Tenant: id, Scopes: []directory.Scope{service.ScopeRead, service.ScopeWrite}}, "")
+		_, key, err := dir.CreateKey(ctx, by, directory.Key{Tenant: id, Scopes: []directory.Scope{service.ScopeRead, service.ScopeWrite}}, "")
 		if err != nil {
 			return err
 		}
 		keys = append(keys, key.Reveal())
-		if _, err := people.UpdateTenant(ctx, by, id, 0, func(t *directory.Tenant) error {
+		if _, err := dir.UpdateTenant(ctx, by, id, 0, func(t *directory.Tenant) error {
 			t.Agent = "assistant"
 			if i == Tenants {
 				t.Status = directory.Inactive

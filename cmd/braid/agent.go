@@ -87,15 +87,15 @@ func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid
 		closeTools()
 		return nil, err
 	}
-	tells, err := p.tells()
+	telemetry, err := p.interactiveTelemetry()
 	if err != nil {
 		closeAPIs(apis)
 		_ = closeMCP(mcp)
 		closeTools()
 		return nil, err
 	}
-	parts = append(parts, tells.parts()...)
-	closeAll := p.onExit(func() { closeAPIs(apis); _ = closeMCP(mcp); closeTools(); tells.close() })
+	parts = append(parts, telemetry.parts()...)
+	closeAll := p.onExit(func() { closeAPIs(apis); _ = closeMCP(mcp); closeTools(); telemetry.close() })
 	parts = append(parts, braid.Instructions(s.Instructions), braid.From(files))
 	if mcp != nil {
 		parts = append(parts, braid.From(mcp))

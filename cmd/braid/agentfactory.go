@@ -34,9 +34,9 @@ type agentFactory struct {
 	mcp    *mcptool.Servers
 	apis   []*openapitool.API
 	// tenants connects the MCP servers of tenants.
-	tenants *toolservers.Pool
-	tells   *observer
-	info    model.Info
+	tenants  *toolservers.Pool
+	observer *observer
+	info     model.Info
 	// others are the fallback models of the server's own model.
 	others []braid.Model
 	// shared is set if other servers use the same database.
@@ -95,12 +95,12 @@ func (p *process) openAgents(ctx context.Context, cfg *conf.Config, log *slog.Lo
 		return nil, err
 	}
 	o.Tools = append(o.Tools, apiTools(a.apis)...)
-	if a.tells, err = openTelemetry(ctx, func(err error) {
+	if a.observer, err = openTelemetry(ctx, func(err error) {
 		log.Warn("telemetry could not be sent; this is told once", "error", err)
 	}); err != nil {
 		return nil, err
 	}
-	o.Servers, o.TenantServers, o.Parts = a.mcp, a.tenants, a.tells.parts()
+	o.Servers, o.TenantServers, o.Parts = a.mcp, a.tenants, a.observer.parts()
 	if a.Factory, err = agents.New(ctx, o); err != nil {
 		return nil, err
 	}
@@ -187,8 +187,8 @@ func (a *agentFactory) close() error {
 		err = errors.Join(err, a.tenants.Close())
 	}
 	a.sealed()
-	if a.tells != nil {
-		a.tells.close()
+	if a.observer != nil {
+		a.observer.close()
 	}
 	return err
 }

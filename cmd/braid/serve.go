@@ -375,7 +375,7 @@ func (h *instance) greet(p *process, cfg *conf.Config, url string) error {
 		lines = append(lines, "  tools  "+term.CleanLine(s.Name)+": "+s.Status)
 	}
 	if !h.trusts {
-		if what := h.agents.tells.words(); what != "" {
+		if what := h.agents.observer.words(); what != "" {
 			lines = append(lines, "  sends  "+what+" by OTLP")
 		}
 		lines = append(lines, "  next   braid chat --server "+url)

@@ -68,8 +68,8 @@ func (t *observer) close() {
 	}
 }
 
-// tells opens the telemetry of an interactive command.
-func (p *process) tells() (*observer, error) {
+// interactiveTelemetry opens the telemetry of an interactive command.
+func (p *process) interactiveTelemetry() (*observer, error) {
 	return openTelemetry(context.Background(), func(error) {
 		fmt.Fprintln(p.Stderr, "braid: telemetry could not be sent (look at the variables OTEL_EXPORTER_OTLP_…, or set OTEL_SDK_DISABLED=true)")
 	})

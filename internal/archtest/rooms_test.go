@@ -204,7 +204,10 @@ var rooms = []room{
 			"", "event", "journal", "journal/*", "engine", "secret", "console",
 			"service", "service/agents", "service/database", "service/directory", "server", "server/*",
 		},
-		tests: []string{"model/demo", "models", "wire/agentcore", "tool/demotool", "service/database/databasetest", "model"},
+		tests: []string{
+			"model/demo", "models", "wire/agentcore", "tool/demotool", "service/database/databasetest", "model", "service/toolservers", "secret/keyset",
+			"journal/postgres/postgrestest", "github.com/jackc/pgx", "github.com/modelcontextprotocol/go-sdk",
+		},
 	},
 	{dir: "wire", own: []string{"event", "wire/story"}},
 	{dir: "wire/story", own: []string{"event", "internal/fold"}, tests: []string{"wire/wiretest", "event/eventtest"}},

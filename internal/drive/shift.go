@@ -11,6 +11,10 @@ import (
 // driving back, and the step goes on beside it like any other. So a run pays for two switches of goroutines where it
 // would pay for two in each step. Ten tool cycles (row b of the bench, in turn on a busy machine) take 4.7 instead of 6.7 times the
 // processor time of the floor.
+//
+// The body of a Stream goes along with the driving. If it stayed on the loop's goroutine, each tool call would pay for
+// the two switches again, and each piece of a watched model for a channel. Measured in turn by processor time, ten tool
+// cycles then take 200 instead of 150 µs, and 200 pieces 160 instead of 75 µs.
 
 // shift is a stretch of the driving on a helper.
 type shift struct {

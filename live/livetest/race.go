@@ -35,7 +35,7 @@ func raceCases() []testCase {
 				wg.Go(func() { stay.followTurns(p.ctx, turns) })
 				ctx, over := context.WithCancel(p.ctx)
 				for range watchers {
-					wg.Go(func() { p.comeAndGo(ctx, key) })
+					wg.Go(func() { p.watchBriefly(ctx, key) })
 				}
 				sources := make([]*source, turns)
 				for i := range turns {
@@ -110,8 +110,8 @@ func (v *viewer) followUntil(ctx context.Context, end func(live.Item) bool) {
 	}
 }
 
-// comeAndGo watches for a few items, again and again, until nothing more comes.
-func (p *probe) comeAndGo(ctx context.Context, key live.Key) {
+// watchBriefly watches for a few items, again and again, until nothing more comes.
+func (p *probe) watchBriefly(ctx context.Context, key live.Key) {
 	for i := 0; ctx.Err() == nil; i++ {
 		w, err := p.Bus.Watch(p.ctx, key)
 		if err != nil {

@@ -390,13 +390,13 @@ func (m *Model) noDocument(b *event.Document, req *model.Request) error {
 // noAddress returns an error if an image or document cannot be sent by URL; nil if it can.
 func (m *Model) noAddress(address, what string) error {
 	switch {
-	case fileID(address) != "" && m.cloudy():
+	case fileID(address) != "" && m.onCloud():
 		return notSent(event.ErrUnsupported, "%s keeps no files for Claude", "give the "+what+"'s bytes", m.title())
 	case fileID(address) != "":
 		return nil
 	case isFile(address):
 		return foreignFile(address)
-	case m.cloudy():
+	case m.onCloud():
 		return notSent(event.ErrUnsupported, "%s does not fetch "+what+"s from an address", "give the "+what+"'s bytes", m.title())
 	case !media.Web(address):
 		return notSent(event.ErrUnsupported, "Claude fetches "+what+"s from the web only", "give the "+what+"'s bytes")
@@ -413,7 +413,7 @@ func ours(signature string) bool { return signature != "" && !strings.Contains(s
 // 10 MiB, or 5 MiB on Bedrock and Vertex AI (build-with-claude/vision).
 func (m *Model) largestImage() int {
 	most := 10 << 20
-	if m.cloudy() {
+	if m.onCloud() {
 		most = 5 << 20
 	}
 	return most / 4 * 3

@@ -74,7 +74,7 @@ func (m *Model) post(g *idle.Guard, a *asked) (*http.Response, error) {
 // Info implements [model.Model]. The name is "anthropic:", "bedrock:" or "vertex:" and
 // the vendor's name.
 func (m *Model) Info() model.Info {
-	return model.Info{Name: m.whom(), ContextWindow: window(m.name), Output: schematic(m.name), Setups: m.setups()}
+	return model.Info{Name: m.identity(), ContextWindow: window(m.name), Output: schematic(m.name), Setups: m.setups()}
 }
 
 // Cancellable implements [model.Cancellable].

@@ -57,7 +57,7 @@ func (m *Model) CountTokens(ctx context.Context, req *model.Request) (int64, err
 	case n.AWS != nil && *n.AWS >= 0:
 		return *n.AWS, nil
 	default:
-		return 0, m.failure(g, &strangeError{kind: jsonType})
+		return 0, m.failure(g, &foreignError{kind: jsonType})
 	}
 }
 
@@ -94,7 +94,7 @@ var notCounted = lazyre.New(`(?i)(doesn.t|does not) support (counting tokens|cou
 // uncounted turns an error that means "no count" into one of kind [event.ErrUnsupported].
 func (m *Model) uncounted(err error) error {
 	e, ok := errors.AsType[*event.Error](err)
-	if !ok || !m.cloudy() {
+	if !ok || !m.onCloud() {
 		return err
 	}
 	if notCounted.MatchString(e.Message) {

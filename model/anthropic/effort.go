@@ -167,7 +167,7 @@ func (m *Model) budget(t *trying, req *model.Request, without bool) error {
 // models show their thinking only if display asks for it. Older ones always show it,
 // and refuse display on Bedrock and perhaps on Vertex AI.
 func (m *Model) adaptive() string {
-	if g := generation(m.name); m.cloudy() && g > 0 && g < 407 {
+	if g := generation(m.name); m.onCloud() && g > 0 && g < 407 {
 		return `{"type":"adaptive"}`
 	}
 	return `{"type":"adaptive","display":"summarized"}`

@@ -104,8 +104,8 @@ func (m *Model) failure(g *idle.Guard, err error) error {
 	if r, ok := errors.AsType[*provider.Refused](err); ok {
 		return m.denied(r)
 	}
-	if e, ok := errors.AsType[*strangeError](err); ok {
-		return m.stranger(e)
+	if e, ok := errors.AsType[*foreignError](err); ok {
+		return m.foreign(e)
 	}
 	if said, ok := errors.AsType[*awserr.Said](err); ok {
 		return m.denial(said)
@@ -178,7 +178,7 @@ func (m *Model) denied(r *provider.Refused) error {
 // notOurs rewrites an error that a proxy or another server may have caused. The new text says
 // so.
 func (m *Model) notOurs(e *event.Error, r *provider.Refused) {
-	form := (&strangeError{kind: contentType(r.Header)}).form()
+	form := (&foreignError{kind: contentType(r.Header)}).form()
 	line := provider.Line(words(contentType(r.Header), r.Body), m.key)
 	switch e.Kind {
 	case event.ErrThrottled, event.ErrTooLarge, event.ErrOverloaded:
@@ -189,8 +189,8 @@ func (m *Model) notOurs(e *event.Error, r *provider.Refused) {
 	e.Code, e.Message, e.Hint = model.CodeForeign, provider.Tell(message, line), m.look()+", or at a proxy in between"
 }
 
-// stranger returns the error for a 2xx response that is not the API's.
-func (m *Model) stranger(e *strangeError) error {
+// foreign returns the error for a 2xx response that is not the API's.
+func (m *Model) foreign(e *foreignError) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrModel, Code: model.CodeForeign, Err: e,
 		Message: provider.Tell(

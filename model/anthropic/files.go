@@ -108,7 +108,7 @@ func (m *Model) Upload(ctx context.Context, f model.File) (string, error) {
 	case err != nil:
 		return "", m.noStore(m.failure(g, err))
 	case !fileIDs.MatchString(kept.ID):
-		return "", m.failure(g, &strangeError{kind: jsonType})
+		return "", m.failure(g, &foreignError{kind: jsonType})
 	}
 	return fileScheme + kept.ID, nil
 }
@@ -141,7 +141,7 @@ func (m *Model) Delete(ctx context.Context, address string) error {
 // noFiles returns the error for Bedrock and Vertex AI, which have no Files API; nil for
 // Anthropic's API.
 func (m *Model) noFiles() error {
-	if m.cloudy() {
+	if m.onCloud() {
 		return notSent(event.ErrUnsupported, "%s keeps no files for Claude", "give the file's bytes in the message", m.title())
 	}
 	return nil

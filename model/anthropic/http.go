@@ -31,9 +31,9 @@ const (
 	jsonType   = "application/json"
 )
 
-// cloudy reports whether Claude runs on Amazon Bedrock or Vertex AI. Both have an old version
+// onCloud reports whether Claude runs on Amazon Bedrock or Vertex AI. Both have an old version
 // of the API and fetch nothing from the web.
-func (m *Model) cloudy() bool { return m.aws != nil || m.google != nil }
+func (m *Model) onCloud() bool { return m.aws != nil || m.google != nil }
 
 // address returns the URL for streamed answers.
 func (m *Model) address() string {
@@ -56,7 +56,7 @@ func (m *Model) route(part string) string {
 // bare returns head as it is sent. Bedrock and Vertex AI have the model in the path, so bare
 // drops that member unless thinking is bound to a request.
 func (m *Model) bare(head []byte) []byte {
-	if !m.cloudy() {
+	if !m.onCloud() {
 		return head
 	}
 	member := strictjson.AppendString([]byte(`{"model":`), m.name)
@@ -166,7 +166,7 @@ func strange(g *idle.Guard, answer *http.Response) error {
 	defer answer.Body.Close()
 	const most = 4 << 10
 	begin, _ := io.ReadAll(io.LimitReader(g.Reading(answer.Body), most)) // an unreadable body has no text
-	return &strangeError{kind: contentType(answer.Header), words: words(contentType(answer.Header), begin)}
+	return &foreignError{kind: contentType(answer.Header), words: words(contentType(answer.Header), begin)}
 }
 
 // exchange sends a request and decodes the JSON answer into to.
@@ -191,7 +191,7 @@ func (m *Model) exchange(
 	case json.Unmarshal(raw, to) != nil && len(bytes.TrimSpace(raw)) > 0 && bytes.TrimSpace(raw)[0] == '{':
 		return errUnreadable
 	case json.Unmarshal(raw, to) != nil:
-		return &strangeError{kind: jsonType}
+		return &foreignError{kind: jsonType}
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 1)) // reading to the end lets the connection be reused
 	return nil

@@ -68,7 +68,7 @@ func (m *Model) request(req *model.Request, without bool) (asked, error) {
 		h.Encoder.compacts = compacts
 	}
 	h.Encoder.changes = changes
-	h.Encoder.files = m.cloudy()
+	h.Encoder.files = m.onCloud()
 	if binds(m.name) {
 		h.Encoder.chain.Bind()
 	}
@@ -76,7 +76,7 @@ func (m *Model) request(req *model.Request, without bool) (asked, error) {
 	if without {
 		h.Encoder.chain.Refuse()
 	}
-	kept := h.Encoder.chain.Keep([]byte(m.whom()), head)
+	kept := h.Encoder.chain.Keep([]byte(m.identity()), head)
 	dst, drop := h.Encoder.dst, kept.Drop
 	var open []byte
 	if n := len(messages); messages[n-1].Role == event.RoleAssistant {
@@ -110,10 +110,10 @@ func (m *Model) request(req *model.Request, without bool) (asked, error) {
 	}, nil
 }
 
-// whom returns the platform and the model's name, which thinking is bound to. The thinking of
+// identity returns the platform and the model's name, which thinking is bound to. The thinking of
 // Sonnet 5.5 and Haiku 5.5 is also bound to its account
 // (build-with-claude/preserved-thinking#account-bound-thinking).
-func (m *Model) whom() string {
+func (m *Model) identity() string {
 	switch {
 	case m.aws != nil:
 		return "bedrock:" + m.name

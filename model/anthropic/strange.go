@@ -7,14 +7,14 @@ import (
 	"github.com/braidrun/braid/internal/lazyre"
 )
 
-// strangeError is a response that is not the API's: the page of a proxy or another server.
-type strangeError struct {
+// foreignError is a response that is not the API's: the page of a proxy or another server.
+type foreignError struct {
 	// kind is the content type, and words the page's readable text.
 	kind, words string
 }
 
 // Error implements error, for operators.
-func (e *strangeError) Error() string {
+func (e *foreignError) Error() string {
 	if e.kind == "" {
 		return "the answer has no content type"
 	}
@@ -22,7 +22,7 @@ func (e *strangeError) Error() string {
 }
 
 // form describes the content type, for messages.
-func (e *strangeError) form() string {
+func (e *foreignError) form() string {
 	switch e.kind {
 	case "":
 		return "nothing that says its form"

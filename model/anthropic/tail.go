@@ -92,7 +92,7 @@ func (m *Model) appendSampling(b []byte, o *model.Options, thinks bool) ([]byte,
 		return nil, notSent(event.ErrInvalid, "top_p is not above 0 and at most 1", "set it between, such as 0.9")
 	case !m.knowsSampling():
 		hint := "leave it out, or ask for the version 2023-06-01 where the model is made, which the models up to 4.6 still have"
-		if m.cloudy() {
+		if m.onCloud() {
 			hint = "leave it out, or take an older model"
 		}
 		return nil, notSent(event.ErrUnsupported, m.title()+" takes no "+what+" any more", hint)

@@ -48,7 +48,7 @@ func readWhole(in io.Reader) (events, error) {
 		return nil, errCut
 	}
 	if body[0] != '{' {
-		return nil, &strangeError{kind: jsonType}
+		return nil, &foreignError{kind: jsonType}
 	}
 	var a wholeAnswer
 	if err := json.Unmarshal(body, &a); err != nil {
@@ -58,7 +58,7 @@ func readWhole(in io.Reader) (events, error) {
 	case a.Type == "error" || a.Content == nil && len(a.Error) > 0:
 		return nil, said(0, nil, body)
 	case a.Content == nil:
-		return nil, &strangeError{kind: jsonType}
+		return nil, &foreignError{kind: jsonType}
 	}
 	return a.events()
 }

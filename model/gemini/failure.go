@@ -179,7 +179,7 @@ func (x *exchange) headerOf() http.Header {
 
 // refusal maps an error of the API (docs/troubleshooting).
 func (m *Model) refusal(said *wireError, header http.Header) error {
-	a := said.told()
+	a := said.api()
 	e := &event.Error{Op: op, Code: a.kind, RetryAfter: retryAfter(said, header, time.Now()), Err: a}
 	text := provider.Line(a.message, m.key)
 	tell := func(kind event.ErrorKind, message, hint string) error {
@@ -282,8 +282,8 @@ func transient(kind string) bool {
 	}
 }
 
-// told returns the error in the form for operators.
-func (e *wireError) told() *apiError {
+// api returns the error in the form for operators.
+func (e *wireError) api() *apiError {
 	a := &apiError{status: e.Code, kind: e.Status, message: e.Message}
 	if strings.ContainsAny(a.kind, " \t") {
 		a.kind = ""

@@ -184,7 +184,7 @@ func (m *Model) strict(req *model.Request) (bool, error) {
 				"take Gemini 2.5 or later, or leave Strict out", t.Name)
 		}
 		_, problems := m.forms.Form(t.Schema, toolSchemas)
-		for _, k := range []schema.Kind{schema.Fatal, schema.Told} {
+		for _, k := range []schema.Kind{schema.Fatal, schema.Widened} {
 			if p, ok := schema.Worst(problems, k); ok {
 				return false, notSent(event.ErrUnsupported, "Gemini cannot be held to the parameters of the tool %q: %s",
 					"change the tool's schema at "+place(p.At)+", or leave Strict out", t.Name, p.Text)

@@ -39,7 +39,7 @@ func codeOf(err error, f *fault) string {
 // faultOf maps an error by the wire's table.
 func faultOf(err error) *fault {
 	body, status, exception := wire.ErrorOf(err)
-	var t told
+	var t errorBody
 	_ = json.Unmarshal(body, &t) // ErrorOf wrote it as JSON
 	// The platform has one status for all invalid requests and one for all server errors. These
 	// two statuses tell a client what to do.
@@ -63,8 +63,8 @@ func failed(e *event.Error) error {
 	return f
 }
 
-// told is an error body of the container endpoints, in the Python program's order of fields.
-type told struct {
+// errorBody is an error body of the container endpoints, in the Python program's order of fields.
+type errorBody struct {
 	Error   string `json:"error"`
 	Details string `json:"details,omitempty"`
 }

@@ -24,7 +24,7 @@ func (x *exchange) explain(err error) (*fault, any) {
 		f = faultOf(err)
 	}
 	if !x.door {
-		return f, told{f.message, f.hint}
+		return f, errorBody{f.message, f.hint}
 	}
 	if f.hint == "" {
 		return f, awsMessage{f.message}

@@ -42,7 +42,7 @@ func fault(op string, err error) error {
 	case pg.IsConnect(err): // before the timeout, which may be the connection's own
 		e.Message, e.Hint = "the database does not answer", "see that it runs and can be reached, then try again"
 		if c := pg.Code(err); c != "" {
-			saysOfPostgres(e, c)
+			describePostgres(e, c)
 		}
 	case errors.Is(err, context.Canceled):
 		e.Kind, e.Message, e.Hint = event.ErrCancelled, "the request was given up", ""
@@ -51,16 +51,16 @@ func fault(op string, err error) error {
 	case errors.Is(err, sql.ErrConnDone), err.Error() == "sql: database is closed":
 		e.Message, e.Hint = "the service's database is closed", "open it again"
 	case isSQLite:
-		sayingOfSQLite(e, s.Code()&0xff)
+		describeSQLite(e, s.Code()&0xff)
 	case pg.Code(err) != "":
-		saysOfPostgres(e, pg.Code(err))
+		describePostgres(e, pg.Code(err))
 	case pg.Cut(err):
 		e.Message, e.Hint = "the database does not answer", "see that it runs and can be reached, then try again"
 	}
 	return e
 }
 
-func sayingOfSQLite(e *event.Error, code int) {
+func describeSQLite(e *event.Error, code int) {
 	switch code {
 	case sqliteFull:
 		e.Kind, e.Message, e.Hint = event.ErrStorageFull, noSpace, "free some, then try again"
@@ -79,7 +79,7 @@ func sayingOfSQLite(e *event.Error, code int) {
 	}
 }
 
-func saysOfPostgres(e *event.Error, code string) {
+func describePostgres(e *event.Error, code string) {
 	said := sharedTables.Error(code)
 	e.Kind, e.Message, e.Hint = said.Kind, said.Message, said.Hint
 }

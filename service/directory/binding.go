@@ -61,3 +61,8 @@ func (s *storedSecret) open(keys Sealer) (plain []byte, lifeless bool, err error
 	}
 	return plain, true, nil
 }
+
+// mcpPlace returns the context for which the secret headers of a server are encrypted.
+func mcpPlace(tenant, server, life string) []byte {
+	return []byte(tenant + "|mcp_server|" + server + "|secret|" + life)
+}

@@ -17,11 +17,6 @@ import (
 // place: tenant, server, column and life.
 type headerSecrets map[string]string
 
-// mcpPlace returns the context for which the secret headers of a server are encrypted.
-func mcpPlace(tenant, server, life string) []byte {
-	return []byte(tenant + "|mcp_server|" + server + "|secret|" + life)
-}
-
 // errSealed is the cause of an error about values that cannot be decrypted.
 var errSealed = errors.New("no key opens the stored headers")
 

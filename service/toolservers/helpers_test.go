@@ -3,6 +3,7 @@ package toolservers_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -104,7 +105,7 @@ func add(s *mcp.Server, one *mcp.Tool) {
 	s.AddTool(one, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		said := one.Name
 		if r.Extra != nil {
-			said += " for " + r.Extra.Header.Get("Authorization") + " in session " + r.Session.ID()
+			said += fmt.Sprint(" for ", r.Extra.Header, " in session ", r.Session.ID())
 		}
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: said}}}, nil
 	})
@@ -133,7 +134,7 @@ func newPool(t *testing.T, change func(o *toolservers.Options), sites ...*site) 
 }
 
 func server(tenant, id, address string, change func(s *directory.MCPServer)) *directory.MCPServer {
-	s := &directory.MCPServer{Tenant: tenant, ID: id, Life: "life of " + tenant, Version: 1, MCPServerSpec: directory.MCPServerSpec{
+	s := &directory.MCPServer{Tenant: tenant, ID: id, Life: "life", Version: 1, MCPServerSpec: directory.MCPServerSpec{
 		Type: directory.MCPHTTP, URL: address, Headers: map[string]string{"Authorization": "Bearer ${token}"},
 	}}
 	if change != nil {

@@ -69,7 +69,9 @@ func TestATokenReachesOnlyItsServer(t *testing.T) {
 			tokens := map[string]secret.Secret{"one": secret.New(fmt.Sprint("canary-one-", i%4)), "two": secret.New(fmt.Sprint("canary-two-", i%4))}
 			var list []directory.ResolvedMCPServer
 			for id, web := range map[string]*site{"one": one, "two": two} {
-				r, err := server("acme", id, web.URL, func(s *directory.MCPServer) { s.Headers["Authorization"] = "Bearer ${" + id + "}" }).Resolve(tokens)
+				r, err := server("acme", id, web.URL, func(s *directory.MCPServer) {
+					s.Headers = map[string]string{"Authorization": "Bearer ${" + id + "}", "X-Opaque": "v=${" + id + "};"}
+				}).Resolve(tokens)
 				if err != nil {
 					t.Error(err)
 				}

@@ -109,11 +109,11 @@ func (w *world) playDeadly(random *rand.Rand, turns, most int) (exits int, ok bo
 	var people sync.WaitGroup
 	for i := range 4 {
 		p := &person{world: w, name: fmt.Sprintf("d%d", i), random: rand.New(rand.NewPCG(random.Uint64(), 0))}
-		people.Go(func() { p.liveDangerously(turns) })
+		people.Go(func() { p.sendDeadly(turns) })
 	}
 	people.Go(func() {
 		p := &person{world: w, name: worker.Cursed}
-		p.curse()
+		p.sendUnreadable()
 	})
 	done := make(chan struct{})
 	go func() { people.Wait(); close(done) }()
@@ -183,9 +183,9 @@ func (w *world) othersFirst(e ledger.Entry) bool {
 	return true
 }
 
-// liveDangerously sends n messages, in new conversations or in the last one, and continues failed runs until they
+// sendDeadly sends n messages, in new conversations or in the last one, and continues failed runs until they
 // complete.
-func (p *person) liveDangerously(turns int) {
+func (p *person) sendDeadly(turns int) {
 	talk := ""
 	for n := range turns {
 		if n == 0 || p.random.IntN(2) == 0 {
@@ -204,8 +204,8 @@ func (p *person) liveDangerously(turns int) {
 	}
 }
 
-// curse sends two messages to a conversation that cannot be read.
-func (p *person) curse() {
+// sendUnreadable sends two messages to a conversation that cannot be read.
+func (p *person) sendUnreadable() {
 	for range 2 {
 		p.say(worker.Cursed, worker.DoSubmit, "", "do look")
 		p.rest(worker.Cursed)

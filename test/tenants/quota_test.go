@@ -32,8 +32,8 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// shop is a server with quotas, and its tenants.
-type shop struct {
+// quotaServer is a server with quotas, and its tenants.
+type quotaServer struct {
 	*httptest.Server
 
 	t       *testing.T
@@ -82,10 +82,10 @@ func quotaStores(t *testing.T, test func(t *testing.T, logs journal.Journal, row
 // quotaSchemas numbers the journals, because each server drives everything in its own.
 var quotaSchemas atomic.Int64
 
-// openShop serves the tenants acme and zeta.
-func openShop(t *testing.T, logs journal.Journal, rows service.Rows, db *database.DB, q directory.Quota) *shop {
+// openQuotaServer serves the tenants acme and zeta.
+func openQuotaServer(t *testing.T, logs journal.Journal, rows service.Rows, db *database.DB, q directory.Quota) *quotaServer {
 	t.Helper()
-	s := &shop{t: t, gate: make(chan struct{}), begun: make(chan struct{}, 1), keys: map[string]string{}}
+	s := &quotaServer{t: t, gate: make(chan struct{}), begun: make(chan struct{}, 1), keys: map[string]string{}}
 	s.people = directory.New(directory.Options{Database: db, Quota: q})
 	closing(t, s.people.Close)
 	for _, id := range []string{"acme", "zeta"} {
@@ -131,7 +131,7 @@ func openShop(t *testing.T, logs journal.Journal, rows service.Rows, db *databas
 }
 
 // settle creates a tenant with a key.
-func (s *shop) settle(id string) {
+func (s *quotaServer) settle(id string) {
 	s.t.Helper()
 	if err := s.people.EnsureTenant(s.t.Context(), operator, directory.Tenant{ID: id}); err != nil {
 		s.t.Fatal(err)
@@ -146,7 +146,7 @@ func (s *shop) settle(id string) {
 }
 
 // spender is a model that reports the tokens it used.
-type spender struct{ shop *shop }
+type spender struct{ server *quotaServer }
 
 func (spender) Info() model.Info {
 	return model.Info{Name: "test:spender", Simulated: true, Cost: func(u event.Usage) (int64, bool) { return u.Total * 1e6, true }}
@@ -155,12 +155,12 @@ func (spender) Info() model.Info {
 func (m spender) Stream(ctx context.Context, r *model.Request) iter.Seq2[model.Chunk, error] {
 	return func(yield func(model.Chunk, error) bool) {
 		select {
-		case m.shop.begun <- struct{}{}:
+		case m.server.begun <- struct{}{}:
 		default:
 		}
 		if last := r.Messages[len(r.Messages)-1]; strings.Contains(last.Text(), "wait") {
 			select {
-			case <-m.shop.gate:
+			case <-m.server.gate:
 			case <-ctx.Done():
 				yield(model.Chunk{}, ctx.Err())
 				return
@@ -180,7 +180,7 @@ type answered struct {
 }
 
 // ask sends a request as a tenant; "" is the operator.
-func (s *shop) ask(tenant, method, path, body string, headers ...string) answered {
+func (s *quotaServer) ask(tenant, method, path, body string, headers ...string) answered {
 	s.t.Helper()
 	r, err := s.send(tenant, method, path, body, headers...)
 	if err != nil {
@@ -189,7 +189,7 @@ func (s *shop) ask(tenant, method, path, body string, headers ...string) answere
 	return r
 }
 
-func (s *shop) send(tenant, method, path, body string, headers ...string) (answered, error) {
+func (s *quotaServer) send(tenant, method, path, body string, headers ...string) (answered, error) {
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.URL+path, strings.NewReader(body))
 	if err != nil {
 		return answered{}, err
@@ -215,7 +215,7 @@ func (s *shop) send(tenant, method, path, body string, headers ...string) (answe
 }
 
 // talk creates a conversation.
-func (s *shop) talk(tenant string) string {
+func (s *quotaServer) talk(tenant string) string {
 	s.t.Helper()
 	r := s.ask(tenant, "POST", "/v1/conversations", "")
 	if r.code != http.StatusCreated {
@@ -235,15 +235,15 @@ func idOf(t *testing.T, body string) string {
 	return v.ID
 }
 
-// quotaDoors are the APIs that start a run, in the conversation or in a new one.
-var quotaDoors = map[string]func(s *shop, tenant, conversation, prompt string) answered{
-	"native": func(s *shop, tenant, conversation, prompt string) answered {
+// quotaRoutes are the APIs that start a run, in the conversation or in a new one.
+var quotaRoutes = map[string]func(s *quotaServer, tenant, conversation, prompt string) answered{
+	"native": func(s *quotaServer, tenant, conversation, prompt string) answered {
 		if conversation == "" {
 			conversation = s.talk(tenant)
 		}
 		return s.ask(tenant, "POST", "/v1/conversations/"+conversation+"/runs", `{"user_input":"`+prompt+`"}`, "Accept", "application/json")
 	},
-	"agentcore": func(s *shop, tenant, _, prompt string) answered {
+	"agentcore": func(s *quotaServer, tenant, _, prompt string) answered {
 		return s.ask(tenant, "POST", "/invocations", `{"prompt":"`+prompt+`"}`, "Accept", "application/json")
 	},
 }
@@ -259,7 +259,7 @@ func (r answered) over(t *testing.T, what, quota, hint string) {
 	}
 }
 
-func (s *shop) measured(quota string, least int) {
+func (s *quotaServer) measured(quota string, least int) {
 	s.t.Helper()
 	text := s.ask("", "GET", "/metrics", "").body
 	var n int
@@ -274,11 +274,11 @@ func (s *shop) measured(quota string, least int) {
 // Each API enforces a tenant's quota of requests, and of that tenant only.
 func TestQuotaOfRequests(t *testing.T) {
 	t.Parallel()
-	for name, door := range quotaDoors {
+	for name, door := range quotaRoutes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			quotaStores(t, func(t *testing.T, logs journal.Journal, rows service.Rows, db *database.DB) {
-				s := openShop(t, logs, rows, db, directory.Quota{Requests: new(int64(4))})
+				s := openQuotaServer(t, logs, rows, db, directory.Quota{Requests: new(int64(4))})
 				s.ask("", "PATCH", "/v1/admin/tenants/zeta", `{"quota":{"requests_per_minute":1000}}`)
 				if r := door(s, "zeta", "", "hello"); r.code != 200 {
 					t.Fatalf("a run: %d %s", r.code, r.body)
@@ -319,12 +319,12 @@ func TestQuotaOfRequests(t *testing.T) {
 func TestQuotaOfConversations(t *testing.T) {
 	t.Parallel()
 	quotaStores(t, func(t *testing.T, logs journal.Journal, rows service.Rows, db *database.DB) {
-		s := openShop(t, logs, rows, db, directory.Quota{Conversations: new(int64(2))})
+		s := openQuotaServer(t, logs, rows, db, directory.Quota{Conversations: new(int64(2))})
 		first, second := s.talk("acme"), s.talk("acme")
 		for what, r := range map[string]answered{
 			"a third":   s.ask("acme", "POST", "/v1/conversations", ""),
 			"a fork":    s.ask("acme", "POST", "/v1/conversations/"+first+"/fork", ""),
-			"a session": quotaDoors["agentcore"](s, "acme", "", "hello"),
+			"a session": quotaRoutes["agentcore"](s, "acme", "", "hello"),
 		} {
 			r.over(t, what, "conversations", "delete conversations")
 		}
@@ -332,7 +332,7 @@ func TestQuotaOfConversations(t *testing.T) {
 			if r := s.ask("acme", "GET", "/v1/conversations/"+id, ""); r.code != 200 {
 				t.Errorf("reading: %d %s", r.code, r.body)
 			}
-			if r := quotaDoors["native"](s, "acme", id, "hello"); r.code != 200 {
+			if r := quotaRoutes["native"](s, "acme", id, "hello"); r.code != 200 {
 				t.Errorf("a run: %d %s", r.code, r.body)
 			}
 		}
@@ -340,7 +340,7 @@ func TestQuotaOfConversations(t *testing.T) {
 		if r := s.ask("acme", "DELETE", "/v1/conversations/"+first, ""); r.code != 204 {
 			t.Fatalf("deleting: %d %s", r.code, r.body)
 		}
-		if r := quotaDoors["agentcore"](s, "acme", "", "hello"); r.code != 200 {
+		if r := quotaRoutes["agentcore"](s, "acme", "", "hello"); r.code != 200 {
 			t.Errorf("after deleting: %d %s", r.code, r.body)
 		}
 		s.ask("acme", "POST", "/v1/conversations", "").over(t, "one more", "conversations", "delete conversations")
@@ -397,7 +397,7 @@ func TestWrongCredentials(t *testing.T) {
 	for door, path := range map[string]string{"native": "/v1/conversations", "agentcore": "/invocations"} {
 		t.Run(door, func(t *testing.T) {
 			t.Parallel()
-			s := openShop(t, &journal.Memory{}, &service.MemoryRows{}, databasetest.OpenMemory(t), directory.Quota{})
+			s := openQuotaServer(t, &journal.Memory{}, &service.MemoryRows{}, databasetest.OpenMemory(t), directory.Quota{})
 			s.keys["nobody"], s.keys["somebody"] = directory.KeyPrefix+"wrong", "wrong"
 			s.talk("acme")
 			var refused answered
@@ -429,7 +429,7 @@ func TestQuotaOfStorage(t *testing.T) {
 	t.Parallel()
 	const most, prompt = 2_000_000, 400_000
 	quotaStores(t, func(t *testing.T, logs journal.Journal, rows service.Rows, db *database.DB) {
-		s := openShop(t, logs, rows, db, directory.Quota{Storage: new(int64(most))})
+		s := openQuotaServer(t, logs, rows, db, directory.Quota{Storage: new(int64(most))})
 		stored := func(tenant string) (bytes, bound int64) {
 			t.Helper()
 			var v struct {
@@ -453,14 +453,14 @@ func TestQuotaOfStorage(t *testing.T) {
 			talks[n] = s.talk("acme")
 		}
 		for n := 0; n < len(talks) && full.code != 429; n++ {
-			full = quotaDoors["native"](s, "acme", talks[n], large)
+			full = quotaRoutes["native"](s, "acme", talks[n], large)
 		}
 		if !strings.Contains(full.body, "QUOTA_STORAGE") {
 			t.Fatalf("after %d large prompts: %d %.300s", len(talks), full.code, full.body)
 		}
 		for what, r := range map[string]answered{
-			"a large prompt":  quotaDoors["native"](s, "acme", talks[0], strings.Repeat("y", most)),
-			"another session": quotaDoors["agentcore"](s, "acme", "", strings.Repeat("y", most)),
+			"a large prompt":  quotaRoutes["native"](s, "acme", talks[0], strings.Repeat("y", most)),
+			"another session": quotaRoutes["agentcore"](s, "acme", "", strings.Repeat("y", most)),
 		} {
 			r.over(t, what, "storage", "delete conversations")
 		}
@@ -468,7 +468,7 @@ func TestQuotaOfStorage(t *testing.T) {
 		if r := s.ask("acme", "GET", "/v1/conversations/"+talks[0]+"/events?limit=1", ""); r.code != 200 {
 			t.Errorf("reading: %d %s", r.code, r.body)
 		}
-		if r := quotaDoors["native"](s, "zeta", "", large); r.code != 200 {
+		if r := quotaRoutes["native"](s, "zeta", "", large); r.code != 200 {
 			t.Errorf("another tenant: %d %.300s", r.code, r.body)
 		}
 
@@ -506,7 +506,7 @@ func TestQuotaOfStorage(t *testing.T) {
 func TestQuotaAtOnce(t *testing.T) {
 	t.Parallel()
 	quotaStores(t, func(t *testing.T, logs journal.Journal, rows service.Rows, db *database.DB) {
-		s := openShop(t, logs, rows, db, directory.Quota{Conversations: new(int64(5)), Agents: new(int64(5))})
+		s := openQuotaServer(t, logs, rows, db, directory.Quota{Conversations: new(int64(5)), Agents: new(int64(5))})
 		for what, post := range map[string]func(n int) (answered, error){
 			"conversations": func(int) (answered, error) { return s.send("acme", "POST", "/v1/conversations", "") },
 			"agents": func(n int) (answered, error) {
@@ -544,14 +544,14 @@ func TestQuotaAtOnce(t *testing.T) {
 // A tenant spends at most its daily quota of tokens and of money, at each API.
 func TestQuotaOfADay(t *testing.T) {
 	t.Parallel()
-	for name, door := range quotaDoors {
+	for name, door := range quotaRoutes {
 		for quota, q := range map[string]directory.Quota{
 			"tokens": {Tokens: new(int64(1000))}, "cost": {Cost: new(pricing.NanoUSD(1000 * 1e6))}, // a token costs a thousandth of a dollar
 		} {
 			t.Run(name+" "+quota, func(t *testing.T) {
 				t.Parallel()
 				quotaStores(t, func(t *testing.T, logs journal.Journal, rows service.Rows, db *database.DB) {
-					s := openShop(t, logs, rows, db, q)
+					s := openQuotaServer(t, logs, rows, db, q)
 					var wg sync.WaitGroup
 					var answered atomic.Int64
 					for range 24 { // of which nine fit, at 100 for the answer and some for the prompt
@@ -593,7 +593,7 @@ func TestQuotaOfADay(t *testing.T) {
 }
 
 // spent returns the tokens that a tenant has spent today.
-func (s *shop) spent(tenant string) int64 {
+func (s *quotaServer) spent(tenant string) int64 {
 	s.t.Helper()
 	var v struct {
 		Use struct {
@@ -617,22 +617,22 @@ func TestQuotaOfADayStays(t *testing.T) {
 	t.Parallel()
 	quotaStores(t, func(t *testing.T, logs journal.Journal, rows service.Rows, db *database.DB) {
 		quota := directory.Quota{Tokens: new(int64(250))}
-		s := openShop(t, logs, rows, db, quota)
-		if r := quotaDoors["native"](s, "acme", "", "hello"); r.code != 200 {
+		s := openQuotaServer(t, logs, rows, db, quota)
+		if r := quotaRoutes["native"](s, "acme", "", "hello"); r.code != 200 {
 			t.Fatalf("a run: %d %s", r.code, r.body)
 		}
 		spent := s.spent("acme")
 		if err := s.service.Drain(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		s = openShop(t, logs, rows, db, quota)
+		s = openQuotaServer(t, logs, rows, db, quota)
 		if now := s.spent("acme"); now != spent || now == 0 {
 			t.Errorf("%d are spent after a restart, want %d", now, spent)
 		}
-		if r := quotaDoors["native"](s, "acme", "", "hello"); r.code != 200 {
+		if r := quotaRoutes["native"](s, "acme", "", "hello"); r.code != 200 {
 			t.Fatalf("a run: %d %s", r.code, r.body)
 		}
-		quotaDoors["native"](s, "acme", "", "hello").over(t, "a third", "tokens", "after midnight UTC")
+		quotaRoutes["native"](s, "acme", "", "hello").over(t, "a third", "tokens", "after midnight UTC")
 		for _, step := range []struct{ method, body string }{{"PATCH", `{"status":"inactive"}`}, {"DELETE", ""}} {
 			if r := s.ask("", step.method, "/v1/admin/tenants/acme", step.body); r.code != 200 {
 				t.Fatalf("%s: %d %s", step.method, r.code, r.body)
@@ -642,7 +642,7 @@ func TestQuotaOfADayStays(t *testing.T) {
 		if now := s.spent("acme"); now != 0 {
 			t.Errorf("the new tenant has spent %d", now)
 		}
-		if r := quotaDoors["native"](s, "acme", "", "hello"); r.code != 200 {
+		if r := quotaRoutes["native"](s, "acme", "", "hello"); r.code != 200 {
 			t.Errorf("a run of the new tenant: %d %s", r.code, r.body)
 		}
 	})
@@ -652,7 +652,7 @@ func TestQuotaOfADayStays(t *testing.T) {
 func TestQuotaOfRuns(t *testing.T) {
 	t.Parallel()
 	quotaStores(t, func(t *testing.T, logs journal.Journal, rows service.Rows, db *database.DB) {
-		s := openShop(t, logs, rows, db, directory.Quota{Running: new(int64(50)), Queued: new(int64(50))})
+		s := openQuotaServer(t, logs, rows, db, directory.Quota{Running: new(int64(50)), Queued: new(int64(50))})
 		s.ask("", "PATCH", "/v1/admin/tenants/acme", `{"quota":{"running_runs":1,"queued_runs":1}}`)
 		begin := func(tenant string) answered {
 			return s.ask(tenant, "POST", "/v1/conversations/"+s.talk(tenant)+"/runs", `{"user_input":"wait"}`, "Prefer", "respond-async")
@@ -668,7 +668,7 @@ func TestQuotaOfRuns(t *testing.T) {
 		if third.code != 429 || third.head.Get("Retry-After") == "" || !strings.Contains(third.body, "BACKLOG_FULL") {
 			t.Errorf("the third: %d %v %s", third.code, third.head, third.body)
 		}
-		if r := quotaDoors["agentcore"](s, "acme", "", "wait"); r.code != 429 || r.head.Get("Retry-After") == "" {
+		if r := quotaRoutes["agentcore"](s, "acme", "", "wait"); r.code != 429 || r.head.Get("Retry-After") == "" {
 			t.Errorf("at the other door: %d %v %s", r.code, r.head, r.body)
 		}
 		s.measured("queued", 2)
@@ -682,7 +682,7 @@ func TestQuotaOfRuns(t *testing.T) {
 // Invalid quotas are refused.
 func TestQuotasThatAreRefused(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, &journal.Memory{}, &service.MemoryRows{}, databasetest.OpenMemory(t), directory.Quota{})
+	s := openQuotaServer(t, &journal.Memory{}, &service.MemoryRows{}, databasetest.OpenMemory(t), directory.Quota{})
 	for _, quota := range []string{
 		`{"requests_per_minute":-1}`, `{"conversations":1.5}`, `{"agents":"many"}`, `{"conversation":1}`, `{"running_runs":0}`, `{"queued_runs":-3}`,
 		`{"agents":99999999999999999999}`, `{"stored_bytes":-1}`, `[]`, `7`,

@@ -28,6 +28,7 @@ import (
 	"github.com/braidrun/braid/service/database/databasetest"
 	"github.com/braidrun/braid/service/directory"
 	"github.com/braidrun/braid/tool"
+	"github.com/braidrun/braid/workspace"
 )
 
 // site is the server that the tenants share.
@@ -106,6 +107,7 @@ func open(t *testing.T, tenants int, logs store, db *database.DB) *site {
 	}
 	svc, err := service.New(service.Options{
 		Journal: logs, Rows: service.NewRows(db), Directory: s.people, Agent: s.agent, Shared: db.Shared(), LockWait: time.Minute,
+		Workspaces: &workspace.Quota{},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -166,18 +168,18 @@ func (s *site) agent(_ context.Context, r service.AgentRequest) (*braid.Agent, e
 	look := braid.Func("look", "Looks.", func(ctx context.Context, _ struct{}) (string, error) {
 		return "tool" + mark(tenant) + " of " + tool.CallOf(ctx).Conversation, nil
 	}, tool.Polling())
-	return braid.New("helper", &parrot{name: r.Own.Name, key: r.Own.Key.Reveal(), tenant: tenant},
+	return braid.New("helper", &echoModel{name: r.Own.Name, key: r.Own.Key.Reveal(), tenant: tenant},
 		braid.Instructions(r.SystemPrompt), braid.Tools(look)), nil
 }
 
-// parrot is a model that calls its tool once and then repeats its whole input.
-type parrot struct{ name, key, tenant string }
+// echoModel is a model that calls its tool once and then repeats its whole input.
+type echoModel struct{ name, key, tenant string }
 
-func (p *parrot) Info() model.Info {
+func (p *echoModel) Info() model.Info {
 	return model.Info{Name: "demo:" + p.name, Simulated: true}
 }
 
-func (p *parrot) Stream(_ context.Context, r *model.Request) iter.Seq2[model.Chunk, error] {
+func (p *echoModel) Stream(_ context.Context, r *model.Request) iter.Seq2[model.Chunk, error] {
 	return func(yield func(model.Chunk, error) bool) {
 		last := r.Messages[len(r.Messages)-1]
 		var n int

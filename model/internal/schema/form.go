@@ -119,10 +119,10 @@ func (f *former) at(n *node, k Kind) string {
 	return n.pointer()
 }
 
-// tell records that the form does not express a constraint of n.
-func (f *former) tell(n *node, keyword string, value *node, text string) {
-	p := Problem{Kind: Told, Keyword: keyword, Text: text}
-	if f.room(Told) {
+// widen records that the form does not express a constraint of n.
+func (f *former) widen(n *node, keyword string, value *node, text string) {
+	p := Problem{Kind: Widened, Keyword: keyword, Text: text}
+	if f.room(Widened) {
 		p.At = n.pointer()
 		if value != nil {
 			shown := object()
@@ -133,19 +133,19 @@ func (f *former) tell(n *node, keyword string, value *node, text string) {
 	f.add(p)
 }
 
-// tellTogether records keywords that depend on each other.
-func (f *former) tellTogether(w *node, keys ...string) {
-	if !f.room(Told) {
+// widenTogether records keywords that depend on each other.
+func (f *former) widenTogether(w *node, keys ...string) {
+	if !f.room(Widened) {
 		f.count++
 		return
 	}
-	told := object()
+	omitted := object()
 	for _, key := range keys {
 		if s := w.get(key); s != nil {
-			told.set(key, s)
+			omitted.set(key, s)
 		}
 	}
-	f.add(Problem{Kind: Told, Keyword: keys[0], At: w.pointer(), Schema: f.shown(told)})
+	f.add(Problem{Kind: Widened, Keyword: keys[0], At: w.pointer(), Schema: f.shown(omitted)})
 }
 
 func (f *former) narrow(n *node, keyword, text string) {
@@ -184,12 +184,12 @@ func (f *former) schema(n *node) *node {
 	if f.made++; f.full || f.made > maxNodes {
 		if !f.full {
 			f.full = true
-			f.tell(n, "", nil, "the schema goes on, but is too large to be shown")
+			f.widen(n, "", nil, "the schema goes on, but is too large to be shown")
 		}
 		return f.anything(n)
 	}
 	if f.depth >= cmpOr(f.rules.Limits.Depth, maxDepth) {
-		f.tell(n, "", nil, "the schema goes on, but is too deep to be shown")
+		f.widen(n, "", nil, "the schema goes on, but is too deep to be shown")
 		return f.anything(n)
 	}
 	f.depth++
@@ -228,7 +228,7 @@ func (f *former) nothing(n *node) *node {
 		w.set("not", object())
 		return w
 	}
-	f.tell(n, "", nil, "no value is valid here")
+	f.widen(n, "", nil, "no value is valid here")
 	return f.anything(n)
 }
 
@@ -252,7 +252,7 @@ func (f *former) keywords(w *node) *node {
 	if f.count > count {
 		for _, key := range []string{"unevaluatedProperties", "unevaluatedItems"} {
 			if out.has(key) { // the wider form of a keyword leaves fewer of them
-				f.tell(w, key, w.get(key), "")
+				f.widen(w, key, w.get(key), "")
 				out.drop(key)
 			}
 		}
@@ -298,13 +298,13 @@ func (f *former) keyword(out, w *node, key string, v *node) {
 	if !f.knows(key) && key != "nullable" {
 		switch {
 		case key == "if":
-			f.tellTogether(w, key, "then", "else")
+			f.widenTogether(w, key, "then", "else")
 		case key == "then", key == "else":
 		case key == "contains":
-			f.tellTogether(w, key, "minContains", "maxContains")
+			f.widenTogether(w, key, "minContains", "maxContains")
 		case key == "minContains", key == "maxContains":
 		case constrains(key):
-			f.tell(w, key, v, "")
+			f.widen(w, key, v, "")
 		}
 		return
 	}
@@ -325,7 +325,7 @@ func (f *former) keyword(out, w *node, key string, v *node) {
 		if form, ok := f.exactly(func() *node { return f.schema(v) }); ok {
 			out.set(key, form)
 		} else {
-			f.tell(w, key, v, "")
+			f.widen(w, key, v, "")
 		}
 	case "if":
 		f.conditions(out, w, v)
@@ -346,13 +346,13 @@ func (f *former) keyword(out, w *node, key string, v *node) {
 		f.values(out, w, key, v)
 	case "format":
 		if v.isText() && f.rules.Formats != nil && !slices.Contains(f.rules.Formats, v.text) {
-			f.tell(w, key, v, "")
+			f.widen(w, key, v, "")
 			return
 		}
 		out.set(key, v)
 	case "minItems":
 		if n, ok := whole(v); ok && f.rules.MaxMinItems > 0 && n > f.rules.MaxMinItems {
-			f.tell(w, key, v, "")
+			f.widen(w, key, v, "")
 			v = number(f.rules.MaxMinItems)
 		}
 		out.set(key, v)
@@ -405,7 +405,7 @@ func (f *former) list(out, w *node, key string, v *node) {
 	if _, ok := f.exactly(write); ok {
 		out.set(key, into)
 	} else {
-		f.tell(w, key, v, "")
+		f.widen(w, key, v, "")
 	}
 }
 
@@ -425,14 +425,14 @@ func (f *former) conditions(out, w *node, v *node) {
 		}
 		return
 	}
-	f.tellTogether(w, "if", "then", "else")
+	f.widenTogether(w, "if", "then", "else")
 }
 
 func (f *former) contained(out, w *node, v *node) {
 	if w.has("maxContains") {
 		form, ok := f.exactly(func() *node { return f.schema(v) })
 		if !ok {
-			f.tellTogether(w, "contains", "minContains", "maxContains")
+			f.widenTogether(w, "contains", "minContains", "maxContains")
 			return
 		}
 		out.set("contains", form)
@@ -453,7 +453,7 @@ func (f *former) values(out, w *node, key string, v *node) {
 	}
 	for _, one := range list.vals {
 		if !f.takes(one) {
-			f.tell(w, key, v, "")
+			f.widen(w, key, v, "")
 			return
 		}
 	}

@@ -145,7 +145,7 @@ func TestForms(t *testing.T) {
 				}
 			}
 			for _, p := range problems {
-				line += "\n    " + [...]string{"", "told", "narrowed", "nulled", "fatal"}[p.Kind] + " " + p.At + " " + p.Keyword + ": " + string(p.Schema) + p.Text
+				line += "\n    " + [...]string{"", "widened", "narrowed", "nulled", "fatal"}[p.Kind] + " " + p.At + " " + p.Keyword + ": " + string(p.Schema) + p.Text
 			}
 			if line == last {
 				line = "the same"

@@ -66,16 +66,16 @@ func (f *former) aside(a, b *node) {
 			continue
 		}
 		if pair[1].has("patternProperties") || slices.ContainsFunc(others.keys, func(k string) bool { return !own.has(k) }) {
-			f.tell(pair[0], "additionalProperties", nil, "the parts of an allOf do not allow each other's properties")
+			f.widen(pair[0], "additionalProperties", nil, "the parts of an allOf do not allow each other's properties")
 			return
 		}
 	}
 	if a.has("prefixItems") != b.has("prefixItems") && a.has("items") && b.has("items") {
-		f.tell(b, "items", b.get("items"), "")
+		f.widen(b, "items", b.get("items"), "")
 	} else if x, y := a.get("prefixItems"), b.get("prefixItems"); x != nil && y != nil && len(x.vals) != len(y.vals) {
-		f.tell(b, "prefixItems", y, "")
+		f.widen(b, "prefixItems", y, "")
 	} else if a.has("prefixItems") && !b.has("prefixItems") && b.has("items") || b.has("prefixItems") && !a.has("prefixItems") && a.has("items") {
-		f.tell(b, "items", nil, "what is said of the items holds for the first ones as well")
+		f.widen(b, "items", nil, "what is said of the items holds for the first ones as well")
 	}
 }
 
@@ -157,13 +157,13 @@ func (f *former) both(w, b *node, key string, old, v *node) {
 		return // described with if and contains
 	case "if", "contains":
 		if key == "if" {
-			f.tellTogether(b, key, "then", "else")
+			f.widenTogether(b, key, "then", "else")
 		} else {
-			f.tellTogether(b, key, "minContains", "maxContains")
+			f.widenTogether(b, key, "minContains", "maxContains")
 		}
 		return
 	}
-	f.tell(b, key, v, "")
+	f.widen(b, key, v, "")
 }
 
 // allOf returns a schema with the constraints of both.

@@ -43,7 +43,7 @@ func (f *former) fold(n *node, top, within bool, opened *[]*node) *node {
 		}
 		for _, s := range all.vals {
 			if f.made++; f.made > maxNodes {
-				f.tell(s, "", nil, "the schema goes on, but is too large to be shown")
+				f.widen(s, "", nil, "the schema goes on, but is too large to be shown")
 				break
 			}
 			w = f.merge(w, f.fold(s, top, true, opened))
@@ -65,7 +65,7 @@ func (f *former) sentence(n *node) *node {
 	switch n.kind {
 	case 't':
 	case 'f':
-		f.tell(n, "", nil, "no value is valid here")
+		f.widen(n, "", nil, "no value is valid here")
 	default:
 		f.fatal(n, "", "there is something that is no schema")
 	}
@@ -76,7 +76,7 @@ func (f *former) sentence(n *node) *node {
 // another cannot keep the keyword, because there it does not see the other's properties.
 func (f *former) settled(w *node, within bool) *node {
 	if v := w.get("unevaluatedItems"); v != nil && within {
-		f.tell(w, "unevaluatedItems", v, "")
+		f.widen(w, "unevaluatedItems", v, "")
 		w.drop("unevaluatedItems")
 	}
 	v := w.get("unevaluatedProperties")
@@ -85,7 +85,7 @@ func (f *former) settled(w *node, within bool) *node {
 	}
 	if slices.ContainsFunc([]string{"anyOf", "oneOf", "allOf", "if", "dependentSchemas", "$ref"}, w.has) {
 		if within {
-			f.tell(w, "unevaluatedProperties", v, "")
+			f.widen(w, "unevaluatedProperties", v, "")
 			w.drop("unevaluatedProperties")
 		}
 		return w
@@ -117,7 +117,7 @@ func (f *former) target(n, ref *node, opened *[]*node) *node {
 		if slices.Contains(*opened, t) && f.open[t] == count(*opened, t) {
 			return nil // it refers only to itself
 		}
-		if !f.room(Told) {
+		if !f.room(Widened) {
 			f.count++
 			return nil
 		}
@@ -125,12 +125,12 @@ func (f *former) target(n, ref *node, opened *[]*node) *node {
 		if at := t.pointer(); at != "" {
 			text += " as at " + at
 		}
-		f.tell(n, "$ref", nil, text)
+		f.widen(n, "$ref", nil, text)
 		return nil
 	case f.full || f.made > maxNodes:
 		if !f.full {
 			f.full = true
-			f.tell(n, "$ref", nil, "the schema goes on, but is too large to be shown")
+			f.widen(n, "$ref", nil, "the schema goes on, but is too large to be shown")
 		} else {
 			f.count++
 		}

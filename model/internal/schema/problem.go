@@ -28,8 +28,8 @@ type Kind uint8
 
 // The kinds of problems.
 const (
-	// Told means that the form is wider than the schema; [Words] describes the difference.
-	Told Kind = iota + 1
+	// Widened means that the form is wider than the schema; [Words] describes the difference.
+	Widened Kind = iota + 1
 	// Narrowed means that the form is narrower.
 	Narrowed
 	// Nulled means that an optional property is null instead of missing.
@@ -57,7 +57,7 @@ func Words(problems []Problem) string {
 	var top []byte
 	var below strings.Builder
 	for _, p := range problems {
-		if p.Kind != Told || (len(p.Schema) == 0 && p.Text == "") || string(p.Schema) == `{"additionalProperties":false}` {
+		if p.Kind != Widened || (len(p.Schema) == 0 && p.Text == "") || string(p.Schema) == `{"additionalProperties":false}` {
 			// Models rarely write properties that the schema does not name.
 			continue
 		}

@@ -15,13 +15,13 @@ func (f *former) alternatives(w *node) *node {
 	}
 	if v := w.get("oneOf"); v.isArray() && !f.knows("oneOf") && f.knows("anyOf") {
 		if w.has("anyOf") {
-			f.tell(w, "oneOf", v, "")
+			f.widen(w, "oneOf", v, "")
 			w.drop("oneOf")
 			return w
 		}
 		w.rename("oneOf", "anyOf")
 		if !f.apart(v.vals) {
-			f.tell(w, "oneOf", nil, "exactly one of the alternatives holds")
+			f.widen(w, "oneOf", nil, "exactly one of the alternatives holds")
 		}
 	}
 	return w
@@ -197,7 +197,7 @@ func (f *former) split(w *node, list []string) *node {
 	}
 	switch len(alternatives.vals) {
 	case 0:
-		f.tell(w, "enum", nil, "no value is valid here")
+		f.widen(w, "enum", nil, "no value is valid here")
 	case 1:
 		for i, key := range alternatives.vals[0].keys {
 			out.set(key, alternatives.vals[0].vals[i])
@@ -396,7 +396,7 @@ func (f *former) arrays(w *node) *node {
 	if first := w.get("prefixItems"); first.isArray() && !f.knows("prefixItems") {
 		w = w.copied()
 		w.drop("prefixItems")
-		f.tell(w, "prefixItems", first, "")
+		f.widen(w, "prefixItems", first, "")
 		rest := w.get("items")
 		most, bounded := whole(w.get("maxItems"))
 		bounded = bounded && most <= len(first.vals)
@@ -439,7 +439,7 @@ func (f *former) arrays(w *node) *node {
 		case f.knows("maxItems"):
 			w.set("maxItems", number(first))
 		default:
-			f.tell(w, "items", v, "")
+			f.widen(w, "items", v, "")
 		}
 	}
 	if f.rules.Items && allows(w, "array") && !w.has("items") {
@@ -464,7 +464,7 @@ func (f *former) objects(w *node) *node {
 	if v := w.get("patternProperties"); v != nil && !f.knows("patternProperties") && !f.rules.Closed {
 		if rest := w.get("additionalProperties"); rest != nil && !rest.isTrue() {
 			w = w.copied()
-			f.tell(w, "additionalProperties", rest, "") // it would forbid properties that patterns allow
+			f.widen(w, "additionalProperties", rest, "") // it would forbid properties that patterns allow
 			w.drop("additionalProperties")
 		}
 	}
@@ -484,24 +484,24 @@ func (f *former) named(w *node) *node {
 		return w
 	}
 	w = w.copied()
-	kept, told := object(), object()
+	kept, omitted := object(), object()
 	for i, name := range props.keys {
 		to := kept
 		if !f.rules.Name.MatchString(name) {
-			to = told
+			to = omitted
 		}
 		to.set(name, props.vals[i])
 	}
-	f.tell(w, "properties", told, "")
+	f.widen(w, "properties", omitted, "")
 	w.set("properties", kept)
 	for _, key := range []string{"additionalProperties", "unevaluatedProperties"} {
 		if v := w.get(key); v != nil && !v.isTrue() { // it would forbid the removed properties
-			f.tell(w, key, v, "")
+			f.widen(w, key, v, "")
 			w.drop(key)
 		}
 	}
 	if r := w.get("required"); r.isArray() {
-		list := array(slices.DeleteFunc(slices.Clone(r.vals), func(v *node) bool { return told.has(v.text) })...)
+		list := array(slices.DeleteFunc(slices.Clone(r.vals), func(v *node) bool { return omitted.has(v.text) })...)
 		if w.set("required", list); len(list.vals) == 0 {
 			w.drop("required")
 		}
@@ -524,7 +524,7 @@ func (f *former) defined(w *node) *node {
 	}
 	rest := w.get("additionalProperties")
 	if rest.isFalse() {
-		f.tell(w, "required", nil, "a property is required that is not allowed")
+		f.widen(w, "required", nil, "a property is required that is not allowed")
 	}
 	if rest == nil || rest.isFalse() {
 		rest = everything(w)

@@ -49,7 +49,7 @@ func (f *former) top(root *node) *node {
 			continue
 		}
 		if constrains(key) {
-			f.tell(w, key, w.get(key), "")
+			f.widen(w, key, w.get(key), "")
 		}
 		w.drop(key)
 	}
@@ -85,7 +85,7 @@ func (f *former) lifted(w *node, key string, v *node, opened *[]*node) *node {
 	var alternatives []*node
 	for _, s := range v.vals {
 		if len(alternatives) == most {
-			f.tell(w, key, v, "")
+			f.widen(w, key, v, "")
 			return w
 		}
 		if a := f.fold(s, true, true, opened); !a.has("type") || allows(a, "object") {
@@ -95,7 +95,7 @@ func (f *former) lifted(w *node, key string, v *node, opened *[]*node) *node {
 	if len(alternatives) == 1 {
 		return f.merge(w, alternatives[0])
 	}
-	f.tell(w, key, v, "")
+	f.widen(w, key, v, "")
 	if len(alternatives) == 0 {
 		return w
 	}

@@ -216,15 +216,15 @@ func (m *deadlyModel) fail(ctx context.Context, req *model.Request) error {
 // Cursed begins the ids of conversations whose logs end every process that reads them to drive a run.
 const Cursed = "cursed"
 
-// curse is a store whose cursed conversations end the process that reads them.
-type curse struct {
+// unreadableStore is a store with conversations that end the process that reads them.
+type unreadableStore struct {
 	*sqlite.Store
 
 	world *ledger.Client
 }
 
 // Tail implements [journal.Store].
-func (s *curse) Tail(ctx context.Context, conversation string) (journal.Tail, error) {
+func (s *unreadableStore) Tail(ctx context.Context, conversation string) (journal.Tail, error) {
 	if strings.HasPrefix(conversation, Cursed) {
 		in := deadlyArgs{Deaths: 1 << 20, Exit: true}
 		if err := die(ctx, s.world, ledger.Entry{Conversation: conversation, Request: conversation}, &in); err != nil {

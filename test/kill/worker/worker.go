@@ -198,7 +198,7 @@ func (w *worker) drive(ctx context.Context, work engine.Work) (engine.Outcome, e
 	}
 	talk := w.talk(work.Run.Conversation)
 	if w.deadly {
-		talk = braid.Open(&curse{w.store, w.ledger}, work.Run.Conversation)
+		talk = braid.Open(&unreadableStore{w.store, w.ledger}, work.Run.Conversation)
 		at := &Place{Conversation: work.Run.Conversation, Run: work.Run.ID}
 		w.tell(&Told{Takes: at})
 		defer w.tell(&Told{Leaves: at})

@@ -460,12 +460,12 @@ func (a *admin) listConversations(ctx context.Context, _ string) error {
 func (a *admin) listAudit(ctx context.Context, _ string) error {
 	list := a.client.Audit(ctx, a.tenant, client.AuditOptions{Action: a.in.Flags["action"], Object: a.in.Flags["object"]})
 	return showList(a, list, []string{"SEQ", "TIME", "WHO", "ACTION", "OBJECT", "WHAT"}, func(e *client.AuditEntry) []string {
-		return []string{strconv.FormatInt(e.Seq, 10), when(e.Time), whoDid(e), e.Action, e.Object, string(e.Detail)}
+		return []string{strconv.FormatInt(e.Seq, 10), when(e.Time), authorOf(e), e.Action, e.Object, string(e.Detail)}
 	})
 }
 
-// whoDid names the author of an audit entry.
-func whoDid(e *client.AuditEntry) string {
+// authorOf names the author of an audit entry.
+func authorOf(e *client.AuditEntry) string {
 	who := "operator"
 	if !e.By.Operator {
 		who = orDash(e.By.Tenant)
