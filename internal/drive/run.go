@@ -64,6 +64,7 @@ func (a *Agent) through(
 ) error {
 	conv := o.Log
 	o.Private = o.Private && ctx.Done() == nil
+	caller := ctx
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	lock := conv.lock
@@ -85,6 +86,7 @@ func (a *Agent) through(
 		team[a.Name] = own
 	}
 	kept, err = own.take(ctx, stop, team, o, opened, v, r, sink)
+	conv.storeFold(caller, opened.Lease, kept)
 	return err
 }
 
@@ -95,8 +97,9 @@ func (o *Request) closeRenewer() {
 	}
 }
 
-// ready takes a run and folds its log. It returns the agent with the run's own settings, and no run if there is nothing to drive. kept is the view in memory, and
-// becomes nil once that may run ahead of the log. It is not part of through, whose stack lasts as long as the drive.
+// ready takes a run and folds its log. It returns the agent with the run's own settings, and no run if there is nothing
+// to drive. kept is the view in memory, and becomes nil once that may run ahead of the log. It is not part of through,
+// whose stack lasts as long as the drive.
 //
 //go:noinline
 func (a *Agent) ready(
