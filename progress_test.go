@@ -56,7 +56,7 @@ func (r *newsReader) read(ctx context.Context, a *braid.Agent, pause func(text s
 // A tool does not get ahead of the reader of its run, wherever it runs and on whichever goroutine it reports.
 func TestProgressWaitsForTheReader(t *testing.T) {
 	t.Parallel()
-	thrice := func(t *testing.T, r *newsReader, ctx context.Context, name string) { //nolint:revive // the test comes first
+	thrice := func(t *testing.T, r *newsReader, ctx context.Context, name string) {
 		for i := range 3 {
 			r.report(t, ctx, fmt.Sprint(name, " ", i))
 		}

@@ -99,7 +99,8 @@ func byHook(what string, err error) error {
 	return &e
 }
 
-// fitRun is [FitHistory] for the input of a run, which ends with a user's message. direct says that it ends with calls of the program's own, which run.
+// fitRun is [FitHistory] for the input of a run, which ends with a user's message. direct says that it ends with calls of
+// the program's own, which run.
 func fitRun(in []event.Message, direct bool) (fit []event.Message, repairs []string, err error) {
 	n := len(in)
 	if direct {

@@ -3,14 +3,14 @@ package shorten
 
 import "unicode/utf8"
 
-// Text returns s if it has at most most bytes. Otherwise it returns the beginning of s and mark, which says that something
-// is missing. The beginning has at most most bytes and ends between two characters; mark comes in addition.
-func Text(s string, most int, mark string) string {
-	if len(s) <= most {
+// Text returns s if it has at most limit bytes. Otherwise it returns the beginning of s and mark, which says that something
+// is missing. The beginning has at most limit bytes and ends between two characters; mark comes in addition.
+func Text(s string, limit int, mark string) string {
+	if len(s) <= limit {
 		return s
 	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
 	}
-	return s[:most] + mark
+	return s[:limit] + mark
 }

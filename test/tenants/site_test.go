@@ -28,6 +28,7 @@ import (
 	"github.com/braidrun/braid/service/database/databasetest"
 	"github.com/braidrun/braid/service/directory"
 	"github.com/braidrun/braid/tool"
+	"github.com/braidrun/braid/workspace"
 )
 
 // site is the server that the tenants share.
@@ -106,6 +107,7 @@ func open(t *testing.T, tenants int, logs store, db *database.DB) *site {
 	}
 	svc, err := service.New(service.Options{
 		Journal: logs, Rows: service.NewRows(db), Directory: s.people, Agent: s.agent, Shared: db.Shared(), LockWait: time.Minute,
+		Workspaces: &workspace.Quota{},
 	})
 	if err != nil {
 		t.Fatal(err)
