@@ -22,9 +22,12 @@ import (
 // Agent is a name, instructions, a model and tools, or a flow of other agents ([NewFlow]). It holds no conversation,
 // so one agent serves any number of runs at once. Make it with [New].
 type Agent struct {
-	// set is what the parts have set so far. frozen is a copy of it, made by each Use: what a run gets.
-	set    drive.Agent
+	// set is what the parts have set so far, and frozen what a run gets. They are the same until another Use, which
+	// changes a copy. first is the memory for it at first: with a copy for each agent, making one (row d of the bench)
+	// takes 2.2 KB instead of 1.4 KB.
+	set    *drive.Agent
 	frozen *drive.Agent
+	first  drive.Agent
 	// own is the text of Instructions. below are those of sources; see From.
 	own   string
 	below []string
@@ -35,8 +38,8 @@ type Agent struct {
 	draft    *toolset.Offer
 	// made are the hooks that wait for the agent to be made.
 	made []hooks.Hook
-	// bounded are the limits of the agent's runs.
-	bounded Limits
+	// bounded are the limits of the agent's runs. Nobody changes them.
+	bounded *Limits
 	err     error
 	// unchecked is set while the models were not asked about the last change.
 	unchecked atomic.Bool
@@ -57,10 +60,11 @@ func (f partFunc) attach(a *Agent) error { return f(a) }
 // New makes an agent. Wrong parts (two tools with one name, an invalid schema, no model) do not panic: [Agent.Err] and
 // every run return an error of kind [event.ErrInvalid].
 func New(name string, model Model, parts ...Part) *Agent {
-	a := &Agent{set: drive.Agent{Name: name, Model: model}}
+	a := &Agent{first: drive.Agent{Name: name, Model: model}}
+	a.set = &a.first
 	a.limit(&defaultLimits)
 	a.set.Retry = defaultRetry
-	a.set.Offers = a.current
+	a.set.Offers = &a.offered
 	switch {
 	case name == "" || name == event.UserAuthor:
 		a.err = &event.Error{
@@ -80,6 +84,10 @@ func New(name string, model Model, parts ...Part) *Agent {
 // Use adds parts and returns the agent. Call it while you set the agent up, not while the agent runs; [Agent.AddTools]
 // is for that.
 func (a *Agent) Use(parts ...Part) *Agent {
+	if a.frozen != nil {
+		set := *a.set
+		a.set = &set
+	}
 	_ = a.change(func() error {
 		for _, p := range parts {
 			if foreign.IsNil(p) {
@@ -95,8 +103,7 @@ func (a *Agent) Use(parts ...Part) *Agent {
 	a.set.Instructions = joinTexts(append([]string{a.own}, a.below...)...)
 	a.set.InstructionTokens = model.TextTokens(a.set.Instructions)
 	a.unchecked.Store(true)
-	frozen := a.set
-	a.frozen = &frozen
+	a.frozen = a.set
 	a.callMade()
 	return a
 }

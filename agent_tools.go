@@ -9,12 +9,7 @@ import (
 )
 
 // current is what the agent offers now. It is safe for concurrent use.
-func (a *Agent) current() *toolset.Offer {
-	if o := a.offered.Load(); o != nil {
-		return o
-	}
-	return toolset.Empty
-}
+func (a *Agent) current() *toolset.Offer { return a.set.Current() }
 
 // change makes another offer from the agent's and puts it in its place, in one step and
 // only where f and check find nothing wrong.

@@ -19,10 +19,11 @@ import (
 // Its [Limits] bound all that happens below it. Wrong arguments (a nil, two different agents of one name) do not panic:
 // [Agent.Err] reports them, and so does every run.
 func NewFlow(name string, k kind.Kind, agents ...*Agent) *Agent {
-	a := &Agent{set: drive.Agent{Name: name}}
+	a := &Agent{first: drive.Agent{Name: name}}
+	a.set = &a.first
 	a.limit(&defaultLimits)
 	a.set.Retry = defaultRetry
-	a.set.Offers = a.current
+	a.set.Offers = &a.offered
 	wrong := func(message, hint string) {
 		if a.err == nil {
 			a.err = &event.Error{Op: "agent " + name, Kind: event.ErrInvalid, Message: message, Hint: hint}

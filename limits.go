@@ -99,6 +99,7 @@ var defaultLimits = Limits{
 // the root agent of a run.
 func Limit(l Limits) Part {
 	return partFunc(func(a *Agent) error {
+		l := l // another agent may get the same part
 		l.Cycles = cmp.Or(l.Cycles, defaultLimits.Cycles)
 		l.Repeats = cmp.Or(l.Repeats, defaultLimits.Repeats)
 		l.RepeatNote = cmp.Or(l.RepeatNote, defaultLimits.RepeatNote)
@@ -117,9 +118,9 @@ func Limit(l Limits) Part {
 	})
 }
 
-// limit holds the agent's runs to l.
+// limit holds the agent's runs to l, which nobody may change any more.
 func (a *Agent) limit(l *Limits) {
-	a.bounded = *l
+	a.bounded = l
 	a.set.Bounds = l.bounds()
 	a.set.Limits = drive.Limits{
 		Depth: l.Depth, Scopes: l.Scopes, Parallel: l.Parallel, ArgBytes: l.ArgBytes, ResultBytes: l.ResultBytes,

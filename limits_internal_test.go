@@ -24,8 +24,8 @@ func TestTheDefaultsOfLimits(t *testing.T) {
 		"none set":  {New("a", nil, Limit(Limits{})), want},
 		"one set":   {New("a", nil, Limit(Limits{TotalTokens: 7})), few},
 	} {
-		if c.agent.bounded != c.want {
-			t.Errorf("%s: %+v, want %+v", name, c.agent.bounded, c.want)
+		if *c.agent.bounded != c.want {
+			t.Errorf("%s: %+v, want %+v", name, *c.agent.bounded, c.want)
 		}
 	}
 }

@@ -335,6 +335,9 @@ func TestWhoeverDrivesTheLogIsWhole(t *testing.T) {
 					t.Errorf("step %s is open", step)
 				}
 			}
+			if len(open) == 0 && i%2 == 0 && ended == 0 {
+				return // it was cancelled before it began
+			}
 			if n := len(results(t, conv)); ended != 1 || i%2 == 1 && n != 8 {
 				t.Errorf("%d ends, %d results", ended, n)
 			}

@@ -112,9 +112,7 @@ func (q *queue) next() *task {
 			continue
 		}
 		first := t.ready[0]
-		q.set(first, running)
-		q.running++
-		t.running++
+		q.start(first)
 		t.credit--
 		if t.credit == 0 {
 			q.leave(t)
@@ -123,6 +121,13 @@ func (q *queue) next() *task {
 		return first
 	}
 	return nil
+}
+
+// start makes a task running.
+func (q *queue) start(t *task) {
+	q.set(t, running)
+	q.running++
+	t.tenant.running++
 }
 
 // leave removes the first tenant from turn.

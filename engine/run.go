@@ -19,22 +19,27 @@ func (l *Local) dispatch() {
 		if l.putOff(t) {
 			continue
 		}
-		l.clock()
-		ctx, cancel := context.WithCancelCause(l.life.base)
-		t.cancel = cancel
-		t.mail = make(chan struct{}, 1)
-		// A drive may wait for long, so its goroutine keeps nothing large on its stack.
-		w := &Work{Run: t.run, Mail: t.mail, Draining: l.life.draining}
-		l.life.drives.Go(func() {
-			var out Outcome
-			err := error(&event.Error{Op: "drive", Kind: event.ErrInternal, Message: "the drive ended its goroutine"})
-			defer func() {
-				cancel(nil)
-				l.finish(t, out, err)
-			}()
-			out, err = l.call(ctx, w)
-		})
+		l.start(t)
 	}
+}
+
+// start drives a task on a goroutine of its own.
+func (l *Local) start(t *task) {
+	l.clock()
+	ctx, cancel := context.WithCancelCause(l.life.base)
+	t.cancel = cancel
+	t.mail = make(chan struct{}, 1)
+	// A drive may wait for long, so its goroutine keeps nothing large on its stack.
+	w := &Work{Run: t.run, Mail: t.mail, Draining: l.life.draining}
+	l.life.drives.Go(func() {
+		var out Outcome
+		err := error(&event.Error{Op: "drive", Kind: event.ErrInternal, Message: "the drive ended its goroutine"})
+		defer func() {
+			cancel(nil)
+			l.finish(t, out, err)
+		}()
+		out, err = l.call(ctx, w)
+	})
 }
 
 // clock measures how fast runs start while there is a backlog.
@@ -73,6 +78,13 @@ func (l *Local) finish(t *task, out Outcome, err error) {
 	l.queue.done(t)
 	if l.suspect == t {
 		l.suspect = nil
+	}
+	unknown := t.admitted != nil && !t.admitted()
+	t.admitted = nil
+	if unknown && l.phase != drained {
+		l.next(t)
+		l.dispatch()
+		return
 	}
 	if l.phase == drained {
 		// The journal knows its status, and the next process reads it.

@@ -41,6 +41,8 @@ type task struct {
 	mark int64
 	// stopped reports that the drive was cancelled.
 	stopped bool
+	// admitted reports whether the run is in the journal; nil if it is. See [Local.Begin].
+	admitted func() bool
 }
 
 // state is the state of a task.

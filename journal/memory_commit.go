@@ -51,15 +51,12 @@ func (m *Memory) Commit(ctx context.Context, l Lease, b Batch) error {
 			Hint:    "read only mail that came with the lease, and each once",
 		}
 	}
-	var scratch [8]openStep
-	open, err := r.open.after(op, scratch[:0], b.Events)
-	if err != nil {
+	if err := r.follow(op, b.Events); err != nil {
 		return err
 	}
 
 	// From here on nothing fails.
 	m.tally.touch(c)
-	r.open = append(r.open[:0], open...)
 	m.write(r, &b) // before the batch erases anything
 	if len(b.Events) > 0 {
 		if n := len(c.stretches); n == 0 || c.stretches[n-1].epoch != l.Epoch {
@@ -92,7 +89,7 @@ func (m *Memory) Commit(ctx context.Context, l Lease, b Batch) error {
 		c.held = false
 	}
 	if b.Status.Ended() {
-		r.open = nil
+		r.open, r.spare = nil, nil
 		m.dequeue(r)
 		m.passOn(r)
 	}

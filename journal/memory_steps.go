@@ -18,9 +18,8 @@ type openStep struct {
 type openSteps []openStep
 
 // after returns the open steps after events, or the conflict. It does not change its receiver: it
-// copies it to scratch before the first change.
-func (open openSteps) after(op string, scratch openSteps, events []*event.Event) (openSteps, error) {
-	copied := false
+// copies it into space before the first change, and reports whether there was one.
+func (open openSteps) after(op string, space openSteps, events []*event.Event) (after openSteps, copied bool, err error) {
 	for n, e := range events {
 		i := open.find(e.Step)
 		running := i >= 0 && !open[i].asked
@@ -47,7 +46,7 @@ func (open openSteps) after(op string, scratch openSteps, events []*event.Event)
 			continue
 		}
 		if !ok {
-			return nil, &event.Error{
+			return nil, false, &event.Error{
 				Op: op, Kind: event.ErrConflict,
 				Message: "a step begins that is open, or ends that is not",
 				Hint:    "drop the results of this attempt: another one counts",
@@ -58,7 +57,7 @@ func (open openSteps) after(op string, scratch openSteps, events []*event.Event)
 			continue // the rest of the answer ends the step
 		}
 		if !copied {
-			open, copied = append(scratch, open...), true
+			open, copied = append(space[:0], open...), true
 		}
 		switch body := e.Body.(type) {
 		case *event.StepBegun:
@@ -78,7 +77,24 @@ func (open openSteps) after(op string, scratch openSteps, events []*event.Event)
 			}
 		}
 	}
-	return open, nil
+	return open, copied, nil
+}
+
+// follow changes the run's open steps to those after events. It changes nothing if there is a conflict.
+func (r *run) follow(op string, events []*event.Event) error {
+	var few [8]openStep
+	if len(r.open) >= len(few)/2 {
+		open, changed, err := r.open.after(op, r.spare[:0], events)
+		if changed {
+			r.open, r.spare = open, r.open
+		}
+		return err
+	}
+	open, changed, err := r.open.after(op, few[:0], events)
+	if changed {
+		r.open = append(r.open[:0], open...)
+	}
+	return err
 }
 
 func (open openSteps) find(step string) int {

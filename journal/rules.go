@@ -34,7 +34,7 @@ func FollowSteps(op string, open []OpenStep, batch []*event.Event) ([]OpenStep, 
 	for i, s := range open {
 		steps[i] = openStep{step: s.Step, attempt: s.Attempt, kind: s.Kind, asked: s.Asked}
 	}
-	steps, err := steps.after(op, nil, batch)
+	steps, _, err := steps.after(op, nil, batch)
 	if err != nil || len(steps) == 0 {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ type topic struct {
 }
 
 // publish adds an event to the line. It returns the watchers to wake in spare, which is empty.
-// behind reports that a watcher is cut off, or has half of what it may have unread.
+// behind reports that a watcher is cut off, or has more unread than the line keeps memory for, or half of what it may.
 func (t *topic) publish(p *publisher, e *event.Event, spare []*watcher) (woken []*watcher, behind bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -71,8 +71,16 @@ func (t *topic) publish(p *publisher, e *event.Event, spare []*watcher) (woken [
 		w.waiting = false
 	}
 	t.waiting = spare
-	behind = t.inLine < len(t.watchers) || t.line.len() >= t.limits.events/2 || t.line.bytes >= t.limits.bytes/2
+	behind = t.inLine < len(t.watchers) || t.line.len() >= min(t.limits.events/2, busySlots) || t.line.bytes >= t.limits.bytes/2
 	return woken, behind
+}
+
+// kept returns how many events the line and each watcher keep memory for while nothing comes.
+func (t *topic) kept() int {
+	if len(t.flights) > 0 {
+		return busySlots
+	}
+	return keptSlots
 }
 
 // takeDurable folds a durable event. known is false for a repeated event. whole is false if an
@@ -187,7 +195,7 @@ func (t *topic) cut(place int64) {
 func (t *topic) leaveLine(w *watcher) {
 	w.cut = true
 	t.inLine--
-	t.line.leave(w.place, t.line.tail)
+	t.line.leave(w.place, t.line.tail, t.kept())
 }
 
 // sync puts a watcher that was cut off back at the end of the line.

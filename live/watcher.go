@@ -19,7 +19,7 @@ type watcher struct {
 	bound context.Context //nolint:containedctx // the reader's, while it reads
 	// release undoes that. Holding reading protects it.
 	release func() bool
-	// given holds the events of the last Read if they were few.
+	// given holds the events of the last Read. Its memory serves again if they were few.
 	given []event.Event
 	// few is the first memory of given.
 	few [1]event.Event
@@ -117,7 +117,10 @@ func (w *watcher) take(items []Item) (int, error) {
 		items[0] = Item{Sync: t.sync(w)}
 		return 1, nil
 	}
-	clear(w.given) // do not keep events while nothing comes
+	clear(w.given[:cap(w.given)]) // do not keep events while nothing comes
+	if cap(w.given) > t.kept() {
+		w.given = nil
+	}
 	n := min(len(items), int(t.line.tail-w.place))
 	if n == 0 {
 		if !w.waiting {
@@ -126,16 +129,19 @@ func (w *watcher) take(items []Item) (int, error) {
 		}
 		return 0, nil
 	}
-	if n > len(w.few) {
-		w.given = make([]event.Event, n)
-	} else {
+	switch {
+	case n <= cap(w.given):
+		w.given = w.given[:n]
+	case n <= len(w.few):
 		w.given = w.few[:n]
+	default:
+		w.given = make([]event.Event, n)
 	}
 	for i := range w.given {
 		w.given[i] = t.line.at(w.place + int64(i)).event
 		items[i] = Item{Event: &w.given[i]}
 	}
-	t.line.leave(w.place, w.place+int64(n))
+	t.line.leave(w.place, w.place+int64(n), t.kept())
 	t.settle()
 	w.place += int64(n)
 	return n, nil

@@ -57,6 +57,7 @@ func (s *Service) accept(
 ) (Started, error) {
 	const op = "start run"
 	run := in.run
+	in.ready, in.atOnce = ready, r.Watch
 	s.tokens.put(run.ID, runTokens{r.Tokens, r.Shown})
 	s.prepared.put(run.ID, ready)
 	started, err := s.admit(ctx, ready.agent, in, r.Policy)

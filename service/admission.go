@@ -18,6 +18,10 @@ type admission struct {
 	after int64
 	// run is the run with its own input alone.
 	run journal.Run
+	// ready is the run's agent.
+	ready *prepared
+	// atOnce reports that the run may be driven before it is in the journal.
+	atOnce bool
 }
 
 // submitLocked calls admit with the conversation locked and its row up to date. The journal decides

@@ -40,7 +40,13 @@ func (s *Service) admit(ctx context.Context, agent *braid.Agent, in *admission, 
 
 // admitAlone waits up to LockWait for an open run to end.
 func (s *Service) admitAlone(ctx context.Context, in *admission) (Started, error) {
-	submit := func(run journal.Run) (journal.Run, error) { return s.engine.Submit(ctx, run) }
+	submit := func(run journal.Run) (journal.Run, error) {
+		if row, ok := s.beginRun(ctx, in, run); ok {
+			return row, nil
+		}
+		in.atOnce = false
+		return s.engine.Submit(ctx, run)
+	}
 	run := in.run
 	row, err := s.submitLocked(ctx, in, submit)
 	if run.Follows > 0 && errors.Is(err, event.ErrLocked) {

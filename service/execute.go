@@ -69,8 +69,10 @@ func (s *Service) StartRun(ctx context.Context, p Principal, conversation string
 
 // drive is the engine's entry point for driving a run.
 func (s *Service) drive(ctx context.Context, w *engine.Work) (engine.Outcome, error) {
-	out, err := s.driven(ctx, w)
-	if err != nil { // the run may have ended although its driver does not know it
+	begins := s.beginningOf(w.Run.ID)
+	defer begins.end()
+	out, err := s.driven(ctx, w, begins)
+	if err != nil && (begins == nil || begins.isAdmitted()) { // the run may have ended although its driver does not know it
 		s.completer.add(w.Run.Tenant, w.Run.Conversation)
 	}
 	return out, err
@@ -84,7 +86,7 @@ func (s *Service) messages(x *ExecutionContext, h *cachedFold) *MessageProcessor
 	}
 }
 
-func (s *Service) driven(ctx context.Context, w *engine.Work) (engine.Outcome, error) {
+func (s *Service) driven(ctx context.Context, w *engine.Work, begins *beginning) (engine.Outcome, error) {
 	row := &w.Run
 	x, agent, err := s.surround(ctx, row)
 	if err != nil {
@@ -97,18 +99,26 @@ func (s *Service) driven(ctx context.Context, w *engine.Work) (engine.Outcome, e
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	give, err := s.memory.wait(ctx, w.Draining, row.Tenant, bytes+inputBytes(row))
+	quit := w.Draining
+	if begins != nil {
+		quit = over // a run that must wait for memory is submitted first
+	}
+	give, err := s.memory.wait(ctx, quit, row.Tenant, bytes+inputBytes(row))
 	if err != nil {
 		return engine.Outcome{}, err
 	}
 	defer give()
+	s.memory.began()
 	if known {
 		bytes = 0 // it is already counted
 	}
 	h, done := s.folds.take(s.options.Journal, row.Conversation, row.Metadata[keyLife], bytes)
 	defer done()
+	h.store.beginning.Store(begins)
+	defer h.store.beginning.Store(nil)
 	h.agent.Store(agent)
 	h.owner.Store(&owner{tenant: row.Tenant, life: x.Tenant.Life})
+	h.turn.Store(int64(row.Turn))
 	ctx = withConversation(ctx, runsIn{x.Key(), s.workspaces})
 	messages := s.messages(x, h)
 	defer messages.close()
@@ -165,6 +175,13 @@ func (s *Service) surround(ctx context.Context, row *journal.Run) (*ExecutionCon
 	}
 	return x, agent, nil
 }
+
+// over is a closed channel.
+var over = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 // reread replaces a run of which only the ids are known with the journal's.
 func (s *Service) reread(ctx context.Context, run *journal.Run) (err error) {

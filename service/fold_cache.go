@@ -27,6 +27,8 @@ type foldCache struct {
 type cachedFold struct {
 	id   string
 	conv *braid.Conversation
+	// store is what conv writes to.
+	store foldStore
 	// life is the life of the conversation: another one may have had its id.
 	life string
 	// owner is the conversation's tenant.
@@ -37,6 +39,10 @@ type cachedFold struct {
 	seen atomic.Int64
 	// titled reports that the conversation has a title.
 	titled atomic.Bool
+	// tracker makes the ledger rows of conv's commits.
+	tracker *ToolTracker
+	// turn is the turn of the last run that was driven here.
+	turn atomic.Int64
 	// bytes is the approximate size of the fold's texts.
 	bytes atomic.Int64
 	// drives counts its users.
@@ -88,8 +94,10 @@ func (w *foldCache) take(store journal.Store, id, life string, bytes int64) (h *
 		}
 		h = &cachedFold{id: id, life: life}
 		h.bytes.Store(bytes)
-		h.conv = braid.Open(store, id)
-		h.conv.BeforeCommit(NewToolTracker(store, h.source).Fill)
+		h.store.Store = store
+		h.conv = braid.Open(&h.store, id)
+		h.tracker = NewToolTracker(store, h.source)
+		h.conv.BeforeCommit(h.tracker.Fill)
 		w.used[id] = h
 	}
 	w.wake(h)
@@ -143,6 +151,18 @@ func (w *foldCache) seen(id string) int64 {
 		return h.seen.Load()
 	}
 	return 0
+}
+
+// place returns where the conversation's next run begins if nobody else has driven one. known is false
+// if that is not known here.
+func (w *foldCache) place(id, life string) (at journal.Place, known bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	h := w.used[id]
+	if h == nil || h.life != life || h.drives > 0 || h.seen.Load() == 0 || h.turn.Load() == 0 {
+		return journal.Place{}, false
+	}
+	return journal.Place{Turn: int(h.turn.Load()) + 1, Last: h.seen.Load(), Epoch: h.tracker.lastEpoch() + 1}, true
 }
 
 // retitled records that a caller may have removed a conversation's title.

@@ -65,6 +65,9 @@ type Memory struct {
 	// worked counts the bytes that were released since memory was last returned to the system.
 	worked     atomic.Int64
 	collecting atomic.Bool
+	// begun counts the runs that were begun since the last look, and looking reports that there will be one.
+	begun   atomic.Int64
+	looking atomic.Bool
 }
 
 // memoryWait is a request or a run that waits for memory.
@@ -290,6 +293,41 @@ func (m *Memory) collect(n int64) {
 		m.worked.Store(0)
 		m.collecting.Store(false)
 		debug.FreeOSMemory()
+	})
+}
+
+const (
+	// quietTime is how long no run begins until memory is returned to the system.
+	quietTime = 500 * time.Millisecond
+	// manyRuns is how many runs must have begun before that. Fewer leave too little behind.
+	manyRuns = 100
+)
+
+// began notes the beginning of a run. Beginning many runs leaves garbage, which would stay for as long as
+// they wait for their models: a process that waits allocates nothing, so its collector does not run.
+func (m *Memory) began() {
+	if !m.collects {
+		return
+	}
+	m.begun.Add(1)
+	if m.looking.CompareAndSwap(false, true) {
+		m.look(0)
+	}
+}
+
+// look returns memory to the system when no run has begun for quietTime. runs is the number of runs that had
+// begun before.
+func (m *Memory) look(runs int64) {
+	time.AfterFunc(quietTime, func() {
+		switch n := m.begun.Swap(0); {
+		case n > 0:
+			m.look(runs + n)
+		case runs >= manyRuns:
+			m.looking.Store(false)
+			debug.FreeOSMemory()
+		default:
+			m.looking.Store(false)
+		}
 	})
 }
 

@@ -23,7 +23,9 @@ type Service struct {
 	tokens tokenBox
 	// prepared are the agents of runs that this process has accepted and is about to drive.
 	prepared preparedAgents
-	counts   counts
+	// beginnings are the runs whose drives are to admit them, by id.
+	beginnings sync.Map
+	counts     counts
 	// stops cancels the runs of inactive tenants.
 	stops     stops
 	builder   OptionsBuilder

@@ -77,6 +77,13 @@ func (t *ToolTracker) Fill(ctx context.Context, l journal.Lease, b *journal.Batc
 	return nil
 }
 
+// lastEpoch returns the highest epoch of a lease so far.
+func (t *ToolTracker) lastEpoch() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.newest
+}
+
 // know reads what is missing before the event.
 func (t *ToolTracker) know(ctx context.Context, l journal.Lease, e *event.Event) error {
 	if t.follows(l, e) {

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/schemacheck"
@@ -42,6 +43,9 @@ func CheckSchema(spec Spec) error {
 			Hint: `give a JSON schema such as {"type":"object","properties":{}}`, Err: cause,
 		}
 	}
+	if passed.has(spec.Schema) {
+		return nil
+	}
 	s, err := schemacheck.Compile(spec.Schema)
 	if err != nil {
 		return bad("cannot be used: "+err.Error(), err)
@@ -49,5 +53,40 @@ func CheckSchema(spec Spec) error {
 	if s.Type() != "object" {
 		return bad("does not describe an object", nil)
 	}
+	passed.add(spec.Schema)
 	return nil
+}
+
+// passed are schemas that passed [CheckSchema]. A server makes an agent for each request, mostly with the same tools.
+var passed passedSchemas
+
+// passedSchemas is a bounded set of schemas. Its zero value is empty.
+type passedSchemas struct {
+	mu    sync.Mutex
+	known map[string]struct{}
+}
+
+const (
+	// mostPassed bounds the schemas that are remembered, and mostPassedBytes the length of each.
+	mostPassed      = 256
+	mostPassedBytes = 8 << 10
+)
+
+func (p *passedSchemas) has(schema []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, ok := p.known[string(schema)]
+	return ok
+}
+
+func (p *passedSchemas) add(schema []byte) {
+	if len(schema) > mostPassedBytes {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.known == nil || len(p.known) >= mostPassed {
+		p.known = make(map[string]struct{})
+	}
+	p.known[string(schema)] = struct{}{}
 }

@@ -130,7 +130,7 @@ func (s *shape) checkObject(r *strictjson.Reader, path string) error {
 	for o := r.Object(); o.Next(); {
 		sub, ok := s.fields[string(o.Key)]
 		if !ok && !s.open {
-			return fmt.Errorf("%s has no field %q; it has %s", orArguments(path), o.Key, list(s.names))
+			return fmt.Errorf("%s has no field %q; it has %s", orArguments(path), string(o.Key), list(s.names)) // a copy, or the reader would escape
 		}
 		for i, name := range s.required {
 			if name == string(o.Key) {
@@ -173,18 +173,10 @@ func (p *Type) Decode(args json.RawMessage, v any) error {
 	return err
 }
 
-// readers are reused because one is larger than most arguments: without them a run of ten tool calls allocates 9 KB more. A
-// reader goes back empty, so that nothing of a call reaches another one.
-var readers = sync.Pool{New: func() any { return new(strictjson.Reader) }}
-
 func (p *Type) check(args json.RawMessage) error {
-	r := readers.Get().(*strictjson.Reader)
-	defer func() {
-		*r = strictjson.Reader{}
-		readers.Put(r)
-	}()
+	var r strictjson.Reader
 	r.Reset(args, strictjson.DefaultDepth)
-	if err := p.shape.check(r, ""); err != nil {
+	if err := p.shape.check(&r, ""); err != nil {
 		return err
 	}
 	return r.End()

@@ -92,7 +92,7 @@ func nextCalls(s *fold.Scope, p *Policy, now time.Time) Command {
 		return Command{Do: Tools, Calls: s.Batch.Calls}
 	}
 	var tools, agents []*fold.Call
-	until := wait()
+	until, own := wait(), p.Running
 	for _, c := range s.Batch.Calls {
 		switch c.State {
 		case fold.CallEnded:
@@ -100,7 +100,10 @@ func nextCalls(s *fold.Scope, p *Policy, now time.Time) Command {
 		case fold.CallAsked:
 		case fold.CallBegun:
 			switch {
-			case c.Child != nil || p.runs(c.Step):
+			case c.Child != nil:
+			case len(own) > 0 && own[0] == c.Step: // steps mostly run in the order of the calls
+				own = own[1:]
+			case p.runs(c.Step):
 			case p.agent(c.Name):
 				agents = append(agents, c)
 			default:

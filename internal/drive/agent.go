@@ -2,6 +2,7 @@ package drive
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/decide"
@@ -21,8 +22,8 @@ type Agent struct {
 	// Instructions is the whole system prompt. instructionTokens is an estimate of its size.
 	Instructions      string
 	InstructionTokens int64
-	// Offers returns the tools of the moment; nil for an agent without tools.
-	Offers func() *toolset.Offer
+	// Offers holds the tools of the moment; nil for an agent without tools.
+	Offers *atomic.Pointer[toolset.Offer]
 	Limits Limits
 	// Bounds are those of limits that a decision looks at.
 	Bounds  decide.Limits
@@ -58,10 +59,12 @@ type Agent struct {
 
 // Current returns the agent's tools of the moment. It is safe for concurrent use.
 func (a *Agent) Current() *toolset.Offer {
-	if a.Offers == nil {
-		return toolset.Empty
+	if a.Offers != nil {
+		if o := a.Offers.Load(); o != nil {
+			return o
+		}
 	}
-	return a.Offers()
+	return toolset.Empty
 }
 
 // isFlow reports whether the agent calls no model.

@@ -23,18 +23,16 @@ var (
 type asker struct {
 	// of is the call for which is asked; nil for a hook without one.
 	of *runningCall
-	// answered are the questions of earlier attempts, all with their answers; others
-	// counts those that are not told apart by their order.
+	// answered are the questions of earlier attempts, all with their answers, that are told apart by their order.
 	answered []*fold.Ask
-	others   int
 
 	mu sync.Mutex
 	// hook is the place of the hook that asks, from 1; zero for the tool. mine counts its questions, and all those of
-	// everybody.
-	hook, mine, all int
+	// everybody. They are small for toolWork.
+	hook, mine, all int32
 	asked           []event.Asked
 	// clash is why the questions of hooks cannot be asked.
-	clash error
+	clash *event.Error
 	// over is why nothing can be asked any more.
 	over error
 }
@@ -52,11 +50,11 @@ func (a *asker) Ask(q *event.Asked) (answer json.RawMessage, err error) {
 		// Answered: nothing runs again before all its questions are.
 		return known.Value, nil
 	}
-	if err := a.free(q.Name); err != nil {
+	if clash := a.free(q.Name); clash != nil {
 		if a.hook > 0 {
-			a.clash, a.asked = err, nil
+			a.clash, a.asked = clash, nil
 		}
-		return nil, err
+		return nil, clash
 	}
 	a.add(q)
 	return nil, tool.ErrWaits
@@ -66,14 +64,14 @@ func (a *asker) Ask(q *event.Asked) (answer json.RawMessage, err error) {
 // others ask in the same round. A log from before hooks had places has one order for all.
 func (a *asker) known() *fold.Ask {
 	if !slices.ContainsFunc(a.answered, func(q *fold.Ask) bool { return q.Hook > 0 }) {
-		if a.all < len(a.answered) {
+		if int(a.all) < len(a.answered) {
 			return a.answered[a.all]
 		}
 		return nil
 	}
 	n := a.mine
 	for _, q := range a.answered {
-		if q.Hook != a.hook {
+		if q.Hook != int(a.hook) {
 			continue
 		}
 		if n == 0 {
@@ -85,7 +83,7 @@ func (a *asker) known() *fold.Ask {
 }
 
 // free returns an error if another question has the name.
-func (a *asker) free(name string) error {
+func (a *asker) free(name string) *event.Error {
 	if name == "" || !slices.ContainsFunc(a.asked, func(q event.Asked) bool { return q.Name == name }) &&
 		!slices.ContainsFunc(a.answered, func(q *fold.Ask) bool { return q.Name == name }) {
 		return nil
@@ -99,7 +97,7 @@ func (a *asker) free(name string) error {
 // Turn implements [hooks.Asker].
 func (a *asker) Turn(i int) {
 	a.mu.Lock()
-	a.hook, a.mine = i, 0
+	a.hook, a.mine = int32(i), 0 //nolint:gosec // an agent has few hooks
 	a.mu.Unlock()
 }
 
@@ -107,6 +105,9 @@ func (a *asker) Turn(i int) {
 func (a *asker) Clash() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.clash == nil {
+		return nil
+	}
 	return a.clash
 }
 
@@ -120,8 +121,9 @@ func (a *asker) AnsweredBy(index int) string {
 
 // add puts a question among those that are to be asked.
 func (a *asker) add(q *event.Asked) {
-	q.Index, q.Hook = len(a.answered)+len(a.asked)+a.others, a.hook
+	q.Index, q.Hook = len(a.answered)+len(a.asked), int(a.hook)
 	if a.of != nil {
+		q.Index += len(a.of.permits())
 		q.Call, q.Tool, q.Args = a.of.ID, a.of.Name, a.of.Args
 	}
 	q.Token = rand.Text()

@@ -103,7 +103,6 @@ func (d *activeRun) callFor(own *runningCall, s *fold.Scope, c *fold.Call, attem
 			own.questions.answered = append(own.questions.answered, q)
 		}
 	}
-	own.questions.others = len(own.permits())
 }
 
 // callAfterHooks is the stage of the hooks after a call. Their result is checked for size and by guardrails again.

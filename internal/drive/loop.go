@@ -185,7 +185,7 @@ func (d *driver) commit() error {
 		return err
 	}
 	for _, e := range d.pending.events {
-		d.send(*e)
+		d.send(e)
 	}
 	if news {
 		d.callMessageHooks(d.pending.events)

@@ -21,16 +21,20 @@ type modelAlone struct {
 	d *driver
 	// asm puts the answer together.
 	asm assembler
-	// work is the call that runs or ran last.
-	work *Work
+	// piece is the event of a piece. All pieces of a call share its header: filling it in for each of 500 (row a of the
+	// bench) takes 5 ns longer each.
+	piece *event.Event
 	// send is sendPiece.
 	send func(event.Body) bool
 }
 
 // sendPiece sends a piece of the answer to the reader. It reports whether the model is to go on.
 func (a *modelAlone) sendPiece(b event.Body) bool {
-	a.d.sendLive(a.work.scope, a.work.step, a.work.attempt, time.Now(), b)
-	return !a.d.out.stopped
+	out := &a.d.out
+	out.live++
+	a.piece.N, a.piece.Time, a.piece.Body = out.live, a.asm.came, b
+	a.d.send(a.piece)
+	return !out.stopped
 }
 
 // callAlone calls a model while nothing else runs, and folds its end.
@@ -45,9 +49,11 @@ func (d *driver) callAlone(w *Work) {
 // prepareAlone makes the memory for calls with which nothing else runs that of a call.
 func (d *driver) prepareAlone(w *Work) {
 	if d.exec.alone.send == nil {
-		d.exec.alone.d, d.exec.alone.send = d, d.exec.alone.sendPiece
+		d.exec.alone.d, d.exec.alone.send, d.exec.alone.piece = d, d.exec.alone.sendPiece, &event.Event{}
 	}
-	d.exec.alone.work = w
+	head := &d.exec.alone.piece.Header
+	d.fillHeader(head, w.scope, w.step, w.attempt)
+	head.Epoch = d.lease.held.Epoch
 }
 
 // ownAgain takes back the memory of a call that has wholly ended. A hook may have kept the request.

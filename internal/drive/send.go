@@ -9,15 +9,15 @@ import (
 )
 
 // send sends an event to the watchers and the reader. A reader that stops reading cancels the run.
-func (d *driver) send(e event.Event) {
+func (d *driver) send(e *event.Event) {
 	if len(d.out.watchers) > 0 {
-		d.callEventSent(e)
+		d.callEventSent(*e)
 	}
 	if d.out.stopped {
 		return
 	}
 	d.out.reading = true
-	more := d.out.sink(e)
+	more := d.out.sink(*e)
 	d.out.reading = false
 	if !more {
 		d.out.stopped = true
@@ -31,7 +31,7 @@ func (d *driver) sendLive(s *fold.Scope, step string, attempt int, now time.Time
 	e := event.Event{Body: body}
 	d.fillHeader(&e.Header, s, step, attempt)
 	e.Time, e.N, e.Epoch = now, d.out.live, d.lease.held.Epoch
-	d.send(e)
+	d.send(&e)
 }
 
 // callEventSent calls the hooks that see the stream.

@@ -68,6 +68,7 @@ func groups() []group {
 	return []group{
 		{"admit", admitCases()},
 		{"alone", aloneCases()},
+		{"begin", beginCases()},
 		{"session", sessionCases()},
 		{"weigh", weighCases()},
 		{"storage", storageCases()},

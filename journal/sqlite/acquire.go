@@ -170,8 +170,10 @@ func (s *Store) acquire(x *tx, op string, o *opening, unread bool) (err error) {
 			return err
 		}
 	}
-	if o.shared, err = readState(x.query(selectShared, r.Tenant, userOwner(r.User))); err != nil {
-		return err
+	if x.w.shares.Load() {
+		if o.shared, err = readState(x.query(selectShared, r.Tenant, userOwner(r.User))); err != nil {
+			return err
+		}
 	}
 	f := &fence{
 		id: r.Conversation, key: p.key, last: p.last, epoch: epoch, held: true, runKey: o.row.key, run: r.ID, turn: r.Turn,

@@ -20,6 +20,8 @@ type admission struct {
 	metadata []byte
 	// first is the input if the run is the conversation's first.
 	first []byte
+	// status is the run's first status.
+	status event.RunStatus
 }
 
 func newAdmission(op string, r journal.Run) (*admission, error) {
@@ -29,7 +31,7 @@ func newAdmission(op string, r journal.Run) (*admission, error) {
 	if err := names(op, r.ID, r.Conversation, r.Tenant, r.User, r.Agent, r.Key, r.Executor, r.Incarnation); err != nil {
 		return nil, err
 	}
-	a := &admission{op: op, run: r}
+	a := &admission{op: op, run: r, status: event.RunQueued}
 	var err error
 	if a.input, err = logrow.PackMessages(r.Input); err != nil {
 		return nil, fault(op, err)
@@ -119,7 +121,7 @@ const (
 	selectConversation = `SELECT key, turns > ended FROM conversation WHERE id = ? AND tenant = ?`
 
 	insertRun = `INSERT INTO run (id, conversation, turn, tenant, user, agent, input, idem, executor, metadata,
-		new_session, status, admitted, due) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?, 0) ON CONFLICT DO NOTHING`
+		new_session, status, admitted, due) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT DO NOTHING`
 
 	selectRun = `SELECT ` + runColumns + ` FROM run r JOIN conversation c ON c.key = r.conversation WHERE r.id = ?`
 
@@ -176,11 +178,11 @@ func (s *Store) admit(x *tx, a *admission) (runRow, *place, error) {
 	row.run.Input, row.run.Metadata, row.run.Past = nil, nil, nil
 	row.run.Turn, row.run.Session, row.run.Since = p.turns, 0, 0
 	row.run.Incarnation, row.run.Lost = "", 0
-	row.run.Status = event.RunQueued
+	row.run.Status = a.status
 	row.run.Cancelled, row.run.Alone, row.run.Follows = false, false, 0
 	row.run.WakeAt = time.Time{}
 	row.key, err = x.insert(insertRun, r.ID, p.key, p.turns, r.Tenant, r.User, r.Agent, bytesOrNull(row.input), r.Key,
-		r.Executor, text(a.metadata), row.run.NewSession, row.admitted)
+		r.Executor, text(a.metadata), row.run.NewSession, a.status, row.admitted)
 	if err != nil || row.key != 0 {
 		return row, &p, err
 	}

@@ -40,6 +40,7 @@ const (
 
 // share merges a change into the state.
 func (f *fence) share(x *tx, change *event.StateChanged) error {
+	x.w.shares.Store(true)
 	for key, value := range change.Set {
 		if value == nil {
 			value = json.RawMessage("null")

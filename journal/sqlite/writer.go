@@ -48,6 +48,8 @@ type writer struct {
 	ended chan struct{}
 	// open is set while the open transaction holds writes of calls that have returned. Readers do not see them.
 	open atomic.Bool
+	// shares is set if the table of state may have rows. Most servers share no state, and then no run looks for it.
+	shares atomic.Bool
 
 	// The goroutine owns the fields below.
 	statements map[string]*sql.Stmt
@@ -118,6 +120,11 @@ func newWriter(ctx context.Context, db *sql.DB, conn *sql.Conn, c *clock, relaxe
 		db: db, conn: conn, clock: c,
 		statements: make(map[string]*sql.Stmt), fences: make(map[string]*fence), group: make([]*task, 0, maxGroup),
 	}
+	var shares bool
+	if err := conn.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM state)`).Scan(&shares); err != nil {
+		return nil, err
+	}
+	w.shares.Store(shares)
 	w.changed.L, w.ended = &w.mu, make(chan struct{})
 	go w.run()
 	return w, nil

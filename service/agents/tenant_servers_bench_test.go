@@ -46,7 +46,7 @@ func BenchmarkTenantServers(b *testing.B) {
 				for n := range c.tools {
 					s.AddTool(&mcp.Tool{
 						Name: fmt.Sprint("tool_", n), Description: "Finds the orders of a customer by name, and lists them with their prices.",
-						InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"limit":{"type":"integer","minimum":1}}}`),
+						InputSchema: json.RawMessage(fmt.Sprintf(`{"type":"object","title":"%d %d","properties":{"name":{"type":"string"},"limit":{"type":"integer","minimum":1}}}`, i, n)),
 					}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 						return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "ok"}}}, nil
 					})

@@ -150,8 +150,8 @@ var bugs = []Edit{
 		"journal", `if !c.heldBy(r, l) {` + "\n\t\tif len(b.Events)",
 		`if !c.heldBy(r, l) && !planted.Is("no epoch check") {` + "\n\t\tif len(b.Events)",
 	},
-	{"journal", `if !ok {` + "\n\t\t\treturn nil, &event.Error{", `if !ok && !planted.Is("straggler of the same epoch accepted") {` +
-		"\n\t\t\treturn nil, &event.Error{"},
+	{"journal", `if !ok {` + "\n\t\t\treturn nil, false, &event.Error{", `if !ok && !planted.Is("straggler of the same epoch accepted") {` +
+		"\n\t\t\treturn nil, false, &event.Error{"},
 	{"live", `if !f.over(&item.Event.Header, 0) {`, `if !f.over(&item.Event.Header, 0) || planted.Is("piece of what is over") {`},
 	{
 		"live", `page, err := f.log(ctx, after, f.page)`,
