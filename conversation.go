@@ -108,7 +108,7 @@ func (c *Conversation) Questions(ctx context.Context) (open []Question, err erro
 
 // Messages lists what the model would see next: the messages of the session so far. Do not change them.
 func (c *Conversation) Messages(ctx context.Context) (messages []event.Message, err error) {
-	err = c.log.Look(ctx, func(v *fold.Conversation) {
+	err = c.log.LookWhole(ctx, func(v *fold.Conversation) {
 		messages = v.Past.Shared()
 		if v.Open() {
 			messages = v.Run.Scopes[0].Transcript.Shared()

@@ -213,6 +213,11 @@ type tailed struct {
 	whole int
 }
 
+func (s *tailed) StoredTail(ctx context.Context, conversation string) (journal.StoredTail, error) {
+	t, err := s.Tail(ctx, conversation)
+	return journal.StoredTail{Tail: t}, err
+}
+
 func (s *tailed) Tail(ctx context.Context, conversation string) (journal.Tail, error) {
 	events, err := s.Memory.Read(ctx, conversation, 0, 0)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/braidrun/braid/internal/drive"
+	"github.com/braidrun/braid/internal/fold/foldtest"
 
 	"pgregory.net/rapid"
 
@@ -134,6 +135,9 @@ func (c *testCase) check(counts *histogram) error {
 	}
 	if err == nil {
 		err = sameOutline(log)
+	}
+	if err == nil && seed%4 == 1 {
+		_, err = foldtest.StoredFolds(log)
 	}
 	if err == nil && seed%4 == 0 {
 		err = decidetest.UnderAll(log, chosen)

@@ -569,8 +569,20 @@ func cutLog(log []*event.Event, inputs []string) (*Conversation, error) {
 		if err := store.Commit(ctx, opened.Lease, b); err != nil {
 			return nil, err
 		}
+		if err := storeFold(conv, opened.Lease); err != nil {
+			return nil, err
+		}
 	}
 	return conv, nil
+}
+
+// storeFold stores the fold of a log where that is possible, so that the conversation is opened from it.
+func storeFold(conv *Conversation, l journal.Lease) error {
+	s, ok := fold.New(conv.logged()).Store(conv.log.ID)
+	if !ok {
+		return nil
+	}
+	return conv.log.Store.StoreFold(context.Background(), l, journal.StoredFold{Seq: s.Seq, Head: s.Head, Parts: s.Parts})
 }
 
 func mustJSON(v any) json.RawMessage {
@@ -627,7 +639,7 @@ func showLog(log []*event.Event) string {
 // into another store.
 func planConversation() *Conversation {
 	c := NewConversation()
-	c.log.ID = "conversation"
+	c.log.ID, c.log.StoreEvery = "conversation", 1
 	return c
 }
 

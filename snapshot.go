@@ -67,7 +67,11 @@ func (c *Conversation) Snapshot(ctx context.Context, fields ...SnapshotField) (*
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	err := c.log.Look(ctx, func(v *fold.Conversation) {
+	look := c.log.Look
+	if s.has(SnapshotMessages) {
+		look = c.log.LookWhole
+	}
+	err := look(ctx, func(v *fold.Conversation) {
 		s.Seq, s.Turn = v.Last, v.Turn
 		if v.Run != nil {
 			s.Agent = v.Run.Agent

@@ -75,6 +75,11 @@ func (s whole) Tail(ctx context.Context, conversation string) (journal.Tail, err
 	return journal.Tail{First: 1, Last: int64(len(events)), Events: events}, err
 }
 
+func (s whole) StoredTail(ctx context.Context, conversation string) (journal.StoredTail, error) {
+	t, err := s.Tail(ctx, conversation)
+	return journal.StoredTail{Tail: t}, err
+}
+
 func openSQLite(t *testing.T) *sqlite.Store {
 	t.Helper()
 	store, err := sqlite.Open(t.TempDir(), sqlite.Options{Relaxed: true})
@@ -365,6 +370,12 @@ type counting struct {
 
 func (s *counting) Tail(ctx context.Context, conversation string) (journal.Tail, error) {
 	t, err := s.Store.Tail(ctx, conversation)
+	s.events += len(t.Events)
+	return t, err
+}
+
+func (s *counting) StoredTail(ctx context.Context, conversation string) (journal.StoredTail, error) {
+	t, err := s.Store.StoredTail(ctx, conversation)
 	s.events += len(t.Events)
 	return t, err
 }

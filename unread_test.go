@@ -48,6 +48,13 @@ func (s *cursed) Tail(ctx context.Context, conversation string) (journal.Tail, e
 	return s.Memory.Tail(ctx, conversation)
 }
 
+func (s *cursed) StoredTail(ctx context.Context, conversation string) (journal.StoredTail, error) {
+	if err := s.curse(); err != nil {
+		return journal.StoredTail{}, err
+	}
+	return s.Memory.StoredTail(ctx, conversation)
+}
+
 // Reading a conversation may end the process, too. A run whose drivers die over that is not driven for ever: it
 // ends as failed without being read. Where reading panics, the first drive ends the run.
 func TestAConversationThatCannotBeRead(t *testing.T) {

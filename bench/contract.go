@@ -75,6 +75,12 @@ func promises() []promise {
 		{Work: "d: a tool of a new type", Unit: micros, Must: 50, find: firstTimes},
 		{Work: "e: a turn after 1000 messages", Unit: micros, Must: 20, Aim: 5, Prototype: 3.2, find: microsOf("e-1000")},
 		{Work: "e: 10 to 10000 messages, time", Unit: ratio, Must: 1.5, Aim: 1.0, Prototype: 1.0, find: ratioOf("e-growth"), row: "e-growth"},
+		{Work: "e: open 10000 messages by id, memory", Unit: micros, Must: 3000, find: microsOf("e-open-memory")},
+		{Work: "e: the same, SQLite", Unit: micros, Must: 3000, find: microsOf("e-open-sqlite")},
+		{Work: "e: the same, SQLite, compacted", Unit: micros, Must: 3000, find: microsOf("e-open-sqlite-compacted")},
+		{Work: "e: the same, PostgreSQL", Unit: micros, Must: 3000, find: microsOf("e-open-postgres")},
+		{Work: "e: the same, SQLite, bytes allocated", Unit: bytes, Must: 1 << 20, find: bytesOf("e-open-sqlite")},
+		{Work: "e: the same, PostgreSQL, bytes allocated", Unit: bytes, Must: 1 << 20, find: bytesOf("e-open-postgres")},
 		{Work: "f: a turn in SQLite, warm", Unit: ratio, Must: 2, Aim: 1.5, Prototype: 1.7, find: ratioOf("f-warm"), row: "f-warm"},
 		{Work: "f: the same, cold", Unit: ratio, Must: 2, Prototype: 1.7, find: ratioOf("f-cold"), row: "f-cold"},
 		{Work: "f: 10 to 10000 events, warm", Unit: ratio, Must: 1.5, Aim: 1.0, Prototype: 1.0, find: ratioOf("f-growth-warm"), row: "f-growth-warm"},
@@ -148,6 +154,10 @@ func hubTail(r *report) (spread, bool) {
 
 func allocsOf(id string) finder {
 	return ofRow(id, func(r *row) spread { return exactly(r.Subject.Allocs / float64(r.Items)) })
+}
+
+func bytesOf(id string) finder {
+	return ofRow(id, func(r *row) spread { return exactly(r.Subject.Bytes) })
 }
 
 func keptOf(figure func(*scenario.Kept) int64) finder {

@@ -121,6 +121,20 @@ type Store interface {
 	// Tail returns the end of the log from which a fold can begin. A store that knows what a long conversation still needs
 	// leaves out the rest. An unknown conversation has an empty one.
 	Tail(ctx context.Context, conversation string) (Tail, error)
+	// StoredTail is Tail for a caller that can begin with a stored fold. If the conversation has one at or after the Tail's
+	// First, the events begin with the one at its position. Otherwise StoredTail returns what Tail returns.
+	StoredTail(ctx context.Context, conversation string) (StoredTail, error)
+	// StoredParts returns the parts of the conversation's stored fold, in order. An unknown conversation has none.
+	StoredParts(ctx context.Context, conversation string) ([][]byte, error)
+	// StoreFold replaces the conversation's stored fold. It writes nothing unless the lease is the conversation's newest,
+	// held or released, and the log ends at f.Seq: the error is ErrConflict then. It is ErrConflict too if there are fewer
+	// than f.Before parts. A power cut may lose the stored fold, and a store may drop it at any time.
+	//
+	// A stored fold repeats what the log says. So a commit that erases an event at or before its position removes it in the
+	// same transaction, and so do [Catalog].Remove, Tombstone and RemoveTenant. It does not count for [Catalog].StoredBytes.
+	//
+	// A store without stored folds returns what Tail returns, no parts, and nil without storing anything.
+	StoreFold(ctx context.Context, l Lease, f StoredFold) error
 	// Entered returns the run that has read the MailMessage with the id, wherever in the log; empty for none. A fold that
 	// begins with a Tail does not know it, and a caller that repeats a message long after needs it.
 	Entered(ctx context.Context, conversation, id string) (run string, err error)

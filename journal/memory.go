@@ -81,6 +81,7 @@ type conversation struct {
 	// stretches maps parts of the log to the epochs that wrote them, in the order of the log.
 	stretches []stretch
 	weight    weight
+	fold      memoryFold
 }
 
 // stretch is a part of the log that one lease wrote. It ends where the next one begins.

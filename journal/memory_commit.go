@@ -166,6 +166,7 @@ func sameEvent(a, b *event.Event) bool {
 // erase carries out a redaction. Readers that already hold a part of the log keep the original
 // event.
 func (m *Memory) erase(c *conversation, b *event.Redacted) {
+	c.eraseFold(b)
 	if b.Target < 1 || b.Target > c.last() {
 		return
 	}

@@ -91,3 +91,9 @@ func (p *past) Tail(ctx context.Context, conversation string) (journal.Tail, err
 	events, err := p.Read(ctx, conversation, 0, 0)
 	return journal.Tail{First: 1, Last: int64(len(events)), Events: events}, err
 }
+
+// StoredTail implements [journal.Store]. A stored fold may end after the event at which this journal ends.
+func (p *past) StoredTail(ctx context.Context, conversation string) (journal.StoredTail, error) {
+	t, err := p.Tail(ctx, conversation)
+	return journal.StoredTail{Tail: t}, err
+}

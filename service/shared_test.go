@@ -387,6 +387,11 @@ func (c *countingJournal) Tail(ctx context.Context, conversation string) (journa
 	return c.Memory.Tail(ctx, conversation)
 }
 
+func (c *countingJournal) StoredTail(ctx context.Context, conversation string) (journal.StoredTail, error) {
+	c.reads.Add(1)
+	return c.Memory.StoredTail(ctx, conversation)
+}
+
 func (c *countingJournal) LastSeqs(ctx context.Context, conversations []string) (map[string]int64, error) {
 	c.heads.Add(1)
 	return c.Memory.LastSeqs(ctx, conversations)

@@ -97,6 +97,7 @@ func Pairs() []Pair {
 			Base: byHandRuns(stream), Subject: braidWatched(stream),
 		},
 	)
+	pairs = append(pairs, openingPairs()...)
 	return append(pairs, diskPairs()...)
 }
 

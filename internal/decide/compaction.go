@@ -30,7 +30,7 @@ func (c *Compaction) due(s *fold.Scope) bool {
 	if s.Compaction().Tried > s.Cycle {
 		return false
 	}
-	if c.Window >= 0 && len(s.Transcript.Messages) > c.Window && len(s.Transcript.Messages) > 1 {
+	if c.Window >= 0 && s.Transcript.Len() > c.Window && s.Transcript.Len() > 1 {
 		return true
 	}
 	return c.Threshold >= 0 && c.projected(s) > c.Threshold

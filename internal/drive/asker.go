@@ -97,7 +97,7 @@ func (a *asker) free(name string) *event.Error {
 // Turn implements [hooks.Asker].
 func (a *asker) Turn(i int) {
 	a.mu.Lock()
-	a.hook, a.mine = int32(i), 0 //nolint:gosec // an agent has few hooks
+	a.hook, a.mine = int32(i), 0 // an agent has few hooks
 	a.mu.Unlock()
 }
 

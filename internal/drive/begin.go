@@ -15,6 +15,9 @@ import (
 // beginModel begins the scope's next model call, or the next attempt of one that failed. It reports whether the scope
 // moved; it does not move where the run is to stop.
 func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
+	if !s.Transcript.Whole() && !d.complete() {
+		return false
+	}
 	attempt := 1
 	if decide.Again(why) {
 		attempt = s.Model.Attempt + 1

@@ -24,6 +24,8 @@ type Handle struct {
 	Fill func(context.Context, journal.Lease, *journal.Batch) error
 	// Own is set if nobody else writes to the store.
 	Own bool
+	// StoreEvery is how many events an opening may fold until the fold is stored; 0 for the default.
+	StoreEvery int64
 
 	mu     sync.Mutex
 	busy   bool
@@ -138,9 +140,18 @@ func (c *Handle) newRun() string {
 	return "run-" + rand.Text()
 }
 
-// Look calls f with the fold: the one in memory if it is current and no run is driven, else one from the log. What f
-// takes out of it must not change when a run goes on.
+// Look calls f with the fold: the one in memory if it is current and no run is driven, else one from the store. What f
+// takes out of it must not change when a run goes on. Older messages may be missing.
 func (c *Handle) Look(ctx context.Context, f func(*fold.Conversation)) error {
+	return c.look(ctx, false, f)
+}
+
+// LookWhole is Look with all messages.
+func (c *Handle) LookWhole(ctx context.Context, f func(*fold.Conversation)) error {
+	return c.look(ctx, true, f)
+}
+
+func (c *Handle) look(ctx context.Context, whole bool, f func(*fold.Conversation)) error {
 	c.mu.Lock()
 	warm, busy := c.Warm, c.busy
 	last := int64(0)
@@ -154,7 +165,7 @@ func (c *Handle) Look(ctx context.Context, f func(*fold.Conversation)) error {
 			return err
 		}
 		c.mu.Lock()
-		if len(events) == 0 && c.Warm == warm && !c.busy && warm.Last == last {
+		if len(events) == 0 && c.Warm == warm && !c.busy && warm.Last == last && (!whole || warm.Missing() == 0) {
 			defer c.mu.Unlock()
 			f(warm)
 			return nil
@@ -162,20 +173,14 @@ func (c *Handle) Look(ctx context.Context, f func(*fold.Conversation)) error {
 		c.mu.Unlock()
 	}
 	v, err := c.ColdView(ctx)
+	if err == nil && whole && !c.complete(ctx, v) {
+		v, err = c.logView(ctx)
+	}
 	if err != nil {
 		return err
 	}
 	f(v)
 	return nil
-}
-
-// ColdView folds as much of the log as is still needed.
-func (c *Handle) ColdView(ctx context.Context) (*fold.Conversation, error) {
-	tail, err := readTail(ctx, c.Store, c.ID)
-	if err != nil {
-		return nil, err
-	}
-	return fold.FromTail(foldable(&tail), false), nil
 }
 
 // foldable converts the end of a log for a fold.

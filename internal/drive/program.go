@@ -27,7 +27,7 @@ func (d *driver) driveProgram(s *fold.Scope, agent *Agent, cmd decide.Command) (
 	case cmd.Do == decide.Finish && (!working || !answersOf(cmd.Why)):
 		d.finish(s, cmd)
 		return true
-	case working:
+	case working, !s.Transcript.Whole() && !d.complete():
 		return false
 	}
 	w := &Work{scope: s, agent: agent, step: programStep(s), attempt: 1, begun: d.now}

@@ -81,6 +81,7 @@ func (c *Handle) Record(
 		v.Add(e)
 	}
 	kept = v
+	c.storeFold(ctx, opened.Lease, kept)
 	return refused
 }
 

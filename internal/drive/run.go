@@ -63,6 +63,7 @@ func (a *Agent) through(
 ) error {
 	conv := o.Log
 	o.Private = o.Private && ctx.Done() == nil
+	caller := ctx
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	lock := conv.lock
@@ -80,6 +81,7 @@ func (a *Agent) through(
 		return err
 	}
 	kept, err = a.take(ctx, stop, team, o, opened, v, r, sink)
+	conv.storeFold(caller, opened.Lease, kept)
 	return err
 }
 

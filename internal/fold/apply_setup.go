@@ -20,7 +20,7 @@ func (v *Conversation) setup(s *Scope, e *event.Event, b *event.Setup) {
 		v.Setups = make(map[string]*model.Setup)
 	}
 	v.Setups[e.Author] = next
-	s.Transcript.Setups.put(*next, len(s.Transcript.Messages), b.Bytes(), b.Base)
+	s.Transcript.Setups.put(*next, s.Transcript.Len(), b.Bytes(), b.Base)
 }
 
 // forgetSetups drops the setups of a scope after its transcript changed before its end. Later records do not refer to

@@ -50,6 +50,8 @@ type Conversation struct {
 	Stale bool
 	// anew is set while FromTail folds a log, whose compactions it already knows.
 	anew bool
+	// keeping is what storing the fold needs.
+	keeping keeping
 }
 
 // Open reports whether the newest run has not ended.

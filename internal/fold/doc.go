@@ -9,8 +9,10 @@
 // A file uses files of its own layer and of those below it:
 //
 //   - Data: unit.go, transcript.go and trace.go (what a model sees), scope.go with call.go and batch.go (a thread of work),
-//     run.go, conversation.go, hidden.go, ask.go, state.go and the figures (gauge.go, repeats.go, setups.go, compaction.go).
+//     run.go, conversation.go, hidden.go, ask.go, state.go and the figures (gauge.go, repeats.go, setups.go, compaction.go), and older.go
+//     (the messages that a stored fold left in the store).
 //   - What an event does to them: message.go, step.go and settle.go, questions.go, scope_events.go, run_events.go, bill.go,
 //     shorten.go, redacted.go, apply_setup.go, continued.go, notes.go.
-//   - add.go is the switch over the kinds of events, and tail.go folds a log with it.
+//   - add.go is the switch over the kinds of events, and tail.go folds a log with it. stored.go, with the forms in
+//     stored_head.go and stored_part.go, keeps a fold and goes on from it.
 package fold

@@ -97,7 +97,7 @@ func (r *Run) assistant(s *Scope, e *event.Event, b *event.AssistantMessage, v *
 			s.Transcript.assistant(content)
 			s.Transcript.traceAnswer(content, e.Seq, b.Stop == event.StopPause)
 		}
-		s.gauge.count(b.Usage, content, len(s.Transcript.Messages))
+		s.gauge.count(b.Usage, content, s.Transcript.Len())
 		if b.Stop == event.StopPause {
 			s.Fresh = event.WhyPaused
 		}
@@ -107,7 +107,7 @@ func (r *Run) assistant(s *Scope, e *event.Event, b *event.AssistantMessage, v *
 	if hide {
 		s.Batch.Asking = nil
 	}
-	s.gauge.count(b.Usage, content, len(s.Transcript.Messages)+1)
+	s.gauge.count(b.Usage, content, s.Transcript.Len()+1)
 	s.Batch.Settled = 0
 	s.Batch.EndTurn, s.Batch.Returned, s.Batch.Answer = false, nil, nil
 	s.Batch.Direct = e.Step == ""

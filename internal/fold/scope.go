@@ -2,7 +2,6 @@ package fold
 
 import (
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/model"
 )
 
 // Scope is one agent's thread of work inside a run, with its own transcript, open calls and counters. It holds what
@@ -143,11 +142,7 @@ func (s *Scope) Untouched() bool {
 // Tokens estimates the tokens of the messages in the scope's next model call. whole reports whether the estimate is
 // based on a provider's count, which also includes instructions and tools.
 func (s *Scope) Tokens() (tokens int64, whole bool) {
-	g, msgs := &s.gauge, s.Transcript.Messages
-	if g.tokens > 0 && g.messages <= len(msgs) {
-		return g.tokens + model.MessagesTokens(msgs[g.messages:]), true
-	}
-	return model.MessagesTokens(msgs[compactedBefore(msgs):]), false
+	return s.Transcript.tokensOf(&s.gauge)
 }
 
 // noCompaction is the compaction of most scopes. It must not be written to.

@@ -63,13 +63,14 @@ func CloseOpenCalls(content []event.Block, why string) []event.Block {
 }
 
 // withoutLoose replaces a provider's tool results with text if neither content nor the messages before it hold their call.
-func withoutLoose(before []event.Message, content []event.Block) []event.Block {
+// served are further calls.
+func withoutLoose(served []string, before []event.Message, content []event.Block) []event.Block {
 	own := false
 	for i, b := range content {
 		s := ServedBy(b)
 		is := func(b event.Block) bool { return ServedBy(b).Call == s.Result }
 		told := func(m event.Message) bool { return m.Role == event.RoleAssistant && slices.ContainsFunc(m.Content, is) }
-		if s.Result == "" || slices.ContainsFunc(content[:i], is) || slices.ContainsFunc(before, told) {
+		if s.Result == "" || slices.ContainsFunc(content[:i], is) || slices.ContainsFunc(before, told) || slices.Contains(served, s.Result) {
 			continue
 		}
 		if !own {

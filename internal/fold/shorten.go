@@ -36,7 +36,7 @@ func (v *Conversation) shorten(e *event.Event, b *event.Compacted) bool {
 		return false
 	}
 	if e.Scope == "" {
-		v.Past.Messages, v.Past.Units = nil, units[:kept:kept]
+		v.Past.Messages, v.Past.Units, v.Past.kept = nil, units[:kept:kept], nil
 		v.Past.retell(units[:kept], kept)
 		s.Transcript = v.Past.branch()
 	} else {
@@ -46,6 +46,9 @@ func (v *Conversation) shorten(e *event.Event, b *event.Compacted) bool {
 	s.Transcript.retell(units[kept:], cap(units))
 	v.Hidden.ranges = append(v.Hidden.ranges, c)
 	v.Hidden.Settle(v.Begin)
+	if e.Scope == "" {
+		v.keeping.tried = 0 // the stored fold is not used any more
+	}
 	return true
 }
 

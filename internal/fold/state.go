@@ -15,6 +15,8 @@ type State struct {
 	mu   sync.RWMutex
 	Kept map[string]json.RawMessage
 	temp map[string]json.RawMessage
+	// told are the "app:" and "user:" values as this log has them. Kept may have what other conversations wrote.
+	told map[string]json.RawMessage
 	// ofRun reports whether Kept may hold values of the run.
 	ofRun bool
 	// version is the Seq of the last change.
@@ -35,13 +37,41 @@ func (s *State) apply(seq int64, b *event.StateChanged) {
 	for k := range b.Set {
 		s.ofRun = s.ofRun || strings.HasPrefix(k, userdata.RunPrefix)
 	}
+	s.tell(b.Set)
 	if s.Kept == nil {
 		s.Kept = make(map[string]json.RawMessage, len(b.Set))
 	}
 	maps.Copy(s.Kept, b.Set)
 	for _, k := range b.Delete {
 		delete(s.Kept, k)
+		delete(s.told, k)
 	}
+}
+
+// tell notes values that the log has and that conversations share.
+func (s *State) tell(values map[string]json.RawMessage) {
+	for k, v := range values {
+		if !isShared(k) {
+			continue
+		}
+		if s.told == nil {
+			s.told = make(map[string]json.RawMessage)
+		}
+		s.told[k] = v
+	}
+}
+
+// logged returns the kept values as the log has them.
+func (s *State) logged() (values map[string]json.RawMessage) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	values = maps.Clone(s.Kept)
+	maps.DeleteFunc(values, func(k string, _ json.RawMessage) bool { return isShared(k) })
+	if values == nil && len(s.told) > 0 {
+		values = make(map[string]json.RawMessage, len(s.told))
+	}
+	maps.Copy(values, s.told)
+	return values
 }
 
 // Share replaces the "app:" and "user:" values with what other conversations wrote.

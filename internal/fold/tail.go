@@ -30,6 +30,7 @@ func New(events []*event.Event) *Conversation {
 func FromTail(t *Tail, traced bool) *Conversation {
 	v := &Conversation{State: newState(t.State), Last: t.Last, SpentKnown: t.First <= 1, Partial: t.First > 1}
 	v.Past.Traced = traced
+	v.keeping.from = max(t.First-1, 0)
 	v.State.dated = t.First <= 1
 	begin, session := t.Begin, t.Session
 	if t.First > 1 {

@@ -10,7 +10,12 @@ import (
 // and pair every call with its result. Messages that were returned never change, so requests share them instead of
 // copying them.
 type Transcript struct {
+	// Messages are the messages in memory, which are all unless [Transcript.Whole] denies it. The last message always is.
 	Messages []event.Message
+	// older are those before Messages.
+	older older
+	// kept is what a stored fold has of the transcript; nil for nothing.
+	kept *kept
 	// Units record which events the messages of a traced transcript come from.
 	Units  []Unit
 	Traced bool
@@ -22,7 +27,7 @@ type Transcript struct {
 func (t *Transcript) branch() Transcript {
 	// The capacity is kept on purpose: Past and the open run's root grow one
 	// after the other, never both (rewind cuts the capacity).
-	return Transcript{Messages: t.Messages, Units: t.Units, Traced: t.Traced, Setups: t.Setups}
+	return *t
 }
 
 // rewind drops the spare capacity that a failed run may have written to. A straggler may still read that memory.
@@ -53,7 +58,7 @@ func (t *Transcript) assistant(content []event.Block) {
 		return
 	}
 	if HasVendorBlocks(content) {
-		content = withoutLoose(t.Messages, content)
+		content = withoutLoose(t.older.served(), t.Messages, content)
 	}
 	n := len(t.Messages)
 	switch {
@@ -76,11 +81,12 @@ func (t *Transcript) pair(answer, results []event.Block) {
 // replaceLast replaces the last message. It copies the slice, because others may read its array.
 func (t *Transcript) replaceLast(content []event.Block) {
 	n := len(t.Messages) - 1
+	t.unkeep(t.older.messages + n)
 	role := t.Messages[n].Role
 	t.Messages = append(t.Messages[:n:n], event.Message{Role: role, Content: content})
 }
 
-// Shared returns the messages for a request, without spare capacity: appending to them copies them.
+// Shared returns the messages in memory for a request, without spare capacity: appending to them copies them.
 func (t *Transcript) Shared() []event.Message {
 	return slices.Clip(t.Messages)
 }
@@ -93,6 +99,7 @@ func (t *Transcript) swap(own, other []event.Block) bool {
 		if at < 0 || m.Role != event.RoleUser || len(m.Content) < at+len(own) || !slices.Equal(m.Content[at:at+len(own)], own) {
 			continue
 		}
+		t.unkeep(t.older.messages + i)
 		t.Messages = slices.Clone(t.Messages)
 		t.Messages[i].Content = joinBlocks(joinBlocks(m.Content[:at], other), m.Content[at+len(own):])
 		t.swapUnit(own, other)

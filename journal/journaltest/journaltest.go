@@ -24,6 +24,8 @@ type Harness struct {
 	// Reopen closes the store and opens its data again, as after a crash. If it is nil, cases about durability are
 	// skipped.
 	Reopen func() journal.Journal
+	// NoFolds is set for a store without stored folds; see [journal.Store].StoreFold.
+	NoFolds bool
 }
 
 // Run tests a store against the contract, with one subtest per case. It calls open for each with the subtest's t.
@@ -83,6 +85,7 @@ func groups() []group {
 		{"left", leftCases()},
 		{"state", stateCases()},
 		{"erase", eraseCases()},
+		{"folds", foldCases()},
 		{"read", readCases()},
 		{"due", dueCases()},
 		{"list", listCases()},

@@ -37,7 +37,7 @@ func TestTheSuiteCatchesPlantedBugs(t *testing.T) {
 		first := mutants()
 		for i, m := range slices.Concat(
 			first, mailMutants(), aloneMutants(), sessionMutants(), listMutants(), tellMutants(), removeMutants(), eraseMutants(),
-			ledgerMutants(), messageMutants(), lostMutants(), weighMutants(), storageMutants(),
+			ledgerMutants(), messageMutants(), lostMutants(), weighMutants(), storageMutants(), foldMutants(),
 		) {
 			t.Run(m.name, func(t *testing.T) {
 				t.Parallel()
@@ -131,6 +131,7 @@ type bent struct {
 	// counts changes the bytes of a tenant; blind does so even for a refused call.
 	counts func(tenant string, bytes int64) int64
 	blind  bool
+	folds  foldBugs
 
 	// State of earlier calls for the planted bugs.
 	mu      sync.Mutex

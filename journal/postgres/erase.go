@@ -23,7 +23,11 @@ func (f *fence) erase(x *tx, op string, b *event.Redacted) ([]question, error) {
 	var key, first, last, epoch int64
 	var packed []byte
 	var there bool
-	if err := x.more(ask(selectRow, []any{f.key, b.Target}, &there, &first, &last, &epoch, &packed)); err != nil || !there {
+	asks := []question{ask(selectRow, []any{f.key, b.Target}, &there, &first, &last, &epoch, &packed)}
+	if !b.Clean {
+		asks = append(asks, do(eraseFold, f.key, b.Target))
+	}
+	if err := x.more(asks...); err != nil || !there {
 		return nil, err
 	}
 	run, asked := "", ""

@@ -17,8 +17,8 @@ var migrationFiles embed.FS
 var tables = pg.Database{
 	Name: "journal", Files: migrations(), Versions: "journal_version",
 	Grants: []string{
-		`SELECT, INSERT, UPDATE, DELETE ON conversation, run, mail, state, blob, blob_ref`,
-		`SELECT, INSERT, DELETE ON log, compaction, usage_logs, buried, blob_piece`,
+		`SELECT, INSERT, UPDATE, DELETE ON conversation, run, mail, state, blob, blob_ref, stored_fold`,
+		`SELECT, INSERT, DELETE ON log, compaction, usage_logs, buried, blob_piece, stored_fold_part`,
 		`SELECT, DELETE ON usage_days, storage`,
 		`SELECT, INSERT, UPDATE, DELETE ON tool_execution_logs, message_logs`,
 		`UPDATE (run_status) ON usage_logs`,

@@ -19,7 +19,7 @@ import (
 // tables are the tables with rows of tenants.
 var tables = []string{
 	"conversation", "run", "log", "compaction", "mail", "state", "usage_logs", "usage_days", "tool_execution_logs", "message_logs", "buried", "storage",
-	"blob", "blob_piece", "blob_ref",
+	"blob", "blob_piece", "blob_ref", "stored_fold", "stored_fold_part",
 }
 
 // fill writes rows of a tenant into every table.
@@ -41,6 +41,10 @@ func fill(t *testing.T, s *postgres.Store, tenant string) {
 		{Header: other, Body: &event.Compacted{From: 1, To: 1}},
 	}, Release: true, Usage: []journal.UsageEntry{{Step: "m1"}}, Tools: []journal.ToolEntry{{Step: "t1"}}})
 	if err != nil {
+		t.Fatal(err)
+	}
+	f := journal.StoredFold{Seq: 2, Head: []byte("head"), Parts: [][]byte{[]byte("part")}}
+	if err := s.StoreFold(ctx, opened.Lease, f); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Tombstone(ctx, tenant, "another "+talk, "1"); err != nil {
@@ -153,7 +157,7 @@ func TestTheRoleHasNoMoreRightsThanItNeeds(t *testing.T) {
 	}
 	// The owner can read a conversation's tenant, but no content.
 	conn := login(t, server, owner, o)
-	for _, table := range []string{"log", "compaction", "mail", "state", "usage_logs", "tool_execution_logs", "message_logs"} {
+	for _, table := range []string{"log", "compaction", "mail", "state", "usage_logs", "tool_execution_logs", "message_logs", "stored_fold", "stored_fold_part"} {
 		var n int
 		if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM `+table).Scan(&n); err != nil || n != 0 {
 			t.Errorf("%s shows %d rows to the owner: %v", table, n, err)

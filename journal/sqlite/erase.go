@@ -19,6 +19,9 @@ const (
 // erase carries out a redaction as [journal.Store].Commit says. secure_delete overwrites the old
 // content in the file.
 func (f *fence) erase(x *tx, b *event.Redacted) error {
+	if err := f.eraseFold(x, b); err != nil {
+		return err
+	}
 	var key, first int64
 	var packed []byte
 	there, err := x.row(selectRow, []any{f.key, b.Target, b.Target}, &key, &first, &packed)

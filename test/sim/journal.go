@@ -99,6 +99,22 @@ func (s *store) Tail(ctx context.Context, conversation string) (journal.Tail, er
 	return call(s.p, Tail, who(ctx), func() (journal.Tail, error) { return s.base.Tail(ctx, conversation) })
 }
 
+// StoredTail implements [journal.Store].
+func (s *store) StoredTail(ctx context.Context, conversation string) (journal.StoredTail, error) {
+	return call(s.p, Tail, who(ctx), func() (journal.StoredTail, error) { return s.base.StoredTail(ctx, conversation) })
+}
+
+// StoredParts implements [journal.Store].
+func (s *store) StoredParts(ctx context.Context, conversation string) ([][]byte, error) {
+	return call(s.p, Tail, who(ctx), func() ([][]byte, error) { return s.base.StoredParts(ctx, conversation) })
+}
+
+// StoreFold implements [journal.Store].
+func (s *store) StoreFold(ctx context.Context, l journal.Lease, f journal.StoredFold) error {
+	_, err := call(s.p, Tail, who(ctx), func() (struct{}, error) { return struct{}{}, s.base.StoreFold(ctx, l, f) })
+	return err
+}
+
 // Entered implements [journal.Store].
 func (s *store) Entered(ctx context.Context, conversation, id string) (string, error) {
 	return call(s.p, Tail, who(ctx), func() (string, error) { return s.base.Entered(ctx, conversation, id) })

@@ -8,11 +8,18 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/braidrun/braid/event"
 )
 
-// Deep writes a value with everything that it points at, each pointer once, unexported fields included.
-func Deep(v any) string {
-	w := deepWriter{seen: map[place]int{}}
+// Deep writes a value with everything that it points at, each pointer once, unexported fields included. An empty map is
+// written as none. It leaves out the fields that without names, each as "Type.Field".
+func Deep(v any, without ...string) string {
+	return deep(v, without, false)
+}
+
+func deep(v any, without []string, apart bool) string {
+	w := deepWriter{seen: map[place]int{}, without: without, apart: apart}
 	w.write(reflect.ValueOf(v))
 	return w.String()
 }
@@ -21,8 +28,13 @@ type deepWriter struct {
 	strings.Builder
 
 	// seen numbers the pointers that were written.
-	seen map[place]int
+	seen    map[place]int
+	without []string
+	// apart has what events hold written at each place that points at it.
+	apart bool
 }
+
+var eventPath = reflect.TypeFor[event.Event]().PkgPath()
 
 // place is what a pointer points at; the first field of a struct has the struct's address.
 type place struct {
@@ -39,7 +51,7 @@ func (w *deepWriter) write(v reflect.Value) {
 			w.WriteString("nil")
 			return
 		}
-		if v.Kind() == reflect.Pointer {
+		if v.Kind() == reflect.Pointer && !(w.apart && v.Type().Elem().PkgPath() == eventPath) {
 			at := place{v.Pointer(), v.Type()}
 			if n, again := w.seen[at]; again {
 				w.WriteString("again " + strconv.Itoa(n))
@@ -55,7 +67,7 @@ func (w *deepWriter) write(v reflect.Value) {
 		}
 		w.WriteString(v.Type().Name() + "{")
 		for i := range v.NumField() {
-			if f := v.Field(i); !f.IsZero() {
+			if f := v.Field(i); !f.IsZero() && (f.Kind() != reflect.Map || f.Len() > 0) && !slices.Contains(w.without, v.Type().Name()+"."+v.Type().Field(i).Name) {
 				w.WriteString(v.Type().Field(i).Name + ":")
 				w.write(f)
 				w.WriteString(" ")

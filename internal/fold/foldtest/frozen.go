@@ -6,8 +6,10 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/braidrun/braid/event"
@@ -50,4 +52,39 @@ func FrozenLogs(t *testing.T, file string) map[string][]*event.Event {
 			t.Fatal(err)
 		}
 	}
+}
+
+// Joined makes one log of several, as if each were a part of one conversation. It copies the events.
+func Joined(t *testing.T, logs map[string][]*event.Event) []*event.Event {
+	t.Helper()
+	var all []*event.Event
+	for _, name := range slices.Sorted(maps.Keys(logs)) {
+		before := int64(len(all))
+		for _, e := range logs[name] {
+			raw, err := event.AppendJSON(nil, e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			moved := &event.Event{}
+			if err := moved.UnmarshalJSON(raw); err != nil {
+				t.Fatal(err)
+			}
+			moved.Seq += before
+			switch b := moved.Body.(type) {
+			case *event.RunStarted:
+				if b.From > 0 {
+					b.From += before
+				}
+			case *event.Redacted:
+				b.Target += before
+			case *event.Compacted:
+				b.From, b.To = b.From+before, b.To+before
+				for i := range b.Keep {
+					b.Keep[i] += before
+				}
+			}
+			all = append(all, moved)
+		}
+	}
+	return all
 }

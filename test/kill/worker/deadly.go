@@ -225,11 +225,25 @@ type unreadableStore struct {
 
 // Tail implements [journal.Store].
 func (s *unreadableStore) Tail(ctx context.Context, conversation string) (journal.Tail, error) {
-	if strings.HasPrefix(conversation, Cursed) {
-		in := deadlyArgs{Deaths: 1 << 20, Exit: true}
-		if err := die(ctx, s.world, ledger.Entry{Conversation: conversation, Request: conversation}, &in); err != nil {
-			return journal.Tail{}, err
-		}
+	if err := s.read(ctx, conversation); err != nil {
+		return journal.Tail{}, err
 	}
 	return s.Store.Tail(ctx, conversation)
+}
+
+// StoredTail implements [journal.Store].
+func (s *unreadableStore) StoredTail(ctx context.Context, conversation string) (journal.StoredTail, error) {
+	if err := s.read(ctx, conversation); err != nil {
+		return journal.StoredTail{}, err
+	}
+	return s.Store.StoredTail(ctx, conversation)
+}
+
+// read ends the process if the conversation is one that cannot be read.
+func (s *unreadableStore) read(ctx context.Context, conversation string) error {
+	if !strings.HasPrefix(conversation, Cursed) {
+		return nil
+	}
+	in := deadlyArgs{Deaths: 1 << 20, Exit: true}
+	return die(ctx, s.world, ledger.Entry{Conversation: conversation, Request: conversation}, &in)
 }
