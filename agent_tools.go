@@ -76,7 +76,7 @@ func (a *Agent) attachTool(t Tool) error {
 		return err
 	}
 	spec := t.Spec()
-	err := tool.CheckSchema(spec)
+	err := tool.SchemaErrOf(t, spec)
 	if err == nil {
 		err = a.draft.Add(a.set.Name, t, spec)
 	}

@@ -37,7 +37,7 @@ func (a *Agent) Err() error {
 
 // check asks the agent's models what they cannot be asked, with these tools.
 func (a *Agent) check(o *toolset.Offer) error {
-	if err := a.priced(o); err != nil {
+	if err := a.priced(a.set, a.bounded, o); err != nil {
 		return err
 	}
 	clash, err := clashing(a.set.Answer, a.set.Name, o)

@@ -84,7 +84,13 @@ func (a *Agent) called(tool string, args any, o *runOptions) (*directCall, error
 	bad := func(kind event.ErrorKind, message, hint string, err error) (*directCall, error) {
 		return nil, &event.Error{Op: "tool " + tool, Kind: kind, Message: message, Hint: hint, Err: err}
 	}
+	if err := a.prepare(o); err != nil {
+		return nil, err
+	}
 	offered := a.current()
+	if o.own != nil && o.own.agent != nil {
+		offered = o.own.agent.Current()
+	}
 	if offered.Find(tool) < 0 {
 		hint := "the tools are: " + toolset.List(offered.Names)
 		if near := nearest.Word(tool, offered.Names); near != "" {
@@ -92,10 +98,10 @@ func (a *Agent) called(tool string, args any, o *runOptions) (*directCall, error
 		}
 		return bad(event.ErrNotFound, "the agent "+a.set.Name+" has no such tool", hint, nil)
 	}
-	if len(o.before)+len(o.more)+len(o.answers) > 0 {
+	if o.beside.any() || len(o.beside.answers) > 0 {
 		return bad(event.ErrUnsupported, "a tool call has no input but its arguments", "leave the attachments, messages and answers out", nil)
 	}
-	if o.policy == Steer {
+	if o.beside.policy == Steer {
 		return bad(event.ErrUnsupported, "a tool call cannot join an open run", "use braid.Queue", nil)
 	}
 	raw := drive.EmptyObject

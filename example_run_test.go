@@ -6,6 +6,8 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
+	"github.com/braidrun/braid/model"
 )
 
 // Run works on one input until there is an answer.
@@ -69,4 +71,59 @@ func ExampleHistory() {
 	// Output:
 	// An umbrella.
 	// 6 <nil>
+}
+
+// Options that begin with With change one run; the agent stays as it is.
+func ExampleWithInstructions() {
+	agent := braid.New("guide", plays(saying("Emportez un parapluie.")),
+		braid.Instructions("You advise travellers."),
+		braid.On(func(_ context.Context, e *hook.BeforeModel) error {
+			fmt.Printf("%q, %d tools, at most %d tokens\n", e.Request.Instructions, len(e.Request.Tools), e.Request.Options.MaxTokens)
+			return nil
+		}))
+	r, err := agent.Run(context.Background(), "What do I pack for Porto?",
+		braid.WithInstructions("Answer in French."),
+		braid.WithLimits(braid.Limits{Cycles: 3}),
+		braid.WithModelOptions(model.Options{MaxTokens: 200}),
+		braid.WithTools(braid.Func("weather", "Reports the weather of a city.", weather)))
+	showResult(r, err)
+	fmt.Println(len(agent.Tools()))
+	// Output:
+	// "You advise travellers.\n\nAnswer in French.", 1 tools, at most 200 tokens
+	// Emportez un parapluie.
+	// 0
+}
+
+// WithToolChoice makes the model call a tool before it may answer.
+func ExampleWithToolChoice() {
+	agent := braid.New("guide", plays(requesting("weather", `{"city":"Porto"}`), saying("Take an umbrella.")),
+		braid.Func("weather", "Reports the weather of a city.", weather))
+	ctx := context.Background()
+	r, err := agent.Run(ctx, "What do I pack?", braid.WithToolChoice(model.ToolChoice{Mode: model.ToolsOne, Tool: "weather"}))
+	showResult(r, err)
+	fmt.Println(agent.Check(braid.WithToolChoice(model.ToolChoice{Mode: model.ToolsOne, Tool: "wether"})))
+	// Output:
+	// Take an umbrella.
+	// run: the model must call the tool "wether", which the agent does not have (did you mean "weather"?)
+}
+
+// WithAnswers answers the questions of a run as they come, so that the run does not wait.
+func ExampleWithAnswers() {
+	agent := braid.New("clerk", plays(requesting("refund", `{"order":"A1"}`), saying("It is refunded.")),
+		braid.Func("refund", "Refunds an order.", func(ctx context.Context, in struct {
+			Order string `json:"order"`
+		},
+		) (string, error) {
+			sure, err := braid.Ask[bool](ctx, "Refund "+in.Order+"?")
+			return fmt.Sprint("refunded: ", sure), err
+		}))
+	r, err := agent.Run(context.Background(), "Refund order A1.",
+		braid.WithAnswers(func(_ context.Context, q braid.Question) (any, error) {
+			fmt.Println(q.Prompt)
+			return true, nil
+		}))
+	showResult(r, err)
+	// Output:
+	// Refund A1?
+	// It is refunded.
 }

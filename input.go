@@ -13,12 +13,12 @@ import (
 // input makes the messages of a run of a text, an attachment and a history. None and no error means that there are only
 // answers.
 func (o *runOptions) input(text string) ([]event.Message, error) {
-	given := len(o.before)+len(o.more) > 0
+	in, given := &o.beside, o.beside.any()
 	said := strings.TrimSpace(text) != ""
 	switch {
-	case len(o.answers) > 0 && (given || said):
+	case len(in.answers) > 0 && (given || said):
 		return nil, badInput("there are answers beside it")
-	case len(o.answers) > 0:
+	case len(in.answers) > 0:
 		return nil, nil
 	case !utf8.ValidString(text):
 		return nil, &event.Error{
@@ -29,12 +29,12 @@ func (o *runOptions) input(text string) ([]event.Message, error) {
 	case !given:
 		return []event.Message{event.UserText(text)}, nil
 	}
-	messages := slices.Clip(o.before)
-	content := make([]event.Block, 0, 1+len(o.more))
+	messages := slices.Clip(in.before)
+	content := make([]event.Block, 0, 1+len(in.more))
 	if said {
 		content = append(content, &event.Text{Text: text})
 	}
-	if content = append(content, o.more...); len(content) > 0 {
+	if content = append(content, in.more...); len(content) > 0 {
 		messages = append(messages, event.Message{Role: event.RoleUser, Content: content})
 	}
 	return inputMessages(messages)

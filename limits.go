@@ -121,8 +121,12 @@ func Limit(l Limits) Part {
 // limit holds the agent's runs to l, which nobody may change any more.
 func (a *Agent) limit(l *Limits) {
 	a.bounded = l
-	a.set.Bounds = l.bounds()
-	a.set.Limits = drive.Limits{
+	a.set.Bounds, a.set.Limits = l.bounds(), l.driven()
+}
+
+// driven returns the limits that a driver looks at.
+func (l *Limits) driven() drive.Limits {
+	return drive.Limits{
 		Depth: l.Depth, Scopes: l.Scopes, Parallel: l.Parallel, ArgBytes: l.ArgBytes, ResultBytes: l.ResultBytes,
 		AnswerBytes: l.AnswerBytes, ToolTime: l.ToolTime, Active: l.Active, Grace: l.Grace, LostDrivers: l.LostDrivers,
 		Budgeted: l.Conversation != (Budget{}), Budget: drive.Budget{Scopes: l.Conversation.Scopes, Active: l.Conversation.Active},
@@ -133,9 +137,9 @@ func (a *Agent) limit(l *Limits) {
 func (l *Limits) money() bool { return l.CostNanoUSD > 0 || l.Conversation.CostNanoUSD > 0 }
 
 // priced says which of the models that a bound in money counts has no price: what such a
-// model costs would count as nothing.
-func (a *Agent) priced(o *toolset.Offer) error {
-	if !a.bounded.money() {
+// model costs would count as nothing. root is the agent, with its limits and its tools.
+func (a *Agent) priced(root *drive.Agent, bounded *Limits, o *toolset.Offer) error {
+	if !bounded.money() {
 		return nil
 	}
 	seen := map[*Agent]bool{}
@@ -146,7 +150,11 @@ func (a *Agent) priced(o *toolset.Offer) error {
 			continue
 		}
 		seen[one] = true
-		for _, m := range one.set.Models() {
+		models := one.set.Models()
+		if one == a {
+			models = root.Models()
+		}
+		for _, m := range models {
 			if m == nil {
 				continue
 			}

@@ -48,7 +48,7 @@ func ResumeAs[T any](ctx context.Context, a *Agent, conv *Conversation, opts ...
 }
 
 func runAs[T any](ctx context.Context, a *Agent, input inputOf, opts []RunOption) (v T, r *Result, err error) {
-	x, err := wanted[T](a)
+	x, err := wanted[T](a, opts)
 	if err != nil {
 		return v, &Result{}, err
 	}
@@ -63,7 +63,7 @@ func runAs[T any](ctx context.Context, a *Agent, input inputOf, opts []RunOption
 func wants(x *output.Form) RunOption { return runOption(func(o *runOptions) { o.Output = x }) }
 
 // wanted makes T's schema what an agent's answers can be held to.
-func wanted[T any](a *Agent) (*output.Form, error) {
+func wanted[T any](a *Agent, opts []RunOption) (*output.Form, error) {
 	x, err := answerFor[T](a.set.Name)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func wanted[T any](a *Agent) (*output.Form, error) {
 	if err == nil && clash != "" {
 		err = answerNamed(a.set.Name)
 	}
-	if err == nil {
+	if o := options(opts); err == nil && (o.own == nil || o.own.model == nil) { // the run's own model is asked when the run is prepared
 		err = a.canAnswer(x)
 	}
 	if err != nil {
@@ -91,7 +91,7 @@ func wanted[T any](a *Agent) (*output.Form, error) {
 func StreamAs[T any](ctx context.Context, a *Agent, input string, opts ...RunOption) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
-		x, err := wanted[T](a)
+		x, err := wanted[T](a, opts)
 		if err != nil {
 			yield(zero, err)
 			return

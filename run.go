@@ -8,6 +8,8 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
+	"github.com/braidrun/braid/internal/answering"
+	"github.com/braidrun/braid/internal/drive"
 )
 
 // Run answers input and returns the result. It is [Agent.Stream] read to its end.
@@ -61,7 +63,7 @@ func says(text string) inputOf {
 
 // goesOn is the input that is none.
 func goesOn(o *runOptions) ([]event.Message, error) {
-	if len(o.before)+len(o.more) > 0 {
+	if o.beside.any() {
 		return nil, badInput("a run that goes on takes none")
 	}
 	return nil, nil
@@ -114,6 +116,9 @@ func (a *Agent) drive(ctx context.Context, input inputOf, o *runOptions, r *Resu
 	if err != nil {
 		return err
 	}
+	if o.asks() {
+		return a.driveAnswering(ctx, team, messages, o, r, sink)
+	}
 	if r == nil {
 		return a.frozen.Run(ctx, team, messages, &o.Request, nil, sink)
 	}
@@ -129,6 +134,9 @@ func (a *Agent) drive(ctx context.Context, input inputOf, o *runOptions, r *Resu
 //go:noinline
 func (a *Agent) takeInput(ctx context.Context, input inputOf, o *runOptions, r *Result) ([]event.Message, error) {
 	messages, err := input(o)
+	if err == nil {
+		err = a.prepare(o)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -144,19 +152,19 @@ func (a *Agent) takeInput(ctx context.Context, input inputOf, o *runOptions, r *
 				Hint: "pass it with braid.In",
 			}
 		}
-		o.conv, o.Private = NewConversation(), o.into == nil
+		o.conv, o.Private = NewConversation(), o.into == nil && !o.asks()
 	}
 	conv := o.conv
 	o.Log = &conv.log
 	if r != nil {
 		r.Conversation = conv
 	}
-	for _, answer := range o.answers {
+	for _, answer := range o.beside.answers {
 		if err := conv.answer(ctx, answer); err != nil {
 			return nil, err
 		}
 	}
-	if messages != nil && o.policy != "" && o.policy != Reject {
+	if messages != nil && o.beside.policy != "" && o.beside.policy != Reject {
 		sent, err := a.send(ctx, o, conv, messages)
 		if err != nil {
 			return nil, err
@@ -164,4 +172,38 @@ func (a *Agent) takeInput(ctx context.Context, input inputOf, o *runOptions, r *
 		o.Run, o.Waits, messages = sent.Run, true, nil
 	}
 	return messages, nil
+}
+
+// driveAnswering drives a run and has a function answer its questions. Each time that the run waits, it goes on once
+// they are answered.
+func (a *Agent) driveAnswering(
+	ctx context.Context, team map[string]*drive.Agent, messages []event.Message, o *runOptions, r *Result, sink func(event.Event) bool,
+) error {
+	w := answering.New(ctx, o.own.answer, o.conv.Answer, a.bounded.Grace)
+	defer w.Close()
+	left := false
+	watched := func(e event.Event) bool {
+		if b, ok := e.Body.(*event.Asked); ok {
+			w.Add(Question{Asked: *b, Step: e.Step, Scope: e.Scope})
+		}
+		left = !sink(e)
+		return !left
+	}
+	for {
+		var came hook.Outcome
+		err := a.frozen.Run(ctx, team, messages, &o.Request, &came, watched)
+		if r != nil {
+			r.set(&came)
+		}
+		if err != nil || left || len(came.Questions) == 0 {
+			return err
+		}
+		for _, q := range came.Questions {
+			w.Add(q)
+		}
+		if posted, err := w.Wait(); posted == 0 {
+			return answering.Unanswered(err)
+		}
+		o.Run, messages = came.Run, nil
+	}
 }

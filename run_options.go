@@ -1,6 +1,7 @@
 package braid
 
 import (
+	"context"
 	"maps"
 
 	"github.com/braidrun/braid/event"
@@ -34,15 +35,27 @@ func (sendOption) kept()               {}
 type runOptions struct {
 	drive.Request
 
-	conv   *Conversation
-	into   *Result
-	state  map[string]any
-	policy Policy
-	// before, more and answers are input beside the text.
+	conv  *Conversation
+	into  *Result
+	state map[string]any
+	// beside is input beside the text.
+	beside runInput
+	// own are the settings that the run has for itself; nil for none.
+	own *ownSettings
+	// of is the agent that the run is prepared for; nil for none.
+	of *Agent
+}
+
+// runInput is input beside a text: messages before it, blocks behind it, or answers instead of it. policy says what
+// happens to the input if a run is open.
+type runInput struct {
+	policy  Policy
 	before  []event.Message
 	more    []event.Block
 	answers []Answer
 }
+
+func (in *runInput) any() bool { return len(in.before)+len(in.more) > 0 }
 
 // In runs in this conversation. Without it a run has a new one: Result.Conversation.
 func In(c *Conversation) RunOption { return runOption(func(o *runOptions) { o.conv = c }) }
@@ -52,19 +65,29 @@ func Into(r *Result) RunOption { return runOption(func(o *runOptions) { o.into =
 
 // Attach adds blocks to the input, behind its text: images, documents and others of package event.
 func Attach(blocks ...event.Block) SendOption {
-	return sendOption(func(o *runOptions) { o.more = append(o.more, blocks...) })
+	return sendOption(func(o *runOptions) { o.beside.more = append(o.beside.more, blocks...) })
 }
 
 // History puts messages before the input, such as those of a conversation that was kept elsewhere. Braid repairs what
 // models would refuse and says so in Result.Repaired. If the text of the input is empty and nothing is attached, the last
 // message is the input. If that is an answer, a request to go on follows it.
 func History(messages ...event.Message) SendOption {
-	return sendOption(func(o *runOptions) { o.before = append(o.before, messages...) })
+	return sendOption(func(o *runOptions) { o.beside.before = append(o.beside.before, messages...) })
 }
 
 // Answers answers open questions before the run goes on. A run with answers has no other input.
 func Answers(answers ...Answer) RunOption {
-	return runOption(func(o *runOptions) { o.answers = append(o.answers, answers...) })
+	return runOption(func(o *runOptions) { o.beside.answers = append(o.beside.answers, answers...) })
+}
+
+// WithAnswers has f answer the questions of the run, one after another, while the run's other tools work. The value is
+// checked against the question's schema as by [Conversation.Answer]. f must return when its context is done.
+//
+// If f fails, panics or gives an answer that does not fit, the run waits as without WithAnswers, and its error is beside
+// the result: nothing is lost, and the question can still be answered. So it is if the run is left while f works. f is of
+// this process: whoever resumes the run gives its own.
+func WithAnswers(f func(ctx context.Context, q Question) (answer any, err error)) RunOption {
+	return runOption(func(o *runOptions) { o.sets().answer = f })
 }
 
 // Key makes the run idempotent. A second run of the conversation with the same key and input returns the first one;

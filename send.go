@@ -34,7 +34,7 @@ const (
 // During says what happens to the input if a run of the conversation is open. With any policy but [Reject],
 // [Agent.Run] waits until the run that answers the input has ended or waits for an answer. That is a new run, or the
 // one that the input joined.
-func During(p Policy) SendOption { return sendOption(func(o *runOptions) { o.policy = p }) }
+func During(p Policy) SendOption { return sendOption(func(o *runOptions) { o.beside.policy = p }) }
 
 // Sent says what happened to a message.
 type Sent struct {
@@ -58,6 +58,9 @@ func (a *Agent) Send(ctx context.Context, conv *Conversation, input string, opts
 	}
 	o := options(opts)
 	messages, err := o.input(input)
+	if err == nil {
+		err = a.prepare(&o)
+	}
 	if err != nil {
 		return Sent{}, err
 	}
@@ -67,7 +70,7 @@ func (a *Agent) Send(ctx context.Context, conv *Conversation, input string, opts
 func (a *Agent) send(ctx context.Context, o *runOptions, conv *Conversation, messages []event.Message) (Sent, error) {
 	o.Log = &conv.log
 	row := a.frozen.Row(&o.Request, messages)
-	switch o.policy {
+	switch o.beside.policy {
 	case Reject, "":
 		row.Alone = true
 		return conv.admit(ctx, row)
@@ -79,7 +82,7 @@ func (a *Agent) send(ctx context.Context, o *runOptions, conv *Conversation, mes
 		return conv.steer(ctx, row)
 	default:
 		return Sent{}, &event.Error{
-			Op: "send", Kind: event.ErrInvalid, Message: "there is no policy " + strconv.Quote(string(o.policy)),
+			Op: "send", Kind: event.ErrInvalid, Message: "there is no policy " + strconv.Quote(string(o.beside.policy)),
 			Hint: "use reject, queue, steer or interrupt",
 		}
 	}

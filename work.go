@@ -28,6 +28,9 @@ type Work struct {
 	// run, those of sub-agents and for summaries included. Only the method Stream of its result is called, which must
 	// keep the promises of the model's own. nil means the models themselves.
 	Models func(Model) Model
+	// Options are those that the run's row does not keep: [WithModel], [WithTools], [WithState]. [WithAnswers] has
+	// no effect: a driven run that asks is parked.
+	Options []RunOption
 	// Stalled is called with the store's error when the drive begins to wait because the store refuses to write, and
 	// with nil when it continues. It may not be called again before the drive ends. nil means nobody.
 	Stalled func(error)
@@ -57,7 +60,8 @@ func (a *Agent) Drive(ctx context.Context, conv *Conversation, run string, w Wor
 	given := drive.EngineWork{
 		Mail: w.Mail, Draining: w.Draining, ForgetFailed: w.ForgetFailed, Secrets: w.Secrets, Shown: w.Shown, Models: w.Models, Stalled: w.Stalled,
 	}
-	o := runOptions{Request: drive.Request{Run: run, Engine: &given}, conv: conv}
+	o := options(w.Options)
+	o.Run, o.Engine, o.conv = run, &given, conv
 	err := a.drive(ctx, goesOn, &o, r, sink)
 	return r, err
 }

@@ -122,6 +122,8 @@ type Policy struct {
 	ServerTools []string `json:"server_tools,omitempty"`
 	// ServiceTiers are the tiers that they may use with these models.
 	ServiceTiers []string `json:"service_tiers,omitempty"`
+	// RunSettings names what requests may set for their run: "instructions", "model_options" and "tool_choice".
+	RunSettings []string `json:"run_settings,omitempty"`
 }
 
 // Retention is how many days data is kept. 0 means for ever.

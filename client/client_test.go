@@ -110,11 +110,13 @@ func TestCalls(t *testing.T) {
 				return c.Start(ctx, "c1", "Hello!", client.RunOptions{
 					Executor: "ann", Tokens: map[string]secret.Secret{"jira": secret.New("s3")}, Model: "demo", Policy: "steer", Key: "k1",
 					Limits: client.Limits{Cycles: 3, Time: 1500 * time.Millisecond}, OutputSchema: json.RawMessage(`{"type":"object"}`),
+					Instructions: "Rhyme.", ModelOptions: client.Settings{Effort: "low"}, ToolChoice: client.ToolChoice{Mode: "one", Tool: "add"},
 					CancelOnDisconnect: true, Attachments: []client.Attachment{{Type: "image", MIME: "image/png", Data: []byte("png")}},
 				})
 			},
 			`POST /base/v1/conversations/c1/runs {"user_input":"Hello!","executor":"ann","tokens":{"jira":"s3"},"model":"demo",` +
-				`"limits":{"max_turns":3,"timeout_seconds":2},"output_schema":{"type":"object"},"policy":"steer","on_disconnect":"cancel",` +
+				`"limits":{"max_turns":3,"timeout_seconds":2},"output_schema":{"type":"object"},` +
+				`"instructions":"Rhyme.","model_options":{"effort":"low"},"tool_choice":{"mode":"one","tool":"add"},"policy":"steer","on_disconnect":"cancel",` +
 				`"attachments":[{"type":"image","mime_type":"image/png","data":"cG5n"}]}`,
 			`{"id":"r1","turn":1,"status":"queued","stream":"/x"}`,
 			client.RunState{ID: "r1", Turn: 1, Status: event.RunQueued},

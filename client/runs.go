@@ -27,6 +27,11 @@ type RunOptions struct {
 	Limits Limits
 	// OutputSchema requests output that is JSON of this schema.
 	OutputSchema json.RawMessage
+	// Instructions, ModelOptions and ToolChoice are for this run alone. The server refuses those that the tenant's policy
+	// does not allow.
+	Instructions string
+	ModelOptions Settings
+	ToolChoice   ToolChoice
 	// Policy says what happens if a run is open: "reject", "queue", "steer" or "interrupt". Empty
 	// means reject.
 	Policy string
@@ -42,6 +47,17 @@ type RunOptions struct {
 	Ask func(ctx context.Context, q *native.Question) (any, error)
 	// Place, if set, is kept at the id of the last frame, for [Client.Attach] in another process.
 	Place *string
+}
+
+// ToolChoice is what the model must do with its tools in one run.
+type ToolChoice struct {
+	// Mode is "any" or "one", which hold for the first model call, or "none", which holds for all. Empty leaves the choice
+	// to the model.
+	Mode string `json:"mode,omitempty"`
+	// Tool names the tool to call, for "one".
+	Tool string `json:"tool,omitempty"`
+	// Serial asks for at most one call in an answer.
+	Serial bool `json:"serial,omitempty"`
 }
 
 // Limits are limits of a run. 0 means the server's.
@@ -97,6 +113,9 @@ type runBody struct {
 	Model           string            `json:"model,omitempty"`
 	Limits          limits            `json:"limits,omitzero"`
 	OutputSchema    json.RawMessage   `json:"output_schema,omitempty"`
+	Instructions    string            `json:"instructions,omitempty"`
+	ModelOptions    Settings          `json:"model_options,omitzero"`
+	ToolChoice      ToolChoice        `json:"tool_choice,omitzero"`
 	Policy          string            `json:"policy,omitempty"`
 	OnDisconnect    string            `json:"on_disconnect,omitempty"`
 	Metadata        map[string]string `json:"metadata,omitempty"`
@@ -107,7 +126,7 @@ func (o *RunOptions) body(input string) ([]byte, error) {
 	b := runBody{
 		UserInput: input, Executor: o.Executor, PreferredSkills: o.PreferredSkills, Model: o.Model,
 		Limits: limits{o.Limits, int((o.Limits.Time + time.Second - 1) / time.Second)}, OutputSchema: o.OutputSchema, Policy: o.Policy,
-		Metadata: o.Metadata, Attachments: o.Attachments,
+		Metadata: o.Metadata, Attachments: o.Attachments, Instructions: o.Instructions, ModelOptions: o.ModelOptions, ToolChoice: o.ToolChoice,
 	}
 	if o.CancelOnDisconnect {
 		b.OnDisconnect = "cancel"

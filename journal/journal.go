@@ -272,6 +272,10 @@ type Batch struct {
 	Tools []ToolEntry
 }
 
+// SettingsLabel is the key in a run's Metadata that holds the settings which the run has for itself, such as limits and
+// instructions. Whoever drives the run goes by them. The root's options write it.
+const SettingsLabel = "braid.settings"
+
 // ContinuesLabel is the key in a run's Metadata that names the ended run that it continues. It goes with a run without
 // input. An agent that resumes a failed run sets it, and so does an engine that admits such a run.
 const ContinuesLabel = "braid.continues"

@@ -88,7 +88,7 @@ type ServerTool struct {
 	Tools []string
 	// Token gives the credential for the MCP server; nil is none. It is a function so that
 	// nothing prints or records it. It is safe for concurrent use.
-	Token func() string
+	Token func() string `json:"-"`
 }
 
 // ContextManagement asks a provider to shorten long conversations itself. Its zero value

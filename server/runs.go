@@ -18,6 +18,7 @@ import (
 	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/server/front"
 	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/directory"
 	"github.com/braidrun/braid/wire/native"
 )
 
@@ -30,6 +31,11 @@ type runRequest struct {
 	Model           string            `json:"model,omitempty"`
 	Limits          runLimits         `json:"limits,omitzero"`
 	OutputSchema    json.RawMessage   `json:"output_schema,omitempty"`
+	// Instructions, ModelOptions and ToolChoice are for this run alone, where the tenant's policy
+	// allows them.
+	Instructions string             `json:"instructions,omitempty"`
+	ModelOptions directory.Settings `json:"model_options,omitzero"`
+	ToolChoice   service.ToolChoice `json:"tool_choice,omitzero"`
 	// Policy says what becomes of it while a run is open: reject, queue, steer or
 	// interrupt.
 	Policy string `json:"policy,omitempty"`
@@ -41,20 +47,24 @@ type runRequest struct {
 
 // retryRequest is the body that continues a run. What it leaves out is as in the request of that run.
 type retryRequest struct {
-	Executor        string            `json:"executor,omitempty"`
-	Tokens          map[string]string `json:"tokens,omitempty"`
-	PreferredSkills []string          `json:"preferred_skills,omitempty"`
-	Model           string            `json:"model,omitempty"`
-	Limits          runLimits         `json:"limits,omitzero"`
-	OutputSchema    json.RawMessage   `json:"output_schema,omitempty"`
-	OnDisconnect    string            `json:"on_disconnect,omitempty"`
-	Metadata        map[string]string `json:"metadata,omitempty"`
+	Executor        string             `json:"executor,omitempty"`
+	Tokens          map[string]string  `json:"tokens,omitempty"`
+	PreferredSkills []string           `json:"preferred_skills,omitempty"`
+	Model           string             `json:"model,omitempty"`
+	Limits          runLimits          `json:"limits,omitzero"`
+	OutputSchema    json.RawMessage    `json:"output_schema,omitempty"`
+	Instructions    string             `json:"instructions,omitempty"`
+	ModelOptions    directory.Settings `json:"model_options,omitzero"`
+	ToolChoice      service.ToolChoice `json:"tool_choice,omitzero"`
+	OnDisconnect    string             `json:"on_disconnect,omitempty"`
+	Metadata        map[string]string  `json:"metadata,omitempty"`
 }
 
 func (in *retryRequest) run() *runRequest {
 	return &runRequest{
 		Executor: in.Executor, Tokens: in.Tokens, PreferredSkills: in.PreferredSkills, Model: in.Model, Limits: in.Limits,
 		OutputSchema: in.OutputSchema, OnDisconnect: in.OnDisconnect, Metadata: in.Metadata,
+		Instructions: in.Instructions, ModelOptions: in.ModelOptions, ToolChoice: in.ToolChoice,
 	}
 }
 
@@ -135,6 +145,8 @@ func (in *runRequest) request(key string) (service.RunRequest, error) {
 		Input: in.UserInput, Executor: in.Executor, Skills: in.PreferredSkills, Model: in.Model,
 		Limits: in.Limits.limits(),
 		Policy: braid.Policy(in.Policy), Metadata: in.Metadata, Key: key,
+		Instructions: in.Instructions, ModelOptions: in.ModelOptions,
+		ToolChoice: in.ToolChoice,
 	}
 	if s := string(in.OutputSchema); s != "" && s != "null" {
 		r.OutputSchema = in.OutputSchema

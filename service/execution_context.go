@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/internal/runset"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/service/directory"
 	"github.com/braidrun/braid/workspace"
@@ -39,6 +40,8 @@ type ExecutionContext struct {
 	// Limits are the limits of the request and the service.
 	Limits       braid.Limits
 	OutputSchema json.RawMessage
+	// own are the settings of the request's own.
+	own runset.Settings
 	// Files are those of the conversation. nil means that it has none.
 	Files workspace.Files
 	// Tokens exist only in memory: if another process continues the run, there are none.

@@ -43,6 +43,9 @@ func (b *OptionsBuilder) Build(ctx context.Context, x *ExecutionContext) (AgentR
 	if err != nil {
 		return AgentRequest{}, err
 	}
+	if err := allowsOwn(&x.Tenant.Policy, &x.own, a.Own); err != nil {
+		return AgentRequest{}, err
+	}
 	var files *Workspace
 	if b.workspaces != nil && x.Conversation != "" {
 		x.Files = openFiles(b.workspaces, x.Key())

@@ -54,6 +54,9 @@ func (s *Service) ready(ctx context.Context, x *ExecutionContext, row *Row) (rea
 		if err != nil {
 			return nil, false, err
 		}
+		if err := accepts(agent, &x.own); err != nil {
+			return nil, false, err
+		}
 		first := row.Agent == ""
 		if pinned, err := s.pin(ctx, x, row); err != nil || pinned {
 			return &prepared{agent, x.Tenant, x.Agent, now}, first && row.Agent != "", err

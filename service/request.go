@@ -11,6 +11,7 @@ import (
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/live"
 	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/service/directory"
 )
 
 // RunRequest is a request for a run.
@@ -31,6 +32,10 @@ type RunRequest struct {
 	Skills []string
 	Model  string
 	Limits RunLimits
+	// Instructions, ModelOptions and ToolChoice are settings of this run alone. The tenant's policy must allow each.
+	Instructions string
+	ModelOptions directory.Settings
+	ToolChoice   ToolChoice
 	// OutputSchema is the JSON schema of the answer; nil means free text.
 	OutputSchema json.RawMessage
 	// Policy says what happens if a run is open. Empty means reject.
@@ -91,6 +96,9 @@ func (r *RunRequest) check(op string) error {
 		return invalid(op, "there is no such policy", "use reject, queue, steer or interrupt")
 	}
 	if err := r.checkWords(op); err != nil {
+		return err
+	}
+	if err := r.checkSettings(op); err != nil {
 		return err
 	}
 	return checkMetadata(op, r.Metadata)

@@ -67,7 +67,7 @@ func inherit(run, old *journal.Run) {
 	labelled := len(hidden(own)) > 0 // a request's own labels replace all of the old ones
 	for k, v := range old.Metadata {
 		switch k {
-		case keyModel, keyLimits, keySchema, keySkills:
+		case keyModel, keyLimits, keySchema, keySkills, journal.SettingsLabel:
 			run.Metadata[k] = v
 		default:
 			if !isReserved(k) && !labelled {

@@ -19,6 +19,7 @@ func (s *Service) contextOf(row *journal.Run) *ExecutionContext {
 	}
 	held := s.tokens.get(row.ID)
 	x.Tokens, x.Shown = held.values, held.shown
+	x.own = ownOf(row)
 	if raw := row.Metadata[keySchema]; raw != "" {
 		x.OutputSchema = json.RawMessage(raw)
 	}

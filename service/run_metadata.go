@@ -59,6 +59,13 @@ func (r *RunRequest) keep(body string) (map[string]string, error) {
 	if string(limits) != "{}" {
 		m[keyLimits] = string(limits)
 	}
+	settings, err := r.settings()
+	if err != nil {
+		return nil, err
+	}
+	if settings != "" {
+		m[journal.SettingsLabel] = settings
+	}
 	if len(r.OutputSchema) > 0 {
 		m[keySchema] = string(r.OutputSchema)
 	}

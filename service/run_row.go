@@ -44,6 +44,10 @@ func (r *RunRequest) digest(content []event.Block) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	settings, err := r.settings()
+	if err != nil {
+		return "", err
+	}
 	same, err := json.Marshal(struct { //nolint:musttag // only compared
 		Content      json.RawMessage   `json:"content"`
 		Executor     string            `json:"executor"`
@@ -54,7 +58,8 @@ func (r *RunRequest) digest(content []event.Block) (string, error) {
 		Policy       braid.Policy      `json:"policy"`
 		Metadata     map[string]string `json:"metadata"`
 		Continues    string            `json:"continues,omitempty"`
-	}{blocks, r.Executor, r.Skills, r.Model, r.Limits, r.OutputSchema, r.Policy, r.Metadata, r.Continues})
+		Settings     string            `json:"settings,omitempty"`
+	}{blocks, r.Executor, r.Skills, r.Model, r.Limits, r.OutputSchema, r.Policy, r.Metadata, r.Continues, settings})
 	if err != nil {
 		return "", err
 	}

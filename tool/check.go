@@ -25,6 +25,15 @@ func CheckName(name string) error {
 	}
 }
 
+// SchemaErrOf returns [CheckSchema] of a tool's spec, or what the tool's method SchemaErr() error returns. A tool that many
+// agents get has this method, so that its schema is checked only once.
+func SchemaErrOf(t Tool, spec Spec) error {
+	if d, ok := t.(interface{ SchemaErr() error }); ok {
+		return d.SchemaErr()
+	}
+	return CheckSchema(spec)
+}
+
 // CheckSchema returns an error if the schema of a tool's arguments is not a JSON schema of an object, or can never be
 // checked.
 func CheckSchema(spec Spec) error {

@@ -74,7 +74,8 @@ var rooms = []room{
 		dir: "", own: []string{
 			"flow/kind", "grant", "hook", "trace", "internal/answercheck", "internal/fold", "internal/decide", "internal/drive", "internal/output",
 			"internal/compact", "internal/guardrail", "internal/hooks", "internal/foreign", "event", "journal", "model", "secret", "tool",
-			"internal/argtype", "internal/userdata", "internal/cost", "internal/offload", "internal/permission", "internal/toolset",
+			"internal/argtype", "internal/userdata", "internal/cost", "internal/offload", "internal/permission", "internal/toolset", "internal/runset",
+			"internal/answering",
 		},
 		from:  []string{"github.com/google/jsonschema-go"},
 		tests: []string{"model/demo", "models", "event/eventtest", "internal/fold/foldtest", "internal/decide/decidetest", "journal/journaltest", "journal/sqlite"},
@@ -189,7 +190,7 @@ var rooms = []room{
 		tests: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
 	{dir: "service", tests: []string{"blob", "service/database/databasetest", "modernc.org/sqlite"}, own: []string{
-		"service/database", "service/directory", "internal/fold",
+		"service/database", "service/directory", "internal/fold", "internal/runset",
 		"", "hook", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model", "model/*", "models", "tool", "tool/*",
 		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill",
 	}, from: []string{"github.com/rivo/uniseg"}},
@@ -241,6 +242,8 @@ var rooms = []room{
 	{dir: "internal/hooks", own: []string{"hook", "internal/foreign"}},
 	{dir: "internal/foreign", own: []string{"event"}},
 	{dir: "internal/answercheck", own: []string{"event", "tool", "internal/userdata"}},
+	{dir: "internal/answering", own: []string{"event", "internal/foreign"}},
+	{dir: "internal/runset", own: []string{"event", "model"}},
 	{dir: "internal/argtype", own: []string{"event"}, from: []string{"github.com/google/jsonschema-go"}},
 	{dir: "internal/userdata", own: []string{"event"}},
 	{dir: "internal/guardrail", own: []string{"event", "secret"}},

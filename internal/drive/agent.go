@@ -24,11 +24,15 @@ type Agent struct {
 	InstructionTokens int64
 	// Offers holds the tools of the moment; nil for an agent without tools.
 	Offers *atomic.Pointer[toolset.Offer]
+	// Own has those and the tools of one run; nil for an agent as it is.
+	Own    *toolset.Extended
 	Limits Limits
 	// Bounds are those of limits that a decision looks at.
 	Bounds  decide.Limits
 	Retry   tool.Retry
 	Options model.Options
+	// Choice is what the model must do with its tools in the agent's own scope of a run.
+	Choice model.ToolChoice
 	// Sequential says that the calls of one answer run one after another.
 	Sequential bool
 	// Fallbacks are called if a model failed with one of fallbackOn.
@@ -59,6 +63,9 @@ type Agent struct {
 
 // Current returns the agent's tools of the moment. It is safe for concurrent use.
 func (a *Agent) Current() *toolset.Offer {
+	if a.Own != nil {
+		return a.Own.Offer()
+	}
 	if a.Offers != nil {
 		if o := a.Offers.Load(); o != nil {
 			return o

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/braidrun/braid/event"
@@ -40,7 +41,7 @@ func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
 	// Every field is set, because the memory serves again. One by one: a copy of the whole costs write barriers.
 	q := &w.request
 	q.Instructions, q.Messages, q.Tools, q.Options = agent.Instructions, s.Transcript.Shared(), shown, agent.Asks(m)
-	q.ToolChoice, q.Output, q.Setups = model.ToolChoice{}, nil, nil
+	q.ToolChoice, q.Output, q.Setups = agent.choice(s, cycle, shown), nil, nil
 	q.Run, q.Scope, q.Cycle, q.Attempt = d.row.ID, s.ID, cycle, attempt
 	forced := why == event.WhyAnswer || decide.Again(why) && s.Answer.Forced
 	askFor(d.answerOf(s), &w.request, m, &info, forced)
@@ -80,6 +81,20 @@ func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
 	d.runs(s, step)
 	d.exec.todo = append(d.exec.todo, w)
 	return true
+}
+
+// choice returns what the model must do with its tools. A choice that forces calls holds for the first model call of a
+// run: it would keep the run from ever answering.
+func (a *Agent) choice(s *fold.Scope, cycle int, shown []model.ToolSpec) model.ToolChoice {
+	c := a.Choice
+	if s.Depth > 0 {
+		return model.ToolChoice{}
+	}
+	named := func(t model.ToolSpec) bool { return t.Name == c.Tool }
+	if c.Mode != model.ToolsNone && (cycle > 1 || c.Tool != "" && !slices.ContainsFunc(shown, named)) {
+		c.Mode, c.Tool = model.ToolsFree, ""
+	}
+	return c
 }
 
 // newCall prepares the next attempt of a call for the stages before it.

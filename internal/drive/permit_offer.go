@@ -8,8 +8,8 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// denies reports whether a policy of the agent itself lets nobody call the tool.
-func (a *Agent) denies(tool string) bool {
+// Denies reports whether a policy of the agent itself lets nobody call the tool.
+func (a *Agent) Denies(tool string) bool {
 	return slices.ContainsFunc(a.Permits, func(p *permission.Policy) bool { return p.Effect(tool) == permission.Deny })
 }
 

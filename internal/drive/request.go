@@ -5,6 +5,7 @@ import (
 
 	"github.com/braidrun/braid/internal/lease"
 	"github.com/braidrun/braid/internal/output"
+	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/secret"
 )
@@ -36,10 +37,21 @@ type Request struct {
 	Given map[string]json.RawMessage
 	// Output is the form of the root's output; nil leaves it to the agent.
 	Output *output.Form
+	// Settings are those that a run may have for itself; nil for none.
+	Settings Settings
+	// orphan says that the run is one.
+	orphan bool
 	// Programs run foreign programs in the place of agents, by the agents' names; nil for none.
 	Programs map[string]StepRunner
 	// renewer renews the lease of a run whose log was read after it was taken; nil for none.
 	renewer *lease.Renewer
+}
+
+// Settings are those that runs may have for themselves.
+type Settings interface {
+	// Settled returns the agent with the settings of an accepted run; nil for the agent as it is. An orphan is a run that
+	// the request did not ask for.
+	Settled(run *journal.Run, orphan bool) (*Agent, error)
 }
 
 // EngineWork is what an engine passes to a drive besides the run. The root's Work explains the fields.

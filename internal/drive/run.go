@@ -27,7 +27,7 @@ func (a *Agent) Run(
 		if !errors.Is(err, event.ErrLocked) || ctx.Err() != nil || o.Engine != nil {
 			return err
 		}
-		if a.driveOrphan(ctx, team, o.Log) {
+		if a.driveOrphan(ctx, team, o) {
 			continue
 		}
 		if !o.Waits {
@@ -42,12 +42,13 @@ func (a *Agent) Run(
 // driveOrphan drives the run at the head of the conversation's queue if it may have no driver of its own: one that was
 // cancelled, whose end is to be written, or one that a store admitted for the messages that an ended run did not read. It
 // reports whether it did. Otherwise such a run would stand in the way for ever where no engine drives runs.
-func (a *Agent) driveOrphan(ctx context.Context, team map[string]*Agent, conv *Handle) bool {
+func (a *Agent) driveOrphan(ctx context.Context, team map[string]*Agent, of *Request) bool {
+	conv := of.Log
 	open, err := conv.Store.Queue(ctx, conv.ID)
 	if err != nil || len(open) == 0 || !open[0].Cancelled && !isHeir(&open[0]) {
 		return false
 	}
-	o := Request{Log: conv, Run: open[0].ID, Engine: &EngineWork{}}
+	o := Request{Log: conv, Run: open[0].ID, Engine: &EngineWork{}, Settings: of.Settings, orphan: true}
 	return a.through(ctx, team, nil, &o, nil, func(event.Event) bool { return true }) == nil
 }
 
@@ -76,11 +77,15 @@ func (a *Agent) through(
 	kept := conv.Warm
 	defer func() { conv.unlock(kept) }()
 	defer o.closeRenewer()
-	opened, v, err := a.ready(ctx, stop, o, messages, r, sink, &kept)
+	own, opened, v, err := a.ready(ctx, stop, o, messages, r, sink, &kept)
 	if opened == nil {
 		return err
 	}
-	kept, err = a.take(ctx, stop, team, o, opened, v, r, sink)
+	if own != a && team[a.Name] != nil {
+		team = maps.Clone(team)
+		team[a.Name] = own
+	}
+	kept, err = own.take(ctx, stop, team, o, opened, v, r, sink)
 	conv.storeFold(caller, opened.Lease, kept)
 	return err
 }
@@ -92,14 +97,15 @@ func (o *Request) closeRenewer() {
 	}
 }
 
-// ready takes a run and folds its log. It returns no run if there is nothing to drive. kept is the view in memory, and
-// becomes nil once that may run ahead of the log. It is not part of through, whose stack lasts as long as the drive.
+// ready takes a run and folds its log. It returns the agent with the run's own settings, and no run if there is nothing
+// to drive. kept is the view in memory, and becomes nil once that may run ahead of the log. It is not part of through,
+// whose stack lasts as long as the drive.
 //
 //go:noinline
 func (a *Agent) ready(
 	ctx context.Context, stop context.CancelFunc, o *Request, messages []event.Message, r *hook.Outcome, sink func(event.Event) bool,
 	kept **fold.Conversation,
-) (*journal.Opened, *fold.Conversation, error) {
+) (*Agent, *journal.Opened, *fold.Conversation, error) {
 	conv := o.Log
 	// A run that an engine drives is taken also where somebody has wished it to end:
 	// its end is to be written. A process that is about to end takes nothing more.
@@ -114,15 +120,19 @@ func (a *Agent) ready(
 	case v == nil:
 		var err error
 		if v, err = conv.ColdView(taking); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 	}
 	opened, err := a.open(taking, o, conv, v, messages)
 	if opened.Run.Status.Ended() && o.Engine == nil {
-		return nil, nil, replay(ctx, conv, opened.Run.ID, r, sink)
+		return nil, nil, nil, replay(ctx, conv, opened.Run.ID, r, sink)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
+	}
+	if a, err = a.settled(o, &opened.Run); err != nil {
+		_ = conv.Store.Commit(context.WithoutCancel(ctx), opened.Lease, journal.Batch{Release: true})
+		return nil, nil, nil, err
 	}
 	// From here on the view may run ahead of the log, so it is kept only when
 	// all went well.
@@ -130,18 +140,18 @@ func (a *Agent) ready(
 	conv.drives(opened.Run.ID)
 	if unread && a.behindUnread(taking, stop, conv, &opened) {
 		_, err = a.endUnread(taking, o, &opened, lostReading(&opened.Run), r, sink)
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if why := a.Limits.poisoned(&opened.Run); why != nil {
 		ended, err := a.giveUp(ctx, o, &opened, why, r, sink)
 		if err == nil && ended != nil && o.Engine == nil {
-			return nil, nil, ended
+			return nil, nil, nil, ended
 		}
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if unread {
 		if v, err = a.takeUnread(taking, stop, o, &opened, r, sink); v == nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 	}
 	for _, e := range opened.Events {
@@ -151,17 +161,29 @@ func (a *Agent) ready(
 		if v, err = conv.ColdView(taking); err != nil {
 			// Nobody need wait until the lease has run out.
 			_ = conv.Store.Commit(context.WithoutCancel(ctx), opened.Lease, journal.Batch{Release: true})
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 	}
 	if !v.SpentKnown && a.Limits.Budgeted {
 		if v, err = conv.WholeView(taking); err != nil {
 			_ = conv.Store.Commit(context.WithoutCancel(ctx), opened.Lease, journal.Batch{Release: true})
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 	}
 	v.State.Share(opened.Shared)
-	return &opened, v, nil
+	return a, &opened, v, nil
+}
+
+// settled returns the agent with the settings that a run has for itself.
+func (a *Agent) settled(o *Request, run *journal.Run) (*Agent, error) {
+	if o.Settings == nil {
+		return a, nil
+	}
+	own, err := o.Settings.Settled(run, o.orphan)
+	if own == nil {
+		own = a
+	}
+	return own, err
 }
 
 // take drives a run that was taken, on a view that has folded all of the log. It gives the view that

@@ -16,7 +16,7 @@ type findIn struct {
 
 // FindTools is the tool with which a model looks for others; see SearchTools in the root.
 func (a *Agent) FindTools(ctx context.Context, in findIn) (tool.Output, error) {
-	names, text := a.Search.Find(a.Current(), in.Query, a.denies)
+	names, text := a.Search.Find(a.Current(), in.Query, a.Denies)
 	if c := runningCallOf(ctx); c != nil && len(names) > 0 {
 		c.setFound(names)
 	}
@@ -56,5 +56,5 @@ func orTheyAreFound(agent *Agent, o *toolset.Offer) string {
 	if agent.Search.On(o) {
 		return "find one with " + toolset.FindTool
 	}
-	return "the tools are: " + toolset.List(slices.DeleteFunc(slices.Clone(o.Names), agent.denies))
+	return "the tools are: " + toolset.List(slices.DeleteFunc(slices.Clone(o.Names), agent.Denies))
 }

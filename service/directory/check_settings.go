@@ -92,6 +92,11 @@ func (c *checker) policySettings(p *Policy) {
 		c.setting(slices.Contains(ofPolicy, kind), "policy.server_tools["+strconv.Itoa(i)+"]", "this tool cannot be allowed",
 			"use some of "+strings.Join(ofPolicy, ", "))
 	}
+	c.setting(len(p.RunSettings) <= len(runSettings), "policy.run_settings", "there are too many entries", "name each at most once")
+	for i, name := range p.RunSettings {
+		c.setting(slices.Contains(runSettings, name), "policy.run_settings["+strconv.Itoa(i)+"]", "there is no such setting",
+			"use some of "+strings.Join(runSettings, ", "))
+	}
 	c.setting(len(p.ServiceTiers) <= mostTiers, "policy.service_tiers", "there are too many entries", "use at most 16")
 	for i, word := range p.ServiceTiers {
 		c.tier("policy.service_tiers["+strconv.Itoa(i)+"]", word, false)

@@ -30,7 +30,25 @@ func (p *Policy) AllowsSettings(s *Settings) error {
 	return nil
 }
 
-// SettingForbidden is the code of an error of [Policy.AllowsSettings].
+// These are the settings that a policy may let requests set for their run.
+const (
+	RunInstructions = "instructions"
+	RunModelOptions = "model_options"
+	RunToolChoice   = "tool_choice"
+)
+
+var runSettings = []string{RunInstructions, RunModelOptions, RunToolChoice}
+
+// AllowsRun reports whether a request of the tenant may set a setting for its run.
+func (p *Policy) AllowsRun(setting string) bool { return slices.Contains(p.RunSettings, setting) }
+
+// ForbidsRun returns the error of a request that sets a setting which the policy does not allow. Its code is
+// [SettingForbidden].
+func (*Policy) ForbidsRun(setting string) error {
+	return forbidden(setting+": the tenant's policy does not let requests set it", "leave it out, or ask the operator to add it to policy.run_settings")
+}
+
+// SettingForbidden is the code of an error of [Policy.AllowsSettings] and [Policy.ForbidsRun].
 const SettingForbidden = "SETTING_FORBIDDEN"
 
 func forbidden(message, hint string) error {

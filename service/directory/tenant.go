@@ -80,6 +80,9 @@ type Policy struct {
 	ServerTools []string `json:"server_tools,omitempty"`
 	// ServiceTiers are the tiers that they may use with models that the operator pays for.
 	ServiceTiers []string `json:"service_tiers,omitempty"`
+	// RunSettings names what requests may set for their run: instructions, model_options and tool_choice. None means
+	// none of them.
+	RunSettings []string `json:"run_settings,omitempty"`
 }
 
 // Retention is how many days data is kept after its last change. 0 means for ever. A conversation

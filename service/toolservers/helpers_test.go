@@ -118,7 +118,7 @@ func overHTTP(s *mcp.Server) http.Handler {
 // newPool allows the sites' hosts.
 func newPool(t *testing.T, change func(o *toolservers.Options), sites ...*site) *toolservers.Pool {
 	t.Helper()
-	o := toolservers.Options{Patience: 20 * time.Second, ConnectTimeout: 20 * time.Second}
+	o := toolservers.Options{Patience: time.Minute, ConnectTimeout: time.Minute}
 	for _, s := range sites {
 		o.AllowHosts = append(o.AllowHosts, s.host(t))
 	}

@@ -41,7 +41,11 @@ func (p *Pool) For(
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s, taken := &Set{}, make(map[string]bool)
+	n := 0
+	for i := range opened {
+		n += len(opened[i].list.tools)
+	}
+	s, taken := &Set{tools: make([]tool.Tool, 0, n)}, make(map[string]bool, n)
 	var frames []string
 	size := 0
 	for i := range servers {
@@ -53,7 +57,6 @@ func (p *Pool) For(
 				Hint:    "Try again later, or make it not required.",
 			}
 		}
-		s.tools = slices.Grow(s.tools, len(l.tools))
 		for _, t := range l.tools {
 			name := t.spec.Name
 			switch {

@@ -43,6 +43,9 @@ func newTool(c *connection, inner listedTool) (t *Tool, why string) {
 	if len(t.spec.Schema) > mostSchema {
 		return nil, "the schema of its arguments is larger than " + strconv.Itoa(mostSchema>>10) + " KiB"
 	}
+	if err := tool.CheckSchema(t.spec); err != nil {
+		return nil, reasonOf(err)
+	}
 	t.spec.Description = plain(t.spec.Description, mostDescription)
 	if s.Seconds > 0 {
 		t.traits.Timeout = time.Duration(s.Seconds) * time.Second
@@ -79,6 +82,9 @@ func (t *Tool) Spec() tool.Spec { return t.spec }
 
 // Traits returns the tool's effect and time limit, after the overrides.
 func (t *Tool) Traits() tool.Traits { return t.traits }
+
+// SchemaErr returns nil: a tool whose schema cannot be used is left out of the list. See [tool.SchemaErrOf].
+func (*Tool) SchemaErr() error { return nil }
 
 // Server returns the id of the tool's server.
 func (t *Tool) Server() string { return t.conn.server.ID }

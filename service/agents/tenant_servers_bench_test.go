@@ -1,0 +1,91 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/service/toolservers"
+)
+
+// onceCaller calls one tool and ends.
+type onceCaller struct{ name string }
+
+func (onceCaller) Info() model.Info { return model.Info{Name: "test:once", Simulated: true} }
+
+func (m onceCaller) Stream(_ context.Context, r *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
+		if r.Cycle == 1 && m.name != "" {
+			_ = yield(model.Chunk{Kind: model.ChunkCall, ID: "c", Text: m.name}, nil) &&
+				yield(model.Chunk{Kind: model.ChunkCallInput, Text: "{}"}, nil) && yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopToolUse}, nil)
+			return
+		}
+		_ = yield(model.Chunk{Kind: model.ChunkText, Text: "done"}, nil) && yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
+	}
+}
+
+// BenchmarkTenantServers measures a warm run that uses one tool: of the only server, and of 40 servers with 1,000 tools.
+func BenchmarkTenantServers(b *testing.B) {
+	for _, c := range []struct{ servers, tools int }{{1, 1}, {40, 25}} {
+		b.Run(fmt.Sprintf("%d servers, %d tools", c.servers, c.servers*c.tools), func(b *testing.B) {
+			var hosts []string
+			var list []directory.ResolvedMCPServer
+			for i := range c.servers {
+				s := mcp.NewServer(&mcp.Implementation{Name: "bench"}, nil)
+				for n := range c.tools {
+					s.AddTool(&mcp.Tool{
+						Name: fmt.Sprint("tool_", n), Description: "Finds the orders of a customer by name, and lists them with their prices.",
+						InputSchema: json.RawMessage(fmt.Sprintf(`{"type":"object","title":"%d %d","properties":{"name":{"type":"string"},"limit":{"type":"integer","minimum":1}}}`, i, n)),
+					}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+						return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "ok"}}}, nil
+					})
+				}
+				web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
+				defer web.Close()
+				defer web.CloseClientConnections()
+				u, err := url.Parse(web.URL)
+				if err != nil {
+					b.Fatal(err)
+				}
+				hosts = append(hosts, u.Host)
+				list = append(list, directory.ResolvedMCPServer{MCPServer: directory.MCPServer{
+					Tenant: "acme", ID: fmt.Sprint("s", i), Version: 1, MCPServerSpec: directory.MCPServerSpec{Type: directory.MCPHTTP, URL: web.URL},
+				}})
+			}
+			pool, err := toolservers.New(toolservers.Options{AllowHosts: hosts})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer pool.Close()
+			f, err := New(b.Context(), Options{Model: onceCaller{"s0___tool_0"}, TenantServers: pool})
+			if err != nil {
+				b.Fatal(err)
+			}
+			run := func() {
+				agent, err := f.Agent(b.Context(), service.AgentRequest{AgentOptions: service.AgentOptions{MCPServers: list}})
+				if err != nil {
+					b.Fatal(err)
+				}
+				r, err := agent.Run(b.Context(), "go")
+				if err != nil || r.Metrics.ToolCalls != 1 {
+					b.Fatal(err, r)
+				}
+			}
+			run()
+			for b.Loop() {
+				run()
+			}
+		})
+	}
+}
