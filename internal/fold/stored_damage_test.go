@@ -53,6 +53,18 @@ func TestAStoredFoldWithADamagedByteIsNotUsed(t *testing.T) {
 	if older() || older(s.Parts[0], s.Parts[0]) != true || older(append([][]byte{{}}, s.Parts...)...) {
 		t.Error("other parts are used, or a part behind the last one counts")
 	}
+	for what, change := range map[string]func(*event.Event){
+		"of another run":   func(e *event.Event) { e.Run = "another" },
+		"of another time":  func(e *event.Event) { e.Time = e.Time.Add(1) },
+		"of another kind":  func(e *event.Event) { e.Body = &event.Notice{} },
+		"of another place": func(e *event.Event) { e.Seq++ },
+	} {
+		e := *last[0]
+		change(&e)
+		if fold.FromStored("c", s.Seq, s.Head, []*event.Event{&e}) != nil {
+			t.Errorf("a head is used with an event %s at its position", what)
+		}
+	}
 	if fold.FromStored("c", s.Seq, s.Head, []*event.Event{}) != nil || fold.FromStored("c", s.Seq-1, s.Head, log[len(log)-2:]) != nil {
 		t.Error("a head is used without the event at its position")
 	}

@@ -22,7 +22,7 @@ func TestStoredFoldIsTheFoldOfTheWholeLogOfGeneratedConversations(t *testing.T) 
 			t.Fatal(err)
 		}
 	})
-	if compared < 1000 {
+	if compared < 200 { // 20 cases have about 700
 		t.Errorf("only %d folds were compared", compared)
 	}
 }
