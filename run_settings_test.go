@@ -143,6 +143,23 @@ func TestSettingsStayWithTheRootAgent(t *testing.T) {
 	}
 }
 
+// An agent that is its own tool is made to call tools once, by the run and not by each of its scopes.
+func TestAChoiceIsNotOfTheScopesBelow(t *testing.T) {
+	t.Parallel()
+	m := &heard{says: [][]model.Chunk{asksFor("self", `{"input":"go"}`), says("below"), says("done")}}
+	agent := braid.New("self", m)
+	agent.Use(braid.AsTool(agent, "Works."))
+	r, err := agent.Run(t.Context(), "go", braid.WithToolChoice(model.ToolChoice{Mode: model.ToolsAny}))
+	if err != nil || r.Text() != "done" || len(m.asked) != 3 {
+		t.Fatalf("%q, %v", r.Text(), err)
+	}
+	for i, want := range []model.ToolMode{model.ToolsAny, model.ToolsFree, model.ToolsFree} {
+		if got := m.asked[i].ToolChoice.Mode; got != want {
+			t.Errorf("call %d has the choice %q, want %q", i, got, want)
+		}
+	}
+}
+
 // waiting is a run with settings in a store, which waits for an answer. clerk makes its agent as another process would.
 func waiting(t *testing.T, opts ...braid.RunOption) (store *journal.Memory, clerk func() (*braid.Agent, *heard), token string) {
 	t.Helper()
