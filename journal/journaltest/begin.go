@@ -18,8 +18,7 @@ func beginCases() []testCase {
 			p.ok("Propose", err)
 			equal(p, "turn", o.Run.Turn, 1)
 			equal(p, "status", o.Run.Status, event.RunRunning)
-			p.wantDue()
-			equal(p, "turn of the run when it is admitted", p.admit(run).Turn, 1)
+			p.absent(run)
 		}},
 		{"a run begins as if it was admitted, acquired and committed", func(p *probe) {
 			s := p.beginner()
@@ -47,9 +46,7 @@ func beginCases() []testCase {
 			} {
 				p.notBegun(s, "Begin with another "+what, run, at, event.ErrConflict)
 			}
-			equal(p, "log", len(p.log(talk)), 0)
-			p.wantDue()
-			equal(p, "turn of the run when it is admitted", p.admit(run).Turn, 1)
+			p.absent(run)
 		}},
 		{"a run behind an open one is refused", func(p *probe) {
 			s := p.beginner()
@@ -89,8 +86,7 @@ func beginCases() []testCase {
 			if err := s.Begin(p.ctx, run, &o, bad); err == nil {
 				p.Errorf("a step ends that never began")
 			}
-			p.wantDue()
-			equal(p, "turn of the run when it is admitted", p.admit(run).Turn, 1)
+			p.absent(run)
 		}},
 		{"a proposal has the state that is shared", func(p *probe) {
 			s := p.beginner()
@@ -108,16 +104,6 @@ func beginCases() []testCase {
 			o, err = s.Propose(p.ctx, stranger, place)
 			p.ok("Propose", err)
 			equal(p, "another tenant's state", len(o.Shared), 0)
-		}},
-		{"a begun run outlives its process", func(p *probe) {
-			p.begin(p.beginner(), run, place, note("one"))
-			p.reopen()
-			p.needClock()
-			p.Advance(journal.DefaultTerm + p.Term)
-			p.wantDue(first)
-			o := p.acquire(first, 0)
-			equal(p, "log", len(o.Events), 1)
-			equal(p, "lost drivers", o.Run.Lost, 1)
 		}},
 	}
 }
@@ -142,6 +128,17 @@ func (p *probe) begin(s journal.Beginner, r journal.Run, at journal.Place, event
 	p.ok("Begin", s.Begin(p.ctx, r, &o, b))
 	w.last += int64(len(b.Events))
 	return w
+}
+
+// absent checks that the store has neither the run nor its conversation, and then admits the run. A run that was there
+// with a lease would not be queued.
+func (p *probe) absent(r journal.Run) {
+	p.Helper()
+	equal(p, "log", len(p.log(r.Conversation)), 0)
+	p.wantDue()
+	row := p.admit(r)
+	equal(p, "turn of the run when it is admitted", row.Turn, 1)
+	equal(p, "status of the run when it is admitted", row.Status, event.RunQueued)
 }
 
 // notBegun checks that a run cannot begin at a place.

@@ -37,7 +37,7 @@ func TestTheSuiteCatchesPlantedBugs(t *testing.T) {
 		first := mutants()
 		for i, m := range slices.Concat(
 			first, mailMutants(), aloneMutants(), sessionMutants(), listMutants(), tellMutants(), removeMutants(), eraseMutants(),
-			ledgerMutants(), messageMutants(), lostMutants(), weighMutants(), storageMutants(), foldMutants(),
+			ledgerMutants(), messageMutants(), lostMutants(), weighMutants(), storageMutants(), foldMutants(), beginMutants(),
 		) {
 			t.Run(m.name, func(t *testing.T) {
 				t.Parallel()
@@ -56,7 +56,7 @@ func TestTheSuiteCatchesPlantedBugs(t *testing.T) {
 						// A race does not show its bug every time.
 						for tries := 20; tries > 0 && (r == nil || name == m.catcher && len(r.reasons) == 0); tries-- {
 							h, real := memory(m.term)
-							b := &bent{Memory: real, letters: map[string]journal.Mail{}, leases: map[string]journal.Lease{}}
+							b := &bent{Memory: real, letters: map[string]journal.Mail{}, leases: map[string]journal.Lease{}, begins: beginner{Memory: real}}
 							m.plant(b)
 							h.Store = b
 							r = play(t.Context(), c, h)
@@ -132,6 +132,7 @@ type bent struct {
 	counts func(tenant string, bytes int64) int64
 	blind  bool
 	folds  foldBugs
+	begins beginner
 
 	// State of earlier calls for the planted bugs.
 	mu      sync.Mutex

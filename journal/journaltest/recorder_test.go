@@ -57,7 +57,7 @@ func play(ctx context.Context, c testCase, h Harness) *recorder {
 	return r
 }
 
-// memory returns a harness for a memory store with a manual clock.
+// memory returns a harness for a memory store with a manual clock, which is also a [journal.Beginner].
 func memory(term time.Duration) (Harness, *journal.Memory) {
 	var mu sync.Mutex
 	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
@@ -66,7 +66,7 @@ func memory(term time.Duration) (Harness, *journal.Memory) {
 		defer mu.Unlock()
 		return now
 	}})
-	return Harness{Store: m, Advance: func(d time.Duration) {
+	return Harness{Store: &beginner{Memory: m}, Advance: func(d time.Duration) {
 		mu.Lock()
 		defer mu.Unlock()
 		now = now.Add(d)
@@ -89,7 +89,7 @@ func TestTheSuitePassesASoundStore(t *testing.T) {
 	}
 }
 
-// A store without hooks skips exactly the cases that need them.
+// A store without hooks skips exactly the cases that need them. One that is no [journal.Beginner] skips the group begin.
 func TestCasesWithoutTheirHookAreSkipped(t *testing.T) {
 	t.Parallel()
 	skipped := 0
@@ -99,7 +99,11 @@ func TestCasesWithoutTheirHookAreSkipped(t *testing.T) {
 			if len(r.reasons) > 0 {
 				t.Errorf("%s/%s: %s", g.name, c.name, r.reasons[0])
 			}
-			if r.skipped {
+			if g.name == "begin" {
+				if !r.skipped {
+					t.Errorf("%s/%s: a store that is no Beginner is not skipped", g.name, c.name)
+				}
+			} else if r.skipped {
 				skipped++
 			}
 		}

@@ -89,5 +89,18 @@ func reopenCases() []testCase {
 			p.take(first).end(event.RunCompleted)
 			equal(p, "turn", p.acquire(next, 0).Run.Turn, 2)
 		}},
+		{"a run that began in one commit is there again", func(p *probe) {
+			s := p.beginner()
+			p.needClock()
+			w := p.begin(s, whole(), journal.Place{Turn: 1, Epoch: 1}, note("one"))
+
+			p.reopen()
+			p.Advance(journal.DefaultTerm + p.Term)
+			p.wantDue(first)
+			v := p.take(first)
+			equal(p, "log", seqs(v.opened.Events), []int64{w.last})
+			equal(p, "labels", v.opened.Run.Metadata, whole().Metadata)
+			equal(p, "lost drivers", v.opened.Run.Lost, 1)
+		}},
 	}
 }
