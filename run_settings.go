@@ -117,7 +117,9 @@ func (a *Agent) prepare(o *runOptions) error {
 	}
 	label, err := s.set.Label()
 	if err != nil {
-		return &event.Error{Op: "run", Kind: event.ErrInvalid, Message: "the settings of the run cannot be kept", Hint: "check WithModelOptions", Err: err}
+		return &event.Error{
+			Op: "run", Kind: event.ErrInvalid, Message: "the settings of the run cannot be kept", Hint: "check WithModelOptions", Err: err,
+		}
 	}
 	if label != "" {
 		given, err := runset.Read(label) // as the row has it
@@ -168,7 +170,8 @@ func (s *ownSettings) name() error {
 				Op: "run", Kind: event.ErrUnsupported, Message: "an agent cannot become a tool of one run", Hint: "give it to the agent, with AsTool",
 			}
 		}
-		if err := foreign.Shield("run", "a tool of the run", func() error { s.set.Tools = append(s.set.Tools, t.Spec().Name); return nil }); err != nil {
+		err := foreign.Shield("run", "a tool of the run", func() error { s.set.Tools = append(s.set.Tools, t.Spec().Name); return nil })
+		if err != nil {
 			return err
 		}
 	}
@@ -183,7 +186,8 @@ func (s *ownSettings) name() error {
 		s.fail("a tool choice names a tool exactly if its mode is one", "set both Mode and Tool, or none of them")
 	}
 	if slices.ContainsFunc(s.set.Options.ServerTools, func(t model.ServerTool) bool { return t.Token != nil }) {
-		s.fail("a server tool with a token cannot be an option of one run: its row would have to keep the token", "give it to the agent, with Options")
+		s.fail("a server tool with a token cannot be an option of one run: its row would have to keep the token",
+			"give it to the agent, with Options")
 	}
 	return s.err
 }
@@ -208,7 +212,8 @@ func (o *runOptions) Settled(run *journal.Run, orphan bool) (*drive.Agent, error
 	if label != "" {
 		var err error
 		if kept, err = runset.Read(label); err != nil {
-			return nil, unlike("the settings that the run was accepted with cannot be read", "drive it with the version of the program that accepted it", err)
+			return nil, unlike("the settings that the run was accepted with cannot be read",
+				"drive it with the version of the program that accepted it", err)
 		}
 	}
 	if !orphan && !kept.Keeps(&given.set) {
@@ -269,8 +274,9 @@ func (a *Agent) replaceModel(d *drive.Agent, name string, o *runOptions) error {
 		i := slices.IndexFunc(d.Models(), func(m Model) bool { return m.Info().Name == name })
 		if i < 0 {
 			return &event.Error{
-				Op: "run", Kind: event.ErrConflict, Message: "the run was begun with the model " + name + ", which neither the agent nor this drive has",
-				Hint: "pass the model with braid.WithModel; the run keeps waiting",
+				Op: "run", Kind: event.ErrConflict,
+				Message: "the run was begun with the model " + name + ", which neither the agent nor this drive has",
+				Hint:    "pass the model with braid.WithModel; the run keeps waiting",
 			}
 		}
 		m = d.Models()[i]
@@ -286,8 +292,9 @@ func (a *Agent) addTools(d *drive.Agent, names []string, o *runOptions) error {
 	own := given.tools
 	if missing := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(given.set.Tools, n) }); len(missing) > 0 {
 		return &event.Error{
-			Op: "run", Kind: event.ErrConflict, Message: "the run was begun with tools of its own, which this drive does not have: " + toolset.List(missing),
-			Hint: "pass them with braid.WithTools; the run keeps waiting",
+			Op: "run", Kind: event.ErrConflict,
+			Message: "the run was begun with tools of its own, which this drive does not have: " + toolset.List(missing),
+			Hint:    "pass them with braid.WithTools; the run keeps waiting",
 		}
 	}
 	if len(own) > 0 {
@@ -311,19 +318,23 @@ func canChoose(d *drive.Agent) error {
 	c, offered := d.Choice, d.Current()
 	switch {
 	case c.Mode == model.ToolsAny && len(offered.Names) == 0:
-		return &event.Error{Op: "run", Kind: event.ErrInvalid, Message: "the model must call a tool, and the agent has none", Hint: "leave WithToolChoice out"}
+		return &event.Error{
+			Op: "run", Kind: event.ErrInvalid, Message: "the model must call a tool, and the agent has none", Hint: "leave WithToolChoice out",
+		}
 	case c.Mode == model.ToolsOne && offered.Find(c.Tool) < 0:
 		hint := "the tools are: " + toolset.List(offered.Names)
 		if near := nearest.Word(c.Tool, offered.Names); near != "" {
 			hint = "did you mean " + strconv.Quote(near) + "?"
 		}
 		return &event.Error{
-			Op: "run", Kind: event.ErrInvalid, Message: "the model must call the tool " + strconv.Quote(c.Tool) + ", which the agent does not have", Hint: hint,
+			Op: "run", Kind: event.ErrInvalid,
+			Message: "the model must call the tool " + strconv.Quote(c.Tool) + ", which the agent does not have", Hint: hint,
 		}
 	case c.Mode == model.ToolsOne && d.Denies(c.Tool):
 		return &event.Error{
-			Op: "run", Kind: event.ErrPermission, Message: "the model must call the tool " + strconv.Quote(c.Tool) + ", which the agent's permissions deny",
-			Hint: "choose another tool",
+			Op: "run", Kind: event.ErrPermission,
+			Message: "the model must call the tool " + strconv.Quote(c.Tool) + ", which the agent's permissions deny",
+			Hint:    "choose another tool",
 		}
 	}
 	return nil

@@ -374,8 +374,8 @@ func TestSettingsThatCannotBe(t *testing.T) {
 		if checked := agent.Check(c.opt); checked == nil || checked.Error() != err.Error() {
 			t.Errorf("%s: Check says %v, Run %v", name, checked, err)
 		}
-		for range conv.Events(t.Context(), 0) {
-			t.Errorf("%s: something was written", name)
+		for e, err := range conv.Events(t.Context(), 0) {
+			t.Errorf("%s: something was written: %v, %v", name, e, err)
 			break
 		}
 	}
@@ -391,7 +391,10 @@ func TestSettingsThatCannotBe(t *testing.T) {
 		if err != nil || r.Text() != "so" {
 			t.Errorf("%s: %v", name, err)
 		}
-		for e := range r.Conversation.Events(t.Context(), 0) {
+		for e, err := range r.Conversation.Events(t.Context(), 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			if b, ok := e.Body.(*event.RunStarted); ok && b.Metadata[journal.SettingsLabel] != "" {
 				t.Errorf("%s: the log has the settings %s", name, b.Metadata[journal.SettingsLabel])
 			}
@@ -404,7 +407,7 @@ func TestAnAgentsToolsChangeBesideTheRunsOwn(t *testing.T) {
 	t.Parallel()
 	m := &heard{says: [][]model.Chunk{asksFor("own", `{"a":1,"b":2}`), asksFor("own", `{"a":1,"b":3}`), says("done")}}
 	var agent *braid.Agent
-	agent = braid.New("a", m, braid.Func("old", "Adds.", add), braid.On(func(_ context.Context, e *hook.AfterTool) error {
+	agent = braid.New("a", m, braid.Func("old", "Adds.", add), braid.On(func(context.Context, *hook.AfterTool) error {
 		return agent.ReplaceTools([]string{"old", "own", "new"}, braid.Func("new", "Adds.", add), braid.Func("own", "Adds.", subtract))
 	}))
 	r, err := agent.Run(t.Context(), "go", braid.WithTools(braid.Func("own", "Adds.", add)))

@@ -172,7 +172,8 @@ func (s *Server) updateMCPServer(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m, err := s.options.Directory.UpdateMCPServer(r.Context(), by(r), tenant, id, read, func(m *directory.MCPServer, into *directory.MCPServerInput) error {
+	m, err := s.options.Directory.UpdateMCPServer(r.Context(), by(r), tenant, id, read, func(m *directory.MCPServer,
+		into *directory.MCPServerInput) error {
 		fields, err := merge(fieldsOfMCPServer(m), patch)
 		if err == nil {
 			fields.into(m)

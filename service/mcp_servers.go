@@ -16,7 +16,8 @@ const toolPrefixEnd = "___"
 // mcpServers returns the MCP servers of an agent, with headers for the run's tokens: those that it
 // names, or all active ones of its tenant. A server without a token refuses the run. A run that was
 // accepted before goes on without the server instead, and the server's Err says why.
-func (b *OptionsBuilder) mcpServers(ctx context.Context, x *ExecutionContext, spec *directory.AgentSpec) (list []directory.ResolvedMCPServer, err error) {
+func (b *OptionsBuilder) mcpServers(ctx context.Context, x *ExecutionContext, spec *directory.AgentSpec) (list []directory.ResolvedMCPServer,
+	err error) {
 	if b.Directory == nil || spec.MCPServers != nil && len(spec.MCPServers) == 0 {
 		return nil, nil
 	}

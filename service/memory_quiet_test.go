@@ -8,7 +8,7 @@ import (
 )
 
 // Once many runs have begun and no more do, memory goes back to the system: once, and not before.
-func TestMemoryIsReturnedWhenManyRunsHaveBegun(t *testing.T) {
+func TestMemoryIsReturnedWhenManyRunsHaveBegun(t *testing.T) { //nolint:paralleltest // it counts the process's collections
 	collections := func() uint32 {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)

@@ -44,7 +44,11 @@ func (r *RunRequest) checkSettings(op string) error {
 // settings returns what the run has for itself; "" for nothing.
 func (r *RunRequest) settings() (label string, err error) {
 	of := AgentOptions{Settings: r.ModelOptions}
-	own := runset.Settings{Instructions: r.Instructions, Options: of.ModelOptions(model.Options{}), Choice: model.ToolChoice{Mode: model.ToolMode(r.ToolChoice.Mode), Tool: r.ToolChoice.Tool, Serial: r.ToolChoice.Serial}}
+	c := &r.ToolChoice
+	own := runset.Settings{
+		Instructions: r.Instructions, Options: of.ModelOptions(model.Options{}),
+		Choice: model.ToolChoice{Mode: model.ToolMode(c.Mode), Tool: c.Tool, Serial: c.Serial},
+	}
 	return own.Label()
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // A schema that passed is not compiled again, and a refused one is refused again.
-func TestSchemasThatPassedAreRemembered(t *testing.T) {
+func TestSchemasThatPassedAreRemembered(t *testing.T) { //nolint:paralleltest // AllocsPerRun
 	good := tool.Spec{Name: "t", Schema: []byte(`{"type":"object","properties":{"query":{"type":"string","description":"` + t.Name() + `"}}}`)}
 	check := func() {
 		if err := tool.CheckSchema(good); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -166,7 +165,7 @@ func (l *library) loads() Side {
 	return Side{Name: "floor", Each: Work{Runs: 1}, Batch: l.batch(func(w *Work) error {
 		s, err := l.byHand.Load("c", 0)
 		if err == nil && s == nil {
-			err = fmt.Errorf("there is no session")
+			err = errors.New("there is no session")
 		}
 		w.Runs++
 		return err

@@ -36,7 +36,7 @@ func (p *process) openTenantServers(in *conf.Invocation, log *slog.Logger) (*too
 // tenantPrograms reads the programs that the operator lists for tenants.
 func (p *process) tenantPrograms(file string) (map[string]mcptool.Config, error) {
 	if file == "" {
-		return nil, nil
+		return nil, nil //nolint:nilnil // there are none
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -52,7 +52,8 @@ func (p *process) tenantPrograms(file string) (map[string]mcptool.Config, error)
 	for _, c := range configs {
 		if c.Command == "" {
 			return nil, &event.Error{
-				Kind: event.ErrInvalid, Message: "the list of tenants' programs has an entry without a command", Hint: "leave it out: tenants name addresses themselves",
+				Kind: event.ErrInvalid, Message: "the list of tenants' programs has an entry without a command",
+				Hint: "leave it out: tenants name addresses themselves",
 			}
 		}
 		programs[c.Name] = c

@@ -119,12 +119,12 @@ func (w *Worker) Wait() (posted int, err error) {
 	posted, w.posted, err = w.posted, 0, w.err
 	if cause := context.Cause(w.ctx); cause != nil && posted == 0 {
 		kind := event.ErrCancelled
-		if w.ctx.Err() == context.DeadlineExceeded { //nolint:errorlint // a context gives itself
+		if w.ctx.Err() == context.DeadlineExceeded {
 			kind = event.ErrTimeout
 		}
 		err = &event.Error{
-			Op: "run", Kind: kind, Message: "the run was left before its question was answered", Hint: "it keeps waiting: answer the question and resume it",
-			Err: cause,
+			Op: "run", Kind: kind, Message: "the run was left before its question was answered",
+			Hint: "it keeps waiting: answer the question and resume it", Err: cause,
 		}
 	}
 	return posted, err

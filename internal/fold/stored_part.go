@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
@@ -137,7 +138,7 @@ func (r *partReader) number() (int, bool) {
 		if c < 0x80 {
 			n |= uint64(c) << (7 * i)
 			r.left = r.left[i+1:]
-			return int(n), n < 1<<40 //nolint:gosec // bounded
+			return int(n), n < 1<<40
 		}
 		n |= uint64(c&0x7f) << (7 * i)
 	}
@@ -200,7 +201,7 @@ func (k *kept) count(one []event.Message) {
 	k.tokens += model.MessagesTokens(one)
 	for _, b := range m.Content {
 		if s := ServedBy(b); s.Call != "" {
-			k.served = append(k.served[:len(k.served):len(k.served)], s.Call)
+			k.served = append(slices.Clip(k.served), s.Call)
 		}
 	}
 }

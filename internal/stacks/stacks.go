@@ -51,7 +51,7 @@ func (p *Pool) Do(f func()) {
 	switch {
 	case returned:
 	case panicked != nil:
-		panic(panicked)
+		panic(panicked) //nolint:forbidigo // it is the function's, and belongs to its caller
 	default:
 		runtime.Goexit()
 	}

@@ -27,6 +27,7 @@ func deep(n int) (sum int) {
 }
 
 func TestCallsRunOnThePoolsGoroutines(t *testing.T) {
+	t.Parallel()
 	const goroutines, callers = 3, 50
 	p := stacks.New(goroutines)
 	defer p.Close()
@@ -52,7 +53,7 @@ func TestCallsRunOnThePoolsGoroutines(t *testing.T) {
 }
 
 // A thousand goroutines that wait after a deep call hold little memory.
-func TestCallersKeepSmallStacks(t *testing.T) {
+func TestCallersKeepSmallStacks(t *testing.T) { //nolint:paralleltest // it measures the process
 	p := stacks.New(1)
 	defer p.Close()
 	var before, after runtime.MemStats
@@ -79,6 +80,7 @@ func TestCallersKeepSmallStacks(t *testing.T) {
 }
 
 func TestAPanicIsTheCallers(t *testing.T) {
+	t.Parallel()
 	p := stacks.New(1)
 	defer p.Close()
 	func() {
@@ -96,6 +98,7 @@ func TestAPanicIsTheCallers(t *testing.T) {
 }
 
 func TestEndingTheGoroutineEndsTheCallers(t *testing.T) {
+	t.Parallel()
 	p := stacks.New(1)
 	defer p.Close()
 	after := false

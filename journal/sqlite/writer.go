@@ -149,7 +149,7 @@ func (s *Store) write(ctx context.Context, op string, lazy bool, do func(*tx) er
 		<-t.done
 	}
 	if t.panicked != nil {
-		panic(t.panicked)
+		panic(t.panicked) //nolint:forbidigo // it is the task's, and belongs to its caller
 	}
 	return fault(op, t.err)
 }

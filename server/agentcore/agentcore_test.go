@@ -49,7 +49,7 @@ func (m scripted) Stream(ctx context.Context, req *model.Request) iter.Seq2[mode
 	m.calls.Add(1)
 	return func(yield func(model.Chunk, error) bool) {
 		last := req.Messages[len(req.Messages)-1]
-		text := "you said " + last.Text()
+		text := "you said " + event.RawText(last.Content)
 		now, _ := last.Content[len(last.Content)-1].(*event.Text) // a turn that was cancelled stands before it
 		slowly := now != nil && strings.Contains(now.Text, "slowly")
 		for _, b := range last.Content {
@@ -58,7 +58,7 @@ func (m scripted) Stream(ctx context.Context, req *model.Request) iter.Seq2[mode
 			}
 		}
 		usage := model.Chunk{Kind: model.ChunkUsage, Usage: &event.Usage{Input: 7, Output: 3, Total: 10}}
-		if names, ok := strings.CutPrefix(last.Text(), "use "); ok {
+		if names, ok := strings.CutPrefix(event.RawText(last.Content), "use "); ok {
 			for i, name := range strings.Fields(names) {
 				name, args, given := strings.Cut(name, "=")
 				if !given {

@@ -86,7 +86,7 @@ func (t HeaderTemplate) Fill(tokens map[string]secret.Secret) (secret.Secret, er
 // These are the codes of errors about tokens.
 const (
 	TokenMissing = "TOKEN_MISSING"
-	TokenInvalid = "TOKEN_INVALID" //nolint:gosec // a code, and no secret
+	TokenInvalid = "TOKEN_INVALID"
 )
 
 func tokenInvalid(name, what, hint string) error {

@@ -34,8 +34,8 @@ type MCPStore interface {
 // [HeaderTemplate.Fill] for the first header whose token is missing or cannot be sent.
 func (s *MCPServer) Resolve(tokens map[string]secret.Secret) (ResolvedMCPServer, error) {
 	r := ResolvedMCPServer{MCPServer: *s}
-	for _, name := range slices.Sorted(maps.Keys(s.MCPServerSpec.Headers)) {
-		t, what := ParseHeaderTemplate(s.MCPServerSpec.Headers[name])
+	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+		t, what := ParseHeaderTemplate(s.Headers[name])
 		if what != "" { // it was checked when it was written
 			return r, invalid("header template", "headers_template: the value of "+headerNamed(name)+" "+what, "change it")
 		}
@@ -46,7 +46,7 @@ func (s *MCPServer) Resolve(tokens map[string]secret.Secret) (ResolvedMCPServer,
 			return r, &named
 		}
 		if r.Headers == nil {
-			r.Headers = make(map[string]secret.Secret, len(s.MCPServerSpec.Headers))
+			r.Headers = make(map[string]secret.Secret, len(s.Headers))
 		}
 		r.Headers[name] = value
 		for _, token := range t.Names() {

@@ -22,7 +22,7 @@ var errSealed = errors.New("no key opens the stored headers")
 
 func (d *Directory) sealHeaders(op string, s *MCPServer, values headerSecrets) ([]byte, error) {
 	if len(values) == 0 {
-		return nil, nil
+		return nil, nil //nolint:nilnil // there are none
 	}
 	if d.keys == nil {
 		return nil, noKeyset(op)
@@ -40,7 +40,7 @@ func (d *Directory) sealHeaders(op string, s *MCPServer, values headerSecrets) (
 
 func (d *Directory) openHeaders(op string, s *MCPServer, sealed []byte) (values headerSecrets, err error) {
 	if len(sealed) == 0 {
-		return nil, nil
+		return nil, nil //nolint:nilnil // there are none
 	}
 	if d.keys == nil {
 		return nil, noKeyset(op)
@@ -74,7 +74,7 @@ func mcpMoved(op string) error {
 func (d *Directory) MCPSecretHeaders(ctx context.Context, s *MCPServer) (map[string]secret.Secret, error) {
 	const op = "MCP server headers"
 	if len(s.SecretHeaders) == 0 {
-		return nil, nil
+		return nil, nil //nolint:nilnil // there are none
 	}
 	var sealed []byte
 	err := d.db.Read(ctx, op, s.Tenant, func(tx *database.Tx) error {
@@ -104,7 +104,7 @@ func (d *Directory) MCPSecretHeaders(ctx context.Context, s *MCPServer) (map[str
 func (d *Directory) MCPDocument(ctx context.Context, s *MCPServer) ([]byte, error) {
 	const op = "MCP server document"
 	if s.Document == nil {
-		return nil, nil
+		return nil, nil //nolint:nilnil // there are none
 	}
 	var packed []byte
 	err := d.db.Read(ctx, op, s.Tenant, func(tx *database.Tx) error {

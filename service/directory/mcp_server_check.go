@@ -85,7 +85,8 @@ func (s *MCPServer) checkHeaders(c *checker) {
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
 		t, what := ParseHeaderTemplate(s.Headers[name])
 		c.want(what == "", "headers_template: the value of "+headerNamed(name)+" "+what, "write text and ${name} for a token of the run")
-		c.want(what != "" || len(t) > 1 || !secret.Names(name), "headers_template: the value of "+headerNamed(name)+" is a secret that everybody could read",
+		c.want(what != "" || len(t) > 1 || !secret.Names(name),
+			"headers_template: the value of "+headerNamed(name)+" is a secret that everybody could read",
 			"send it in secret_headers, or write ${name} for a token of the run")
 	}
 }

@@ -184,7 +184,7 @@ func errorsOf(err error) string {
 }
 
 func unwrap(err error) error {
-	if u, ok := err.(interface{ Unwrap() error }); ok { //nolint:errorlint // one step
+	if u, ok := err.(interface{ Unwrap() error }); ok {
 		return u.Unwrap()
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -115,12 +116,11 @@ func (perConnection) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // openAPI makes the tools of a document, or takes those that are there.
-func (p *Pool) openAPI(ctx context.Context, s *directory.ResolvedMCPServer, store directory.MCPStore, hidden map[string]secret.Secret) (source, error) {
+func (p *Pool) openAPI(ctx context.Context, s *directory.ResolvedMCPServer, store directory.MCPStore, hidden map[string]secret.Secret) (source,
+	error) {
 	a := &apiSource{values: make(map[string]secret.Secret, len(s.Headers)+len(hidden))}
 	for _, from := range []map[string]secret.Secret{s.Headers, hidden} {
-		for name, value := range from {
-			a.values[name] = value
-		}
+		maps.Copy(a.values, from)
 	}
 	var err error
 	timeout := cmp.Or(time.Duration(s.Seconds)*time.Second, 10*time.Minute)
@@ -184,7 +184,8 @@ func (a *apiSource) tools() (list []listedTool) {
 func (a *apiSource) state() (status, reason string, skipped []event.SkippedTool) {
 	skipped = a.api.Skipped()
 	if n := len(a.api.Tools()); n > MostTools {
-		skipped = append(skipped, event.SkippedTool{Why: "the document has " + strconv.Itoa(n) + " operations, and " + strconv.Itoa(MostTools) + " are used; name the ones to use"})
+		skipped = append(skipped,
+			event.SkippedTool{Why: "the document has " + strconv.Itoa(n) + " operations, and " + strconv.Itoa(MostTools) + " are used; name the ones to use"})
 	}
 	return statusConnected, "", skipped
 }

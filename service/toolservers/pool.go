@@ -66,8 +66,9 @@ func (p *Pool) connection(s *directory.ResolvedMCPServer, store directory.MCPSto
 	if c == nil {
 		if len(p.open) >= p.options.Most && !p.makeRoom() {
 			return nil, nil, &event.Error{
-				Op: "MCP server", Kind: event.ErrUnavailable, Message: "this service has " + strconv.Itoa(p.options.Most) + " connections to MCP servers, all of them in use",
-				Hint: "try again later",
+				Op: "MCP server", Kind: event.ErrUnavailable,
+				Message: "this service has " + strconv.Itoa(p.options.Most) + " connections to MCP servers, all of them in use",
+				Hint:    "try again later",
 			}
 		}
 		c = &connection{pool: p, key: k, server: *s, store: store}
@@ -109,7 +110,8 @@ func (p *Pool) live(ctx context.Context, of *connection) (c *connection, give fu
 		give()
 		if fault == nil {
 			fault = &event.Error{
-				Op: "MCP server", Kind: event.ErrUnavailable, Message: "the MCP server " + strconv.Quote(of.server.ID) + " is not connected", Hint: "try again later",
+				Op: "MCP server", Kind: event.ErrUnavailable, Message: "the MCP server " + strconv.Quote(of.server.ID) + " is not connected",
+				Hint: "try again later",
 			}
 		}
 		return nil, nil, fault

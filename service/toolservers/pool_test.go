@@ -245,7 +245,8 @@ func TestOverrides(t *testing.T) {
 	set := setOf(t, p, nil, resolved(t, server("acme", "crm", web.URL, func(s *directory.MCPServer) {
 		s.Tools, s.Seconds = []string{"get_*", "put", "missing"}, 7
 		s.Overrides = []directory.ToolOverride{
-			{Tool: "get_*", Effect: event.EffectPure, Permission: directory.ToolAllow}, {Tool: "put", Permission: directory.ToolAsk},
+			{Tool: "get_*", Effect: event.EffectPure, Permission: directory.ToolAllow},
+			{Tool: "put", Permission: directory.ToolAsk},
 			{Tool: "get_secret", Permission: directory.ToolDeny},
 		}
 	}), "x"))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -192,7 +193,7 @@ func (s *Servers) ToolServers() []event.ToolServer {
 	status := s.Status()
 	list := make([]event.ToolServer, len(status))
 	for i := range status {
-		list[i] = event.ToolServer{Name: status[i].Name, Status: string(status[i].State), Reason: reason(&status[i])}
+		list[i] = event.ToolServer{Name: status[i].Name, Status: string(status[i].State), Reason: s.list[i].reason(&status[i])}
 		for _, t := range s.list[i].listSkipped() {
 			list[i].Skipped = append(list[i].Skipped, event.SkippedTool(t))
 		}
@@ -200,9 +201,15 @@ func (s *Servers) ToolServers() []event.ToolServer {
 	return list
 }
 
-// reason says for users why a server is not connected.
-func reason(s *Status) string {
-	if e, ok := errors.AsType[*event.Error](s.Err); ok && s.State != StateConnected {
+// reason says for users why a server is not connected. It keeps to itself which program the operator starts.
+func (s *server) reason(of *Status) string {
+	if of.State == StateConnected || of.Err == nil {
+		return ""
+	}
+	if s.config.Command != "" {
+		return "the program of the MCP server " + strconv.Quote(of.Name) + " does not run"
+	}
+	if e, ok := errors.AsType[*event.Error](of.Err); ok {
 		return shorten.Text(clean(e.Message), 500, "…")
 	}
 	return ""

@@ -78,7 +78,7 @@ const (
 	CodeMCPServerFailed   = "MCP_SERVER_FAILED"
 	CodeQuotaMCPServers   = "QUOTA_MCP_SERVERS"
 	CodeTokenMissing      = "TOKEN_MISSING"
-	CodeTokenInvalid      = "TOKEN_INVALID" //nolint:gosec // a code, and no secret
+	CodeTokenInvalid      = "TOKEN_INVALID"
 
 	CodeTooManyBytes         = "TOO_MANY_BYTES"
 	CodeWrongCredentials     = "WRONG_CREDENTIALS" //nolint:gosec // a code, and no secret

@@ -51,7 +51,7 @@ func (w *deepWriter) write(v reflect.Value) {
 			w.WriteString("nil")
 			return
 		}
-		if v.Kind() == reflect.Pointer && !(w.apart && v.Type().Elem().PkgPath() == eventPath) {
+		if v.Kind() == reflect.Pointer && (!w.apart || v.Type().Elem().PkgPath() != eventPath) {
 			at := place{v.Pointer(), v.Type()}
 			if n, again := w.seen[at]; again {
 				w.WriteString("again " + strconv.Itoa(n))
@@ -67,7 +67,8 @@ func (w *deepWriter) write(v reflect.Value) {
 		}
 		w.WriteString(v.Type().Name() + "{")
 		for i := range v.NumField() {
-			if f := v.Field(i); !f.IsZero() && (f.Kind() != reflect.Map || f.Len() > 0) && !slices.Contains(w.without, v.Type().Name()+"."+v.Type().Field(i).Name) {
+			if f := v.Field(i); !f.IsZero() && (f.Kind() != reflect.Map || f.Len() > 0) && !slices.Contains(w.without,
+				v.Type().Name()+"."+v.Type().Field(i).Name) {
 				w.WriteString(v.Type().Field(i).Name + ":")
 				w.write(f)
 				w.WriteString(" ")

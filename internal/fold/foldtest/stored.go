@@ -1,6 +1,7 @@
 package foldtest
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/braidrun/braid/event"
@@ -68,12 +69,12 @@ func (s *shelf) compare(id string, log []*event.Event) error {
 	v := s.open(id, log)
 	if changesBefore(log, s.seq) {
 		if v != nil {
-			return fmt.Errorf("the stored fold is used although a later event changes it")
+			return errors.New("the stored fold is used although a later event changes it")
 		}
 		return nil
 	}
 	if v == nil {
-		return fmt.Errorf("the stored fold is not used")
+		return errors.New("the stored fold is not used")
 	}
 	whole := fold.New(log)
 	if a, b := figures(v, s.seq), figures(whole, s.seq); a != b {

@@ -15,14 +15,14 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-func mcpServer(tenant, id string) directory.MCPServer {
-	return directory.MCPServer{Tenant: tenant, ID: id, MCPServerSpec: directory.MCPServerSpec{
+func mcpServer(id string) directory.MCPServer {
+	return directory.MCPServer{Tenant: "acme", ID: id, MCPServerSpec: directory.MCPServerSpec{
 		Type: directory.MCPHTTP, URL: "https://mcp.example/mcp", Headers: map[string]string{"Authorization": "Bearer ${token}"},
 	}}
 }
 
-func api(tenant, id string) directory.MCPServer {
-	return directory.MCPServer{Tenant: tenant, ID: id, MCPServerSpec: directory.MCPServerSpec{Type: directory.MCPOpenAPI, URL: "https://api.example/v1"}}
+func api(id string) directory.MCPServer {
+	return directory.MCPServer{Tenant: "acme", ID: id, MCPServerSpec: directory.MCPServerSpec{Type: directory.MCPOpenAPI, URL: "https://api.example/v1"}}
 }
 
 // A change of the spec is a version, a change of the status is not.
@@ -30,7 +30,7 @@ func mcpServers(t *testing.T, h Harness) {
 	d, ctx := h.Directory, t.Context()
 	tenant(t, d, "acme")
 	none := directory.MCPServerInput{}
-	made := must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), mcpServer("acme", "crm"), none, ""))
+	made := must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), mcpServer("crm"), none, ""))
 	if made.Version != 1 || made.Newest != 1 || made.Revision != 1 || made.Status != directory.Active || made.Life == "" {
 		t.Errorf("made as %+v", made)
 	}
@@ -40,7 +40,7 @@ func mcpServers(t *testing.T, h Harness) {
 	if diff := cmp.Diff([]directory.MCPServer{made}, must[[]directory.MCPServer](t)(d.MCPServers(ctx, "acme"))); diff != "" {
 		t.Error(diff)
 	}
-	_, err := d.CreateMCPServer(ctx, of("acme"), mcpServer("acme", "crm"), none, "")
+	_, err := d.CreateMCPServer(ctx, of("acme"), mcpServer("crm"), none, "")
 	want(t, "made twice", err, event.ErrConflict, "MCP_SERVER_EXISTS")
 	change := func(revision int64, change func(s *directory.MCPServer, in *directory.MCPServerInput) error) (directory.MCPServer, error) {
 		return d.UpdateMCPServer(ctx, of("acme"), "acme", "crm", revision, change)
@@ -84,7 +84,7 @@ func mcpServers(t *testing.T, h Harness) {
 	}
 	_, _, err = d.ListMCPServerVersions(ctx, "acme", "nothing", directory.Query{})
 	want(t, "versions of nothing", err, event.ErrNotFound, "MCP_SERVER_NOT_FOUND")
-	must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), mcpServer("acme", "billing"), none, ""))
+	must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), mcpServer("billing"), none, ""))
 	all, _, err := d.ListMCPServers(ctx, "acme", directory.Query{Status: directory.Active})
 	if err != nil || len(all) != 2 || all[0].ID != "billing" {
 		t.Errorf("listed as %+v: %v", all, err)
@@ -93,7 +93,7 @@ func mcpServers(t *testing.T, h Harness) {
 	want(t, "removed too late", d.DeleteMCPServer(ctx, of("acme"), "acme", "crm", 1), event.ErrConflict, "REVISION_CONFLICT")
 	done(t, d.DeleteMCPServer(ctx, of("acme"), "acme", "crm", 3))
 	want(t, "removed twice", d.DeleteMCPServer(ctx, of("acme"), "acme", "crm", 0), event.ErrNotFound, "MCP_SERVER_NOT_FOUND")
-	again := must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), mcpServer("acme", "crm"), none, ""))
+	again := must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), mcpServer("crm"), none, ""))
 	if again.Life == made.Life || again.Version != 1 {
 		t.Errorf("made again as %+v", again)
 	}
@@ -102,7 +102,8 @@ func mcpServers(t *testing.T, h Harness) {
 	for _, e := range entries {
 		actions = append(actions, e.Action)
 	}
-	if diff := cmp.Diff([]string{"mcp-server.create", "mcp-server.delete", "mcp-server.update", "mcp-server.update", "mcp-server.create"}, actions); diff != "" || err != nil {
+	if diff := cmp.Diff([]string{"mcp-server.create", "mcp-server.delete", "mcp-server.update", "mcp-server.update", "mcp-server.create"},
+		actions); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
 }
@@ -116,7 +117,7 @@ func mcpStored(t *testing.T, h Harness) {
 		Document: document, DocumentURL: "https://api.example/openapi.json",
 		Headers: map[string]secret.Secret{"X-Api-Key": secret.New("sk-canary-of-acme-1234"), "X-Other": secret.New("short")},
 	}
-	made := must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), api("acme", "shop"), in, "once"))
+	made := must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), api("shop"), in, "once"))
 	if made.SecretHeaders["X-Api-Key"].Ends != "1234" || made.SecretHeaders["X-Other"].Ends != "…" || made.Document.Bytes != len(document) ||
 		len(made.Document.SHA256) != 64 || made.Document.URL != in.DocumentURL {
 		t.Errorf("made as %+v", made)
@@ -124,10 +125,10 @@ func mcpStored(t *testing.T, h Harness) {
 	if shown := fmt.Sprintf("%+v %s", made, jsonOf(t, made)); strings.Contains(shown, "canary") {
 		t.Errorf("it is shown: %s", shown)
 	}
-	must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), api("acme", "shop"), in, "once"))
+	must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), api("shop"), in, "once"))
 	other := in
 	other.Headers = map[string]secret.Secret{"X-Api-Key": secret.New("sk-canary-of-acme-9999")}
-	_, err := d.CreateMCPServer(ctx, of("acme"), api("acme", "shop"), other, "once")
+	_, err := d.CreateMCPServer(ctx, of("acme"), api("shop"), other, "once")
 	want(t, "another secret", err, event.ErrConflict, "IDEMPOTENCY_MISMATCH")
 	holds := func(s directory.MCPServer, headers map[string]string) {
 		t.Helper()
@@ -143,7 +144,8 @@ func mcpStored(t *testing.T, h Harness) {
 	if got := must[[]byte](t)(d.MCPDocument(ctx, &made)); !bytes.Equal(got, document) {
 		t.Errorf("the document has %d bytes", len(got))
 	}
-	next := must[directory.MCPServer](t)(d.UpdateMCPServer(ctx, of("acme"), "acme", "shop", 0, func(_ *directory.MCPServer, in *directory.MCPServerInput) error {
+	next := must[directory.MCPServer](t)(d.UpdateMCPServer(ctx, of("acme"), "acme", "shop", 0, func(_ *directory.MCPServer,
+		in *directory.MCPServerInput) error {
 		in.Headers = map[string]secret.Secret{"X-Other": {}, "X-Third": secret.New("third-value-of-acme")}
 		return nil
 	}))
@@ -157,7 +159,8 @@ func mcpStored(t *testing.T, h Harness) {
 	if got := must[[]byte](t)(d.MCPDocument(ctx, &next)); !bytes.Equal(got, document) {
 		t.Errorf("the document has %d bytes after a change of the headers", len(got))
 	}
-	last := must[directory.MCPServer](t)(d.UpdateMCPServer(ctx, of("acme"), "acme", "shop", 0, func(_ *directory.MCPServer, in *directory.MCPServerInput) error {
+	last := must[directory.MCPServer](t)(d.UpdateMCPServer(ctx, of("acme"), "acme", "shop", 0, func(_ *directory.MCPServer,
+		in *directory.MCPServerInput) error {
 		in.Document = []byte(`{}`)
 		return nil
 	}))
@@ -167,7 +170,8 @@ func mcpStored(t *testing.T, h Harness) {
 	if _, err := d.MCPDocument(ctx, &next); !errors.Is(err, directory.ErrMCPServerMoved) {
 		t.Errorf("an old document: %v", err)
 	}
-	plain := must[directory.MCPServer](t)(d.UpdateMCPServer(ctx, of("acme"), "acme", "shop", 0, func(s *directory.MCPServer, _ *directory.MCPServerInput) error {
+	plain := must[directory.MCPServer](t)(d.UpdateMCPServer(ctx, of("acme"), "acme", "shop", 0, func(s *directory.MCPServer,
+		_ *directory.MCPServerInput) error {
 		s.Type = directory.MCPHTTP
 		return nil
 	}))
@@ -231,7 +235,7 @@ func mcpRefused(t *testing.T, h Harness) {
 		"a status":        {func(s *directory.MCPServer, _ *directory.MCPServerInput) { s.Status = "perhaps" }, "status"},
 		"an id":           {func(s *directory.MCPServer, _ *directory.MCPServerInput) { s.ID = "A_b" }, "id"},
 	} {
-		s := mcpServer("acme", "crm")
+		s := mcpServer("crm")
 		var in directory.MCPServerInput
 		c.change(&s, &in)
 		_, err := d.CreateMCPServer(ctx, of("acme"), s, in, "")
@@ -242,12 +246,12 @@ func mcpRefused(t *testing.T, h Harness) {
 			}
 		}
 	}
-	_, err := d.CreateMCPServer(ctx, of("acme"), api("acme", "shop"), directory.MCPServerInput{Document: bytes.Repeat([]byte("x"), 20<<20)}, "")
+	_, err := d.CreateMCPServer(ctx, of("acme"), api("shop"), directory.MCPServerInput{Document: bytes.Repeat([]byte("x"), 20<<20)}, "")
 	want(t, "a document of 20 MB", err, event.ErrTooLarge, "")
 	for i := range directory.MostMCPServers {
-		must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), mcpServer("acme", fmt.Sprint("s", i)), directory.MCPServerInput{}, ""))
+		must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), mcpServer(fmt.Sprint("s", i)), directory.MCPServerInput{}, ""))
 	}
-	_, err = d.CreateMCPServer(ctx, of("acme"), mcpServer("acme", "more"), directory.MCPServerInput{}, "")
+	_, err = d.CreateMCPServer(ctx, of("acme"), mcpServer("more"), directory.MCPServerInput{}, "")
 	want(t, "one too many", err, event.ErrQuota, "QUOTA_MCP_SERVERS")
 	if list := must[[]directory.MCPServer](t)(d.MCPServers(ctx, "acme")); len(list) != directory.MostMCPServers {
 		t.Errorf("there are %d", len(list))
@@ -261,11 +265,11 @@ func mcpIsolation(t *testing.T, h Harness) {
 	tenant(t, d, "evil")
 	evil := of("evil")
 	stays := func(*directory.MCPServer, *directory.MCPServerInput) error { return nil }
-	s := must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), api("acme", "shop"), directory.MCPServerInput{
+	s := must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), api("shop"), directory.MCPServerInput{
 		Document: []byte("{}"), Headers: map[string]secret.Secret{"X-Api-Key": secret.New("sk-canary-of-acme")},
 	}, ""))
 	for name, err := range map[string]error{
-		"create": second(d.CreateMCPServer(ctx, evil, mcpServer("acme", "x"), directory.MCPServerInput{}, "")),
+		"create": second(d.CreateMCPServer(ctx, evil, mcpServer("x"), directory.MCPServerInput{}, "")),
 		"update": second(d.UpdateMCPServer(ctx, evil, "acme", "shop", 0, stays)), "delete": d.DeleteMCPServer(ctx, evil, "acme", "shop", 0),
 	} {
 		want(t, name, err, event.ErrNotFound, "TENANT_NOT_FOUND")
@@ -293,7 +297,7 @@ func mcpIsolation(t *testing.T, h Harness) {
 	}, ""))
 	want(t, "one in use", d.DeleteMCPServer(ctx, of("acme"), "acme", "shop", 0), event.ErrConflict, "MCP_SERVER_IN_USE")
 	done(t, d.DeleteMCPServer(ctx, of("acme"), "acme", "shop", 0, directory.Force()))
-	must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), mcpServer("acme", "crm"), directory.MCPServerInput{}, ""))
+	must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), mcpServer("crm"), directory.MCPServerInput{}, ""))
 	idle(t, d, "acme")
 	if erased := must[directory.Erased](t)(d.EraseTenant(ctx, Operator(), "acme")); erased.MCPServers != 1 {
 		t.Errorf("erased %+v", erased)

@@ -252,7 +252,7 @@ func (a *admin) showReport(report *client.MCPServerReport) error {
 func (a *admin) tokens() (map[string]secret.Secret, error) {
 	file, given := a.in.Flags["tokens-file"]
 	if !given {
-		return nil, nil
+		return nil, nil //nolint:nilnil // there are none
 	}
 	raw, err := a.p.ReadInput("--tokens-file", file)
 	if err != nil {
