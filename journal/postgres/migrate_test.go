@@ -125,7 +125,8 @@ var unstored = []string{
 	`DROP TRIGGER storage_freed ON conversation`, `DROP FUNCTION storage_of_mail, storage_of_tool, storage_of_input, storage_of_message`,
 	`DROP FUNCTION storage_counted, storage_made, storage_freed`, `DROP TABLE storage`,
 	`ALTER TABLE conversation DROP COLUMN bytes, DROP COLUMN counted`, `DROP TABLE blob, blob_piece, blob_ref`,
-	`DROP FUNCTION tenants_with_loose_blobs, blob_counted, blob_lost, blob_ref_changed`, `DELETE FROM journal_version WHERE version_id >= 10`,
+	`DROP FUNCTION tenants_with_loose_blobs, blob_counted, blob_lost, blob_ref_changed`, `DROP TABLE stored_fold_part, stored_fold`,
+	`DELETE FROM journal_version WHERE version_id >= 10`,
 }
 
 // The migration counts bytes that were stored earlier, although row-level security applies to the tables' owner.

@@ -49,6 +49,9 @@ type route struct {
 
 func (r *route) String() string { return r.method + " " + r.path }
 
+// attackedFile is a file in the workspace of the conversation of belongings.
+const attackedFile = "notes.txt"
+
 // at fills the path's parameters.
 func (r *route) at(ids map[string]string) string {
 	path := r.path
@@ -59,6 +62,9 @@ func (r *route) at(ids map[string]string) string {
 		}
 		path = strings.Replace(path, "{"+name+"}", id, 1)
 	}
+	if strings.HasSuffix(path, "/files/content") {
+		path += "?path=" + attackedFile
+	}
 	return path
 }
 
@@ -67,7 +73,7 @@ var allScopes = []string{"read", "write", "admin:read", "admin:write"}
 // attackedServer starts braid serve with two tenants, and lets one address show any number of wrong credentials.
 func attackedServer(t *testing.T, args ...string) *target {
 	t.Helper()
-	s := &target{site: startServer(t, filepath.Join(t.TempDir(), "data"), append([]string{"--log", "json", "--wrong-credentials", "0"}, args...)...)}
+	s := &target{site: startServer(t, filepath.Join(t.TempDir(), "data"), append([]string{"--log", "json", "--wrong-credentials", "0", "--workspaces"}, args...)...)}
 	s.routes = s.served()
 	s.attacker, s.victim = s.tenant("attacker"), s.tenant("victim")
 	s.theirs = s.belongings("victim", s.victim)
@@ -146,6 +152,9 @@ func (s *target) belongings(tenant, token string) map[string]string {
 	ids["id"] = id(s.json(201, "POST", "/v1/conversations", `{"title":"`+canary+`"}`, as...), "id")
 	run := s.json(200, "POST", "/v1/conversations/"+ids["id"]+"/runs", `{"user_input":"`+canary+`"}`, append(as, "Accept", "application/json")...)
 	ids["run"] = id(run, "run_id")
+	if res := s.ask("PUT", "/v1/conversations/"+ids["id"]+"/files/content?path="+attackedFile, canary, as...); res.StatusCode != 200 {
+		s.t.Fatalf("a file cannot be stored: %s", res.Status)
+	}
 	at := "/v1/admin/tenants/" + tenant
 	ids["agent"] = id(s.json(201, "POST", at+"/agents", `{"id":"an-agent","instructions":"`+canary+`"}`, as...), "id")
 	ids["server"] = id(s.json(201, "POST", at+"/mcp-servers", `{"id":"a-server","status":"inactive","type":"http","url":"https://mcp.example/"}`, as...), "id")
