@@ -235,7 +235,7 @@ func braided(t *testing.T, scenario string, turns []bedrocktest.Answer) side {
 	out := side{stop: string(result.Stop), output: string(result.Output)}
 	if result.Stop == event.StopQuestion {
 		out.paused = history(t, conv)
-		result, err = agent.Run(t.Context(), braid.Answer{Token: result.Questions[0].Token, Value: "yes"}, braid.In(conv))
+		result, err = agent.Run(t.Context(), "", braid.In(conv), braid.Answers(braid.Answer{Token: result.Questions[0].Token, Value: "yes"}))
 		out.stop += ", " + string(result.Stop)
 	}
 	if err != nil {
