@@ -173,7 +173,8 @@ func (s *Server) updateMCPServer(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	m, err := s.options.Directory.UpdateMCPServer(r.Context(), by(r), tenant, id, read, func(m *directory.MCPServer,
-		into *directory.MCPServerInput) error {
+		into *directory.MCPServerInput,
+	) error {
 		fields, err := merge(fieldsOfMCPServer(m), patch)
 		if err == nil {
 			fields.into(m)

@@ -17,7 +17,8 @@ const toolPrefixEnd = "___"
 // names, or all active ones of its tenant. A server without a token refuses the run. A run that was
 // accepted before goes on without the server instead, and the server's Err says why.
 func (b *OptionsBuilder) mcpServers(ctx context.Context, x *ExecutionContext, spec *directory.AgentSpec) (list []directory.ResolvedMCPServer,
-	err error) {
+	err error,
+) {
 	if b.Directory == nil || spec.MCPServers != nil && len(spec.MCPServers) == 0 {
 		return nil, nil
 	}
@@ -56,7 +57,10 @@ func (b *OptionsBuilder) mcpServers(ctx context.Context, x *ExecutionContext, sp
 // unusableMCPServer is a server that an agent names and cannot have.
 func unusableMCPServer(id, why string) directory.ResolvedMCPServer {
 	return directory.ResolvedMCPServer{
-		MCPServer: directory.MCPServer{ID: id}, Err: &event.Error{Op: "MCP server", Kind: event.ErrUnavailable, Message: why, Hint: "change the agent"},
+		MCPServer: directory.MCPServer{ID: id}, Err: &event.Error{
+			Op: "MCP server", Kind: event.ErrUnavailable, Message: why,
+			Hint: "change the agent",
+		},
 	}
 }
 

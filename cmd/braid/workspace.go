@@ -29,7 +29,8 @@ func openWorkspace(ctx context.Context, s *conf.Settings) (folderTools, error) {
 	files, err := workspace.OpenFolder(s.Workspace, workspace.Quota{})
 	if event.KindOf(err) == event.ErrNotFound {
 		err = &event.Error{
-			Op: "open workspace", Kind: event.ErrNotFound, Message: "the folder of --workspace does not exist", Hint: "make it, or name another", Err: err,
+			Op: "open workspace", Kind: event.ErrNotFound, Message: "the folder of --workspace does not exist",
+			Hint: "make it, or name another", Err: err,
 		}
 	}
 	if err != nil {

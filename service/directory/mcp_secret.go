@@ -22,7 +22,7 @@ var errSealed = errors.New("no key opens the stored headers")
 
 func (d *Directory) sealHeaders(op string, s *MCPServer, values headerSecrets) ([]byte, error) {
 	if len(values) == 0 {
-		return nil, nil //nolint:nilnil // there are none
+		return nil, nil
 	}
 	if d.keys == nil {
 		return nil, noKeyset(op)
@@ -51,8 +51,9 @@ func (d *Directory) openHeaders(op string, s *MCPServer, sealed []byte) (values 
 	}
 	if err != nil {
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrModelAuth, Message: "the secret headers of the MCP server " + s.ID + " cannot be decrypted", Hint: "set them again",
-			Err: errors.Join(errSealed, err),
+			Op: op, Kind: event.ErrModelAuth, Message: "the secret headers of the MCP server " + s.ID + " cannot be decrypted",
+			Hint: "set them again",
+			Err:  errors.Join(errSealed, err),
 		}
 	}
 	return values, nil
@@ -104,7 +105,7 @@ func (d *Directory) MCPSecretHeaders(ctx context.Context, s *MCPServer) (map[str
 func (d *Directory) MCPDocument(ctx context.Context, s *MCPServer) ([]byte, error) {
 	const op = "MCP server document"
 	if s.Document == nil {
-		return nil, nil //nolint:nilnil // there are none
+		return nil, nil
 	}
 	var packed []byte
 	err := d.db.Read(ctx, op, s.Tenant, func(tx *database.Tx) error {

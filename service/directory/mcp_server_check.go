@@ -41,7 +41,8 @@ func (s *MCPServer) check(op string) error {
 			field+": there is no such permission", "use allow, ask or deny")
 		c.want(o.Effect != "" || o.Permission != "", field+" changes nothing", "set effect or permission")
 	}
-	c.want(s.Seconds >= 0 && s.Seconds <= mostSeconds, "timeout_seconds is out of bounds", "use seconds from 1 to 86400, or 0 for the service's limit")
+	c.want(s.Seconds >= 0 && s.Seconds <= mostSeconds, "timeout_seconds is out of bounds",
+		"use seconds from 1 to 86400, or 0 for the service's limit")
 	return c.err
 }
 

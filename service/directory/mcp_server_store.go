@@ -157,11 +157,12 @@ func (d *Directory) MCPServers(ctx context.Context, tenant string) ([]MCPServer,
 	return lookup(ctx, &d.changes, &d.mcpServers, tenant, func(ctx context.Context) (list []MCPServer, err error) {
 		err = d.db.Read(ctx, op, tenant, func(tx *database.Tx) error {
 			list = nil
-			return tx.List(selectMCP+` AND v.version = s.version WHERE s.tenant = ? ORDER BY s.id`, []any{tenant}, func(scan func(...any) error) error {
-				s, err := scanMCPServer(scan)
-				list = append(list, s)
-				return err
-			})
+			return tx.List(selectMCP+` AND v.version = s.version WHERE s.tenant = ? ORDER BY s.id`, []any{tenant},
+				func(scan func(...any) error) error {
+					s, err := scanMCPServer(scan)
+					list = append(list, s)
+					return err
+				})
 		})
 		return list, err
 	})
@@ -170,8 +171,9 @@ func (d *Directory) MCPServers(ctx context.Context, tenant string) ([]MCPServer,
 // ListMCPServers lists a tenant's servers, each in its newest version.
 func (d *Directory) ListMCPServers(ctx context.Context, tenant string, q Query) (list []MCPServer, next string, err error) {
 	return page(ctx, d.db, tenant, false, q, listing[MCPServer]{
-		op: "list MCP servers", from: selectMCP + ` AND v.version = s.version WHERE s.tenant = ?`, args: []any{tenant}, scan: scanMCPServer, prefix: "s.",
-		place: func(s MCPServer) (string, time.Time) { return s.ID, s.Created },
+		op: "list MCP servers", from: selectMCP + ` AND v.version = s.version WHERE s.tenant = ?`, args: []any{tenant}, scan: scanMCPServer,
+		prefix: "s.",
+		place:  func(s MCPServer) (string, time.Time) { return s.ID, s.Created },
 	})
 }
 

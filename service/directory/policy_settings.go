@@ -45,7 +45,8 @@ func (p *Policy) AllowsRun(setting string) bool { return slices.Contains(p.RunSe
 // ForbidsRun returns the error of a request that sets a setting which the policy does not allow. Its code is
 // [SettingForbidden].
 func (*Policy) ForbidsRun(setting string) error {
-	return forbidden(setting+": the tenant's policy does not let requests set it", "leave it out, or ask the operator to add it to policy.run_settings")
+	return forbidden(setting+": the tenant's policy does not let requests set it",
+		"leave it out, or ask the operator to add it to policy.run_settings")
 }
 
 // SettingForbidden is the code of an error of [Policy.AllowsSettings] and [Policy.ForbidsRun].

@@ -53,8 +53,9 @@ func (p *Pool) checkProgram(name string) error {
 		hint = "the programs are " + strings.Join(names, ", ")
 	}
 	return &event.Error{
-		Op: "MCP server", Kind: event.ErrInvalid, Code: codeInvalid, Message: "program: the operator lists no program " + strconv.Quote(plain(name, 100)),
-		Hint: hint,
+		Op: "MCP server", Kind: event.ErrInvalid, Code: codeInvalid,
+		Message: "program: the operator lists no program " + strconv.Quote(plain(name, 100)),
+		Hint:    hint,
 	}
 }
 
@@ -68,13 +69,17 @@ const (
 func unusable(field string, err error) error {
 	e, ok := errors.AsType[*event.Error](err)
 	if !ok {
-		return &event.Error{Op: "MCP server", Kind: event.ErrInvalid, Code: codeInvalid, Message: field + " cannot be used", Hint: "correct it", Err: err}
+		return &event.Error{
+			Op: "MCP server", Kind: event.ErrInvalid, Code: codeInvalid, Message: field + " cannot be used",
+			Hint: "correct it", Err: err,
+		}
 	}
 	if e.Kind == event.ErrTooLarge {
 		return e
 	}
 	return &event.Error{
-		Op: "MCP server", Kind: event.ErrInvalid, Code: codeInvalid, Message: field + ": " + plain(e.Message, 500), Hint: plain(e.Hint, 500), Err: err,
+		Op: "MCP server", Kind: event.ErrInvalid, Code: codeInvalid, Message: field + ": " + plain(e.Message, 500),
+		Hint: plain(e.Hint, 500), Err: err,
 	}
 }
 
@@ -91,7 +96,8 @@ func (p *Pool) Fetch(ctx context.Context, address string) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, &event.Error{
-			Op: "MCP server", Kind: event.ErrInvalid, Code: codeInvalid, Message: "document_url is not an address", Hint: "write it as https://host/path",
+			Op: "MCP server", Kind: event.ErrInvalid, Code: codeInvalid, Message: "document_url is not an address",
+			Hint: "write it as https://host/path",
 		}
 	}
 	r.Header.Set("Accept", "application/json, application/yaml, */*;q=0.5")
@@ -124,5 +130,8 @@ func fetchFault(ctx context.Context, err error) error {
 	if e, ok := errors.AsType[*event.Error](err); ok {
 		return unusable("document_url", e)
 	}
-	return unusable("document_url", &event.Error{Message: "the server cannot be reached", Hint: "check the address, or upload the document", Err: err})
+	return unusable("document_url", &event.Error{
+		Message: "the server cannot be reached",
+		Hint:    "check the address, or upload the document", Err: err,
+	})
 }

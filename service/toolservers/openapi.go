@@ -117,7 +117,8 @@ func (perConnection) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // openAPI makes the tools of a document, or takes those that are there.
 func (p *Pool) openAPI(ctx context.Context, s *directory.ResolvedMCPServer, store directory.MCPStore, hidden map[string]secret.Secret) (source,
-	error) {
+	error,
+) {
 	a := &apiSource{values: make(map[string]secret.Secret, len(s.Headers)+len(hidden))}
 	for _, from := range []map[string]secret.Secret{s.Headers, hidden} {
 		maps.Copy(a.values, from)
@@ -184,8 +185,9 @@ func (a *apiSource) tools() (list []listedTool) {
 func (a *apiSource) state() (status, reason string, skipped []event.SkippedTool) {
 	skipped = a.api.Skipped()
 	if n := len(a.api.Tools()); n > MostTools {
-		skipped = append(skipped,
-			event.SkippedTool{Why: "the document has " + strconv.Itoa(n) + " operations, and " + strconv.Itoa(MostTools) + " are used; name the ones to use"})
+		skipped = append(skipped, event.SkippedTool{
+			Why: "the document has " + strconv.Itoa(n) + " operations, and " + strconv.Itoa(MostTools) + " are used; name the ones to use",
+		})
 	}
 	return statusConnected, "", skipped
 }

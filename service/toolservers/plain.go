@@ -9,8 +9,8 @@ import (
 )
 
 // ourTags matches tags that this service writes into prompts, or that models may take for its word.
-var ourTags = lazyre.New(`(?i)<(\s*/?\s*(?:mcp_server_instructions|workspace|available_skills|skills?|system[-_ ]?(?:prompt|reminder|message)?|instructions|` +
-	`(?:user|assistant|developer|human)|tool_(?:call|use|result)|function_(?:call|results?)|memory)\b)`)
+var ourTags = lazyre.New(`(?i)<(\s*/?\s*(?:mcp_server_instructions|workspace|available_skills|skills?|system[-_ ]?(?:prompt|reminder|message)?|` +
+	`instructions|(?:user|assistant|developer|human)|tool_(?:call|use|result)|function_(?:call|results?)|memory)\b)`)
 
 // plain returns a text of a server as a text that people and models can read: without control
 // characters and characters that turn the direction of writing, without tags that imitate ours, and
@@ -20,7 +20,8 @@ func plain(s string, most int) string {
 		switch {
 		case r == '\n' || r == '\t':
 			return r
-		case r == utf8.RuneError, unicode.IsControl(r), r == 0x200b, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r >= 0xe0000 && r <= 0xe007f:
+		case r == utf8.RuneError, unicode.IsControl(r), r == 0x200b, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069,
+			r >= 0xe0000 && r <= 0xe007f:
 			return -1
 		}
 		return r

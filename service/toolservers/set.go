@@ -63,7 +63,10 @@ func (p *Pool) For(
 			case wanted != nil && !wanted(name):
 				continue
 			case reserved[name] || taken[name]:
-				status.Skipped = append(slices.Clip(status.Skipped), event.SkippedTool{Tool: plain(t.inner.name, 200), Why: "another tool is called " + name})
+				status.Skipped = append(slices.Clip(status.Skipped), event.SkippedTool{
+					Tool: plain(t.inner.name, 200),
+					Why:  "another tool is called " + name,
+				})
 				continue
 			}
 			taken[name] = true

@@ -124,7 +124,8 @@ var bugs = []Edit{
 	},
 	{
 		"internal/drive", `end.out, end.err = c.tool.Call(called, c.Args)`,
-		`failpoint.Hit("tool/begun"); if planted.Is("tool run twice") { _, _ = c.tool.Call(called, c.Args) }; end.out, end.err = c.tool.Call(called, c.Args)`,
+		`failpoint.Hit("tool/begun"); if planted.Is("tool run twice") { _, _ = c.tool.Call(called, c.Args) }; ` +
+			`end.out, end.err = c.tool.Call(called, c.Args)`,
 	},
 	{"engine", `case woken:`, `case woken && !planted.Is("lost wake-up"):`},
 	{

@@ -21,8 +21,11 @@ func mcpServer(id string) directory.MCPServer {
 	}}
 }
 
-func api(id string) directory.MCPServer {
-	return directory.MCPServer{Tenant: "acme", ID: id, MCPServerSpec: directory.MCPServerSpec{Type: directory.MCPOpenAPI, URL: "https://api.example/v1"}}
+func api() directory.MCPServer {
+	return directory.MCPServer{Tenant: "acme", ID: "shop", MCPServerSpec: directory.MCPServerSpec{
+		Type: directory.MCPOpenAPI,
+		URL:  "https://api.example/v1",
+	}}
 }
 
 // A change of the spec is a version, a change of the status is not.
@@ -117,7 +120,7 @@ func mcpStored(t *testing.T, h Harness) {
 		Document: document, DocumentURL: "https://api.example/openapi.json",
 		Headers: map[string]secret.Secret{"X-Api-Key": secret.New("sk-canary-of-acme-1234"), "X-Other": secret.New("short")},
 	}
-	made := must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), api("shop"), in, "once"))
+	made := must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), api(), in, "once"))
 	if made.SecretHeaders["X-Api-Key"].Ends != "1234" || made.SecretHeaders["X-Other"].Ends != "…" || made.Document.Bytes != len(document) ||
 		len(made.Document.SHA256) != 64 || made.Document.URL != in.DocumentURL {
 		t.Errorf("made as %+v", made)
@@ -125,10 +128,10 @@ func mcpStored(t *testing.T, h Harness) {
 	if shown := fmt.Sprintf("%+v %s", made, jsonOf(t, made)); strings.Contains(shown, "canary") {
 		t.Errorf("it is shown: %s", shown)
 	}
-	must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), api("shop"), in, "once"))
+	must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), api(), in, "once"))
 	other := in
 	other.Headers = map[string]secret.Secret{"X-Api-Key": secret.New("sk-canary-of-acme-9999")}
-	_, err := d.CreateMCPServer(ctx, of("acme"), api("shop"), other, "once")
+	_, err := d.CreateMCPServer(ctx, of("acme"), api(), other, "once")
 	want(t, "another secret", err, event.ErrConflict, "IDEMPOTENCY_MISMATCH")
 	holds := func(s directory.MCPServer, headers map[string]string) {
 		t.Helper()
@@ -145,7 +148,8 @@ func mcpStored(t *testing.T, h Harness) {
 		t.Errorf("the document has %d bytes", len(got))
 	}
 	next := must[directory.MCPServer](t)(d.UpdateMCPServer(ctx, of("acme"), "acme", "shop", 0, func(_ *directory.MCPServer,
-		in *directory.MCPServerInput) error {
+		in *directory.MCPServerInput,
+	) error {
 		in.Headers = map[string]secret.Secret{"X-Other": {}, "X-Third": secret.New("third-value-of-acme")}
 		return nil
 	}))
@@ -160,7 +164,8 @@ func mcpStored(t *testing.T, h Harness) {
 		t.Errorf("the document has %d bytes after a change of the headers", len(got))
 	}
 	last := must[directory.MCPServer](t)(d.UpdateMCPServer(ctx, of("acme"), "acme", "shop", 0, func(_ *directory.MCPServer,
-		in *directory.MCPServerInput) error {
+		in *directory.MCPServerInput,
+	) error {
 		in.Document = []byte(`{}`)
 		return nil
 	}))
@@ -171,7 +176,8 @@ func mcpStored(t *testing.T, h Harness) {
 		t.Errorf("an old document: %v", err)
 	}
 	plain := must[directory.MCPServer](t)(d.UpdateMCPServer(ctx, of("acme"), "acme", "shop", 0, func(s *directory.MCPServer,
-		_ *directory.MCPServerInput) error {
+		_ *directory.MCPServerInput,
+	) error {
 		s.Type = directory.MCPHTTP
 		return nil
 	}))
@@ -246,7 +252,7 @@ func mcpRefused(t *testing.T, h Harness) {
 			}
 		}
 	}
-	_, err := d.CreateMCPServer(ctx, of("acme"), api("shop"), directory.MCPServerInput{Document: bytes.Repeat([]byte("x"), 20<<20)}, "")
+	_, err := d.CreateMCPServer(ctx, of("acme"), api(), directory.MCPServerInput{Document: bytes.Repeat([]byte("x"), 20<<20)}, "")
 	want(t, "a document of 20 MB", err, event.ErrTooLarge, "")
 	for i := range directory.MostMCPServers {
 		must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), mcpServer(fmt.Sprint("s", i)), directory.MCPServerInput{}, ""))
@@ -265,7 +271,7 @@ func mcpIsolation(t *testing.T, h Harness) {
 	tenant(t, d, "evil")
 	evil := of("evil")
 	stays := func(*directory.MCPServer, *directory.MCPServerInput) error { return nil }
-	s := must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), api("shop"), directory.MCPServerInput{
+	s := must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), api(), directory.MCPServerInput{
 		Document: []byte("{}"), Headers: map[string]secret.Secret{"X-Api-Key": secret.New("sk-canary-of-acme")},
 	}, ""))
 	for name, err := range map[string]error{

@@ -56,14 +56,20 @@ columns.`,
 			{Name: "default-agent", Value: "ID", Help: "agent for requests that name none"},
 			{Name: "default-model", Value: "ID", Help: "model for requests that name none"},
 			{Name: "model", Value: "REF", Help: "for an agent, a model's id or alias; for a model, PROVIDER:NAME; for usage, list this model"},
-			{Name: "tools", Value: "LIST", Help: "patterns of tools: for an agent of the server's, and none is no tool; for an MCP server of its own"},
+			{
+				Name: "tools", Value: "LIST",
+				Help: "patterns of tools: for an agent of the server's, and none is no tool; for an MCP server of its own",
+			},
 			{Name: "mcp-servers", Value: "LIST", Help: "ids of a tenant's MCP servers for an agent; none is no server"},
 			{Name: "type", Value: "TYPE", Help: "how to reach an MCP server: http, sse, openapi or stdio"},
 			{Name: "url", Value: "URL", Help: "address of an MCP server, or base address of an API"},
 			{Name: "program", Value: "NAME", Help: "program of a stdio server, as the operator calls it"},
 			{Name: "document", Value: "FILE", Help: "OpenAPI document of an openapi server; - is standard input"},
 			{Name: "document-url", Value: "URL", Help: "address from which the server fetches the OpenAPI document now"},
-			{Name: "header", Value: "HEADER", Help: "header of an MCP server, such as \"Authorization: Bearer ${crm_token}\"; ${…} is a token of the run"},
+			{
+				Name: "header", Value: "HEADER",
+				Help: "header of an MCP server, such as \"Authorization: Bearer ${crm_token}\"; ${…} is a token of the run",
+			},
 			{Name: "secret-header-file", Value: "NAME=FILE", Help: "header with a value from a file, which the server keeps encrypted"},
 			{Name: "timeout", Value: "SECONDS", Help: "limit of one call to an MCP server; 0 is the server's limit"},
 			{Name: "required", Value: "BOOL", Help: "true refuses runs while an MCP server cannot be reached"},
@@ -152,7 +158,8 @@ func verbs() []verb {
 	agentFields := flagsFor([]string{"tenant", "file", "name", "description", "instructions", "model", "tools", "mcp-servers", "context"}, callFields)
 	modelFields := flagsFor([]string{"file", "model", "alias", "region", "prices", "key-env", "key-file"}, callFields)
 	mcpFields := []string{
-		"tenant", "file", "name", "type", "url", "program", "document", "document-url", "header", "secret-header-file", "tools", "timeout", "required",
+		"tenant", "file", "name", "type", "url", "program", "document", "document-url", "header", "secret-header-file", "tools", "timeout",
+		"required",
 	}
 	keyFields := []string{"name", "user", "scopes", "expires"}
 	logFields := []string{"tenant", "conversation", "run", "executor", "from", "to", "limit"}
@@ -187,8 +194,10 @@ func verbs() []verb {
 		{"mcp-server", "test", "ID", []string{"tenant", "tokens-file"}, "connect to it and list its tools", (*admin).testMCPServer},
 		{"mcp-server", "activate", "ID", ofTenant, "give it to agents again", (*admin).activateMCPServer},
 		{"mcp-server", "deactivate", "ID", ofTenant, "keep it from agents", (*admin).deactivateMCPServer},
-		{"mcp-server", "delete", "ID", flagsFor(ofTenant, []string{"revision", "force"}), "remove an MCP server, with its secrets",
-			(*admin).deleteMCPServer},
+		{
+			"mcp-server", "delete", "ID", flagsFor(ofTenant, []string{"revision", "force"}), "remove an MCP server, with its secrets",
+			(*admin).deleteMCPServer,
+		},
 		{"key", "create", "", flagsFor(ofOwner, keyFields), "make a key and print it once", (*admin).createKey},
 		{"key", "list", "", flagsFor(ofOwner, listFlagNames), "list keys", (*admin).listKeys},
 		{"key", "revoke", "ID", ofOwner, "revoke a key at once", (*admin).revokeKey},
