@@ -103,7 +103,7 @@ var bugs = []Edit{
 	},
 	{
 		"internal/drive", `if err := d.lease.commit(b, d.cfg.work.stalled); err != nil {` + "\n\t\treturn err\n\t}\n\tfor",
-		`if planted.Is("send before commit") { for _, e := range d.pending.events { d.send(*e) } }; ` +
+		`if planted.Is("send before commit") { for _, e := range d.pending.events { d.send(e) } }; ` +
 			`if err := d.lease.commit(b, d.cfg.work.stalled); err != nil {` + "\n\t\treturn err\n\t}; " +
 			`failpoint.Hit("drive/committed")` + "\n\tfor",
 	},
