@@ -36,6 +36,12 @@ func TestPagesOfOtherSites(t *testing.T) {
 					t.Errorf("%s: a page may not send %s, which the API takes: %v", path, name, list)
 				}
 			}
+			methods := strings.Split(res.Header.Get("Access-Control-Allow-Methods"), ", ")
+			for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+				if path != "/invocations" && !slices.Contains(methods, method) {
+					t.Errorf("%s: a page may not ask with %s, which the API takes: %v", path, method, methods)
+				}
+			}
 			for _, name := range []string{"authorization", "content-type"} {
 				if !slices.Contains(list, name) {
 					t.Errorf("%s: a page may not send %s", path, name)
