@@ -81,7 +81,7 @@ func (s Spent) Add(t Spent) Spent {
 type ToolServer struct {
 	Name   string `json:"name"`
 	Status string `json:"status"`
-	// Reason says why it is not connected; empty where it is, or where nobody knows.
+	// Reason says why it is not connected; empty if it is connected, or if the reason is unknown.
 	Reason string `json:"reason,omitempty"`
 	// Skipped are tools of it that are left out, at most some.
 	Skipped []SkippedTool `json:"skipped,omitempty"`
