@@ -244,7 +244,7 @@ var rooms = []room{
 	{dir: "internal/answercheck", own: []string{"event", "tool", "internal/userdata"}},
 	{dir: "internal/answering", own: []string{"event", "internal/foreign"}},
 	{dir: "internal/runset", own: []string{"event", "model"}},
-	{dir: "internal/argtype", own: []string{"event"}, from: []string{"github.com/google/jsonschema-go"}},
+	{dir: "internal/argtype", own: []string{"event"}, from: []string{"github.com/google/jsonschema-go", "github.com/segmentio/encoding"}},
 	{dir: "internal/userdata", own: []string{"event"}},
 	{dir: "internal/guardrail", own: []string{"event", "secret"}},
 	{dir: "internal/fold", own: []string{"event", "model", "internal/userdata"}, tests: []string{"event/eventtest", "internal/fold/foldtest"}},
