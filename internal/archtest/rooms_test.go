@@ -77,7 +77,8 @@ var rooms = []room{
 			"internal/argtype", "internal/userdata", "internal/cost", "internal/offload", "internal/permission", "internal/toolset", "internal/runset",
 			"internal/answering",
 		},
-		from:  []string{"github.com/google/jsonschema-go"},
+		// The decoder of plain arguments, and what it is made of (ADR 44).
+		from:  []string{"github.com/google/jsonschema-go", "github.com/segmentio/encoding", "github.com/segmentio/asm", "golang.org/x/sys/cpu"},
 		tests: []string{"model/demo", "models", "event/eventtest", "internal/fold/foldtest", "internal/decide/decidetest", "journal/journaltest", "journal/sqlite"},
 	},
 	{

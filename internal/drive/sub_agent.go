@@ -25,7 +25,7 @@ func agentInput(c *event.ToolCall) ([]event.Block, string) {
 // beginAgent begins a call of an agent that is used as a tool: it opens a scope for it. Nothing is called; the scope's
 // own decisions do the rest.
 func (d *activeRun) beginAgent(w *toolWork, child SubAgent) {
-	s, c, p := w.scope, w.entry, &w.decision
+	s, c, p := w.scope, w.entry, w.decision
 	d.add(s, w.step, w.attempt, p.note(c, &event.StepBegun{
 		Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: event.EffectIdempotent,
 	}))
