@@ -189,10 +189,11 @@ var rooms = []room{
 		own:   []string{"event", "internal/lazyre", "netguard", "secret", "service/directory", "tool", "tool/mcptool", "tool/openapitool"},
 		tests: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
+	{dir: "service/skillpack", own: []string{"blob", "event", "internal/lazyre", "service/directory", "skill", "workspace"}},
 	{dir: "service", tests: []string{"blob", "service/database/databasetest", "modernc.org/sqlite"}, own: []string{
 		"service/database", "service/directory", "internal/fold", "internal/runset",
 		"", "hook", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model", "model/*", "models", "tool", "tool/*",
-		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill",
+		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill", "service/skillpack",
 	}, from: []string{"github.com/rivo/uniseg"}},
 	{
 		dir: "service/agents", own: []string{"", "grant", "event", "model", "models", "secret", "service", "service/directory", "service/toolservers", "skill", "tool/demotool", "tool/filetool", "tool/mcptool", "workspace"},
@@ -205,7 +206,7 @@ var rooms = []room{
 			"service", "service/agents", "service/database", "service/directory", "server", "server/*",
 		},
 		tests: []string{
-			"model/demo", "models", "wire/agentcore", "tool/demotool", "service/database/databasetest", "model", "service/toolservers", "secret/keyset",
+			"model/demo", "skill", "models", "wire/agentcore", "tool/demotool", "service/database/databasetest", "model", "service/toolservers", "secret/keyset",
 			"journal/postgres/postgrestest", "github.com/jackc/pgx", "github.com/modelcontextprotocol/go-sdk",
 		},
 	},
@@ -214,7 +215,7 @@ var rooms = []room{
 	{dir: "wire/wiretest", own: []string{"event", "wire"}, from: testLibraries},
 	{dir: "wire/*", own: []string{"event", "internal/userdata", "wire", "wire/story"}, tests: []string{"wire/wiretest", "event/eventtest"}},
 	{
-		dir: "server", own: []string{"", "event", "journal", "live", "pricing", "secret", "service", "service/directory", "wire", "wire/*", "workspace", "console"},
+		dir: "server", own: []string{"", "event", "journal", "live", "pricing", "secret", "service", "service/directory", "service/skillpack", "wire", "wire/*", "workspace", "console"},
 		tests: []string{"hook", "service/database", "live/livetest", "journal/sqlite", "model/demo", "models", "client", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "github.com/prometheus/common", "model", "tool"},
 		from:  []string{"golang.org/x/sys", "github.com/google/jsonschema-go", "github.com/coreos/go-oidc", "github.com/coder/websocket"},
 	},
