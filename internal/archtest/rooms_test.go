@@ -106,10 +106,10 @@ var rooms = []room{
 	{dir: "model/cassette", own: []string{"model", "event", "secret"}, tests: []string{"", "journal", "model/demo", "model/modeltest", "tool"}},
 	{
 		dir: "model/modeltest", own: []string{"model", "event"}, from: testLibraries,
-		tests: []string{"test/wires", "model/internal/media"},
+		tests: []string{"test/wires", "internal/media"},
 	},
 	{
-		dir: "model/*", own: []string{"model", "event", "secret", "model/internal/*"},
+		dir: "model/*", own: []string{"model", "event", "secret", "model/internal/*", "internal/media"},
 		tests: []string{"", "hook", "model/modeltest", "model/cassette", "test/wires", "tool"},
 		from: []string{
 			"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go",
@@ -120,7 +120,6 @@ var rooms = []room{
 	{dir: "model/internal/awserr", own: []string{"event", "secret", "model/internal/provider"}},
 	{dir: "model/internal/toolname", own: []string{"model"}},
 	{dir: "model/internal/reqcache", own: []string{"model", "event"}, tests: []string{"model/internal/toolname"}},
-	{dir: "model/internal/media", own: []string{"event"}},
 	{dir: "model/internal/schema", tests: []string{"github.com/google/jsonschema-go"}},
 	{dir: "model/internal/idle"},
 	{dir: "model/internal/bound", own: []string{"model", "event"}},
@@ -139,6 +138,8 @@ var rooms = []room{
 	{dir: "embedding/embeddingtest", own: []string{"embedding", "event"}, from: testLibraries},
 	{dir: "embedding/internal/batch", own: []string{"embedding", "event", "secret", "internal/vendor"}},
 	{dir: "internal/lazyre"},
+	{dir: "internal/media", own: []string{"event"}},
+	{dir: "attachment", own: []string{"event", "internal/media"}},
 	{dir: "internal/vendor", own: []string{"event", "model", "secret"}},
 	{dir: "tool", own: []string{"event", "secret", "internal/argtype", "internal/userdata"}},
 	{dir: "tool/search"},
