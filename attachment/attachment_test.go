@@ -124,6 +124,7 @@ func TestFilesAreRefused(t *testing.T) {
 		"pdf declared as text":     {"a.txt", "text/plain", []byte(pdf), event.ErrInvalid, attachment.Invalid, `its bytes are application/pdf`},
 		"half a png":               {"a.png", "", picture(t, "png")[:20], event.ErrInvalid, attachment.Invalid, `is a damaged image`},
 		"not UTF-8":                {"a.txt", "text/plain", []byte("caf\xe9"), event.ErrInvalid, attachment.Invalid, `is not UTF-8 text`},
+		"text named as png":        {"a.png", "", []byte("hello"), event.ErrInvalid, attachment.Invalid, `is declared as image/png`},
 		"UTF-16":                   {"a.csv", "", []byte("\xff\xfea\x00,\x00"), event.ErrInvalid, attachment.Invalid, `is not UTF-8 text`},
 		"a program":                {"a.exe", "", []byte("MZ\x90\x00\x03\x00\xff\xff"), event.ErrUnsupported, attachment.Unreadable, `is of a type that no model reads`},
 		"an archive":               {"a.zip", "", []byte("PK\x03\x04rest"), event.ErrUnsupported, attachment.Unreadable, `is an archive`},

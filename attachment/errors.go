@@ -1,6 +1,7 @@
 package attachment
 
 import (
+	"errors"
 	"strconv"
 
 	"github.com/braidrun/braid/event"
@@ -33,4 +34,19 @@ func Title(name string) string {
 		return "the attachment " + strconv.Quote(name[:most]) + "…"
 	}
 	return "the attachment " + strconv.Quote(name)
+}
+
+// CannotRead returns the error of a model that cannot read an attachment. It names both, and keeps the kind and the hint of
+// the model's own error.
+func CannotRead(model, name string, err error) error {
+	bad := &event.Error{Op: op, Kind: event.ErrUnsupported, Code: Unreadable, Err: err}
+	bad.Message = "the model " + model + " cannot read " + Title(name)
+	if e, ok := errors.AsType[*event.Error](err); ok {
+		bad.Kind, bad.Hint = e.Kind, e.Hint
+		if e.Kind == event.ErrTooLarge {
+			bad.Code = TooLarge
+		}
+		bad.Message += ": " + e.Message
+	}
+	return bad
 }

@@ -70,12 +70,12 @@ func kindOf(name, declared string, data []byte) (string, error) {
 		kind := said
 		if kind == "" {
 			kind = media.Named(name)
-			if !isTextual(kind) {
-				kind = "text/plain"
-			}
+		}
+		if kind == "" {
+			kind = "text/plain"
 		}
 		if !isTextual(kind) {
-			return "", mismatch(name, said, "text/plain")
+			return "", mismatch(name, kind, "text/plain")
 		}
 		return kind, nil
 	case isTextual(said) || said == "" && isTextual(media.Named(name)):
