@@ -144,7 +144,13 @@ var rooms = []room{
 	{dir: "tool/search"},
 	{dir: "tool/demotool", own: []string{"event", "tool"}, tests: []string{"", "model/demo"}},
 	{
-		dir: "tool/mcptool", own: []string{"event", "netguard", "secret", "model", "tool"}, tests: []string{"", "grant", "model/demo"},
+		dir: "tool/mcpauth", own: []string{"event", "secret"}, tests: []string{"secret/keyset", "tool/mcpauth/mcpauthtest"},
+		from: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2"},
+	},
+	{dir: "tool/mcpauth/mcpauthtest", from: []string{"github.com/modelcontextprotocol/go-sdk"}},
+	{
+		dir: "tool/mcptool", own: []string{"event", "netguard", "secret", "model", "tool", "tool/mcpauth"},
+		tests: []string{"", "grant", "model/demo", "tool/mcpauth/mcpauthtest"},
 		from: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "go.opentelemetry.io/otel"},
 	},
 	{
