@@ -2,7 +2,7 @@ package mcpauth_test
 
 import (
 	"errors"
-	"fmt"
+
 	"io"
 	"net/http"
 	"net/url"
@@ -145,7 +145,7 @@ func TestAttacks(t *testing.T) {
 		return func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			base := "http://" + r.Host + "/as"
-			_, _ = fmt.Fprintf(w, strings.ReplaceAll(m, "BASE", base))
+			_, _ = io.WriteString(w, strings.ReplaceAll(m, "BASE", base))
 		}
 	}
 	const rest = `"issuer":"BASE","token_endpoint":"BASE/token","registration_endpoint":"BASE/register","code_challenge_methods_supported":["S256"]`
