@@ -151,7 +151,7 @@ func chat(ctx context.Context, p *process, in *conf.Invocation) error {
 	defer lines.Close()
 	c.talk = (&repl{
 		conv: c.place.conv, kept: c.place.store != nil, show: c.ui.show, ints: ints,
-		timeout: cfg.Timeout, ask: &asker{lines: lines, out: c.ui.asks, look: c.ui.screen},
+		timeout: cfg.Timeout, ask: &asker{lines: lines, out: c.ui.asks, look: c.ui.screen, signIns: setup.signIns},
 	}).with(setup.agent)
 	if err := c.begin(ctx); err != nil {
 		return err
@@ -395,6 +395,7 @@ func (c *chatState) model(ref string) {
 	c.setup.close()
 	c.setup, c.cfg.Settings = setup, next
 	c.talk.with(setup.agent)
+	c.talk.ask.signIns = setup.signIns
 	c.say("(" + modelWords(setup.agent.Model().Info()) + ")")
 }
 

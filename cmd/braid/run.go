@@ -130,7 +130,7 @@ func runOnce(ctx context.Context, p *process, in *conf.Invocation) error {
 	ui := p.newUI(cfg, in)
 	t := (&repl{
 		conv: place.conv, kept: place.store != nil, show: ui.show, ints: ints,
-		timeout: cfg.Timeout, ask: &asker{out: ui.asks, look: ui.screen},
+		timeout: cfg.Timeout, ask: &asker{out: ui.asks, look: ui.screen, signIns: setup.signIns},
 	}).with(setup.agent)
 	if fromStdin {
 		t.ask.lines = nothingMore{}

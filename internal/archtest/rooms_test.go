@@ -88,6 +88,7 @@ var rooms = []room{
 		},
 	},
 	{dir: "flow", own: []string{"", "event", "flow/kind"}, tests: []string{"internal/decide", "internal/decide/decidetest", "internal/fold", "journal", "model", "tool"}},
+	{dir: "task", own: []string{"", "event", "internal/drive", "model", "tool"}, tests: []string{"journal"}},
 	{dir: "flow/kind", own: []string{"event"}},
 	{dir: "engine", own: []string{"", "event", "journal"}, tests: []string{"grant", "hook", "engine/enginetest", "model/demo", "journal/journaltest", "model", "tool"}},
 	{dir: "engine/enginetest", own: []string{"", "event", "journal", "engine", "model/demo"}, from: testLibraries},
@@ -145,13 +146,20 @@ var rooms = []room{
 	{dir: "tool/search"},
 	{dir: "tool/demotool", own: []string{"event", "tool"}, tests: []string{"", "model/demo"}},
 	{
-		dir: "tool/mcptool", own: []string{"event", "netguard", "secret", "model", "tool"}, tests: []string{"", "grant", "model/demo"},
+		dir: "tool/mcpauth", own: []string{"event", "secret"}, tests: []string{"secret/keyset", "tool/mcpauth/mcpauthtest"},
+		from: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2"},
+	},
+	{dir: "tool/mcpauth/mcpauthtest", from: []string{"github.com/modelcontextprotocol/go-sdk"}},
+	{
+		dir: "tool/mcptool", own: []string{"event", "netguard", "secret", "model", "tool", "tool/mcpauth"},
+		tests: []string{"", "grant", "model/demo", "tool/mcpauth/mcpauthtest"},
 		from: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "go.opentelemetry.io/otel"},
 	},
 	{
 		dir: "tool/openapitool", own: []string{"event", "secret", "tool"}, from: []string{"go.yaml.in/yaml", "golang.org/x/oauth2"},
 		tests: []string{"", "model/demo", "netguard"},
 	},
+	{dir: "sandbox", own: []string{"event"}, from: []string{"golang.org/x/sys"}},
 	{dir: "tool/workspacetool", own: []string{"event", "tool", "workspace"}},
 	{dir: "skill", own: []string{"event", "tool"}, from: []string{"go.yaml.in/yaml"}, tests: []string{"", "model/demo", "model"}},
 	{
