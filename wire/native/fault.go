@@ -80,6 +80,10 @@ const (
 	CodeTokenMissing      = "TOKEN_MISSING"
 	CodeTokenInvalid      = "TOKEN_INVALID"
 
+	CodeAttachmentInvalid    = "ATTACHMENT_INVALID"
+	CodeAttachmentUnreadable = "ATTACHMENT_UNREADABLE"
+	CodeAttachmentTooLarge   = "ATTACHMENT_TOO_LARGE"
+
 	CodeSkillNotFound = "SKILL_NOT_FOUND"
 	CodeSkillExists   = "SKILL_EXISTS"
 	CodeSkillInUse    = "SKILL_IN_USE"
@@ -152,6 +156,9 @@ var codes = [...]CodeInfo{
 	{CodeQuotaMCPServers, event.ErrQuota, 429},
 	{CodeTokenMissing, event.ErrInvalid, 422},
 	{CodeTokenInvalid, event.ErrInvalid, 422},
+	{CodeAttachmentInvalid, event.ErrInvalid, 422},
+	{CodeAttachmentUnreadable, event.ErrUnsupported, 422},
+	{CodeAttachmentTooLarge, event.ErrTooLarge, 413},
 	{CodeSkillNotFound, event.ErrNotFound, 404},
 	{CodeSkillExists, event.ErrConflict, 409},
 	{CodeSkillInUse, event.ErrConflict, 409},
