@@ -88,7 +88,7 @@ var rooms = []room{
 		},
 	},
 	{dir: "flow", own: []string{"", "event", "flow/kind"}, tests: []string{"internal/decide", "internal/decide/decidetest", "internal/fold", "journal", "model", "tool"}},
-	{dir: "task", own: []string{"", "event", "internal/drive", "model", "tool"}, tests: []string{"journal"}},
+	{dir: "task", own: []string{"", "event", "internal/drive", "model", "tool"}, tests: []string{"journal", "wire/native", "wire/story"}},
 	{dir: "flow/kind", own: []string{"event"}},
 	{dir: "engine", own: []string{"", "event", "journal"}, tests: []string{"grant", "hook", "engine/enginetest", "model/demo", "journal/journaltest", "model", "tool"}},
 	{dir: "engine/enginetest", own: []string{"", "event", "journal", "engine", "model/demo"}, from: testLibraries},
