@@ -23,8 +23,8 @@ type activeRun struct {
 	cfg runConfig
 	// row is the run as the store has it.
 	row *journal.Run
-	// given is the row's input, repaired and as hooks have left it.
-	given []event.Message
+	// messages are the row's input, repaired and as hooks have left it.
+	messages []event.Message
 
 	lease   runLease
 	pending pendingCommit
@@ -52,16 +52,34 @@ type activeRun struct {
 	repairs []string
 	// began is set if this drive has begun the run.
 	began bool
+	// variants are the agents that work with a model that a call chose.
+	variants map[variantKey]*Agent
+	// unopened says by scope why the model that its call chose cannot be opened any more.
+	unopened map[string]*event.Error
 	// partial is what a model had said when it was cut off.
 	partial []event.Block
 }
 
 // agentIn returns the scope's agent, or the run's own agent if no agent has that name.
 func (d *activeRun) agentIn(s *fold.Scope) *Agent {
-	if agent := d.agentOf(s.Agent); agent != nil {
+	asked := ""
+	if s.Task != nil {
+		asked = s.Task.Model
+	}
+	if agent := d.worker(s.Agent, asked); agent != nil {
 		return agent
 	}
 	return d.cfg.agent
+}
+
+// worker returns the agent of a name, with the model that a call chose if it named one; nil for none.
+func (d *activeRun) worker(name, asked string) *Agent {
+	if asked != "" {
+		if agent := d.variants[variantKey{name, asked}]; agent != nil {
+			return agent
+		}
+	}
+	return d.agentOf(name)
 }
 
 func (d *activeRun) agentOf(name string) *Agent {

@@ -90,7 +90,7 @@ func (a *Agent) giveUp(
 	}
 	d := &driver{exec: executor{order: sched.From(base)}}
 	d.activeRun = activeRun{
-		ctx: ctx, stop: stop, row: &row, given: given, view: v, now: time.Now(),
+		ctx: ctx, stop: stop, row: &row, messages: given, view: v, now: time.Now(),
 		cfg:   runConfig{agent: a.stand(name), exclusive: o.Log.Own, callerWaits: o.Engine == nil},
 		lease: runLease{conv: o.Log, held: &lease, renewer: renewer, base: base},
 		out:   sender{sink: sink},

@@ -258,7 +258,7 @@ func (a *Agent) newDriver(
 		lease: runLease{conv: conv, held: &opened.Lease, renewer: o.renewer, base: context.WithoutCancel(ctx)},
 		out:   sender{sink: sink},
 	}
-	d.given, d.repairs = fitInput(opened.Run.Input)
+	d.messages, d.repairs = fitInput(opened.Run.Input)
 	if o.Engine != nil {
 		d.cfg.work, d.cfg.secrets = o.Engine, o.Engine.Secrets
 		d.inbox.engine = o.Engine.Mail
