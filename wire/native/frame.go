@@ -291,15 +291,14 @@ type End struct {
 	Turn       int              `json:"turn"`
 	Status     event.RunStatus  `json:"status"`
 	ModelUsage []ModelUsage     `json:"model_usage,omitempty"`
-	Simulated  bool             `json:"simulated,omitempty"`
-	// FileChanges are what the run's tools did to the files of the workspace, in the order of the paths;
-	// MoreFileChanges counts those that the list lacks.
-	FileChanges     []event.FileChange `json:"file_changes,omitempty"`
-	MoreFileChanges int                `json:"more_file_changes,omitempty"`
 	// Main and Subagents split Usage, TotalCostUSD and ModelUsage by agent, in a run with a call of a Task tool.
 	Main      *AgentUsage  `json:"main,omitempty"`
 	Subagents []AgentUsage `json:"subagents,omitempty"`
 	Simulated bool         `json:"simulated,omitempty"`
+	// FileChanges are what the run's tools did to the files of the workspace, in the order of the paths;
+	// MoreFileChanges counts those that the list lacks.
+	FileChanges     []event.FileChange `json:"file_changes,omitempty"`
+	MoreFileChanges int                `json:"more_file_changes,omitempty"`
 }
 
 // Usage counts tokens, in the names of the Messages API. InputTokens does not
