@@ -154,7 +154,7 @@ var rooms = []room{
 	{
 		dir: "tool/mcptool", own: []string{"event", "netguard", "secret", "model", "tool", "tool/mcpauth"},
 		tests: []string{"", "grant", "model/demo", "tool/mcpauth/mcpauthtest"},
-		from: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "go.opentelemetry.io/otel"},
+		from:  []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "go.opentelemetry.io/otel"},
 	},
 	{
 		dir: "tool/openapitool", own: []string{"event", "secret", "tool"}, from: []string{"go.yaml.in/yaml", "golang.org/x/oauth2"},
@@ -210,7 +210,7 @@ var rooms = []room{
 		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill", "attachment", "service/skillpack",
 	}, from: []string{"github.com/rivo/uniseg"}},
 	{
-		dir: "service/agents", own: []string{"", "grant", "event", "model", "models", "secret", "service", "service/directory", "service/toolservers", "skill", "tool/demotool", "tool/filetool", "tool/mcptool", "workspace"},
+		dir: "service/agents", own: []string{"", "grant", "event", "model", "models", "secret", "service", "service/directory", "service/toolservers", "skill", "tool/demotool", "tool/filetool", "tool/mcptool", "tool/shelltool", "workspace"},
 		tests: []string{"journal", "live", "model/demo", "model/openai", "service/database", "github.com/modelcontextprotocol/go-sdk"},
 	},
 	{
@@ -291,7 +291,7 @@ var rooms = []room{
 	},
 	{
 		dir: "cmd/braid/internal/conf", own: []string{
-			"", "client", "cmd/braid/internal/term", "engine", "event", "journal", "model", "models", "secret", "server", "server/door",
+			"", "client", "cmd/braid/internal/term", "engine", "event", "journal", "model", "models", "sandbox", "secret", "server", "server/door",
 			"service/directory",
 		},
 		from: []string{"go.yaml.in/yaml/v3"},
