@@ -182,6 +182,17 @@ func (t *agentTool) Spec() model.ToolSpec { return t.spec }
 // Runs is the agent behind the tool as a driver sees it.
 func (t *agentTool) Runs() *drive.Agent { return t.agent.frozen }
 
+// With returns the agent with another model, if that can be asked what the agent asks. It keeps no fallback: the model was
+// chosen by name.
+func (t *agentTool) With(m *drive.TaskModel) (*drive.Agent, error) {
+	set := *t.agent.frozen
+	set.Model, set.Fallbacks = m.Model, nil
+	if m.Options != nil {
+		set.Options = *m.Options
+	}
+	return &set, t.agent.suits(&set, t.agent.current())
+}
+
 // Agent is the agent behind the tool, for those who look through [Agent.Tools].
 func (t *agentTool) Agent() *Agent { return t.agent }
 

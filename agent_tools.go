@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/drive"
 	"github.com/braidrun/braid/internal/toolset"
 	"github.com/braidrun/braid/tool"
 )
@@ -51,7 +52,7 @@ func (a *Agent) ReplaceTools(remove []string, tools ...Tool) error {
 	return a.change(func() error {
 		a.draft.Remove(remove)
 		for _, t := range tools {
-			if _, agent := t.(*agentTool); agent {
+			if drive.OpensScopes(t) {
 				return &event.Error{
 					Op: "agent " + a.set.Name, Kind: event.ErrUnsupported,
 					Message: "an agent cannot become a tool of one that may be at work", Hint: "give it with Use before the first run",
@@ -79,6 +80,9 @@ func (a *Agent) attachTool(t Tool) error {
 	err := tool.SchemaErrOf(t, spec)
 	if err == nil {
 		err = a.draft.Add(a.set.Name, t, spec)
+	}
+	if _, delegates := t.(drive.Delegate); delegates && err == nil {
+		a.draft.Children = append(a.draft.Children, t)
 	}
 	optional, ok := t.(tool.Optional)
 	if err == nil || !ok {

@@ -36,25 +36,28 @@ func (a *Agent) Err() error {
 }
 
 // check asks the agent's models what they cannot be asked, with these tools.
-func (a *Agent) check(o *toolset.Offer) error {
-	if err := a.priced(a.set, a.bounded, o); err != nil {
+func (a *Agent) check(o *toolset.Offer) error { return a.suits(a.set, o) }
+
+// suits asks the models of the agent, as set has it, what they cannot be asked, with these tools.
+func (a *Agent) suits(set *drive.Agent, o *toolset.Offer) error {
+	if err := a.priced(set, a.bounded, o); err != nil {
 		return err
 	}
-	clash, err := clashing(a.set.Answer, a.set.Name, o)
+	clash, err := clashing(set.Answer, set.Name, o)
 	if err != nil {
 		return err
 	}
 	var narrow map[string][]toolset.SetAside
-	for _, m := range a.set.Models() {
+	for _, m := range set.Models() {
 		checker, info := drive.CheckerOf(m), m.Info()
-		if err := a.set.Left(m); err != nil {
+		if err := set.Left(m); err != nil {
 			return a.cannotAsk(info.Name, err)
 		}
 		left, err := o.Suiting(clash, func(tools []model.ToolSpec) error {
 			if checker == nil {
 				return nil
 			}
-			return drive.Suits(a.set.Answer, checker, &info, model.Request{Tools: tools, Options: a.set.Asks(m), Instructions: a.set.Instructions})
+			return drive.Suits(set.Answer, checker, &info, model.Request{Tools: tools, Options: set.Asks(m), Instructions: set.Instructions})
 		})
 		if err != nil {
 			return a.cannotAsk(info.Name, err)
@@ -70,7 +73,7 @@ func (a *Agent) check(o *toolset.Offer) error {
 		}
 	}
 	if narrow != nil {
-		o.Narrow.Store(&narrow)
+		o.NarrowAlso(narrow)
 	}
 	return nil
 }

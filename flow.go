@@ -61,7 +61,9 @@ func (a *Agent) opens(o *toolset.Offer) (agents []*Agent) {
 		agents = append(agents, part.(*agentTool).agent)
 	}
 	for _, child := range o.Children {
-		agents = append(agents, child.(*agentTool).agent)
+		for _, one := range drive.SubAgentsOf(child) {
+			agents = append(agents, one.(*agentTool).agent)
+		}
 	}
 	return agents
 }

@@ -165,7 +165,7 @@ func (s *ownSettings) name() error {
 			s.fail("a tool of the run is nil", "leave it out")
 			return s.err
 		}
-		if _, agent := t.(*agentTool); agent {
+		if drive.OpensScopes(t) {
 			return &event.Error{
 				Op: "run", Kind: event.ErrUnsupported, Message: "an agent cannot become a tool of one run", Hint: "give it to the agent, with AsTool",
 			}

@@ -110,7 +110,9 @@ type RunEnded struct {
 	// Models splits Usage by model, sorted by name. It stands here, and not only
 	// in the messages, because an engine beside ours tells the truth about its
 	// sub-agents nowhere else (seed 4 wants usage by model).
-	Models   []ModelUsage  `json:"models,omitempty"`
+	Models []ModelUsage `json:"models,omitempty"`
+	// Agents splits Models by scope, the root first, in a run in which a Task tool opened a scope.
+	Agents   []AgentUsage  `json:"agents,omitempty"`
 	Cycles   int           `json:"cycles,omitempty"`
 	Duration time.Duration `json:"duration_ns,omitempty"`
 	// CostNanoUSD is in 1e-9 US dollars, because a small call costs less than a
@@ -335,6 +337,11 @@ type ScopeOpened struct {
 	// Background is set where the parent does not wait: the result of Call is
 	// only a receipt, and the scope may outlive the answer that asked for it.
 	Background bool `json:"background,omitempty"`
+	// Task is set where a Task tool opened the scope. Description is what its call said of the work in a few
+	// words, and Model the model or alias that it named; empty for the agent's own.
+	Task        bool   `json:"task,omitempty"`
+	Description string `json:"description,omitempty" redacted:"drop"`
+	Model       string `json:"model,omitempty"`
 }
 
 // ScopeClosed ends it.
@@ -348,6 +355,9 @@ type ScopeClosed struct {
 	// Route is the edge that a workflow took, decided once and written.
 	Route string `json:"route,omitempty"`
 	Err   *Error `json:"err,omitempty"`
+	// Models is what the model calls of the scope itself used, without the scopes below it. It stands only in a
+	// scope that a Task tool opened.
+	Models []ModelUsage `json:"models,omitempty"`
 }
 
 // StateChanged merges into the state. A key's prefix is its scope: "app:" and

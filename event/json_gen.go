@@ -529,6 +529,13 @@ func (w *encoder) runEnded(b *RunEnded) {
 		}
 		w.endList()
 	}
+	if len(b.Agents) > 0 {
+		w.beginList(`"agents":`)
+		for i := range b.Agents {
+			w.agentUsage(&b.Agents[i])
+		}
+		w.endList()
+	}
 	w.intOpt(`"cycles":`, int64(b.Cycles))
 	w.intOpt(`"duration_ns":`, int64(b.Duration))
 	w.costOpt(`"cost_nano_usd":`, b.CostNanoUSD)
@@ -562,6 +569,12 @@ func (r *decoder) runEnded() *RunEnded {
 				r.modelUsage(&one)
 				b.Models = append(b.Models, one)
 			}
+		case "agents":
+			for a := r.Array(); a.Next(); {
+				var one AgentUsage
+				r.agentUsage(&one)
+				b.Agents = append(b.Agents, one)
+			}
 		case "cycles":
 			b.Cycles = r.Int()
 		case "duration_ns":
@@ -590,6 +603,9 @@ func (b *RunEnded) size() (n int) {
 	n += b.Usage.size()
 	for i := range b.Models {
 		n += b.Models[i].size()
+	}
+	for i := range b.Agents {
+		n += b.Agents[i].size()
 	}
 	n += len(b.Output)
 	n += len(b.Partial)
@@ -868,6 +884,9 @@ func (w *encoder) scopeOpened(b *ScopeOpened) {
 	w.intOpt(`"depth":`, int64(b.Depth))
 	w.blocksOpt(`"input":`, b.Input)
 	w.boolOpt(`"background":`, b.Background)
+	w.boolOpt(`"task":`, b.Task)
+	w.strOpt(`"description":`, b.Description)
+	w.strOpt(`"model":`, b.Model)
 	w.end()
 }
 
@@ -891,6 +910,12 @@ func (r *decoder) scopeOpened() *ScopeOpened {
 			b.Input = r.blocks()
 		case "background":
 			b.Background = r.Bool()
+		case "task":
+			b.Task = r.Bool()
+		case "description":
+			b.Description = r.String()
+		case "model":
+			b.Model = r.String()
 		default:
 			o.Unknown()
 		}
@@ -905,6 +930,8 @@ func (b *ScopeOpened) size() (n int) {
 	n += len(b.Node)
 	n += len(b.Agent)
 	n += sizeOfBlocks(b.Input)
+	n += len(b.Description)
+	n += len(b.Model)
 	return n
 }
 
@@ -922,6 +949,13 @@ func (w *encoder) scopeClosed(b *ScopeClosed) {
 	if b.Err != nil {
 		w.key(`"err":`)
 		w.error(b.Err)
+	}
+	if len(b.Models) > 0 {
+		w.beginList(`"models":`)
+		for i := range b.Models {
+			w.modelUsage(&b.Models[i])
+		}
+		w.endList()
 	}
 	w.end()
 }
@@ -945,6 +979,12 @@ func (r *decoder) scopeClosed() *ScopeClosed {
 				b.Err = new(Error)
 				r.error(b.Err)
 			}
+		case "models":
+			for a := r.Array(); a.Next(); {
+				var one ModelUsage
+				r.modelUsage(&one)
+				b.Models = append(b.Models, one)
+			}
 		default:
 			o.Unknown()
 		}
@@ -958,6 +998,9 @@ func (b *ScopeClosed) size() (n int) {
 	n += len(b.Route)
 	if b.Err != nil {
 		n += b.Err.size()
+	}
+	for i := range b.Models {
+		n += b.Models[i].size()
 	}
 	return n
 }
@@ -2259,6 +2302,52 @@ func (b *ModelUsage) size() (n int) {
 	return n
 }
 
+func (w *encoder) agentUsage(b *AgentUsage) {
+	w.key(`{`)
+	w.strOpt(`"scope":`, b.Scope)
+	w.strOpt(`"call":`, b.Call)
+	w.str(`"agent":`, b.Agent)
+	if len(b.Models) > 0 {
+		w.beginList(`"models":`)
+		for i := range b.Models {
+			w.modelUsage(&b.Models[i])
+		}
+		w.endList()
+	}
+	w.end()
+}
+
+func (r *decoder) agentUsage(b *AgentUsage) {
+	for o := r.Object(); o.Next(); {
+		switch string(o.Key) {
+		case "scope":
+			b.Scope = r.String()
+		case "call":
+			b.Call = r.String()
+		case "agent":
+			b.Agent = r.String()
+		case "models":
+			for a := r.Array(); a.Next(); {
+				var one ModelUsage
+				r.modelUsage(&one)
+				b.Models = append(b.Models, one)
+			}
+		default:
+			o.Unknown()
+		}
+	}
+}
+
+func (b *AgentUsage) size() (n int) {
+	n += len(b.Scope)
+	n += len(b.Call)
+	n += len(b.Agent)
+	for i := range b.Models {
+		n += b.Models[i].size()
+	}
+	return n
+}
+
 func (w *encoder) setupTool(b *SetupTool) {
 	w.key(`{`)
 	w.str(`"name":`, b.Name)
@@ -2320,6 +2409,7 @@ func (r *Redacted) covered(b Body) Body {
 	case *ScopeOpened:
 		c := *b
 		c.Input = r.Shown()
+		c.Description = ""
 		return &c
 	case *ScopeClosed:
 		c := *b

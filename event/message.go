@@ -148,6 +148,16 @@ type ModelUsage struct {
 	Estimated bool `json:"estimated,omitempty"`
 }
 
+// AgentUsage is what the model calls of one scope used, without the scopes below it.
+type AgentUsage struct {
+	// Scope is empty for the root, and Call is the tool call that the scope works for.
+	Scope string `json:"scope,omitempty"`
+	Call  string `json:"call,omitempty"`
+	Agent string `json:"agent"`
+	// Models is sorted by name; empty where no model was called.
+	Models []ModelUsage `json:"models,omitempty"`
+}
+
 // StopReason is why a model's answer, or a whole run, ended. The set is open:
 // what a provider says and Braid has no word for is kept as it is.
 type StopReason string

@@ -50,12 +50,21 @@ type activeRun struct {
 	repairs []string
 	// began is set if this drive has begun the run.
 	began bool
+	// variants are the agents that work with a model that a call chose.
+	variants map[variantKey]*Agent
+	// unopened says by scope why the model that its call chose cannot be opened any more.
+	unopened map[string]*event.Error
 	// partial is what a model had said when it was cut off.
 	partial []event.Block
 }
 
 // agentIn returns the scope's agent, or the run's own agent if no agent has that name.
 func (d *activeRun) agentIn(s *fold.Scope) *Agent {
+	if s.Task != nil && s.Task.Model != "" {
+		if agent := d.variants[variantKey{s.Agent, s.Task.Model}]; agent != nil {
+			return agent
+		}
+	}
 	if agent := d.agentOf(s.Agent); agent != nil {
 		return agent
 	}

@@ -102,7 +102,7 @@ func (a *Agent) below() []*Agent {
 		todo = todo[1:]
 		children := slices.Clone(one.Parts)
 		for _, t := range one.Current().Children {
-			children = append(children, t.(SubAgent))
+			children = append(children, SubAgentsOf(t)...)
 		}
 		for _, c := range children {
 			if child := c.Runs(); child != a && !slices.Contains(list, child) {

@@ -138,12 +138,11 @@ func (d *driver) beginCalls(s *fold.Scope, agent *Agent, calls []*fold.Call) boo
 // beginCall begins a call that the stages before it have decided: it runs, opens a scope, is refused, or waits for an
 // answer.
 func (d *driver) beginCall(w *toolWork) {
-	nested, _ := w.call.tool.(SubAgent)
 	switch {
 	case w.call.waits():
 		d.park(w)
-	case nested != nil && w.decision.refused == nil:
-		d.beginAgent(w, nested)
+	case OpensScopes(w.call.tool) && w.decision.refused == nil:
+		d.beginAgent(w, w.call.tool)
 	default:
 		d.beginTool(w)
 	}
@@ -156,7 +155,7 @@ func (d *activeRun) checkInput(w *toolWork) {
 	if p.refused != nil || p.args != nil && w.call.tool != nil {
 		return
 	}
-	if _, nested := w.call.tool.(SubAgent); nested {
+	if OpensScopes(w.call.tool) {
 		return
 	}
 	switch {

@@ -35,6 +35,7 @@ func (d *driver) finish(s *fold.Scope, cmd decide.Command) {
 		Usage: r.Usage, Cycles: r.Metrics.Cycles, Duration: d.now.Sub(r.Started),
 	}
 	ended.Models, ended.CostNanoUSD, ended.Estimated = r.Bill()
+	ended.Agents = r.Agents()
 	switch cmd.Why {
 	case event.WhyFailed:
 		ended.Status = event.RunFailed
@@ -121,6 +122,9 @@ func (d *activeRun) closeScope(s *fold.Scope, cmd decide.Command) {
 		}
 	}
 	closed := &event.ScopeClosed{ID: s.ID, Output: last, Stop: cmd.Stop, Why: cmd.Why, Err: cmd.Err}
+	if s.Task != nil {
+		closed.Models = s.Own()
+	}
 	by := d.filterClosing(s, closed, typed)
 	d.add(s, "", 0, closed)
 	d.record(s, "", 0, by)

@@ -71,7 +71,7 @@ func (p *callDecision) replace(c *runningCall, tool tool.Tool) {
 		return
 	}
 	c.tool, p.runs = tool, tool.Spec().Name
-	if _, nested := tool.(SubAgent); nested || p.runs == "" {
+	if OpensScopes(tool) || p.runs == "" {
 		p.refuse(event.ErrInvalid, "a hook put something in the tool's place that cannot stand there")
 	}
 	if p.runs == c.Name && had != nil {

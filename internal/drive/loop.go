@@ -81,6 +81,9 @@ func (d *driver) next(s *fold.Scope, agent *Agent, whole bool) decide.Command {
 	if d.fault != nil {
 		return decide.Command{Do: decide.Finish, Why: event.WhyFailed, Stop: event.StopError, Err: d.fault}
 	}
+	if bad := d.unopened[s.ID]; bad != nil && d.phase != phaseStopping {
+		return decide.Command{Do: decide.Finish, Why: event.WhyFailed, Stop: event.StopError, Err: bad}
+	}
 	d.decidePolicy(s, agent)
 	d.policy.Compaction.Whole = whole
 	cmd := decide.Next(agent.kind(), s, &d.policy, d.now)

@@ -43,6 +43,7 @@ func (d *activeRun) recover(early []journal.Mail) error {
 			d.answerCall(s)
 			continue
 		}
+		d.reopen(s)
 		d.endLostSteps(s)
 	}
 	return nil

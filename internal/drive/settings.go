@@ -40,13 +40,6 @@ type Offloading struct {
 	Reader tool.Tool
 }
 
-// SubAgent is an agent that is used as a tool. A call of it opens a scope.
-type SubAgent interface {
-	tool.Tool
-	// runs is the agent behind the tool.
-	Runs() *Agent
-}
-
 // Limits are those of an agent that its driver holds it to. decide.Limits has the others. A zero or negative number is no limit.
 type Limits struct {
 	// Depth bounds agents inside agents, and Scopes their number in the run.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/guardrail"
+	"github.com/braidrun/braid/tool"
 )
 
 // agentInput reads the arguments of a call to an agent, or says what is wrong.
@@ -22,9 +23,9 @@ func agentInput(c *event.ToolCall) ([]event.Block, string) {
 	return []event.Block{&event.Text{Text: args.Input}}, ""
 }
 
-// beginAgent begins a call of an agent that is used as a tool: it opens a scope for it. Nothing is called; the scope's
+// beginAgent begins a call that opens a scope. Nothing is called but what opens a model that the call names; the scope's
 // own decisions do the rest.
-func (d *activeRun) beginAgent(w *toolWork, child SubAgent) {
+func (d *activeRun) beginAgent(w *toolWork, t tool.Tool) {
 	s, c, p := w.scope, w.entry, &w.decision
 	d.add(s, w.step, w.attempt, p.note(c, &event.StepBegun{
 		Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: event.EffectIdempotent,
@@ -34,22 +35,33 @@ func (d *activeRun) beginAgent(w *toolWork, child SubAgent) {
 	if p.notice != nil {
 		d.add(s, w.step, w.attempt, p.notice)
 	}
-	input, problem := agentInput(p.arguments(c))
-	if problem != "" {
-		d.endRefused(w, &event.Error{Kind: event.ErrInvalid, Message: strings.TrimPrefix(problem, "Error: ")})
+	child, o, refused := d.opening(t, p.arguments(c))
+	if refused == nil {
+		refused = d.tooMany(s, 1)
+	}
+	if refused != nil {
+		d.endRefused(w, refused)
 		return
 	}
-	if over := d.tooMany(s, 1); over != nil {
-		d.endRefused(w, over)
-		return
-	}
-	input, guardedBy, err := d.filterBlocks(d.guardsOf(child.Runs(), guardrail.Input), input)
+	input, guardedBy, err := d.filterBlocks(d.guardsOf(child.Runs(), guardrail.Input), o.Input)
 	if err != nil {
 		d.endRefused(w, hookError(err))
 		return
 	}
-	d.add(s, w.step, w.attempt, &event.ScopeOpened{
-		ID: w.step, Parent: s.ID, Call: c.ID, Agent: child.Runs().Name, Depth: s.Depth + 1, Input: input,
-	})
+	o.ID, o.Parent, o.Call, o.Depth, o.Input = w.step, s.ID, c.ID, s.Depth+1, input
+	d.add(s, w.step, w.attempt, o)
 	d.record(s, w.step, w.attempt, guardedBy)
+}
+
+// opening reads which agent a call of a tool asks for, and what. refused is why no agent works.
+func (d *activeRun) opening(t tool.Tool, c *event.ToolCall) (child SubAgent, o *event.ScopeOpened, refused *event.Error) {
+	if delegate, ok := t.(Delegate); ok {
+		return d.delegated(delegate, c)
+	}
+	child = t.(SubAgent) //nolint:forcetypeassert // nothing else opens scopes
+	input, problem := agentInput(c)
+	if problem != "" {
+		return nil, nil, &event.Error{Kind: event.ErrInvalid, Message: strings.TrimPrefix(problem, "Error: ")}
+	}
+	return child, &event.ScopeOpened{Agent: child.Runs().Name, Input: input}, nil
 }

@@ -27,7 +27,9 @@ type Run struct {
 	// Usage sums what the model calls used.
 	Usage event.Usage
 	// Models splits usage and cost by model, sorted by name.
-	Models []modelSum
+	Models bill
+	// Tasks reports whether a Task tool opened a scope, and split whether usage is also counted by scope.
+	Tasks, split bool
 	// Metrics counts what the run did; its Duration is not set.
 	Metrics event.Metrics
 	// LastMessage is the root scope's last complete answer.

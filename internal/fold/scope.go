@@ -22,6 +22,9 @@ type Scope struct {
 	// Closed is how the scope ended; nil while it is open.
 	Closed *event.ScopeClosed
 
+	// Task is what the call of a Task tool asked for; nil in every other scope.
+	Task *Task
+
 	// Transcript is what the model sees.
 	Transcript Transcript
 	// gauge is the size of Transcript.
@@ -53,6 +56,12 @@ type Scope struct {
 	Repeats *Repeats
 	// Totals are the figures that limits bound.
 	Totals Totals
+}
+
+// Task is what a call of a Task tool asked for.
+type Task struct {
+	// Call is the id of the call, and Model the model that it named; empty for the agent's own.
+	Call, Model string
 }
 
 // ScopeTools are the tools of a scope's model.
@@ -93,6 +102,8 @@ type Totals struct {
 	Spent event.Spent
 	// Refused is the limit that refused a call of an agent; the scope then ends.
 	Refused event.StopReason
+	// Own splits usage and cost of the scope's own model calls by model. The root has it once a scope was opened.
+	Own bill
 }
 
 // CallByID returns a call of the open batch; nil if there is none.

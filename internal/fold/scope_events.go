@@ -1,6 +1,10 @@
 package fold
 
-import "github.com/braidrun/braid/event"
+import (
+	"slices"
+
+	"github.com/braidrun/braid/event"
+)
 
 func (r *Run) open(e *event.Event, b *event.ScopeOpened, v *Conversation) {
 	if b.ID == "" || r.byID[b.ID] != nil {
@@ -15,6 +19,13 @@ func (r *Run) open(e *event.Event, b *event.ScopeOpened, v *Conversation) {
 	s.Transcript.Traced = v.Past.Traced
 	s.Transcript.user(s.Newest.Content)
 	s.Transcript.trace(UnitInput, s.Newest.Content, e.Seq)
+	if b.Task {
+		s.Task = &Task{Call: b.Call, Model: b.Model}
+		r.Tasks = true
+	}
+	if !r.split { // until now all usage was the root's
+		r.split, r.Scopes[0].Totals.Own = true, slices.Clone(r.Models)
+	}
 	if b.Call == "" {
 		s.Node = b.Node
 		parent.Children, parent.Opened = append(parent.Children, s), parent.Opened+1

@@ -2,6 +2,7 @@ package toolset
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,6 +114,21 @@ func (o *Offer) LeaveFor(model string, left []SetAside) error {
 		left[i] = told
 	}
 	return nil
+}
+
+// NarrowAlso notes the tools that models do not get, beside those of other models. It is safe for concurrent use.
+func (o *Offer) NarrowAlso(left map[string][]SetAside) {
+	for {
+		old := o.Narrow.Load()
+		all := left
+		if old != nil {
+			all = maps.Clone(*old)
+			maps.Copy(all, left)
+		}
+		if o.Narrow.CompareAndSwap(old, &all) {
+			return
+		}
+	}
 }
 
 // Told removes the tools that a model does not get.
