@@ -157,6 +157,11 @@ func badInput(t *testing.T, s *site) *bad {
 		}
 		_, err = admin.UpdateMCPServer(ctx, tenant, server.ID, 0, client.Patch{"name": "Two"})
 		must(err)
+		hook, _, err := admin.CreateWebhook(ctx, tenant, client.NewWebhook{
+			ID: "webhook-" + suffix, WebhookSpec: client.WebhookSpec{URL: "https://hooks.example/"},
+		})
+		must(err)
+		ids["webhook"], ids["delivery"] = hook.ID, "msg_none"
 		key, _, err := admin.CreateKey(ctx, tenant, client.NewKey{Scopes: []string{"read"}})
 		must(err)
 		ids["agent"], ids["model"], ids["key"], ids["server"] = agent.ID, model.ID, key.ID, server.ID
