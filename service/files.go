@@ -16,11 +16,20 @@ func (s *Service) Files(ctx context.Context, p Principal, id string) (workspace.
 		return nil, err
 	}
 	if s.workspaces == nil {
-		return nil, &event.Error{
-			Op: op, Kind: event.ErrUnsupported, Message: "this server has no workspaces", Hint: "ask the operator of this service to enable them",
-		}
+		return nil, noWorkspaces(op)
 	}
-	return &countedFiles{Files: openFiles(s.workspaces, row.Key()), quotas: s.quotas, tenant: row.Tenant}, nil
+	return s.countedFiles(&row), nil
+}
+
+func noWorkspaces(op string) error {
+	return &event.Error{
+		Op: op, Kind: event.ErrUnsupported, Message: "this server has no workspaces", Hint: "ask the operator of this service to enable them",
+	}
+}
+
+// countedFiles returns the workspace of a conversation, which counts towards the tenant's quota.
+func (s *Service) countedFiles(row *Row) *countedFiles {
+	return &countedFiles{Files: openFiles(s.workspaces, row.Key()), quotas: s.quotas, tenant: row.Tenant}
 }
 
 // forkFiles gives a fork the files of its origin.

@@ -24,7 +24,9 @@ import (
 // agentSetup is an agent with the resources that close releases.
 type agentSetup struct {
 	agent *braid.Agent
-	close func()
+	// signIns are the sign-ins to its MCP servers; nil if nobody signs in.
+	signIns *signIns
+	close   func()
 }
 
 // buildAgent makes the agent of the settings. Without a folder for files in the settings it creates and
@@ -68,7 +70,14 @@ func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid
 		return nil, err
 	}
 	own := slices.Concat(tools, files.Tools(), skills.Tools())
-	mcp, err := p.openMCP(context.Background(), s, own, mcptool.Bare, func(server string, err error) {
+	signIns, err := p.openSignIns(s)
+	if err != nil {
+		closeTools()
+		return nil, err
+	}
+	closeFiles := closeTools
+	closeTools = func() { signIns.close(); closeFiles() }
+	mcp, err := p.openMCP(context.Background(), s, own, mcptool.Bare, signIns, func(server string, err error) {
 		message, _ := term.Describe(err)
 		fmt.Fprintf(p.Stderr, "braid: the tools of %s are missing: %s\n", term.CleanLine(server), printer.OneLine(message))
 	}, func(server, tool, why string) {
@@ -97,6 +106,7 @@ func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid
 	parts = append(parts, telemetry.parts()...)
 	closeAll := p.onExit(func() { closeAPIs(apis); _ = closeMCP(mcp); closeTools(); telemetry.close() })
 	parts = append(parts, braid.Instructions(s.Instructions), braid.From(files))
+	signIns.serve(mcp)
 	if mcp != nil {
 		parts = append(parts, braid.From(mcp))
 	}
@@ -116,7 +126,13 @@ func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid
 	for _, pattern := range idlePatterns(s, agent) {
 		fmt.Fprintf(p.Stderr, "braid: %s fits none of the tools, so what is said of it holds nothing back\n", term.CleanLine(quoted(pattern)))
 	}
-	return &agentSetup{agent: agent, close: closeAll}, nil
+	if mcp != nil {
+		mcp.Follow(agent, func(err error) {
+			message, _ := term.Describe(err)
+			fmt.Fprintf(p.Stderr, "braid: %s\n", printer.OneLine(message))
+		})
+	}
+	return &agentSetup{agent: agent, signIns: signIns, close: closeAll}, nil
 }
 
 // contextOf returns the settings that keep an agent within its model's context.

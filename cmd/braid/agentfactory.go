@@ -82,7 +82,7 @@ func (p *process) openAgents(ctx context.Context, cfg *conf.Config, log *slog.Lo
 	if s.Workspaces {
 		own = append(own, filetool.ForEach(service.WorkspaceOf).Tools()...)
 	}
-	if a.mcp, err = p.openMCP(ctx, s, own, mcptool.Prefixed, func(server string, err error) {
+	if a.mcp, err = p.openMCP(ctx, s, own, mcptool.Prefixed, nil, func(server string, err error) {
 		log.Warn("an MCP server cannot be reached", "server", server, "error", err)
 	}, func(server, tool, why string) {
 		log.Warn("a tool of an MCP server is left out", "server", server, "tool", tool, "why", why)

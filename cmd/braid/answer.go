@@ -16,6 +16,7 @@ import (
 	"github.com/braidrun/braid/cmd/braid/internal/printer"
 	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/tool/mcptool"
 )
 
 // asker asks the user the questions of tools.
@@ -24,6 +25,8 @@ type asker struct {
 	// out receives the question.
 	out  io.Writer
 	look term.Screen
+	// signIns ends sign-ins here; nil if a server does.
+	signIns *signIns
 }
 
 // errNoUser ends a run that asks a question without a user to answer it.
@@ -55,8 +58,14 @@ func (a *asker) ask(ctx context.Context, q *event.Asked) (any, error) {
 	if err := a.show(q); err != nil {
 		return nil, term.OutputError(err)
 	}
+	signIn, signsIn := mcptool.IsSignIn(q)
+	if signsIn && a.signIns != nil {
+		return a.askSignIn(ctx, signIn)
+	}
 	prompt := "answer> "
 	switch {
+	case signsIn:
+		prompt = "y/n> "
 	case q.Name == event.PermissionQuestion:
 		prompt = "y/c/a/n> "
 	case q.Ask == event.AskApproval:
@@ -65,7 +74,7 @@ func (a *asker) ask(ctx context.Context, q *event.Asked) (any, error) {
 		prompt = "secret> "
 	}
 	for {
-		line, err := a.lines.Line(ctx, prompt, q.Ask == event.AskCredential)
+		line, err := a.lines.Line(ctx, prompt, q.Ask == event.AskCredential && !signsIn)
 		if err != nil {
 			return nil, err
 		}

@@ -11,9 +11,9 @@ import (
 )
 
 // openMCP starts or connects to the MCP servers of the file. It reports a server that it cannot reach, and
-// retries later. It may start programs: the operator wrote the file.
+// retries later. It may start programs: the operator wrote the file. signIns is nil if no user can sign in.
 func (p *process) openMCP(
-	ctx context.Context, s *conf.Settings, own []braid.Tool, naming mcptool.Naming, warn func(server string, err error),
+	ctx context.Context, s *conf.Settings, own []braid.Tool, naming mcptool.Naming, signIns *signIns, warn func(server string, err error),
 	skipped func(server, tool, why string),
 ) (*mcptool.Servers, error) {
 	if s.MCP == "" {
@@ -27,6 +27,9 @@ func (p *process) openMCP(
 		Commands: true, Naming: naming, ClientVersion: readBuild().Version,
 		Skipped: func(server string, s mcptool.Skipped) { skipped(server, s.Tool, s.Why) },
 	}
+	if signIns != nil {
+		o.SignIn = signIns.client
+	}
 	for _, t := range own {
 		o.Reserved = append(o.Reserved, t.Spec().Name)
 	}
@@ -35,7 +38,7 @@ func (p *process) openMCP(
 		return nil, err
 	}
 	for _, st := range servers.Status() {
-		if st.Err != nil {
+		if st.Err != nil && (signIns == nil || st.State != mcptool.StateNeedsAuth) {
 			warn(st.Name, st.Err)
 		}
 	}

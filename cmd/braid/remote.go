@@ -78,13 +78,14 @@ func (p *process) openRemote(ctx context.Context, cfg *conf.Config, in *conf.Inv
 }
 
 // turn runs one input to its end and prints the summary. It returns the error of the run or of the output.
-func (r *remote) turn(ctx context.Context, input string, fresh bool) error {
+func (r *remote) turn(ctx context.Context, input string, fresh bool, files attached) error {
 	ctx, release := r.ints.Guard(ctx)
 	defer release()
 	if err := r.prepare(ctx, fresh); err != nil {
 		return err
 	}
 	return r.through(ctx, func(o client.RunOptions) iter.Seq2[native.Frame, error] {
+		o.Attachments = files
 		return r.client.Stream(ctx, r.conv, input, o)
 	})
 }

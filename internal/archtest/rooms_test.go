@@ -107,10 +107,10 @@ var rooms = []room{
 	{dir: "model/cassette", own: []string{"model", "event", "secret"}, tests: []string{"", "journal", "model/demo", "model/modeltest", "tool"}},
 	{
 		dir: "model/modeltest", own: []string{"model", "event"}, from: testLibraries,
-		tests: []string{"test/wires", "model/internal/media"},
+		tests: []string{"test/wires", "internal/media"},
 	},
 	{
-		dir: "model/*", own: []string{"model", "event", "secret", "model/internal/*"},
+		dir: "model/*", own: []string{"model", "event", "secret", "model/internal/*", "internal/media"},
 		tests: []string{"", "hook", "model/modeltest", "model/cassette", "test/wires", "tool"},
 		from: []string{
 			"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go",
@@ -121,7 +121,6 @@ var rooms = []room{
 	{dir: "model/internal/awserr", own: []string{"event", "secret", "model/internal/provider"}},
 	{dir: "model/internal/toolname", own: []string{"model"}},
 	{dir: "model/internal/reqcache", own: []string{"model", "event"}, tests: []string{"model/internal/toolname"}},
-	{dir: "model/internal/media", own: []string{"event"}},
 	{dir: "model/internal/schema", tests: []string{"github.com/google/jsonschema-go"}},
 	{dir: "model/internal/idle"},
 	{dir: "model/internal/bound", own: []string{"model", "event"}},
@@ -140,12 +139,20 @@ var rooms = []room{
 	{dir: "embedding/embeddingtest", own: []string{"embedding", "event"}, from: testLibraries},
 	{dir: "embedding/internal/batch", own: []string{"embedding", "event", "secret", "internal/vendor"}},
 	{dir: "internal/lazyre"},
+	{dir: "internal/media", own: []string{"event"}},
+	{dir: "attachment", own: []string{"event", "internal/media"}},
 	{dir: "internal/vendor", own: []string{"event", "model", "secret"}},
 	{dir: "tool", own: []string{"event", "secret", "internal/argtype", "internal/userdata"}},
 	{dir: "tool/search"},
 	{dir: "tool/demotool", own: []string{"event", "tool"}, tests: []string{"", "model/demo"}},
 	{
-		dir: "tool/mcptool", own: []string{"event", "netguard", "secret", "model", "tool"}, tests: []string{"", "grant", "model/demo"},
+		dir: "tool/mcpauth", own: []string{"event", "secret"}, tests: []string{"secret/keyset", "tool/mcpauth/mcpauthtest"},
+		from: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2"},
+	},
+	{dir: "tool/mcpauth/mcpauthtest", from: []string{"github.com/modelcontextprotocol/go-sdk"}},
+	{
+		dir: "tool/mcptool", own: []string{"event", "netguard", "secret", "model", "tool", "tool/mcpauth"},
+		tests: []string{"", "grant", "model/demo", "tool/mcpauth/mcpauthtest"},
 		from: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "go.opentelemetry.io/otel"},
 	},
 	{
@@ -198,7 +205,7 @@ var rooms = []room{
 	{dir: "service", tests: []string{"blob", "service/database/databasetest", "modernc.org/sqlite"}, own: []string{
 		"service/database", "service/directory", "service/webhooks", "internal/fold", "internal/runset",
 		"", "hook", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model", "model/*", "models", "tool", "tool/*",
-		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill",
+		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill", "attachment",
 	}, from: []string{"github.com/rivo/uniseg"}},
 	{
 		dir: "service/agents", own: []string{"", "grant", "event", "model", "models", "secret", "service", "service/directory", "service/toolservers", "skill", "tool/demotool", "tool/filetool", "tool/mcptool", "workspace"},
@@ -220,7 +227,7 @@ var rooms = []room{
 	{dir: "wire/wiretest", own: []string{"event", "wire"}, from: testLibraries},
 	{dir: "wire/*", own: []string{"event", "internal/userdata", "wire", "wire/story"}, tests: []string{"wire/wiretest", "event/eventtest"}},
 	{
-		dir: "server", own: []string{"", "event", "journal", "live", "pricing", "secret", "service", "service/directory", "service/webhooks", "wire", "wire/*", "workspace", "console"},
+		dir: "server", own: []string{"", "attachment", "event", "journal", "live", "pricing", "secret", "service", "service/directory", "service/webhooks", "wire", "wire/*", "workspace", "console"},
 		tests: []string{"hook", "service/database", "live/livetest", "journal/sqlite", "model/demo", "models", "client", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "github.com/prometheus/common", "model", "tool"},
 		from:  []string{"golang.org/x/sys", "github.com/google/jsonschema-go", "github.com/coreos/go-oidc", "github.com/coder/websocket"},
 	},

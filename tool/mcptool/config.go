@@ -49,6 +49,9 @@ type Config struct {
 	// the SDK's in-memory transports. It is called for each connection.
 	Dial func(ctx context.Context) (mcp.Transport, error)
 
+	// OAuth says how this client is known where users sign in; nil is the zero value. See [Options.SignIn].
+	OAuth *OAuth
+
 	// Tools are the only tools to take, by the server's names for them or by patterns in the syntax of [path.Match];
 	// empty means all.
 	Tools []string
@@ -134,7 +137,7 @@ func ParseConfig(data []byte) ([]Config, error) {
 }
 
 // known are the keys that mean something here, for "did you mean".
-var known = []string{"type", "command", "args", "env", "cwd", "url", "headers", "tools", "disabled", "proxy"}
+var known = []string{"type", "command", "args", "env", "cwd", "url", "headers", "tools", "disabled", "proxy", "oauth"}
 
 func parseServer(name string, data json.RawMessage) (Config, error) {
 	c := Config{Name: name}
@@ -163,6 +166,10 @@ func parseServer(name string, data json.RawMessage) (Config, error) {
 			want, err = "a text", json.Unmarshal(f.value, &c.Proxy)
 		case "headers":
 			want, err = "an object of texts", secrets(f.value, &c.Headers)
+		case "oauth":
+			if c.OAuth, err = parseOAuth(name, f.value); err != nil {
+				return c, err
+			}
 		case "tools":
 			want, err = "a list of texts", json.Unmarshal(f.value, &c.Tools)
 		case "disabled":
@@ -228,6 +235,9 @@ func (c Config) check() *event.Error {
 			return badConfig(c.Name, "has a user name or password in its url", `send it as a header: {"headers": {"Authorization": "…"}}`, nil)
 		}
 	}
+	if bad := c.checkOAuth(); bad != nil {
+		return bad
+	}
 	if bad := c.checkProxy(); bad != nil {
 		return bad
 	}
@@ -258,7 +268,7 @@ func token(s string) bool {
 }
 
 // Expand replaces ${NAME} and ${NAME:-default} in the command, its arguments,
-// the values of its environment, the URL and the values of headers by what lookup gives. Each
+// the values of its environment, the URL, the values of headers and what is below "oauth" by what lookup gives. Each
 // text is read once: what was put in is not looked at again. A name that is not
 // there and has no default is an error of kind [event.ErrInvalid], and so is a
 // value that cannot stand where it is put. The configuration itself is not changed.
@@ -281,6 +291,11 @@ func (c Config) Expand(lookup func(name string) (string, bool)) (Config, error) 
 		return out
 	}
 	c.Env, c.Headers = inMap(c.Env), inMap(c.Headers)
+	if c.OAuth != nil {
+		o := *c.OAuth
+		o.ClientID, o.ClientSecret, o.Issuer = in(o.ClientID), secret.New(in(o.ClientSecret.Reveal())), in(o.Issuer)
+		c.OAuth = &o
+	}
 	if len(missing) > 0 {
 		slices.Sort(missing)
 		missing = slices.Compact(missing)

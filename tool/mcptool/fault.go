@@ -150,6 +150,8 @@ func (s *server) transportFault(ctx context.Context, err error, f *flight, p *pr
 		return fault(s.config.Name, event.ErrGone, "was closed"+doubt, look, cause)
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case s.needsSignIn(err, status):
+		return s.signInFault(cause)
 	case errors.Is(err, errElsewhere), status >= 300 && status < 400:
 		return fault(s.config.Name, event.ErrPermission, "points to another address", "configure the address that it points to", cause)
 	case status == http.StatusUnauthorized:

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/braidrun/braid/tool/mcpauth"
 )
 
 // errElsewhere is a request to another host than the configured one.
@@ -72,12 +74,15 @@ func (k *courier) client() *http.Client {
 	}}
 }
 
-func (k *courier) transport(c *Config, o *Options) mcp.Transport {
+func (k *courier) transport(c *Config, o *Options, login *mcpauth.Client) mcp.Transport {
 	if c.SSE {
 		return &mcp.SSEClientTransport{Endpoint: c.URL, HTTPClient: k.client(), MaxEventSize: o.MessageBytes}
 	}
 	t := &mcp.StreamableClientTransport{Endpoint: c.URL, HTTPClient: k.client(), MaxEventSize: o.MessageBytes}
-	if o.OAuth != nil {
+	switch {
+	case login != nil:
+		t.OAuthHandler = login
+	case o.OAuth != nil:
 		t.OAuthHandler = o.OAuth(*c)
 	}
 	return t

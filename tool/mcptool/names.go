@@ -18,7 +18,9 @@ func nameTools(tools []*Tool, style Naming, reserved []string) []string {
 		count[r] += 2 // even one tool of that name is one too many
 	}
 	for _, t := range tools {
-		count[legal(t.name)]++
+		if !t.signsIn {
+			count[legal(t.name)]++
+		}
 	}
 	names, taken := make([]string, len(tools)), map[string]bool{}
 	for _, r := range reserved {
@@ -29,7 +31,7 @@ func nameTools(tools []*Tool, style Naming, reserved []string) []string {
 		switch {
 		case style == ClaudeStyle:
 			name = "mcp__" + legal(t.server) + "__" + name
-		case style == Prefixed || count[name] > 1:
+		case style == Prefixed || count[name] > 1 || t.signsIn:
 			name = legal(t.server) + "___" + name
 		}
 		if len(name) > maxName || taken[name] {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
+
+	"github.com/braidrun/braid/tool/mcpauth"
 )
 
 // Naming says what the tools are called for the model.
@@ -79,7 +81,11 @@ type Options struct {
 	// Transport carries HTTP; nil is a transport like Go's default one, with the proxy that [Config.Proxy] says. This is
 	// where a guard of outgoing connections goes.
 	Transport http.RoundTripper
-	// OAuth gives the authorization of an HTTP server; nil, as a field or as a
+	// SignIn gives what signs the user in to an HTTP server with OAuth: see [SignInWith]. nil, as a field or as a result,
+	// means that nobody signs in. It is not called for a server with an Authorization header, with [Config.SSE] or with
+	// [OAuth.Off]. A call that needs the user to sign in asks a question: see [SignInQuestion].
+	SignIn func(c Config) (*mcpauth.Client, error)
+	// OAuth gives the authorization of an HTTP server to which nobody signs in with SignIn; nil, as a field or as a
 	// result, means none but the configured headers. It is the SDK's own type.
 	OAuth func(c Config) auth.OAuthHandler
 	// Elicit answers what a server asks a person in the middle of a call. Nil

@@ -15,6 +15,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/shorten"
 	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/tool/mcpauth"
 )
 
 // errPatience ends a greeting that takes too long.
@@ -27,6 +28,8 @@ type server struct {
 	options Options
 	// secrets are what the server was given to keep; see hide.
 	secrets *secret.Mask
+	// login signs users in; nil if nobody signs in.
+	login *mcpauth.Client
 
 	// life ends when the server is closed; work counts what must end with it.
 	life    context.Context //nolint:containedctx // what runs for the server outlives every call
@@ -47,6 +50,8 @@ type server struct {
 	unfit        []Skipped
 	told         map[Skipped]bool
 	instructions string
+	// offersSignIn says that the tool to sign in is offered.
+	offersSignIn bool
 	about        about
 	err          error
 }
@@ -61,8 +66,8 @@ type opening struct {
 	err  error
 }
 
-func newServer(c Config, o Options) *server {
-	s := &server{config: c, options: o, secrets: secretsOf(&c), changed: make(chan struct{}, 1)}
+func newServer(c Config, o Options, login *mcpauth.Client) *server {
+	s := &server{config: c, options: o, login: login, secrets: secretsOf(&c), changed: make(chan struct{}, 1)}
 	s.life, s.kill = context.WithCancel(context.Background())
 	s.work.Go(s.follow)
 	return s
@@ -109,6 +114,7 @@ func (s *server) open(o *opening, old *session) {
 			one = nil
 		}
 	}
+	s.noteSignIn(ctx)
 	if err != nil && s.life.Err() != nil {
 		err = fault(s.config.Name, event.ErrGone, "is closed", "connect to it again", nil)
 	}

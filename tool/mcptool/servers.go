@@ -12,6 +12,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/shorten"
 	"github.com/braidrun/braid/tool"
+	"github.com/braidrun/braid/tool/mcpauth"
 )
 
 // Servers are the MCP servers of an agent, and a [tool.Source] of it: give them to an agent with
@@ -111,6 +112,13 @@ func Reach(ctx context.Context, o Options, configs ...Config) (*Servers, error) 
 			return nil, badConfig(c.Name, "needs "+name+", which was not filled in", "expand the configuration first", nil)
 		}
 	}
+	logins := make([]*mcpauth.Client, len(configs))
+	for i := range configs {
+		var err error
+		if logins[i], err = loginOf(&configs[i], &o); err != nil {
+			return nil, err
+		}
+	}
 	s := &Servers{order: o}
 	changed := o.Changed
 	o.Changed = func(server string) {
@@ -119,8 +127,8 @@ func Reach(ctx context.Context, o Options, configs ...Config) (*Servers, error) 
 			changed(server)
 		}
 	}
-	for _, c := range configs {
-		s.list = append(s.list, newServer(c, o))
+	for i, c := range configs {
+		s.list = append(s.list, newServer(c, o, logins[i]))
 	}
 	s.Refresh(ctx)
 	return s, nil
@@ -136,6 +144,11 @@ func unexpanded(c *Config) string {
 	look(c.Proxy)
 	for _, v := range c.Headers {
 		look(v.Reveal())
+	}
+	if c.OAuth != nil {
+		look(c.OAuth.ClientID)
+		look(c.OAuth.ClientSecret.Reveal())
+		look(c.OAuth.Issuer)
 	}
 	for _, v := range c.Env {
 		look(v.Reveal())
@@ -175,6 +188,9 @@ func (s *Servers) Tools() []tool.Tool {
 	for _, one := range s.list {
 		one.mu.Lock()
 		all = append(all, one.tools...)
+		if one.offersSignIn {
+			all = append(all, newSignIn(one))
+		}
 		one.mu.Unlock()
 	}
 	names := nameTools(all, s.order.Naming, s.order.Reserved)

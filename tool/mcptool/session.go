@@ -17,6 +17,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/schemacheck"
 	"github.com/braidrun/braid/internal/shorten"
+	"github.com/braidrun/braid/tool/mcpauth"
 )
 
 const (
@@ -25,6 +26,9 @@ const (
 	// greetingTime is how long a server may think about the newer greeting,
 	// which old ones may leave unanswered, before it gets the older one.
 	greetingTime = 5 * time.Second
+	// greetingTimeHTTP is the same for a server at a URL. An old one refuses the newer greeting at once; one that starts
+	// when it is asked, or looks a new grant up, may take ten seconds.
+	greetingTimeHTTP = 12 * time.Second
 	// maxPages bounds the pages of one list.
 	maxPages = 1000
 )
@@ -47,7 +51,11 @@ type session struct {
 
 // connect greets the server, within ctx. The session outlives ctx.
 func (s *server) connect(ctx context.Context) (*session, error) {
-	one, err := s.greet(ctx, s.options.Protocol, greetingTime)
+	patience := greetingTime
+	if s.config.URL != "" {
+		patience = greetingTimeHTTP
+	}
+	one, err := s.greet(ctx, s.options.Protocol, patience)
 	if err == nil || ctx.Err() != nil || s.options.Protocol != "" {
 		return one, err
 	}
@@ -99,7 +107,7 @@ func (s *server) greet(ctx context.Context, protocol string, patience time.Durat
 			return nil, err
 		}
 		one.courier = k
-		transport = k.transport(&s.config, &s.options)
+		transport = k.transport(&s.config, &s.options, s.login)
 		if s.config.SSE {
 			transport = tappedTransport{transport, &one.traffic}
 		}
@@ -205,12 +213,20 @@ func (s *server) client(one *session, patience time.Duration) *mcp.Client {
 		o.ElicitationHandler = s.elicit
 	}
 	c := mcp.NewClient(&mcp.Implementation{Name: s.options.Client, Version: s.options.ClientVersion}, o)
+	var signIn error
 	c.AddSendingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			if method == "server/discover" {
+			switch {
+			case method == "server/discover":
 				bounded, cancel := context.WithTimeout(ctx, patience)
 				defer cancel()
-				ctx = bounded
+				result, err := next(bounded, method, req)
+				if mcpauth.Needed(err) {
+					signIn = err // the SDK greets in older words next, which would hide it
+				}
+				return result, err
+			case method == "initialize" && signIn != nil:
+				return nil, signIn
 			}
 			return next(ctx, method, req)
 		}

@@ -29,6 +29,8 @@ type Tool struct {
 	hints  Hints
 	spec   model.ToolSpec
 	traits tool.Traits
+	// signsIn says that this is the tool with which a model asks the user to sign in.
+	signsIn bool
 }
 
 var _ tool.Optional = (*Tool)(nil)
@@ -145,9 +147,20 @@ func (t *Tool) Call(ctx context.Context, args json.RawMessage) (out tool.Output,
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
+	if t.signsIn {
+		return t.callSignIn(ctx)
+	}
+	asked := 0
 	for try := 0; ; try++ {
 		var again bool
 		out, again, err = t.try(ctx, args)
+		if t.from.signsIn(ctx, err) {
+			if err := t.from.askSignIn(ctx, asked); err != nil {
+				return tool.Output{}, err
+			}
+			asked, try = asked+1, -1
+			continue
+		}
 		if err == nil || !again || try >= len(pauses) || ctx.Err() != nil {
 			return out, err
 		}

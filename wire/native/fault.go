@@ -80,6 +80,10 @@ const (
 	CodeTokenMissing      = "TOKEN_MISSING"
 	CodeTokenInvalid      = "TOKEN_INVALID"
 
+	CodeAttachmentInvalid    = "ATTACHMENT_INVALID"
+	CodeAttachmentUnreadable = "ATTACHMENT_UNREADABLE"
+	CodeAttachmentTooLarge   = "ATTACHMENT_TOO_LARGE"
+
 	CodeTooManyBytes         = "TOO_MANY_BYTES"
 	CodeWrongCredentials     = "WRONG_CREDENTIALS" //nolint:gosec // a code, and no secret
 	CodeServerBusy           = "SERVER_BUSY"
@@ -145,6 +149,9 @@ var codes = [...]CodeInfo{
 	{CodeQuotaMCPServers, event.ErrQuota, 429},
 	{CodeTokenMissing, event.ErrInvalid, 422},
 	{CodeTokenInvalid, event.ErrInvalid, 422},
+	{CodeAttachmentInvalid, event.ErrInvalid, 422},
+	{CodeAttachmentUnreadable, event.ErrUnsupported, 422},
+	{CodeAttachmentTooLarge, event.ErrTooLarge, 413},
 }
 
 // Codes lists all codes of this wire: those of the kinds and its own.

@@ -39,7 +39,9 @@ type Flag struct {
 	// Value is the placeholder of the value in help; empty for a switch.
 	Value    string
 	Optional bool
-	Help     string
+	// List allows the flag several times. The values are joined by line feeds.
+	List bool
+	Help string
 }
 
 // takes reports whether the command takes an option.
@@ -112,7 +114,9 @@ func ParseFlags(c *Command, args []string) (*Invocation, error) {
 	fs.SetOutput(io.Discard)
 	var names []string
 	for _, spec := range FlagsOf(c) {
-		v := &textValue{to: in.Flags, name: spec.Name, bool: spec.Value == "", optional: spec.Optional}
+		v := &textValue{
+			to: in.Flags, name: spec.Name, bool: spec.Value == "", optional: spec.Optional, list: spec.List, separator: "\n",
+		}
 		for i := range Options {
 			if o := &Options[i]; o.Flag() == spec.Name && c.takes(o.Name) {
 				v.to, v.name, v.list, v.separator = in.Options, o.Name, o.list, o.separator()

@@ -12,14 +12,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"strings"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/auth"
-	"github.com/modelcontextprotocol/go-sdk/oauthex"
-
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/tool"
+	"github.com/braidrun/braid/tool/mcpauth"
 	"github.com/braidrun/braid/tool/mcptool"
 )
 
@@ -60,13 +59,7 @@ func run(ctx context.Context, args []string, env func(string) string, out io.Wri
 	case scenario == "sep-2322-client-request-state":
 		o.Elicit = accept(map[string]any{"confirmed": true})
 	case strings.HasPrefix(scenario, "auth/"):
-		o.OAuth = func(mcptool.Config) auth.OAuthHandler {
-			h, err := authorization(w)
-			if err != nil {
-				fmt.Fprintln(os.Stderr, err)
-			}
-			return h
-		}
+		return signedIn(ctx, o, w, args[0], out)
 	}
 	servers, err := mcptool.Connect(ctx, o, mcptool.Config{Name: "suite", URL: args[0]})
 	if err != nil {
@@ -112,10 +105,60 @@ func run(ctx context.Context, args []string, env func(string) string, out io.Wri
 		for _, t := range servers.Tools() {
 			_ = call(t.Spec().Name, json.RawMessage(`{"region":"us-west1"}`))
 		}
-	case strings.HasPrefix(scenario, "auth/"):
-		return call("test-tool", nil)
 	}
 	return nil
+}
+
+// signedIn uses a server that wants the user to sign in, as often as it wants, and calls its tool.
+func signedIn(ctx context.Context, o mcptool.Options, w wanted, address string, out io.Writer) error {
+	o.SignIn = mcptool.SignInWith(mcpauth.Options{
+		Redirect: "http://localhost:3000/callback", ClientMetadataURL: "https://conformance-test.local/client-metadata.json",
+		Store: mcpauth.Memory(), ClientID: w.ClientID, ClientSecret: secret.New(w.ClientSecret),
+	})
+	servers, err := mcptool.Reach(ctx, o, mcptool.Config{Name: "suite", URL: address})
+	if err != nil {
+		return err
+	}
+	defer servers.Close()
+	for range mostSignIns {
+		servers.Refresh(ctx)
+		err := servers.Status()[0].Err
+		for _, t := range servers.Tools() {
+			if t, ok := t.(*mcptool.Tool); ok && t.Name() == "test-tool" {
+				var result tool.Output
+				if result, err = t.Call(ctx, nil); err == nil {
+					fmt.Fprintf(out, "%+v\n", result)
+					return nil
+				}
+			}
+		}
+		if !mcpauth.Needed(err) {
+			return chain(err)
+		}
+		begun, err := servers.BeginSignIn(ctx, "suite")
+		if err != nil {
+			return chain(err)
+		}
+		back, err := visit(ctx, begun.URL)
+		if err != nil {
+			return err
+		}
+		if _, err := servers.CompleteSignIn(ctx, back); err != nil {
+			return chain(err)
+		}
+	}
+	return errors.New("the server always wants another sign-in")
+}
+
+// mostSignIns bounds how often a user would sign in for one call.
+const mostSignIns = 4
+
+// chain prints an error with its causes.
+func chain(err error) error {
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		fmt.Fprintf(os.Stderr, "%T %v\n", e, e)
+	}
+	return err
 }
 
 func accept(content map[string]any) func(context.Context, mcptool.Question) (mcptool.Reply, error) {
@@ -124,43 +167,17 @@ func accept(content map[string]any) func(context.Context, mcptool.Question) (mcp
 	}
 }
 
-// authorization is the SDK's own, set up as the suite expects: the suite's
-// authorization server sends the code back at once.
-func authorization(w wanted) (auth.OAuthHandler, error) {
-	const back = "http://localhost:3000/callback"
-	c := &auth.AuthorizationCodeHandlerConfig{
-		RedirectURL:              back,
-		AuthorizationCodeFetcher: fetch,
-		ClientIDMetadataDocumentConfig: &auth.ClientIDMetadataDocumentConfig{
-			URL: "https://conformance-test.local/client-metadata.json",
-		},
-		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{
-			Metadata: &oauthex.ClientRegistrationMetadata{RedirectURIs: []string{back}},
-		},
-	}
-	if w.ClientID != "" && w.ClientSecret != "" {
-		c.PreregisteredClient = &oauthex.ClientCredentials{
-			ClientID: w.ClientID, ClientSecretAuth: &oauthex.ClientSecretAuth{ClientSecret: w.ClientSecret},
-		}
-	}
-	return auth.NewAuthorizationCodeHandler(c)
-}
-
-func fetch(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
+// visit opens a link as a browser does. The suite's authorization server sends the user back at once.
+func visit(ctx context.Context, link string) (back string, err error) {
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, args.URL, http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, link, http.NoBody)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	defer resp.Body.Close()
-	where, err := url.Parse(resp.Header.Get("Location"))
-	if err != nil {
-		return nil, err
-	}
-	q := where.Query()
-	return &auth.AuthorizationResult{Code: q.Get("code"), State: q.Get("state"), Iss: q.Get("iss")}, nil
+	return resp.Header.Get("Location"), nil
 }
