@@ -479,6 +479,7 @@ type Erased struct {
 	Models        int64 `json:"models"`
 	MCPServers    int64 `json:"mcp_servers"`
 	Webhooks      int64 `json:"webhooks"`
+	Skills        int64 `json:"skills"`
 	Keys          int64 `json:"keys"`
 	AuditEntries  int64 `json:"audit_entries"`
 	// AuditKept is how many audit entries the owner of a PostgreSQL database can still read, and

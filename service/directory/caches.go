@@ -13,6 +13,7 @@ func (d *Directory) Drop() {
 	d.models.drop()
 	d.mcpServers.drop()
 	d.webhooks.drop()
+	d.skills.drop()
 	d.secrets.drop()
 	d.bearers.drop()
 }

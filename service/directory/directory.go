@@ -44,9 +44,11 @@ type Directory struct {
 	mcpServers cache[string, []MCPServer]
 	// webhooks are those of each tenant.
 	webhooks cache[string, []Webhook]
-	secrets  cache[secretKey, secret.Secret]
-	bearers  cache[[sha256.Size]byte, bearer]
-	watches  watches
+	// skills are those of each tenant.
+	skills  cache[string, []Skill]
+	secrets cache[secretKey, secret.Secret]
+	bearers cache[[sha256.Size]byte, bearer]
+	watches watches
 
 	refusedEvery time.Duration
 	refusals     refusals

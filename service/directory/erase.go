@@ -51,6 +51,9 @@ func (d *Directory) EraseTenant(ctx context.Context, by By, id string) (e Erased
 			{`DELETE FROM webhook_notice WHERE tenant = ?`, &none},
 			{`DELETE FROM webhook_delivery WHERE tenant = ?`, &none},
 			{`DELETE FROM webhook WHERE tenant = ?`, &e.Webhooks},
+			{`DELETE FROM skill_loose WHERE tenant = ?`, &none},
+			{`DELETE FROM skill_version WHERE tenant = ?`, &none},
+			{`DELETE FROM skill WHERE tenant = ?`, &e.Skills},
 			{`DELETE FROM api_key WHERE tenant = ?`, &e.Keys},
 			{`DELETE FROM idempotency WHERE tenant = ?`, &none},
 		} {
