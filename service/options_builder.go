@@ -25,7 +25,7 @@ type OptionsBuilder struct {
 	Workspace func(ctx context.Context, x *ExecutionContext) (*Workspace, error)
 
 	// workspaces store the files of conversations. nil means that there are none.
-	workspaces *workspace.Store
+	workspaces workspace.Backend
 }
 
 // Build makes the options of a run's agent. Its errors are those of [directory.Directory.Model] and

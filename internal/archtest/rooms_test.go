@@ -52,6 +52,10 @@ var rooms = []room{
 	{dir: "event/eventtest", own: []string{"event"}, from: testLibraries},
 	{dir: "blob", own: []string{"event"}, tests: []string{"blob/blobtest"}},
 	{dir: "workspace", own: []string{"event", "blob"}, tests: []string{"workspace/workspacetest"}},
+	{
+		dir: "workspace/s3", own: []string{"event", "workspace"}, from: []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
+		tests: []string{"workspace/workspacetest", "internal/loopback"},
+	},
 	{dir: "workspace/workspacetest", own: []string{"event", "workspace"}, from: testLibraries},
 	{
 		dir: "tool/filetool", own: []string{"event", "tool", "workspace"}, from: []string{"github.com/bmatcuk/doublestar"},
