@@ -338,9 +338,10 @@ type ScopeOpened struct {
 	// only a receipt, and the scope may outlive the answer that asked for it.
 	Background bool `json:"background,omitempty"`
 	// Task is set where a Task tool opened the scope. Description is what its call said of the work in a few
-	// words, and Model the model or alias that it named; empty for the agent's own.
+	// words, Asked the model or alias that it named, and Model the model that the scope starts with.
 	Task        bool   `json:"task,omitempty"`
 	Description string `json:"description,omitempty" redacted:"drop"`
+	Asked       string `json:"asked_model,omitempty"`
 	Model       string `json:"model,omitempty"`
 }
 

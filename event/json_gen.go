@@ -886,6 +886,7 @@ func (w *encoder) scopeOpened(b *ScopeOpened) {
 	w.boolOpt(`"background":`, b.Background)
 	w.boolOpt(`"task":`, b.Task)
 	w.strOpt(`"description":`, b.Description)
+	w.strOpt(`"asked_model":`, b.Asked)
 	w.strOpt(`"model":`, b.Model)
 	w.end()
 }
@@ -914,6 +915,8 @@ func (r *decoder) scopeOpened() *ScopeOpened {
 			b.Task = r.Bool()
 		case "description":
 			b.Description = r.String()
+		case "asked_model":
+			b.Asked = r.String()
 		case "model":
 			b.Model = r.String()
 		default:
@@ -931,6 +934,7 @@ func (b *ScopeOpened) size() (n int) {
 	n += len(b.Agent)
 	n += sizeOfBlocks(b.Input)
 	n += len(b.Description)
+	n += len(b.Asked)
 	n += len(b.Model)
 	return n
 }

@@ -318,6 +318,21 @@ func (t *translation) events(f native.Frame) (list []*event.Event) {
 				Content: []event.Block{&event.Text{Text: f.Content}},
 			},
 		})
+	case *native.SubagentStart:
+		t.calls[f.ToolUseID], t.scopes[f.ToolUseID] = f.SubagentType, true
+		add(&f.Place, &event.ScopeOpened{
+			ID: f.ToolUseID, Parent: f.Parent, Call: f.ToolUseID, Agent: f.SubagentType, Depth: 1, Task: true, Background: f.Background,
+			Description: f.Description, Asked: f.ModelAlias, Model: f.Model,
+		})
+	case *native.SubagentEnd:
+		closed := &event.ScopeClosed{ID: f.ToolUseID}
+		if f.Result != "" {
+			closed.Output = []event.Block{&event.Text{Text: f.Result}}
+		}
+		if f.Error != nil {
+			closed.Err = f.Error.Err()
+		}
+		add(&native.Place{Parent: f.Parent}, closed)
 	case *native.Retry:
 		ended := &event.StepEnded{Step: event.StepModel, Outcome: event.OutcomeFailed, RetryAt: f.RetryAt, Fallback: f.Model}
 		if f.Error != nil {
