@@ -53,7 +53,7 @@ var rooms = []room{
 	{dir: "blob", own: []string{"event"}, tests: []string{"blob/blobtest"}},
 	{dir: "workspace", own: []string{"event", "blob"}, tests: []string{"workspace/workspacetest"}},
 	{
-		dir: "workspace/s3", own: []string{"event", "workspace"}, from: []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
+		dir: "workspace/s3", own: []string{"event", "internal/lazyre", "workspace"}, from: []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 		tests: []string{"workspace/workspacetest", "internal/loopback"},
 	},
 	{dir: "workspace/workspacetest", own: []string{"event", "workspace"}, from: testLibraries},
@@ -204,7 +204,7 @@ var rooms = []room{
 		tests: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
 	{dir: "service/skillpack", own: []string{"blob", "event", "internal/lazyre", "service/directory", "skill", "workspace"}},
-	{dir: "service", tests: []string{"blob", "service/database/databasetest", "modernc.org/sqlite"}, own: []string{
+	{dir: "service", tests: []string{"blob", "workspace/workspacetest", "service/database/databasetest", "modernc.org/sqlite"}, own: []string{
 		"service/database", "service/directory", "internal/fold", "internal/runset",
 		"", "hook", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model", "model/*", "models", "tool", "tool/*",
 		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill", "attachment", "service/skillpack",

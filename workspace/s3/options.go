@@ -3,13 +3,13 @@ package s3
 import (
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/workspace"
 )
 
@@ -52,7 +52,7 @@ func ParseAddress(address string) (Options, error) {
 	return o, nil
 }
 
-var bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
+var bucketName = lazyre.New(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
 
 // check refuses options that no request could use.
 func (o *Options) check() (*url.URL, error) {
