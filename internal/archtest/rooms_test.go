@@ -215,7 +215,7 @@ var rooms = []room{
 			"service", "service/agents", "service/database", "service/directory", "server", "server/*",
 		},
 		tests: []string{
-			"model/demo", "skill", "models", "wire/agentcore", "tool/demotool", "service/database/databasetest", "model", "service/toolservers", "secret/keyset",
+			"model/demo", "skill", "workspace", "models", "wire/agentcore", "tool/demotool", "service/database/databasetest", "model", "service/toolservers", "secret/keyset",
 			"journal/postgres/postgrestest", "github.com/jackc/pgx", "github.com/modelcontextprotocol/go-sdk",
 		},
 	},

@@ -176,6 +176,9 @@ func (a *Factory) given(
 	if err != nil {
 		return nil, nil, err
 	}
+	if len(reached(a.workspaceTools(), o.Tools)) > 0 {
+		skills = skills.CopyTo(intoWorkspace)
+	}
 	tools, far := a.tools, a.mcp.tools()
 	if all {
 		parts = append(parts, a.mcp.parts()...)
