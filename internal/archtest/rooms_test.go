@@ -77,7 +77,8 @@ var rooms = []room{
 			"internal/argtype", "internal/userdata", "internal/cost", "internal/offload", "internal/permission", "internal/toolset", "internal/runset",
 			"internal/answering",
 		},
-		from:  []string{"github.com/google/jsonschema-go"},
+		// The decoder of plain arguments, and what it is made of (ADR 44).
+		from:  []string{"github.com/google/jsonschema-go", "github.com/segmentio/encoding", "github.com/segmentio/asm", "golang.org/x/sys/cpu"},
 		tests: []string{"model/demo", "models", "event/eventtest", "internal/fold/foldtest", "internal/decide/decidetest", "journal/journaltest", "journal/sqlite"},
 	},
 	{
@@ -254,7 +255,7 @@ var rooms = []room{
 	{dir: "internal/answercheck", own: []string{"event", "tool", "internal/userdata"}},
 	{dir: "internal/answering", own: []string{"event", "internal/foreign"}},
 	{dir: "internal/runset", own: []string{"event", "model"}},
-	{dir: "internal/argtype", own: []string{"event"}, from: []string{"github.com/google/jsonschema-go"}},
+	{dir: "internal/argtype", own: []string{"event"}, from: []string{"github.com/google/jsonschema-go", "github.com/segmentio/encoding"}},
 	{dir: "internal/userdata", own: []string{"event"}},
 	{dir: "internal/guardrail", own: []string{"event", "secret"}},
 	{dir: "internal/fold", own: []string{"event", "model", "internal/userdata"}, tests: []string{"event/eventtest", "internal/fold/foldtest"}},
