@@ -49,6 +49,8 @@ func TestTypesHoldWhatTheDocumentSays(t *testing.T) {
 		"updateModel":     through[client.TenantModel],
 		"createMCPServer": through[client.MCPServer], "listMCPServers": through[answers[client.MCPServer]], "getMCPServer": through[client.MCPServer],
 		"updateMCPServer": through[client.MCPServer], "testMCPServer": through[client.MCPServerReport],
+		"uploadSkill": through[client.Skill], "listSkills": through[answers[client.Skill]], "getSkill": through[client.Skill],
+		"updateSkill": through[client.Skill], "listSkillVersions": through[answers[client.SkillVersion]], "getSkillVersion": through[client.Skill],
 		"listMCPServerVersions": through[answers[client.MCPServerVersion]], "getMCPServerVersion": through[client.MCPServer],
 		"createKey": through[made], "listKeys": through[answers[client.APIKey]], "getKey": through[client.APIKey], "revokeKey": through[client.APIKey],
 		"listAudit": through[answers[client.AuditEntry]], "verifyAudit": through[client.Verified],

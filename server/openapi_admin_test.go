@@ -129,6 +129,46 @@ func adminOperations() map[string]operation {
 		"GET " + tenant + "/mcp-servers/{server}/versions/{version}": {
 			id: "getMCPServerVersion", summary: "Gives an MCP server in one of its versions.", answers: map[int]answered{200: {"The MCP server.", typeOf[directory.MCPServer](), ""}},
 		},
+		"POST " + tenant + "/skills": {
+			id: "uploadSkill", raw: "application/zip", form: true,
+			summary: "Stores the folder of a skill as a new version, from a zip archive or a form. The same files change nothing.",
+			headers: also(readHeaders, map[string]string{"If-None-Match": "* stores a new skill only."}),
+			answers: map[int]answered{
+				200: {"The skill, with a new version or as it was.", typeOf[directory.Skill](), ""}, 201: {"The new skill.", typeOf[directory.Skill](), ""},
+				409: conflict, 413: taken("There are too many files or bytes."), 422: taken("It is no skill that can be used."),
+			},
+		},
+		"GET " + tenant + "/skills": {
+			id: "listSkills", summary: "Lists skills, each in its newest version.", query: listQuery,
+			answers: map[int]answered{200: {"A page.", typeOf[page[directory.Skill]](), ""}},
+		},
+		"GET " + tenant + "/skills/{skill}": {
+			id: "getSkill", summary: "Gives a skill in its newest version.", answers: map[int]answered{200: {"The skill.", typeOf[directory.Skill](), ""}},
+		},
+		"PATCH " + tenant + "/skills/{skill}": {
+			id: "updateSkill", summary: "Changes the status of a skill, by a JSON merge patch.", headers: readHeaders, body: typeOf[skillFields](),
+			example: `{"status": "inactive"}`, answers: map[int]answered{200: {"The skill.", typeOf[directory.Skill](), ""}, 409: conflict},
+		},
+		"DELETE " + tenant + "/skills/{skill}": {
+			id: "deleteSkill", summary: "Removes a skill, with its versions and files. One that an agent names is SKILL_IN_USE.",
+			query: map[string]string{"force": "true removes it although an agent names it."}, headers: readHeaders,
+			answers: map[int]answered{204: {about: "It is gone."}, 409: conflict},
+		},
+		"GET " + tenant + "/skills/{skill}/archive": {
+			id: "readSkill", summary: "Gives the files of a skill as a zip archive.",
+			answers: map[int]answered{200: {"The archive. The entity tag is its sha256.", nil, "application/zip"}},
+		},
+		"GET " + tenant + "/skills/{skill}/versions": {
+			id: "listSkillVersions", summary: "Lists what a skill was, the newest first.", query: pageQuery,
+			answers: map[int]answered{200: {"A page.", typeOf[page[directory.SkillVersion]](), ""}},
+		},
+		"GET " + tenant + "/skills/{skill}/versions/{version}": {
+			id: "getSkillVersion", summary: "Gives a skill in one of its versions.", answers: map[int]answered{200: {"The skill.", typeOf[directory.Skill](), ""}},
+		},
+		"GET " + tenant + "/skills/{skill}/versions/{version}/archive": {
+			id: "readSkillVersion", summary: "Gives the files of a skill in one of its versions as a zip archive.",
+			answers: map[int]answered{200: {"The archive. The entity tag is its sha256.", nil, "application/zip"}},
+		},
 		"GET " + tenant + "/conversations": {
 			id: "listTenantConversations", summary: "Lists a tenant's conversations, newest first. The audit notes who reads it.",
 			query: also(pageQuery, map[string]string{

@@ -36,7 +36,9 @@ type operation struct {
 	// example is a body that is taken; the table of doors asks with it.
 	example string
 	// raw is the media type of a body that is not JSON.
-	raw     string
+	raw string
+	// form says that the body may be a form of files instead.
+	form    bool
 	answers map[int]answered
 	open    bool
 }
@@ -248,7 +250,11 @@ func document(t *testing.T) []byte {
 			o["requestBody"] = object{"required": !op.bodyOption, "content": object{"application/json": content}}
 		}
 		if op.raw != "" {
-			o["requestBody"] = object{"required": true, "content": object{op.raw: object{}}}
+			content := object{op.raw: object{}}
+			if op.form {
+				content["multipart/form-data"] = object{}
+			}
+			o["requestBody"] = object{"required": true, "content": content}
 		}
 		responses := object{"default": object{"$ref": "#/components/responses/Error"}}
 		for status, a := range op.answers {

@@ -7,6 +7,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/service/skillpack"
 )
 
 // AgentRequest describes the agent that a run needs. The [OptionsBuilder] makes it.
@@ -23,8 +24,18 @@ type AgentRequest struct {
 	// Tokens are the caller's tokens for this run. They exist only in memory: if another process
 	// continues the run, there are none.
 	Tokens map[string]secret.Secret
+	// Parts are what the tenant brings along.
+	Parts TenantParts
+}
+
+// TenantParts are what a tenant brings along for its agents, beside the MCP servers of each agent.
+type TenantParts struct {
 	// MCPStore has the documents and secret headers of MCP servers. nil means that there are none.
 	MCPStore directory.MCPStore
+	// Skills are the tenant's skills, active or not. Agents get the active ones.
+	Skills []directory.Skill
+	// SkillFiles opens the skills. nil means that there are none.
+	SkillFiles *skillpack.Store
 }
 
 // RunPlace says where a run belongs.
@@ -35,6 +46,9 @@ type RunPlace struct {
 	Conversation string
 	// Run is the run's id. It is empty until the run is accepted.
 	Run string
+	// Accepted reports that the run was accepted before. A skill that it prefers and that is gone by now
+	// does not refuse it.
+	Accepted bool
 }
 
 // AgentOptions are the options of an agent.

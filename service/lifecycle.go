@@ -7,6 +7,7 @@ import (
 
 	"github.com/braidrun/braid/engine"
 	"github.com/braidrun/braid/live"
+	"github.com/braidrun/braid/service/skillpack"
 	"github.com/braidrun/braid/workspace"
 )
 
@@ -48,7 +49,10 @@ func New(o Options) (*Service, error) {
 	if o.Shared {
 		s.poller = newHeadPoller(o.Journal, o.Log)
 	}
-	s.builder = OptionsBuilder{Directory: o.Directory, Instructions: o.Instructions, Workspace: o.Workspace, workspaces: s.workspaces}
+	s.builder = OptionsBuilder{
+		Directory: o.Directory, Instructions: o.Instructions, Workspace: o.Workspace, workspaces: s.workspaces,
+		skills: skillpack.NewStore(o.Journal.Blobs()),
+	}
 	s.titles = newTitleGenerator(&s.conversations, s.quotas, &s.builder)
 	s.completer = newLogCompleter(&s.conversations)
 	s.engine = engine.NewLocal(o.Journal, func(ctx context.Context, w engine.Work) (engine.Outcome, error) { return s.drive(ctx, &w) }, o.Engine)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/service/skillpack"
 	"github.com/braidrun/braid/workspace"
 )
 
@@ -26,17 +27,23 @@ type OptionsBuilder struct {
 
 	// workspaces store the files of conversations. nil means that there are none.
 	workspaces *workspace.Store
+	// skills store the files of tenants' skills.
+	skills *skillpack.Store
 }
 
 // Build makes the options of a run's agent. Its errors are those of [directory.Directory.Model] and
 // [directory.Directory.Agent].
 func (b *OptionsBuilder) Build(ctx context.Context, x *ExecutionContext) (AgentRequest, error) {
 	r := AgentRequest{
-		Principal: x.Principal, Place: RunPlace{x.Tenant.Life, x.Conversation, x.Run}, OutputSchema: x.OutputSchema,
+		Principal: x.Principal, Place: RunPlace{x.Tenant.Life, x.Conversation, x.Run, x.Accepted}, OutputSchema: x.OutputSchema,
 		Skills: x.Skills, Tokens: x.Tokens,
 	}
 	if b.Directory != nil {
-		r.MCPStore = b.Directory
+		r.Parts = TenantParts{MCPStore: b.Directory, SkillFiles: b.skills}
+		var err error
+		if r.Parts.Skills, err = b.Directory.Skills(ctx, x.Tenant.ID); err != nil {
+			return AgentRequest{}, err
+		}
 	}
 	spec := &x.Agent.AgentSpec
 	a, err := b.agent(ctx, x, spec, cmp.Or(x.Model, spec.Model, x.Tenant.Model), []string{x.Agent.ID})

@@ -23,16 +23,16 @@ func (s *Set) Tools() []tool.Tool {
 	}
 	return []tool.Tool{tool.Func(
 		ToolName, "Loads a skill, which says how to go about a certain kind of task, or a file that the skill refers to.",
-		func(_ context.Context, in request) (string, error) { return s.load(in) }, tool.Pure(),
+		s.load, tool.Pure(),
 	)}
 }
 
-func (s *Set) load(in request) (string, error) {
+func (s *Set) load(ctx context.Context, in request) (string, error) {
 	one, err := s.find(in.Name)
 	if err != nil {
 		return "", err
 	}
-	own, err := one.open()
+	own, err := one.open(ctx)
 	if err != nil {
 		return "", err
 	}

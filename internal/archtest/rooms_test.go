@@ -77,7 +77,8 @@ var rooms = []room{
 			"internal/argtype", "internal/userdata", "internal/cost", "internal/offload", "internal/permission", "internal/toolset", "internal/runset",
 			"internal/answering",
 		},
-		from:  []string{"github.com/google/jsonschema-go"},
+		// The decoder of plain arguments, and what it is made of (ADR 44).
+		from:  []string{"github.com/google/jsonschema-go", "github.com/segmentio/encoding", "github.com/segmentio/asm", "golang.org/x/sys/cpu"},
 		tests: []string{"model/demo", "models", "event/eventtest", "internal/fold/foldtest", "internal/decide/decidetest", "journal/journaltest", "journal/sqlite"},
 	},
 	{
@@ -198,10 +199,11 @@ var rooms = []room{
 		own:   []string{"event", "internal/lazyre", "netguard", "secret", "service/directory", "tool", "tool/mcptool", "tool/openapitool"},
 		tests: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
+	{dir: "service/skillpack", own: []string{"blob", "event", "internal/lazyre", "service/directory", "skill", "workspace"}},
 	{dir: "service", tests: []string{"blob", "service/database/databasetest", "modernc.org/sqlite", "task", "wire/native", "wire/story"}, own: []string{
 		"service/database", "service/directory", "internal/fold", "internal/runset",
 		"", "hook", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model", "model/*", "models", "tool", "tool/*",
-		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill", "attachment",
+		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill", "attachment", "service/skillpack",
 	}, from: []string{"github.com/rivo/uniseg"}},
 	{
 		dir: "service/agents", own: []string{"", "grant", "event", "model", "models", "secret", "service", "service/directory", "service/toolservers", "skill", "task", "tool/demotool", "tool/filetool", "tool/mcptool", "workspace"},
@@ -214,7 +216,7 @@ var rooms = []room{
 			"service", "service/agents", "service/database", "service/directory", "server", "server/*",
 		},
 		tests: []string{
-			"model/demo", "models", "wire/agentcore", "tool/demotool", "service/database/databasetest", "model", "service/toolservers", "secret/keyset",
+			"model/demo", "skill", "models", "wire/agentcore", "tool/demotool", "service/database/databasetest", "model", "service/toolservers", "secret/keyset",
 			"journal/postgres/postgrestest", "github.com/jackc/pgx", "github.com/modelcontextprotocol/go-sdk",
 		},
 	},
@@ -223,7 +225,7 @@ var rooms = []room{
 	{dir: "wire/wiretest", own: []string{"event", "wire"}, from: testLibraries},
 	{dir: "wire/*", own: []string{"event", "internal/userdata", "wire", "wire/story"}, tests: []string{"wire/wiretest", "event/eventtest"}},
 	{
-		dir: "server", own: []string{"", "attachment", "event", "journal", "live", "pricing", "secret", "service", "service/directory", "wire", "wire/*", "workspace", "console"},
+		dir: "server", own: []string{"", "attachment", "event", "journal", "live", "pricing", "secret", "service", "service/directory", "service/skillpack", "wire", "wire/*", "workspace", "console"},
 		tests: []string{"hook", "service/database", "live/livetest", "journal/sqlite", "model/demo", "models", "client", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "github.com/prometheus/common", "model", "tool"},
 		from:  []string{"golang.org/x/sys", "github.com/google/jsonschema-go", "github.com/coreos/go-oidc", "github.com/coder/websocket"},
 	},
@@ -253,7 +255,7 @@ var rooms = []room{
 	{dir: "internal/answercheck", own: []string{"event", "tool", "internal/userdata"}},
 	{dir: "internal/answering", own: []string{"event", "internal/foreign"}},
 	{dir: "internal/runset", own: []string{"event", "model"}},
-	{dir: "internal/argtype", own: []string{"event"}, from: []string{"github.com/google/jsonschema-go"}},
+	{dir: "internal/argtype", own: []string{"event"}, from: []string{"github.com/google/jsonschema-go", "github.com/segmentio/encoding"}},
 	{dir: "internal/userdata", own: []string{"event"}},
 	{dir: "internal/guardrail", own: []string{"event", "secret"}},
 	{dir: "internal/fold", own: []string{"event", "model", "internal/userdata"}, tests: []string{"event/eventtest", "internal/fold/foldtest"}},

@@ -16,8 +16,9 @@ import (
 type runningCall struct {
 	tool.Call
 
-	tool      tool.Tool
-	traits    tool.Traits
+	tool tool.Tool
+	// special are the tool's traits; nil where only its effect differs from none, as for most tools.
+	special   *tool.Traits
 	box       *fold.State
 	questions asker
 	news      callNews
@@ -73,6 +74,16 @@ type callExtra struct {
 	// reading is set for the tool that reads off-loaded results.
 	reading *reading
 }
+
+// traits returns what the tool says of itself, beside its effect.
+func (c *runningCall) traits() *tool.Traits {
+	if c.special == nil {
+		return &noTraits
+	}
+	return c.special
+}
+
+var noTraits tool.Traits
 
 // more returns the call's extra, and makes it at the first use. The caller holds mu.
 func (c *runningCall) more() *callExtra {

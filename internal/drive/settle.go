@@ -72,7 +72,7 @@ func (d *driver) settle(w *Work) bool {
 func (d *driver) settleTool(w *Work) {
 	d.ran(w.scope, w.step)
 	w.call.close()
-	if asked := w.call.questions.asked; len(asked) > 0 {
+	if asked := w.call.questions.pending(); len(asked) > 0 {
 		d.addAsked(w.scope, w.agent, w.step, w.attempt, asked)
 		return
 	}

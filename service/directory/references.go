@@ -16,8 +16,10 @@ type References struct {
 	// Model checks the provider, the region, the variable and the settings of a model. An error of
 	// kind [event.ErrUnsupported] is passed on unchanged.
 	Model func(m *Model) error
-	// Agent checks the skills and the patterns of tools of an agent.
+	// Agent checks the patterns of tools of an agent.
 	Agent func(a *AgentSpec) error
+	// Skills are the names of the server's own skills. Agents may name them beside their tenant's.
+	Skills []string
 	// MCPServer checks the address and the document of an MCP server, or its program. document is nil
 	// if the stored one stays. Its errors are passed on unchanged.
 	MCPServer func(s *MCPServer, document []byte) error

@@ -1,6 +1,8 @@
 package tenants
 
 import (
+	"archive/zip"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -157,12 +159,33 @@ func badInput(t *testing.T, s *site) *bad {
 		}
 		_, err = admin.UpdateMCPServer(ctx, tenant, server.ID, 0, client.Patch{"name": "Two"})
 		must(err)
+		var skill client.Skill
+		for i, name := range []string{"another-", "skill-", "skill-"} { // two skills, and two versions of one
+			skill, err = admin.UploadSkill(ctx, tenant, skillZip(t, name+suffix, fmt.Sprint(i)), 0)
+			must(err)
+		}
+		ids["skill"] = skill.ID
 		key, _, err := admin.CreateKey(ctx, tenant, client.NewKey{Scopes: []string{"read"}})
 		must(err)
 		ids["agent"], ids["model"], ids["key"], ids["server"] = agent.ID, model.ID, key.ID, server.ID
 		b.ids = append(b.ids, ids)
 	}
 	return b
+}
+
+// skillZip is the archive of a skill.
+func skillZip(t *testing.T, name, body string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	w, err := z.Create("SKILL.md")
+	if err == nil {
+		_, err = io.WriteString(w, "---\nname: "+name+"\ndescription: Does it.\n---\n"+body+"\n")
+	}
+	if err := errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
 }
 
 // restore restores the tenant's settings, because some of the cases are valid requests.
