@@ -161,6 +161,10 @@ var rooms = []room{
 		tests: []string{"", "model/demo", "netguard"},
 	},
 	{dir: "sandbox", own: []string{"event"}, from: []string{"golang.org/x/sys"}},
+	{
+		dir: "tool/shelltool", own: []string{"event", "sandbox", "tool", "workspace"},
+		tests: []string{"", "blob", "model/demo", "workspace/workspacetest"},
+	},
 	{dir: "tool/workspacetool", own: []string{"event", "tool", "workspace"}},
 	{dir: "skill", own: []string{"event", "tool"}, from: []string{"go.yaml.in/yaml"}, tests: []string{"", "model/demo", "model"}},
 	{
