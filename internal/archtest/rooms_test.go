@@ -165,6 +165,10 @@ var rooms = []room{
 		tests: []string{"", "model/demo", "netguard"},
 	},
 	{dir: "sandbox", own: []string{"event"}, from: []string{"golang.org/x/sys"}},
+	{
+		dir: "tool/shelltool", own: []string{"event", "sandbox", "tool", "workspace"},
+		tests: []string{"", "blob", "model/demo", "workspace/workspacetest"},
+	},
 	{dir: "tool/workspacetool", own: []string{"event", "tool", "workspace"}},
 	{dir: "skill", own: []string{"event", "tool"}, from: []string{"go.yaml.in/yaml"}, tests: []string{"", "model/demo", "model"}},
 	{
@@ -204,13 +208,13 @@ var rooms = []room{
 		tests: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
 	{dir: "service/skillpack", own: []string{"blob", "event", "internal/lazyre", "service/directory", "skill", "workspace"}},
-	{dir: "service", tests: []string{"blob", "workspace/workspacetest", "service/database/databasetest", "modernc.org/sqlite"}, own: []string{
+	{dir: "service", tests: []string{"blob", "workspace/workspacetest", "service/database/databasetest", "modernc.org/sqlite", "task", "wire/native", "wire/story"}, own: []string{
 		"service/database", "service/directory", "internal/fold", "internal/runset",
 		"", "hook", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model", "model/*", "models", "tool", "tool/*",
 		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill", "attachment", "service/skillpack",
 	}, from: []string{"github.com/rivo/uniseg"}},
 	{
-		dir: "service/agents", own: []string{"", "grant", "event", "model", "models", "secret", "service", "service/directory", "service/toolservers", "skill", "tool/demotool", "tool/filetool", "tool/mcptool", "workspace"},
+		dir: "service/agents", own: []string{"", "grant", "event", "model", "models", "secret", "service", "service/directory", "service/toolservers", "skill", "task", "tool/demotool", "tool/filetool", "tool/mcptool", "workspace"},
 		tests: []string{"journal", "live", "model/demo", "model/openai", "service/database", "github.com/modelcontextprotocol/go-sdk"},
 	},
 	{
@@ -220,7 +224,7 @@ var rooms = []room{
 			"service", "service/agents", "service/database", "service/directory", "server", "server/*",
 		},
 		tests: []string{
-			"model/demo", "skill", "models", "wire/agentcore", "tool/demotool", "service/database/databasetest", "model", "service/toolservers", "secret/keyset",
+			"model/demo", "skill", "workspace", "models", "wire/agentcore", "tool/demotool", "service/database/databasetest", "model", "service/toolservers", "secret/keyset",
 			"journal/postgres/postgrestest", "github.com/jackc/pgx", "github.com/modelcontextprotocol/go-sdk",
 		},
 	},
