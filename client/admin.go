@@ -210,6 +210,9 @@ type SubAgent struct {
 	Model        string   `json:"model,omitempty"`
 	Instructions string   `json:"instructions,omitempty"`
 	Tools        []string `json:"tools,omitempty"`
+	Limits       Bounds   `json:"limits,omitzero"`
+	// Via is "tool", the default, or "task": a type of the Task tool.
+	Via string `json:"via,omitempty"`
 }
 
 // AgentVersion is one version of an agent.

@@ -54,6 +54,11 @@ func (s *conversations) remove(
 		return err
 	}
 	s.folds.forget(id)
+	if s.workspaces != nil {
+		if err := s.workspaces.Remove(ctx, made.Key().files()); err != nil {
+			return err
+		}
+	}
 	if s.options.Forget != nil {
 		if err := s.options.Forget(ctx, made.Key()); err != nil {
 			return err

@@ -44,7 +44,10 @@ func New(o Options) (*Service, error) {
 		},
 		quotas: newQuotas(&o),
 	}
-	if o.Workspaces != nil {
+	switch {
+	case o.WorkspaceBackend != nil:
+		s.workspaces = o.WorkspaceBackend
+	case o.Workspaces != nil:
 		s.workspaces = workspace.NewStore(o.Journal.Blobs(), *o.Workspaces)
 	}
 	if o.Shared {

@@ -48,6 +48,9 @@ type Options struct {
 	// Workspaces is the quota of a conversation's files, which the journal's store of bytes keeps; see [Service.Files] and
 	// [WorkspaceOf]. nil means that conversations have no files.
 	Workspaces *workspace.Quota
+	// WorkspaceBackend stores the files elsewhere than in the journal, with a quota of its own; Workspaces is not read then.
+	// nil means the journal. The service does not close it.
+	WorkspaceBackend workspace.Backend
 	// ToolServers reaches the MCP servers of tenants. nil means that they are not connected.
 	ToolServers ToolServers
 	// Webhooks sends messages about runs to addresses of tenants. The service starts and stops it. nil

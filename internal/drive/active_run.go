@@ -22,7 +22,9 @@ type activeRun struct {
 	// cfg is what the drive was given.
 	cfg runConfig
 	// row is the run as the store has it.
-	row journal.Run
+	row *journal.Run
+	// messages are the row's input, repaired and as hooks have left it.
+	messages []event.Message
 
 	lease   runLease
 	pending pendingCommit
