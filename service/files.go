@@ -36,7 +36,13 @@ func noWorkspaces(op string) error {
 
 // countedFiles returns the workspace of a conversation, which counts towards the tenant's quota.
 func (s *Service) countedFiles(row *Row) *countedFiles {
-	return &countedFiles{Files: openFiles(s.workspaces, row.Key()), quotas: s.quotas, tenant: row.Tenant}
+	return &countedFiles{
+		Files: openFiles(s.workspaces, row.Key()), quotas: s.quotas, tenant: row.Tenant,
+		there: func(ctx context.Context) bool {
+			now, err := s.options.Rows.Get(ctx, row.Tenant, row.ID)
+			return err == nil && now.life() == row.life() || err != nil && event.KindOf(err) != event.ErrNotFound
+		},
+	}
 }
 
 // forkFiles gives a fork the files of its origin.
@@ -44,5 +50,5 @@ func (s *Service) forkFiles(ctx context.Context, origin, fork *Row) error {
 	if s.workspaces == nil {
 		return nil
 	}
-	return openFiles(s.workspaces, origin.Key()).LinkTo(ctx, openFiles(s.workspaces, fork.Key()))
+	return s.workspaces.Copy(ctx, origin.Key().files(), fork.Key().files())
 }

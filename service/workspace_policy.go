@@ -20,7 +20,7 @@ func (b *OptionsBuilder) allowsShell(x *ExecutionContext) bool {
 }
 
 // workspacesOf returns the store of the files of a tenant's conversations; nil if they have none.
-func (s *Service) workspacesOf(t *directory.Tenant) *workspace.Store {
+func (s *Service) workspacesOf(t *directory.Tenant) workspace.Backend {
 	if t.Policy.Workspaces == directory.WorkspacesOff {
 		return nil
 	}

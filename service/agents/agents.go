@@ -3,7 +3,6 @@ package agents
 import (
 	"cmp"
 	"context"
-	"maps"
 	"path"
 	"slices"
 
@@ -107,13 +106,8 @@ func (a *Factory) make(
 	if err != nil {
 		return nil, err
 	}
-	asked := s.ModelOptions
-	if o.Own != nil || o.Model != "" {
-		asked = elsewhere(asked)
-	}
-	asked = o.ModelOptions(asked)
 	parts = append(parts,
-		braid.Limit(o.Limits), braid.Options(asked),
+		braid.Limit(o.Limits), braid.Options(a.modelOptions(o)),
 		braid.Retries(s.Retry), braid.Instructions(o.SystemPrompt),
 	)
 	if s.Sequential {
@@ -138,14 +132,11 @@ func (a *Factory) make(
 		return nil, err
 	}
 	parts = append(append(parts, given...), tenants...)
-	for _, tool := range slices.Sorted(maps.Keys(o.SubAgents)) {
-		sub := o.SubAgents[tool]
-		below, err := a.make(ctx, tool, r, sub, nil, nil)
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, braid.AsTool(below, cmp.Or(sub.Description, "Has the agent "+tool+" do a part of the work.")))
+	below, err := a.subAgents(ctx, r, o)
+	if err != nil {
+		return nil, err
 	}
+	parts = append(parts, below...)
 	keeps := s.Context
 	keeps.How = cmp.Or(o.Context, keeps.How)
 	if keeps.SearchAbove == 0 && more > 0 && len(own)+more > TenantSearchAbove {
@@ -154,6 +145,15 @@ func (a *Factory) make(
 	works := len(own)+more+len(o.SubAgents) > 0 || s.Servers != nil && o.Tools == nil
 	agent := braid.New(name, model, append(parts, keeps.Parts(works)...)...)
 	return agent, agent.Err()
+}
+
+// modelOptions returns the options of an agent's model calls.
+func (a *Factory) modelOptions(o *service.AgentOptions) model.Options {
+	asked := a.options.ModelOptions
+	if o.Own != nil || o.Model != "" {
+		asked = elsewhere(asked)
+	}
+	return o.ModelOptions(asked)
 }
 
 // fallback returns the part that tries the other models if this one fails.
@@ -181,6 +181,9 @@ func (a *Factory) given(
 	skills, err := r.skills.chosen(o, prefer)
 	if err != nil {
 		return nil, nil, err
+	}
+	if !r.request.Parts.NoWorkspace && len(reached(a.workspaceTools(), o.Tools)) > 0 {
+		skills = skills.CopyTo(intoWorkspace)
 	}
 	offered := a.offered(r, o)
 	tools, far := offered, a.mcp.tools()

@@ -73,6 +73,8 @@ type AgentSettings struct {
 	Workspace string
 	// Workspaces gives each conversation of a server files.
 	Workspaces bool
+	// WorkspaceBucket is the address of the bucket with these files; empty keeps them in the journal.
+	WorkspaceBucket string
 	// Shell gives the agent the tool shell. The other three bound its commands.
 	Shell       bool
 	ShellLevel  sandbox.Level
