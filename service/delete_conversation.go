@@ -64,6 +64,11 @@ func (s *conversations) remove(
 			return err
 		}
 	}
+	if s.options.Webhooks != nil {
+		if err := s.options.Webhooks.ForgetConversation(ctx, p.Tenant, id); err != nil {
+			return err
+		}
+	}
 	if err := row(ctx, p.Tenant, id, made.Created); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/live"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/service/webhooks"
 	"github.com/braidrun/braid/workspace"
 )
 
@@ -52,6 +53,9 @@ type Options struct {
 	WorkspaceBackend workspace.Backend
 	// ToolServers reaches the MCP servers of tenants. nil means that they are not connected.
 	ToolServers ToolServers
+	// Webhooks sends messages about runs to addresses of tenants. The service starts and stops it. nil
+	// means that none are sent.
+	Webhooks *webhooks.Outbox
 	// OpenModel opens the light model that generates titles. own is its entry in the directory. nil
 	// means that a title is the first words of the conversation.
 	OpenModel func(ctx context.Context, ref string, own *OwnModel) (braid.Model, error)

@@ -261,6 +261,7 @@ func (p *process) openInstance(ctx context.Context, cfg *conf.Config, in *conf.I
 	o.Tenants = &directory.Options{
 		Keys: keys, Environment: p.Getenv, RefusedEvery: cfg.RefusedEvery, Quota: quotaOf(&cfg.Settings),
 	}
+	o.WebhookHosts = conf.Words(in.Flags["allow-host"])
 	if cfg.Workspaces {
 		o.Service.Workspaces = &workspace.Quota{}
 	}
