@@ -245,7 +245,8 @@ func unusableModel(name string, err error) *event.Error {
 	if e.Hint != "" {
 		message += " (" + strings.TrimSuffix(e.Hint, ".") + ")"
 	}
-	return &event.Error{Kind: e.Kind, Code: e.Code, Message: fmt.Sprintf("the agent cannot work with the model %s: %s.", quoted(name), message), Err: err}
+	message = fmt.Sprintf("the agent cannot work with the model %s: %s.", quoted(name), message)
+	return &event.Error{Kind: e.Kind, Code: e.Code, Message: message, Err: err}
 }
 
 // reopen opens the model of a scope that an earlier drive opened.
