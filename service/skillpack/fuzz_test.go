@@ -1,9 +1,11 @@
 package skillpack_test
 
 import (
+	"archive/zip"
+	"bytes"
+	"strings"
 	"testing"
 
-	"github.com/braidrun/braid/blob"
 	"github.com/braidrun/braid/service/skillpack"
 	"github.com/braidrun/braid/workspace"
 )
@@ -19,18 +21,22 @@ func FuzzFromZip(f *testing.F) {
 		if err != nil {
 			return
 		}
-		blobs := &blob.Memory{}
-		spec, err := skillpack.NewStore(blobs).Put(t.Context(), "acme", "place", s)
-		if err != nil {
-			return
+		var out bytes.Buffer
+		if s.Write(&out) != nil {
+			return // it is damaged
 		}
-		for _, file := range spec.Files {
-			if err := workspace.CheckPath("fuzz", file.Path); err != nil {
-				t.Error(err)
+		r, err := zip.NewReader(bytes.NewReader(out.Bytes()), int64(out.Len()))
+		if err != nil || len(r.File) > skillpack.MostFiles {
+			t.Fatal(len(r.File), err)
+		}
+		for _, e := range r.File {
+			within, ok := strings.CutPrefix(e.Name, s.Name+"/")
+			if err := workspace.CheckPath("fuzz", within); !ok || err != nil || workspace.CheckPath("fuzz", s.Name) != nil {
+				t.Errorf("%q is in %q: %v", e.Name, s.Name, err)
 			}
 		}
-		if workspace.CheckPath("fuzz", s.Name) != nil || len(spec.Files) > skillpack.MostFiles {
-			t.Errorf("%q has %d files", s.Name, len(spec.Files))
+		if again, err := skillpack.FromZip(out.Bytes()); err != nil || again.Name != s.Name {
+			t.Errorf("its own archive is refused: %v", err)
 		}
 	})
 }
