@@ -36,6 +36,10 @@ type TenantParts struct {
 	Skills []directory.Skill
 	// SkillFiles opens the skills. nil means that there are none.
 	SkillFiles *skillpack.Store
+	// NoWorkspace reports that the run has no workspace, so that the tools for files have nothing to work on.
+	NoWorkspace bool
+	// Shell reports that the tenant's policy allows commands. An agent of the tenant must also name the tool.
+	Shell bool
 }
 
 // RunPlace says where a run belongs.
