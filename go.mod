@@ -30,6 +30,8 @@ require (
 
 require github.com/bmatcuk/doublestar/v4 v4.10.4
 
+require github.com/standard-webhooks/standard-webhooks/libraries v0.0.1
+
 require (
 	cloud.google.com/go/compute/metadata v0.9.0 // indirect
 	github.com/aws/aws-sdk-go-v2 v1.47.6

@@ -124,6 +124,10 @@ type Policy struct {
 	ServiceTiers []string `json:"service_tiers,omitempty"`
 	// RunSettings names what requests may set for their run: "instructions", "model_options" and "tool_choice".
 	RunSettings []string `json:"run_settings,omitempty"`
+	// Workspaces is "on" or "off": whether conversations have files, on a server with workspaces. "" means on.
+	Workspaces string `json:"workspaces,omitempty"`
+	// Shell lets agents that name the tool shell run commands in a sandbox, on a server that has it.
+	Shell bool `json:"shell,omitempty"`
 }
 
 // Retention is how many days data is kept. 0 means for ever.
@@ -210,6 +214,9 @@ type SubAgent struct {
 	Model        string   `json:"model,omitempty"`
 	Instructions string   `json:"instructions,omitempty"`
 	Tools        []string `json:"tools,omitempty"`
+	Limits       Bounds   `json:"limits,omitzero"`
+	// Via is "tool", the default, or "task": a type of the Task tool.
+	Via string `json:"via,omitempty"`
 }
 
 // AgentVersion is one version of an agent.
@@ -478,6 +485,7 @@ type Erased struct {
 	Agents        int64 `json:"agents"`
 	Models        int64 `json:"models"`
 	MCPServers    int64 `json:"mcp_servers"`
+	Webhooks      int64 `json:"webhooks"`
 	Skills        int64 `json:"skills"`
 	Keys          int64 `json:"keys"`
 	AuditEntries  int64 `json:"audit_entries"`

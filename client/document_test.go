@@ -40,7 +40,15 @@ func TestTypesHoldWhatTheDocumentSays(t *testing.T) {
 
 		Token string `json:"token"`
 	}
+	type madeWebhook struct {
+		client.Webhook
+
+		Secret string `json:"secret"`
+	}
 	types := map[string]func([]byte) ([]byte, error){
+		"createWebhook": through[madeWebhook], "listWebhooks": through[answers[client.Webhook]], "getWebhook": through[client.Webhook],
+		"updateWebhook": through[client.Webhook], "rotateWebhook": through[madeWebhook], "testWebhook": through[client.WebhookReport],
+		"listDeliveries": through[answers[client.Delivery]], "getDelivery": through[client.Delivery],
 		"createTenant": through[client.Tenant], "listTenants": through[answers[client.Tenant]], "getTenant": through[client.Tenant],
 		"updateTenant": through[client.Tenant], "eraseTenant": through[client.Erased],
 		"createAgent": through[client.Agent], "listAgents": through[answers[client.Agent]], "getAgent": through[client.Agent],

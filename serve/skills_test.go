@@ -22,9 +22,11 @@ import (
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/secret/keyset"
 	"github.com/braidrun/braid/serve"
+	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/agents"
 	"github.com/braidrun/braid/service/directory"
 	"github.com/braidrun/braid/skill"
+	"github.com/braidrun/braid/workspace"
 )
 
 // reader is a model that reads what its input asks for with the tool skill, and repeats it.
@@ -138,7 +140,7 @@ func skillsOfTenants(t *testing.T, store serve.Store, dump func() string) { //no
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	f, err := agents.New(t.Context(), agents.Options{Model: m, Skills: set})
+	f, err := agents.New(t.Context(), agents.Options{Model: m, Skills: set, Workspaces: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +149,7 @@ func skillsOfTenants(t *testing.T, store serve.Store, dump func() string) { //no
 		t.Fatal(err)
 	}
 	s := open(t, serve.Options{
-		Agents: f, Store: store, Tenants: &directory.Options{Keys: keys}, Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Agents: f, Store: store, Tenants: &directory.Options{Keys: keys}, Service: service.Options{Workspaces: &workspace.Quota{}}, Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	user := map[string]string{}
 	for _, tenant := range []string{"acme", "umbrella"} {
@@ -155,8 +157,9 @@ func skillsOfTenants(t *testing.T, store serve.Store, dump func() string) { //no
 		user[tenant] = s.must("", "POST", "/v1/admin/tenants/"+tenant+"/keys", `{"scopes":["read","write","admin:read","admin:write"]}`, "token")
 	}
 	const admin = "/v1/admin/tenants/acme/skills"
+	ran := filepath.Join(t.TempDir(), "ran")
 	status, answer := s.upload(user["acme"], admin, "application/zip", folderOf(t, "report", "Acme's reports.", map[string]string{
-		"SKILL.md": "Read STYLE.md.", "style.md": "canary-skill-of-acme", "scripts/run.py": "print('never')",
+		"SKILL.md": "Read STYLE.md.", "style.md": "canary-skill-of-acme", "scripts/run.py": "print('never')", "scripts/run.sh": "#!/bin/sh\ntouch " + ran + "\n",
 	}))
 	if status != 201 || !strings.Contains(answer, `"id":"report"`) || !strings.Contains(answer, `"line":6`) {
 		t.Fatalf("%d %s", status, answer)
@@ -186,6 +189,16 @@ func skillsOfTenants(t *testing.T, store serve.Store, dump func() string) { //no
 	run(user["acme"], runs, "hello", `,"preferred_skills":["report"]`)
 	if _, told := m.asked(); !strings.Contains(told, "use one of these first, in this order: report.") {
 		t.Errorf("the model is told %s", told)
+	}
+	// The files of a skill go to the workspace as they are, for an agent with tools that work there. Nothing executes them.
+	if _, answer := run(user["acme"], runs, `{"name":"report","copy":true}`); !strings.Contains(answer, "Copied 4 files into the folder skills/report") {
+		t.Errorf("a copy: %s", answer)
+	}
+	if status, text := s.ask(user["acme"], "GET", "/v1/conversations/"+conv+"/files/content?path=skills/report/scripts/run.sh", ""); status != 200 || text != "#!/bin/sh\ntouch "+ran+"\n" {
+		t.Errorf("the copied file: %d %s", status, text)
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("a script of a skill was executed")
 	}
 	// Another tenant has the server's skill of that name.
 	theirs := "/v1/conversations/" + s.must(user["umbrella"], "POST", "/v1/conversations", "{}", "id") + "/runs"
@@ -229,6 +242,9 @@ func skillsOfTenants(t *testing.T, store serve.Store, dump func() string) { //no
 	}
 	if _, told := m.asked(); !strings.Contains(told, "in this order: report.") {
 		t.Errorf("the writer is told %s", told)
+	}
+	if _, answer := run(user["acme"], writes, `{"name":"report","copy":true}`); strings.Contains(answer, "Copied") {
+		t.Errorf("an agent without a workspace copies: %s", answer)
 	}
 	plain := "/v1/conversations/" + s.must(user["acme"], "POST", "/v1/conversations", `{"agent":"plain"}`, "id") + "/runs"
 	if status, answer := run(user["acme"], plain, "hello", `,"preferred_skills":["report"]`); status != 422 || !strings.Contains(answer, "this agent has no skills") {

@@ -24,6 +24,7 @@ import (
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/database"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/service/webhooks"
 )
 
 // operator makes tenants and keys for the tests.
@@ -53,7 +54,15 @@ func withTenants(t *testing.T, tenants ...string) (*directory.Directory, func(*s
 			t.Fatal(err)
 		}
 	}
-	return d, func(_ *service.Options, o *server.Options) { o.Directory = d }
+	sender, err := webhooks.NewSender(nil, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, func(so *service.Options, o *server.Options) {
+		o.Directory = d
+		so.Webhooks = webhooks.New(webhooks.Options{Database: db, Directory: d, Journal: so.Journal, Sender: sender})
+		o.Webhooks = so.Webhooks
+	}
 }
 
 // keyOf makes a key of a tenant's.
@@ -198,11 +207,12 @@ func (s *site) replyOf(d *described, path, token string) reply {
 func (s *site) belongings(tenant, token string) map[string]string {
 	s.t.Helper()
 	auth := []string{"Authorization", "Bearer " + token}
+	id := strings.ToLower(rand.Text()) // each time they are others
 	conv := s.json(201, "POST", "/v1/conversations", "", auth...)["id"].(string)
+	hook := s.json(201, "POST", "/v1/admin/tenants/"+tenant+"/webhooks", `{"id":"webhook-`+id+`","url":"https://127.0.0.1/"}`, auth...)["id"].(string)
 	run := s.json(202, "POST", "/v1/conversations/"+conv+"/runs", `{"user_input":"use ask","tokens":{"crm_token":"x"}}`, append(auth, "Prefer", "respond-async")...)["id"].(string)
 	s.ask("PUT", content(conv, ownedFile), "what it says", auth...)
-	ids := map[string]string{"id": conv, "run": run, "tenant": tenant, "version": "1"}
-	id := strings.ToLower(rand.Text()) // each time they are others
+	ids := map[string]string{"id": conv, "run": run, "tenant": tenant, "version": "1", "webhook": hook}
 	for at, of := range map[string]string{"/v1/admin/tenants/" + tenant: "", "/v1/admin": "shared "} {
 		if of == "" {
 			ids["agent"] = s.json(201, "POST", at+"/agents", `{"id":"agent-`+id+`"}`, auth...)["id"].(string)
@@ -221,6 +231,13 @@ func (s *site) belongings(tenant, token string) map[string]string {
 			ids["token"] = open[0].(map[string]any)["question_id"].(string)
 		}
 		return len(open) == 1
+	})
+	s.until("the webhook has a delivery", func() bool {
+		sent := s.json(200, "GET", "/v1/admin/tenants/"+tenant+"/webhooks/"+hook+"/deliveries", "", auth...)["data"].([]any)
+		if len(sent) > 0 {
+			ids["delivery"] = sent[0].(map[string]any)["id"].(string)
+		}
+		return len(sent) > 0
 	})
 	return ids
 }

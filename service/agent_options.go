@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"encoding/json"
 
 	"github.com/braidrun/braid"
@@ -35,6 +36,10 @@ type TenantParts struct {
 	Skills []directory.Skill
 	// SkillFiles opens the skills. nil means that there are none.
 	SkillFiles *skillpack.Store
+	// NoWorkspace reports that the run has no workspace, so that the tools for files have nothing to work on.
+	NoWorkspace bool
+	// Shell reports that the tenant's policy allows commands. An agent of the tenant must also name the tool.
+	Shell bool
 }
 
 // RunPlace says where a run belongs.
@@ -81,8 +86,25 @@ type AgentOptions struct {
 	// Context says how long conversations are compacted: summary, window, provider or none. Empty
 	// means the server's default.
 	Context string
-	// SubAgents are the agents that it has as tools, by the name of the tool.
-	SubAgents map[string]*AgentOptions
+	// SubAgents are the agents that it has as tools, by the name of the tool, or as types of the Task tool.
+	SubAgents map[string]*SubAgentOptions
+}
+
+// SubAgentOptions are the options of an agent below another one.
+type SubAgentOptions struct {
+	AgentOptions
+
+	// Task makes the agent a type of its parent's Task tool. nil makes it a tool.
+	Task *TaskOptions
+}
+
+// TaskOptions are those of an agent that its parent calls with the Task tool.
+type TaskOptions struct {
+	// Models are aliases of models that a call may name, as examples.
+	Models []string
+	// Choose returns the options of the agent with another model, by the model's id or an alias. It
+	// returns the errors of [directory.Directory.Model], and is safe for concurrent use.
+	Choose func(ctx context.Context, model string) (*AgentOptions, error)
 }
 
 // OwnModel is a model of the directory with the key for its provider. An empty key means that the

@@ -8,7 +8,7 @@ import (
 )
 
 // Files returns the workspace of a conversation. What is stored there counts towards the tenant's quota. It returns
-// [event.ErrUnsupported] if the service has no workspaces.
+// [event.ErrUnsupported] if the service has no workspaces, and [event.ErrPermission] if the tenant's policy gives it none.
 func (s *Service) Files(ctx context.Context, p Principal, id string) (workspace.Files, error) {
 	const op = "workspace"
 	row, err := s.row(ctx, p, op, id)
@@ -17,6 +17,13 @@ func (s *Service) Files(ctx context.Context, p Principal, id string) (workspace.
 	}
 	if s.workspaces == nil {
 		return nil, noWorkspaces(op)
+	}
+	off, err := s.filesOff(ctx, row.Tenant)
+	if err == nil && off {
+		err = withoutFiles(op)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return s.countedFiles(&row), nil
 }
@@ -29,7 +36,13 @@ func noWorkspaces(op string) error {
 
 // countedFiles returns the workspace of a conversation, which counts towards the tenant's quota.
 func (s *Service) countedFiles(row *Row) *countedFiles {
-	return &countedFiles{Files: openFiles(s.workspaces, row.Key()), quotas: s.quotas, tenant: row.Tenant}
+	return &countedFiles{
+		Files: openFiles(s.workspaces, row.Key()), quotas: s.quotas, tenant: row.Tenant,
+		there: func(ctx context.Context) bool {
+			now, err := s.options.Rows.Get(ctx, row.Tenant, row.ID)
+			return err == nil && now.life() == row.life() || err != nil && event.KindOf(err) != event.ErrNotFound
+		},
+	}
 }
 
 // forkFiles gives a fork the files of its origin.
@@ -37,5 +50,5 @@ func (s *Service) forkFiles(ctx context.Context, origin, fork *Row) error {
 	if s.workspaces == nil {
 		return nil
 	}
-	return openFiles(s.workspaces, origin.Key()).LinkTo(ctx, openFiles(s.workspaces, fork.Key()))
+	return s.workspaces.Copy(ctx, origin.Key().files(), fork.Key().files())
 }

@@ -39,11 +39,15 @@ func New(o Options) (*Service, error) {
 	o.Engine.Shared = o.Shared
 	s := &Service{
 		conversations: conversations{
-			options: o, bus: o.Bus, alone: alone, log: o.Log, memory: o.Memory, folds: foldCache{most: o.Memory.folds},
+			options: o, bus: o.Bus, alone: alone, log: o.Log, memory: o.Memory,
+			folds: foldCache{most: o.Memory.folds, webhooks: o.Webhooks},
 		},
 		quotas: newQuotas(&o),
 	}
-	if o.Workspaces != nil {
+	switch {
+	case o.WorkspaceBackend != nil:
+		s.workspaces = o.WorkspaceBackend
+	case o.Workspaces != nil:
 		s.workspaces = workspace.NewStore(o.Journal.Blobs(), *o.Workspaces)
 	}
 	if o.Shared {
@@ -65,6 +69,9 @@ func (s *Service) Start(ctx context.Context) error {
 		return err
 	}
 	s.started.Store(true)
+	if s.options.Webhooks != nil {
+		s.options.Webhooks.Start(ctx)
+	}
 	if s.poller != nil {
 		s.poller.start(ctx)
 	}
@@ -82,6 +89,9 @@ func (s *Service) Drain(ctx context.Context) error {
 	err := s.engine.Drain(ctx)
 	s.titles.end()
 	s.completer.end()
+	if s.options.Webhooks != nil {
+		s.options.Webhooks.Stop()
+	}
 	err = errors.Join(err, s.bus.Close())
 	if s.poller != nil {
 		s.poller.stop()

@@ -26,7 +26,7 @@ type OptionsBuilder struct {
 	Workspace func(ctx context.Context, x *ExecutionContext) (*Workspace, error)
 
 	// workspaces store the files of conversations. nil means that there are none.
-	workspaces *workspace.Store
+	workspaces workspace.Backend
 	// skills store the files of tenants' skills.
 	skills *skillpack.Store
 }
@@ -45,6 +45,7 @@ func (b *OptionsBuilder) Build(ctx context.Context, x *ExecutionContext) (AgentR
 			return AgentRequest{}, err
 		}
 	}
+	r.Parts.NoWorkspace, r.Parts.Shell = x.hasNoFiles(), b.allowsShell(x)
 	spec := &x.Agent.AgentSpec
 	a, err := b.agent(ctx, x, spec, cmp.Or(x.Model, spec.Model, x.Tenant.Model), []string{x.Agent.ID})
 	if err != nil {
@@ -54,7 +55,7 @@ func (b *OptionsBuilder) Build(ctx context.Context, x *ExecutionContext) (AgentR
 		return AgentRequest{}, err
 	}
 	var files *Workspace
-	if b.workspaces != nil && x.Conversation != "" {
+	if b.workspaces != nil && x.Conversation != "" && !x.hasNoFiles() {
 		x.Files = openFiles(b.workspaces, x.Key())
 	}
 	if b.Workspace != nil {
@@ -100,7 +101,7 @@ func (b *OptionsBuilder) agent(
 			return nil, err
 		}
 		if a.SubAgents == nil {
-			a.SubAgents = make(map[string]*AgentOptions, len(spec.SubAgents))
+			a.SubAgents = make(map[string]*SubAgentOptions, len(spec.SubAgents))
 		}
 		a.SubAgents[name] = below
 	}
@@ -118,7 +119,7 @@ type above struct {
 // servers.
 func (b *OptionsBuilder) subAgent(
 	ctx context.Context, x *ExecutionContext, sub *directory.SubAgent, parent above, path []string,
-) (*AgentOptions, error) {
+) (*SubAgentOptions, error) {
 	spec := directory.AgentSpec{
 		Description: sub.Description, Instructions: sub.Instructions, Tools: sub.Tools, MCPServers: parent.spec.MCPServers,
 	}
@@ -138,9 +139,13 @@ func (b *OptionsBuilder) subAgent(
 	}
 	a.ID, a.Version = id, version
 	a.SystemPrompt = SystemPrompt(x.Tenant.SystemPrompt, spec.Instructions, nil)
-	a.Limits = within(braid.Limits{}, &spec.Limits)
+	a.Limits = within(within(braid.Limits{}, &spec.Limits), &sub.Limits)
 	a.Permissions = permissions(&spec.Permissions)
-	return a, nil
+	below := &SubAgentOptions{AgentOptions: *a}
+	if sub.Via == directory.ViaTask {
+		below.Task = b.task(ctx, x, &spec.Settings, a)
+	}
+	return below, nil
 }
 
 // permissions returns the non-empty ones.

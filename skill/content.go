@@ -10,6 +10,8 @@ import (
 
 // content is the open folder of one skill.
 type content interface {
+	// open opens a file.
+	open(name string) (io.ReadCloser, error)
 	// read reads up to most bytes of a file. whole reports that these are all of them.
 	read(name string, most int) (data []byte, whole bool, err error)
 	// entries lists a folder by name. all reports that the list is complete.
@@ -19,6 +21,14 @@ type content interface {
 
 // rootContent is a folder of this machine.
 type rootContent struct{ *os.Root }
+
+func (t rootContent) open(name string) (io.ReadCloser, error) {
+	f, err := openFile(t.Root, name)
+	if err != nil {
+		return nil, err // a nil *os.File is no nil reader
+	}
+	return f, nil
+}
 
 func (t rootContent) read(name string, most int) (data []byte, whole bool, err error) {
 	return readFile(t.Root, name, most)
@@ -32,22 +42,28 @@ func (t rootContent) entries(name string, most int) (list []fs.DirEntry, all boo
 type fsContent struct{ files fs.FS }
 
 func (t fsContent) read(name string, most int) (data []byte, whole bool, err error) {
-	f, err := t.files.Open(name)
+	f, err := t.open(name)
 	if err != nil {
 		return nil, false, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
+	return upTo(f, most)
+}
+
+func (t fsContent) open(name string) (io.ReadCloser, error) {
+	f, err := t.files.Open(name)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, false, errNoFile
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errNoFile
 	}
-	if data, err = io.ReadAll(io.LimitReader(f, int64(most)+1)); err != nil {
-		return nil, false, err
+	if err != nil {
+		_ = f.Close() // nothing was written
+		return nil, err
 	}
-	return data[:min(len(data), most)], len(data) <= most, nil
+	return f, nil
 }
 
 func (t fsContent) entries(name string, most int) (list []fs.DirEntry, all bool, err error) {

@@ -24,34 +24,46 @@ const (
 	maxDepth   = 5
 )
 
-// readFile reads up to most bytes of a file inside root. The operating system refuses paths and
-// links that lead out. Pipes and devices are not read.
-func readFile(root *os.Root, name string, most int) (data []byte, whole bool, err error) {
+// openFile opens a file inside root. The operating system refuses paths and links that lead out.
+// Pipes and devices are not opened.
+func openFile(root *os.Root, name string) (*os.File, error) {
 	info, err := root.Stat(name)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, false, errNoFile
+		return nil, errNoFile
 	}
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() { // it was replaced in between
+		err = errNoFile
+	}
+	if err != nil {
+		_ = f.Close() // nothing was written
+		return nil, err
+	}
+	return f, nil
+}
+
+// readFile reads up to most bytes of a file inside root.
+func readFile(root *os.Root, name string, most int) (data []byte, whole bool, err error) {
+	f, err := openFile(root, name)
 	if err != nil {
 		return nil, false, err
 	}
 	defer f.Close()
-	if info, err = f.Stat(); err != nil {
+	return upTo(f, most)
+}
+
+// upTo reads up to most bytes. whole reports that these are all.
+func upTo(r io.Reader, most int) (data []byte, whole bool, err error) {
+	if data, err = io.ReadAll(io.LimitReader(r, int64(most)+1)); err != nil {
 		return nil, false, err
 	}
-	if !info.Mode().IsRegular() { // it was replaced in between
-		return nil, false, errNoFile
-	}
-	if data, err = io.ReadAll(io.LimitReader(f, int64(most)+1)); err != nil {
-		return nil, false, err
-	}
-	if len(data) > most {
-		return data[:most], false, nil
-	}
-	return data, true, nil
+	return data[:min(len(data), most)], len(data) <= most, nil
 }
 
 var errNoFile = errors.New("it is no file")

@@ -20,6 +20,8 @@ import (
 type Set struct {
 	list      []loaded
 	preferred []string
+	// put is where the tool copies files; nil means nowhere.
+	put Put
 }
 
 type loaded struct {
@@ -191,7 +193,7 @@ func (s *Set) Skills() []Skill {
 // Prefer returns a set of the same skills in which the named ones are to be used first, in this
 // order. It returns an error of kind ErrNotFound for an unknown name. It does not change s.
 func (s *Set) Prefer(names ...string) (*Set, error) {
-	p := &Set{list: s.list}
+	p := &Set{list: s.list, put: s.put}
 	for _, name := range names {
 		if _, err := s.find(name); err != nil {
 			return nil, err

@@ -24,7 +24,7 @@ func (s *Set) With(stored ...Stored) *Set {
 	if len(stored) == 0 {
 		return s
 	}
-	out := &Set{list: make([]loaded, 0, len(s.list)+len(stored)), preferred: s.preferred}
+	out := &Set{list: make([]loaded, 0, len(s.list)+len(stored)), preferred: s.preferred, put: s.put}
 	taken := make(map[string]bool, len(stored))
 	for i := range stored {
 		one := &stored[i]

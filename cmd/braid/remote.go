@@ -357,6 +357,7 @@ func (t *translation) ended(end *native.End, err *native.Error) *event.RunEnded 
 	b := &event.RunEnded{
 		Status: end.Status, Stop: end.StopReason, Cycles: end.NumTurns, Duration: time.Duration(end.DurationMS) * time.Millisecond,
 		Usage: usageOf(&end.Usage), CostNanoUSD: nanoOf(end.TotalCostUSD),
+		Files: end.FileChanges, MoreFiles: end.MoreFileChanges,
 	}
 	if err != nil {
 		b.Err = err.Err()

@@ -66,7 +66,7 @@ GET /openapi.json describes the API.`,
 			"memory", "context", "window", "context_tokens", "offload_over", "tool_search", "max_tokens", "temperature", "thinking_budget", "effort",
 			"show_thinking", "top_p", "seed", "verbosity", "service_tier", "server_tool", "model_extra", "model_header", "mcp",
 			"openapi", "openapi_auth", "openapi_server",
-			"skills", "workspaces",
+			"skills", "workspaces", "shell", "shell_level", "shell_time", "shell_memory",
 			"running", "tenant_running", "queued", "tenant_queued", "lost_drivers", "failed_runs", "refused_every",
 			"wrong_credentials", "trusted_proxies",
 			"tenant_requests", "tenant_conversations", "tenant_agents", "tenant_storage", "tenant_tokens", "tenant_cost", "metric_tenants", "lease",
@@ -261,8 +261,17 @@ func (p *process) openInstance(ctx context.Context, cfg *conf.Config, in *conf.I
 	o.Tenants = &directory.Options{
 		Keys: keys, Environment: p.Getenv, RefusedEvery: cfg.RefusedEvery, Quota: quotaOf(&cfg.Settings),
 	}
+	o.WebhookHosts = conf.Words(in.Flags["allow-host"])
 	if cfg.Workspaces {
 		o.Service.Workspaces = &workspace.Quota{}
+	}
+	if cfg.WorkspaceBucket != "" {
+		bucket, err := p.openBucket(ctx, cfg.WorkspaceBucket)
+		if err != nil {
+			return nil, err
+		}
+		h.undo = append(h.undo, func() error { bucket.Close(); return nil })
+		o.Service.WorkspaceBackend = bucket
 	}
 	if err := p.serviceOptions(cfg, in, h.agents, &o.Service); err != nil {
 		return nil, err

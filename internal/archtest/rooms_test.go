@@ -52,6 +52,10 @@ var rooms = []room{
 	{dir: "event/eventtest", own: []string{"event"}, from: testLibraries},
 	{dir: "blob", own: []string{"event"}, tests: []string{"blob/blobtest"}},
 	{dir: "workspace", own: []string{"event", "blob"}, tests: []string{"workspace/workspacetest"}},
+	{
+		dir: "workspace/s3", own: []string{"event", "internal/lazyre", "workspace"}, from: []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
+		tests: []string{"workspace/workspacetest", "internal/loopback"},
+	},
 	{dir: "workspace/workspacetest", own: []string{"event", "workspace"}, from: testLibraries},
 	{
 		dir: "tool/filetool", own: []string{"event", "tool", "workspace"}, from: []string{"github.com/bmatcuk/doublestar"},
@@ -154,13 +158,17 @@ var rooms = []room{
 	{
 		dir: "tool/mcptool", own: []string{"event", "netguard", "secret", "model", "tool", "tool/mcpauth"},
 		tests: []string{"", "grant", "model/demo", "tool/mcpauth/mcpauthtest"},
-		from: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "go.opentelemetry.io/otel"},
+		from:  []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "go.opentelemetry.io/otel"},
 	},
 	{
 		dir: "tool/openapitool", own: []string{"event", "secret", "tool"}, from: []string{"go.yaml.in/yaml", "golang.org/x/oauth2"},
 		tests: []string{"", "model/demo", "netguard"},
 	},
 	{dir: "sandbox", own: []string{"event"}, from: []string{"golang.org/x/sys"}},
+	{
+		dir: "tool/shelltool", own: []string{"event", "sandbox", "tool", "workspace"},
+		tests: []string{"", "blob", "model/demo", "workspace/workspacetest"},
+	},
 	{dir: "tool/workspacetool", own: []string{"event", "tool", "workspace"}},
 	{dir: "skill", own: []string{"event", "tool"}, from: []string{"go.yaml.in/yaml"}, tests: []string{"", "model/demo", "model"}},
 	{
@@ -199,24 +207,28 @@ var rooms = []room{
 		own:   []string{"event", "internal/lazyre", "netguard", "secret", "service/directory", "tool", "tool/mcptool", "tool/openapitool"},
 		tests: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
+	{
+		dir: "service/webhooks", own: []string{"event", "netguard", "secret", "service/database", "service/directory"},
+		tests: []string{"service/database/databasetest", "github.com/standard-webhooks/standard-webhooks"},
+	},
 	{dir: "service/skillpack", own: []string{"blob", "event", "internal/lazyre", "service/directory", "skill", "workspace"}},
-	{dir: "service", tests: []string{"blob", "service/database/databasetest", "modernc.org/sqlite"}, own: []string{
-		"service/database", "service/directory", "internal/fold", "internal/runset",
+	{dir: "service", tests: []string{"blob", "workspace/workspacetest", "service/database/databasetest", "modernc.org/sqlite", "task", "wire/native", "wire/story"}, own: []string{
+		"service/database", "service/directory", "service/webhooks", "internal/fold", "internal/runset",
 		"", "hook", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model", "model/*", "models", "tool", "tool/*",
 		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill", "attachment", "service/skillpack",
 	}, from: []string{"github.com/rivo/uniseg"}},
 	{
-		dir: "service/agents", own: []string{"", "grant", "event", "model", "models", "secret", "service", "service/directory", "service/toolservers", "skill", "tool/demotool", "tool/filetool", "tool/mcptool", "workspace"},
+		dir: "service/agents", own: []string{"", "grant", "event", "model", "models", "secret", "service", "service/directory", "service/toolservers", "skill", "task", "tool/demotool", "tool/filetool", "tool/mcptool", "tool/shelltool", "workspace"},
 		tests: []string{"journal", "live", "model/demo", "model/openai", "service/database", "github.com/modelcontextprotocol/go-sdk"},
 	},
 	{
 		dir: "serve",
 		own: []string{
 			"", "event", "journal", "journal/*", "engine", "secret", "console",
-			"service", "service/agents", "service/database", "service/directory", "server", "server/*",
+			"service", "service/agents", "service/database", "service/directory", "service/webhooks", "server", "server/*",
 		},
 		tests: []string{
-			"model/demo", "skill", "models", "wire/agentcore", "tool/demotool", "service/database/databasetest", "model", "service/toolservers", "secret/keyset",
+			"model/demo", "skill", "workspace", "models", "wire/agentcore", "tool/demotool", "service/database/databasetest", "model", "service/toolservers", "secret/keyset",
 			"journal/postgres/postgrestest", "github.com/jackc/pgx", "github.com/modelcontextprotocol/go-sdk",
 		},
 	},
@@ -225,7 +237,7 @@ var rooms = []room{
 	{dir: "wire/wiretest", own: []string{"event", "wire"}, from: testLibraries},
 	{dir: "wire/*", own: []string{"event", "internal/userdata", "wire", "wire/story"}, tests: []string{"wire/wiretest", "event/eventtest"}},
 	{
-		dir: "server", own: []string{"", "attachment", "event", "journal", "live", "pricing", "secret", "service", "service/directory", "service/skillpack", "wire", "wire/*", "workspace", "console"},
+		dir: "server", own: []string{"", "attachment", "event", "journal", "live", "pricing", "secret", "service", "service/directory", "service/skillpack", "service/webhooks", "wire", "wire/*", "workspace", "console"},
 		tests: []string{"hook", "service/database", "live/livetest", "journal/sqlite", "model/demo", "models", "client", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "github.com/prometheus/common", "model", "tool"},
 		from:  []string{"golang.org/x/sys", "github.com/google/jsonschema-go", "github.com/coreos/go-oidc", "github.com/coder/websocket"},
 	},
@@ -287,7 +299,7 @@ var rooms = []room{
 	},
 	{
 		dir: "cmd/braid/internal/conf", own: []string{
-			"", "client", "cmd/braid/internal/term", "engine", "event", "journal", "model", "models", "secret", "server", "server/door",
+			"", "client", "cmd/braid/internal/term", "engine", "event", "journal", "model", "models", "sandbox", "secret", "server", "server/door",
 			"service/directory",
 		},
 		from: []string{"go.yaml.in/yaml/v3"},

@@ -21,7 +21,9 @@ func (d *activeRun) retryCall(w *Work) bool {
 	default:
 		return true
 	}
-	d.endCall(w.scope, w.step, w.attempt, &callEnd{outcome: event.OutcomeFailed, err: end.failure, took: end.took, retryAt: at, byHook: byHook})
+	e := callEnd{outcome: event.OutcomeFailed, err: end.failure, took: end.took, retryAt: at, byHook: byHook}
+	e.files, e.moreFiles = c.files()
+	d.endCall(w.scope, w.step, w.attempt, &e)
 	return false
 }
 

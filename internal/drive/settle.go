@@ -104,6 +104,7 @@ func (d *activeRun) settleCall(w *Work) {
 		outcome: cmp.Or(end.outcome, event.OutcomeDone), result: end.made, shown: end.shown, err: end.failure, took: end.took,
 		endTurn: c.did.endTurn, returnDirect: c.did.returns, guardedBy: c.guardedBy(), event: end.event,
 	}
+	e.files, e.moreFiles = c.files()
 	if c.tool != nil {
 		e.found = w.foundBy(d.offer(w.scope, w.agent))
 	}

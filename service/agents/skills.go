@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
 	"github.com/braidrun/braid/skill"
+	"github.com/braidrun/braid/workspace"
 )
 
 // runSkills are the skills of a run: the server's and its tenant's. A tenant's skill takes the place of a
@@ -94,6 +96,20 @@ func (s *runSkills) unknown(name string, without bool) error {
 		}
 	}
 	return e
+}
+
+// intoWorkspace stores a file of a skill in the workspace of the calling run's conversation. It is a
+// [skill.Put].
+func intoWorkspace(ctx context.Context, path string, r io.Reader) error {
+	files, err := service.WorkspaceOf(ctx)
+	if err == nil && files == nil {
+		err = &event.Error{Kind: event.ErrUnsupported, Message: "this run has no workspace", Hint: "read the files of the skill instead"}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = files.Put(ctx, path, r, workspace.Condition{})
+	return err
 }
 
 // skillNames are the names of the server's own skills.

@@ -25,6 +25,7 @@ var sharedTables = pg.Database{
 	},
 	Grants: []string{
 		`SELECT, INSERT, UPDATE, DELETE ON conversation, expired, tenant, agent, model, model_name, api_key, idempotency, mcp_server, mcp_document`,
+		`SELECT, INSERT, UPDATE, DELETE ON webhook, webhook_notice, webhook_delivery, webhook_due`,
 		`SELECT, INSERT, UPDATE, DELETE ON skill, skill_loose`,
 		`SELECT, INSERT, DELETE ON agent_version, mcp_server_version, skill_version`,
 		`SELECT, DELETE ON conversation_count`,

@@ -22,9 +22,10 @@ func lifelessPlace(tenant, model string) []byte {
 }
 
 // secretTables are the tables with secrets. Each has the columns tenant, id, life and secret.
-var secretTables = []string{"model", "mcp_server"}
+var secretTables = []string{"model", "mcp_server", "webhook"}
 
-// storedSecret is the stored key of a model, or the stored headers of an MCP server.
+// storedSecret is the stored key of a model, the stored headers of an MCP server, or the secrets of a
+// webhook.
 type storedSecret struct {
 	// table is one of secretTables.
 	table            string
@@ -35,16 +36,22 @@ type storedSecret struct {
 
 // place returns the context for which a stored secret is encrypted.
 func (s *storedSecret) place() []byte {
-	if s.table == "mcp_server" {
+	switch s.table {
+	case "mcp_server":
 		return mcpPlace(s.tenant, s.id, s.life)
+	case "webhook":
+		return webhookPlace(s.tenant, s.id, s.life)
 	}
 	return place(s.tenant, s.id, s.life)
 }
 
 // name returns the name of a stored secret's object in a report.
 func (s *storedSecret) name() string {
-	if s.table == "mcp_server" {
+	switch s.table {
+	case "mcp_server":
 		return s.tenant + "/mcp-server/" + s.id
+	case "webhook":
+		return s.tenant + "/webhook/" + s.id
 	}
 	return s.tenant + "/" + s.id
 }
@@ -65,4 +72,9 @@ func (s *storedSecret) open(keys Sealer) (plain []byte, lifeless bool, err error
 // mcpPlace returns the context for which the secret headers of a server are encrypted.
 func mcpPlace(tenant, server, life string) []byte {
 	return []byte(tenant + "|mcp_server|" + server + "|secret|" + life)
+}
+
+// webhookPlace returns the context for which the secrets of a webhook are encrypted.
+func webhookPlace(tenant, webhook, life string) []byte {
+	return []byte(tenant + "|webhook|" + webhook + "|secret|" + life)
 }

@@ -42,6 +42,8 @@ type Directory struct {
 	models  cache[modelKey, Model]
 	// mcpServers are those of each tenant.
 	mcpServers cache[string, []MCPServer]
+	// webhooks are those of each tenant.
+	webhooks cache[string, []Webhook]
 	// skills are those of each tenant.
 	skills  cache[string, []Skill]
 	secrets cache[secretKey, secret.Secret]

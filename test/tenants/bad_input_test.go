@@ -131,6 +131,13 @@ func badInput(t *testing.T, s *site) *bad {
 		api := b.as(token.Reveal())
 		ids := maps.Clone(shared)
 		ids["tenant"], ids["version"], ids["token"] = tenant, "1", "question_none"
+		for _, id := range []string{"another-", "webhook-"} { // before the runs, so that they have deliveries
+			hook, _, err := admin.CreateWebhook(ctx, tenant, client.NewWebhook{
+				ID: id + fmt.Sprint("of-", n), WebhookSpec: client.WebhookSpec{URL: deadAddress},
+			})
+			must(err)
+			ids["webhook"] = hook.ID
+		}
 		for _, archived := range []bool{true, true, false, false} {
 			conv, err := api.Create(ctx, client.NewConversation{Title: "talk"})
 			must(err)
@@ -143,6 +150,7 @@ func badInput(t *testing.T, s *site) *bad {
 			_, err = api.Update(ctx, conv.ID, client.Changes{Archived: &archived})
 			must(err)
 		}
+		ids["delivery"] = delivered(t, admin, tenant, ids["webhook"])
 		suffix := fmt.Sprint("of-", n)
 		agent, err := admin.CreateAgent(ctx, tenant, "agent-"+suffix, client.AgentSpec{Instructions: "One."})
 		must(err)
@@ -188,6 +196,28 @@ func skillZip(t *testing.T, name, body string) []byte {
 	return out.Bytes()
 }
 
+// deadAddress is refused before anything is resolved.
+const deadAddress = "https://127.0.0.1/"
+
+// delivered waits until a webhook has several deliveries, and returns the id of one.
+func delivered(t *testing.T, admin client.Admin, tenant, webhook string) (id string) {
+	t.Helper()
+	for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+		n := 0
+		for d, err := range admin.Deliveries(t.Context(), tenant, webhook, "", 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			id, n = d.ID, n+1
+		}
+		if n > 1 {
+			return id
+		}
+	}
+	t.Fatal("the webhook has no deliveries")
+	return ""
+}
+
 // restore restores the tenant's settings, because some of the cases are valid requests.
 func (b *bad) restore() {
 	b.t.Helper()
@@ -199,6 +229,14 @@ func (b *bad) restore() {
 	for m, err := range admin.MCPServers(b.t.Context(), tenant, client.ListOptions{Status: client.Active}) {
 		if err == nil {
 			_, err = admin.UpdateMCPServer(b.t.Context(), tenant, m.ID, 0, client.Patch{"status": client.Inactive})
+		}
+		if err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	for w, err := range admin.Webhooks(b.t.Context(), tenant, client.ListOptions{}) {
+		if err == nil && w.URL != deadAddress { // it was made by a valid case
+			_, err = admin.UpdateWebhook(b.t.Context(), tenant, w.ID, 0, client.Patch{"url": deadAddress})
 		}
 		if err != nil {
 			b.t.Fatal(err)

@@ -325,6 +325,7 @@ func (enc *Encoder) ended(it *story.Item, b *event.StepEnded) {
 // finish sends a run's terminal frame.
 func (enc *Encoder) finish(run *story.Run, b *event.RunEnded) {
 	end := End{
+		FileChanges: b.Files, MoreFileChanges: b.MoreFiles,
 		Usage: UsageOf(b.Usage), TotalCostUSD: dollars(b.CostNanoUSD), Estimated: b.Estimated,
 		NumTurns: b.Cycles, DurationMS: b.Duration.Milliseconds(),
 		SessionID: enc.session(run), StopReason: b.Stop, RunID: run.ID, Turn: run.Turn, Status: b.Status, Simulated: run.Simulated,

@@ -295,6 +295,10 @@ type End struct {
 	Main      *AgentUsage  `json:"main,omitempty"`
 	Subagents []AgentUsage `json:"subagents,omitempty"`
 	Simulated bool         `json:"simulated,omitempty"`
+	// FileChanges are what the run's tools did to the files of the workspace, in the order of the paths;
+	// MoreFileChanges counts those that the list lacks.
+	FileChanges     []event.FileChange `json:"file_changes,omitempty"`
+	MoreFileChanges int                `json:"more_file_changes,omitempty"`
 }
 
 // Usage counts tokens, in the names of the Messages API. InputTokens does not

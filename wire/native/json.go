@@ -364,6 +364,19 @@ func (o *object) ended(e *End) {
 		o.end(']')
 	}
 	o.boolOpt(`"simulated":`, e.Simulated)
+	if len(e.FileChanges) > 0 {
+		o.buf = append(o.buf, `"file_changes":[`...)
+		for i := range e.FileChanges {
+			c := &e.FileChanges[i]
+			o.buf = append(o.buf, '{')
+			o.str(`"path":`, c.Path)
+			o.str(`"kind":`, c.Kind)
+			o.intOpt(`"size":`, c.Size)
+			o.end('}')
+		}
+		o.end(']')
+	}
+	o.intOpt(`"more_file_changes":`, int64(e.MoreFileChanges))
 }
 
 func (o *object) models(list []ModelUsage) {

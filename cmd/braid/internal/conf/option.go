@@ -8,6 +8,7 @@ import (
 
 	"github.com/braidrun/braid/engine"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/sandbox"
 	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service/directory"
@@ -21,7 +22,9 @@ type Option struct {
 	short string
 	// value is the placeholder of the value in help; empty for a switch.
 	value string
-	Help  string
+	// text begins a text that a switch takes, too, as in --switch=TEXT; empty is none.
+	text string
+	Help string
 	// Def is the default value.
 	Def string
 	// list allows the flag several times. The values are joined by commas, or with lines by line feeds,
@@ -148,9 +151,35 @@ var Options = []Option{
 		Set:  func(s *Settings, v string) error { s.Workspace = v; return nil },
 	},
 	{
-		Name: "workspaces", Def: "false",
-		Help: "give each conversation of a server files of its own, which its users upload and its agent reads and changes",
-		Set:  func(s *Settings, v string) error { return ParseSwitch(&s.Workspaces, v) },
+		Name: "workspaces", Def: "false", text: "s3:",
+		Help: "give each conversation of a server files of its own, which its users upload and its agent reads and changes; " +
+			"--workspaces=s3://BUCKET/PREFIX keeps them in a bucket",
+		Set: func(s *Settings, v string) error {
+			if strings.HasPrefix(v, "s3:") {
+				s.Workspaces, s.WorkspaceBucket = true, v
+				return nil
+			}
+			s.WorkspaceBucket = ""
+			return ParseSwitch(&s.Workspaces, v)
+		},
+	},
+	{
+		Name: "shell", Def: "false",
+		Help: "let the agent run commands in a sandbox on the files of its workspace; a user is asked before each unless --allow names shell",
+		Set:  func(s *Settings, v string) error { return ParseSwitch(&s.Shell, v) },
+	},
+	{
+		Name: "shell_level", value: "LEVEL", Def: sandbox.Full.String(),
+		Help: "weakest sandbox in which commands run: full, or namespaces where the kernel has no Landlock",
+		Set:  func(s *Settings, v string) error { return parseLevel(&s.ShellLevel, v) },
+	},
+	{
+		Name: "shell_time", value: "TIME", Def: sandbox.DefaultTime.String(), Help: "maximum time of one command",
+		Set: func(s *Settings, v string) error { return parseTime(&s.ShellTime, v) },
+	},
+	{
+		Name: "shell_memory", value: "SIZE", Def: "2GiB", Help: "maximum memory of one command with all its processes",
+		Set: func(s *Settings, v string) error { return parseMemory(&s.ShellMemory, v) },
 	},
 	{
 		Name: "data", value: "DIR", Help: "folder for conversations; empty is your data folder (see braid config)",

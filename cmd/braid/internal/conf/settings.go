@@ -9,6 +9,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/models"
+	"github.com/braidrun/braid/sandbox"
 )
 
 // Settings is the merged configuration: the values of [Options].
@@ -72,8 +73,15 @@ type AgentSettings struct {
 	Workspace string
 	// Workspaces gives each conversation of a server files.
 	Workspaces bool
-	Permit     braid.Permissions
-	Sequential bool
+	// WorkspaceBucket is the address of the bucket with these files; empty keeps them in the journal.
+	WorkspaceBucket string
+	// Shell gives the agent the tool shell. The other three bound its commands.
+	Shell       bool
+	ShellLevel  sandbox.Level
+	ShellTime   time.Duration
+	ShellMemory int64
+	Permit      braid.Permissions
+	Sequential  bool
 
 	Context       string
 	Window        int
