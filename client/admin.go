@@ -217,6 +217,8 @@ type SubAgent struct {
 	Limits       Bounds   `json:"limits,omitzero"`
 	// Via is "tool", the default, or "task": a type of the Task tool.
 	Via string `json:"via,omitempty"`
+	// Background is "await" or "stop" if calls of the Task tool may be in the background.
+	Background string `json:"background,omitempty"`
 }
 
 // AgentVersion is one version of an agent.

@@ -144,6 +144,7 @@ func (b *OptionsBuilder) subAgent(
 	below := &SubAgentOptions{AgentOptions: *a}
 	if sub.Via == directory.ViaTask {
 		below.Task = b.task(ctx, x, &spec.Settings, a)
+		below.Task.Background = sub.Background
 	}
 	return below, nil
 }
