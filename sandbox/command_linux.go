@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path"
 	"runtime"
@@ -129,7 +130,7 @@ func dropCapabilities() error {
 		return step("dropping the ambient capabilities", err)
 	}
 	for c := uintptr(0); c <= lastBounding; c++ {
-		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && err != syscall.EINVAL { // the kernel has fewer
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && !errors.Is(err, syscall.EINVAL) { // the kernel has fewer
 			return step("dropping the capabilities", err)
 		}
 	}

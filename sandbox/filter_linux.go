@@ -77,7 +77,7 @@ func (p *program) answer(with uint32) {
 
 // unless skips the next n instructions unless the comparison with k holds.
 func (p *program) unless(compare uint16, k uint32, n int) {
-	*p = append(*p, unix.SockFilter{Code: unix.BPF_JMP | compare | unix.BPF_K, K: k, Jf: uint8(n)}) //nolint:gosec // below 256
+	*p = append(*p, unix.SockFilter{Code: unix.BPF_JMP | compare | unix.BPF_K, K: k, Jf: uint8(n)})
 }
 
 // when answers calls with this number by body, which ends with an answer.
@@ -171,8 +171,8 @@ const tiocLinux = 0x541c
 
 // applyFilter gives this thread, and what it starts, a filter.
 func applyFilter(filter []unix.SockFilter) error {
-	p := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]} //nolint:gosec // at most 4096
-	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&p)))
+	p := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&p))) //nolint:gosec // the system call reads it
 	runtime.KeepAlive(filter)
 	if errno != 0 {
 		return errno

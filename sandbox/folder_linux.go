@@ -28,7 +28,7 @@ func (w *watcher) measure() {
 			w.grown.Store(true)
 			return
 		}
-		time.Sleep(max(measureEach, 10*time.Since(begun)))
+		<-time.After(max(measureEach, 10*time.Since(begun)))
 	}
 }
 

@@ -306,7 +306,7 @@ func dies(tb testing.TB, name string, then func()) {
 		tb.Fatal(err)
 	}
 	then()
-	if _, err := r.ReadByte(); err != io.EOF { //nolint:errorlint // the bare end
+	if _, err := r.ReadByte(); err != io.EOF {
 		tb.Errorf("a process lives on: %v", err)
 	}
 }
@@ -360,7 +360,7 @@ func TestAKilledProgramLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "inside", "run", folder) //nolint:noctx // it is killed
+	cmd := exec.Command(self, "inside", "run", folder)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

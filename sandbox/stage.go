@@ -23,30 +23,30 @@ const (
 
 // setup is what a stage is told.
 type setup struct {
-	Args      []string
-	Env       []string
-	Folder    string
-	ReadOnly  bool
-	Protected []string
-	Dir       string
-	Readable  []string
-	Limits    Limits
-	Least     Level
+	Args      []string `json:"args"`
+	Env       []string `json:"env"`
+	Folder    string   `json:"folder"`
+	ReadOnly  bool     `json:"read_only"`
+	Protected []string `json:"protected"`
+	Dir       string   `json:"dir"`
+	Readable  []string `json:"readable"`
+	Limits    Limits   `json:"limits"`
+	Least     Level    `json:"least"`
 }
 
 // report is what a stage tells: the second stage and a failing keeper one, a keeper that has started the command two.
 type report struct {
 	// Level is how strong the sandbox is, Landlock the kernel's version of it.
-	Level    Level
-	Landlock int
+	Level    Level `json:"level"`
+	Landlock int   `json:"landlock"`
 	// Failed says what the system refused while the sandbox was made; empty if nothing was. Missing says that a path of
 	// the options does not exist.
-	Failed  string
-	Missing bool
+	Failed  string `json:"failed"`
+	Missing bool   `json:"missing"`
 	// Ended is set after the command's end.
-	Ended   bool
-	Code    int
-	Signal  int
-	Stopped Stop
-	CPU     time.Duration
+	Ended   bool          `json:"ended"`
+	Code    int           `json:"code"`
+	Signal  int           `json:"signal"`
+	Stopped Stop          `json:"stopped"`
+	CPU     time.Duration `json:"cpu"`
 }

@@ -192,7 +192,8 @@ func (c *copied) store(ctx context.Context) (*outcome, error) {
 		did.left = append(did.left, "Not stored: "+strconv.Itoa(failed-mostLeft)+" more.")
 	}
 	if f.others > 0 {
-		did.left = append(did.left, "Not stored: "+strconv.Itoa(f.others)+" links, devices, unreadable folders or files with names that the workspace does not take.")
+		did.left = append(did.left, "Not stored: "+strconv.Itoa(f.others)+
+			" links, devices, unreadable folders or files with names that the workspace does not take.")
 	}
 	slices.SortFunc(did.changes, func(a, b workspace.Change) int { return cmp.Compare(a.Path, b.Path) })
 	return did, nil
