@@ -24,7 +24,7 @@ var sharedTables = pg.Database{
 		`CREATE ON SCHEMA %schema%`,
 	},
 	Grants: []string{
-		`SELECT, INSERT, UPDATE, DELETE ON conversation, expired, tenant, agent, model, model_name, api_key, idempotency, mcp_server, mcp_document`,
+		`SELECT, INSERT, UPDATE, DELETE ON conversation, expired, tenant, agent, model, model_name, api_key, idempotency, mcp_server, mcp_document, mcp_grant`,
 		`SELECT, INSERT, DELETE ON agent_version, mcp_server_version`,
 		`SELECT, DELETE ON conversation_count`,
 		`SELECT, INSERT, UPDATE, DELETE ON spend, reservation`,

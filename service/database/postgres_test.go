@@ -36,7 +36,9 @@ var tables = map[string]string{
 	"mcp_server": `INSERT INTO mcp_server (tenant, id, life, status, version, revision, created, updated)
 		VALUES (?, 's', 'life', 'active', 1, 1, 1, 1)`,
 	"mcp_server_version": `INSERT INTO mcp_server_version (tenant, server, version, created, doc) VALUES (?, 's', 1, 1, '{}')`,
-	"mcp_document":       `INSERT INTO mcp_document (tenant, server, digest, data) VALUES (?, 's', '', '')`,
+	"mcp_grant": `INSERT INTO mcp_grant (tenant, id, server, person, life, version, created, updated, doc, secret)
+		VALUES (?, 'g', 's', '', 'life', 1, 1, 1, '{}', '')`,
+	"mcp_document": `INSERT INTO mcp_document (tenant, server, digest, data) VALUES (?, 's', '', '')`,
 	"api_key": `INSERT INTO api_key (tenant, id, hash, person, expires, revoked, revision, created, updated, doc)
 		SELECT t, 'key of ' || t, t::bytea, '', 0, 0, 1, 1, 1, '{}' FROM (SELECT ?::text AS t) AS of`,
 	"idempotency": `INSERT INTO idempotency (tenant, key, digest, object, created) VALUES (?, 'k', '', '', 1)`,

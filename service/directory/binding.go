@@ -22,9 +22,9 @@ func lifelessPlace(tenant, model string) []byte {
 }
 
 // secretTables are the tables with secrets. Each has the columns tenant, id, life and secret.
-var secretTables = []string{"model", "mcp_server"}
+var secretTables = []string{"model", "mcp_server", "mcp_grant"}
 
-// storedSecret is the stored key of a model, or the stored headers of an MCP server.
+// storedSecret is the stored key of a model, the stored headers of an MCP server, or a grant.
 type storedSecret struct {
 	// table is one of secretTables.
 	table            string
@@ -35,16 +35,22 @@ type storedSecret struct {
 
 // place returns the context for which a stored secret is encrypted.
 func (s *storedSecret) place() []byte {
-	if s.table == "mcp_server" {
+	switch s.table {
+	case "mcp_server":
 		return mcpPlace(s.tenant, s.id, s.life)
+	case "mcp_grant":
+		return grantPlace(s.tenant, s.id, s.life)
 	}
 	return place(s.tenant, s.id, s.life)
 }
 
 // name returns the name of a stored secret's object in a report.
 func (s *storedSecret) name() string {
-	if s.table == "mcp_server" {
+	switch s.table {
+	case "mcp_server":
 		return s.tenant + "/mcp-server/" + s.id
+	case "mcp_grant":
+		return s.tenant + "/mcp-grant/" + s.id
 	}
 	return s.tenant + "/" + s.id
 }

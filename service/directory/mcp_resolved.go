@@ -18,6 +18,8 @@ type ResolvedMCPServer struct {
 	Headers map[string]secret.Secret
 	// Tokens are the values that were inserted. They must not appear in what the server answers.
 	Tokens []secret.Secret
+	// User is the user of the run, who signs in to a server with OAuth.
+	User string
 	// Err says why the server cannot be used in this run. nil means that it can.
 	Err error
 }
@@ -28,6 +30,11 @@ type MCPStore interface {
 	MCPSecretHeaders(ctx context.Context, s *MCPServer) (map[string]secret.Secret, error)
 	// MCPDocument returns the document of an openapi server in this version.
 	MCPDocument(ctx context.Context, s *MCPServer) ([]byte, error)
+	// LoadMCPGrant and SaveMCPGrant keep what users have granted.
+	LoadMCPGrant(ctx context.Context, k MCPGrantKey) (plain []byte, version int64, err error)
+	SaveMCPGrant(ctx context.Context, k MCPGrantKey, plain []byte, info *MCPGrantInfo, version int64) error
+	// SealSignIn makes the state of a sign-in.
+	SealSignIn(k MCPGrantKey, nonce string) (string, error)
 }
 
 // Resolve fills the server's headers with a run's tokens. It returns the error of
@@ -54,4 +61,9 @@ func (s *MCPServer) Resolve(tokens map[string]secret.Secret) (ResolvedMCPServer,
 		}
 	}
 	return r, nil
+}
+
+// GrantKey names the grant of the run's user for the server.
+func (s *ResolvedMCPServer) GrantKey() MCPGrantKey {
+	return MCPGrantKey{Tenant: s.Tenant, Server: s.ID, Life: s.Life, User: s.User}
 }
