@@ -101,6 +101,27 @@ func (a *Agent) canAnswer(x *output.Form) error {
 	})
 }
 
+// Reads returns an error of kind [event.ErrUnsupported] or [event.ErrTooLarge] if the agent's model cannot read one of the
+// blocks of a user's message. It asks a [model.Checker] and calls no model; without one, and for an agent of other agents, it
+// returns nil. It does not know what hooks change. It is safe for concurrent use.
+func (a *Agent) Reads(blocks ...event.Block) error {
+	m := a.set.Model
+	checker := drive.CheckerOf(m)
+	if checker == nil {
+		return nil
+	}
+	return foreign.Shield("agent "+a.set.Name, "a model of the agent", func() error {
+		for _, b := range blocks {
+			one := event.Message{Role: event.RoleUser, Content: []event.Block{b}}
+			req := model.Request{Messages: []event.Message{one}, Options: a.set.Asks(m)}
+			if err := foreign.Sound(checker.Check(&req)); err != nil {
+				return a.cannotAsk(m.Info().Name, err)
+			}
+		}
+		return nil
+	})
+}
+
 // cannotAsk is a check's error with the agent's name on it.
 func (a *Agent) cannotAsk(model string, err error) error {
 	bad := &event.Error{

@@ -30,7 +30,7 @@ import (
 // the conversation; answer them and use [Agent.Resume].
 func (a *Agent) Call(ctx context.Context, tool string, args any, opts ...RunOption) (*event.ToolResult, error) {
 	o := options(opts)
-	in, err := a.called(tool, args, &o)
+	in, err := a.called(tool, args, o)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (a *Agent) Call(ctx context.Context, tool string, args any, opts ...RunOpti
 		r = &Result{}
 	}
 	var end *event.StepEnded
-	err = a.drive(ctx, in.input, &o, r, func(e event.Event) bool {
+	err = a.drive(ctx, in.input, o, r, func(e event.Event) bool {
 		if b, ok := e.Body.(*event.StepEnded); ok && e.Scope == "" && b.Result != nil && b.Result.Call == in.call.ID {
 			end = b
 		}

@@ -81,7 +81,7 @@ type Answer struct {
 func (a *Agent) collect(ctx context.Context, input inputOf, opts []RunOption) (*Result, error) {
 	r := &Result{}
 	o := options(opts)
-	err := a.drive(ctx, input, &o, r, func(event.Event) bool { return true })
+	err := a.drive(ctx, input, o, r, func(event.Event) bool { return true })
 	if r.Status == "" && errors.Is(err, event.ErrCancelled) {
 		r.Status, r.Stop = event.RunCancelled, event.StopCancelled // it had not begun
 	}
@@ -95,7 +95,7 @@ func (a *Agent) stream(ctx context.Context, input inputOf, opts []RunOption) ite
 	return func(yield func(event.Event, error) bool) {
 		o := options(opts)
 		left := false
-		err := a.drive(ctx, input, &o, o.into, func(e event.Event) bool {
+		err := a.drive(ctx, input, o, o.into, func(e event.Event) bool {
 			left = !yield(e, nil)
 			return !left
 		})

@@ -140,11 +140,11 @@ func WithSecrets(values map[string]secret.Secret) RunOption {
 	})
 }
 
-func options[O RunOption](opts []O) runOptions {
-	var o runOptions
+func options[O RunOption](opts []O) *runOptions {
+	o := &runOptions{}
 	for _, opt := range opts {
 		if RunOption(opt) != nil {
-			opt.run(&o)
+			opt.run(o)
 		}
 	}
 	return o

@@ -99,7 +99,7 @@ func (a *Agent) Check(opts ...RunOption) error {
 		return err
 	}
 	o := options(opts)
-	return a.prepare(&o)
+	return a.prepare(o)
 }
 
 // prepare checks the settings of a run and makes the agent that it is driven with.

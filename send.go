@@ -59,12 +59,12 @@ func (a *Agent) Send(ctx context.Context, conv *Conversation, input string, opts
 	o := options(opts)
 	messages, err := o.input(input)
 	if err == nil {
-		err = a.prepare(&o)
+		err = a.prepare(o)
 	}
 	if err != nil {
 		return Sent{}, err
 	}
-	return a.send(ctx, &o, conv, messages)
+	return a.send(ctx, o, conv, messages)
 }
 
 func (a *Agent) send(ctx context.Context, o *runOptions, conv *Conversation, messages []event.Message) (Sent, error) {

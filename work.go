@@ -62,6 +62,6 @@ func (a *Agent) Drive(ctx context.Context, conv *Conversation, run string, w Wor
 	}
 	o := options(w.Options)
 	o.Run, o.Engine, o.conv = run, &given, conv
-	err := a.drive(ctx, goesOn, &o, r, sink)
+	err := a.drive(ctx, goesOn, o, r, sink)
 	return r, err
 }

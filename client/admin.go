@@ -210,6 +210,9 @@ type SubAgent struct {
 	Model        string   `json:"model,omitempty"`
 	Instructions string   `json:"instructions,omitempty"`
 	Tools        []string `json:"tools,omitempty"`
+	Limits       Bounds   `json:"limits,omitzero"`
+	// Via is "tool", the default, or "task": a type of the Task tool.
+	Via string `json:"via,omitempty"`
 }
 
 // AgentVersion is one version of an agent.
@@ -478,6 +481,8 @@ type Erased struct {
 	Agents        int64 `json:"agents"`
 	Models        int64 `json:"models"`
 	MCPServers    int64 `json:"mcp_servers"`
+	Webhooks      int64 `json:"webhooks"`
+	Skills        int64 `json:"skills"`
 	Keys          int64 `json:"keys"`
 	AuditEntries  int64 `json:"audit_entries"`
 	// AuditKept is how many audit entries the owner of a PostgreSQL database can still read, and

@@ -130,16 +130,21 @@ func (c *Client) callWith(ctx context.Context, method, path string, query url.Va
 		defer stop()
 		ctx = bounded
 	}
+	if header == nil {
+		header = http.Header{}
+	}
 	var body []byte
-	if in != nil {
+	switch in := in.(type) {
+	case nil:
+	case rawBody:
+		body = in.data
+		header.Set("Content-Type", in.kind)
+	default:
 		b, err := json.Marshal(in)
 		if err != nil {
 			return invalid("what is to be sent has no JSON form", err)
 		}
 		body = b
-	}
-	if header == nil {
-		header = http.Header{}
 	}
 	header.Set("Accept", "application/json")
 	res, err := c.send(ctx, method, path, query, body, header)
@@ -166,6 +171,12 @@ func (c *Client) callWith(ctx context.Context, method, path string, query url.Va
 	return nil
 }
 
+// rawBody is a request body that is not JSON.
+type rawBody struct {
+	kind string
+	data []byte
+}
+
 // send sends a request. It returns an error for an error response.
 func (c *Client) send(ctx context.Context, method, path string, query url.Values, body []byte, header http.Header) (*http.Response, error) {
 	to := *c.base
@@ -181,7 +192,7 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 		return nil, invalid("the request cannot be made", err)
 	}
 	r.Header = header
-	if body != nil {
+	if body != nil && r.Header.Get("Content-Type") == "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	if !c.token.Empty() {

@@ -40,7 +40,15 @@ func TestTypesHoldWhatTheDocumentSays(t *testing.T) {
 
 		Token string `json:"token"`
 	}
+	type madeWebhook struct {
+		client.Webhook
+
+		Secret string `json:"secret"`
+	}
 	types := map[string]func([]byte) ([]byte, error){
+		"createWebhook": through[madeWebhook], "listWebhooks": through[answers[client.Webhook]], "getWebhook": through[client.Webhook],
+		"updateWebhook": through[client.Webhook], "rotateWebhook": through[madeWebhook], "testWebhook": through[client.WebhookReport],
+		"listDeliveries": through[answers[client.Delivery]], "getDelivery": through[client.Delivery],
 		"createTenant": through[client.Tenant], "listTenants": through[answers[client.Tenant]], "getTenant": through[client.Tenant],
 		"updateTenant": through[client.Tenant], "eraseTenant": through[client.Erased],
 		"createAgent": through[client.Agent], "listAgents": through[answers[client.Agent]], "getAgent": through[client.Agent],
@@ -49,6 +57,8 @@ func TestTypesHoldWhatTheDocumentSays(t *testing.T) {
 		"updateModel":     through[client.TenantModel],
 		"createMCPServer": through[client.MCPServer], "listMCPServers": through[answers[client.MCPServer]], "getMCPServer": through[client.MCPServer],
 		"updateMCPServer": through[client.MCPServer], "testMCPServer": through[client.MCPServerReport],
+		"uploadSkill": through[client.Skill], "listSkills": through[answers[client.Skill]], "getSkill": through[client.Skill],
+		"updateSkill": through[client.Skill], "listSkillVersions": through[answers[client.SkillVersion]], "getSkillVersion": through[client.Skill],
 		"listMCPServerVersions": through[answers[client.MCPServerVersion]], "getMCPServerVersion": through[client.MCPServer],
 		"createKey": through[made], "listKeys": through[answers[client.APIKey]], "getKey": through[client.APIKey], "revokeKey": through[client.APIKey],
 		"listAudit": through[answers[client.AuditEntry]], "verifyAudit": through[client.Verified],

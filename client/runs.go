@@ -88,13 +88,18 @@ type Budget struct {
 	Seconds int `json:"timeout_seconds,omitempty"`
 }
 
-// Attachment is a picture or a document with the input.
+// Attachment is a file with the input. It has one of Data, Path and URL.
 type Attachment struct {
-	// Type is "image" or "document".
-	Type string `json:"type"`
-	MIME string `json:"mime_type"`
+	// Type is "image", "document", "audio" or "video". Empty lets the bytes decide.
+	Type string `json:"type,omitempty"`
+	// MIME must fit the bytes. Empty lets them decide.
+	MIME string `json:"mime_type,omitempty"`
 	Name string `json:"name,omitempty"`
-	Data []byte `json:"data"`
+	Data []byte `json:"data,omitempty"`
+	// Path names a file of the conversation's workspace. Type and MIME are empty then.
+	Path string `json:"path,omitempty"`
+	// URL is the address of a recording, which the model's provider fetches.
+	URL string `json:"url,omitempty"`
 }
 
 // limits is the JSON form of Limits.

@@ -128,6 +128,10 @@ type RunEnded struct {
 	// Keep says of a failed run that later runs see its messages and results. Without it they see a note
 	// of its tools' effects alone.
 	Keep bool `json:"keep,omitempty"`
+	// Files are what the run's tools did to the files of a workspace, in the order of the paths and at most
+	// [MaxFileChanges]; MoreFiles counts the others.
+	Files     []FileChange `json:"files,omitempty"      redacted:"drop"`
+	MoreFiles int          `json:"more_files,omitempty"`
 }
 
 // RunStatus is where a run stands.
@@ -284,6 +288,9 @@ type StepEnded struct {
 	// after this batch the loop stops with it, unless it is an error.
 	ReturnDirect bool          `json:"return_direct,omitempty"`
 	Duration     time.Duration `json:"duration_ns,omitempty"`
+	// Files are what a tool call did to the files of a workspace, at most [MaxFileChanges]; MoreFiles counts the others.
+	Files     []FileChange `json:"files,omitempty"      redacted:"drop"`
+	MoreFiles int          `json:"more_files,omitempty"`
 }
 
 // Outcome is how a step ended.
@@ -338,9 +345,10 @@ type ScopeOpened struct {
 	// only a receipt, and the scope may outlive the answer that asked for it.
 	Background bool `json:"background,omitempty"`
 	// Task is set where a Task tool opened the scope. Description is what its call said of the work in a few
-	// words, and Model the model or alias that it named; empty for the agent's own.
+	// words, Asked the model or alias that it named, and Model the model that the scope starts with.
 	Task        bool   `json:"task,omitempty"`
 	Description string `json:"description,omitempty" redacted:"drop"`
+	Asked       string `json:"asked_model,omitempty"`
 	Model       string `json:"model,omitempty"`
 }
 

@@ -543,6 +543,14 @@ func (w *encoder) runEnded(b *RunEnded) {
 	w.rawOpt(`"output":`, b.Output)
 	w.strOpt(`"partial":`, b.Partial)
 	w.boolOpt(`"keep":`, b.Keep)
+	if len(b.Files) > 0 {
+		w.beginList(`"files":`)
+		for i := range b.Files {
+			w.fileChange(&b.Files[i])
+		}
+		w.endList()
+	}
+	w.intOpt(`"more_files":`, int64(b.MoreFiles))
 	w.end()
 }
 
@@ -589,6 +597,14 @@ func (r *decoder) runEnded() *RunEnded {
 			b.Partial = r.String()
 		case "keep":
 			b.Keep = r.Bool()
+		case "files":
+			for a := r.Array(); a.Next(); {
+				var one FileChange
+				r.fileChange(&one)
+				b.Files = append(b.Files, one)
+			}
+		case "more_files":
+			b.MoreFiles = r.Int()
 		default:
 			o.Unknown()
 		}
@@ -609,6 +625,9 @@ func (b *RunEnded) size() (n int) {
 	}
 	n += len(b.Output)
 	n += len(b.Partial)
+	for i := range b.Files {
+		n += b.Files[i].size()
+	}
 	return n
 }
 
@@ -809,6 +828,14 @@ func (w *encoder) stepEnded(b *StepEnded) {
 	w.strsOpt(`"found":`, b.Found)
 	w.boolOpt(`"return_direct":`, b.ReturnDirect)
 	w.intOpt(`"duration_ns":`, int64(b.Duration))
+	if len(b.Files) > 0 {
+		w.beginList(`"files":`)
+		for i := range b.Files {
+			w.fileChange(&b.Files[i])
+		}
+		w.endList()
+	}
+	w.intOpt(`"more_files":`, int64(b.MoreFiles))
 	w.end()
 }
 
@@ -851,6 +878,14 @@ func (r *decoder) stepEnded() *StepEnded {
 			b.ReturnDirect = r.Bool()
 		case "duration_ns":
 			b.Duration = r.duration()
+		case "files":
+			for a := r.Array(); a.Next(); {
+				var one FileChange
+				r.fileChange(&one)
+				b.Files = append(b.Files, one)
+			}
+		case "more_files":
+			b.MoreFiles = r.Int()
 		default:
 			o.Unknown()
 		}
@@ -867,6 +902,9 @@ func (b *StepEnded) size() (n int) {
 	n += b.Usage.size()
 	n += len(b.Fallback)
 	n += sizeOfStrings(b.Found)
+	for i := range b.Files {
+		n += b.Files[i].size()
+	}
 	return n
 }
 
@@ -886,6 +924,7 @@ func (w *encoder) scopeOpened(b *ScopeOpened) {
 	w.boolOpt(`"background":`, b.Background)
 	w.boolOpt(`"task":`, b.Task)
 	w.strOpt(`"description":`, b.Description)
+	w.strOpt(`"asked_model":`, b.Asked)
 	w.strOpt(`"model":`, b.Model)
 	w.end()
 }
@@ -914,6 +953,8 @@ func (r *decoder) scopeOpened() *ScopeOpened {
 			b.Task = r.Bool()
 		case "description":
 			b.Description = r.String()
+		case "asked_model":
+			b.Asked = r.String()
 		case "model":
 			b.Model = r.String()
 		default:
@@ -931,6 +972,7 @@ func (b *ScopeOpened) size() (n int) {
 	n += len(b.Agent)
 	n += sizeOfBlocks(b.Input)
 	n += len(b.Description)
+	n += len(b.Asked)
 	n += len(b.Model)
 	return n
 }
@@ -2348,6 +2390,35 @@ func (b *AgentUsage) size() (n int) {
 	return n
 }
 
+func (w *encoder) fileChange(b *FileChange) {
+	w.key(`{`)
+	w.str(`"path":`, b.Path)
+	w.str(`"kind":`, b.Kind)
+	w.intOpt(`"size":`, b.Size)
+	w.end()
+}
+
+func (r *decoder) fileChange(b *FileChange) {
+	for o := r.Object(); o.Next(); {
+		switch string(o.Key) {
+		case "path":
+			b.Path = r.String()
+		case "kind":
+			b.Kind = r.String()
+		case "size":
+			b.Size = r.Int64()
+		default:
+			o.Unknown()
+		}
+	}
+}
+
+func (b *FileChange) size() (n int) {
+	n += len(b.Path)
+	n += len(b.Kind)
+	return n
+}
+
 func (w *encoder) setupTool(b *SetupTool) {
 	w.key(`{`)
 	w.str(`"name":`, b.Name)
@@ -2388,6 +2459,7 @@ func (r *Redacted) covered(b Body) Body {
 		c := *b
 		c.Output = nil
 		c.Partial = ""
+		c.Files = nil
 		return &c
 	case *UserMessage:
 		c := *b
@@ -2405,6 +2477,7 @@ func (r *Redacted) covered(b Body) Body {
 		c := *b
 		c.Result = r.shownResult(b.Result)
 		c.Shown = nil
+		c.Files = nil
 		return &c
 	case *ScopeOpened:
 		c := *b

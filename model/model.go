@@ -53,11 +53,13 @@ type Info struct {
 	Cost func(event.Usage) (nanoUSD int64, known bool)
 }
 
-// Checker is a [Model] that checks settings and schemas before the first call.
-// An agent calls Check with a request without messages when it is built, so that
-// the developer sees the error and not the first user. Check makes no network
-// connection; its error is an *[event.Error]. A Model that wraps another one has a
-// method Unwrap() Model, through which the agent finds the check.
+// Checker is a [Model] that checks settings, schemas and content before the first
+// call. An agent calls Check with a request without messages when it is built, so
+// that the developer sees the error and not the first user. It calls Check with a
+// message of the user before a run begins; then Check also refuses the images,
+// documents and recordings of the newest message that the model cannot read. Check
+// makes no network connection; its error is an *[event.Error]. A Model that wraps
+// another one has a method Unwrap() Model, through which the agent finds the check.
 type Checker interface {
 	Model
 	Check(req *Request) error

@@ -57,6 +57,9 @@ type Limits struct {
 	Files int
 	// FileSize bounds one file that the command writes, in bytes; by default [DefaultFileSize].
 	FileSize int64
+	// Folder bounds by how much the files of [Options.Folder] may grow, in bytes; by default [DefaultFolder]. It is measured
+	// a few times a second.
+	Folder int64
 	// Scratch bounds the folder [Scratch], in bytes; by default [DefaultScratch].
 	Scratch int64
 	// Output bounds the output that is kept, in bytes; by default [DefaultOutput].
@@ -70,6 +73,7 @@ const (
 	DefaultProcesses = 1024
 	DefaultFiles     = 512
 	DefaultFileSize  = 256 << 20
+	DefaultFolder    = 1 << 30
 	DefaultScratch   = 256 << 20
 	DefaultOutput    = 64 << 10
 )
@@ -91,6 +95,7 @@ func (l Limits) filled() Limits {
 	l.Processes = or(l.Processes, DefaultProcesses)
 	l.Files = or(l.Files, DefaultFiles)
 	l.FileSize = or(l.FileSize, DefaultFileSize)
+	l.Folder = or(l.Folder, DefaultFolder)
 	l.Scratch = or(l.Scratch, DefaultScratch)
 	l.Output = or(l.Output, DefaultOutput)
 	return l

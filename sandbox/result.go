@@ -30,6 +30,7 @@ const (
 	StoppedCPU       Stop = "cpu"
 	StoppedMemory    Stop = "memory"
 	StoppedProcesses Stop = "processes"
+	StoppedFolder    Stop = "folder"
 )
 
 // Report says what the system can do.

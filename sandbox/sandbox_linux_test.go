@@ -247,12 +247,19 @@ func TestLimits(t *testing.T) {
 		"memory in several":           {sandbox.Limits{Memory: 200 << 20}, "for i in 1 2 3 4 5 6; do (head -c 60000000 /dev/zero; sleep 100) | tail > /dev/null & done; wait", sandbox.StoppedMemory, ""},
 		"a large file":                {sandbox.Limits{FileSize: 1 << 20}, "dd if=/dev/zero of=large bs=1M count=10 2>/dev/null; wc -c < large", "", "1048576"},
 		"the scratch folder":          {sandbox.Limits{Scratch: 1 << 20}, "dd if=/dev/zero of=/dev/shm/x bs=1M count=10 2>/dev/null; wc -c < /tmp/x", "", "1048576"},
+		"the folder":                  {sandbox.Limits{Folder: 10 << 20}, "mkdir a; for i in 1 2 3 4 5; do head -c 5000000 /dev/urandom > a/$i; done; sleep 100", sandbox.StoppedFolder, ""},
+		"empty files":                 {sandbox.Limits{Folder: 1 << 20}, "mkdir b; i=0; while [ $i -lt 2000 ]; do : > b/$i; i=$((i+1)); done; sleep 100", sandbox.StoppedFolder, ""},
+		"folders in each other":       {sandbox.Limits{Folder: 20 << 20}, "while mkdir c 2>/dev/null; do cd c; done; sleep 100", sandbox.StoppedFolder, ""},
 		"open files":                  {sandbox.Limits{Files: 20}, "ulimit -n; ulimit -n 100 || echo refused", "", "20\n"},
 		"files in the scratch folder": {sandbox.Limits{Scratch: 1}, "i=0; while true > /tmp/$i; do i=$((i+1)); done 2>/dev/null; echo stopped", "", "stopped"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := shell(t, sandbox.Options{Folder: folder, Limits: c.limits}, c.command)
+			o := sandbox.Options{Folder: folder, Limits: c.limits}
+			if c.stopped == sandbox.StoppedFolder {
+				o.Folder = t.TempDir()
+			}
+			r := shell(t, o, c.command)
 			if r.Stopped != c.stopped || !strings.Contains(string(r.Output), c.says) {
 				t.Errorf("stopped by %q, exit %d, signal %d: %.300s", r.Stopped, r.Code, r.Signal, r.Output)
 			}

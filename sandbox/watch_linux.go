@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -19,11 +20,14 @@ type watcher struct {
 	limits *Limits
 	quit   chan struct{}
 	done   chan Stop
+	// grown says that the folder has grown by more than it may.
+	grown atomic.Bool
 }
 
 func watch(l *Limits) *watcher {
-	w := &watcher{l, make(chan struct{}), make(chan Stop, 1)}
+	w := &watcher{limits: l, quit: make(chan struct{}), done: make(chan Stop, 1)}
 	go w.run()
+	go w.measure() // ends with the process
 	return w
 }
 
@@ -54,6 +58,9 @@ func (w *watcher) run() {
 
 // over says which limit the processes are above; empty if none.
 func (w *watcher) over() Stop {
+	if w.grown.Load() {
+		return StoppedFolder
+	}
 	all := processes()
 	if len(all) > w.limits.Processes {
 		return StoppedProcesses

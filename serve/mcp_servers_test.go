@@ -157,16 +157,22 @@ func (b *buffer) String() string {
 // A tenant's servers work in its runs, with the run's tokens, on both databases; and the tokens are left nowhere.
 func TestMCPServersOfTenants(t *testing.T) {
 	t.Parallel()
+	eachDatabase(t, "tenants_servers", mcpServersOfTenants)
+}
+
+// eachDatabase runs a test on a data folder, and on a new PostgreSQL database of this name. dump returns what is stored.
+func eachDatabase(t *testing.T, name string, test func(t *testing.T, store serve.Store, dump func() string)) {
+	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
-		mcpServersOfTenants(t, serve.Folder(dir), func() string {
+		test(t, serve.Folder(dir), func() string {
 			var all strings.Builder
-			err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+			err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 				if err != nil || d.IsDir() {
 					return err
 				}
-				raw, err := os.ReadFile(name)
+				raw, err := os.ReadFile(path)
 				all.Write(raw)
 				return err
 			})
@@ -183,19 +189,19 @@ func TestMCPServersOfTenants(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = conn.Exec(ctx, `CREATE DATABASE tenants_servers OWNER `+databasetest.Owner)
+		_, err = conn.Exec(ctx, `CREATE DATABASE `+name+` OWNER `+databasetest.Owner)
 		if err := errors.Join(err, conn.Close(ctx)); err != nil {
 			t.Fatal(err)
 		}
-		owner := at.URL(databasetest.Owner, "tenants_servers")
+		owner := at.URL(databasetest.Owner, name)
 		if err := errors.Join(
 			postgres.Migrate(ctx, postgres.Options{URL: owner}, databasetest.Guest),
 			database.MigratePostgres(ctx, database.PostgresOptions{URL: owner}, databasetest.Guest),
 		); err != nil {
 			t.Fatal(err)
 		}
-		mcpServersOfTenants(t, serve.Postgres(at.URL(databasetest.Guest, "tenants_servers")), func() string {
-			return everyRow(t, at.URL(postgrestest.Superuser, "tenants_servers"))
+		test(t, serve.Postgres(at.URL(databasetest.Guest, name)), func() string {
+			return everyRow(t, at.URL(postgrestest.Superuser, name))
 		})
 	})
 }

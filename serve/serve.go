@@ -22,6 +22,7 @@ import (
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/agents"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/service/webhooks"
 )
 
 // Options configure a server. One of Agent, Agents and Service.Agent is required.
@@ -54,10 +55,13 @@ type Options struct {
 	// Hosts and Origins also apply to AgentCore unless that has its own. The server sets Service,
 	// Directory, Token and Tenant.
 	API server.Options
-	// Service configures the execution of runs. The server sets Journal, Rows, Shared and
-	// Directory, and with Agents also Agent, Models, Workspace and Forget. Set OpenModel, for
+	// Service configures the execution of runs. The server sets Journal, Rows, Shared,
+	// Directory and Webhooks, and with Agents also Agent, Models, Workspace and Forget. Set OpenModel, for
 	// example to that of Agents, to have a model generate titles.
 	Service service.Options
+	// WebhookHosts are hosts beside public ones to which webhooks of tenants may point:
+	// [github.com/braidrun/braid/netguard.Options].Allow.
+	WebhookHosts []string
 	// Metrics are the metrics that /metrics serves. nil means new ones.
 	Metrics *server.Metrics
 	// Forget drops the program's own data of tenants that the directory no longer has. It is called
@@ -85,6 +89,7 @@ type Server struct {
 	options Options
 	store   *opened
 	people  *directory.Directory
+	outbox  *webhooks.Outbox
 	metrics *server.Metrics
 	service *service.Service
 	api     *server.Server
@@ -125,8 +130,15 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	}
 	s.undo = append(s.undo, s.store.close)
 	if o.Tenants != nil {
-		s.people = directory.New(s.directoryOptions())
+		sender, err := webhooks.NewSender(o.WebhookHosts, o.API.Version)
+		if err != nil {
+			return nil, err
+		}
+		s.people = directory.New(s.directoryOptions(sender))
 		s.undo = append(s.undo, s.people.Close)
+		s.outbox = webhooks.New(webhooks.Options{
+			Database: s.store.database, Directory: s.people, Journal: s.store.journal, Sender: sender, Log: o.Log,
+		})
 		// the tenant of the operator's token
 		if err := s.people.EnsureTenant(ctx, directory.By{Operator: true}, directory.Tenant{ID: service.DefaultTenant}); err != nil {
 			return nil, err
@@ -179,7 +191,7 @@ func wrong(message, hint string) error {
 }
 
 // directoryOptions returns the options of the directory.
-func (s *Server) directoryOptions() directory.Options {
+func (s *Server) directoryOptions(sender *webhooks.Sender) directory.Options {
 	o := *s.options.Tenants
 	o.Database = s.store.database
 	if f := s.options.Agents; f != nil {
@@ -188,6 +200,7 @@ func (s *Server) directoryOptions() directory.Options {
 		}
 		o.References = f.References(o.Environment)
 	}
+	o.References.Webhook = sender.Check
 	return o
 }
 
@@ -195,6 +208,7 @@ func (s *Server) directoryOptions() directory.Options {
 func (s *Server) serviceOptions() service.Options {
 	o := s.options.Service
 	o.Journal, o.Rows, o.Shared, o.Directory = s.store.journal, service.NewRows(s.store.database), s.store.shared, s.people
+	o.Webhooks = s.outbox
 	if s.options.Agent != nil {
 		o.Agent = service.OneAgent(s.options.Agent)
 	}
@@ -240,6 +254,7 @@ func (s *Server) serviceOptions() service.Options {
 func (s *Server) apiOptions() server.Options {
 	o := s.options.API
 	o.Service, o.Directory, o.Token, o.Tenant = s.service, s.people, s.options.Token, service.DefaultTenant
+	o.Webhooks = s.outbox
 	if o.Log == nil {
 		o.Log = s.log
 	}

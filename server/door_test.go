@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
@@ -23,6 +24,7 @@ import (
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/database"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/service/webhooks"
 )
 
 // operator makes tenants and keys for the tests.
@@ -52,7 +54,15 @@ func withTenants(t *testing.T, tenants ...string) (*directory.Directory, func(*s
 			t.Fatal(err)
 		}
 	}
-	return d, func(_ *service.Options, o *server.Options) { o.Directory = d }
+	sender, err := webhooks.NewSender(nil, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, func(so *service.Options, o *server.Options) {
+		o.Directory = d
+		so.Webhooks = webhooks.New(webhooks.Options{Database: db, Directory: d, Journal: so.Journal, Sender: sender})
+		o.Webhooks = so.Webhooks
+	}
 }
 
 // keyOf makes a key of a tenant's.
@@ -197,14 +207,17 @@ func (s *site) replyOf(d *described, path, token string) reply {
 func (s *site) belongings(tenant, token string) map[string]string {
 	s.t.Helper()
 	auth := []string{"Authorization", "Bearer " + token}
-	conv := s.json(201, "POST", "/v1/conversations", "", auth...)["id"].(string)
-	run := s.json(202, "POST", "/v1/conversations/"+conv+"/runs", `{"user_input":"use ask"}`, append(auth, "Prefer", "respond-async")...)["id"].(string)
-	s.ask("PUT", content(conv, ownedFile), "what it says", auth...)
-	ids := map[string]string{"id": conv, "run": run, "tenant": tenant, "version": "1"}
 	id := strings.ToLower(rand.Text()) // each time they are others
+	conv := s.json(201, "POST", "/v1/conversations", "", auth...)["id"].(string)
+	hook := s.json(201, "POST", "/v1/admin/tenants/"+tenant+"/webhooks", `{"id":"webhook-`+id+`","url":"https://127.0.0.1/"}`, auth...)["id"].(string)
+	run := s.json(202, "POST", "/v1/conversations/"+conv+"/runs", `{"user_input":"use ask","tokens":{"crm_token":"x"}}`, append(auth, "Prefer", "respond-async")...)["id"].(string)
+	s.ask("PUT", content(conv, ownedFile), "what it says", auth...)
+	ids := map[string]string{"id": conv, "run": run, "tenant": tenant, "version": "1", "webhook": hook}
 	for at, of := range map[string]string{"/v1/admin/tenants/" + tenant: "", "/v1/admin": "shared "} {
 		if of == "" {
 			ids["agent"] = s.json(201, "POST", at+"/agents", `{"id":"agent-`+id+`"}`, auth...)["id"].(string)
+			ids["skill"] = "skill-" + id
+			s.ask("POST", at+"/skills", skillZip(s.t, ids["skill"]), append(auth, "Content-Type", "application/zip")...)
 			ids["server"] = s.json(201, "POST", at+"/mcp-servers", `{"id":"server-`+id+`","type":"http","url":"https://mcp.example/"}`, auth...)["id"].(string)
 		} else if tenant == "beta" { // who is no operator has nothing there
 			continue
@@ -218,6 +231,13 @@ func (s *site) belongings(tenant, token string) map[string]string {
 			ids["token"] = open[0].(map[string]any)["question_id"].(string)
 		}
 		return len(open) == 1
+	})
+	s.until("the webhook has a delivery", func() bool {
+		sent := s.json(200, "GET", "/v1/admin/tenants/"+tenant+"/webhooks/"+hook+"/deliveries", "", auth...)["data"].([]any)
+		if len(sent) > 0 {
+			ids["delivery"] = sent[0].(map[string]any)["id"].(string)
+		}
+		return len(sent) > 0
 	})
 	return ids
 }
@@ -257,6 +277,7 @@ func TestEveryRouteIsBehindTheDoor(t *testing.T) {
 	dir, with := withTenants(t, "alpha", "beta", "default")
 	s := open(t, func(so *service.Options, o *server.Options) {
 		with(so, o)
+		so.Directory = dir
 		o.Attempts.Most = -1
 	})
 	all := service.Scopes()
@@ -325,6 +346,21 @@ func TestEveryRouteIsBehindTheDoor(t *testing.T) {
 	}
 }
 
+// skillZip is the archive of a skill.
+func skillZip(tb testing.TB, name string) string {
+	tb.Helper()
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	w, err := z.Create("SKILL.md")
+	if err == nil {
+		_, err = io.WriteString(w, "---\nname: "+name+"\ndescription: Does it.\n---\nDo it.\n")
+	}
+	if err := errors.Join(err, z.Close()); err != nil {
+		tb.Fatal(err)
+	}
+	return out.String()
+}
+
 // settled waits until nothing is open in a conversation.
 func (s *site) settled(ids map[string]string, token string) {
 	s.t.Helper()
@@ -341,7 +377,8 @@ func (s *site) foreign(t *testing.T, d *described, token string, theirs, own, no
 		if d.method == http.MethodGet {
 			r := s.replyOf(d, d.path, token)
 			for name, id := range theirs {
-				if name != "version" && strings.Contains(r.Body, id) {
+				offered := d.path == "/v1/models" && id == theirs["shared model"] // all tenants may use it
+				if name != "version" && !offered && strings.Contains(r.Body, id) {
 					t.Errorf("another tenant sees %s in %s", id, r.Body)
 				}
 			}

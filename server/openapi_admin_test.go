@@ -5,6 +5,7 @@ import (
 
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/service/webhooks"
 	"github.com/braidrun/braid/wire/native"
 )
 
@@ -128,6 +129,93 @@ func adminOperations() map[string]operation {
 		},
 		"GET " + tenant + "/mcp-servers/{server}/versions/{version}": {
 			id: "getMCPServerVersion", summary: "Gives an MCP server in one of its versions.", answers: map[int]answered{200: {"The MCP server.", typeOf[directory.MCPServer](), ""}},
+		},
+		"POST " + tenant + "/webhooks": {
+			id: "createWebhook", summary: "Makes a webhook. Only this response has its secret.", headers: makeHeaders, body: typeOf[webhookRequest](),
+			example: `{"id": "office", "url": "https://example.com/webhooks", "events": ["run.ended"]}`,
+			answers: map[int]answered{201: {"The webhook.", typeOf[newWebhookBody](), ""}, 409: conflict, 422: taken("Its address cannot be used.")},
+		},
+		"GET " + tenant + "/webhooks": {
+			id: "listWebhooks", summary: "Lists webhooks.", query: listQuery,
+			answers: map[int]answered{200: {"A page.", typeOf[page[directory.Webhook]](), ""}},
+		},
+		"GET " + tenant + "/webhooks/{webhook}": {
+			id: "getWebhook", summary: "Gives a webhook, without its secret.", answers: map[int]answered{200: {"The webhook.", typeOf[directory.Webhook](), ""}},
+		},
+		"PATCH " + tenant + "/webhooks/{webhook}": {
+			id: "updateWebhook", summary: "Changes a webhook, by a JSON merge patch. One that becomes active is no longer disabled.",
+			headers: readHeaders, body: typeOf[webhookFields](), example: `{"status": "active"}`,
+			answers: map[int]answered{200: {"The webhook.", typeOf[directory.Webhook](), ""}, 409: conflict, 422: taken("Its address cannot be used.")},
+		},
+		"DELETE " + tenant + "/webhooks/{webhook}": {
+			id: "deleteWebhook", summary: "Removes a webhook, with its secret and its deliveries.", headers: readHeaders,
+			answers: map[int]answered{204: {about: "It is gone."}, 409: conflict},
+		},
+		"POST " + tenant + "/webhooks/{webhook}/rotate": {
+			id: "rotateWebhook", summary: "Gives a webhook another secret. For the overlap, messages have a signature of each.",
+			headers: readHeaders, body: typeOf[rotateRequest](), bodyOption: true, example: `{"overlap_seconds": 3600}`,
+			answers: map[int]answered{200: {"The webhook.", typeOf[newWebhookBody](), ""}, 409: conflict},
+		},
+		"POST " + tenant + "/webhooks/{webhook}/test": {
+			id: "testWebhook", summary: "Sends a message of the type webhook.ping now, once.",
+			answers: map[int]answered{200: {"How the endpoint answers.", typeOf[webhooks.Report](), ""}},
+		},
+		"POST " + tenant + "/webhooks/{webhook}/replay": {
+			id: "replayWebhook", summary: "Sends failed deliveries again that were made since a time, or all.", body: typeOf[replayRequest](),
+			example: `{"since": "2026-11-28T00:00:00Z"}`,
+			answers: map[int]answered{202: {"How many are sent.", typeOf[replayBody](), ""}, 409: taken("The webhook is not active.")},
+		},
+		"GET " + tenant + "/webhooks/{webhook}/deliveries": {
+			id: "listDeliveries", summary: "Lists the deliveries of a webhook, newest first.",
+			query:   also(pageQuery, map[string]string{"status": "pending, delivered or failed."}),
+			answers: map[int]answered{200: {"A page.", typeOf[page[webhooks.Delivery]](), ""}},
+		},
+		"GET " + tenant + "/webhooks/{webhook}/deliveries/{delivery}": {
+			id: "getDelivery", summary: "Gives a delivery, with what is sent.", answers: map[int]answered{200: {"The delivery.", typeOf[deliveryBody](), ""}},
+		},
+		"POST " + tenant + "/webhooks/{webhook}/deliveries/{delivery}/replay": {
+			id: "replayDelivery", summary: "Sends a delivery again, with the same webhook-id.",
+			answers: map[int]answered{202: {"The delivery.", typeOf[webhooks.Delivery](), ""}, 409: taken("The webhook is not active.")},
+		},
+		"POST " + tenant + "/skills": {
+			id: "uploadSkill", raw: "application/zip", form: true,
+			summary: "Stores the folder of a skill as a new version, from a zip archive or a form. The same files change nothing.",
+			headers: also(readHeaders, map[string]string{"If-None-Match": "* stores a new skill only."}),
+			answers: map[int]answered{
+				200: {"The skill, with a new version or as it was.", typeOf[directory.Skill](), ""}, 201: {"The new skill.", typeOf[directory.Skill](), ""},
+				409: conflict, 413: taken("There are too many files or bytes."), 422: taken("It is no skill that can be used."),
+			},
+		},
+		"GET " + tenant + "/skills": {
+			id: "listSkills", summary: "Lists skills, each in its newest version.", query: listQuery,
+			answers: map[int]answered{200: {"A page.", typeOf[page[directory.Skill]](), ""}},
+		},
+		"GET " + tenant + "/skills/{skill}": {
+			id: "getSkill", summary: "Gives a skill in its newest version.", answers: map[int]answered{200: {"The skill.", typeOf[directory.Skill](), ""}},
+		},
+		"PATCH " + tenant + "/skills/{skill}": {
+			id: "updateSkill", summary: "Changes the status of a skill, by a JSON merge patch.", headers: readHeaders, body: typeOf[skillFields](),
+			example: `{"status": "inactive"}`, answers: map[int]answered{200: {"The skill.", typeOf[directory.Skill](), ""}, 409: conflict},
+		},
+		"DELETE " + tenant + "/skills/{skill}": {
+			id: "deleteSkill", summary: "Removes a skill, with its versions and files. One that an agent names is SKILL_IN_USE.",
+			query: map[string]string{"force": "true removes it although an agent names it."}, headers: readHeaders,
+			answers: map[int]answered{204: {about: "It is gone."}, 409: conflict},
+		},
+		"GET " + tenant + "/skills/{skill}/archive": {
+			id: "readSkill", summary: "Gives the files of a skill as a zip archive.",
+			answers: map[int]answered{200: {"The archive. The entity tag is its sha256.", nil, "application/zip"}},
+		},
+		"GET " + tenant + "/skills/{skill}/versions": {
+			id: "listSkillVersions", summary: "Lists what a skill was, the newest first.", query: pageQuery,
+			answers: map[int]answered{200: {"A page.", typeOf[page[directory.SkillVersion]](), ""}},
+		},
+		"GET " + tenant + "/skills/{skill}/versions/{version}": {
+			id: "getSkillVersion", summary: "Gives a skill in one of its versions.", answers: map[int]answered{200: {"The skill.", typeOf[directory.Skill](), ""}},
+		},
+		"GET " + tenant + "/skills/{skill}/versions/{version}/archive": {
+			id: "readSkillVersion", summary: "Gives the files of a skill in one of its versions as a zip archive.",
+			answers: map[int]answered{200: {"The archive. The entity tag is its sha256.", nil, "application/zip"}},
 		},
 		"GET " + tenant + "/conversations": {
 			id: "listTenantConversations", summary: "Lists a tenant's conversations, newest first. The audit notes who reads it.",

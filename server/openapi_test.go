@@ -36,7 +36,9 @@ type operation struct {
 	// example is a body that is taken; the table of doors asks with it.
 	example string
 	// raw is the media type of a body that is not JSON.
-	raw     string
+	raw string
+	// form says that the body may be a form of files instead.
+	form    bool
 	answers map[int]answered
 	open    bool
 }
@@ -171,11 +173,27 @@ type accepted struct {
 	Question *native.Question `json:"question,omitempty"`
 }
 
+// fourCounts are the counts of every usage.
+var fourCounts = []string{"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"}
+
+// agentUsage is a [native.AgentUsage] whose schema is written out.
+type agentUsage native.AgentUsage
+
 func schemaOf(t *testing.T, of reflect.Type) *jsonschema.Schema {
 	t.Helper()
 	s, err := jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		typeOf[json.RawMessage](): {}, typeOf[pricing.Rate](): {Type: "string"}, typeOf[pricing.NanoUSD](): {Type: "string"}, typeOf[secret.Secret](): {Type: "string"},
 		typeOf[[]byte](): {Type: "string", ContentEncoding: "base64"},
+		// Its own schema is in the document once: it is large, and every error of a run may hold it.
+		typeOf[native.AgentUsage](): {
+			Type: "object", Description: "The whole of it is in #/components/schemas/agent_usage.", Required: []string{"usage", "total_cost_usd"},
+			Properties: map[string]*jsonschema.Schema{
+				"tool_use_id": {Type: "string"}, "total_cost_usd": {Types: []string{"null", "number"}},
+				"usage": {Type: "object", Required: fourCounts, Properties: map[string]*jsonschema.Schema{
+					fourCounts[0]: {Type: "integer"}, fourCounts[1]: {Type: "integer"}, fourCounts[2]: {Type: "integer"}, fourCounts[3]: {Type: "integer"},
+				}},
+			},
+		},
 		// A secret is written and never read back: answers have no such member.
 		typeOf[directory.Credential](): {
 			Type: "object", Properties: map[string]*jsonschema.Schema{"env": {Type: "string"}, "ends_in": {Type: "string"}},
@@ -192,6 +210,7 @@ func schemaOf(t *testing.T, of reflect.Type) *jsonschema.Schema {
 func framesOf() []native.Frame {
 	return []native.Frame{
 		new(native.Init), new(native.TextDelta), new(native.Thinking), new(native.ToolUse), new(native.ToolProgress), new(native.ToolResult),
+		new(native.SubagentStart), new(native.SubagentEnd),
 		new(native.Question), new(native.Title), new(native.Result), new(native.Error), new(native.Message), new(native.UserMessage),
 		new(native.Snapshot), new(native.Retry), new(native.Redacted), new(native.Answered), new(native.Notice),
 	}
@@ -231,7 +250,11 @@ func document(t *testing.T) []byte {
 			o["requestBody"] = object{"required": !op.bodyOption, "content": object{"application/json": content}}
 		}
 		if op.raw != "" {
-			o["requestBody"] = object{"required": true, "content": object{op.raw: object{}}}
+			content := object{op.raw: object{}}
+			if op.form {
+				content["multipart/form-data"] = object{}
+			}
+			o["requestBody"] = object{"required": true, "content": content}
 		}
 		responses := object{"default": object{"$ref": "#/components/responses/Error"}}
 		for status, a := range op.answers {
@@ -260,7 +283,7 @@ func document(t *testing.T) []byte {
 		}
 		paths[path][strings.ToLower(method)] = o
 	}
-	schemas := object{}
+	schemas := object{"agent_usage": schemaOf(t, typeOf[agentUsage]())}
 	for _, f := range framesOf() {
 		schemas["frame_"+f.FrameName()] = schemaOf(t, reflect.TypeOf(f).Elem())
 	}

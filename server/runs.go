@@ -2,10 +2,8 @@ package server
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"math"
-	"mime"
 	"net/http"
 	"runtime"
 	"strings"
@@ -126,14 +124,6 @@ func nanoUSD(dollars float64) int64 {
 	}
 }
 
-// attachment is a picture or a document that comes with the input.
-type attachment struct {
-	Type string `json:"type"`
-	MIME string `json:"mime_type"`
-	Name string `json:"name,omitempty"`
-	// Data is base64.
-	Data string `json:"data"`
-}
 
 func (in *runRequest) request(key string) (service.RunRequest, error) {
 	switch in.OnDisconnect {
@@ -158,35 +148,13 @@ func (in *runRequest) request(key string) (service.RunRequest, error) {
 		}
 	}
 	for i := range in.Attachments {
-		b, err := in.Attachments[i].block()
+		a, err := in.Attachments[i].attached()
 		if err != nil {
 			return service.RunRequest{}, err
 		}
-		r.Attachments = append(r.Attachments, b)
+		r.Attachments = append(r.Attachments, a)
 	}
 	return r, nil
-}
-
-func (a *attachment) block() (event.Block, error) {
-	data, err := base64.StdEncoding.DecodeString(a.Data)
-	if err != nil || len(data) == 0 {
-		return nil, front.Bad("an attachment's data is not base64, or empty", "encode the file's bytes as standard base64")
-	}
-	kind, _, err := mime.ParseMediaType(a.MIME)
-	if err != nil {
-		return nil, front.Bad("an attachment has no mime_type", "send one such as image/png or application/pdf")
-	}
-	switch a.Type {
-	case "image":
-		if !strings.HasPrefix(kind, "image/") {
-			return nil, front.Bad("an image is of the type "+kind, "send it as a document")
-		}
-		return &event.Image{MIME: kind, Data: data}, nil
-	case "document":
-		return &event.Document{MIME: kind, Name: a.Name, Data: data}, nil
-	default:
-		return nil, front.Bad("an attachment is neither an image nor a document", `send "image" or "document" as its type`)
-	}
 }
 
 // acceptedBody says where to look for a run. Joined says that the input was left for a

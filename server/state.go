@@ -11,6 +11,7 @@ import (
 	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/service/webhooks"
 )
 
 // Options configure a server. Service, Token and Tenant must be set.
@@ -23,6 +24,8 @@ type Options struct {
 	// Directory knows tenants, agents, models and API keys; without one Token is the only
 	// credential, and there is no administration.
 	Directory *directory.Directory
+	// Webhooks sends messages to addresses of tenants. nil means that none are sent.
+	Webhooks *webhooks.Outbox
 	// Base is the path below which all paths of the server are, such as "/braid", for a server
 	// that shares a proxy with others; empty is none.
 	Base string

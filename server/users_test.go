@@ -17,9 +17,10 @@ import (
 // withUsers gives a server and its service a directory with these tenants.
 func withUsers(t *testing.T, tenants ...string) (*directory.Directory, func(*service.Options, *server.Options)) {
 	t.Helper()
-	dir, _ := withTenants(t, tenants...)
+	dir, with := withTenants(t, tenants...)
 	return dir, func(so *service.Options, o *server.Options) {
-		so.Directory, o.Directory = dir, dir
+		with(so, o)
+		so.Directory = dir
 		so.Workspaces = &workspace.Quota{}
 	}
 }

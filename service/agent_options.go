@@ -1,11 +1,13 @@
 package service
 
 import (
+	"context"
 	"encoding/json"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/service/skillpack"
 )
 
 // AgentRequest describes the agent that a run needs. The [OptionsBuilder] makes it.
@@ -22,8 +24,18 @@ type AgentRequest struct {
 	// Tokens are the caller's tokens for this run. They exist only in memory: if another process
 	// continues the run, there are none.
 	Tokens map[string]secret.Secret
+	// Parts are what the tenant brings along.
+	Parts TenantParts
+}
+
+// TenantParts are what a tenant brings along for its agents, beside the MCP servers of each agent.
+type TenantParts struct {
 	// MCPStore has the documents and secret headers of MCP servers. nil means that there are none.
 	MCPStore directory.MCPStore
+	// Skills are the tenant's skills, active or not. Agents get the active ones.
+	Skills []directory.Skill
+	// SkillFiles opens the skills. nil means that there are none.
+	SkillFiles *skillpack.Store
 }
 
 // RunPlace says where a run belongs.
@@ -34,6 +46,9 @@ type RunPlace struct {
 	Conversation string
 	// Run is the run's id. It is empty until the run is accepted.
 	Run string
+	// Accepted reports that the run was accepted before. A skill that it prefers and that is gone by now
+	// does not refuse it.
+	Accepted bool
 }
 
 // AgentOptions are the options of an agent.
@@ -67,8 +82,25 @@ type AgentOptions struct {
 	// Context says how long conversations are compacted: summary, window, provider or none. Empty
 	// means the server's default.
 	Context string
-	// SubAgents are the agents that it has as tools, by the name of the tool.
-	SubAgents map[string]*AgentOptions
+	// SubAgents are the agents that it has as tools, by the name of the tool, or as types of the Task tool.
+	SubAgents map[string]*SubAgentOptions
+}
+
+// SubAgentOptions are the options of an agent below another one.
+type SubAgentOptions struct {
+	AgentOptions
+
+	// Task makes the agent a type of its parent's Task tool. nil makes it a tool.
+	Task *TaskOptions
+}
+
+// TaskOptions are those of an agent that its parent calls with the Task tool.
+type TaskOptions struct {
+	// Models are aliases of models that a call may name, as examples.
+	Models []string
+	// Choose returns the options of the agent with another model, by the model's id or an alias. It
+	// returns the errors of [directory.Directory.Model], and is safe for concurrent use.
+	Choose func(ctx context.Context, model string) (*AgentOptions, error)
 }
 
 // OwnModel is a model of the directory with the key for its provider. An empty key means that the

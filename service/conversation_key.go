@@ -30,7 +30,7 @@ type conversationKey struct{}
 type runsIn struct {
 	conversation ConversationKey
 	// workspaces is nil if the service has none.
-	workspaces *workspace.Store
+	workspaces workspace.Backend
 }
 
 func withConversation(ctx context.Context, in runsIn) context.Context {

@@ -31,7 +31,7 @@ type conversations struct {
 	// removed counts the removed conversations.
 	removed atomic.Int64
 	// workspaces store the files of conversations. nil means that there are none.
-	workspaces *workspace.Store
+	workspaces workspace.Backend
 	// unscrubbed reports that files may hold deleted or redacted data.
 	unscrubbed atomic.Bool
 }

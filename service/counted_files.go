@@ -13,11 +13,18 @@ type countedFiles struct {
 
 	quotas *quotas
 	tenant string
+	// there reports whether the conversation still exists.
+	there func(ctx context.Context) bool
 }
 
-// Put implements [workspace.Files].
+// Put implements [workspace.Files]. A file that arrives while its conversation is deleted goes with it.
 func (f *countedFiles) Put(ctx context.Context, path string, r io.Reader, c workspace.Condition) (workspace.File, error) {
-	return f.Files.Put(ctx, path, &countedReader{r: r, stores: func(n int64) error { return f.quotas.stores(ctx, f.tenant, n) }}, c)
+	file, err := f.Files.Put(ctx, path, &countedReader{r: r, stores: func(n int64) error { return f.quotas.stores(ctx, f.tenant, n) }}, c)
+	if err == nil && !f.there(ctx) {
+		_ = f.Files.Remove(context.WithoutCancel(ctx), path) // the tenant's erasure removes it otherwise
+		return workspace.File{}, notFound("write file", "conversation")
+	}
+	return file, err
 }
 
 // countedEach is after how many bytes the quota is asked.

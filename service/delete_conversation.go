@@ -54,8 +54,18 @@ func (s *conversations) remove(
 		return err
 	}
 	s.folds.forget(id)
+	if s.workspaces != nil {
+		if err := s.workspaces.Remove(ctx, made.Key().files()); err != nil {
+			return err
+		}
+	}
 	if s.options.Forget != nil {
 		if err := s.options.Forget(ctx, made.Key()); err != nil {
+			return err
+		}
+	}
+	if s.options.Webhooks != nil {
+		if err := s.options.Webhooks.ForgetConversation(ctx, p.Tenant, id); err != nil {
 			return err
 		}
 	}

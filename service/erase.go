@@ -57,6 +57,11 @@ func (s *Service) EraseTenant(ctx context.Context, by directory.By, tenant strin
 	if err := s.options.Journal.RemoveTenant(ctx, tenant); err != nil && !errors.Is(err, event.ErrNotFound) {
 		return directory.Erased{}, err
 	}
+	if s.workspaces != nil {
+		if err := s.workspaces.RemoveTenant(ctx, tenant); err != nil {
+			return directory.Erased{}, err
+		}
+	}
 	if s.options.ForgetTenant != nil {
 		if err := s.options.ForgetTenant(ctx, t); err != nil {
 			return directory.Erased{}, err

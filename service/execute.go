@@ -31,6 +31,9 @@ func (s *Service) StartRun(ctx context.Context, p Principal, conversation string
 	if err := r.check(op); err != nil {
 		return Started{}, err
 	}
+	if err := r.checkAttachments(op); err != nil {
+		return Started{}, err
+	}
 	run, err := r.row(p, conversation)
 	if err != nil {
 		return Started{}, err
@@ -50,17 +53,28 @@ func (s *Service) StartRun(ctx context.Context, p Principal, conversation string
 			return repeated, err
 		}
 	}
+	undo, err := s.attach(ctx, &row, &r, &run)
+	if err != nil {
+		return Started{}, err
+	}
 	x := s.contextOf(&run)
 	x.Tokens, x.Shown, x.ConversationLife = r.Tokens, r.Shown, row.life()
 	ready, first, err := s.ready(ctx, x, &row)
 	if err != nil {
+		undo()
 		return Started{}, err
 	}
 	run.Agent = ready.agent.Name()
 	pinnedIn(run.Metadata, &x.Agent)
 
 	// 3. Admit the run to the conversation, which has one active run at a time.
-	started, err := s.followAndAccept(ctx, &admission{row: row, changes: changes, run: run}, &r, ready)
+	var started Started
+	if err = reads(ready.agent, r.Attachments); err == nil {
+		started, err = s.followAndAccept(ctx, &admission{row: row, changes: changes, run: run}, &r, ready)
+	}
+	if err != nil {
+		undo()
+	}
 	if err != nil && first {
 		s.unpin(ctx, x, &row)
 	}

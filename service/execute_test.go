@@ -32,7 +32,7 @@ func people(t *testing.T) *directory.Directory {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := directory.New(directory.Options{Database: db, Environment: func(name string) string {
+	d := directory.New(directory.Options{Database: db, References: directory.References{Skills: []string{"letter"}}, Environment: func(name string) string {
 		return map[string]string{"KEY": "sk-operator"}[name]
 	}})
 	t.Cleanup(func() {

@@ -16,11 +16,26 @@ func (s *Service) Files(ctx context.Context, p Principal, id string) (workspace.
 		return nil, err
 	}
 	if s.workspaces == nil {
-		return nil, &event.Error{
-			Op: op, Kind: event.ErrUnsupported, Message: "this server has no workspaces", Hint: "ask the operator of this service to enable them",
-		}
+		return nil, noWorkspaces(op)
 	}
-	return &countedFiles{Files: openFiles(s.workspaces, row.Key()), quotas: s.quotas, tenant: row.Tenant}, nil
+	return s.countedFiles(&row), nil
+}
+
+func noWorkspaces(op string) error {
+	return &event.Error{
+		Op: op, Kind: event.ErrUnsupported, Message: "this server has no workspaces", Hint: "ask the operator of this service to enable them",
+	}
+}
+
+// countedFiles returns the workspace of a conversation, which counts towards the tenant's quota.
+func (s *Service) countedFiles(row *Row) *countedFiles {
+	return &countedFiles{
+		Files: openFiles(s.workspaces, row.Key()), quotas: s.quotas, tenant: row.Tenant,
+		there: func(ctx context.Context) bool {
+			now, err := s.options.Rows.Get(ctx, row.Tenant, row.ID)
+			return err == nil && now.life() == row.life() || err != nil && event.KindOf(err) != event.ErrNotFound
+		},
+	}
 }
 
 // forkFiles gives a fork the files of its origin.
@@ -28,5 +43,5 @@ func (s *Service) forkFiles(ctx context.Context, origin, fork *Row) error {
 	if s.workspaces == nil {
 		return nil
 	}
-	return openFiles(s.workspaces, origin.Key()).LinkTo(ctx, openFiles(s.workspaces, fork.Key()))
+	return s.workspaces.Copy(ctx, origin.Key().files(), fork.Key().files())
 }

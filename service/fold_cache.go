@@ -2,12 +2,14 @@ package service
 
 import (
 	"container/list"
+	"context"
 	"sync"
 	"sync/atomic"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/service/webhooks"
 )
 
 // foldCache keeps the folds of conversations in use, so that the cost of a turn does not depend on
@@ -15,6 +17,8 @@ import (
 type foldCache struct {
 	// most bounds the bytes of unused folds.
 	most int64
+	// webhooks learns of the events that are about to be committed; nil if there are none.
+	webhooks *webhooks.Outbox
 
 	mu   sync.Mutex
 	used map[string]*cachedFold
@@ -98,11 +102,22 @@ func (w *foldCache) take(store journal.Store, id, life string, bytes int64) (h *
 		h.conv = braid.Open(&h.store, id)
 		h.tracker = NewToolTracker(store, h.source)
 		h.conv.BeforeCommit(h.tracker.Fill)
+		if w.webhooks != nil {
+			h.conv.BeforeCommit(func(ctx context.Context, l journal.Lease, b *journal.Batch) error { return w.fill(ctx, h, l, b) })
+		}
 		w.used[id] = h
 	}
 	w.wake(h)
 	h.drives++
 	return h, func() { w.done(h) }
+}
+
+// fill adds the rows of a batch that is about to be committed, and notes its events for webhooks.
+func (w *foldCache) fill(ctx context.Context, h *cachedFold, l journal.Lease, b *journal.Batch) error {
+	if err := h.tracker.Fill(ctx, l, b); err != nil {
+		return err
+	}
+	return w.webhooks.Note(ctx, h.owner.Load().tenant, b.Events)
 }
 
 // wake removes a fold from the idle ones.

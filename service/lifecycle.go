@@ -7,6 +7,7 @@ import (
 
 	"github.com/braidrun/braid/engine"
 	"github.com/braidrun/braid/live"
+	"github.com/braidrun/braid/service/skillpack"
 	"github.com/braidrun/braid/workspace"
 )
 
@@ -38,17 +39,24 @@ func New(o Options) (*Service, error) {
 	o.Engine.Shared = o.Shared
 	s := &Service{
 		conversations: conversations{
-			options: o, bus: o.Bus, alone: alone, log: o.Log, memory: o.Memory, folds: foldCache{most: o.Memory.folds},
+			options: o, bus: o.Bus, alone: alone, log: o.Log, memory: o.Memory,
+			folds: foldCache{most: o.Memory.folds, webhooks: o.Webhooks},
 		},
 		quotas: newQuotas(&o),
 	}
-	if o.Workspaces != nil {
+	switch {
+	case o.WorkspaceBackend != nil:
+		s.workspaces = o.WorkspaceBackend
+	case o.Workspaces != nil:
 		s.workspaces = workspace.NewStore(o.Journal.Blobs(), *o.Workspaces)
 	}
 	if o.Shared {
 		s.poller = newHeadPoller(o.Journal, o.Log)
 	}
-	s.builder = OptionsBuilder{Directory: o.Directory, Instructions: o.Instructions, Workspace: o.Workspace, workspaces: s.workspaces}
+	s.builder = OptionsBuilder{
+		Directory: o.Directory, Instructions: o.Instructions, Workspace: o.Workspace, workspaces: s.workspaces,
+		skills: skillpack.NewStore(o.Journal.Blobs()),
+	}
 	s.titles = newTitleGenerator(&s.conversations, s.quotas, &s.builder)
 	s.completer = newLogCompleter(&s.conversations)
 	s.engine = engine.NewLocal(o.Journal, func(ctx context.Context, w engine.Work) (engine.Outcome, error) { return s.drive(ctx, &w) }, o.Engine)
@@ -61,6 +69,9 @@ func (s *Service) Start(ctx context.Context) error {
 		return err
 	}
 	s.started.Store(true)
+	if s.options.Webhooks != nil {
+		s.options.Webhooks.Start(ctx)
+	}
 	if s.poller != nil {
 		s.poller.start(ctx)
 	}
@@ -78,6 +89,9 @@ func (s *Service) Drain(ctx context.Context) error {
 	err := s.engine.Drain(ctx)
 	s.titles.end()
 	s.completer.end()
+	if s.options.Webhooks != nil {
+		s.options.Webhooks.Stop()
+	}
 	err = errors.Join(err, s.bus.Close())
 	if s.poller != nil {
 		s.poller.stop()

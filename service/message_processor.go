@@ -67,6 +67,9 @@ func (m *MessageProcessor) take(e event.Event) {
 	m.report(&e)
 	m.publisher.Publish(e)
 	m.h.seen.Store(e.Seq)
+	if m.conversations.options.Webhooks != nil {
+		m.conversations.options.Webhooks.Committed(m.x.Principal.Tenant, &e)
+	}
 	if observe := m.conversations.options.Observe; observe != nil {
 		durable := e // a copy, so that live events stay off the heap
 		observe(m.x.Principal.Tenant, m.x.Tenant.Life, &durable)

@@ -11,6 +11,7 @@ import (
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/live"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/service/webhooks"
 	"github.com/braidrun/braid/workspace"
 )
 
@@ -47,8 +48,14 @@ type Options struct {
 	// Workspaces is the quota of a conversation's files, which the journal's store of bytes keeps; see [Service.Files] and
 	// [WorkspaceOf]. nil means that conversations have no files.
 	Workspaces *workspace.Quota
+	// WorkspaceBackend stores the files elsewhere than in the journal, with a quota of its own; Workspaces is not read then.
+	// nil means the journal. The service does not close it.
+	WorkspaceBackend workspace.Backend
 	// ToolServers reaches the MCP servers of tenants. nil means that they are not connected.
 	ToolServers ToolServers
+	// Webhooks sends messages about runs to addresses of tenants. The service starts and stops it. nil
+	// means that none are sent.
+	Webhooks *webhooks.Outbox
 	// OpenModel opens the light model that generates titles. own is its entry in the directory. nil
 	// means that a title is the first words of the conversation.
 	OpenModel func(ctx context.Context, ref string, own *OwnModel) (braid.Model, error)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/service/skillpack"
 	"github.com/braidrun/braid/workspace"
 )
 
@@ -25,18 +26,24 @@ type OptionsBuilder struct {
 	Workspace func(ctx context.Context, x *ExecutionContext) (*Workspace, error)
 
 	// workspaces store the files of conversations. nil means that there are none.
-	workspaces *workspace.Store
+	workspaces workspace.Backend
+	// skills store the files of tenants' skills.
+	skills *skillpack.Store
 }
 
 // Build makes the options of a run's agent. Its errors are those of [directory.Directory.Model] and
 // [directory.Directory.Agent].
 func (b *OptionsBuilder) Build(ctx context.Context, x *ExecutionContext) (AgentRequest, error) {
 	r := AgentRequest{
-		Principal: x.Principal, Place: RunPlace{x.Tenant.Life, x.Conversation, x.Run}, OutputSchema: x.OutputSchema,
+		Principal: x.Principal, Place: RunPlace{x.Tenant.Life, x.Conversation, x.Run, x.Accepted}, OutputSchema: x.OutputSchema,
 		Skills: x.Skills, Tokens: x.Tokens,
 	}
 	if b.Directory != nil {
-		r.MCPStore = b.Directory
+		r.Parts = TenantParts{MCPStore: b.Directory, SkillFiles: b.skills}
+		var err error
+		if r.Parts.Skills, err = b.Directory.Skills(ctx, x.Tenant.ID); err != nil {
+			return AgentRequest{}, err
+		}
 	}
 	spec := &x.Agent.AgentSpec
 	a, err := b.agent(ctx, x, spec, cmp.Or(x.Model, spec.Model, x.Tenant.Model), []string{x.Agent.ID})
@@ -93,7 +100,7 @@ func (b *OptionsBuilder) agent(
 			return nil, err
 		}
 		if a.SubAgents == nil {
-			a.SubAgents = make(map[string]*AgentOptions, len(spec.SubAgents))
+			a.SubAgents = make(map[string]*SubAgentOptions, len(spec.SubAgents))
 		}
 		a.SubAgents[name] = below
 	}
@@ -111,7 +118,7 @@ type above struct {
 // servers.
 func (b *OptionsBuilder) subAgent(
 	ctx context.Context, x *ExecutionContext, sub *directory.SubAgent, parent above, path []string,
-) (*AgentOptions, error) {
+) (*SubAgentOptions, error) {
 	spec := directory.AgentSpec{
 		Description: sub.Description, Instructions: sub.Instructions, Tools: sub.Tools, MCPServers: parent.spec.MCPServers,
 	}
@@ -131,9 +138,13 @@ func (b *OptionsBuilder) subAgent(
 	}
 	a.ID, a.Version = id, version
 	a.SystemPrompt = SystemPrompt(x.Tenant.SystemPrompt, spec.Instructions, nil)
-	a.Limits = within(braid.Limits{}, &spec.Limits)
+	a.Limits = within(within(braid.Limits{}, &spec.Limits), &sub.Limits)
 	a.Permissions = permissions(&spec.Permissions)
-	return a, nil
+	below := &SubAgentOptions{AgentOptions: *a}
+	if sub.Via == directory.ViaTask {
+		below.Task = b.task(ctx, x, &spec.Settings, a)
+	}
+	return below, nil
 }
 
 // permissions returns the non-empty ones.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/workspace"
 )
 
 // quotas holds tenants to what they may store and spend. It counts and refuses; it knows no
@@ -18,11 +19,14 @@ type quotas struct {
 	log       *slog.Logger
 	storage   storage
 	spending  spendStore
+	// workspaces count files that are not in the journal. nil means that there are none.
+	workspaces workspace.Backend
 }
 
 func newQuotas(o *Options) *quotas {
 	return &quotas{
 		directory: o.Directory, rows: o.Rows, journal: o.Journal, log: o.Log, spending: newSpendStore(o.Directory, o.Journal),
+		workspaces: o.WorkspaceBackend,
 	}
 }
 

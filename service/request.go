@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/braidrun/braid"
-	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/live"
 	"github.com/braidrun/braid/secret"
@@ -19,7 +18,7 @@ type RunRequest struct {
 	// Input is the user's message.
 	Input string
 	// Attachments come with it.
-	Attachments []event.Block
+	Attachments []Attachment
 	// Executor is a label for logs and usage. It is never an identity.
 	Executor string
 	// Tokens are for the run's tools ([tool.SecretOf]). They are kept in memory for the run only,

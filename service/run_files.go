@@ -6,8 +6,11 @@ import (
 	"github.com/braidrun/braid/workspace"
 )
 
-func openFiles(in *workspace.Store, key ConversationKey) *workspace.Blobs {
-	return in.Open(key.Tenant, key.ID, key.Life)
+func openFiles(in workspace.Backend, key ConversationKey) workspace.Files { return in.Files(key.files()) }
+
+// files names the conversation for a backend of workspaces.
+func (k ConversationKey) files() workspace.Owner {
+	return workspace.Owner{Tenant: k.Tenant, Conversation: k.ID, Incarnation: k.Life}
 }
 
 // WorkspaceOf returns the workspace of the run that a tool works for. It is for [filetool.ForEach]. It returns nil outside a

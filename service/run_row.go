@@ -18,7 +18,9 @@ func (r *RunRequest) row(p Principal, conversation string) (journal.Run, error) 
 	if strings.TrimSpace(r.Input) != "" {
 		content = append(content, &event.Text{Text: r.Input})
 	}
-	content = append(content, r.Attachments...)
+	for i := range r.Attachments {
+		content = append(content, r.Attachments[i].Block)
+	}
 	body, err := r.digest(content)
 	if err != nil {
 		return journal.Run{}, invalid("start run", "the input cannot be stored", "check the attachments")

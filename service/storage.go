@@ -14,15 +14,19 @@ import (
 // refused, and a run ends before its next model call. Committed data stays, and deleting always
 // works.
 
-// stored counts what the tenant stores: the rows of its conversations and their data in the
-// journal.
+// stored counts what the tenant stores: the rows of its conversations, their data in the journal,
+// and their files elsewhere.
 func (q *quotas) stored(ctx context.Context, tenant string) (int64, error) {
 	bytes, err := q.rows.Bytes(ctx, tenant)
 	if err != nil {
 		return 0, err
 	}
 	logs, err := q.journal.StoredBytes(ctx, tenant)
-	return bytes + logs, err
+	if err != nil || q.workspaces == nil {
+		return bytes + logs, err
+	}
+	files, err := q.workspaces.Stored(ctx, tenant)
+	return bytes + logs + files, err
 }
 
 // stores returns an error if the tenant may not store so many bytes more. It counts again before it

@@ -42,6 +42,9 @@ func sourceOf(t braid.Tool) string {
 // agentTool is a tool that is an agent, as [braid.AsTool] makes it.
 type agentTool interface{ Agent() *braid.Agent }
 
+// taskTool is a tool whose calls name one of several agents.
+type taskTool interface{ Agents() []*braid.Agent }
+
 // deepest bounds the search among agents that call each other.
 const deepest = 8
 
@@ -54,8 +57,15 @@ func member(a *braid.Agent, name string, depth int) *braid.Agent {
 		return nil
 	}
 	for _, t := range a.Tools() {
-		if child, ok := t.(agentTool); ok {
-			if found := member(child.Agent(), name, depth+1); found != nil {
+		var below []*braid.Agent
+		switch t := t.(type) {
+		case agentTool:
+			below = []*braid.Agent{t.Agent()}
+		case taskTool:
+			below = t.Agents()
+		}
+		for _, child := range below {
+			if found := member(child, name, depth+1); found != nil {
 				return found
 			}
 		}

@@ -24,34 +24,46 @@ const (
 	maxDepth   = 5
 )
 
-// readFile reads up to most bytes of a file inside root. The operating system refuses paths and
-// links that lead out. Pipes and devices are not read.
-func readFile(root *os.Root, name string, most int) (data []byte, whole bool, err error) {
+// openFile opens a file inside root. The operating system refuses paths and links that lead out.
+// Pipes and devices are not opened.
+func openFile(root *os.Root, name string) (*os.File, error) {
 	info, err := root.Stat(name)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, false, errNoFile
+		return nil, errNoFile
 	}
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() { // it was replaced in between
+		err = errNoFile
+	}
+	if err != nil {
+		_ = f.Close() // nothing was written
+		return nil, err
+	}
+	return f, nil
+}
+
+// readFile reads up to most bytes of a file inside root.
+func readFile(root *os.Root, name string, most int) (data []byte, whole bool, err error) {
+	f, err := openFile(root, name)
 	if err != nil {
 		return nil, false, err
 	}
 	defer f.Close()
-	if info, err = f.Stat(); err != nil {
+	return upTo(f, most)
+}
+
+// upTo reads up to most bytes. whole reports that these are all.
+func upTo(r io.Reader, most int) (data []byte, whole bool, err error) {
+	if data, err = io.ReadAll(io.LimitReader(r, int64(most)+1)); err != nil {
 		return nil, false, err
 	}
-	if !info.Mode().IsRegular() { // it was replaced in between
-		return nil, false, errNoFile
-	}
-	if data, err = io.ReadAll(io.LimitReader(f, int64(most)+1)); err != nil {
-		return nil, false, err
-	}
-	if len(data) > most {
-		return data[:most], false, nil
-	}
-	return data, true, nil
+	return data[:min(len(data), most)], len(data) <= most, nil
 }
 
 var errNoFile = errors.New("it is no file")
@@ -75,12 +87,12 @@ func entries(root *os.Root, name string, most int) (list []fs.DirEntry, all bool
 
 // files lists a skill's files beside its SKILL.md by path. all reports that the list is complete.
 // It leaves out links and names that begin with a dot.
-func files(root *os.Root) (list []string, all bool) {
+func files(own content) (list []string, all bool) {
 	left := maxEntries
 	all = true
 	var walk func(dir string, depth int)
 	walk = func(dir string, depth int) {
-		found, whole, err := entries(root, dir, left)
+		found, whole, err := own.entries(dir, left)
 		if err != nil {
 			return
 		}
@@ -105,8 +117,9 @@ func files(root *os.Root) (list []string, all bool) {
 	return list, all
 }
 
-// file reads a text file of a skill by its path in the skill's folder.
-func file(root *os.Root, name string) (string, error) {
+// file reads a text file of a skill by its path in the skill's folder. Authors on systems that ignore
+// case write FORMS.md for forms.md: a path that exists only in other letters is that file.
+func file(own content, name string) (string, error) {
 	clean := path.Clean(strings.ReplaceAll(name, `\`, "/"))
 	if !filepath.IsLocal(filepath.FromSlash(clean)) || path.IsAbs(name) {
 		return "", &event.Error{
@@ -114,7 +127,12 @@ func file(root *os.Root, name string) (string, error) {
 			Hint: "give a path from the skill's own folder, such as references/forms.md",
 		}
 	}
-	data, whole, err := readFile(root, clean, MaxFile)
+	data, whole, err := own.read(clean, MaxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		if other := inOtherLetters(own, clean); other != "" {
+			data, whole, err = own.read(other, MaxFile)
+		}
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", &event.Error{
@@ -132,4 +150,19 @@ func file(root *os.Root, name string) (string, error) {
 		return "", invalid(fmt.Sprintf("%q is no text", shown(name)), "it cannot be read with this tool")
 	}
 	return string(data), nil
+}
+
+// inOtherLetters returns the only file whose path differs from name in upper and lower case alone, or
+// "" if there is none or more than one.
+func inOtherLetters(own content, name string) (found string) {
+	list, _ := files(own)
+	for _, f := range list {
+		if strings.EqualFold(f, name) {
+			if found != "" {
+				return ""
+			}
+			found = f
+		}
+	}
+	return found
 }

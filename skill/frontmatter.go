@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -16,7 +17,8 @@ import (
 )
 
 // Parse parses a SKILL.md: the front matter between two lines of three hyphens, and the body below.
-// folder is the name of the skill's folder.
+// folder is the name of the skill's folder. It may be empty if that is not known; then the name is not
+// compared.
 //
 // It is strict about silent mistakes: a missing or duplicate key, a value of the wrong type, a name
 // that differs from the folder's. It ignores unknown keys and lists them in [Skill.Ignored]. Errors
@@ -38,7 +40,7 @@ func Parse(folder string, data []byte) (s Skill, body string, err error) {
 	if s, err = read(front); err != nil {
 		return Skill{}, "", err
 	}
-	if s.Name != folder {
+	if folder != "" && s.Name != folder {
 		return Skill{}, "", invalid(
 			fmt.Sprintf("its name is %q and its folder is another", shown(s.Name)), "give both the same name",
 		)
@@ -75,7 +77,7 @@ func read(front string) (Skill, error) {
 		return Skill{}, invalid("the front matter is empty", "give it a name and a description")
 	case err != nil:
 		return Skill{}, &event.Error{
-			Kind: event.ErrInvalid, Message: "the front matter is no YAML: " + shortly(err), Err: err,
+			Kind: event.ErrInvalid, Message: notYAML(err), Err: err,
 			Hint: `put a value in which ": " or " #" stands in quotes`,
 		}
 	}
@@ -119,7 +121,7 @@ func (s *Skill) set(key string, value *yaml.Node) (err error) {
 			)
 		}
 	case "description":
-		s.Description, err = bounded(key, value, MaxDescription)
+		s.Description, err = bounded(key, value, LongestDescription)
 	case "license":
 		s.License, err = text(key, value)
 	case "compatibility":
@@ -221,11 +223,21 @@ func tooLarge(what string, most int) error {
 	}
 }
 
-// shortly returns a message of the YAML parser without its prefix.
-func shortly(err error) string {
+// notYAML returns the message of the YAML parser, with the line in the file.
+func notYAML(err error) string {
 	s := clean(strings.TrimPrefix(err.Error(), "yaml: "))
 	if r := []rune(s); len(r) > 120 {
 		s = string(r[:120])
 	}
-	return s
+	const what = "the front matter is no YAML: "
+	place, rest, found := strings.Cut(s, ": ")
+	n, wrong := strconv.Atoi(strings.TrimPrefix(place, "line "))
+	if !found || wrong != nil {
+		return what + s
+	}
+	n++                                                   // the first line is the hyphens
+	if strings.HasPrefix(rest, "did not find expected") { // the parser counts from 0, unlike the scanner
+		n++
+	}
+	return "line " + strconv.Itoa(n) + ": " + what + rest
 }

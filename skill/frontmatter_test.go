@@ -73,14 +73,15 @@ func TestParseRefuses(t *testing.T) {
 		"no front matter":          {"pdf", "# PDF\n", "does not begin"},
 		"no end":                   {"pdf", "---\nname: pdf\ndescription: x\n", "does not end"},
 		"an empty one":             {"pdf", "---\n---\n", "is empty"},
-		"no YAML":                  {"pdf", "---\nname: pdf\ndescription: Use when: it rains\n---\n", "line 2: mapping values"},
+		"no YAML":                  {"pdf", "---\nname: pdf\ndescription: Use when: it rains\n---\n", "line 3: the front matter is no YAML: mapping values"},
+		"a list that does not end": {"pdf", "---\nname: pdf\nallowed-tools: [a\ndescription: x\n---\n", "line 3: the front matter is no YAML: did not find expected"},
 		"no keys":                  {"pdf", "---\n- name\n---\n", "no list of keys"},
 		"two documents":            {"pdf", "---\nname: pdf\ndescription: x\n...\nname: b\n---\n", "no list of keys"},
 		"no name":                  {"pdf", "---\ndescription: x\n---\n", "has no name"},
 		"no description":           {"pdf", "---\nname: pdf\n---\n", "has no description"},
 		"an empty description":     {"pdf", "---\nname: pdf\ndescription: \" \"\n---\n", "line 3: description is empty"},
 		"nothing said":             {"pdf", "---\nname: pdf\ndescription:\n---\n", "line 3: description is no text"},
-		"a long description":       {"pdf", "---\nname: pdf\ndescription: " + strings.Repeat("あ", MaxDescription+1) + "\n---\n", "more than 1024"},
+		"a long description":       {"pdf", "---\nname: pdf\ndescription: " + strings.Repeat("あ", LongestDescription+1) + "\n---\n", "more than 4096"},
 		"a long compatibility":     {"pdf", written("pdf", "x\ncompatibility: "+strings.Repeat("a", MaxCompatibility+1), ""), "more than 500"},
 		"a description as a list":  {"pdf", "---\nname: pdf\ndescription: [x]\n---\n", "description is no text"},
 		"a name that is a number":  {"12", "---\nname: 12\ndescription: x\n---\n", "name is no text"},
@@ -143,7 +144,7 @@ func FuzzParse(f *testing.F) {
 		if s.Name != folder || !names.MatchString(s.Name) || len(s.Name) > MaxName {
 			t.Fatalf("the name %q of the folder %q", s.Name, folder)
 		}
-		if n := utf8.RuneCountInString(s.Description); n == 0 || n > MaxDescription || utf8.RuneCountInString(s.Compatibility) > MaxCompatibility {
+		if n := utf8.RuneCountInString(s.Description); n == 0 || n > LongestDescription || utf8.RuneCountInString(s.Compatibility) > MaxCompatibility {
 			t.Fatalf("%+v", s)
 		}
 		if !strings.Contains(string(data), body) {

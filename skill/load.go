@@ -1,6 +1,7 @@
 package skill
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,13 +20,17 @@ import (
 type Set struct {
 	list      []loaded
 	preferred []string
+	// put is where the tool copies files; nil means nowhere.
+	put Put
 }
 
 type loaded struct {
 	Skill
 	// dir is the absolute path of the folder of skills, so that it does not depend on the working
-	// directory.
+	// directory. It is empty for a stored skill.
 	dir string
+	// stored opens the files of a stored skill.
+	stored func(ctx context.Context) (fs.FS, error)
 }
 
 // Load reads the skills in folders of skills: each folder in them with a SKILL.md is a skill. Of
@@ -143,7 +148,7 @@ func loadOne(root *os.Root, name string) (Skill, error) {
 		}
 	}
 	defer own.Close()
-	data, err := skillFile(own)
+	data, err := skillFile(rootContent{own})
 	if err != nil {
 		return Skill{}, err
 	}
@@ -152,11 +157,11 @@ func loadOne(root *os.Root, name string) (Skill, error) {
 }
 
 // skillFile reads the SKILL.md of an open folder.
-func skillFile(own *os.Root) ([]byte, error) {
-	data, whole, err := readFile(own, File, MaxFile)
+func skillFile(own content) ([]byte, error) {
+	data, whole, err := own.read(File, MaxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		list, _, _ := entries(own, ".", maxEntries)
+		list, _, _ := own.entries(".", maxEntries)
 		for _, e := range list {
 			if strings.EqualFold(e.Name(), File) {
 				return nil, &event.Error{
@@ -188,7 +193,7 @@ func (s *Set) Skills() []Skill {
 // Prefer returns a set of the same skills in which the named ones are to be used first, in this
 // order. It returns an error of kind ErrNotFound for an unknown name. It does not change s.
 func (s *Set) Prefer(names ...string) (*Set, error) {
-	p := &Set{list: s.list}
+	p := &Set{list: s.list, put: s.put}
 	for _, name := range names {
 		if _, err := s.find(name); err != nil {
 			return nil, err
@@ -222,7 +227,11 @@ func (s *Set) find(name string) (*loaded, error) {
 }
 
 // open opens the skill's folder.
-func (l *loaded) open() (*os.Root, error) {
+func (l *loaded) open(ctx context.Context) (content, error) {
+	if l.stored != nil {
+		from, err := l.stored(ctx)
+		return fsContent{from}, err
+	}
 	root, err := os.OpenRoot(l.dir)
 	if err != nil {
 		return nil, gone(err)
@@ -232,7 +241,7 @@ func (l *loaded) open() (*os.Root, error) {
 	if err != nil {
 		return nil, gone(err)
 	}
-	return own, nil
+	return rootContent{own}, nil
 }
 
 func gone(err error) error {

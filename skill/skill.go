@@ -20,6 +20,9 @@ const (
 	MaxName          = 64
 	MaxDescription   = 1024
 	MaxCompatibility = 500
+	// LongestDescription bounds a description that is used, in characters. Skills are published with
+	// more than MaxDescription, and work.
+	LongestDescription = 4 << 10
 )
 
 // File is the file that makes a folder a skill.

@@ -10,29 +10,34 @@ import (
 // ToolName is the tool that loads a skill.
 const ToolName = "skill"
 
+// request is what the tool is called with.
 type request struct {
 	Name string `json:"name"           jsonschema:"the name of a skill in your instructions"`
 	File string `json:"file,omitempty" jsonschema:"a file of the skill, by its path from the skill's folder; leave it out to load the skill itself"`
 }
 
 // Tools returns the tool "skill", which returns the body of a skill with the paths of its files, or
-// one of these files. It only reads. It returns no tool if there are no skills.
+// one of these files. It only reads, unless [Set.CopyTo] lets it copy files. It returns no tool if there
+// are no skills.
 func (s *Set) Tools() []tool.Tool {
-	if len(s.list) == 0 {
+	switch {
+	case len(s.list) == 0:
 		return nil
+	case s.put != nil:
+		return []tool.Tool{s.copyingTool()}
 	}
 	return []tool.Tool{tool.Func(
 		ToolName, "Loads a skill, which says how to go about a certain kind of task, or a file that the skill refers to.",
-		func(_ context.Context, in request) (string, error) { return s.load(in) }, tool.Pure(),
+		s.load, tool.Pure(),
 	)}
 }
 
-func (s *Set) load(in request) (string, error) {
+func (s *Set) load(ctx context.Context, in request) (string, error) {
 	one, err := s.find(in.Name)
 	if err != nil {
 		return "", err
 	}
-	own, err := one.open()
+	own, err := one.open(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -59,8 +59,8 @@ func says(text string) []model.Chunk {
 	}
 }
 
-// asks is an answer of calls of the Task tool.
-func asks(calls ...map[string]any) (list []model.Chunk) {
+// asks is an answer of a scope with calls of the Task tool.
+func asks(scope string, calls ...map[string]any) (list []model.Chunk) {
 	for i, c := range calls {
 		if c["description"] == nil {
 			c["description"] = "some work"
@@ -69,7 +69,7 @@ func asks(calls ...map[string]any) (list []model.Chunk) {
 		if err != nil {
 			panic(err)
 		}
-		id := "call_" + string(rune('a'+i))
+		id := scope + "call_" + string(rune('a'+i))
 		list = append(list, toolCall(i, id, task.Name, string(raw))...)
 	}
 	return append(list, model.Chunk{Kind: model.ChunkUsage, Usage: &event.Usage{Input: 20, Output: 5, Total: 25}},
@@ -102,7 +102,7 @@ func echo(name string, price int64) *brain {
 func lead(calls ...map[string]any) *brain {
 	return &brain{name: "m:lead", price: 7, think: func(_ context.Context, req *model.Request) ([]model.Chunk, error) {
 		if len(req.Messages) == 1 {
-			return asks(calls...), nil
+			return asks(req.Scope, calls...), nil
 		}
 		return says(strings.Join(results(req), " | ")), nil
 	}}

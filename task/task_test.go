@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,7 +16,9 @@ import (
 )
 
 // call is a call of the Task tool.
-func call(kind, prompt string) map[string]any { return map[string]any{"subagent_type": kind, "prompt": prompt} }
+func call(kind, prompt string) map[string]any {
+	return map[string]any{"subagent_type": kind, "prompt": prompt}
+}
 
 // with is a call that names a model.
 func with(model string, c map[string]any) map[string]any { c["model"] = model; return c }
@@ -92,8 +95,11 @@ func TestCalls(t *testing.T) {
 			var opened []string
 			for _, o := range ran(t, conv) {
 				s := o.Agent
-				if o.Model != "" {
-					s += "/" + o.Model
+				if o.Asked != "" {
+					s += "/" + o.Asked
+				}
+				if want := "m:" + cmp.Or(o.Asked, o.Agent); o.Model != want {
+					t.Errorf("%s starts with the model %s, want %s", s, o.Model, want)
 				}
 				opened = append(opened, s)
 				if !o.Task || o.Description != "some work" || o.Depth != 1 {

@@ -129,6 +129,15 @@ func ReturnDirect(ctx context.Context) {
 	}
 }
 
+// FilesChanged reports what the call did to the files of a workspace. It counts also if the call fails afterwards. The end
+// of the call lists it, and the end of the run lists what all its calls have reported. It does nothing outside a tool, and
+// after the call has ended.
+func FilesChanged(ctx context.Context, list ...event.FileChange) {
+	if c := CallOf(ctx); c != nil {
+		c.host.FilesChanged(list)
+	}
+}
+
 // ApprovalOf returns what a user said when a policy asked about the running call, and who it was.
 // ok is false if nobody was asked, because the call was allowed or granted before.
 func ApprovalOf(ctx context.Context) (a event.Approval, by string, ok bool) {

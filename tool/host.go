@@ -25,6 +25,8 @@ type Host interface {
 	EndTurn()
 	// ReturnDirect does what the function [ReturnDirect] says.
 	ReturnDirect()
+	// FilesChanged does what the function [FilesChanged] says.
+	FilesChanged(list []event.FileChange)
 	// Approval returns what a user answered when a policy asked about the call; ok is false if nobody was asked.
 	Approval() (a event.Approval, by string, ok bool)
 	// Secret returns the run's secret of this name, or an empty one.

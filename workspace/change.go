@@ -1,19 +1,15 @@
 package workspace
 
+import "github.com/braidrun/braid/event"
+
 // Change is what happened to a file between two lists.
-type Change struct {
-	Path string `json:"path"`
-	// Kind is "added", "changed" or "removed".
-	Kind string `json:"kind"`
-	// Size is that of the file afterwards, in bytes; 0 for one that was removed.
-	Size int64 `json:"size,omitempty"`
-}
+type Change = event.FileChange
 
 // The kinds of a [Change].
 const (
-	Added   = "added"
-	Changed = "changed"
-	Removed = "removed"
+	Added   = event.FileAdded
+	Changed = event.FileChanged
+	Removed = event.FileRemoved
 )
 
 // Changes compares two lists of [Files].List and returns what differs, in the order of the paths.

@@ -49,6 +49,9 @@ func OpenFolder(dir string, q Quota) (*Folder, error) {
 // Close closes the folder. Readers that are open stay usable.
 func (f *Folder) Close() error { return f.root.Close() }
 
+// Dir returns the folder's path, as [OpenFolder] was given it.
+func (f *Folder) Dir() string { return f.root.Name() }
+
 // List implements [Files].
 func (f *Folder) List(ctx context.Context, q Query) ([]File, error) {
 	const op = "list files"

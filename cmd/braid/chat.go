@@ -39,12 +39,13 @@ in the conversation:
 			{Line: "braid chat --server http://127.0.0.1:7421", Says: "talk to a braid serve"},
 		},
 		Options: true,
-		Flags:   append(append(append(outputFlags(), continueFlag(), schemaFlag()), recordingFlags()...), conf.ServerFlags()...),
+		Flags:   append(append(append(outputFlags(), continueFlag(), schemaFlag(), attachFlag()), recordingFlags()...), conf.ServerFlags()...),
 		Run:     func(ctx context.Context, in *conf.Invocation) error { return chat(ctx, p, in) },
 	}
 }
 
 const chatHelp = `  /help         this list
+  /attach FILE  attach a file to the next line
   /model [REF]  show the model, or change it
   /trace        show or hide the reason of each cycle
   /reset        begin a new session: the model forgets the old one
@@ -53,7 +54,7 @@ const chatHelp = `  /help         this list
 `
 
 // chatCommands are the commands after "/".
-var chatCommands = []string{"help", "model", "trace", "reset", "retry", "quit"}
+var chatCommands = []string{"help", "attach", "model", "trace", "reset", "retry", "quit"}
 
 // chatState is the state of a chat.
 type chatState struct {
@@ -72,6 +73,8 @@ type chatState struct {
 	turns int
 	// fresh begins a new session with the next turn.
 	fresh bool
+	// files go with the next turn.
+	files attached
 	// aborted is set after a Ctrl-C: a second one at the prompt ends the program.
 	aborted bool
 }
@@ -94,6 +97,10 @@ func chat(ctx context.Context, p *process, in *conf.Invocation) error {
 		cfg.ShowThinking = &cfg.Thinking
 	}
 	if cfg.Schema, err = schemaOf(in); err != nil {
+		return err
+	}
+	files, err := attachedBy(in)
+	if err != nil {
 		return err
 	}
 	ints := p.watchSignals(2)
@@ -122,7 +129,7 @@ func chat(ctx context.Context, p *process, in *conf.Invocation) error {
 	if err != nil {
 		return err
 	}
-	c := &chatState{p: p, in: in, cfg: cfg, place: place, setup: setup, ints: ints, rec: rec}
+	c := &chatState{p: p, in: in, cfg: cfg, place: place, setup: setup, ints: ints, rec: rec, files: files}
 	defer func() { c.setup.close() }()
 	if err := p.saySimulated(&cfg.Settings, setup); err != nil {
 		return err
@@ -158,11 +165,15 @@ func chat(ctx context.Context, p *process, in *conf.Invocation) error {
 
 // chatFar chats with a server. next is the command that continues the conversation afterwards.
 func (p *process) chatFar(ctx context.Context, cfg *conf.Config, in *conf.Invocation, ints *term.Interrupts, next string) error {
+	files, err := attachedBy(in)
+	if err != nil {
+		return err
+	}
 	r, err := p.openRemote(ctx, cfg, in)
 	if err != nil {
 		return err
 	}
-	c := &chatState{p: p, in: in, cfg: cfg, ints: ints, far: r}
+	c := &chatState{p: p, in: in, cfg: cfg, ints: ints, far: r, files: files}
 	c.ui = p.newUI(cfg, in)
 	if c.ui.screen.Terminal && term.IsTerminal(p.Stdin) {
 		c.say("braid chat with " + term.CleanLine(in.Flags["server"]) + ". /help lists commands, Ctrl-C cancels a run, Ctrl-D ends.")
@@ -255,15 +266,19 @@ func (c *chatState) turn(ctx context.Context, text string) error {
 	}
 	var err error
 	if c.far != nil {
-		err = c.far.turn(ctx, text, c.fresh)
+		err = c.far.turn(ctx, text, c.fresh, c.files)
 	} else {
 		var opts []braid.RunOption
+		if opts, err = c.files.options(c.setup.agent); err != nil {
+			c.files = nil
+			return c.told(err)
+		}
 		if c.fresh {
 			opts = append(opts, braid.NewSession())
 		}
 		err = c.talk.turn(ctx, text, opts...)
 	}
-	c.fresh = false
+	c.fresh, c.files = false, nil
 	c.turns++
 	return c.told(err)
 }
@@ -307,6 +322,8 @@ func (c *chatState) command(line string) (end bool) {
 	case "reset":
 		c.fresh = true
 		c.say("(the model forgets what was said)")
+	case "attach":
+		c.attach(arg)
 	case "trace":
 		c.trace()
 	case "model":
@@ -316,6 +333,18 @@ func (c *chatState) command(line string) (end bool) {
 			"there is no command /%s", term.CleanLine(term.Fit(word, 40))))
 	}
 	return false
+}
+
+// attach keeps a file for the next turn.
+func (c *chatState) attach(name string) {
+	files, err := c.files.add(name)
+	if err != nil {
+		term.WriteError(c.p.Stderr, err)
+		return
+	}
+	c.files = files
+	one := &files[len(files)-1]
+	c.say(fmt.Sprintf("(%s, %d bytes, goes with the next line)", term.CleanLine(one.Name), len(one.Data)))
 }
 
 // trace switches the trace on or off.

@@ -26,7 +26,7 @@ func TestReferencesAreChecked(t *testing.T) {
 		{"region, later", admin, "PATCH", "/models/own", `{"region":"eu-west-1"}`, "not served in eu-west-1"},
 		{"no region", admin, "PATCH", "/models/own", `{"region":"nowhere"}`, "not a valid name"},
 		{"skill", admin, "POST", "/agents", `{"id":"x","skills":["gone"]}`, "skills[0]: "},
-		{"tool", admin, "POST", "/agents", `{"id":"x","tools":["calculator","nosuch_*"]}`, "calculator, clock, delete_file, list_files, read_file, write_file"},
+		{"tool", admin, "POST", "/agents", `{"id":"x","tools":["calculator","nosuch_*"]}`, "calculator, clock, delete_file, list_files, read_file, skill, write_file"},
 		{"tool, later", admin, "PATCH", "/agents/good", `{"tools":["nosuch"]}`, "no tool fits"},
 		{"model of an agent", admin, "POST", "/agents", `{"id":"x","model":"nosuch"}`, "model: there is no model"},
 		{"default model", admin, "PATCH", "", `{"default_model":"anthropic:claude-sonnet-5-5"}`, "default_model: there is no model"},

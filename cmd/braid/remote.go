@@ -78,13 +78,14 @@ func (p *process) openRemote(ctx context.Context, cfg *conf.Config, in *conf.Inv
 }
 
 // turn runs one input to its end and prints the summary. It returns the error of the run or of the output.
-func (r *remote) turn(ctx context.Context, input string, fresh bool) error {
+func (r *remote) turn(ctx context.Context, input string, fresh bool, files attached) error {
 	ctx, release := r.ints.Guard(ctx)
 	defer release()
 	if err := r.prepare(ctx, fresh); err != nil {
 		return err
 	}
 	return r.through(ctx, func(o client.RunOptions) iter.Seq2[native.Frame, error] {
+		o.Attachments = files
 		return r.client.Stream(ctx, r.conv, input, o)
 	})
 }
@@ -317,6 +318,21 @@ func (t *translation) events(f native.Frame) (list []*event.Event) {
 				Content: []event.Block{&event.Text{Text: f.Content}},
 			},
 		})
+	case *native.SubagentStart:
+		t.calls[f.ToolUseID], t.scopes[f.ToolUseID] = f.SubagentType, true
+		add(&f.Place, &event.ScopeOpened{
+			ID: f.ToolUseID, Parent: f.Parent, Call: f.ToolUseID, Agent: f.SubagentType, Depth: 1, Task: true, Background: f.Background,
+			Description: f.Description, Asked: f.ModelAlias, Model: f.Model,
+		})
+	case *native.SubagentEnd:
+		closed := &event.ScopeClosed{ID: f.ToolUseID}
+		if f.Result != "" {
+			closed.Output = []event.Block{&event.Text{Text: f.Result}}
+		}
+		if f.Error != nil {
+			closed.Err = f.Error.Err()
+		}
+		add(&native.Place{Parent: f.Parent}, closed)
 	case *native.Retry:
 		ended := &event.StepEnded{Step: event.StepModel, Outcome: event.OutcomeFailed, RetryAt: f.RetryAt, Fallback: f.Model}
 		if f.Error != nil {
@@ -341,6 +357,7 @@ func (t *translation) ended(end *native.End, err *native.Error) *event.RunEnded 
 	b := &event.RunEnded{
 		Status: end.Status, Stop: end.StopReason, Cycles: end.NumTurns, Duration: time.Duration(end.DurationMS) * time.Millisecond,
 		Usage: usageOf(&end.Usage), CostNanoUSD: nanoOf(end.TotalCostUSD),
+		Files: end.FileChanges, MoreFiles: end.MoreFileChanges,
 	}
 	if err != nil {
 		b.Err = err.Err()

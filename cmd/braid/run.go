@@ -28,6 +28,7 @@ conversation's ID begins with it; --continue=ID is always one.`,
 			{Line: `braid run --model demo:tour "Show me what you can do."`, Says: "watch thinking, tools at once, a failure, a retry"},
 			{Line: `answer=$(braid run -q "What is 6 times 7?")`, Says: "the answer alone, for a script"},
 			{Line: `braid run "Sum this up:" - < notes.txt`, Says: "a prompt followed by a file"},
+			{Line: `braid run --attach report.pdf "Sum this up."`, Says: "let the model read a file; images and texts, too"},
 			{Line: `braid run --trace "…"`, Says: "the reason and the cost of each cycle"},
 			{Line: `braid run --json "…" | jq -r 'select(.kind=="result").text'`, Says: "events for a program, the result last"},
 			{Line: `yes | braid run "…"`, Says: "answer yes to every question of a tool"},
@@ -37,7 +38,7 @@ conversation's ID begins with it; --continue=ID is always one.`,
 			{Line: `braid run --server http://127.0.0.1:7421 "…"`, Says: "let a braid serve answer"},
 		},
 		Options: true,
-		Flags:   append(append(append(outputFlags(), continueFlag(), schemaFlag()), recordingFlags()...), conf.ServerFlags()...),
+		Flags:   append(append(append(outputFlags(), continueFlag(), schemaFlag(), attachFlag()), recordingFlags()...), conf.ServerFlags()...),
 		Run:     func(ctx context.Context, in *conf.Invocation) error { return runOnce(ctx, p, in) },
 	}
 }
@@ -57,11 +58,15 @@ func runOnce(ctx context.Context, p *process, in *conf.Invocation) error {
 	if cfg.Schema, err = schemaOf(in); err != nil {
 		return err
 	}
+	files, err := attachedBy(in)
+	if err != nil {
+		return err
+	}
 	if _, far := in.Flags["server"]; far {
 		if err := noRecording(in); err != nil {
 			return err
 		}
-		return p.runFar(ctx, cfg, in)
+		return p.runFar(ctx, cfg, in, files)
 	}
 	_, goesOn := in.Flags["continue"]
 	_, replays := in.Flags["replay"]
@@ -108,6 +113,13 @@ func runOnce(ctx context.Context, p *process, in *conf.Invocation) error {
 			return err
 		}
 	}
+	if err := files.needPrompt(prompt); err != nil {
+		return err
+	}
+	opts, err := files.options(setup.agent)
+	if err != nil {
+		return err
+	}
 	if err := p.saySimulated(&cfg.Settings, setup); err != nil {
 		return err
 	}
@@ -130,7 +142,7 @@ func runOnce(ctx context.Context, p *process, in *conf.Invocation) error {
 	switch {
 	case err != nil:
 	case prompt != "":
-		err = t.turn(ctx, prompt)
+		err = t.turn(ctx, prompt, opts...)
 	case replays:
 		err = t.replayed(ctx, asks)
 	}
@@ -138,7 +150,7 @@ func runOnce(ctx context.Context, p *process, in *conf.Invocation) error {
 }
 
 // runFar is the command with --server.
-func (p *process) runFar(ctx context.Context, cfg *conf.Config, in *conf.Invocation) error {
+func (p *process) runFar(ctx context.Context, cfg *conf.Config, in *conf.Invocation, files attached) error {
 	prompt, fromStdin, err := p.readPrompt(in.Args)
 	if err != nil {
 		return err
@@ -157,7 +169,7 @@ func (p *process) runFar(ctx context.Context, cfg *conf.Config, in *conf.Invocat
 		r.ask.lines = &lateLines{open: func() term.LineReader { return p.newLineReader(ui.asks, ints) }}
 		defer r.ask.lines.Close()
 	}
-	return r.turn(ctx, prompt, false)
+	return r.turn(ctx, prompt, false, files)
 }
 
 // ui is the display of a command.

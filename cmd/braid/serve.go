@@ -265,8 +265,17 @@ func (p *process) openInstance(ctx context.Context, cfg *conf.Config, in *conf.I
 	o.Tenants = &directory.Options{
 		Keys: keys, Environment: p.Getenv, RefusedEvery: cfg.RefusedEvery, Quota: quotaOf(&cfg.Settings),
 	}
+	o.WebhookHosts = conf.Words(in.Flags["allow-host"])
 	if cfg.Workspaces {
 		o.Service.Workspaces = &workspace.Quota{}
+	}
+	if cfg.WorkspaceBucket != "" {
+		bucket, err := p.openBucket(ctx, cfg.WorkspaceBucket)
+		if err != nil {
+			return nil, err
+		}
+		h.undo = append(h.undo, func() error { bucket.Close(); return nil })
+		o.Service.WorkspaceBackend = bucket
 	}
 	if err := p.serviceOptions(cfg, in, h.agents, &o.Service); err != nil {
 		return nil, err

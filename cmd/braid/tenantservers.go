@@ -18,7 +18,7 @@ import (
 var tenantServerFlags = []conf.Flag{
 	{
 		Name: "allow-host", Value: "LIST",
-		Help: "hosts of tenants' MCP servers besides public ones, such as intranet.example:8443,10.0.0.0/8; they need no TLS",
+		Help: "hosts of tenants' MCP servers and webhooks besides public ones, such as intranet.example:8443,10.0.0.0/8; they need no TLS",
 	},
 	{
 		Name: "public-url", Value: "URL",

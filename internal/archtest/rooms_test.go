@@ -52,6 +52,10 @@ var rooms = []room{
 	{dir: "event/eventtest", own: []string{"event"}, from: testLibraries},
 	{dir: "blob", own: []string{"event"}, tests: []string{"blob/blobtest"}},
 	{dir: "workspace", own: []string{"event", "blob"}, tests: []string{"workspace/workspacetest"}},
+	{
+		dir: "workspace/s3", own: []string{"event", "internal/lazyre", "workspace"}, from: []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
+		tests: []string{"workspace/workspacetest", "internal/loopback"},
+	},
 	{dir: "workspace/workspacetest", own: []string{"event", "workspace"}, from: testLibraries},
 	{
 		dir: "tool/filetool", own: []string{"event", "tool", "workspace"}, from: []string{"github.com/bmatcuk/doublestar"},
@@ -77,7 +81,8 @@ var rooms = []room{
 			"internal/argtype", "internal/userdata", "internal/cost", "internal/offload", "internal/permission", "internal/toolset", "internal/runset",
 			"internal/answering",
 		},
-		from:  []string{"github.com/google/jsonschema-go"},
+		// The decoder of plain arguments, and what it is made of (ADR 44).
+		from:  []string{"github.com/google/jsonschema-go", "github.com/segmentio/encoding", "github.com/segmentio/asm", "golang.org/x/sys/cpu"},
 		tests: []string{"model/demo", "models", "event/eventtest", "internal/fold/foldtest", "internal/decide/decidetest", "journal/journaltest", "journal/sqlite"},
 	},
 	{
@@ -88,7 +93,7 @@ var rooms = []room{
 		},
 	},
 	{dir: "flow", own: []string{"", "event", "flow/kind"}, tests: []string{"internal/decide", "internal/decide/decidetest", "internal/fold", "journal", "model", "tool"}},
-	{dir: "task", own: []string{"", "event", "internal/drive", "model", "tool"}, tests: []string{"journal"}},
+	{dir: "task", own: []string{"", "event", "internal/drive", "model", "tool"}, tests: []string{"journal", "wire/native", "wire/story"}},
 	{dir: "flow/kind", own: []string{"event"}},
 	{dir: "engine", own: []string{"", "event", "journal"}, tests: []string{"grant", "hook", "engine/enginetest", "model/demo", "journal/journaltest", "model", "tool"}},
 	{dir: "engine/enginetest", own: []string{"", "event", "journal", "engine", "model/demo"}, from: testLibraries},
@@ -107,10 +112,10 @@ var rooms = []room{
 	{dir: "model/cassette", own: []string{"model", "event", "secret"}, tests: []string{"", "journal", "model/demo", "model/modeltest", "tool"}},
 	{
 		dir: "model/modeltest", own: []string{"model", "event"}, from: testLibraries,
-		tests: []string{"test/wires", "model/internal/media"},
+		tests: []string{"test/wires", "internal/media"},
 	},
 	{
-		dir: "model/*", own: []string{"model", "event", "secret", "model/internal/*"},
+		dir: "model/*", own: []string{"model", "event", "secret", "model/internal/*", "internal/media"},
 		tests: []string{"", "hook", "model/modeltest", "model/cassette", "test/wires", "tool"},
 		from: []string{
 			"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go",
@@ -121,7 +126,6 @@ var rooms = []room{
 	{dir: "model/internal/awserr", own: []string{"event", "secret", "model/internal/provider"}},
 	{dir: "model/internal/toolname", own: []string{"model"}},
 	{dir: "model/internal/reqcache", own: []string{"model", "event"}, tests: []string{"model/internal/toolname"}},
-	{dir: "model/internal/media", own: []string{"event"}},
 	{dir: "model/internal/schema", tests: []string{"github.com/google/jsonschema-go"}},
 	{dir: "model/internal/idle"},
 	{dir: "model/internal/bound", own: []string{"model", "event"}},
@@ -140,6 +144,8 @@ var rooms = []room{
 	{dir: "embedding/embeddingtest", own: []string{"embedding", "event"}, from: testLibraries},
 	{dir: "embedding/internal/batch", own: []string{"embedding", "event", "secret", "internal/vendor"}},
 	{dir: "internal/lazyre"},
+	{dir: "internal/media", own: []string{"event"}},
+	{dir: "attachment", own: []string{"event", "internal/media"}},
 	{dir: "internal/vendor", own: []string{"event", "model", "secret"}},
 	{dir: "tool", own: []string{"event", "secret", "internal/argtype", "internal/userdata"}},
 	{dir: "tool/search"},
@@ -152,13 +158,17 @@ var rooms = []room{
 	{
 		dir: "tool/mcptool", own: []string{"event", "netguard", "secret", "model", "tool", "tool/mcpauth"},
 		tests: []string{"", "grant", "model/demo", "tool/mcpauth/mcpauthtest"},
-		from: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "go.opentelemetry.io/otel"},
+		from:  []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "go.opentelemetry.io/otel"},
 	},
 	{
 		dir: "tool/openapitool", own: []string{"event", "secret", "tool"}, from: []string{"go.yaml.in/yaml", "golang.org/x/oauth2"},
 		tests: []string{"", "model/demo", "netguard"},
 	},
 	{dir: "sandbox", own: []string{"event"}, from: []string{"golang.org/x/sys"}},
+	{
+		dir: "tool/shelltool", own: []string{"event", "sandbox", "tool", "workspace"},
+		tests: []string{"", "blob", "model/demo", "workspace/workspacetest"},
+	},
 	{dir: "tool/workspacetool", own: []string{"event", "tool", "workspace"}},
 	{dir: "skill", own: []string{"event", "tool"}, from: []string{"go.yaml.in/yaml"}, tests: []string{"", "model/demo", "model"}},
 	{
@@ -197,23 +207,28 @@ var rooms = []room{
 		own:   []string{"event", "internal/lazyre", "netguard", "secret", "service/directory", "tool", "tool/mcptool", "tool/openapitool"},
 		tests: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
-	{dir: "service", tests: []string{"blob", "service/database/databasetest", "modernc.org/sqlite"}, own: []string{
-		"service/database", "service/directory", "internal/fold", "internal/runset",
+	{
+		dir: "service/webhooks", own: []string{"event", "netguard", "secret", "service/database", "service/directory"},
+		tests: []string{"service/database/databasetest", "github.com/standard-webhooks/standard-webhooks"},
+	},
+	{dir: "service/skillpack", own: []string{"blob", "event", "internal/lazyre", "service/directory", "skill", "workspace"}},
+	{dir: "service", tests: []string{"blob", "workspace/workspacetest", "service/database/databasetest", "modernc.org/sqlite", "task", "wire/native", "wire/story"}, own: []string{
+		"service/database", "service/directory", "service/webhooks", "internal/fold", "internal/runset",
 		"", "hook", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model", "model/*", "models", "tool", "tool/*",
-		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill",
+		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill", "attachment", "service/skillpack",
 	}, from: []string{"github.com/rivo/uniseg"}},
 	{
-		dir: "service/agents", own: []string{"", "grant", "event", "model", "models", "secret", "service", "service/directory", "service/toolservers", "skill", "tool/demotool", "tool/filetool", "tool/mcptool", "workspace"},
+		dir: "service/agents", own: []string{"", "grant", "event", "model", "models", "secret", "service", "service/directory", "service/toolservers", "skill", "task", "tool/demotool", "tool/filetool", "tool/mcptool", "workspace"},
 		tests: []string{"journal", "live", "model/demo", "model/openai", "service/database", "github.com/modelcontextprotocol/go-sdk"},
 	},
 	{
 		dir: "serve",
 		own: []string{
 			"", "event", "journal", "journal/*", "engine", "secret", "console",
-			"service", "service/agents", "service/database", "service/directory", "server", "server/*",
+			"service", "service/agents", "service/database", "service/directory", "service/webhooks", "server", "server/*",
 		},
 		tests: []string{
-			"model/demo", "models", "wire/agentcore", "tool/demotool", "service/database/databasetest", "model", "service/toolservers", "secret/keyset",
+			"model/demo", "skill", "workspace", "models", "wire/agentcore", "tool/demotool", "service/database/databasetest", "model", "service/toolservers", "secret/keyset",
 			"journal/postgres/postgrestest", "github.com/jackc/pgx", "github.com/modelcontextprotocol/go-sdk",
 		},
 	},
@@ -222,7 +237,7 @@ var rooms = []room{
 	{dir: "wire/wiretest", own: []string{"event", "wire"}, from: testLibraries},
 	{dir: "wire/*", own: []string{"event", "internal/userdata", "wire", "wire/story"}, tests: []string{"wire/wiretest", "event/eventtest"}},
 	{
-		dir: "server", own: []string{"", "event", "journal", "live", "pricing", "secret", "service", "service/directory", "wire", "wire/*", "workspace", "console"},
+		dir: "server", own: []string{"", "attachment", "event", "journal", "live", "pricing", "secret", "service", "service/directory", "service/skillpack", "service/webhooks", "wire", "wire/*", "workspace", "console"},
 		tests: []string{"hook", "service/database", "live/livetest", "journal/sqlite", "model/demo", "models", "client", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "github.com/prometheus/common", "model", "tool"},
 		from:  []string{"golang.org/x/sys", "github.com/google/jsonschema-go", "github.com/coreos/go-oidc", "github.com/coder/websocket"},
 	},
@@ -252,7 +267,7 @@ var rooms = []room{
 	{dir: "internal/answercheck", own: []string{"event", "tool", "internal/userdata"}},
 	{dir: "internal/answering", own: []string{"event", "internal/foreign"}},
 	{dir: "internal/runset", own: []string{"event", "model"}},
-	{dir: "internal/argtype", own: []string{"event"}, from: []string{"github.com/google/jsonschema-go"}},
+	{dir: "internal/argtype", own: []string{"event"}, from: []string{"github.com/google/jsonschema-go", "github.com/segmentio/encoding"}},
 	{dir: "internal/userdata", own: []string{"event"}},
 	{dir: "internal/guardrail", own: []string{"event", "secret"}},
 	{dir: "internal/fold", own: []string{"event", "model", "internal/userdata"}, tests: []string{"event/eventtest", "internal/fold/foldtest"}},

@@ -21,6 +21,7 @@ type Type struct {
 	// Schema is the JSON schema of the type, made from its json and jsonschema tags. It is read only.
 	Schema json.RawMessage
 	shape  *shape
+	plain  bool
 	err    error
 }
 
@@ -54,7 +55,7 @@ func describe(t reflect.Type) *Type {
 	if err != nil {
 		return &Type{err: err}
 	}
-	return &Type{Schema: raw, shape: shapeOf(s)}
+	return &Type{Schema: raw, shape: shapeOf(s), plain: isPlain(t)}
 }
 
 // shape is the part of a schema that encoding/json does not check: required keys, unknown keys, nulls.
@@ -166,7 +167,7 @@ func (p *Type) Decode(args json.RawMessage, v any) error {
 	if err := p.check(args); err != nil {
 		return err
 	}
-	err := json.Unmarshal(args, v)
+	err := p.unmarshal(args, v)
 	if e, ok := err.(*json.UnmarshalTypeError); ok { //nolint:errorlint // Unmarshal does not wrap
 		return fmt.Errorf("%s must be %s, not %s", orArguments(e.Field), typeName(e.Type), e.Value)
 	}

@@ -101,6 +101,52 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
+// wide has a field of each kind that is decoded by the quicker library.
+type wide struct {
+	I    int                `json:"i,omitempty"`
+	I8   int8               `json:"i8,omitempty"`
+	I64  *int64             `json:"i64,omitempty"`
+	U    uint               `json:"u,omitempty"`
+	U16  uint16             `json:"u16,omitempty"`
+	F32  float32            `json:"f32,omitempty"`
+	F64  float64            `json:"f64,omitempty"`
+	B    *bool              `json:"b,omitempty"`
+	S    string             `json:"s,omitempty"`
+	L    []string           `json:"l,omitempty"`
+	N    [][]int32          `json:"n,omitempty"`
+	M    map[string]float64 `json:"m,omitempty"`
+	P    []*part            `json:"p,omitempty"`
+	D    map[string]part    `json:"d,omitempty"`
+	Name named              `json:"name,omitempty"`
+}
+
+type named string
+
+// The quicker library and encoding/json accept the same and read the same.
+func FuzzDecodeWide(f *testing.F) {
+	for _, value := range []string{
+		`0`, `-0`, `1`, `-1`, `127`, `128`, `-129`, `65536`, `9223372036854775807`, `9223372036854775808`, `18446744073709551616`,
+		`1.0`, `1e2`, `1E-2`, `0.1`, `3.4e38`, `3.5e38`, `1e-400`, `1e309`, `true`, `false`, `null`, `""`, `"a\u00e4\ud83d\ude00\n\/"`,
+		`"\u0000"`, `[]`, `[null]`, `["x"]`, `[[1],[],null,[2,3]]`, `{}`, `{"a":1.5}`, `{"a":null}`, `[{"id":1},null]`, `{"k":{"id":1,"opt":2}}`,
+		`{"k":{"ID":1}}`, ` 1 `, `"1"`, `01`, `1.`, `+1`, `.5`,
+	} {
+		for _, key := range []string{"i", "i8", "i64", "u", "u16", "f32", "f64", "b", "s", "l", "n", "m", "p", "d", "name"} {
+			f.Add(`{"` + key + `":` + value + `}`)
+		}
+	}
+	p, err := argtype.Of(reflect.TypeFor[wide]())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, args string) {
+		var got, want wide
+		err, std := p.Decode(json.RawMessage(args), &got), json.Unmarshal([]byte(args), &want)
+		if err == nil && (std != nil || !reflect.DeepEqual(got, want)) {
+			t.Fatalf("%q: %+v; encoding/json: %+v, %v", args, got, want, std)
+		}
+	})
+}
+
 func BenchmarkDecode(b *testing.B) {
 	type in struct {
 		Path  string `json:"path"`

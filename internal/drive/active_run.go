@@ -22,7 +22,9 @@ type activeRun struct {
 	// cfg is what the drive was given.
 	cfg runConfig
 	// row is the run as the store has it.
-	row journal.Run
+	row *journal.Run
+	// messages are the row's input, repaired and as hooks have left it.
+	messages []event.Message
 
 	lease   runLease
 	pending pendingCommit
@@ -60,15 +62,24 @@ type activeRun struct {
 
 // agentIn returns the scope's agent, or the run's own agent if no agent has that name.
 func (d *activeRun) agentIn(s *fold.Scope) *Agent {
-	if s.Task != nil && s.Task.Model != "" {
-		if agent := d.variants[variantKey{s.Agent, s.Task.Model}]; agent != nil {
-			return agent
-		}
+	asked := ""
+	if s.Task != nil {
+		asked = s.Task.Model
 	}
-	if agent := d.agentOf(s.Agent); agent != nil {
+	if agent := d.worker(s.Agent, asked); agent != nil {
 		return agent
 	}
 	return d.cfg.agent
+}
+
+// worker returns the agent of a name, with the model that a call chose if it named one; nil for none.
+func (d *activeRun) worker(name, asked string) *Agent {
+	if asked != "" {
+		if agent := d.variants[variantKey{name, asked}]; agent != nil {
+			return agent
+		}
+	}
+	return d.agentOf(name)
 }
 
 func (d *activeRun) agentOf(name string) *Agent {

@@ -23,18 +23,48 @@ var (
 type asker struct {
 	// of is the call for which is asked; nil for a hook without one.
 	of *runningCall
-	// answered are the questions of earlier attempts, all with their answers, that are told apart by their order.
-	answered []*fold.Ask
 
 	mu sync.Mutex
+	// round is nil for a call without questions and hooks, which most calls are.
+	round *askRound
+	// over is why nothing can be asked any more.
+	over error
+}
+
+// askRound is what was asked, and what is asked now.
+type askRound struct {
+	// answered are the questions of earlier attempts, all with their answers, that are told apart by their order.
+	answered []*fold.Ask
 	// hook is the place of the hook that asks, from 1; zero for the tool. mine counts its questions, and all those of
-	// everybody. They are small for toolWork.
-	hook, mine, all int32
+	// everybody.
+	hook, mine, all int
 	asked           []event.Asked
 	// clash is why the questions of hooks cannot be asked.
 	clash *event.Error
-	// over is why nothing can be asked any more.
-	over error
+}
+
+// now returns the round, and makes it at the first use. The caller holds mu, or nobody else has the asker yet.
+func (a *asker) now() *askRound {
+	if a.round == nil {
+		a.round = &askRound{}
+	}
+	return a.round
+}
+
+// remember adds questions of earlier attempts, with their answers.
+func (a *asker) remember(answered ...*fold.Ask) {
+	if len(answered) > 0 {
+		r := a.now()
+		r.answered = append(r.answered, answered...)
+	}
+}
+
+// pending returns the questions that are to be asked. Nothing asks any more.
+func (a *asker) pending() []event.Asked {
+	if a.round == nil {
+		return nil
+	}
+	return a.round.asked
 }
 
 // Ask implements [tool.Asker].
@@ -44,15 +74,16 @@ func (a *asker) Ask(q *event.Asked) (answer json.RawMessage, err error) {
 	if a.over != nil {
 		return nil, a.over
 	}
-	known := a.known()
-	a.mine, a.all = a.mine+1, a.all+1
+	r := a.now()
+	known := r.known()
+	r.mine, r.all = r.mine+1, r.all+1
 	if known != nil {
 		// Answered: nothing runs again before all its questions are.
 		return known.Value, nil
 	}
-	if clash := a.free(q.Name); clash != nil {
-		if a.hook > 0 {
-			a.clash, a.asked = clash, nil
+	if clash := r.free(q.Name); clash != nil {
+		if r.hook > 0 {
+			r.clash, r.asked = clash, nil
 		}
 		return nil, clash
 	}
@@ -62,16 +93,16 @@ func (a *asker) Ask(q *event.Asked) (answer json.RawMessage, err error) {
 
 // known returns the answered question that is asked now; nil for none. Each hook counts its own questions, because the
 // others ask in the same round. A log from before hooks had places has one order for all.
-func (a *asker) known() *fold.Ask {
-	if !slices.ContainsFunc(a.answered, func(q *fold.Ask) bool { return q.Hook > 0 }) {
-		if int(a.all) < len(a.answered) {
-			return a.answered[a.all]
+func (r *askRound) known() *fold.Ask {
+	if !slices.ContainsFunc(r.answered, func(q *fold.Ask) bool { return q.Hook > 0 }) {
+		if r.all < len(r.answered) {
+			return r.answered[r.all]
 		}
 		return nil
 	}
-	n := a.mine
-	for _, q := range a.answered {
-		if q.Hook != int(a.hook) {
+	n := r.mine
+	for _, q := range r.answered {
+		if q.Hook != r.hook {
 			continue
 		}
 		if n == 0 {
@@ -83,9 +114,9 @@ func (a *asker) known() *fold.Ask {
 }
 
 // free returns an error if another question has the name.
-func (a *asker) free(name string) *event.Error {
-	if name == "" || !slices.ContainsFunc(a.asked, func(q event.Asked) bool { return q.Name == name }) &&
-		!slices.ContainsFunc(a.answered, func(q *fold.Ask) bool { return q.Name == name }) {
+func (r *askRound) free(name string) *event.Error {
+	if name == "" || !slices.ContainsFunc(r.asked, func(q event.Asked) bool { return q.Name == name }) &&
+		!slices.ContainsFunc(r.answered, func(q *fold.Ask) bool { return q.Name == name }) {
 		return nil
 	}
 	return &event.Error{
@@ -97,44 +128,50 @@ func (a *asker) free(name string) *event.Error {
 // Turn implements [hooks.Asker].
 func (a *asker) Turn(i int) {
 	a.mu.Lock()
-	a.hook, a.mine = int32(i), 0 // an agent has few hooks
-	a.mu.Unlock()
+	defer a.mu.Unlock()
+	if i > 0 || a.round != nil {
+		r := a.now()
+		r.hook, r.mine = i, 0
+	}
 }
 
 // Clash implements [hooks.Asker].
 func (a *asker) Clash() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.clash == nil {
+	if a.round == nil || a.round.clash == nil {
 		return nil
 	}
-	return a.clash
+	return a.round.clash
 }
 
 // AnsweredBy implements [tool.Asker].
 func (a *asker) AnsweredBy(index int) string {
-	if index < 0 || index >= len(a.answered) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.round == nil || index < 0 || index >= len(a.round.answered) {
 		return ""
 	}
-	return a.answered[index].By
+	return a.round.answered[index].By
 }
 
 // add puts a question among those that are to be asked.
 func (a *asker) add(q *event.Asked) {
-	q.Index, q.Hook = len(a.answered)+len(a.asked), int(a.hook)
+	r := a.now()
+	q.Index, q.Hook = len(r.answered)+len(r.asked), r.hook
 	if a.of != nil {
 		q.Index += len(a.of.permits())
 		q.Call, q.Tool, q.Args = a.of.ID, a.of.Name, a.of.Args
 	}
 	q.Token = rand.Text()
-	a.asked = append(a.asked, *q)
+	r.asked = append(r.asked, *q)
 }
 
 // Waits reports whether something was asked that is not answered.
 func (a *asker) Waits() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return len(a.asked) > 0
+	return len(a.pending()) > 0
 }
 
 // end says why nothing can be asked from now on.

@@ -98,8 +98,9 @@ func (a *Agent) choice(s *fold.Scope, cycle int, shown []model.ToolSpec) model.T
 }
 
 // newCall prepares the next attempt of a call for the stages before it.
-func (d *activeRun) newCall(s *fold.Scope, agent *Agent, c *fold.Call) *toolWork {
+func (d *activeRun) newCall(s *fold.Scope, agent *Agent, c *fold.Call, decision *callDecision) *toolWork {
 	w := newToolWork(s, agent, c, c.Attempt+1)
+	w.decision = decision
 	d.callFor(w.call, s, c, w.attempt)
 	w.call.reconcile = c.Effect == event.EffectReconcilable && (c.State == fold.CallBegun || c.Extra().Failed)
 	offered, had := d.offer(s, agent), c.Extra()
@@ -118,7 +119,7 @@ func (d *driver) beginCalls(s *fold.Scope, agent *Agent, calls []*fold.Call) boo
 	h := agent.Hooks
 	if len(h.At(hooks.BeforeTools))+len(h.At(hooks.BeforeTool)) == 0 && !d.restrained(s, calls) {
 		for _, c := range calls {
-			w := d.newCall(s, agent, c)
+			w := d.newCall(s, agent, c, d.exec.space.newDecision())
 			d.passBefore(w) // no foreign code is called
 			d.beginCall(w)
 		}
@@ -151,7 +152,7 @@ func (d *driver) beginCall(w *toolWork) {
 // checkInput is the stage that refuses a call of an unknown tool, or with arguments that are not JSON. An agent that is
 // used as a tool reads its arguments itself.
 func (d *activeRun) checkInput(w *toolWork) {
-	p, c := &w.decision, w.entry
+	p, c := w.decision, w.entry
 	if p.refused != nil || p.args != nil && w.call.tool != nil {
 		return
 	}
@@ -171,7 +172,7 @@ func (d *activeRun) checkInput(w *toolWork) {
 
 // beginTool begins a tool call, or ends it at once where it was refused.
 func (d *driver) beginTool(w *toolWork) {
-	s, c, p := w.scope, w.entry, &w.decision
+	s, c, p := w.scope, w.entry, w.decision
 	var traits tool.Traits
 	if w.call.tool != nil {
 		traits = tool.TraitsOf(w.call.tool)
@@ -191,7 +192,9 @@ func (d *driver) beginTool(w *toolWork) {
 		w.call.Args = p.args
 	}
 	w.begun = d.now
-	w.call.traits = traits
+	if traits.Timeout > 0 || traits.Parallel > 0 || traits.Retry.Attempts > 0 || traits.Reconcile != nil {
+		w.call.special = new(traits)
+	}
 	d.lend(w.call, w.agent)
 	switch {
 	case traits.Timeout > 0:
@@ -209,7 +212,7 @@ func (d *activeRun) park(w *toolWork) {
 		Step: event.StepTool, Call: w.call.ID, Tool: w.call.Name, Effect: event.EffectPure,
 		Args: w.entry.Args,
 	})
-	d.addAsked(w.scope, w.agent, w.step, w.attempt, w.call.questions.asked)
+	d.addAsked(w.scope, w.agent, w.step, w.attempt, w.call.questions.pending())
 }
 
 // callBeforeEachTool calls the hooks before a batch and passes its calls through the stages before each call. It returns the
@@ -230,7 +233,7 @@ func (d *activeRun) callBeforeEachTool(s *fold.Scope, agent *Agent, calls []*fol
 			}
 		}
 		for _, c := range calls {
-			w := d.newCall(s, agent, c)
+			w := d.newCall(s, agent, c, &callDecision{})
 			if refused != nil && !w.decision.logged {
 				w.decision.refuse(refused.Kind, refused.Message)
 				w.decision.cancelled = cancelled

@@ -108,13 +108,14 @@ func (d *activeRun) delegated(t Delegate, c *event.ToolCall) (child SubAgent, o 
 	}
 	o = &event.ScopeOpened{
 		Agent: child.Runs().Name, Input: []event.Block{&event.Text{Text: args.Prompt}},
-		Task: true, Description: oneLine(args.Description, longestDescription), Model: args.Model,
+		Task: true, Description: oneLine(args.Description, longestDescription), Asked: args.Model,
 	}
 	if args.Model != "" {
 		if err := d.chooseModel(t, child, args.Model); err != nil {
 			return nil, nil, err
 		}
 	}
+	o.Model = d.worker(o.Agent, o.Asked).modelName()
 	return child, o, nil
 }
 

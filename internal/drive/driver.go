@@ -24,7 +24,7 @@ func (d *driver) drive(mail []journal.Mail) (err error) {
 	done := false
 	d.begin()
 	if !d.cfg.exclusive && d.lease.renewer == nil {
-		d.lease.renewer = lease.Renew(d.lease.base, d.lease.conv.Store, d.lease.held, d.stop)
+		d.lease.renewer = lease.Renew(d.lease.base, d.lease.conv.Store, *d.lease.held, d.stop)
 	}
 	d.cfg.survey()
 	d.out.watchers = d.cfg.agent.Hooks.At(hooks.EventSent)

@@ -39,6 +39,9 @@ type callEnd struct {
 	returnDirect bool
 	// found names the tools that the call has found.
 	found []string
+	// files are what the call did to files; moreFiles counts what the list lacks.
+	files     []event.FileChange
+	moreFiles int
 	// guardedBy names the guardrails that have taken something out of the result.
 	guardedBy []string
 	// event is an empty one to write the end with; nil for none.
@@ -54,6 +57,7 @@ func (d *activeRun) endCall(s *fold.Scope, step string, attempt int, e *callEnd)
 	b.Step, b.Outcome, b.Duration, b.RetryAt = event.StepTool, e.outcome, e.took, e.retryAt
 	b.Result, b.Shown, b.Err, b.Found = e.result, e.shown, e.err, e.found
 	b.EndTurn, b.ReturnDirect, b.ByHook = e.endTurn, e.returnDirect, e.byHook
+	b.Files, b.MoreFiles = listed(e.files, e.moreFiles)
 	d.add(s, step, attempt, b)
 	d.record(s, step, attempt, e.guardedBy)
 }

@@ -68,16 +68,16 @@ func (x *executor) mayStart(w *Work, limit int) bool {
 	if limit > 0 && len(x.flights) >= limit {
 		return false
 	}
-	if w.call == nil || w.call.traits.Parallel <= 0 {
+	if w.call == nil || w.call.traits().Parallel <= 0 {
 		return true
 	}
 	same, name := 0, w.call.tool.Spec().Name
 	for _, f := range x.flights {
-		if f.call != nil && f.call.traits.Parallel > 0 && f.call.tool.Spec().Name == name {
+		if f.call != nil && f.call.traits().Parallel > 0 && f.call.tool.Spec().Name == name {
 			same++
 		}
 	}
-	return same < w.call.traits.Parallel
+	return same < w.call.traits().Parallel
 }
 
 // setTimer sets the one timer to the earliest time that matters. A later time does not move it: a timer that fires early

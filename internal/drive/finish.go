@@ -35,6 +35,7 @@ func (d *driver) finish(s *fold.Scope, cmd decide.Command) {
 		Usage: r.Usage, Cycles: r.Metrics.Cycles, Duration: d.now.Sub(r.Started),
 	}
 	ended.Models, ended.CostNanoUSD, ended.Estimated = r.Bill()
+	ended.Files, ended.MoreFiles = r.Files()
 	ended.Agents = r.Agents()
 	switch cmd.Why {
 	case event.WhyFailed:

@@ -78,21 +78,21 @@ func (a *Agent) giveUp(
 		o.letGo(base, lease, renewer)
 		return nil, err
 	}
-	repairs := fitInput(&row)
+	given, repairs := fitInput(row.Input)
 	name := row.Agent
 	if v.Run != nil && v.Run.ID == row.ID {
 		name = v.Run.Scopes[0].Agent
 	} else if name == "" {
 		name = a.Name
 	}
-	if v.Run == nil || v.Run.ID != row.ID || int(v.Run.Inputs) < len(row.Input) {
-		row.Input = a.unguarded(row.Input)
+	if v.Run == nil || v.Run.ID != row.ID || int(v.Run.Inputs) < len(given) {
+		given = a.unguarded(given)
 	}
 	d := &driver{exec: executor{order: sched.From(base)}}
 	d.activeRun = activeRun{
-		ctx: ctx, stop: stop, row: row, view: v, now: time.Now(),
+		ctx: ctx, stop: stop, row: &row, messages: given, view: v, now: time.Now(),
 		cfg:   runConfig{agent: a.stand(name), exclusive: o.Log.Own, callerWaits: o.Engine == nil},
-		lease: runLease{conv: o.Log, held: lease, renewer: renewer, base: base},
+		lease: runLease{conv: o.Log, held: &lease, renewer: renewer, base: base},
 		out:   sender{sink: sink},
 	}
 	d.repairs = repairs

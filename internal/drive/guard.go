@@ -195,7 +195,13 @@ func (d *activeRun) guardResult(w *Work) {
 	if end.failure != nil {
 		end.failure = hookError(f.Error(end.failure))
 	}
+	files, _ := c.files()
+	files = slices.Clone(files)
+	for i := range files {
+		files[i].Path = f.Text(files[i].Path)
+	}
 	if f.Err() != nil {
+		files = nil
 		end.failure = hookError(f.Err())
 		r.IsError, r.Structured = true, nil
 		r.Content = []event.Block{&event.Text{Text: "Error: " + end.failure.Message + "."}}
@@ -205,7 +211,7 @@ func (d *activeRun) guardResult(w *Work) {
 	}
 	c.mu.Lock()
 	extra := c.more()
-	extra.guardedBy = addNames(extra.guardedBy, f.By())
+	extra.guardedBy, extra.files = addNames(extra.guardedBy, f.By()), files
 	c.mu.Unlock()
 }
 

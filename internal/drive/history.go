@@ -12,7 +12,6 @@ import (
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/foreign"
 	"github.com/braidrun/braid/internal/strictjson"
-	"github.com/braidrun/braid/journal"
 )
 
 // FitHistory checks messages that a program or a hook hands in, so that what a request shows to a model pairs every
@@ -42,12 +41,12 @@ func FitHistory(given []event.Message) (fit []event.Message, repairs []string, e
 const goOn = "[Go on from the end of the message above.]"
 
 // fitInput repairs a run's input. What cannot be repaired was refused before the run was admitted.
-func fitInput(row *journal.Run) (repairs []string) {
-	fit, repairs, err := fitRun(row.Input, endsWithCalls(row.Input))
-	if err == nil {
-		row.Input = fit
+func fitInput(input []event.Message) (fit []event.Message, repairs []string) {
+	fit, repairs, err := fitRun(input, endsWithCalls(input))
+	if err != nil {
+		return input, repairs
 	}
-	return repairs
+	return fit, repairs
 }
 
 // fitHooked repairs what hooks made of an input. It returns an error for what cannot be repaired.

@@ -2,7 +2,6 @@ package drive
 
 import (
 	"context"
-	"slices"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
@@ -20,7 +19,7 @@ func (d *activeRun) hookContextOf(s *fold.Scope) *hookContext {
 	t := &hookContext{}
 	t.Context = tool.WithAsker(d.ctx, &t.questions)
 	if s.Before != nil {
-		t.questions.answered = slices.Clone(s.Before.Questions)
+		t.questions.remember(s.Before.Questions...)
 	}
 	return t
 }
@@ -49,6 +48,6 @@ func (d *activeRun) addAsked(s *fold.Scope, agent *Agent, step string, attempt i
 // parkForHooks writes the questions that hooks asked before a step. It reports whether there were any. Other decisions of the
 // hooks are dropped: they are called again once the questions are answered.
 func (d *activeRun) parkForHooks(s *fold.Scope, t *hookContext) bool {
-	d.addAsked(s, d.agentIn(s), "", 0, t.questions.asked)
-	return len(t.questions.asked) > 0
+	d.addAsked(s, d.agentIn(s), "", 0, t.questions.pending())
+	return len(t.questions.pending()) > 0
 }

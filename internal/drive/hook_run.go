@@ -15,13 +15,13 @@ const hookRounds = 16
 
 // callBeforeRun calls the hooks before the run. It returns the text with which one answered in the agent's place.
 func (d *activeRun) callBeforeRun() (words string) {
-	input, words, ok, err := d.hookInput(d.row.Input)
+	input, words, ok, err := d.hookInput(d.messages)
 	switch {
 	case err != nil:
 		d.failWith(err)
 		return ""
 	case ok:
-		d.row.Input = input
+		d.messages = input
 	}
 	return words
 }

@@ -36,7 +36,7 @@ func askBatch(at *hookContext, list []hooks.Hook, calls []*fold.Call) (why *even
 
 // callBeforeHooks is the stage of the hooks before a call.
 func (d *activeRun) callBeforeHooks(w *toolWork) {
-	list, c, p := w.agent.Hooks.At(hooks.BeforeTool), w.call, &w.decision
+	list, c, p := w.agent.Hooks.At(hooks.BeforeTool), w.call, w.decision
 	if len(list) == 0 || p.logged || p.refused != nil {
 		return
 	}
@@ -100,7 +100,7 @@ func (d *activeRun) callFor(own *runningCall, s *fold.Scope, c *fold.Call, attem
 			}
 			own.consent.permits = append(own.consent.permits, q)
 		} else {
-			own.questions.answered = append(own.questions.answered, q)
+			own.questions.remember(q)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func (d *driver) fetch() bool {
 	if d.lease.renewer.Err() != nil {
 		return false // the store will refuse the next commit
 	}
-	news, err := d.lease.conv.Store.Renew(d.lease.base, d.lease.held)
+	news, err := d.lease.conv.Store.Renew(d.lease.base, *d.lease.held)
 	if err != nil {
 		// Where the store could not be reached, the renewer asks again.
 		if errors.Is(err, event.ErrLeaseLost) && d.lease.renewer != nil {

@@ -13,7 +13,7 @@ import (
 // runLease is the lease under which a drive writes, and the store that has given it.
 type runLease struct {
 	conv *Handle
-	held journal.Lease
+	held *journal.Lease
 	// renewer is nil where nobody else can take the lease.
 	renewer *lease.Renewer
 	// base outlives the run's context, for the commits that record its end.
@@ -26,7 +26,7 @@ type runLease struct {
 func (l *runLease) commit(b journal.Batch, stalled func(error)) error {
 	waits := false
 	return l.retry(func() error {
-		err := l.conv.commit(l.base, l.held, b)
+		err := l.conv.commit(l.base, *l.held, b)
 		switch {
 		case waits && err == nil:
 			stalled(nil)
@@ -63,5 +63,5 @@ func (l *runLease) again(err error, wait time.Duration) bool {
 
 // release gives the lease back without writing anything, so that the next driver need not wait until it has run out.
 func (l *runLease) release() {
-	_ = l.conv.Store.Commit(l.base, l.held, journal.Batch{Release: true})
+	_ = l.conv.Store.Commit(l.base, *l.held, journal.Batch{Release: true})
 }

@@ -19,7 +19,7 @@ func (d *activeRun) letGo(done bool, err error) {
 		l.release()
 	}
 	if !d.cfg.callerWaits && l.renewer.OutOfContact() && (err == nil || errors.Is(err, l.renewer.Err())) {
-		giveBackLate(l.base, l.conv.Store, l.held, d.cfg.work)
+		giveBackLate(l.base, l.conv.Store, *l.held, d.cfg.work)
 	}
 }
 

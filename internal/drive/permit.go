@@ -50,7 +50,7 @@ func (d *activeRun) restrained(s *fold.Scope, calls []*fold.Call) bool {
 
 // permit is the stage of the policies. It looks at a call as the hooks before it have left it.
 func (d *activeRun) permit(w *toolWork) {
-	c, p := w.call, &w.decision
+	c, p := w.call, w.decision
 	args := c.Args
 	if p.args != nil {
 		args = p.args
@@ -99,7 +99,8 @@ func (d *activeRun) permit(w *toolWork) {
 		Schema: answercheck.PermissionSchema(),
 	}
 	c.questions.add(&q)
-	last := &c.questions.asked[len(c.questions.asked)-1]
+	asked := c.questions.pending()
+	last := &asked[len(asked)-1]
 	last.Tool, last.Args, last.ToolHash = tool, args, need.ToolHash
 }
 

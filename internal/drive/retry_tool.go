@@ -15,13 +15,15 @@ func (d *activeRun) retryCall(w *Work) bool {
 	byHook := end.again && w.attempt < hookTries
 	switch {
 	case byHook:
-	case end.failure != nil && c.traits.Retry.Attempts > 1 && w.triesAgain():
-		policy := retry.ForTools(c.traits.Retry)
+	case end.failure != nil && c.traits().Retry.Attempts > 1 && w.triesAgain():
+		policy := retry.ForTools(c.traits().Retry)
 		at = d.now.Add(retry.Wait(&policy, w.entry.Extra().Retries+1, retry.AskedToWait(end.err)))
 	default:
 		return true
 	}
-	d.endCall(w.scope, w.step, w.attempt, &callEnd{outcome: event.OutcomeFailed, err: end.failure, took: end.took, retryAt: at, byHook: byHook})
+	e := callEnd{outcome: event.OutcomeFailed, err: end.failure, took: end.took, retryAt: at, byHook: byHook}
+	e.files, e.moreFiles = c.files()
+	d.endCall(w.scope, w.step, w.attempt, &e)
 	return false
 }
 
@@ -29,7 +31,7 @@ func (d *activeRun) retryCall(w *Work) bool {
 // is known to have: hooks that made a result of it have been asked before.
 func (w *Work) triesAgain() bool {
 	c, end := w.call, w.end
-	if w.entry.Extra().Retries+1 >= c.traits.Retry.Attempts || end.err == nil || !c.traits.Repeats() {
+	if w.entry.Extra().Retries+1 >= c.traits().Retry.Attempts || end.err == nil || !c.traits().Repeats() {
 		return false
 	}
 	return retry.MayHelp(end.err)

@@ -250,15 +250,15 @@ func (a *Agent) newDriver(
 	conv := o.Log
 	d := &driver{inbox: inbox{wake: conv.wake}, exec: executor{order: sched.From(ctx)}}
 	d.activeRun = activeRun{
-		ctx: ctx, stop: stop, row: opened.Run, view: v, now: time.Now(),
+		ctx: ctx, stop: stop, row: &opened.Run, view: v, now: time.Now(),
 		cfg: runConfig{
 			agent: a, team: team, output: o.Output, given: o.Given, secrets: o.Secrets, programs: o.Programs,
 			exclusive: conv.Own, callerWaits: o.Engine == nil, work: &noEngine,
 		},
-		lease: runLease{conv: conv, held: opened.Lease, renewer: o.renewer, base: context.WithoutCancel(ctx)},
+		lease: runLease{conv: conv, held: &opened.Lease, renewer: o.renewer, base: context.WithoutCancel(ctx)},
 		out:   sender{sink: sink},
 	}
-	d.repairs = fitInput(&d.row)
+	d.messages, d.repairs = fitInput(opened.Run.Input)
 	if o.Engine != nil {
 		d.cfg.work, d.cfg.secrets = o.Engine, o.Engine.Secrets
 		d.inbox.engine = o.Engine.Mail

@@ -91,7 +91,7 @@ func (d *activeRun) input() error {
 			return err // it steered an earlier run, whose sender did not learn of that
 		}
 	}
-	for _, m := range d.row.Input[min(int(d.view.Run.Inputs), len(d.row.Input)):] {
+	for _, m := range d.messages[min(int(d.view.Run.Inputs), len(d.messages)):] {
 		d.addMessage(root, nil, m)
 	}
 	return nil
@@ -115,7 +115,7 @@ func (d *activeRun) addMessage(root, user *fold.Scope, m event.Message) {
 // fails: it has no input of its own.
 func (d *activeRun) takesOver(b *event.RunStarted) {
 	failed := d.row.Metadata[journal.ContinuesLabel]
-	if failed == "" || len(d.row.Input) > 0 {
+	if failed == "" || len(d.messages) > 0 {
 		return
 	}
 	if v := d.view; v.Run != nil && v.Run.ID == failed && !d.row.NewSession {

@@ -16,8 +16,9 @@ import (
 type runningCall struct {
 	tool.Call
 
-	tool      tool.Tool
-	traits    tool.Traits
+	tool tool.Tool
+	// special are the tool's traits; nil where only its effect differs from none, as for most tools.
+	special   *tool.Traits
 	box       *fold.State
 	questions asker
 	news      callNews
@@ -72,7 +73,21 @@ type callExtra struct {
 	timeout <-chan struct{}
 	// reading is set for the tool that reads off-loaded results.
 	reading *reading
+	// files are what the call did to the files of a workspace.
+	files []event.FileChange
+	// moreFiles counts those for which there is no room.
+	moreFiles int
 }
+
+// traits returns what the tool says of itself, beside its effect.
+func (c *runningCall) traits() *tool.Traits {
+	if c.special == nil {
+		return &noTraits
+	}
+	return c.special
+}
+
+var noTraits tool.Traits
 
 // more returns the call's extra, and makes it at the first use. The caller holds mu.
 func (c *runningCall) more() *callExtra {
@@ -107,6 +122,16 @@ func (c *runningCall) guardedBy() []string {
 		return nil
 	}
 	return c.extra.guardedBy
+}
+
+// files returns what the call did to the files of a workspace, and counts what the list lacks.
+func (c *runningCall) files() (list []event.FileChange, more int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.extra == nil {
+		return nil, 0
+	}
+	return c.extra.files, c.extra.moreFiles
 }
 
 // permits returns the answers to what policies have asked about the call.
@@ -219,6 +244,19 @@ func (c *runningCall) ReturnDirect() {
 	c.mu.Lock()
 	c.did.returns = c.did.returns || !c.closed
 	c.mu.Unlock()
+}
+
+// FilesChanged implements [tool.Host].
+func (c *runningCall) FilesChanged(list []event.FileChange) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed || len(list) == 0 {
+		return
+	}
+	extra := c.more()
+	room := min(event.MaxFileChanges-len(extra.files), len(list))
+	extra.files = append(extra.files, list[:room]...)
+	extra.moreFiles += len(list) - room
 }
 
 // Approval implements [tool.Host].

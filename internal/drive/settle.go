@@ -72,7 +72,7 @@ func (d *driver) settle(w *Work) bool {
 func (d *driver) settleTool(w *Work) {
 	d.ran(w.scope, w.step)
 	w.call.close()
-	if asked := w.call.questions.asked; len(asked) > 0 {
+	if asked := w.call.questions.pending(); len(asked) > 0 {
 		d.addAsked(w.scope, w.agent, w.step, w.attempt, asked)
 		return
 	}
@@ -104,6 +104,7 @@ func (d *activeRun) settleCall(w *Work) {
 		outcome: cmp.Or(end.outcome, event.OutcomeDone), result: end.made, shown: end.shown, err: end.failure, took: end.took,
 		endTurn: c.did.endTurn, returnDirect: c.did.returns, guardedBy: c.guardedBy(), event: end.event,
 	}
+	e.files, e.moreFiles = c.files()
 	if c.tool != nil {
 		e.found = w.foundBy(d.offer(w.scope, w.agent))
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/hooks"
-	"github.com/braidrun/braid/tool"
 )
 
 // callStage is one stage around a tool call. Exactly one of its functions is set.
@@ -85,7 +84,7 @@ func (d *activeRun) endRefused(w *toolWork, why *event.Error) {
 // endUnrun ends a call for which no tool of this driver has run: a refused one, or one of an agent. Foreign code runs
 // while the driver waits for it.
 func (d *activeRun) endUnrun(w *Work) {
-	w.call.traits = tool.Traits{}
+	w.call.special = nil
 	after, guards := w.agent.Hooks.At(hooks.AfterTool), w.call.guardrails()
 	if len(after)+len(guards) == 0 {
 		d.passBeside(w)

@@ -94,15 +94,15 @@ func runTool(w *Work) {
 			end.fail(foreign.EndedGoroutine("tool "+c.Name, "the tool"))
 		}
 	}()
-	if c.traits.Timeout > 0 {
-		ctx, cancel := context.WithTimeout(c.Context, c.traits.Timeout)
+	if c.traits().Timeout > 0 {
+		ctx, cancel := context.WithTimeout(c.Context, c.traits().Timeout)
 		defer cancel()
 		called = tool.NewCall(ctx, c, c.Call)
 		c.times(ctx.Done())
 		defer c.times(nil) // hooks after the tool report, too
 	}
 	if c.reconcile {
-		out, known, err := c.traits.Reconcile(called, c.Args)
+		out, known, err := c.traits().Reconcile(called, c.Args)
 		err = foreign.Sound(err)
 		if known || err != nil {
 			if end.out, end.err, end.unknown = out, err, !known; end.unknown {
@@ -219,10 +219,18 @@ func runModel(ctx context.Context, w *Work, a *assembler, instead func(model.Mod
 
 // take takes in a piece of a model's answer. It reports whether the model is to go on.
 func (w *Work) take(a *assembler, c *model.Chunk, send func(event.Body) bool) bool {
+	if w.gate == nil {
+		return a.pass(c, send)
+	}
 	if !w.gate.enter() {
 		return false
 	}
 	defer w.gate.release(a)
+	return a.pass(c, send)
+}
+
+// pass takes in a piece and sends what the reader is to see of it.
+func (a *assembler) pass(c *model.Chunk, send func(event.Body) bool) bool {
 	body := a.take(c, time.Now)
 	if body == nil {
 		return true

@@ -14,6 +14,8 @@ type stepSpace struct {
 	model modelWork
 	// lent is set while a call has model.
 	lent bool
+	// decision serves calls that no hook sees, one after another.
+	decision callDecision
 	// The lists of the driver begin here.
 	todo    [1]*Work
 	running [1]string
@@ -27,6 +29,12 @@ func (p *stepSpace) modelWork(m model.Model, info *model.Info) *Work {
 	}
 	p.lent = true
 	return p.model.of(m, info)
+}
+
+// newDecision returns an empty decision. It is there until the next one.
+func (p *stepSpace) newDecision() *callDecision {
+	p.decision = callDecision{}
+	return &p.decision
 }
 
 // giveBack takes in the work of a call that has wholly ended. It clears what the next call does not set: beginModel sets

@@ -26,7 +26,7 @@ func agentInput(c *event.ToolCall) ([]event.Block, string) {
 // beginAgent begins a call that opens a scope. Nothing is called but what opens a model that the call names; the scope's
 // own decisions do the rest.
 func (d *activeRun) beginAgent(w *toolWork, t tool.Tool) {
-	s, c, p := w.scope, w.entry, &w.decision
+	s, c, p := w.scope, w.entry, w.decision
 	d.add(s, w.step, w.attempt, p.note(c, &event.StepBegun{
 		Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: event.EffectIdempotent,
 	}))

@@ -147,8 +147,8 @@ func toolFailure(c *runningCall, err error, took time.Duration) (event.ErrorKind
 	switch {
 	case errors.As(err, &args):
 		return event.ErrInvalid, "Error: " + validText(args.Error())
-	case errors.Is(err, context.DeadlineExceeded) && c.traits.Timeout > 0 && took >= c.traits.Timeout:
-		return event.ErrTimeout, fmt.Sprintf("Error: the tool did not finish within %v.", c.traits.Timeout)
+	case errors.Is(err, context.DeadlineExceeded) && c.traits().Timeout > 0 && took >= c.traits().Timeout:
+		return event.ErrTimeout, fmt.Sprintf("Error: the tool did not finish within %v.", c.traits().Timeout)
 	case errors.Is(err, context.DeadlineExceeded) && errors.Is(c.Err(), context.DeadlineExceeded):
 		return event.ErrTimeout, "Error: the run's time was over before the tool had finished."
 	case errors.Is(err, context.Canceled):

@@ -36,6 +36,8 @@ type Thread[T any] struct {
 	Agent  string
 	// Depth is the number of agents above it, from the log.
 	Depth int
+	// Task reports whether a Task tool opened the scope, and Background whether its call does not wait for it.
+	Task, Background bool
 	// Closed reports whether the agent has ended. Guardrails may still redact its output.
 	Closed bool
 	// Call is the tool call that the agent works for; empty for the root. A scope without its own call has its parent's.
@@ -230,7 +232,7 @@ func (o *Outline[T, S]) open(b *event.ScopeOpened) *Thread[T] {
 	if b.ID == "" || parent == nil {
 		return nil
 	}
-	t := &Thread[T]{ID: b.ID, Parent: parent, Agent: b.Agent, Depth: b.Depth, Call: b.Call}
+	t := &Thread[T]{ID: b.ID, Parent: parent, Agent: b.Agent, Depth: b.Depth, Call: b.Call, Task: b.Task, Background: b.Background}
 	if t.Call == "" {
 		t.Call = parent.Call
 	}

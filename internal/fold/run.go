@@ -46,6 +46,8 @@ type Run struct {
 	Effects []effect
 	// left holds other lasting changes, which stay even if the run fails; nil for none.
 	left *leftovers
+	// files are the changes of files by the run's tools.
+	files fileChanges
 	// Ended is the run's last event; nil while it is open.
 	Ended *event.RunEnded
 	// continues reports whether the run took over the work of a failed run.
@@ -67,6 +69,10 @@ type effect struct {
 	Step  string
 	Ended *event.StepEnded
 }
+
+// Files returns what the run's tools did to files, in the order of their paths, and how many changes the list lacks. A file
+// that was added and removed again is not in it.
+func (r *Run) Files() (list []event.FileChange, more int) { return r.files.list() }
 
 // Scope returns an open or closed scope of the run; nil if there is none.
 func (r *Run) Scope(id string) *Scope {

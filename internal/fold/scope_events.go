@@ -20,7 +20,7 @@ func (r *Run) open(e *event.Event, b *event.ScopeOpened, v *Conversation) {
 	s.Transcript.user(s.Newest.Content)
 	s.Transcript.trace(UnitInput, s.Newest.Content, e.Seq)
 	if b.Task {
-		s.Task = &Task{Call: b.Call, Model: b.Model}
+		s.Task = &Task{Call: b.Call, Model: b.Asked}
 		r.Tasks = true
 	}
 	if !r.split { // until now all usage was the root's

@@ -114,6 +114,7 @@ func (r *Run) end(s *Scope, e *event.Event, b *event.StepEnded, v *Conversation)
 	if c == nil || c.State == CallEnded {
 		return
 	}
+	r.files.add(b)
 	if b.Result == nil && !b.RetryAt.IsZero() && c.State == CallBegun {
 		// A hook or the tool's policy retries the call.
 		c.State = CallAnswered

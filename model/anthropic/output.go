@@ -6,14 +6,17 @@ import (
 	"github.com/braidrun/braid/model/internal/schema"
 )
 
-// Check implements [model.Checker]. It returns an error for schemas that the API cannot take
-// and for settings that the model does not have.
+// Check implements [model.Checker]. It returns an error for schemas that the API cannot take, for
+// settings that the model does not have, and for content that it cannot read.
 func (m *Model) Check(req *model.Request) error {
 	req = m.filled(req)
 	if _, err := m.header(req); err != nil {
 		return err
 	}
 	if _, err := new(head).of(m, req); err != nil {
+		return err
+	}
+	if err := m.unsupported(req); err != nil {
 		return err
 	}
 	if _, _, err := m.changed(req, nil); err != nil {

@@ -17,6 +17,9 @@ func (m *Model) Check(req *model.Request) error {
 	if err := m.possible(req); err != nil {
 		return err
 	}
+	if err := m.unsupported(req.Messages); err != nil {
+		return err
+	}
 	for i := range req.Tools {
 		if _, err := m.appendTool(nil, &req.Tools[i]); err != nil {
 			return err

@@ -10,7 +10,7 @@ import (
 	"unicode"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/model/internal/media"
+	"github.com/braidrun/braid/internal/media"
 )
 
 // imageFormat returns an image's format; "" if the API cannot read it (API_runtime_ImageBlock).

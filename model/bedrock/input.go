@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/model/internal/media"
+	"github.com/braidrun/braid/internal/media"
 )
 
 // largestDocument is the maximum size of a document in bytes: 4.5 MB (API_runtime_Message).
@@ -13,10 +13,10 @@ const largestDocument = 4_718_592
 // unsupported returns an error for new input that the model cannot read. Older input was already answered, by this
 // model or another one, and is described in words.
 func (m *setup) unsupported(messages []event.Message) error {
-	last := &messages[len(messages)-1]
-	if last.Role != event.RoleUser {
+	if len(messages) == 0 || messages[len(messages)-1].Role != event.RoleUser {
 		return nil
 	}
+	last := &messages[len(messages)-1]
 	for _, b := range last.Content {
 		if err := m.unreadable(b); err != nil {
 			return err

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/media"
 	"github.com/braidrun/braid/internal/strictjson"
-	"github.com/braidrun/braid/model/internal/media"
 	"github.com/braidrun/braid/model/internal/reqcache"
 	"github.com/braidrun/braid/model/internal/toolname"
 )

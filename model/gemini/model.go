@@ -120,6 +120,9 @@ func (m *Model) Check(req *model.Request) error {
 	if _, err := m.appendHead(nil, req); err != nil {
 		return err
 	}
+	if err := unsupported(req.Messages); err != nil {
+		return err
+	}
 	_, err := m.tail(req)
 	return err
 }

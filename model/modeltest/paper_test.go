@@ -18,8 +18,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/media"
 	"github.com/braidrun/braid/model"
-	"github.com/braidrun/braid/model/internal/media"
 	"github.com/braidrun/braid/model/modeltest"
 	"github.com/braidrun/braid/test/wires"
 )

@@ -74,6 +74,9 @@ func (m *Model) Check(req *model.Request) error {
 	if _, err := m.header(req.Options.Headers); err != nil {
 		return err
 	}
+	if err := m.unsupported(req.Messages); err != nil {
+		return err
+	}
 	_, err := m.around(req, nil)
 	return err
 }

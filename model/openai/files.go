@@ -15,9 +15,9 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/lazyre"
+	"github.com/braidrun/braid/internal/media"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/idle"
-	"github.com/braidrun/braid/model/internal/media"
 	"github.com/braidrun/braid/model/internal/provider"
 	"github.com/braidrun/braid/secret"
 )

@@ -108,19 +108,21 @@ func (a *asked) blocks(prompt []byte) error {
 			a.answers = append(a.answers, front.Answer{Token: c.Interrupt.ID, Value: c.Interrupt.Response})
 		case c.Text != nil && strings.TrimSpace(*c.Text) == "":
 		case c.Text != nil:
-			a.run.Attachments = append(a.run.Attachments, &event.Text{Text: *c.Text})
+			a.run.Attachments = append(a.run.Attachments, service.Attachment{Block: &event.Text{Text: *c.Text}})
 		case c.Image != nil:
 			data, err := c.Image.Source.data()
 			if err != nil {
 				return err
 			}
-			a.run.Attachments = append(a.run.Attachments, &event.Image{MIME: mimeOf("image/", c.Image.Format), Data: data})
+			a.run.Attachments = append(a.run.Attachments, service.Attachment{Block: &event.Image{MIME: mimeOf("image/", c.Image.Format), Data: data}})
 		case c.Document != nil:
 			data, err := c.Document.Source.data()
 			if err != nil {
 				return err
 			}
-			a.run.Attachments = append(a.run.Attachments, &event.Document{MIME: mimeOf("", c.Document.Format), Name: c.Document.Name, Data: data})
+			a.run.Attachments = append(a.run.Attachments, service.Attachment{
+				Name: c.Document.Name, Block: &event.Document{MIME: mimeOf("", c.Document.Format), Name: c.Document.Name, Data: data},
+			})
 		default:
 			return front.Bad("a content block of the prompt has an unsupported kind", "send text, image, document or interruptResponse")
 		}

@@ -87,11 +87,11 @@ func (in *input) request() (r service.RunRequest, err error) {
 		for i := range parts {
 			switch p := &parts[i]; {
 			case p.Type == "text":
-				r.Attachments = append(r.Attachments, &event.Text{Text: p.Text})
+				r.Attachments = append(r.Attachments, service.Attachment{Block: &event.Text{Text: p.Text}})
 			case p.Type == "image" && p.Source.Type == "data":
-				r.Attachments = append(r.Attachments, &event.Image{MIME: p.Source.MIMEType, Data: p.Source.Value})
+				r.Attachments = append(r.Attachments, service.Attachment{Block: &event.Image{MIME: p.Source.MIMEType, Data: p.Source.Value}})
 			case p.Type == "document" && p.Source.Type == "data":
-				r.Attachments = append(r.Attachments, &event.Document{MIME: p.Source.MIMEType, Data: p.Source.Value})
+				r.Attachments = append(r.Attachments, service.Attachment{Block: &event.Document{MIME: p.Source.MIMEType, Data: p.Source.Value}})
 			default:
 				return r, front.Refusal(event.ErrUnsupported, "a part of the message is of a kind that is not taken here",
 					"send text, and images and documents as data")

@@ -3,8 +3,6 @@ package agents
 import (
 	"cmp"
 	"context"
-	"errors"
-	"maps"
 	"path"
 	"slices"
 
@@ -78,7 +76,7 @@ func (a *Factory) Agent(ctx context.Context, r service.AgentRequest) (*braid.Age
 		p.Grants = grants
 		parts = append(parts, braid.Permit(p))
 	}
-	return a.make(ctx, cmp.Or(r.ID, a.options.Name, DefaultName), &run{grants, r.MCPStore}, &r.AgentOptions, r.Skills, parts)
+	return a.make(ctx, cmp.Or(r.ID, a.options.Name, DefaultName), &run{grants, r.Parts.MCPStore, newRunSkills(a.skills, &r)}, &r.AgentOptions, r.Skills, parts)
 }
 
 // grants returns the store of the permissions that users of the run's tenant gave for always.
@@ -93,6 +91,7 @@ func (a *Factory) grants(r *service.AgentRequest) grant.Store {
 type run struct {
 	grants grant.Store
 	store  directory.MCPStore
+	skills runSkills
 }
 
 // make makes an agent with its sub-agents.
@@ -104,13 +103,8 @@ func (a *Factory) make(
 	if err != nil {
 		return nil, err
 	}
-	asked := s.ModelOptions
-	if o.Own != nil || o.Model != "" {
-		asked = elsewhere(asked)
-	}
-	asked = o.ModelOptions(asked)
 	parts = append(parts,
-		braid.Limit(o.Limits), braid.Options(asked),
+		braid.Limit(o.Limits), braid.Options(a.modelOptions(o)),
 		braid.Retries(s.Retry), braid.Instructions(o.SystemPrompt),
 	)
 	if s.Sequential {
@@ -123,7 +117,7 @@ func (a *Factory) make(
 		p := &o.Permissions[i]
 		parts = append(parts, braid.Permit(braid.Permissions{Allow: p.Allow, Ask: p.Ask, Deny: p.Deny, Grants: r.grants}))
 	}
-	given, own, err := a.given(o, prefer)
+	given, own, err := a.given(o, &r.skills, prefer)
 	if err != nil {
 		return nil, err
 	}
@@ -132,14 +126,11 @@ func (a *Factory) make(
 		return nil, err
 	}
 	parts = append(append(parts, given...), tenants...)
-	for _, tool := range slices.Sorted(maps.Keys(o.SubAgents)) {
-		sub := o.SubAgents[tool]
-		below, err := a.make(ctx, tool, r, sub, nil, nil)
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, braid.AsTool(below, cmp.Or(sub.Description, "Has the agent "+tool+" do a part of the work.")))
+	below, err := a.subAgents(ctx, r, o)
+	if err != nil {
+		return nil, err
 	}
+	parts = append(parts, below...)
 	keeps := s.Context
 	keeps.How = cmp.Or(o.Context, keeps.How)
 	if keeps.SearchAbove == 0 && more > 0 && len(own)+more > TenantSearchAbove {
@@ -148,6 +139,15 @@ func (a *Factory) make(
 	works := len(own)+more+len(o.SubAgents) > 0 || s.Servers != nil && o.Tools == nil
 	agent := braid.New(name, model, append(parts, keeps.Parts(works)...)...)
 	return agent, agent.Err()
+}
+
+// modelOptions returns the options of an agent's model calls.
+func (a *Factory) modelOptions(o *service.AgentOptions) model.Options {
+	asked := a.options.ModelOptions
+	if o.Own != nil || o.Model != "" {
+		asked = elsewhere(asked)
+	}
+	return o.ModelOptions(asked)
 }
 
 // fallback returns the part that tries the other models if this one fails.
@@ -168,28 +168,16 @@ func elsewhere(o model.Options) model.Options {
 
 // given returns the tools that the server gives an agent: those that match one of its patterns, or
 // all. own are the tools themselves.
-func (a *Factory) given(o *service.AgentOptions, prefer []string) (parts []braid.Part, own []braid.Tool, err error) {
+func (a *Factory) given(
+	o *service.AgentOptions, of *runSkills, prefer []string,
+) (parts []braid.Part, own []braid.Tool, err error) {
 	all := o.Tools == nil
-	skills := a.skills
-	if !all && len(chosen(skills.Tools(), o.Tools)) == 0 {
-		skills = &skill.Set{}
+	skills, err := of.chosen(o, prefer)
+	if err != nil {
+		return nil, nil, err
 	}
-	if len(prefer) > 0 && len(skills.Skills()) == 0 {
-		message := "this server has no skills"
-		if len(a.skills.Skills()) > 0 {
-			message = "this agent has no skills"
-		}
-		return nil, nil, &event.Error{Kind: event.ErrUnsupported, Message: message, Hint: "leave preferred_skills out"}
-	}
-	for _, name := range o.Skills { // skills that the agent prefers may have been removed
-		if slices.ContainsFunc(skills.Skills(), func(k skill.Skill) bool { return k.Name == name }) {
-			prefer = append(slices.Clip(prefer), name)
-		}
-	}
-	if len(prefer) > 0 {
-		if skills, err = skills.Prefer(prefer...); err != nil {
-			return nil, nil, unknownSkill(err)
-		}
+	if len(reached(a.workspaceTools(), o.Tools)) > 0 {
+		skills = skills.CopyTo(intoWorkspace)
 	}
 	tools, far := a.tools, a.mcp.tools()
 	if all {
@@ -202,16 +190,6 @@ func (a *Factory) given(o *service.AgentOptions, prefer []string) (parts []braid
 	}
 	own = append(append(own, tools...), skills.Tools()...)
 	return append(parts, braid.From(skills), braid.Tools(tools...)), own, nil
-}
-
-// unknownSkill returns the error for a preferred skill that the agent does not have. It is not
-// [event.ErrNotFound], because the route exists.
-func unknownSkill(err error) error {
-	e, ok := errors.AsType[*event.Error](err)
-	if !ok || e.Kind != event.ErrNotFound {
-		return err
-	}
-	return &event.Error{Kind: event.ErrUnsupported, Message: e.Message, Hint: e.Hint}
 }
 
 // lacks reports whether one of the patterns matches no tool.

@@ -41,7 +41,7 @@ func TestAgentsOfTenants(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	d := directory.New(directory.Options{Database: db, Environment: getenv})
+	d := directory.New(directory.Options{Database: db, Environment: getenv, References: directory.References{Skills: []string{"letter", "gone"}}})
 	defer d.Close()
 	by := directory.By{Operator: true}
 	try := func(_ any, err error) {

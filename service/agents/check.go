@@ -32,6 +32,7 @@ func (a *Factory) References(getenv func(name string) string) directory.Referenc
 			return a.checkSettings(m)
 		},
 		Agent:     a.checkAgent,
+		Skills:    a.skillNames(),
 		MCPServer: a.checkMCPServer,
 		Name: func(name string) error {
 			_, err := models.Named(name)
@@ -70,22 +71,13 @@ func (a *Factory) checkSettings(m *directory.Model) error {
 	return nil
 }
 
-// checkAgent refuses an agent with unknown skills or with patterns that match no tool.
+// checkAgent refuses an agent with patterns that match no tool.
 func (a *Factory) checkAgent(spec *directory.AgentSpec) error {
-	var skills []string
-	for _, s := range a.skills.Skills() {
-		skills = append(skills, s.Name)
-	}
-	for i, name := range spec.Skills {
-		if !slices.Contains(skills, name) {
-			return invalid(suggest("skills", skills), "skills[%d]: there is no skill %q", i, short(name))
-		}
-	}
 	// The tools of a server that is not connected are unknown.
 	if slices.ContainsFunc(a.mcp.status(), func(s event.ToolServer) bool { return s.Status != string(mcptool.StateConnected) }) {
 		return nil
 	}
-	tools := slices.Concat(a.tools, a.mcp.tools(), a.skills.Tools())
+	tools := slices.Concat(a.tools, a.mcp.tools(), skillTools)
 	fits := func(path string, patterns []string) error {
 		for i, pattern := range patterns {
 			if len(chosen(tools, []string{pattern})) == 0 && !a.mayBeTenants(pattern) {

@@ -58,7 +58,7 @@ func TestServersOfAnAgentWithTools(t *testing.T) {
 		{"none", []string{}, nil},
 		{"a tool that is missing", []string{"*shop*", "*ghost*"}, []string{"ghost", "shop"}},
 	} {
-		parts, _, err := a.given(&service.AgentOptions{Tools: c.tools}, nil)
+		parts, _, err := a.given(&service.AgentOptions{Tools: c.tools}, &runSkills{set: a.skills}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

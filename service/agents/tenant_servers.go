@@ -7,6 +7,7 @@ import (
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
 	"github.com/braidrun/braid/service/toolservers"
+	"github.com/braidrun/braid/task"
 )
 
 // tenantServers are the MCP servers of tenants. The zero value connects none.
@@ -25,8 +26,9 @@ func (t tenantServers) parts(
 	for _, tool := range own {
 		reserved[tool.Spec().Name] = true
 	}
-	for name := range o.SubAgents {
+	for name, sub := range o.SubAgents {
 		reserved[name] = true
+		reserved[task.Name] = reserved[task.Name] || sub.Task != nil
 	}
 	var wanted func(name string) bool
 	if o.Tools != nil {

@@ -86,8 +86,8 @@ func (db *DB) Read(ctx context.Context, op, tenant string, body func(tx *Tx) err
 	return db.transact(ctx, op, scope{ofTenant, tenant}, read, body)
 }
 
-// ReadTenants is [DB.Read] for the operator: it sees only the rows of the table tenant, of all
-// tenants.
+// ReadTenants is [DB.Read] for the operator: it sees only the rows of the tables tenant and
+// webhook_due, of all tenants.
 func (db *DB) ReadTenants(ctx context.Context, op string, body func(tx *Tx) error) error {
 	return db.transact(ctx, op, scope{ofOperator, ""}, read, body)
 }

@@ -25,7 +25,9 @@ var sharedTables = pg.Database{
 	},
 	Grants: []string{
 		`SELECT, INSERT, UPDATE, DELETE ON conversation, expired, tenant, agent, model, model_name, api_key, idempotency, mcp_server, mcp_document, mcp_grant`,
-		`SELECT, INSERT, DELETE ON agent_version, mcp_server_version`,
+		`SELECT, INSERT, UPDATE, DELETE ON webhook, webhook_notice, webhook_delivery, webhook_due`,
+		`SELECT, INSERT, UPDATE, DELETE ON skill, skill_loose`,
+		`SELECT, INSERT, DELETE ON agent_version, mcp_server_version, skill_version`,
 		`SELECT, DELETE ON conversation_count`,
 		`SELECT, INSERT, UPDATE, DELETE ON spend, reservation`,
 		`SELECT, INSERT, UPDATE ON audit_head`,

@@ -68,6 +68,34 @@ type SubAgent struct {
 	Instructions string `json:"instructions,omitempty"`
 	// Tools are those of an agent that is described here.
 	Tools []string `json:"tools,omitempty"`
+	// Limits bound its work beside the agent's own. The lower bound counts.
+	Limits Limits `json:"limits,omitzero"`
+	// Via says how it is called. Empty means [ViaTool].
+	Via Via `json:"via,omitempty"`
+}
+
+// Via says how an agent calls another one.
+type Via string
+
+// The ways.
+const (
+	// ViaTool makes it a tool of its own.
+	ViaTool Via = "tool"
+	// ViaTask makes it a type of the Task tool. A call may choose any model that the tenant may use.
+	ViaTask Via = "task"
+)
+
+// TaskTool is the name of the Task tool.
+const TaskTool = "Task"
+
+// hasTask reports whether the agent has the Task tool.
+func (s *AgentSpec) hasTask() bool {
+	for _, sub := range s.SubAgents {
+		if sub.Via == ViaTask {
+			return true
+		}
+	}
+	return false
 }
 
 // AgentVersion is one version of an agent.

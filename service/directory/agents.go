@@ -58,7 +58,7 @@ func (d *Directory) CreateAgent(ctx context.Context, by By, a Agent, idem string
 		if err := checkNested(tx, op, &a); err != nil {
 			return err
 		}
-		if err := newReferrer(tx, op, &t, d.refs.Name).checkAgent(&a.AgentSpec, &AgentSpec{}); err != nil {
+		if err := newReferrer(tx, op, &t, &d.refs).checkAgent(&a.AgentSpec, &AgentSpec{}); err != nil {
 			return err
 		}
 		if err := addVersion(tx, &a); err != nil {
@@ -165,7 +165,7 @@ func (d *Directory) UpdateAgent(
 			if err != nil {
 				return err
 			}
-			if err := newReferrer(tx, op, &t, d.refs.Name).checkAgent(&a.AgentSpec, &old.AgentSpec); err != nil {
+			if err := newReferrer(tx, op, &t, &d.refs).checkAgent(&a.AgentSpec, &old.AgentSpec); err != nil {
 				return err
 			}
 		}

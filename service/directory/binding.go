@@ -22,9 +22,10 @@ func lifelessPlace(tenant, model string) []byte {
 }
 
 // secretTables are the tables with secrets. Each has the columns tenant, id, life and secret.
-var secretTables = []string{"model", "mcp_server", "mcp_grant"}
+var secretTables = []string{"model", "mcp_server", "mcp_grant", "webhook"}
 
-// storedSecret is the stored key of a model, the stored headers of an MCP server, or a grant.
+// storedSecret is the stored key of a model, the stored headers of an MCP server, a grant for one, or the
+// secrets of a webhook.
 type storedSecret struct {
 	// table is one of secretTables.
 	table            string
@@ -40,6 +41,8 @@ func (s *storedSecret) place() []byte {
 		return mcpPlace(s.tenant, s.id, s.life)
 	case "mcp_grant":
 		return grantPlace(s.tenant, s.id, s.life)
+	case "webhook":
+		return webhookPlace(s.tenant, s.id, s.life)
 	}
 	return place(s.tenant, s.id, s.life)
 }
@@ -51,6 +54,8 @@ func (s *storedSecret) name() string {
 		return s.tenant + "/mcp-server/" + s.id
 	case "mcp_grant":
 		return s.tenant + "/mcp-grant/" + s.id
+	case "webhook":
+		return s.tenant + "/webhook/" + s.id
 	}
 	return s.tenant + "/" + s.id
 }
@@ -71,4 +76,9 @@ func (s *storedSecret) open(keys Sealer) (plain []byte, lifeless bool, err error
 // mcpPlace returns the context for which the secret headers of a server are encrypted.
 func mcpPlace(tenant, server, life string) []byte {
 	return []byte(tenant + "|mcp_server|" + server + "|secret|" + life)
+}
+
+// webhookPlace returns the context for which the secrets of a webhook are encrypted.
+func webhookPlace(tenant, webhook, life string) []byte {
+	return []byte(tenant + "|webhook|" + webhook + "|secret|" + life)
 }

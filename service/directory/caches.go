@@ -12,6 +12,8 @@ func (d *Directory) Drop() {
 	d.agents.drop()
 	d.models.drop()
 	d.mcpServers.drop()
+	d.webhooks.drop()
+	d.skills.drop()
 	d.secrets.drop()
 	d.bearers.drop()
 }

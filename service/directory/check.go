@@ -53,6 +53,8 @@ func (a *Agent) check(op string) error {
 		c.text("a skill's name", s, longestName)
 		c.want(s != "", "a skill has no name", "name the skill")
 	}
+	_, taken := a.SubAgents[TaskTool]
+	c.want(!taken || !a.hasTask() || a.SubAgents[TaskTool].Via == ViaTask, "an agent below it has the name of the Task tool", "give it another name")
 	c.want(len(a.SubAgents) <= mostSubAgents, "there are too many agents below it", "use at most 64")
 	for name, s := range a.SubAgents {
 		c.want(isSlug(strings.ReplaceAll(strings.ToLower(name), "_", "-")), "an agent below it has a name that no tool may have",
@@ -64,6 +66,8 @@ func (a *Agent) check(op string) error {
 		c.text("a model", s.Model, longestModelName)
 		c.text("instructions", s.Instructions, longestInstructions)
 		c.patterns("tools", s.Tools)
+		c.limits(s.Limits)
+		c.want(s.Via == "" || s.Via == ViaTool || s.Via == ViaTask, "an agent below it is called in a way that there is not", "use tool or task")
 	}
 	return c.err
 }

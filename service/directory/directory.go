@@ -42,9 +42,13 @@ type Directory struct {
 	models  cache[modelKey, Model]
 	// mcpServers are those of each tenant.
 	mcpServers cache[string, []MCPServer]
-	secrets    cache[secretKey, secret.Secret]
-	bearers    cache[[sha256.Size]byte, bearer]
-	watches    watches
+	// webhooks are those of each tenant.
+	webhooks cache[string, []Webhook]
+	// skills are those of each tenant.
+	skills  cache[string, []Skill]
+	secrets cache[secretKey, secret.Secret]
+	bearers cache[[sha256.Size]byte, bearer]
+	watches watches
 
 	refusedEvery time.Duration
 	refusals     refusals

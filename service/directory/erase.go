@@ -48,6 +48,13 @@ func (d *Directory) EraseTenant(ctx context.Context, by By, id string) (e Erased
 			{`DELETE FROM mcp_document WHERE tenant = ?`, &none},
 			{`DELETE FROM mcp_server_version WHERE tenant = ?`, &none},
 			{`DELETE FROM mcp_server WHERE tenant = ?`, &e.MCPServers},
+			{`DELETE FROM webhook_due WHERE tenant = ?`, &none},
+			{`DELETE FROM webhook_notice WHERE tenant = ?`, &none},
+			{`DELETE FROM webhook_delivery WHERE tenant = ?`, &none},
+			{`DELETE FROM webhook WHERE tenant = ?`, &e.Webhooks},
+			{`DELETE FROM skill_loose WHERE tenant = ?`, &none},
+			{`DELETE FROM skill_version WHERE tenant = ?`, &none},
+			{`DELETE FROM skill WHERE tenant = ?`, &e.Skills},
 			{`DELETE FROM api_key WHERE tenant = ?`, &e.Keys},
 			{`DELETE FROM idempotency WHERE tenant = ?`, &none},
 		} {

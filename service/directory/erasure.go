@@ -78,6 +78,8 @@ type Erased struct {
 	Agents        int64 `json:"agents"`
 	Models        int64 `json:"models"`
 	MCPServers    int64 `json:"mcp_servers"`
+	Webhooks      int64 `json:"webhooks"`
+	Skills        int64 `json:"skills"`
 	Keys          int64 `json:"keys"`
 	AuditEntries  int64 `json:"audit_entries"`
 	// AuditKept is how many audit entries are kept, out of reach of every server, until the owner of the tables

@@ -16,11 +16,16 @@ type References struct {
 	// Model checks the provider, the region, the variable and the settings of a model. An error of
 	// kind [event.ErrUnsupported] is passed on unchanged.
 	Model func(m *Model) error
-	// Agent checks the skills and the patterns of tools of an agent.
+	// Agent checks the patterns of tools of an agent.
 	Agent func(a *AgentSpec) error
+	// Skills are the names of the server's own skills. Agents may name them beside their tenant's.
+	Skills []string
 	// MCPServer checks the address and the document of an MCP server, or its program. document is nil
 	// if the stored one stays. Its errors are passed on unchanged.
 	MCPServer func(s *MCPServer, document []byte) error
+	// Webhook checks whether the address of a webhook may be reached. Its errors are passed on
+	// unchanged.
+	Webhook func(w *Webhook) error
 	// Name checks a model name of the tenant [DefaultTenant] that the directory does not have. A
 	// server without settings allows such names.
 	Name func(name string) error
@@ -50,4 +55,11 @@ func unknownReference(op string, err error) error {
 	told := *e
 	told.Op, told.Kind, told.Code = op, event.ErrInvalid, "REFERENCE_UNKNOWN"
 	return &told
+}
+
+func (r *References) webhook(w *Webhook) error {
+	if r.Webhook == nil {
+		return nil
+	}
+	return r.Webhook(w)
 }

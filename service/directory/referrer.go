@@ -17,10 +17,12 @@ type referrer struct {
 	op     string
 	tenant *Tenant
 	names  func(name string) error
+	// skills are the names of the server's own skills.
+	skills []string
 }
 
-func newReferrer(tx *database.Tx, op string, t *Tenant, names func(name string) error) *referrer {
-	return &referrer{tx, op, t, names}
+func newReferrer(tx *database.Tx, op string, t *Tenant, r *References) *referrer {
+	return &referrer{tx, op, t, r.Name, r.Skills}
 }
 
 // checkTenant checks what differs from old. For a new tenant old is zero.
@@ -54,6 +56,13 @@ func (r *referrer) checkAgent(a, old *AgentSpec) error {
 	for i, id := range a.MCPServers {
 		if !slices.Contains(old.MCPServers, id) {
 			if err := r.mcpServer(fmt.Sprintf("mcp_servers[%d]", i), id); err != nil {
+				return err
+			}
+		}
+	}
+	for i, name := range a.Skills {
+		if !slices.Contains(old.Skills, name) {
+			if err := r.skill(fmt.Sprintf("skills[%d]", i), name); err != nil {
 				return err
 			}
 		}

@@ -36,7 +36,7 @@ func (d *Directory) CreateTenant(ctx context.Context, by By, t Tenant, idem stri
 			t, err = getTenant(tx, op, t.ID)
 			return err
 		}
-		if err := newReferrer(tx, op, &t, d.refs.Name).checkTenant(&Tenant{}); err != nil {
+		if err := newReferrer(tx, op, &t, &d.refs).checkTenant(&Tenant{}); err != nil {
 			return err
 		}
 		doc, err := encode(t)
@@ -150,7 +150,7 @@ func (d *Directory) UpdateTenant(ctx context.Context, by By, id string, revision
 		if err := t.check(op); err != nil {
 			return err
 		}
-		if err := newReferrer(tx, op, &t, d.refs.Name).checkTenant(&old); err != nil {
+		if err := newReferrer(tx, op, &t, &d.refs).checkTenant(&old); err != nil {
 			return err
 		}
 		doc, err := encode(t)

@@ -15,6 +15,8 @@ type versionList[V any] struct {
 	op string
 	// none returns the error for an object that does not exist.
 	none func(op string) error
+	// valid reports whether a text can be an id. nil means that ids are slugs.
+	valid func(id string) bool
 	// exists returns an error if the object does not exist.
 	exists func(tx *database.Tx, op string) error
 	// table has the versions, and column the object's id.
@@ -28,7 +30,11 @@ func versions[V any](ctx context.Context, db *database.DB, tenant, id string, q 
 	if err := q.check(l.op); err != nil {
 		return nil, "", err
 	}
-	if !isSlug(tenant) || !isSlug(id) {
+	valid := l.valid
+	if valid == nil {
+		valid = isSlug
+	}
+	if !isSlug(tenant) || !valid(id) {
 		return nil, "", l.none(l.op)
 	}
 	name := l.op + "/" + tenant + "/" + id

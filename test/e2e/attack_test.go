@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"archive/zip"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -157,12 +159,33 @@ func (s *target) belongings(tenant, token string) map[string]string {
 	}
 	at := "/v1/admin/tenants/" + tenant
 	ids["agent"] = id(s.json(201, "POST", at+"/agents", `{"id":"an-agent","instructions":"`+canary+`"}`, as...), "id")
+	ids["skill"] = "a-skill"
+	if res := s.ask("POST", at+"/skills", skillZip(s.t, ids["skill"]), append(as, "Content-Type", "application/zip")...); res.StatusCode != 201 {
+		s.t.Fatalf("a skill cannot be stored: %s", res.Status)
+	}
 	ids["server"] = id(s.json(201, "POST", at+"/mcp-servers", `{"id":"a-server","status":"inactive","type":"http","url":"https://mcp.example/"}`, as...), "id")
+	ids["webhook"] = id(s.json(201, "POST", at+"/webhooks", `{"id":"a-webhook","status":"inactive","url":"https://hooks.example/"}`, as...), "id")
+	ids["delivery"] = "msg_none"
 	ids["model"] = id(s.json(201, "POST", at+"/models", `{"id":"a-model","provider":"demo","name":"assistant"}`, as...), "id")
 	ids["key"] = id(s.json(201, "POST", at+"/keys", `{"scopes":["read"]}`, as...), "id")
 	ids["shared model"] = id(s.json(201, "POST", "/v1/admin/models", `{"id":"shared-model","provider":"demo","name":"assistant"}`), "id")
 	ids["shared key"] = id(s.json(201, "POST", "/v1/admin/keys", `{"scopes":["operator"]}`), "id")
 	return ids
+}
+
+// skillZip is the archive of a skill.
+func skillZip(t *testing.T, name string) string {
+	t.Helper()
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	w, err := z.Create("SKILL.md")
+	if err == nil {
+		_, err = io.WriteString(w, "---\nname: "+name+"\ndescription: "+canary+"\n---\n"+canary+"\n")
+	}
+	if err := errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
 }
 
 // received is what an attack was answered with.

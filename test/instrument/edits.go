@@ -11,8 +11,8 @@ type Edit struct {
 // that line numbers in stack traces stay correct.
 var points = []Edit{
 	{
-		"internal/drive", `if asked := w.call.questions.asked; len(asked) > 0 {`,
-		`failpoint.Hit("tool/ended"); if asked := w.call.questions.asked; len(asked) > 0 { failpoint.Hit("tool/asked")`,
+		"internal/drive", `if asked := w.call.questions.pending(); len(asked) > 0 {`,
+		`failpoint.Hit("tool/ended"); if asked := w.call.questions.pending(); len(asked) > 0 { failpoint.Hit("tool/asked")`,
 	},
 	{
 		"internal/drive", `if end.taken != "" && (end.message != nil || !d.interrupted()) {`,

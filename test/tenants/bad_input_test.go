@@ -1,6 +1,8 @@
 package tenants
 
 import (
+	"archive/zip"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -129,6 +131,13 @@ func badInput(t *testing.T, s *site) *bad {
 		api := b.as(token.Reveal())
 		ids := maps.Clone(shared)
 		ids["tenant"], ids["version"], ids["token"] = tenant, "1", "question_none"
+		for _, id := range []string{"another-", "webhook-"} { // before the runs, so that they have deliveries
+			hook, _, err := admin.CreateWebhook(ctx, tenant, client.NewWebhook{
+				ID: id + fmt.Sprint("of-", n), WebhookSpec: client.WebhookSpec{URL: deadAddress},
+			})
+			must(err)
+			ids["webhook"] = hook.ID
+		}
 		for _, archived := range []bool{true, true, false, false} {
 			conv, err := api.Create(ctx, client.NewConversation{Title: "talk"})
 			must(err)
@@ -141,6 +150,7 @@ func badInput(t *testing.T, s *site) *bad {
 			_, err = api.Update(ctx, conv.ID, client.Changes{Archived: &archived})
 			must(err)
 		}
+		ids["delivery"] = delivered(t, admin, tenant, ids["webhook"])
 		suffix := fmt.Sprint("of-", n)
 		agent, err := admin.CreateAgent(ctx, tenant, "agent-"+suffix, client.AgentSpec{Instructions: "One."})
 		must(err)
@@ -157,12 +167,55 @@ func badInput(t *testing.T, s *site) *bad {
 		}
 		_, err = admin.UpdateMCPServer(ctx, tenant, server.ID, 0, client.Patch{"name": "Two"})
 		must(err)
+		var skill client.Skill
+		for i, name := range []string{"another-", "skill-", "skill-"} { // two skills, and two versions of one
+			skill, err = admin.UploadSkill(ctx, tenant, skillZip(t, name+suffix, fmt.Sprint(i)), 0)
+			must(err)
+		}
+		ids["skill"] = skill.ID
 		key, _, err := admin.CreateKey(ctx, tenant, client.NewKey{Scopes: []string{"read"}})
 		must(err)
 		ids["agent"], ids["model"], ids["key"], ids["server"] = agent.ID, model.ID, key.ID, server.ID
 		b.ids = append(b.ids, ids)
 	}
 	return b
+}
+
+// skillZip is the archive of a skill.
+func skillZip(t *testing.T, name, body string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	w, err := z.Create("SKILL.md")
+	if err == nil {
+		_, err = io.WriteString(w, "---\nname: "+name+"\ndescription: Does it.\n---\n"+body+"\n")
+	}
+	if err := errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// deadAddress is refused before anything is resolved.
+const deadAddress = "https://127.0.0.1/"
+
+// delivered waits until a webhook has several deliveries, and returns the id of one.
+func delivered(t *testing.T, admin client.Admin, tenant, webhook string) (id string) {
+	t.Helper()
+	for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+		n := 0
+		for d, err := range admin.Deliveries(t.Context(), tenant, webhook, "", 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			id, n = d.ID, n+1
+		}
+		if n > 1 {
+			return id
+		}
+	}
+	t.Fatal("the webhook has no deliveries")
+	return ""
 }
 
 // restore restores the tenant's settings, because some of the cases are valid requests.
@@ -176,6 +229,14 @@ func (b *bad) restore() {
 	for m, err := range admin.MCPServers(b.t.Context(), tenant, client.ListOptions{Status: client.Active}) {
 		if err == nil {
 			_, err = admin.UpdateMCPServer(b.t.Context(), tenant, m.ID, 0, client.Patch{"status": client.Inactive})
+		}
+		if err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	for w, err := range admin.Webhooks(b.t.Context(), tenant, client.ListOptions{}) {
+		if err == nil && w.URL != deadAddress { // it was made by a valid case
+			_, err = admin.UpdateWebhook(b.t.Context(), tenant, w.ID, 0, client.Patch{"url": deadAddress})
 		}
 		if err != nil {
 			b.t.Fatal(err)

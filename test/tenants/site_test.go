@@ -27,6 +27,7 @@ import (
 	"github.com/braidrun/braid/service/database"
 	"github.com/braidrun/braid/service/database/databasetest"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/service/webhooks"
 	"github.com/braidrun/braid/tool"
 	"github.com/braidrun/braid/workspace"
 )
@@ -105,8 +106,14 @@ func open(t *testing.T, tenants int, logs store, db *database.DB) *site {
 	for n := range tenants {
 		s.settle(n)
 	}
+	sender, err := webhooks.NewSender(nil, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	outbox := webhooks.New(webhooks.Options{Database: db, Directory: s.people, Journal: logs, Sender: sender})
 	svc, err := service.New(service.Options{
-		Journal: logs, Rows: service.NewRows(db), Directory: s.people, Agent: s.agent, Shared: db.Shared(), LockWait: time.Minute,
+		Webhooks: outbox,
+		Journal:  logs, Rows: service.NewRows(db), Directory: s.people, Agent: s.agent, Shared: db.Shared(), LockWait: time.Minute,
 		Workspaces: &workspace.Quota{},
 	})
 	if err != nil {
@@ -120,7 +127,7 @@ func open(t *testing.T, tenants int, logs store, db *database.DB) *site {
 		defer stop()
 		return svc.Drain(wait)
 	})
-	h, err := server.New(server.Options{Service: svc, Directory: s.people, Token: secret.New("the-operators-own-token"), Tenant: "default"}, nil)
+	h, err := server.New(server.Options{Service: svc, Directory: s.people, Webhooks: outbox, Token: secret.New("the-operators-own-token"), Tenant: "default"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

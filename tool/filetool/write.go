@@ -24,10 +24,15 @@ func (s *Set) write(ctx context.Context, in writeCall) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	kind := workspace.Added
+	if _, err := files.Stat(ctx, in.Path); err == nil {
+		kind = workspace.Changed
+	}
 	f, err := files.Put(ctx, in.Path, strings.NewReader(in.Content), workspace.Condition{})
 	if err != nil {
 		return "", err
 	}
+	tool.FilesChanged(ctx, workspace.Change{Path: f.Path, Kind: kind, Size: f.Size})
 	return "Wrote " + f.Path + " (" + size(f.Size) + ").", nil
 }
 
@@ -73,13 +78,14 @@ func (s *Set) edit(ctx context.Context, in editCall) (string, error) {
 			return "", refused(op, "the old text stands in "+strconv.Quote(in.Path)+" "+strconv.Itoa(n)+" times",
 				"pass a longer old text that occurs once, or set all to true")
 		}
-		_, err = files.Put(ctx, in.Path, strings.NewReader(strings.ReplaceAll(before, in.Old, in.New)), workspace.Condition{Version: f.Version})
+		now, err := files.Put(ctx, in.Path, strings.NewReader(strings.ReplaceAll(before, in.Old, in.New)), workspace.Condition{Version: f.Version})
 		if event.KindOf(err) == event.ErrConflict && try < tries {
 			continue
 		}
 		if err != nil {
 			return "", err
 		}
+		tool.FilesChanged(ctx, workspace.Change{Path: now.Path, Kind: workspace.Changed, Size: now.Size})
 		above, _, _ := strings.Cut(before, in.Old)
 		line := 1 + strings.Count(above, "\n")
 		return done(in.Path, n) + " The first is in line " + strconv.Itoa(line) + ".", nil
@@ -104,7 +110,7 @@ func (s *Set) edited(ctx context.Context, args json.RawMessage) (out tool.Output
 	if err != nil {
 		return out, false, err
 	}
-	now, _, err := text(ctx, files, in.Path, MaxEdit)
+	now, f, err := text(ctx, files, in.Path, MaxEdit)
 	if err != nil {
 		return out, false, err
 	}
@@ -113,6 +119,7 @@ func (s *Set) edited(ctx context.Context, args json.RawMessage) (out tool.Output
 	case n > 0 && !strings.Contains(in.New, in.Old):
 		return out, false, nil // an edit leaves no old text, so it has not happened
 	case n == 0 && in.New != "" && strings.Contains(now, in.New):
+		tool.FilesChanged(ctx, workspace.Change{Path: f.Path, Kind: workspace.Changed, Size: f.Size})
 		return tool.Text("Replaced the text in " + in.Path + "."), true, nil
 	default:
 		return out, false, &event.Error{

@@ -36,6 +36,10 @@ func empty(name string) Frame {
 		return new(ToolUse)
 	case "tool_result":
 		return new(ToolResult)
+	case "subagent_start":
+		return new(SubagentStart)
+	case "subagent_end":
+		return new(SubagentEnd)
 	case "message":
 		return new(Message)
 	case "snapshot":

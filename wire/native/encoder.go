@@ -144,6 +144,10 @@ func (enc *Encoder) event(it *story.Item) {
 		enc.message(it, b)
 	case *event.StepEnded:
 		enc.ended(it, b)
+	case *event.ScopeOpened:
+		enc.opened(it, b)
+	case *event.ScopeClosed:
+		enc.closed(it, b)
 	case *event.Asked:
 		enc.send(&Question{
 			QuestionID: b.Token, Ask: b.Ask, Name: b.Name, Index: b.Index, Prompt: b.Prompt, Payload: b.Payload,
@@ -321,13 +325,13 @@ func (enc *Encoder) ended(it *story.Item, b *event.StepEnded) {
 // finish sends a run's terminal frame.
 func (enc *Encoder) finish(run *story.Run, b *event.RunEnded) {
 	end := End{
+		FileChanges: b.Files, MoreFileChanges: b.MoreFiles,
 		Usage: UsageOf(b.Usage), TotalCostUSD: dollars(b.CostNanoUSD), Estimated: b.Estimated,
 		NumTurns: b.Cycles, DurationMS: b.Duration.Milliseconds(),
 		SessionID: enc.session(run), StopReason: b.Stop, RunID: run.ID, Turn: run.Turn, Status: b.Status, Simulated: run.Simulated,
 	}
-	for _, m := range b.Models {
-		end.ModelUsage = append(end.ModelUsage, ModelUsage{m.Model, UsageOf(m.Usage), dollars(m.CostNanoUSD), m.Estimated})
-	}
+	end.ModelUsage = modelUsage(b.Models)
+	end.Main, end.Subagents = agents(b.Agents)
 	bad := b.Err
 	if bad == nil && b.Status != event.RunCompleted {
 		bad = &event.Error{Kind: event.ErrInternal}

@@ -80,6 +80,17 @@ const (
 	CodeTokenMissing      = "TOKEN_MISSING"
 	CodeTokenInvalid      = "TOKEN_INVALID"
 
+	CodeAttachmentInvalid    = "ATTACHMENT_INVALID"
+	CodeAttachmentUnreadable = "ATTACHMENT_UNREADABLE"
+	CodeAttachmentTooLarge   = "ATTACHMENT_TOO_LARGE"
+
+	CodeSkillNotFound = "SKILL_NOT_FOUND"
+	CodeSkillExists   = "SKILL_EXISTS"
+	CodeSkillInUse    = "SKILL_IN_USE"
+	CodeSkillInvalid  = "SKILL_INVALID"
+	CodeSkillUnknown  = "SKILL_UNKNOWN"
+	CodeQuotaSkills   = "QUOTA_SKILLS"
+
 	CodeTooManyBytes         = "TOO_MANY_BYTES"
 	CodeWrongCredentials     = "WRONG_CREDENTIALS" //nolint:gosec // a code, and no secret
 	CodeServerBusy           = "SERVER_BUSY"
@@ -145,6 +156,15 @@ var codes = [...]CodeInfo{
 	{CodeQuotaMCPServers, event.ErrQuota, 429},
 	{CodeTokenMissing, event.ErrInvalid, 422},
 	{CodeTokenInvalid, event.ErrInvalid, 422},
+	{CodeAttachmentInvalid, event.ErrInvalid, 422},
+	{CodeAttachmentUnreadable, event.ErrUnsupported, 422},
+	{CodeAttachmentTooLarge, event.ErrTooLarge, 413},
+	{CodeSkillNotFound, event.ErrNotFound, 404},
+	{CodeSkillExists, event.ErrConflict, 409},
+	{CodeSkillInUse, event.ErrConflict, 409},
+	{CodeSkillInvalid, event.ErrInvalid, 422},
+	{CodeSkillUnknown, event.ErrUnsupported, 422},
+	{CodeQuotaSkills, event.ErrQuota, 429},
 }
 
 // Codes lists all codes of this wire: those of the kinds and its own.

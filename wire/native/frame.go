@@ -110,6 +110,54 @@ type ToolResult struct {
 	Place
 }
 
+// SubagentStart says that an agent begins to work for a call of a Task tool.
+type SubagentStart struct {
+	ToolUseID    string `json:"tool_use_id"`
+	SubagentType string `json:"subagent_type"`
+	Description  string `json:"description,omitempty"`
+	// Model is the model that the agent starts with, ModelAlias the name that the call chose it by; empty if it
+	// chose none.
+	Model      string `json:"model,omitempty"`
+	ModelAlias string `json:"model_alias,omitempty"`
+	// Background is set where the call does not wait for the agent.
+	Background bool `json:"background,omitempty"`
+	// Place is that of the call.
+	Place
+}
+
+// SubagentEnd says that the agent has ended. For a call that waits, its answer is in the call's [ToolResult].
+type SubagentEnd struct {
+	ToolUseID    string `json:"tool_use_id"`
+	SubagentType string `json:"subagent_type"`
+	// Status is completed, failed or cancelled.
+	Status event.RunStatus `json:"status"`
+	// Result is the agent's answer where the call does not wait for it.
+	Result string `json:"result,omitempty"`
+	Error  *Error `json:"error,omitempty"`
+	// Spending is what the agent used itself, without the agents below it.
+	Spending
+	DurationMS int64 `json:"duration_ms,omitempty"`
+	// Parent is the call whose agent made the call; empty for the run's own agent.
+	Parent string `json:"parent_tool_use_id,omitempty"`
+}
+
+// Spending is what an agent used.
+type Spending struct {
+	Usage Usage `json:"usage"`
+	// TotalCostUSD is nil where no price is known: unknown is not zero.
+	TotalCostUSD *float64     `json:"total_cost_usd"`
+	Estimated    bool         `json:"estimated,omitempty"`
+	ModelUsage   []ModelUsage `json:"model_usage,omitempty"`
+}
+
+// AgentUsage is what one agent of a run used itself.
+type AgentUsage struct {
+	// ToolUseID is the call that the agent works for, SubagentType its name.
+	ToolUseID    string `json:"tool_use_id,omitempty"`
+	SubagentType string `json:"subagent_type,omitempty"`
+	Spending
+}
+
 // Attachment is what a picture, a file or a recording is, without its bytes.
 type Attachment struct {
 	// Kind is "image", "document", "audio" or "video".
@@ -243,7 +291,14 @@ type End struct {
 	Turn       int              `json:"turn"`
 	Status     event.RunStatus  `json:"status"`
 	ModelUsage []ModelUsage     `json:"model_usage,omitempty"`
-	Simulated  bool             `json:"simulated,omitempty"`
+	// Main and Subagents split Usage, TotalCostUSD and ModelUsage by agent, in a run with a call of a Task tool.
+	Main      *AgentUsage  `json:"main,omitempty"`
+	Subagents []AgentUsage `json:"subagents,omitempty"`
+	Simulated bool         `json:"simulated,omitempty"`
+	// FileChanges are what the run's tools did to the files of the workspace, in the order of the paths;
+	// MoreFileChanges counts those that the list lacks.
+	FileChanges     []event.FileChange `json:"file_changes,omitempty"`
+	MoreFileChanges int                `json:"more_file_changes,omitempty"`
 }
 
 // Usage counts tokens, in the names of the Messages API. InputTokens does not
@@ -293,6 +348,12 @@ func (*ToolProgress) FrameName() string { return "tool_progress" }
 
 // FrameName implements [Frame].
 func (*ToolResult) FrameName() string { return "tool_result" }
+
+// FrameName implements [Frame].
+func (*SubagentStart) FrameName() string { return "subagent_start" }
+
+// FrameName implements [Frame].
+func (*SubagentEnd) FrameName() string { return "subagent_end" }
 
 // FrameName implements [Frame].
 func (*Question) FrameName() string { return "question" }

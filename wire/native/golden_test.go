@@ -319,6 +319,48 @@ var stories = map[string]func() *story{
 		})
 		return s
 	},
+	"task": func() *story {
+		s := newStory()
+		s.begin("m1", 1)
+		s.answer("m1", 1, use("t1", "Task", `{"subagent_type":"finder","prompt":"look"}`), use("t2", "Task", `{"subagent_type":"writer","prompt":"write"}`))
+		cost, more := int64(270_001), int64(810_000)
+		used := event.Usage{Input: 120, Output: 30, Total: 150}
+		s.call("t1.1", "t1", "Task")
+		s.durable("t1.1", 1, &event.ScopeOpened{
+			ID: "t1.1", Call: "t1", Agent: "finder", Depth: 1, Input: text("look"), Task: true, Description: "Look around", Asked: "haiku", Model: "claude-haiku",
+		})
+		s.call("t1.2", "t2", "Task")
+		s.durable("t1.2", 1, &event.ScopeOpened{ID: "t1.2", Call: "t2", Agent: "writer", Depth: 1, Input: text("write"), Task: true, Model: "claude"})
+		s.begin("t1.1/m1", 1)
+		s.say("t1.1/m1", 1, "clean")
+		s.answer("t1.1/m1", 1, &event.Text{Text: "clean"}, use("t3", "Task", `{"subagent_type":"deep","prompt":"dig"}`))
+		s.call("t1.1/t1.0", "t3", "Task")
+		s.durable("t1.1/t1.0", 1, &event.ScopeOpened{
+			ID: "t1.1/t1.0", Parent: "t1.1", Call: "t3", Agent: "deep", Depth: 2, Input: text("dig"), Task: true, Background: true,
+		})
+		s.events[len(s.events)-1].Scope = "t1.1"
+		s.durable("", 0, &event.ScopeClosed{ID: "t1.1/t1.0", Output: text("dug"), Stop: event.StopEndTurn})
+		s.events[len(s.events)-1].Scope = "t1.1/t1.0"
+		s.durable("", 0, &event.ScopeClosed{
+			ID: "t1.1", Output: text("clean"), Stop: event.StopEndTurn, Models: []event.ModelUsage{{Model: "claude-haiku", Usage: used, CostNanoUSD: &cost}},
+		})
+		s.events[len(s.events)-1].Scope = "t1.1"
+		s.result("t1.1", 1, "t1", "Task", "clean", false)
+		s.durable("", 0, &event.ScopeClosed{
+			ID: "t1.2", Why: event.WhyCancelled, Err: &event.Error{Kind: event.ErrCancelled, Message: "the run was cancelled"},
+			Models: []event.ModelUsage{{Model: "claude", Usage: used}, {Model: "claude-haiku", CostNanoUSD: &cost}},
+		})
+		s.events[len(s.events)-1].Scope = "t1.2"
+		s.result("t1.2", 1, "t2", "Task", "Error: cancelled", true)
+		s.end(func(b *event.RunEnded) {
+			b.Agents = []event.AgentUsage{
+				{Agent: "guide", Models: []event.ModelUsage{{Model: "haiku", Usage: used, CostNanoUSD: &more}}},
+				{Scope: "t1.1", Call: "t1", Agent: "finder", Models: []event.ModelUsage{{Model: "claude-haiku", Usage: used, CostNanoUSD: &cost, Estimated: true}}},
+				{Scope: "t1.2", Call: "t2", Agent: "writer", Models: []event.ModelUsage{{Model: "claude", Usage: used}}},
+			}
+		})
+		return s
+	},
 	"steer": func() *story {
 		s := newStory()
 		s.begin("m1", 1)

@@ -350,20 +350,90 @@ func (o *object) ended(e *End) {
 	o.str(`"run_id":`, e.RunID)
 	o.int(`"turn":`, int64(e.Turn))
 	o.str(`"status":`, string(e.Status))
-	if len(e.ModelUsage) > 0 {
-		o.buf = append(o.buf, `"model_usage":[`...)
-		for i := range e.ModelUsage {
-			m := &e.ModelUsage[i]
+	o.models(e.ModelUsage)
+	if e.Main != nil {
+		o.buf = append(o.buf, `"main":{`...)
+		o.agent(e.Main)
+	}
+	if len(e.Subagents) > 0 {
+		o.buf = append(o.buf, `"subagents":[`...)
+		for i := range e.Subagents {
 			o.buf = append(o.buf, '{')
-			o.str(`"model":`, m.Model)
-			o.usage(&m.Usage)
-			o.cost(`"total_cost_usd":`, m.TotalCostUSD)
-			o.boolOpt(`"estimated":`, m.Estimated)
-			o.end('}')
+			o.agent(&e.Subagents[i])
 		}
 		o.end(']')
 	}
 	o.boolOpt(`"simulated":`, e.Simulated)
+	if len(e.FileChanges) > 0 {
+		o.buf = append(o.buf, `"file_changes":[`...)
+		for i := range e.FileChanges {
+			c := &e.FileChanges[i]
+			o.buf = append(o.buf, '{')
+			o.str(`"path":`, c.Path)
+			o.str(`"kind":`, c.Kind)
+			o.intOpt(`"size":`, c.Size)
+			o.end('}')
+		}
+		o.end(']')
+	}
+	o.intOpt(`"more_file_changes":`, int64(e.MoreFileChanges))
+}
+
+func (o *object) models(list []ModelUsage) {
+	if len(list) == 0 {
+		return
+	}
+	o.buf = append(o.buf, `"model_usage":[`...)
+	for i := range list {
+		m := &list[i]
+		o.buf = append(o.buf, '{')
+		o.str(`"model":`, m.Model)
+		o.usage(&m.Usage)
+		o.cost(`"total_cost_usd":`, m.TotalCostUSD)
+		o.boolOpt(`"estimated":`, m.Estimated)
+		o.end('}')
+	}
+	o.end(']')
+}
+
+// agent writes the rest of an object that is open.
+func (o *object) agent(a *AgentUsage) {
+	o.strOpt(`"tool_use_id":`, a.ToolUseID)
+	o.strOpt(`"subagent_type":`, a.SubagentType)
+	o.spending(&a.Spending)
+	o.end('}')
+}
+
+func (o *object) spending(s *Spending) {
+	o.usage(&s.Usage)
+	o.cost(`"total_cost_usd":`, s.TotalCostUSD)
+	o.boolOpt(`"estimated":`, s.Estimated)
+	o.models(s.ModelUsage)
+}
+
+func (f *SubagentStart) append(dst []byte) []byte {
+	o := open(dst)
+	o.str(`"tool_use_id":`, f.ToolUseID)
+	o.str(`"subagent_type":`, f.SubagentType)
+	o.strOpt(`"description":`, f.Description)
+	o.strOpt(`"model":`, f.Model)
+	o.strOpt(`"model_alias":`, f.ModelAlias)
+	o.boolOpt(`"background":`, f.Background)
+	o.place(&f.Place)
+	return o.close()
+}
+
+func (f *SubagentEnd) append(dst []byte) []byte {
+	o := open(dst)
+	o.str(`"tool_use_id":`, f.ToolUseID)
+	o.str(`"subagent_type":`, f.SubagentType)
+	o.str(`"status":`, string(f.Status))
+	o.strOpt(`"result":`, f.Result)
+	o.errorOpt(f.Error)
+	o.spending(&f.Spending)
+	o.intOpt(`"duration_ms":`, f.DurationMS)
+	o.strOpt(`"parent_tool_use_id":`, f.Parent)
+	return o.close()
 }
 
 func (f *Error) append(dst []byte) []byte {

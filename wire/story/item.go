@@ -2,6 +2,7 @@ package story
 
 import (
 	"strings"
+	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
@@ -89,6 +90,8 @@ type Run struct {
 
 // Work is what a story keeps for an agent.
 type Work struct {
+	// Opened is when the agent began its work; zero where the stream did not see it.
+	Opened time.Time
 	// Wire is for the encoder alone.
 	Wire any
 

@@ -99,6 +99,9 @@ func (s *Story) tell(e *event.Event) *Item {
 	s.now.Open = s.outline.Questions()
 	s.item = Item{Event: e, Run: &s.now, Agent: at.Thread, Step: at.Step, Opened: at.Opened, Closed: at.Closed, Last: s.last}
 	it := &s.item
+	if it.Opened != nil {
+		it.Opened.Own.Opened = e.Time
+	}
 	if it.Agent == nil { // a scope is opened inside one that is not known
 		it.Agent = s.agent(&e.Header)
 	}

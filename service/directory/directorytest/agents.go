@@ -15,6 +15,7 @@ func agents(t *testing.T, h Harness) {
 	d, ctx := h.Directory, t.Context()
 	tenant(t, d, "acme")
 	must[directory.Model](t)(d.CreateModel(ctx, Operator(), model("", "sonnet"), ""))
+	uploaded(t, d, of("acme"), "maths", content("maths"))
 	first := must[directory.Agent](t)(d.CreateAgent(ctx, of("acme"), directory.Agent{
 		Tenant: "acme", ID: "helper", AgentSpec: directory.AgentSpec{
 			Name: "Helper", Instructions: "Help.", Model: "sonnet", Tools: []string{}, Skills: []string{"maths"},

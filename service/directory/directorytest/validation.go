@@ -37,6 +37,9 @@ func validation(t *testing.T, h Harness) {
 		"instructions": {Instructions: long}, "tools": {Tools: []string{""}}, "many": {Tools: slices.Repeat([]string{"x"}, 1000)},
 		"both":   {SubAgents: map[string]directory.SubAgent{"x": {Agent: "other", Instructions: "x"}}},
 		"named":  {SubAgents: map[string]directory.SubAgent{"no name": {Agent: "other"}}},
+		"via":    {SubAgents: map[string]directory.SubAgent{"x": {Instructions: "x", Via: "mail"}}},
+		"taken":  {SubAgents: map[string]directory.SubAgent{"Task": {Instructions: "x"}, "x": {Instructions: "x", Via: directory.ViaTask}}},
+		"bound":  {SubAgents: map[string]directory.SubAgent{"x": {Instructions: "x", Limits: directory.Limits{Cycles: -1}}}},
 		"pinned": {SubAgents: map[string]directory.SubAgent{"x": {Version: 3}}},
 	} {
 		_, err := d.CreateAgent(ctx, of("acme"), directory.Agent{Tenant: "acme", ID: "helper", AgentSpec: spec}, "")

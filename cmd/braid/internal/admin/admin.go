@@ -16,7 +16,7 @@ import (
 // Command returns braid admin.
 func Command(p *conf.System) conf.Command {
 	return conf.Command{
-		Name: "admin", Args: "WHAT DO [ID]", Short: "administer a server: tenants, agents, models, MCP servers, keys",
+		Name: "admin", Args: "WHAT DO [ID]", Short: "administer a server: tenants, agents, models, MCP servers, skills, webhooks, keys",
 		About: `Talks to a braid serve. WHAT and DO are
 
 ` + verbList() + `
@@ -48,7 +48,7 @@ columns.`,
 			{Name: "file", Value: "FILE", Help: "fields as YAML or JSON"},
 			{Name: "revision", Value: "N", Help: "change it only if this is still its revision"},
 			{Name: "yes", Help: "confirm an action that cannot be undone"},
-			{Name: "force", Help: "remove a model, an alias or an MCP server that is still in use"},
+			{Name: "force", Help: "remove a model, an alias, an MCP server or a skill that is still in use"},
 			{Name: "name", Value: "TEXT", Help: "display name"},
 			{Name: "description", Value: "TEXT", Help: "purpose of an agent"},
 			{Name: "system-prompt", Value: "TEXT", Help: "text before the instructions of all agents of a tenant"},
@@ -60,9 +60,11 @@ columns.`,
 				Name: "tools", Value: "LIST",
 				Help: "patterns of tools: for an agent of the server's, and none is no tool; for an MCP server of its own",
 			},
+			{Name: "skills", Value: "LIST", Help: "skills that an agent is to use first; none is no skill"},
+			{Name: "out", Value: "FILE", Help: "file for a skill's archive (NAME.zip); - is standard output"},
 			{Name: "mcp-servers", Value: "LIST", Help: "ids of a tenant's MCP servers for an agent; none is no server"},
 			{Name: "type", Value: "TYPE", Help: "how to reach an MCP server: http, sse, openapi or stdio"},
-			{Name: "url", Value: "URL", Help: "address of an MCP server, or base address of an API"},
+			{Name: "url", Value: "URL", Help: "address of an MCP server or a webhook, or base address of an API"},
 			{Name: "program", Value: "NAME", Help: "program of a stdio server, as the operator calls it"},
 			{Name: "document", Value: "FILE", Help: "OpenAPI document of an openapi server; - is standard input"},
 			{Name: "document-url", Value: "URL", Help: "address from which the server fetches the OpenAPI document now"},
@@ -73,6 +75,11 @@ columns.`,
 			{Name: "secret-header-file", Value: "NAME=FILE", Help: "header with a value from a file, which the server keeps encrypted"},
 			{Name: "timeout", Value: "SECONDS", Help: "limit of one call to an MCP server; 0 is the server's limit"},
 			{Name: "required", Value: "BOOL", Help: "true refuses runs while an MCP server cannot be reached"},
+			{Name: "events", Value: "LIST", Help: "messages for a webhook: run.ended, question.asked, run.limit_reached; all is all"},
+			{Name: "signing-secret-file", Value: "FILE", Help: "file with the signing secret of a webhook, whsec_…; left out is a new one"},
+			{Name: "overlap", Value: "TIME", Help: "how long the previous secret signs too, such as 1h (24h)"},
+			{Name: "delivery", Value: "ID", Help: "a delivery of a webhook"},
+			{Name: "all", Help: "also those that were delivered"},
 			{Name: "tokens-file", Value: "FILE", Help: "tokens for a test of an MCP server, one name=value on each line"},
 			{Name: "effort", Value: "WORD", Help: "reasoning effort: none, low, medium, high, max or the vendor's word"},
 			{Name: "show-thinking", Value: "BOOL", Help: "true requests readable reasoning from the model"},
@@ -107,7 +114,7 @@ columns.`,
 			{Name: "user", Value: "NAME", Help: "user of a key; list conversations, runs or usage of this user"},
 			{Name: "agent", Value: "ID", Help: "list conversations of this agent"},
 			{Name: "expires", Value: "WHEN", Help: "expiry of a key: 90d, 12h, or a date such as 2027-01-31"},
-			{Name: "version", Value: "N", Help: "version of an agent"},
+			{Name: "version", Value: "N", Help: "version of an agent, an MCP server or a skill"},
 			{
 				Name: "status", Value: "STATUS",
 				Help: "list objects with this status: active, inactive; of runs and conversations open, failed, running, …",
@@ -155,12 +162,13 @@ func verbs() []verb {
 	change := []string{"file", "revision"}
 	tenantFields := []string{"file", "name", "system-prompt", "default-agent", "default-model", "isolation", "approvals", "quota", "failed-runs"}
 	callFields := []string{"effort", "show-thinking", "top-p", "seed", "verbosity", "service-tier", "server-tools"}
-	agentFields := flagsFor([]string{"tenant", "file", "name", "description", "instructions", "model", "tools", "mcp-servers", "context"}, callFields)
+	agentFields := flagsFor([]string{"tenant", "file", "name", "description", "instructions", "model", "tools", "skills", "mcp-servers", "context"}, callFields)
 	modelFields := flagsFor([]string{"file", "model", "alias", "region", "prices", "key-env", "key-file"}, callFields)
 	mcpFields := []string{
 		"tenant", "file", "name", "type", "url", "program", "document", "document-url", "header", "secret-header-file", "tools", "timeout",
 		"required",
 	}
+	webhookFields := []string{"tenant", "file", "name", "url", "events"}
 	keyFields := []string{"name", "user", "scopes", "expires"}
 	logFields := []string{"tenant", "conversation", "run", "executor", "from", "to", "limit"}
 	ofTenant := []string{"tenant"}
@@ -197,6 +205,35 @@ func verbs() []verb {
 		{
 			"mcp-server", "delete", "ID", flagsFor(ofTenant, []string{"revision", "force"}), "remove an MCP server, with its secrets",
 			(*admin).deleteMCPServer,
+		},
+		{"webhook", "create", "ID", flagsFor(webhookFields, []string{"signing-secret-file"}), "make a webhook and print its secret once", (*admin).createWebhook},
+		{"webhook", "list", "", flagsFor(ofTenant, listFlagNames), "list a tenant's webhooks", (*admin).listWebhooks},
+		{"webhook", "show", "ID", ofTenant, "show a webhook", (*admin).showWebhook},
+		{"webhook", "update", "ID", flagsFor(webhookFields, change), "change a webhook", (*admin).updateWebhook},
+		{
+			"webhook", "rotate", "ID", []string{"tenant", "revision", "signing-secret-file", "overlap"}, "give it another secret and print it once",
+			(*admin).rotateWebhook,
+		},
+		{"webhook", "test", "ID", ofTenant, "send a test message", (*admin).testWebhook},
+		{"webhook", "deliveries", "ID", []string{"tenant", "status", "limit"}, "list its deliveries", (*admin).listDeliveries},
+		{"webhook", "delivery", "ID", []string{"tenant", "delivery"}, "show a delivery with what is sent", (*admin).showDelivery},
+		{
+			"webhook", "replay", "ID", []string{"tenant", "delivery", "from", "all"}, "send a delivery again, or the failed ones since a time",
+			(*admin).replayWebhook,
+		},
+		{"webhook", "activate", "ID", ofTenant, "send to it again", (*admin).activateWebhook},
+		{"webhook", "deactivate", "ID", ofTenant, "stop sending to it", (*admin).deactivateWebhook},
+		{"webhook", "delete", "ID", []string{"tenant", "revision"}, "remove a webhook with its deliveries", (*admin).deleteWebhook},
+		{"skill", "upload", "FOLDER", []string{"tenant", "revision"}, "store the folder of a skill, which makes a new version", (*admin).uploadSkill},
+		{"skill", "list", "", flagsFor(ofTenant, listFlagNames), "list a tenant's skills", (*admin).listSkills},
+		{"skill", "show", "NAME", []string{"tenant", "version"}, "show a skill, its files and what is odd about it", (*admin).showSkill},
+		{"skill", "versions", "NAME", []string{"tenant", "limit"}, "list a skill's versions", (*admin).listSkillVersions},
+		{"skill", "download", "NAME", []string{"tenant", "version", "out"}, "write a skill's files into a zip archive", (*admin).downloadSkill},
+		{"skill", "activate", "NAME", ofTenant, "give it to agents again", (*admin).activateSkill},
+		{"skill", "deactivate", "NAME", ofTenant, "keep it from agents", (*admin).deactivateSkill},
+		{
+			"skill", "delete", "NAME", flagsFor(ofTenant, []string{"revision", "force"}), "remove a skill, with its versions",
+			(*admin).deleteSkill,
 		},
 		{"key", "create", "", flagsFor(ofOwner, keyFields), "make a key and print it once", (*admin).createKey},
 		{"key", "list", "", flagsFor(ofOwner, listFlagNames), "list keys", (*admin).listKeys},

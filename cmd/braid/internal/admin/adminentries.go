@@ -141,6 +141,12 @@ func (a *admin) agentFields() (client.Patch, error) {
 			patch["tools"] = []string{}
 		}
 	}
+	if text, given := a.in.Flags["skills"]; err == nil && given {
+		patch["skills"] = conf.Words(text)
+		if text == "none" || conf.Words(text) == nil {
+			patch["skills"] = []string{}
+		}
+	}
 	if text, given := a.in.Flags["mcp-servers"]; err == nil && given {
 		patch["mcp_servers"] = conf.Words(text)
 		if text == "none" || conf.Words(text) == nil {

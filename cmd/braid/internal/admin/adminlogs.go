@@ -25,14 +25,23 @@ func (a *admin) logged() (o client.LogOptions, err error) {
 		if !given {
 			continue
 		}
-		if *into, err = time.Parse(time.RFC3339, text); err != nil {
-			*into, err = time.Parse(time.DateOnly, text)
-		}
-		if err != nil {
-			return o, term.Invalid("write it as 2026-11-21 or 2026-11-21T07:00:00Z", "--%s: %q is not a time", flag, term.Fit(text, 40))
+		if *into, err = moment(flag, text); err != nil {
+			return o, err
 		}
 	}
 	return o, nil
+}
+
+// moment reads the time of a flag.
+func moment(flag, text string) (time.Time, error) {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		at, err = time.Parse(time.DateOnly, text)
+	}
+	if err != nil {
+		return at, term.Invalid("write it as 2026-11-21 or 2026-11-21T07:00:00Z", "--%s: %q is not a time", flag, term.Fit(text, 40))
+	}
+	return at, nil
 }
 
 func (a *admin) listUsage(ctx context.Context, _ string) error {

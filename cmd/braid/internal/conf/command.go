@@ -39,7 +39,9 @@ type Flag struct {
 	// Value is the placeholder of the value in help; empty for a switch.
 	Value    string
 	Optional bool
-	Help     string
+	// List allows the flag several times. The values are joined by line feeds.
+	List bool
+	Help string
 }
 
 // takes reports whether the command takes an option.
@@ -70,6 +72,8 @@ type textValue struct {
 	// list allows the flag several times: the values are joined by separator.
 	list      bool
 	separator string
+	// text begins a value of a switch that is neither true nor false; empty is none.
+	text string
 }
 
 func (t *textValue) String() string { return "" }
@@ -112,10 +116,12 @@ func ParseFlags(c *Command, args []string) (*Invocation, error) {
 	fs.SetOutput(io.Discard)
 	var names []string
 	for _, spec := range FlagsOf(c) {
-		v := &textValue{to: in.Flags, name: spec.Name, bool: spec.Value == "", optional: spec.Optional}
+		v := &textValue{
+			to: in.Flags, name: spec.Name, bool: spec.Value == "", optional: spec.Optional, list: spec.List, separator: "\n",
+		}
 		for i := range Options {
 			if o := &Options[i]; o.Flag() == spec.Name && c.takes(o.Name) {
-				v.to, v.name, v.list, v.separator = in.Options, o.Name, o.list, o.separator()
+				v.to, v.name, v.list, v.separator, v.text = in.Options, o.Name, o.list, o.separator(), o.text
 			}
 		}
 		names = append(names, spec.Name)
@@ -157,7 +163,7 @@ func ParseFlags(c *Command, args []string) (*Invocation, error) {
 		default:
 			text, args = args[1], args[2:]
 		}
-		if v.bool {
+		if v.bool && (v.text == "" || !strings.HasPrefix(text, v.text)) {
 			var on bool
 			if err := ParseSwitch(&on, text); err != nil {
 				return nil, term.Invalid("", "--%s: %q %s", f.Name, term.Fit(text, 40), err)

@@ -21,7 +21,9 @@ type Option struct {
 	short string
 	// value is the placeholder of the value in help; empty for a switch.
 	value string
-	Help  string
+	// text begins a text that a switch takes, too, as in --switch=TEXT; empty is none.
+	text string
+	Help string
 	// Def is the default value.
 	Def string
 	// list allows the flag several times. The values are joined by commas, or with lines by line feeds,
@@ -148,9 +150,17 @@ var Options = []Option{
 		Set:  func(s *Settings, v string) error { s.Workspace = v; return nil },
 	},
 	{
-		Name: "workspaces", Def: "false",
-		Help: "give each conversation of a server files of its own, which its users upload and its agent reads and changes",
-		Set:  func(s *Settings, v string) error { return ParseSwitch(&s.Workspaces, v) },
+		Name: "workspaces", Def: "false", text: "s3:",
+		Help: "give each conversation of a server files of its own, which its users upload and its agent reads and changes; " +
+			"--workspaces=s3://BUCKET/PREFIX keeps them in a bucket",
+		Set: func(s *Settings, v string) error {
+			if strings.HasPrefix(v, "s3:") {
+				s.Workspaces, s.WorkspaceBucket = true, v
+				return nil
+			}
+			s.WorkspaceBucket = ""
+			return ParseSwitch(&s.Workspaces, v)
+		},
 	},
 	{
 		Name: "data", value: "DIR", Help: "folder for conversations; empty is your data folder (see braid config)",

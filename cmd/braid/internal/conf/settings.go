@@ -72,8 +72,10 @@ type AgentSettings struct {
 	Workspace string
 	// Workspaces gives each conversation of a server files.
 	Workspaces bool
-	Permit     braid.Permissions
-	Sequential bool
+	// WorkspaceBucket is the address of the bucket with these files; empty keeps them in the journal.
+	WorkspaceBucket string
+	Permit          braid.Permissions
+	Sequential      bool
 
 	Context       string
 	Window        int

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/model/internal/media"
+	"github.com/braidrun/braid/internal/media"
 )
 
 var (
