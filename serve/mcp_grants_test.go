@@ -172,12 +172,11 @@ func (s *signInSite) run(token, conv string) string {
 // settled waits until no run of a conversation has one of these statuses, and returns the log.
 func (s *signInSite) settled(token, conv string, statuses ...string) string {
 	s.t.Helper()
-	for range 400 {
+	settled := func() bool {
 		_, answer := s.get(token, "GET", "/v1/conversations/"+conv+"/runs", "")
-		if !slices.ContainsFunc(statuses, func(status string) bool { return strings.Contains(answer, `"status":"`+status+`"`) }) {
-			break
-		}
-		time.Sleep(5 * time.Millisecond)
+		return !slices.ContainsFunc(statuses, func(status string) bool { return strings.Contains(answer, `"status":"`+status+`"`) })
+	}
+	for end := time.Now().Add(30 * time.Second); !settled() && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 	}
 	_, events := s.get(token, "GET", "/v1/conversations/"+conv+"/events?limit=1000", "")
 	return events

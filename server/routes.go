@@ -16,8 +16,6 @@ func (s *Server) routes() []route {
 		{"GET", "/readyz", open, s.ready},
 		{"GET", "/openapi.json", open, s.document},
 		{"GET", "/metrics", operator, s.measures},
-		{"GET", CallbackPath, open, s.signInPage},
-		{"GET", ClientPath, open, s.clientMetadata},
 		{"GET", "/v1/models", read, s.listModels},
 		{"GET", "/v1/mcp-grants", read, s.listOwnGrants},
 		{"DELETE", "/v1/mcp-grants/{server}", write, s.revokeOwnGrant},
@@ -46,6 +44,11 @@ func (s *Server) routes() []route {
 		{"POST", "/v1/conversations/{id}/runs/{run}/retry", write, s.retryRun},
 		{"GET", "/v1/conversations/{id}/runs/{run}/stream", read, s.streamRun},
 	}, s.adminRoutes()...)
+}
+
+// browserRoutes are for browsers and authorization servers, when users sign in to MCP servers. They are no part of the API.
+func (s *Server) browserRoutes() []route {
+	return []route{{"GET", CallbackPath, "", s.signInPage}, {"GET", ClientPath, "", s.clientMetadata}}
 }
 
 // adminRoutes returns the routes below /v1/admin. A caller with a route's scope may use it for

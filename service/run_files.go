@@ -6,7 +6,9 @@ import (
 	"github.com/braidrun/braid/workspace"
 )
 
-func openFiles(in workspace.Backend, key ConversationKey) workspace.Files { return in.Files(key.files()) }
+func openFiles(in workspace.Backend, key ConversationKey) workspace.Files {
+	return in.Files(key.files())
+}
 
 // files names the conversation for a backend of workspaces.
 func (k ConversationKey) files() workspace.Owner {

@@ -10,24 +10,6 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// SignInAnswer is what an authorization server sent a user's browser back with.
-type SignInAnswer struct {
-	Code, State, Issuer, Error string
-}
-
-// SignIn says who signs in to which MCP server.
-type SignIn struct {
-	Tenant, Server, User string
-}
-
-// SignedIn is a sign-in that has ended.
-type SignedIn struct {
-	// ID names it in the questions that wait for it.
-	ID string
-	// Conversations have runs that wait for it.
-	Conversations []string
-}
-
 // PeekSignIn says who signs in to which server with an answer, and changes nothing. It returns [event.ErrNotFound] if no
 // such sign-in is under way. The state of the answer is the credential: only the one who began the sign-in, and the
 // authorization server, know it.
@@ -92,7 +74,7 @@ func (s *Service) signInOf(ctx context.Context, state string) (SignIn, *director
 	if m.Status != directory.Active || m.OAuth == nil {
 		return SignIn{}, nil, unknown
 	}
-	return SignIn{k.Tenant, k.Server, k.User}, &directory.ResolvedMCPServer{MCPServer: m, User: k.User}, nil
+	return SignIn{k.Tenant, k.Server, k.User}, &directory.ResolvedMCPServer{MCPServer: m, Run: directory.MCPRun{User: k.User}}, nil
 }
 
 // signInQuestion is how the names of questions begin that ask a user to sign in to an MCP server.
@@ -127,7 +109,7 @@ func (s *Service) answerSignIn(ctx context.Context, in SignIn, conversation, id 
 // administrates the tenant. It returns [event.ErrNotFound] if there is none.
 func (s *Service) RevokeMCPGrant(ctx context.Context, by directory.By, tenant, server, grant string) error {
 	d := s.options.Directory
-	if d == nil || s.options.ToolServers == nil {
+	if d == nil {
 		return noToolServers("revoke grant")
 	}
 	g, err := d.GetMCPGrant(ctx, tenant, server, grant)
@@ -138,8 +120,8 @@ func (s *Service) RevokeMCPGrant(ctx context.Context, by directory.By, tenant, s
 	if err != nil {
 		return err
 	}
-	r := &directory.ResolvedMCPServer{MCPServer: m, User: g.User}
-	if m.OAuth == nil { // the server was changed since: nothing can be told to the authorization server
+	r := &directory.ResolvedMCPServer{MCPServer: m, Run: directory.MCPRun{User: g.User}}
+	if m.OAuth == nil || s.options.ToolServers == nil { // nothing can be told to the authorization server
 		_, version, err := d.LoadMCPGrant(ctx, r.GrantKey())
 		if err == nil {
 			err = d.SaveMCPGrant(ctx, r.GrantKey(), nil, nil, version)

@@ -2,9 +2,7 @@ package directory
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -13,63 +11,6 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/service/database"
 )
-
-// MCPOAuth says how users sign in to an MCP server with OAuth. The zero value has the service use its metadata document, or
-// register itself.
-type MCPOAuth struct {
-	// ClientID is that of a client that is registered with the authorization server.
-	ClientID string `json:"client_id,omitempty"`
-	// Issuer is the only authorization server that gets the client id. Empty means the one that the MCP server names.
-	Issuer string `json:"issuer,omitempty"`
-	// Scopes are asked for where the server names none.
-	Scopes []string `json:"scopes,omitzero"`
-}
-
-// MCPGrantKey names what a user has granted to a server of a tenant.
-type MCPGrantKey struct {
-	Tenant, Server string
-	// Life is the server's life. A grant for a server that was removed counts for no other one with its id.
-	Life string
-	// User may be empty: runs without a user share what was granted for them.
-	User string
-}
-
-// ID returns the id of the grant.
-func (k MCPGrantKey) ID() string {
-	sum := sha256.Sum256([]byte(k.Server + "\x00" + k.User))
-	return "mcpg_" + hex.EncodeToString(sum[:16])
-}
-
-// MCPGrantInfo is what may be shown of a grant.
-type MCPGrantInfo struct {
-	// Status is signed_in or pending.
-	Status string `json:"status"`
-	// Issuer is the authorization server.
-	Issuer string   `json:"issuer,omitempty"`
-	Scopes []string `json:"scopes,omitempty"`
-	// SignedIn is when the user signed in.
-	SignedIn time.Time `json:"signed_in_at,omitzero"`
-	// Expires is when a pending sign-in ends.
-	Expires time.Time `json:"expires_at,omitzero"`
-}
-
-// MCPGrant is what a user has granted to a server, or is about to.
-type MCPGrant struct {
-	ID     string `json:"id"`
-	Tenant string `json:"tenant"`
-	Server string `json:"mcp_server"`
-	User   string `json:"user"`
-
-	MCPGrantInfo
-
-	Created time.Time `json:"created_at"`
-	Updated time.Time `json:"updated_at"`
-}
-
-// grantPlace returns the context for which a grant is encrypted. The id stands for server and user.
-func grantPlace(tenant, id, life string) []byte {
-	return []byte(tenant + "|mcp_grant|" + id + "|secret|" + life)
-}
 
 // LoadMCPGrant returns the content of a grant and its version; 0 if there is none.
 func (d *Directory) LoadMCPGrant(ctx context.Context, k MCPGrantKey) (plain []byte, version int64, err error) {
@@ -165,18 +106,18 @@ func (d *Directory) ListMCPGrants(ctx context.Context, tenant, server string, q 
 	if _, err := d.GetMCPServer(ctx, tenant, server, 0); err != nil {
 		return nil, "", err
 	}
-	return d.listGrants(ctx, tenant, q, `g.server = ?`, server)
+	return d.listGrants(ctx, "list MCP grants", tenant, q, `g.server = ?`, server)
 }
 
 // ListMCPGrantsOf lists a user's grants for all servers of a tenant.
 func (d *Directory) ListMCPGrantsOf(ctx context.Context, tenant, user string, q Query) ([]MCPGrant, string, error) {
-	return d.listGrants(ctx, tenant, q, `g.person = ?`, user)
+	return d.listGrants(ctx, "list own MCP grants", tenant, q, `g.person = ?`, user)
 }
 
-func (d *Directory) listGrants(ctx context.Context, tenant string, q Query, where string, value string) ([]MCPGrant, string, error) {
+func (d *Directory) listGrants(ctx context.Context, op, tenant string, q Query, where, value string) ([]MCPGrant, string, error) {
 	q.Status = "" // a grant has none that can be asked for
 	return page(ctx, d.db, tenant, false, q, listing[MCPGrant]{
-		op: "list MCP grants", args: []any{tenant, value}, scan: scanMCPGrant, prefix: "g.",
+		op: op, args: []any{tenant, value}, scan: scanMCPGrant, prefix: "g.",
 		from:  selectGrant + ` JOIN mcp_server s ON s.tenant = g.tenant AND s.id = g.server AND s.life = g.life WHERE g.tenant = ? AND ` + where,
 		place: func(g MCPGrant) (string, time.Time) { return g.ID, g.Created },
 	})

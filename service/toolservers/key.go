@@ -20,9 +20,9 @@ type key struct {
 }
 
 func keyOf(s *directory.ResolvedMCPServer) key {
-	k := key{s.Tenant, s.Life, s.ID, s.Version, digestOf(s.Headers), ""}
+	k := key{s.Tenant, s.Life, s.ID, s.Version, digestOf(s.Run.Headers), ""}
 	if s.OAuth != nil {
-		k.user = "user " + s.User // also where it is empty
+		k.user = "user " + s.Run.User // also where it is empty
 	}
 	return k
 }

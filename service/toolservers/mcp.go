@@ -26,7 +26,7 @@ func (p *Pool) openMCP(ctx context.Context, s *directory.ResolvedMCPServer, hidd
 		InstructionBytes: mostInstructions, ClientVersion: p.options.Version, Inherit: mcptool.DefaultInherit(),
 	}
 	m := &mcpSource{id: s.ID}
-	c := mcptool.Config{Name: s.ID, URL: s.URL, SSE: s.Type == directory.MCPSSE, Proxy: "none", Tools: s.Tools, Hide: s.Tokens}
+	c := mcptool.Config{Name: s.ID, URL: s.URL, SSE: s.Type == directory.MCPSSE, Proxy: "none", Tools: s.Tools, Hide: s.Run.Tokens}
 	if s.Type == directory.MCPStdio {
 		c, o.Commands = p.options.Programs[s.Program], true
 		c.Name, c.Tools, c.Disabled = s.ID, s.Tools, false
@@ -38,7 +38,7 @@ func (p *Pool) openMCP(ctx context.Context, s *directory.ResolvedMCPServer, hidd
 		}
 		o.Transport = m.guard
 		o.SignIn = p.signIn(s, store)
-		c.Headers = maps.Clone(s.Headers)
+		c.Headers = maps.Clone(s.Run.Headers)
 		if c.Headers == nil {
 			c.Headers = make(map[string]secret.Secret, len(hidden))
 		}

@@ -164,6 +164,7 @@ func (s *target) belongings(tenant, token string) map[string]string {
 		s.t.Fatalf("a skill cannot be stored: %s", res.Status)
 	}
 	ids["server"] = id(s.json(201, "POST", at+"/mcp-servers", `{"id":"a-server","status":"inactive","type":"http","url":"https://mcp.example/"}`, as...), "id")
+	ids["grant"] = "mcpg_none"
 	ids["webhook"] = id(s.json(201, "POST", at+"/webhooks", `{"id":"a-webhook","status":"inactive","url":"https://hooks.example/"}`, as...), "id")
 	ids["delivery"] = "msg_none"
 	ids["model"] = id(s.json(201, "POST", at+"/models", `{"id":"a-model","provider":"demo","name":"assistant"}`, as...), "id")
