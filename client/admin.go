@@ -124,6 +124,10 @@ type Policy struct {
 	ServiceTiers []string `json:"service_tiers,omitempty"`
 	// RunSettings names what requests may set for their run: "instructions", "model_options" and "tool_choice".
 	RunSettings []string `json:"run_settings,omitempty"`
+	// Workspaces is "on" or "off": whether conversations have files, on a server with workspaces. "" means on.
+	Workspaces string `json:"workspaces,omitempty"`
+	// Shell lets agents that name the tool shell run commands in a sandbox, on a server that has it.
+	Shell bool `json:"shell,omitempty"`
 }
 
 // Retention is how many days data is kept. 0 means for ever.
@@ -213,6 +217,8 @@ type SubAgent struct {
 	Limits       Bounds   `json:"limits,omitzero"`
 	// Via is "tool", the default, or "task": a type of the Task tool.
 	Via string `json:"via,omitempty"`
+	// Background is "await" or "stop" if calls of the Task tool may be in the background.
+	Background string `json:"background,omitempty"`
 }
 
 // AgentVersion is one version of an agent.

@@ -161,7 +161,7 @@ type UserMessage struct {
 	// for what the run began with.
 	Mail string `json:"mail,omitempty"`
 	// Why is set where no person says it, but the loop itself, in the agent's name:
-	// [WhyAnswer] or [WhyRepeats]. Such a message is for the model, and no client is shown it.
+	// [WhyAnswer], [WhyRepeats] or [WhyTask]. Such a message is for the model, and no client is shown it.
 	Why Why `json:"why,omitempty"`
 }
 
@@ -344,6 +344,8 @@ type ScopeOpened struct {
 	// Background is set where the parent does not wait: the result of Call is
 	// only a receipt, and the scope may outlive the answer that asked for it.
 	Background bool `json:"background,omitempty"`
+	// Dependent is set where the run may end while the scope works in the background: the scope is cancelled then.
+	Dependent bool `json:"dependent,omitempty"`
 	// Task is set where a Task tool opened the scope. Description is what its call said of the work in a few
 	// words, Asked the model or alias that it named, and Model the model that the scope starts with.
 	Task        bool   `json:"task,omitempty"`

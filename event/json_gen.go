@@ -922,6 +922,7 @@ func (w *encoder) scopeOpened(b *ScopeOpened) {
 	w.intOpt(`"depth":`, int64(b.Depth))
 	w.blocksOpt(`"input":`, b.Input)
 	w.boolOpt(`"background":`, b.Background)
+	w.boolOpt(`"dependent":`, b.Dependent)
 	w.boolOpt(`"task":`, b.Task)
 	w.strOpt(`"description":`, b.Description)
 	w.strOpt(`"asked_model":`, b.Asked)
@@ -949,6 +950,8 @@ func (r *decoder) scopeOpened() *ScopeOpened {
 			b.Input = r.blocks()
 		case "background":
 			b.Background = r.Bool()
+		case "dependent":
+			b.Dependent = r.Bool()
 		case "task":
 			b.Task = r.Bool()
 		case "description":

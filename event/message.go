@@ -224,6 +224,8 @@ const (
 	WhyAnswer Why = "answer"
 	// WhyRepeats tells the model that it makes the same call again and again, and learns nothing.
 	WhyRepeats Why = "repeats"
+	// WhyTask tells the model what an agent in the background came to.
+	WhyTask Why = "task"
 )
 
 // The reasons to end, or to stop for a while.

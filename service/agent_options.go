@@ -36,6 +36,10 @@ type TenantParts struct {
 	Skills []directory.Skill
 	// SkillFiles opens the skills. nil means that there are none.
 	SkillFiles *skillpack.Store
+	// NoWorkspace reports that the run has no workspace, so that the tools for files have nothing to work on.
+	NoWorkspace bool
+	// Shell reports that the tenant's policy allows commands. An agent of the tenant must also name the tool.
+	Shell bool
 }
 
 // RunPlace says where a run belongs.
@@ -98,6 +102,8 @@ type SubAgentOptions struct {
 type TaskOptions struct {
 	// Models are aliases of models that a call may name, as examples.
 	Models []string
+	// Background says whether calls may be in the background. Empty means that they may not.
+	Background directory.Background
 	// Choose returns the options of the agent with another model, by the model's id or an alias. It
 	// returns the errors of [directory.Directory.Model], and is safe for concurrent use.
 	Choose func(ctx context.Context, model string) (*AgentOptions, error)

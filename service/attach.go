@@ -23,7 +23,13 @@ func (s *Service) attach(ctx context.Context, row *Row, r *RunRequest, run *jour
 	}
 	var files workspace.Files
 	if s.workspaces != nil {
-		files = s.countedFiles(row)
+		off, err := s.filesOff(ctx, row.Tenant)
+		if err != nil {
+			return undo, err
+		}
+		if !off {
+			files = s.countedFiles(row)
+		}
 	}
 	if err := s.readAttached(ctx, files, r, run); err != nil || files == nil {
 		return undo, err

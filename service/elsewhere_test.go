@@ -141,6 +141,8 @@ func TestWorkspacesElsewhere(t *testing.T) {
 			t.Errorf("a deleted conversation has %q", got)
 		}
 
+		// So does a file that no conversation has any more, such as after a crash.
+		workspacetest.Write(t, away.Files(workspace.Owner{Tenant: "acme", Conversation: "gone", Incarnation: "1"}), "left", "x")
 		setTenant(t, d, func(of *directory.Tenant) { of.Status = directory.Inactive })
 		if _, err := h.EraseTenant(t.Context(), operator, "acme"); err != nil {
 			t.Fatal(err)

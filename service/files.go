@@ -8,7 +8,7 @@ import (
 )
 
 // Files returns the workspace of a conversation. What is stored there counts towards the tenant's quota. It returns
-// [event.ErrUnsupported] if the service has no workspaces.
+// [event.ErrUnsupported] if the service has no workspaces, and [event.ErrPermission] if the tenant's policy gives it none.
 func (s *Service) Files(ctx context.Context, p Principal, id string) (workspace.Files, error) {
 	const op = "workspace"
 	row, err := s.row(ctx, p, op, id)
@@ -17,6 +17,13 @@ func (s *Service) Files(ctx context.Context, p Principal, id string) (workspace.
 	}
 	if s.workspaces == nil {
 		return nil, noWorkspaces(op)
+	}
+	off, err := s.filesOff(ctx, row.Tenant)
+	if err == nil && off {
+		err = withoutFiles(op)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return s.countedFiles(&row), nil
 }

@@ -45,6 +45,7 @@ func (b *OptionsBuilder) Build(ctx context.Context, x *ExecutionContext) (AgentR
 			return AgentRequest{}, err
 		}
 	}
+	r.Parts.NoWorkspace, r.Parts.Shell = x.hasNoFiles(), b.allowsShell(x)
 	spec := &x.Agent.AgentSpec
 	a, err := b.agent(ctx, x, spec, cmp.Or(x.Model, spec.Model, x.Tenant.Model), []string{x.Agent.ID})
 	if err != nil {
@@ -54,7 +55,7 @@ func (b *OptionsBuilder) Build(ctx context.Context, x *ExecutionContext) (AgentR
 		return AgentRequest{}, err
 	}
 	var files *Workspace
-	if b.workspaces != nil && x.Conversation != "" {
+	if b.workspaces != nil && x.Conversation != "" && !x.hasNoFiles() {
 		x.Files = openFiles(b.workspaces, x.Key())
 	}
 	if b.Workspace != nil {
@@ -143,6 +144,7 @@ func (b *OptionsBuilder) subAgent(
 	below := &SubAgentOptions{AgentOptions: *a}
 	if sub.Via == directory.ViaTask {
 		below.Task = b.task(ctx, x, &spec.Settings, a)
+		below.Task.Background = sub.Background
 	}
 	return below, nil
 }

@@ -72,8 +72,8 @@ func (m *tasked) Stream(ctx context.Context, req *model.Request) iter.Seq2[model
 		if n := r.IntN(4); n > 0 && req.Cycle < 4 && len(m.types) > 0 {
 			stop = event.StopToolUse
 			for i := range n {
-				args := fmt.Sprintf(`{"description":"d","prompt":"go","subagent_type":%q,"model":%q}`, m.types[r.IntN(len(m.types))],
-					[]string{"", "", "haiku", "opus", "unknown"}[r.IntN(5)])
+				args := fmt.Sprintf(`{"description":"d","prompt":"go","subagent_type":%q,"model":%q,"run_in_background":%v}`,
+					m.types[r.IntN(len(m.types))], []string{"", "", "haiku", "opus", "unknown"}[r.IntN(5)], r.IntN(3) == 0)
 				if !yield(model.Chunk{Kind: model.ChunkCall, Index: i + 1, ID: fmt.Sprint("c", i), Text: task.Name}, nil) ||
 					!yield(model.Chunk{Kind: model.ChunkCallInput, Index: i + 1, Text: args}, nil) {
 					return
@@ -94,10 +94,10 @@ func taskCrew(seed uint64) *braid.Agent {
 	// A chosen model calls no further agents: it is of any type.
 	options := task.Options{Models: task.Aliases(map[string]braid.Model{"haiku": opens("small"), "opus": opens("large", "digger", "scout", "nobody")})}
 	digger := braid.New("digger", opens("small"))
-	scout := braid.New("scout", opens("middle", "digger", "nobody"), braid.Tools(task.New(options, task.Type{Agent: digger})))
+	scout := braid.New("scout", opens("middle", "digger", "nobody"), braid.Tools(task.New(options, task.Type{Agent: digger, Background: task.AwaitBackground})))
 	writer := braid.New("writer", opens("large"))
 	return braid.New("root", opens("large", "scout", "scout", "writer", "nobody"),
-		braid.Tools(task.New(options, task.Type{Agent: scout}, task.Type{Agent: writer})))
+		braid.Tools(task.New(options, task.Type{Agent: scout, Background: task.AwaitBackground}, task.Type{Agent: writer, Background: task.StopBackground})))
 }
 
 // spent is what a scope used of a model, or all of them did.
@@ -141,10 +141,10 @@ func byModel(sums map[string]spent, rows []native.ModelUsage) {
 
 // What the main agent and its sub-agents used is the run's total, for each model to the token and the nano-dollar: in the rows of
 // the usage log, in the log's last event and in the result frame. The trees are random, with calls that fail and are made again,
-// agents that fail, unknown types and models, cancelled runs and lost drivers.
+// agents in the background and that fail, unknown types and models, cancelled runs and lost drivers.
 func TestUsageOfTasksAddsUp(t *testing.T) {
 	t.Parallel()
-	var seen struct{ subs, nested, chosen, failed, retried, crashed, cancelled, unpriced int }
+	var seen struct{ subs, nested, chosen, behind, failed, retried, crashed, cancelled, unpriced int }
 	for seed := range uint64(200) {
 		synctest.Test(t, func(t *testing.T) {
 			store, log, cancelled, crashed := playTasks(t, seed)
@@ -189,6 +189,9 @@ func TestUsageOfTasksAddsUp(t *testing.T) {
 					if b.Asked != "" {
 						seen.chosen++
 					}
+					if b.Background {
+						seen.behind++
+					}
 				}
 			}
 			if ended.Agents == nil {
@@ -213,7 +216,7 @@ func TestUsageOfTasksAddsUp(t *testing.T) {
 		})
 	}
 	for what, n := range map[string]int{
-		"sub-agents": seen.subs, "nested": seen.nested, "chosen models": seen.chosen, "failed calls": seen.failed, "retries": seen.retried,
+		"sub-agents": seen.subs, "nested": seen.nested, "chosen models": seen.chosen, "in the background": seen.behind, "failed calls": seen.failed, "retries": seen.retried,
 		"crashes": seen.crashed, "cancelled runs": seen.cancelled, "unpriced calls": seen.unpriced,
 	} {
 		if n < 20 {

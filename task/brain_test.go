@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -62,7 +63,7 @@ func says(text string) []model.Chunk {
 // asks is an answer of a scope with calls of the Task tool.
 func asks(scope string, calls ...map[string]any) (list []model.Chunk) {
 	for i, c := range calls {
-		if c["description"] == nil {
+		if c = maps.Clone(c); c["description"] == nil {
 			c["description"] = "some work"
 		}
 		raw, err := json.Marshal(c)

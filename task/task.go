@@ -33,7 +33,24 @@ type Type struct {
 	Agent *braid.Agent
 	// Description tells the model what the agent is for.
 	Description string
+	// Background lets calls be in the background; default [NoBackground].
+	Background Background
 }
+
+// Background says what of an agent's work may be in the background. Such a call returns a receipt. The answer arrives later, as a
+// message of the loop to the model, which is then called again.
+type Background = drive.Background
+
+// The possibilities.
+const (
+	// NoBackground makes each call wait for its agent.
+	NoBackground = drive.NoBackground
+	// AwaitBackground lets calls be in the background. The run does not end while their agents work, unless it is cancelled,
+	// fails or reaches a limit.
+	AwaitBackground = drive.AwaitBackground
+	// StopBackground lets calls be in the background. The run may end before their agents, which are cancelled then.
+	StopBackground = drive.StopBackground
+)
 
 // Options are the settings of a Task tool. The zero value is one in which agents work with their own models.
 type Options struct {
@@ -60,7 +77,9 @@ type Tool struct {
 	options Options
 	spec    tool.Spec
 	types   []drive.SubAgent
-	err     error
+	// background holds the types whose calls may be in the background.
+	background map[string]Background
+	err        error
 }
 
 var _ drive.Delegate = (*Tool)(nil)
@@ -68,7 +87,7 @@ var _ drive.Delegate = (*Tool)(nil)
 // New makes a Task tool for agents of these types. It does not fail: an agent that gets the tool reports what is wrong, such as
 // no type, a type without an agent, or two agents of one name.
 func New(o Options, types ...Type) *Tool {
-	t := &Tool{options: o}
+	t := &Tool{options: o, background: map[string]Background{}}
 	names := make([]string, 0, len(types))
 	var list strings.Builder
 	for _, one := range types {
@@ -86,6 +105,9 @@ func New(o Options, types ...Type) *Tool {
 		if err := one.Agent.Err(); err != nil && t.err == nil {
 			t.err = err
 		}
+		if one.Background != NoBackground {
+			t.background[name] = one.Background
+		}
 		names, t.types = append(names, name), append(t.types, sub)
 		list.WriteString("\n- " + name)
 		if one.Description != "" {
@@ -98,7 +120,7 @@ func New(o Options, types ...Type) *Tool {
 	if o.Name == "" {
 		o.Name = Name
 	}
-	t.spec = tool.Spec{Name: o.Name, Description: description + list.String(), Schema: schema(&o, names)}
+	t.spec = tool.Spec{Name: o.Name, Description: description + list.String(), Schema: schema(&o, names, len(t.background) > 0)}
 	return t
 }
 
@@ -118,7 +140,7 @@ type property struct {
 	Enum        []string `json:"enum,omitempty"`
 }
 
-func schema(o *Options, types []string) json.RawMessage {
+func schema(o *Options, types []string, background bool) json.RawMessage {
 	properties := map[string]property{
 		"description":   {Type: "string", Description: "The work in 3 to 5 words, for people who watch."},
 		"prompt":        {Type: "string", Description: "What the agent is to do, with all that it needs to know."},
@@ -130,6 +152,11 @@ func schema(o *Options, types []string) json.RawMessage {
 			about += " For example: " + strings.Join(o.ModelNames, ", ") + "."
 		}
 		properties["model"] = property{Type: "string", Description: about}
+	}
+	if background {
+		properties["run_in_background"] = property{
+			Type: "boolean", Description: "Do not wait: the answer comes later, as a message. Only if there is other work to do meanwhile.",
+		}
 	}
 	raw, err := json.Marshal(map[string]any{
 		"type": "object", "properties": properties, "required": []string{"description", "prompt", "subagent_type"}, "additionalProperties": false,
@@ -162,6 +189,9 @@ func (t *Tool) Agents() []*braid.Agent {
 	}
 	return list
 }
+
+// Background implements an interface of the driver.
+func (t *Tool) Background(kind string) Background { return t.background[kind] }
 
 // Model implements an interface of the driver.
 func (t *Tool) Model(ctx context.Context, kind, name string) (*drive.TaskModel, error) {

@@ -60,6 +60,11 @@ func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid
 	}
 	closeScratch := closeTools
 	closeTools = func() { files.close(); closeScratch() }
+	shell, err := openShell(context.Background(), s, files.files)
+	if err != nil {
+		closeTools()
+		return nil, err
+	}
 	skills, err := loadSkills(s, func(problem skill.Problem) {
 		message, hint := term.Describe(problem)
 		fmt.Fprintf(p.Stderr, "braid: the skill %s is left out: %s (%s)\n", term.CleanLine(problem.Folder),
@@ -69,7 +74,7 @@ func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid
 		closeTools()
 		return nil, err
 	}
-	own := slices.Concat(tools, files.Tools(), skills.Tools())
+	own := slices.Concat(tools, files.Tools(), shell.Tools(), skills.Tools())
 	signIns, err := p.openSignIns(s)
 	if err != nil {
 		closeTools()
@@ -105,7 +110,7 @@ func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid
 	}
 	parts = append(parts, telemetry.parts()...)
 	closeAll := p.onExit(func() { closeAPIs(apis); _ = closeMCP(mcp); closeTools(); telemetry.close() })
-	parts = append(parts, braid.Instructions(s.Instructions), braid.From(files))
+	parts = append(parts, braid.Instructions(s.Instructions), braid.From(files), braid.From(shell))
 	signIns.serve(mcp)
 	if mcp != nil {
 		parts = append(parts, braid.From(mcp))

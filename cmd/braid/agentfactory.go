@@ -58,6 +58,9 @@ func (p *process) openAgents(ctx context.Context, cfg *conf.Config, log *slog.Lo
 		Permissions: s.Permit, Grants: a.grants, Limits: s.RunLimits(), Sequential: s.Sequential, Context: contextOf(s),
 		Workspaces: s.Workspaces,
 	}
+	if o.Shell, err = serverShell(ctx, s); err != nil {
+		return nil, err
+	}
 	if err := p.openServerModels(s, &o); err != nil {
 		return nil, err
 	}

@@ -39,6 +39,7 @@ var checks = []struct {
 	{"local", checkLocal},
 	{"tools", checkTools},
 	{"scratch", checkScratch},
+	{"sandbox", checkSandbox},
 	{"data", checkData},
 	{"database", checkDatabase},
 	{"mcp", checkMCP},

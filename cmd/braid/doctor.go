@@ -17,8 +17,9 @@ func doctorCommand(p *process) conf.Command {
 		Name: "doctor", Short: "check what is set up, what is broken and what to do next",
 		About: `Every problem names the next step. Keys are named, never shown. With the options and
 variables of braid serve the doctor also checks its database (schema, rights,
-connections, clock), its key file, the credentials of its models and its MCP servers,
-and changes none of them. It sends no other requests beyond this machine. The exit
+connections, clock), its key file, the credentials of its models, its MCP servers and
+those of its tenants, and changes none of them. It connects to these servers and sends
+no other requests beyond this machine. The exit
 code is 0 unless something is broken; then it is the code of the first broken thing.`,
 		Examples: []conf.Example{
 			{Line: "braid doctor", Says: "look at everything"},
@@ -27,10 +28,10 @@ code is 0 unless something is broken; then it is the code of the first broken th
 			{Line: `braid doctor --json | jq '.findings[] | select(.level!="ok")'`, Says: "for programs"},
 		},
 		Options: true,
-		Flags: append(append(postgresFlags(), connectionFlag), []conf.Flag{
+		Flags: append(append(append(postgresFlags(), connectionFlag), []conf.Flag{
 			{Name: "secrets", Value: "FILE", Help: "file with the keys that encrypt providers' keys (" + secretsEnv + ")"},
 			{Name: "json", Help: "write one JSON object"},
-		}...),
+		}...), tenantServerFlags...),
 		Run: func(ctx context.Context, in *conf.Invocation) error { return doctor(ctx, p, in) },
 	}
 }

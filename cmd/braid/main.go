@@ -13,9 +13,11 @@ import (
 	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/models"
+	"github.com/braidrun/braid/sandbox"
 )
 
 func main() {
+	sandbox.Init()
 	p := &process{
 		System: conf.System{
 			Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,

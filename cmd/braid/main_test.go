@@ -13,9 +13,13 @@ import (
 	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model/demo"
+	"github.com/braidrun/braid/sandbox"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	sandbox.Init()
+	goleak.VerifyTestMain(m)
+}
 
 // until waits for a condition. A minute is far more than any machine needs.
 func until(t *testing.T, what string, come func() bool) {

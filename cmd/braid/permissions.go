@@ -339,6 +339,7 @@ func without(list []grant.Grant, id string) ([]grant.Grant, error) {
 // tenant; empty is the command's own conversations.
 func permitParts(s *conf.Settings, life string) []braid.Part {
 	p := s.Permit
+	asksForShell(s, &p)
 	if len(p.Allow)+len(p.Ask)+len(p.Deny) == 0 {
 		return nil
 	}

@@ -31,8 +31,8 @@ const (
 )
 
 // checkDatabase checks the database of a server.
-func checkDatabase(ctx context.Context, d *diagnosis) {
-	ctx, stop := context.WithTimeout(ctx, databaseTime)
+func checkDatabase(whole context.Context, d *diagnosis) {
+	ctx, stop := context.WithTimeout(whole, databaseTime)
 	defer stop()
 	address, err := d.p.postgresAddress(d.in, true)
 	switch {
@@ -44,8 +44,9 @@ func checkDatabase(ctx context.Context, d *diagnosis) {
 		d.lookAtPostgres(ctx, address.Reveal())
 	}
 	if d.service != nil {
-		d.lookAtSecrets(ctx, !address.Empty())
+		keys := d.lookAtSecrets(ctx, !address.Empty())
 		d.lookAtCredentials(ctx)
+		d.lookAtTenantServers(whole, keys)
 		_ = d.service.Close() // it was only read
 	}
 }
@@ -131,15 +132,16 @@ func (d *diagnosis) lookAtConnections(server *postgres.Server, wanted int) {
 	}
 }
 
-// lookAtSecrets checks that the key file decrypts the stored secrets.
-func (d *diagnosis) lookAtSecrets(ctx context.Context, shared bool) {
+// lookAtSecrets checks that the key file decrypts the stored secrets, and returns its keys; nil for
+// none.
+func (d *diagnosis) lookAtSecrets(ctx context.Context, shared bool) directory.Sealer {
 	file, named := d.in.Flags["secrets"], true
 	if file == "" {
 		file = d.p.Getenv(secretsEnv)
 	}
 	if file == "" && shared {
 		d.lookIfOpens(ctx, nil, "")
-		return
+		return nil
 	}
 	if file == "" {
 		file, named = filepath.Join(d.cfg.Data, secretsFile), false
@@ -152,7 +154,9 @@ func (d *diagnosis) lookAtSecrets(ctx context.Context, shared bool) {
 		d.brokenBy(err, "check --secrets or "+secretsEnv)
 	default:
 		d.lookIfOpens(ctx, keys, file)
+		return keys
 	}
+	return nil
 }
 
 // lookIfOpens decrypts one stored secret, if there is any. file is empty without keys.

@@ -16,6 +16,8 @@ type folderTools struct {
 
 	instructions string
 	close        func()
+	// files is nil without a workspace.
+	files workspace.Files
 }
 
 // Instructions are those of the tools, with a list of the files when the folder was opened.
@@ -42,7 +44,7 @@ func openWorkspace(ctx context.Context, s *conf.Settings) (folderTools, error) {
 		return folderTools{}, err
 	}
 	set := filetool.New(files)
-	return folderTools{Source: set, instructions: set.Instructions() + "\n" + list, close: func() { _ = files.Close() }}, nil
+	return folderTools{files: files, Source: set, instructions: set.Instructions() + "\n" + list, close: func() { _ = files.Close() }}, nil
 }
 
 // noTools is a source of no tools.

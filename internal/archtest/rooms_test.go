@@ -218,8 +218,8 @@ var rooms = []room{
 		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill", "attachment", "service/skillpack",
 	}, from: []string{"github.com/rivo/uniseg"}},
 	{
-		dir: "service/agents", own: []string{"", "grant", "event", "model", "models", "secret", "service", "service/directory", "service/toolservers", "skill", "task", "tool/demotool", "tool/filetool", "tool/mcptool", "workspace"},
-		tests: []string{"journal", "live", "model/demo", "model/openai", "service/database", "github.com/modelcontextprotocol/go-sdk"},
+		dir: "service/agents", own: []string{"", "grant", "event", "model", "models", "secret", "service", "service/directory", "service/toolservers", "skill", "task", "tool/demotool", "tool/filetool", "tool/mcptool", "tool/shelltool", "workspace"},
+		tests: []string{"service/skillpack", "journal", "live", "model/demo", "model/openai", "service/database", "github.com/modelcontextprotocol/go-sdk"},
 	},
 	{
 		dir: "serve",
@@ -299,7 +299,7 @@ var rooms = []room{
 	},
 	{
 		dir: "cmd/braid/internal/conf", own: []string{
-			"", "client", "cmd/braid/internal/term", "engine", "event", "journal", "model", "models", "secret", "server", "server/door",
+			"", "client", "cmd/braid/internal/term", "engine", "event", "journal", "model", "models", "sandbox", "secret", "server", "server/door",
 			"service/directory",
 		},
 		from: []string{"go.yaml.in/yaml/v3"},

@@ -23,7 +23,18 @@ type LLM struct{}
 //     done by then.
 //  6. If the transcript takes too much of the model's context, shorten it.
 //  7. Otherwise, call the model.
+//
+// Before 4, the model is told of agents in the background that have ended. A scope with such an agent at work waits
+// instead of finishing; see [held].
 func (LLM) Next(s *fold.Scope, p *Policy, now time.Time) Command {
+	cmd := nextLLM(s, p, now)
+	if cmd.Do == Finish && held(s, cmd.Why) {
+		return Command{Do: Wait, Why: event.WhyTask}
+	}
+	return cmd
+}
+
+func nextLLM(s *fold.Scope, p *Policy, now time.Time) Command {
 	if s.Batch.Calls != nil {
 		if s.Answer.Stop == event.StopMaxTokens && s.Untouched() {
 			return endOfTurn(s, p)
@@ -45,6 +56,9 @@ func (LLM) Next(s *fold.Scope, p *Policy, now time.Time) Command {
 	}
 	if cmd, ok := nextAttempt(s, p, now); ok {
 		return cmd
+	}
+	if words := news(s.Background.Ended()); words != "" {
+		return Command{Do: Say, Why: event.WhyTask, Say: words}
 	}
 	if s.Fresh == "" {
 		return endOfTurn(s, p)

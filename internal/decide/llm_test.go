@@ -108,6 +108,18 @@ var nextCases = []nextCase{
 	{name: "failed for good where a limit is reached", log: foldtest.Asked().Model(1, 1).Fails(1, 1, event.OutcomeFailed, time.Time{}), limits: decide.Limits{Cycles: 1}, do: decide.Finish, why: event.WhyFailed, stop: event.StopError, kind: event.ErrThrottled},
 	{name: "nothing was asked", log: (&foldtest.History{}).Add(0, "", 0, &event.RunStarted{Agent: "root"}), do: decide.Finish, why: event.WhyNothing, stop: event.StopEndTurn},
 
+	// Agents in the background: the model is told of their ends, and the run waits for those that do not depend on it.
+	{name: "an agent works in the background", log: foldtest.Asked().Calls(1, "sub").Behind(1, 0, false), do: decide.Model, why: event.WhyToolResults},
+	{name: "the turn ends while it works", log: foldtest.Asked().Calls(1, "sub").Behind(1, 0, false).Model(2, 1).Says(2, event.StopEndTurn), do: decide.Wait, why: event.WhyTask},
+	{name: "the turn ends while one works that depends on the run", log: foldtest.Asked().Calls(1, "sub").Behind(1, 0, true).Model(2, 1).Says(2, event.StopEndTurn), do: decide.Finish, why: event.WhyEndTurn, stop: event.StopEndTurn},
+	{name: "a limit is reached while it works", log: foldtest.Asked().Calls(1, "sub").Behind(1, 0, false), limits: decide.Limits{Cycles: 1}, do: decide.Finish, why: event.WhyLimit, stop: event.StopLimitCycles, kind: event.ErrLimit},
+	{name: "the model fails while it works", log: foldtest.Asked().Calls(1, "sub").Behind(1, 0, false).Model(2, 1).Fails(2, 1, event.OutcomeFailed, time.Time{}), do: decide.Finish, why: event.WhyFailed, stop: event.StopError, kind: event.ErrThrottled},
+	{name: "it ends while the model works", log: foldtest.Asked().Calls(1, "sub").Behind(1, 0, false).Model(2, 1).Closes(1, 0), here: []string{"m2"}, do: decide.Wait, why: event.WhyWaiting},
+	{name: "it ends before the turn", log: foldtest.Asked().Calls(1, "sub").Behind(1, 0, false).Closes(1, 0), do: decide.Say, why: event.WhyTask},
+	{name: "it ends after the turn", log: foldtest.Asked().Calls(1, "sub").Behind(1, 0, false).Model(2, 1).Says(2, event.StopEndTurn).Closes(1, 0), do: decide.Say, why: event.WhyTask},
+	{name: "the model was told of it", log: foldtest.Asked().Calls(1, "sub").Behind(1, 0, false).Model(2, 1).Says(2, event.StopEndTurn).Closes(1, 0).Heard(), do: decide.Model, why: event.WhyTask},
+	{name: "one has ended, and one works", log: foldtest.Asked().Calls(1, "sub", "sub").Behind(1, 0, false).Behind(1, 1, false).Closes(1, 1).Heard().Model(2, 1).Says(2, event.StopEndTurn), do: decide.Wait, why: event.WhyTask},
+
 	// Where the answer has a form, an end without it is none.
 	{name: "the same call thrice", log: foldtest.Asked().Stuck(3), do: decide.Say, why: event.WhyRepeats},
 	{name: "the same call thrice, and the model was told", log: foldtest.Asked().Stuck(3).Told(), do: decide.Model, why: event.WhyRepeats},

@@ -32,9 +32,24 @@ type Delegate interface {
 	tool.Tool
 	// Types are the agents that a call may name, by the names of their specs.
 	Types() []SubAgent
+	// Background says whether calls for the agent of a type may be in the background.
+	Background(kind string) Background
 	// Model opens a model that a call names for the agent of a type. It is called while the run waits.
 	Model(ctx context.Context, kind, name string) (*TaskModel, error)
 }
+
+// Background says what of the work of a sub-agent may be in the background.
+type Background uint8
+
+// The possibilities.
+const (
+	// NoBackground makes each call wait for its agent.
+	NoBackground Background = iota
+	// AwaitBackground lets calls be in the background. The run does not end while their agents work.
+	AwaitBackground
+	// StopBackground lets calls be in the background. At the end of the run their agents are cancelled.
+	StopBackground
+)
 
 // TaskModel is a model that a call chose for its agent.
 type TaskModel struct {
@@ -71,6 +86,7 @@ type delegation struct {
 	Prompt      string `json:"prompt"`
 	Type        string `json:"subagent_type"`
 	Model       string `json:"model"`
+	Background  bool   `json:"run_in_background"`
 }
 
 const (
@@ -106,7 +122,12 @@ func (d *activeRun) delegated(t Delegate, c *event.ToolCall) (child SubAgent, o 
 			Kind: event.ErrNotFound, Message: "there is no subagent_type " + quoted(args.Type) + "; " + theTypes(t) + ".",
 		}
 	}
+	how := t.Background(args.Type)
+	if args.Background && how == NoBackground {
+		return nil, nil, invalidTask("agents of the type " + quoted(args.Type) + " do not work in the background; leave run_in_background out")
+	}
 	o = &event.ScopeOpened{
+		Background: args.Background, Dependent: args.Background && how == StopBackground,
 		Agent: child.Runs().Name, Input: []event.Block{&event.Text{Text: args.Prompt}},
 		Task: true, Description: oneLine(args.Description, longestDescription), Asked: args.Model,
 	}

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -52,6 +53,11 @@ func (d *driver) finish(s *fold.Scope, cmd decide.Command) {
 	}
 	if d.cfg.agent.Hooks != nil && d.callAfterRun(s, ended) {
 		return
+	}
+	if d.stopTasks(s) {
+		ended.Usage = r.Usage
+		ended.Models, ended.CostNanoUSD, ended.Estimated = r.Bill()
+		ended.Agents = r.Agents()
 	}
 	ended.Keep = ended.Status == event.RunFailed && r.Worked() && !d.cfg.agent.Forgets && !d.cfg.work.ForgetFailed
 	d.err = ended.Err
@@ -168,4 +174,24 @@ func (d *activeRun) answerCall(s *fold.Scope) {
 	d.callFor(w.call, s.Parent, c, max(c.Attempt, 1))
 	w.end.skip, w.end.made, w.end.outcome, w.end.failure = skipAgent, r, outcome, end.Err
 	d.endUnrun(&w.Work)
+}
+
+// stopTasks cancels the agents that still work in the background when the run ends: their steps get the grace period to stop. It
+// reports whether there were any.
+func (d *driver) stopTasks(root *fold.Scope) bool {
+	if !root.Background.Works() {
+		return false
+	}
+	d.stop()
+	d.phase = phaseStopping
+	d.settleAfterStop()
+	scopes := d.view.Run.Scopes
+	for i := len(scopes) - 1; i > 0; i-- {
+		if s := scopes[i]; s.Closed == nil {
+			d.finish(s, decide.Command{Do: decide.Finish, Why: event.WhyCancelled, Stop: event.StopCancelled, Err: &event.Error{
+				Kind: event.ErrCancelled, Message: "the run ended before this agent", Err: context.Canceled,
+			}})
+		}
+	}
+	return true
 }

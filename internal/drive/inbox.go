@@ -107,7 +107,7 @@ func (d *driver) admitPending(s *fold.Scope, cmd decide.Command) decide.Command 
 	case cmd.Do == decide.Compact:
 		return cmd
 	case cmd.Do == decide.Model:
-	case cmd.Do == decide.Finish && (cmd.Why == event.WhyEndTurn || cmd.Why == event.WhyNothing):
+	case cmd.Do == decide.Finish && (cmd.Why == event.WhyEndTurn || cmd.Why == event.WhyNothing), cmd.Do == decide.Wait && cmd.Why == event.WhyTask:
 		next := decide.CallModel(s, &d.policy, event.WhyMessage)
 		switch next.Do {
 		case decide.Model:

@@ -2,6 +2,7 @@ package drive
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"github.com/braidrun/braid/event"
@@ -51,6 +52,17 @@ func (d *activeRun) beginAgent(w *toolWork, t tool.Tool) {
 	o.ID, o.Parent, o.Call, o.Depth, o.Input = w.step, s.ID, c.ID, s.Depth+1, input
 	d.add(s, w.step, w.attempt, o)
 	d.record(s, w.step, w.attempt, guardedBy)
+	if o.Background {
+		d.receipt(w, o)
+	}
+}
+
+// receipt ends a call whose agent works in the background.
+func (d *activeRun) receipt(w *toolWork, o *event.ScopeOpened) {
+	text := "The agent " + strconv.Quote(o.Agent) + " works in the background. Its answer comes as a message, with the id of this call: " + o.Call + "."
+	w.end.skip, w.end.outcome = skipAgent, event.OutcomeDone
+	w.end.made = &event.ToolResult{Call: o.Call, Name: w.entry.Name, Content: []event.Block{&event.Text{Text: text}}}
+	d.endUnrun(&w.Work)
 }
 
 // opening reads which agent a call of a tool asks for, and what. refused is why no agent works.

@@ -73,7 +73,7 @@ func (v *Conversation) Add(e *event.Event) {
 		r.ask(s, e, b)
 	case *event.ScopeClosed:
 		if c := r.Scope(b.ID); c != nil {
-			c.Closed = v.closed(e, b)
+			c.end(v.closed(e, b))
 		}
 	case *event.Transferred:
 		s.Agent, s.LastModel = b.To, ""

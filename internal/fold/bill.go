@@ -1,14 +1,6 @@
 package fold
 
-import (
-	"slices"
-	"strings"
-
-	"github.com/braidrun/braid/event"
-)
-
-// bill splits usage and cost by model, sorted by name.
-type bill []modelSum
+import "github.com/braidrun/braid/event"
 
 // count adds the usage and cost of a scope's model call.
 func (r *Run) count(s *Scope, model string, u event.Usage, nano *int64, estimated bool) {
@@ -24,31 +16,6 @@ func (r *Run) count(s *Scope, model string, u event.Usage, nano *int64, estimate
 		s.Totals.Spent.Usage = s.Totals.Spent.Usage.Add(u)
 		s.Totals.Spent.CostNanoUSD = event.AddCounts(s.Totals.Spent.CostNanoUSD, charged)
 	}
-}
-
-// count adds the usage and cost of a model call. It returns what the call counts for limits.
-func (l *bill) count(model string, u event.Usage, nano *int64, estimated bool) (charged int64) {
-	i, known := slices.BinarySearchFunc(*l, model, func(m modelSum, name string) int { return strings.Compare(m.name, name) })
-	if !known {
-		*l = slices.Insert(*l, i, modelSum{name: model})
-	}
-	m := &(*l)[i]
-	m.usage = m.usage.Add(u)
-	m.estimated = m.estimated || estimated
-	charged = m.dearest
-	switch {
-	case nano == nil:
-		m.unpriced = true
-	case estimated:
-		// The provider may charge more, which counts for limits.
-		m.cost = event.AddCounts(m.cost, *nano)
-		charged = max(charged, *nano)
-	default:
-		charged = *nano
-		m.cost = event.AddCounts(m.cost, charged)
-		m.dearest = max(m.dearest, charged)
-	}
-	return charged
 }
 
 // Bill returns usage and cost by model, and the total cost. total is nil if the cost of a call is unknown. estimated
@@ -83,27 +50,4 @@ func (s *Scope) call() string {
 		}
 	}
 	return ""
-}
-
-// rows returns usage and cost by model, and the total cost.
-func (l bill) rows() (rows []event.ModelUsage, total *int64, estimated bool) {
-	n := len(l)
-	costs := make([]int64, n+1)
-	total = &costs[n]
-	if n > 0 {
-		rows = make([]event.ModelUsage, n)
-	}
-	for i := range l {
-		m := &l[i]
-		rows[i] = event.ModelUsage{Model: m.name, Usage: m.usage, Estimated: m.estimated}
-		estimated = estimated || m.estimated
-		if m.unpriced {
-			total = nil
-			continue
-		}
-		costs[i] = m.cost
-		costs[n] = event.AddCounts(costs[n], m.cost)
-		rows[i].CostNanoUSD = &costs[i]
-	}
-	return rows, total, estimated
 }

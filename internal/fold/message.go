@@ -8,6 +8,8 @@ func (v *Conversation) user(s *Scope, e *event.Event, b *event.UserMessage) {
 	switch {
 	case b.Why == event.WhyRepeats:
 		s.countRepeats().Told = true
+	case b.Why == event.WhyTask && s.Background != nil:
+		s.Background.News = nil
 	case b.Why != "":
 	case b.Mail == "" && e.Author == s.Agent:
 		v.Run.Rounds++ // a hook let the run go on

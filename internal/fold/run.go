@@ -138,17 +138,3 @@ func (r *Run) tick(e *event.Event) {
 	r.At = e.Time
 	r.flying = max(0, r.flying+begins)
 }
-
-// modelSum sums the usage and cost of a run's calls of one model. It is keyed by the name in the settings and in
-// StepBegun; only the message holds a provider's own name, such as a dated version.
-type modelSum struct {
-	name  string
-	usage event.Usage
-	cost  int64
-	// dearest is the highest known cost of a complete call. Limits charge it for a call of unknown cost.
-	dearest int64
-	// unpriced reports whether the cost of a call is unknown.
-	unpriced bool
-	// estimated reports whether a call was cut, so that its usage is an estimate.
-	estimated bool
-}

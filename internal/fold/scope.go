@@ -24,6 +24,8 @@ type Scope struct {
 
 	// Task is what the call of a Task tool asked for; nil in every other scope.
 	Task *Task
+	// Background holds the scopes whose calls here did not wait for them; nil if there were none.
+	Background *Background
 
 	// Transcript is what the model sees.
 	Transcript Transcript
@@ -56,12 +58,6 @@ type Scope struct {
 	Repeats *Repeats
 	// Totals are the figures that limits bound.
 	Totals Totals
-}
-
-// Task is what a call of a Task tool asked for.
-type Task struct {
-	// Call is the id of the call, and Model the model that it named; empty for the agent's own.
-	Call, Model string
 }
 
 // ScopeTools are the tools of a scope's model.

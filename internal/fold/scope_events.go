@@ -20,18 +20,21 @@ func (r *Run) open(e *event.Event, b *event.ScopeOpened, v *Conversation) {
 	s.Transcript.user(s.Newest.Content)
 	s.Transcript.trace(UnitInput, s.Newest.Content, e.Seq)
 	if b.Task {
-		s.Task = &Task{Call: b.Call, Model: b.Asked}
-		r.Tasks = true
+		r.tasked(s, b)
 	}
 	if !r.split { // until now all usage was the root's
 		r.split, r.Scopes[0].Totals.Own = true, slices.Clone(r.Models)
 	}
-	if b.Call == "" {
+	switch {
+	case b.Background:
+	case b.Call == "":
 		s.Node = b.Node
 		parent.Children, parent.Opened = append(parent.Children, s), parent.Opened+1
-	} else if c := parent.CallByID(b.Call); c != nil {
-		s.Opener = c
-		c.Child = s
+	default:
+		if c := parent.CallByID(b.Call); c != nil {
+			s.Opener = c
+			c.Child = s
+		}
 	}
 	if r.byID == nil {
 		r.byID = make(map[string]*Scope)

@@ -13,6 +13,7 @@ import (
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
 	"github.com/braidrun/braid/skill"
+	"github.com/braidrun/braid/tool/shelltool"
 )
 
 // Factory makes agents. It is safe for concurrent use. Make it with [New].
@@ -55,7 +56,7 @@ func New(ctx context.Context, o Options) (*Factory, error) {
 		a.skills = &skill.Set{}
 	}
 	a.known = a.nameable()
-	agent, err := a.Agent(ctx, service.AgentRequest{})
+	agent, err := a.Agent(ctx, service.AgentRequest{Parts: service.TenantParts{Shell: true}})
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +77,7 @@ func (a *Factory) Agent(ctx context.Context, r service.AgentRequest) (*braid.Age
 		p.Grants = grants
 		parts = append(parts, braid.Permit(p))
 	}
-	return a.make(ctx, cmp.Or(r.ID, a.options.Name, DefaultName), &run{grants, r.Parts.MCPStore, newRunSkills(a.skills, &r)}, &r.AgentOptions, r.Skills, parts)
+	return a.make(ctx, cmp.Or(r.ID, a.options.Name, DefaultName), &run{grants, r.Parts.MCPStore, newRunSkills(a.skills, &r), &r}, &r.AgentOptions, r.Skills, parts)
 }
 
 // grants returns the store of the permissions that users of the run's tenant gave for always.
@@ -92,6 +93,8 @@ type run struct {
 	grants grant.Store
 	store  directory.MCPStore
 	skills runSkills
+	// request is the run's, with the options of its agent.
+	request *service.AgentRequest
 }
 
 // make makes an agent with its sub-agents.
@@ -117,7 +120,10 @@ func (a *Factory) make(
 		p := &o.Permissions[i]
 		parts = append(parts, braid.Permit(braid.Permissions{Allow: p.Allow, Ask: p.Ask, Deny: p.Deny, Grants: r.grants}))
 	}
-	given, own, err := a.given(o, &r.skills, prefer)
+	if a.asksForShell(r, o) {
+		parts = append(parts, braid.Permit(braid.Permissions{Ask: []string{shelltool.Name}, Grants: r.grants}))
+	}
+	given, own, err := a.given(o, r, prefer)
 	if err != nil {
 		return nil, err
 	}
@@ -169,23 +175,24 @@ func elsewhere(o model.Options) model.Options {
 // given returns the tools that the server gives an agent: those that match one of its patterns, or
 // all. own are the tools themselves.
 func (a *Factory) given(
-	o *service.AgentOptions, of *runSkills, prefer []string,
+	o *service.AgentOptions, r *run, prefer []string,
 ) (parts []braid.Part, own []braid.Tool, err error) {
 	all := o.Tools == nil
-	skills, err := of.chosen(o, prefer)
+	skills, err := r.skills.chosen(o, prefer)
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(reached(a.workspaceTools(), o.Tools)) > 0 {
+	if a.hasShell(r, o) || !r.request.Parts.NoWorkspace && len(reached(a.workspaceTools(), o.Tools)) > 0 {
 		skills = skills.CopyTo(intoWorkspace)
 	}
-	tools, far := a.tools, a.mcp.tools()
+	offered := a.offered(r, o)
+	tools, far := offered, a.mcp.tools()
 	if all {
 		parts = append(parts, a.mcp.parts()...)
 		own = append(own, far...)
 	} else {
 		far = chosen(far, o.Tools)
-		tools = append(chosen(a.tools, o.Tools), far...)
+		tools = append(chosen(offered, o.Tools), far...)
 		parts = append(parts, a.mcp.announced(far, lacks(o.Tools, append(skills.Tools(), tools...))))
 	}
 	own = append(append(own, tools...), skills.Tools()...)

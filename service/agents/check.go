@@ -77,7 +77,7 @@ func (a *Factory) checkAgent(spec *directory.AgentSpec) error {
 	if slices.ContainsFunc(a.mcp.status(), func(s event.ToolServer) bool { return s.Status != string(mcptool.StateConnected) }) {
 		return nil
 	}
-	tools := slices.Concat(a.tools, a.mcp.tools(), skillTools)
+	tools := slices.Concat(a.tools, a.shellTools(), a.mcp.tools(), skillTools)
 	fits := func(path string, patterns []string) error {
 		for i, pattern := range patterns {
 			if len(chosen(tools, []string{pattern})) == 0 && !a.mayBeTenants(pattern) {

@@ -9,6 +9,7 @@ import (
 	"github.com/braidrun/braid/service/toolservers"
 	"github.com/braidrun/braid/skill"
 	"github.com/braidrun/braid/tool/mcptool"
+	"github.com/braidrun/braid/tool/shelltool"
 )
 
 // DefaultName is the name of the server's own agent, which serves tenants without a default agent.
@@ -46,6 +47,10 @@ type Options struct {
 	Files Files
 	// Workspaces gives agents the tools of package filetool, for a service that has workspaces.
 	Workspaces bool
+	// Shell gives agents the tool of package shelltool, for a service that has workspaces, where the policies of their tenants
+	// allow it. A user is asked before each command unless Permissions, or those of a tenant, allow the tool by its name. nil
+	// means that no agent gets it.
+	Shell *shelltool.Options
 	// Skills are the skills that agents may load. nil means none.
 	Skills *skill.Set
 	// Servers provide the tools of MCP servers. nil means none.

@@ -58,7 +58,7 @@ func TestServersOfAnAgentWithTools(t *testing.T) {
 		{"none", []string{}, nil},
 		{"a tool that is missing", []string{"*shop*", "*ghost*"}, []string{"ghost", "shop"}},
 	} {
-		parts, _, err := a.given(&service.AgentOptions{Tools: c.tools}, &runSkills{set: a.skills}, nil)
+		parts, _, err := a.given(&service.AgentOptions{Tools: c.tools}, &run{skills: runSkills{set: a.skills}, request: &service.AgentRequest{}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/directory"
 	"github.com/braidrun/braid/task"
 )
 
@@ -25,7 +26,14 @@ func (a *Factory) subAgents(ctx context.Context, r *run, o *service.AgentOptions
 			parts = append(parts, braid.AsTool(below, cmp.Or(sub.Description, "Has the agent "+name+" do a part of the work.")))
 			continue
 		}
-		types, names = append(types, task.Type{Agent: below, Description: sub.Description}), sub.Task.Models
+		one := task.Type{Agent: below, Description: sub.Description}
+		switch sub.Task.Background {
+		case directory.BackgroundAwait:
+			one.Background = task.AwaitBackground
+		case directory.BackgroundStop:
+			one.Background = task.StopBackground
+		}
+		types, names = append(types, one), sub.Task.Models
 	}
 	if len(types) == 0 {
 		return parts, nil

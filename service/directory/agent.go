@@ -72,7 +72,20 @@ type SubAgent struct {
 	Limits Limits `json:"limits,omitzero"`
 	// Via says how it is called. Empty means [ViaTool].
 	Via Via `json:"via,omitempty"`
+	// Background says whether calls of the Task tool may be in the background. Empty means that they may not.
+	Background Background `json:"background,omitempty"`
 }
+
+// Background says what becomes of work in the background when the run is done.
+type Background string
+
+// The possibilities.
+const (
+	// BackgroundAwait has the run wait for it.
+	BackgroundAwait Background = "await"
+	// BackgroundStop has it cancelled.
+	BackgroundStop Background = "stop"
+)
 
 // Via says how an agent calls another one.
 type Via string

@@ -68,6 +68,8 @@ func (a *Agent) check(op string) error {
 		c.patterns("tools", s.Tools)
 		c.limits(s.Limits)
 		c.want(s.Via == "" || s.Via == ViaTool || s.Via == ViaTask, "an agent below it is called in a way that there is not", "use tool or task")
+		c.want(s.Background == "" || s.Via == ViaTask && (s.Background == BackgroundAwait || s.Background == BackgroundStop),
+			"an agent below it cannot work in the background so", "use await or stop, with via task")
 	}
 	return c.err
 }

@@ -97,6 +97,8 @@ func (c *checker) policySettings(p *Policy) {
 		c.setting(slices.Contains(runSettings, name), "policy.run_settings["+strconv.Itoa(i)+"]", "there is no such setting",
 			"use some of "+strings.Join(runSettings, ", "))
 	}
+	c.setting(p.Workspaces == "" || p.Workspaces == WorkspacesOn || p.Workspaces == WorkspacesOff, "policy.workspaces",
+		"there is no such choice", "use on or off")
 	c.setting(len(p.ServiceTiers) <= mostTiers, "policy.service_tiers", "there are too many entries", "use at most 16")
 	for i, word := range p.ServiceTiers {
 		c.tier("policy.service_tiers["+strconv.Itoa(i)+"]", word, false)

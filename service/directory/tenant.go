@@ -83,7 +83,21 @@ type Policy struct {
 	// RunSettings names what requests may set for their run: instructions, model_options and tool_choice. None means
 	// none of them.
 	RunSettings []string `json:"run_settings,omitempty"`
+	// Workspaces says whether conversations have files, on a server with workspaces. Empty means [WorkspacesOn].
+	Workspaces Workspaces `json:"workspaces,omitempty"`
+	// Shell lets agents run commands in a sandbox, on a server whose operator has enabled that. An agent of the tenant must
+	// also name the tool shell in its list of tools.
+	Shell bool `json:"shell,omitempty"`
 }
+
+// Workspaces says whether conversations have files.
+type Workspaces string
+
+// These are the choices for workspaces.
+const (
+	WorkspacesOn  Workspaces = "on"
+	WorkspacesOff Workspaces = "off"
+)
 
 // Retention is how many days data is kept after its last change. 0 means for ever. A conversation
 // is removed with its messages, tool arguments and results. Its usage stays, because it was paid

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -38,6 +39,8 @@ type target struct {
 	attacker, victim string
 	// theirs are the ids of what the victim has, by the names that they have in paths.
 	theirs map[string]string
+	// gone is the address of an endpoint that answers 410.
+	gone string
 }
 
 // canary is in everything that the victim has.
@@ -75,7 +78,12 @@ var allScopes = []string{"read", "write", "admin:read", "admin:write"}
 // attackedServer starts braid serve with two tenants, and lets one address show any number of wrong credentials.
 func attackedServer(t *testing.T, args ...string) *target {
 	t.Helper()
-	s := &target{site: startServer(t, filepath.Join(t.TempDir(), "data"), append([]string{"--log", "json", "--wrong-credentials", "0", "--workspaces"}, args...)...)}
+	gone := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }))
+	t.Cleanup(gone.Close)
+	args = append([]string{
+		"--log", "json", "--wrong-credentials", "0", "--workspaces", "--allow-host", strings.TrimPrefix(gone.URL, "http://"),
+	}, args...)
+	s := &target{site: startServer(t, filepath.Join(t.TempDir(), "data"), args...), gone: gone.URL}
 	s.routes = s.served()
 	s.attacker, s.victim = s.tenant("attacker"), s.tenant("victim")
 	s.theirs = s.belongings("victim", s.victim)
@@ -151,13 +159,15 @@ func (s *target) belongings(tenant, token string) map[string]string {
 	as := []string{"Authorization", "Bearer " + token}
 	ids := map[string]string{"tenant": tenant, "version": "1", "token": "question_none"}
 	id := func(v map[string]any, name string) string { return v[name].(string) }
+	at := "/v1/admin/tenants/" + tenant
+	ids["webhook"] = id(s.json(201, "POST", at+"/webhooks", `{"id":"a-webhook","url":"`+s.gone+`"}`, as...), "id")
 	ids["id"] = id(s.json(201, "POST", "/v1/conversations", `{"title":"`+canary+`"}`, as...), "id")
 	run := s.json(200, "POST", "/v1/conversations/"+ids["id"]+"/runs", `{"user_input":"`+canary+`"}`, append(as, "Accept", "application/json")...)
 	ids["run"] = id(run, "run_id")
 	if res := s.ask("PUT", "/v1/conversations/"+ids["id"]+"/files/content?path="+attackedFile, canary, as...); res.StatusCode != 200 {
 		s.t.Fatalf("a file cannot be stored: %s", res.Status)
 	}
-	at := "/v1/admin/tenants/" + tenant
+	ids["delivery"] = s.failed(at+"/webhooks/a-webhook", as)
 	ids["agent"] = id(s.json(201, "POST", at+"/agents", `{"id":"an-agent","instructions":"`+canary+`"}`, as...), "id")
 	ids["skill"] = "a-skill"
 	if res := s.ask("POST", at+"/skills", skillZip(s.t, ids["skill"]), append(as, "Content-Type", "application/zip")...); res.StatusCode != 201 {
@@ -165,8 +175,6 @@ func (s *target) belongings(tenant, token string) map[string]string {
 	}
 	ids["server"] = id(s.json(201, "POST", at+"/mcp-servers", `{"id":"a-server","status":"inactive","type":"http","url":"https://mcp.example/"}`, as...), "id")
 	ids["grant"] = "mcpg_none"
-	ids["webhook"] = id(s.json(201, "POST", at+"/webhooks", `{"id":"a-webhook","status":"inactive","url":"https://hooks.example/"}`, as...), "id")
-	ids["delivery"] = "msg_none"
 	ids["model"] = id(s.json(201, "POST", at+"/models", `{"id":"a-model","provider":"demo","name":"assistant"}`, as...), "id")
 	ids["key"] = id(s.json(201, "POST", at+"/keys", `{"scopes":["read"]}`, as...), "id")
 	ids["shared model"] = id(s.json(201, "POST", "/v1/admin/models", `{"id":"shared-model","provider":"demo","name":"assistant"}`), "id")
@@ -187,6 +195,20 @@ func skillZip(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return out.String()
+}
+
+// failed waits until the first delivery of a webhook has failed and the webhook is disabled, so that
+// neither changes any more, and returns the delivery's id.
+func (s *target) failed(hook string, as []string) string {
+	s.t.Helper()
+	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
+		list, _ := s.json(200, "GET", hook+"/deliveries?status=failed", "", as...)["data"].([]any)
+		if state := s.json(200, "GET", hook, "", as...)["status"]; len(list) == 1 && state == "inactive" {
+			return list[0].(map[string]any)["id"].(string)
+		}
+	}
+	s.t.Fatal("no delivery has failed")
+	return ""
 }
 
 // received is what an attack was answered with.

@@ -21,6 +21,9 @@ var braid string
 var buildFlags = func(string) ([]string, error) { return []string{"-trimpath"}, nil }
 
 func TestMain(m *testing.M) {
+	if os.Getenv(programEnv) != "" {
+		os.Exit(serveProgram())
+	}
 	flag.Parse()
 	// The tests wait for processes as much as they work.
 	if f := flag.Lookup("test.parallel"); f.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {

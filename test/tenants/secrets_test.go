@@ -29,13 +29,18 @@ import (
 // The secrets of the story by kind, except those that the server creates.
 func planted() map[string]string {
 	return map[string]string{
-		"the server's own provider key": "sk-ant-planted-own-Kq7/+w=81",
-		"a tenant's provider key":       "sk-ant-planted-tenant-Zt3/+x=55",
-		"a provider key in a variable":  "sk-ant-planted-variable-Lm9/+y=27",
-		"a request's token":             "planted-request-token-Vw2/+z=64",
-		"the database's password":       "planted-password-Pd4",
-		"a tool server's token":         "planted-mcp-token-Rt6/+v=93",
-		"a tool server's key":           "planted-mcp-key-Hn8/+u=46",
+		"the server's own provider key":                 "sk-ant-planted-own-Kq7/+w=81",
+		"a tenant's provider key":                       "sk-ant-planted-tenant-Zt3/+x=55",
+		"a provider key in a variable":                  "sk-ant-planted-variable-Lm9/+y=27",
+		"a request's token":                             "planted-request-token-Vw2/+z=64",
+		"the database's password":                       "planted-password-Pd4",
+		"a tool server's token":                         "planted-mcp-token-Rt6/+v=93",
+		"a tool server's key":                           "planted-mcp-key-Hn8/+u=46",
+		"a run's token for a tool server of its tenant": "planted-crm-token-Gx5/+t=38",
+		"a run's token for an API, a tool server":       "planted-shop-token-Jc6/+s=72",
+		"a stored header of a tenant's tool server":     "planted-stored-header-Qb1/+r=19",
+		"the bucket's secret":                           "planted-bucket-secret-Xk4/+q=50",
+		"a webhook's secret":                            "whsec_" + base64.StdEncoding.EncodeToString([]byte("planted-webhook-secret-Ny3p58")),
 	}
 }
 
@@ -69,10 +74,10 @@ func TestNoSecretIsFound(t *testing.T) {
 type story struct {
 	t           *testing.T
 	braid, data string
-	// list is the file with the MCP servers.
-	list    string
-	env     []string
-	secrets map[string]string
+	// list is the file with the MCP servers. office and shop are the addresses of an MCP server and of an API.
+	list, office, shop string
+	env                []string
+	secrets            map[string]string
 	// out is the output, by its source.
 	out map[string][]byte
 
@@ -102,6 +107,7 @@ func newStory(t *testing.T, braid string) *story {
 	}))
 	t.Cleanup(provider.Close)
 	tools := s.tools()
+	s.office, s.shop = tools, s.api()
 	s.list = filepath.Join(t.TempDir(), "mcp.json")
 	list := `{"mcpServers":{"office":{"type":"http","url":"` + tools + `","headers":{
 		"Authorization":"Bearer ${PLANTED_MCP_TOKEN}","X-Office-Key":"` + s.secrets["a tool server's key"] + `"}}}}`
@@ -146,6 +152,115 @@ func (s *story) tools() (address string) {
 		office.Close()
 	})
 	return office.URL
+}
+
+// api serves an HTTP API that repeats the headers of its requests, in answers and in errors.
+func (s *story) api() (address string) {
+	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		said := ""
+		for _, name := range []string{"Authorization", "X-Office-Key"} {
+			v := strings.TrimPrefix(r.Header.Get(name), "Bearer ")
+			s.shown.Store(v, true)
+			said += name + " " + v + " " + base64.StdEncoding.EncodeToString([]byte(v)) + " " + url.QueryEscape(v) + "; "
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if strings.HasSuffix(r.URL.Path, "/denied") {
+			w.WriteHeader(http.StatusForbidden)
+		}
+		_ = json.NewEncoder(w).Encode(map[string]string{"shown": said})
+	}))
+	s.t.Cleanup(shop.Close)
+	return shop.URL
+}
+
+// bring gives a tenant what a tenant brings: an MCP server, an API, a skill, an agent with a sub-agent, and files.
+func (s *story) bring(key, at string) {
+	s.t.Helper()
+	body := func(v any) string {
+		raw, err := json.Marshal(v)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return string(raw)
+	}
+	stored := s.secrets["a stored header of a tenant's tool server"]
+	s.ask(201, key, "POST", at+"/mcp-servers", body(map[string]any{
+		"id": "crm", "type": "http", "url": s.office, "headers_template": map[string]string{"Authorization": "Bearer ${crm_token}"},
+		"secret_headers": map[string]string{"X-Office-Key": stored},
+	}))
+	operation := func(id string) map[string]any {
+		return map[string]any{"get": map[string]any{"operationId": id, "responses": map[string]any{"200": map[string]any{"description": "ok"}}}}
+	}
+	s.ask(201, key, "POST", at+"/mcp-servers", body(map[string]any{
+		"id": "shop", "type": "openapi", "url": s.shop, "headers_template": map[string]string{"Authorization": "Bearer ${shop_token}"},
+		"secret_headers": map[string]string{"X-Office-Key": stored},
+		"document": map[string]any{
+			"openapi": "3.1.0", "info": map[string]any{"title": "Shop", "version": "1"},
+			"paths": map[string]any{"/whoami": operation("whoami"), "/denied": operation("denied")},
+		},
+	}))
+	s.ask(201, key, "POST", at+"/webhooks", body(map[string]any{"id": "office", "url": s.shop + "/hook", "secret": s.secrets["a webhook's secret"]}))
+	s.ask(200, key, "POST", at+"/webhooks/office/test", "")
+	tokens := map[string]string{
+		"crm_token": s.secrets["a run's token for a tool server of its tenant"], "shop_token": s.secrets["a run's token for an API, a tool server"],
+	}
+	s.command(nil, "admin", "mcp-server", "test", "crm", "--server", s.url, "--token-file", s.file("key", key), "--tenant", filepath.Base(at),
+		"--tokens-file", s.file("tokens", "crm_token="+tokens["crm_token"]+"\n"))
+	s.ask(201, key, "POST", at+"/agents", body(map[string]any{
+		"id": "lead", "instructions": "You lead.", "sub_agents": map[string]any{
+			"finder": map[string]any{"via": "task", "description": "Finds.", "instructions": "Find."},
+		},
+	}))
+	conv, _ := s.ask(201, key, "POST", "/v1/conversations", `{"agent":"lead"}`)["id"].(string)
+	runs := "/v1/conversations/" + conv + "/runs"
+	for _, input := range []string{
+		"use crm___whoami", "use crm___denied", "use shop___whoami", "use shop___denied", `Task subagent_type=finder prompt="use crm___whoami"`,
+		`Task subagent_type=finder prompt="use shop___denied"`,
+	} {
+		s.ask(200, key, "POST", runs, body(map[string]any{
+			"user_input": input, "tokens": tokens, "attachments": []map[string]string{{"name": "a.txt", "data": base64.StdEncoding.EncodeToString([]byte(input))}},
+		}))
+	}
+	s.ask(422, key, "POST", runs, body(map[string]any{"user_input": "hello", "tokens": map[string]string{"shop_token": tokens["shop_token"]}}))
+	s.ask(422, key, "POST", runs, body(map[string]any{"user_input": "hello", "tokens": map[string]string{
+		"crm_token": tokens["crm_token"] + "\r\nX-Evil: 1", "shop_token": tokens["shop_token"],
+	}}))
+	for _, path := range []string{"", "/export", "/events", "/runs", "/files", "/files/archive", "/files/content?path=attachments/a.txt"} {
+		s.ask(200, key, "GET", "/v1/conversations/"+conv+path, "")
+	}
+	for _, path := range []string{
+		"/mcp-servers", "/mcp-servers/crm", "/mcp-servers/crm/versions", "/mcp-servers/shop", "/agents/lead", "/skills", "/webhooks", "/webhooks/office", "/webhooks/office/deliveries",
+	} {
+		s.ask(200, key, "GET", at+path, "")
+	}
+}
+
+// file writes a file of the story and returns its path.
+func (s *story) file(name, text string) string {
+	s.t.Helper()
+	path := filepath.Join(s.t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	return path
+}
+
+// bucket starts a server on a bucket that refuses and repeats the request.
+func (s *story) bucket() {
+	s.t.Helper()
+	store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		fmt.Fprintf(w, "<Error><Code>AccessDenied</Code><Message>%s</Message></Error>", r.Header.Get("Authorization"))
+	}))
+	defer store.Close()
+	cmd := exec.CommandContext(s.t.Context(), s.braid, "serve", "--addr", "127.0.0.1:0", "--data", filepath.Join(s.t.TempDir(), "data"),
+		"--workspaces=s3://files?endpoint="+store.URL)
+	cmd.Env = append(append([]string{}, s.env...), "AWS_ACCESS_KEY_ID=AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY="+s.secrets["the bucket's secret"])
+	out, err := cmd.CombinedOutput()
+	if err == nil || !bytes.Contains(out, []byte("refuses the server's credentials")) {
+		s.t.Errorf("a server without its bucket: %v: %s", err, out)
+	}
+	s.keep("a server without its bucket", out)
 }
 
 // onPostgres runs the story on a database whose address contains a password.
@@ -196,7 +311,8 @@ func (s *story) keep(where string, what []byte) {
 
 func (s *story) serve() {
 	s.t.Helper()
-	s.cmd = exec.CommandContext(s.t.Context(), s.braid, "serve", "--addr", "127.0.0.1:0", "--data", s.data, "--model", "demo", "--log", "json", "--mcp", s.list)
+	s.cmd = exec.CommandContext(s.t.Context(), s.braid, "serve", "--addr", "127.0.0.1:0", "--data", s.data, "--model", "demo", "--log", "json", "--mcp", s.list,
+		"--workspaces", "--allow-host", strings.TrimPrefix(s.office, "http://")+","+strings.TrimPrefix(s.shop, "http://"))
 	s.cmd.Env, s.cmd.Stderr = s.env, &s.log
 	out, err := s.cmd.StdoutPipe()
 	if err == nil {
@@ -266,6 +382,9 @@ func (s *story) asked(token, method, path, body string) (int, []byte) {
 		s.secrets[fmt.Sprint("key ", len(s.secrets))] = key
 		return res.StatusCode, answer
 	}
+	if method == "POST" && strings.HasSuffix(path, "/webhooks") && res.StatusCode == http.StatusCreated { // so is the secret of a webhook
+		return res.StatusCode, answer
+	}
 	s.keep(method+" "+path, fmt.Appendf(nil, "%v\n%s", res.Header, answer))
 	return res.StatusCode, answer
 }
@@ -332,7 +451,9 @@ func (s *story) tell() {
 			}
 		}
 		s.ask(404, key, "GET", at+"/messages", "")
+		s.bring(key, at)
 	}
+	s.bucket()
 	for what, key := range s.secrets {
 		if _, asked := s.refused.Load(key); strings.Contains(what, "provider key") && !asked {
 			s.t.Errorf("the provider was not asked with %s", what)

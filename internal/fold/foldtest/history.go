@@ -112,6 +112,27 @@ func (h *History) Opens(cycle, i int) *History {
 	})
 }
 
+// Behind is a call whose agent works in the background. dependent says that the run does not wait for it.
+func (h *History) Behind(cycle, i int, dependent bool) *History {
+	step := fold.StepName("", 't', cycle, i)
+	return h.Begins(cycle, i, 1).Add(cycle, step, 1, &event.ScopeOpened{
+		ID: step, Call: "c" + strconv.Itoa(i), Agent: "sub", Depth: 1, Task: true, Background: true, Dependent: dependent,
+	}).Add(cycle, step, 1, &event.StepEnded{
+		Step: event.StepTool, Outcome: event.OutcomeDone,
+		Result: &event.ToolResult{Call: "c" + strconv.Itoa(i), Content: []event.Block{&event.Text{Text: "later"}}},
+	})
+}
+
+// Closes ends the scope that a call opened.
+func (h *History) Closes(cycle, i int) *History {
+	return h.Add(cycle, "", 0, &event.ScopeClosed{ID: fold.StepName("", 't', cycle, i), Output: []event.Block{&event.Text{Text: "done"}}})
+}
+
+// Heard is what the loop says of agents in the background that have ended.
+func (h *History) Heard() *History {
+	return h.Add(0, "", 0, &event.UserMessage{Content: []event.Block{&event.Text{Text: "it has ended"}}, Why: event.WhyTask})
+}
+
 // Ends is a call from its begin to its end; endTurn stops the loop.
 func (h *History) Ends(cycle, i int, endTurn bool) *History {
 	return h.Begins(cycle, i, 1).Add(cycle, fold.StepName("", 't', cycle, i), 1, &event.StepEnded{

@@ -38,6 +38,8 @@ func validation(t *testing.T, h Harness) {
 		"both":   {SubAgents: map[string]directory.SubAgent{"x": {Agent: "other", Instructions: "x"}}},
 		"named":  {SubAgents: map[string]directory.SubAgent{"no name": {Agent: "other"}}},
 		"via":    {SubAgents: map[string]directory.SubAgent{"x": {Instructions: "x", Via: "mail"}}},
+		"behind": {SubAgents: map[string]directory.SubAgent{"x": {Instructions: "x", Background: directory.BackgroundStop}}},
+		"never":  {SubAgents: map[string]directory.SubAgent{"x": {Instructions: "x", Via: directory.ViaTask, Background: "never"}}},
 		"taken":  {SubAgents: map[string]directory.SubAgent{"Task": {Instructions: "x"}, "x": {Instructions: "x", Via: directory.ViaTask}}},
 		"bound":  {SubAgents: map[string]directory.SubAgent{"x": {Instructions: "x", Limits: directory.Limits{Cycles: -1}}}},
 		"pinned": {SubAgents: map[string]directory.SubAgent{"x": {Version: 3}}},

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/sandbox"
 )
 
 func TestConfigLayers(t *testing.T) {
@@ -30,8 +31,11 @@ func TestConfigLayers(t *testing.T) {
 			Attempts: 6, Catalogue: CataloguePath(c.File),
 			FallbackOn: []event.ErrorKind{event.ErrThrottled, event.ErrOverloaded, event.ErrUnavailable},
 		},
-		CallSettings:  CallSettings{MaxTokens: 10},
-		AgentSettings: AgentSettings{Tools: "clock,calculator", Context: "summary", Window: 40, OffloadOver: 10_000, ToolSearch: 20},
+		CallSettings: CallSettings{MaxTokens: 10},
+		AgentSettings: AgentSettings{
+			Tools: "clock,calculator", Context: "summary", Window: 40, OffloadOver: 10_000, ToolSearch: 20,
+			ShellLevel: sandbox.Full, ShellTime: 2 * time.Minute, ShellMemory: 2 << 30,
+		},
 		Bounds:        Bounds{MaxCycles: 30, Timeout: 20 * time.Second},
 		StoreSettings: StoreSettings{Data: c.Data},
 		ServerSettings: ServerSettings{
@@ -61,7 +65,7 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 	t.Parallel()
 	good := map[string]string{
 		"model": "demo:tour", "instructions": "Be brief.", "tools": "all", "scratch": "here", "timeout": "5m",
-		"data": "there", "ephemeral": "yes", "mcp": "mcp.json", "openapi": "pets.yaml, https://api.example/openapi.json", "openapi_auth": "key=KEY,b=B", "openapi_server": "https://api.example/v1", "skills": "a, b", "workspace": "work", "workspaces": "yes",
+		"data": "there", "ephemeral": "yes", "mcp": "mcp.json", "openapi": "pets.yaml, https://api.example/openapi.json", "openapi_auth": "key=KEY,b=B", "openapi_server": "https://api.example/v1", "skills": "a, b", "workspace": "work", "workspaces": "yes", "shell": "on", "shell_level": "namespaces", "shell_time": "30s", "shell_memory": "64MiB",
 		"max_cycles": "3", "max_tool_calls": "4", "max_total_tokens": "5", "sequential": "on", "max_tokens": "6",
 		"context": "Window", "window": "0", "context_tokens": "32000", "offload_over": "0", "tool_search": "50",
 		"temperature": "0.5", "thinking_budget": "7", "color": "ALWAYS", "thinking": "false", "trace": "1",
@@ -80,7 +84,7 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 		"sequential": "maybe", "max_tokens": "99999999999999999999", "temperature": "NaN", "thinking_budget": "0x1",
 		"context": "forget", "window": "-1", "context_tokens": "big", "offload_over": "1k", "tool_search": "few",
 		"color": "sometimes", "thinking": "2", "trace": "si", "ephemeral": "never",
-		"openapi_auth": "key=${KEY}", "openapi_server": "api.example", "attempts": "0", "allow": "a b", "ask": "mcp:x", "deny": "[",
+		"shell": "perhaps", "shell_level": "none", "shell_time": "0s", "shell_memory": "1MiB", "openapi_auth": "key=${KEY}", "openapi_server": "api.example", "attempts": "0", "allow": "a b", "ask": "mcp:x", "deny": "[",
 		"fallback_on": "throtled", "model_requests": "many", "model_tokens": "-5", "model_concurrency": "1.5",
 		"max_input_tokens": "-1", "max_output_tokens": "many", "max_cost": "NaN", "budget": "turns=3",
 		"running": "0", "tenant_running": "-1", "queued": "many", "tenant_queued": "1.5", "lost_drivers": "-1", "failed_runs": "drop", "memory": "31MiB",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/braidrun/braid/engine"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/sandbox"
 	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service/directory"
@@ -161,6 +162,24 @@ var Options = []Option{
 			s.WorkspaceBucket = ""
 			return ParseSwitch(&s.Workspaces, v)
 		},
+	},
+	{
+		Name: "shell", Def: "false",
+		Help: "let the agent run commands in a sandbox on the files of its workspace; a user is asked before each unless --allow names shell",
+		Set:  func(s *Settings, v string) error { return ParseSwitch(&s.Shell, v) },
+	},
+	{
+		Name: "shell_level", value: "LEVEL", Def: sandbox.Full.String(),
+		Help: "weakest sandbox in which commands run: full, or namespaces where the kernel has no Landlock",
+		Set:  func(s *Settings, v string) error { return parseLevel(&s.ShellLevel, v) },
+	},
+	{
+		Name: "shell_time", value: "TIME", Def: sandbox.DefaultTime.String(), Help: "maximum time of one command",
+		Set: func(s *Settings, v string) error { return parseTime(&s.ShellTime, v) },
+	},
+	{
+		Name: "shell_memory", value: "SIZE", Def: "2GiB", Help: "maximum memory of one command with all its processes",
+		Set: func(s *Settings, v string) error { return parseMemory(&s.ShellMemory, v) },
 	},
 	{
 		Name: "data", value: "DIR", Help: "folder for conversations; empty is your data folder (see braid config)",

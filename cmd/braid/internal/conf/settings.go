@@ -9,6 +9,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/models"
+	"github.com/braidrun/braid/sandbox"
 )
 
 // Settings is the merged configuration: the values of [Options].
@@ -74,8 +75,13 @@ type AgentSettings struct {
 	Workspaces bool
 	// WorkspaceBucket is the address of the bucket with these files; empty keeps them in the journal.
 	WorkspaceBucket string
-	Permit          braid.Permissions
-	Sequential      bool
+	// Shell gives the agent the tool shell. The other three bound its commands.
+	Shell       bool
+	ShellLevel  sandbox.Level
+	ShellTime   time.Duration
+	ShellMemory int64
+	Permit      braid.Permissions
+	Sequential  bool
 
 	Context       string
 	Window        int
