@@ -162,7 +162,9 @@ func verbs() []verb {
 	change := []string{"file", "revision"}
 	tenantFields := []string{"file", "name", "system-prompt", "default-agent", "default-model", "isolation", "approvals", "quota", "failed-runs"}
 	callFields := []string{"effort", "show-thinking", "top-p", "seed", "verbosity", "service-tier", "server-tools"}
-	agentFields := flagsFor([]string{"tenant", "file", "name", "description", "instructions", "model", "tools", "skills", "mcp-servers", "context"}, callFields)
+	agentFields := flagsFor(
+		[]string{"tenant", "file", "name", "description", "instructions", "model", "tools", "skills", "mcp-servers", "context"}, callFields,
+	)
 	modelFields := flagsFor([]string{"file", "model", "alias", "region", "prices", "key-env", "key-file"}, callFields)
 	mcpFields := []string{
 		"tenant", "file", "name", "type", "url", "program", "document", "document-url", "header", "secret-header-file", "tools", "timeout",
