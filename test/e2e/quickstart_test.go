@@ -141,9 +141,12 @@ func TestQuickstartOfTools(t *testing.T) {
 // onPostgres starts a private PostgreSQL server with an empty schema, and returns the variables for a server on it.
 func onPostgres(t *testing.T, env []string) []string {
 	t.Helper()
+	if os.Getenv("BRAID_POSTGRES") == "" {
+		t.Skip("this test starts a PostgreSQL server: make test-peers runs it, or BRAID_POSTGRES=try")
+	}
 	pg, err := postgrestest.New(context.Background())
 	if errors.Is(err, postgrestest.ErrMissing) && os.Getenv("BRAID_POSTGRES") != "required" {
-		t.Skip("a PostgreSQL server is missing; install one (Debian: apt-get install postgresql)")
+		t.Skip(err)
 	}
 	if err != nil {
 		t.Fatal(err)

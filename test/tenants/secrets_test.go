@@ -40,6 +40,7 @@ func planted() map[string]string {
 		"a run's token for an API, a tool server":       "planted-shop-token-Jc6/+s=72",
 		"a stored header of a tenant's tool server":     "planted-stored-header-Qb1/+r=19",
 		"the bucket's secret":                           "planted-bucket-secret-Xk4/+q=50",
+		"a webhook's secret":                            "whsec_" + base64.StdEncoding.EncodeToString([]byte("planted-webhook-secret-Ny3p58")),
 	}
 }
 
@@ -198,6 +199,8 @@ func (s *story) bring(key, at string) {
 			"paths": map[string]any{"/whoami": operation("whoami"), "/denied": operation("denied")},
 		},
 	}))
+	s.ask(201, key, "POST", at+"/webhooks", body(map[string]any{"id": "office", "url": s.shop + "/hook", "secret": s.secrets["a webhook's secret"]}))
+	s.ask(200, key, "POST", at+"/webhooks/office/test", "")
 	tokens := map[string]string{
 		"crm_token": s.secrets["a run's token for a tool server of its tenant"], "shop_token": s.secrets["a run's token for an API, a tool server"],
 	}
@@ -225,7 +228,9 @@ func (s *story) bring(key, at string) {
 	for _, path := range []string{"", "/export", "/events", "/runs", "/files", "/files/archive", "/files/content?path=attachments/a.txt"} {
 		s.ask(200, key, "GET", "/v1/conversations/"+conv+path, "")
 	}
-	for _, path := range []string{"/mcp-servers", "/mcp-servers/crm", "/mcp-servers/crm/versions", "/mcp-servers/shop", "/agents/lead", "/skills"} {
+	for _, path := range []string{
+		"/mcp-servers", "/mcp-servers/crm", "/mcp-servers/crm/versions", "/mcp-servers/shop", "/agents/lead", "/skills", "/webhooks", "/webhooks/office", "/webhooks/office/deliveries",
+	} {
 		s.ask(200, key, "GET", at+path, "")
 	}
 }
@@ -375,6 +380,9 @@ func (s *story) asked(token, method, path, body string) (int, []byte) {
 			s.t.Fatalf("a key is not shown: %s", answer)
 		}
 		s.secrets[fmt.Sprint("key ", len(s.secrets))] = key
+		return res.StatusCode, answer
+	}
+	if method == "POST" && strings.HasSuffix(path, "/webhooks") && res.StatusCode == http.StatusCreated { // so is the secret of a webhook
 		return res.StatusCode, answer
 	}
 	s.keep(method+" "+path, fmt.Appendf(nil, "%v\n%s", res.Header, answer))
