@@ -69,13 +69,18 @@ func (a *Agent) takeUnread(
 
 // letGo gives back the lease of a run that could not be read, so that nobody waits until it has run out.
 func (o *Request) letGo(ctx context.Context, held journal.Lease, k *lease.Renewer) {
-	k.Close()
+	defer k.Close()
 	base := context.WithoutCancel(ctx)
-	switch {
-	case k.Err() == nil:
-		_ = o.Log.Store.Commit(base, held, journal.Batch{Release: true})
-	case k.OutOfContact() && o.Engine != nil:
-		giveBackLate(base, o.Log.Store, held, o.Engine)
+	if k.Err() == nil {
+		err := o.Log.Store.Commit(base, held, journal.Batch{Release: true})
+		if errors.Is(err, event.ErrStorageFull) && o.Engine != nil {
+			giveBackLate(base, o.Log.Store, held, o.Engine, math.MaxInt64)
+		}
+		return
+	}
+	k.Close()
+	if k.OutOfContact() && o.Engine != nil {
+		giveBackLate(base, o.Log.Store, held, o.Engine, lateTime)
 	}
 }
 

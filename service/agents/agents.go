@@ -182,7 +182,7 @@ func (a *Factory) given(
 	if err != nil {
 		return nil, nil, err
 	}
-	if !r.request.Parts.NoWorkspace && len(reached(a.workspaceTools(), o.Tools)) > 0 {
+	if a.hasShell(r, o) || !r.request.Parts.NoWorkspace && len(reached(a.workspaceTools(), o.Tools)) > 0 {
 		skills = skills.CopyTo(intoWorkspace)
 	}
 	offered := a.offered(r, o)

@@ -188,7 +188,9 @@ func (d *Directory) ListSkillVersions(ctx context.Context, tenant, id string, q 
 }
 
 // UpdateSkill changes the status of a skill. revision is as in [Directory.UpdateTenant].
-func (d *Directory) UpdateSkill(ctx context.Context, by By, tenant, id string, revision int64, change func(s *Skill) error) (s Skill, err error) {
+func (d *Directory) UpdateSkill(
+	ctx context.Context, by By, tenant, id string, revision int64, change func(s *Skill) error,
+) (s Skill, err error) {
 	const op = "update skill"
 	if err := by.may(op, tenant); err != nil {
 		return Skill{}, err

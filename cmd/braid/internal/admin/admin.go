@@ -224,7 +224,10 @@ func verbs() []verb {
 		{"webhook", "activate", "ID", ofTenant, "send to it again", (*admin).activateWebhook},
 		{"webhook", "deactivate", "ID", ofTenant, "stop sending to it", (*admin).deactivateWebhook},
 		{"webhook", "delete", "ID", []string{"tenant", "revision"}, "remove a webhook with its deliveries", (*admin).deleteWebhook},
-		{"skill", "upload", "FOLDER", []string{"tenant", "revision"}, "store the folder of a skill, which makes a new version", (*admin).uploadSkill},
+		{
+			"skill", "upload", "FOLDER", []string{"tenant", "revision"}, "store the folder of a skill, which makes a new version",
+			(*admin).uploadSkill,
+		},
 		{"skill", "list", "", flagsFor(ofTenant, listFlagNames), "list a tenant's skills", (*admin).listSkills},
 		{"skill", "show", "NAME", []string{"tenant", "version"}, "show a skill, its files and what is odd about it", (*admin).showSkill},
 		{"skill", "versions", "NAME", []string{"tenant", "limit"}, "list a skill's versions", (*admin).listSkillVersions},
