@@ -163,7 +163,9 @@ func verbs() []verb {
 	change := []string{"file", "revision"}
 	tenantFields := []string{"file", "name", "system-prompt", "default-agent", "default-model", "isolation", "approvals", "quota", "failed-runs"}
 	callFields := []string{"effort", "show-thinking", "top-p", "seed", "verbosity", "service-tier", "server-tools"}
-	agentFields := flagsFor([]string{"tenant", "file", "name", "description", "instructions", "model", "tools", "skills", "mcp-servers", "context"}, callFields)
+	agentFields := flagsFor(
+		[]string{"tenant", "file", "name", "description", "instructions", "model", "tools", "skills", "mcp-servers", "context"}, callFields,
+	)
 	modelFields := flagsFor([]string{"file", "model", "alias", "region", "prices", "key-env", "key-file"}, callFields)
 	mcpFields := []string{
 		"tenant", "file", "name", "type", "url", "program", "document", "document-url", "header", "secret-header-file", "tools", "timeout",
@@ -209,12 +211,17 @@ func verbs() []verb {
 			"mcp-server", "delete", "ID", flagsFor(ofTenant, []string{"revision", "force"}), "remove an MCP server, with its secrets",
 			(*admin).deleteMCPServer,
 		},
-		{"webhook", "create", "ID", flagsFor(webhookFields, []string{"signing-secret-file"}), "make a webhook and print its secret once", (*admin).createWebhook},
+		{
+			"webhook", "create", "ID", flagsFor(webhookFields, []string{"signing-secret-file"}), "make a webhook and print its secret once",
+			(*admin).createWebhook,
+		},
 		{"webhook", "list", "", flagsFor(ofTenant, listFlagNames), "list a tenant's webhooks", (*admin).listWebhooks},
 		{"webhook", "show", "ID", ofTenant, "show a webhook", (*admin).showWebhook},
 		{"webhook", "update", "ID", flagsFor(webhookFields, change), "change a webhook", (*admin).updateWebhook},
 		{
-			"webhook", "rotate", "ID", []string{"tenant", "revision", "signing-secret-file", "overlap"}, "give it another secret and print it once",
+			"webhook", "rotate", "ID",
+			[]string{"tenant", "revision", "signing-secret-file", "overlap"},
+			"give it another secret and print it once",
 			(*admin).rotateWebhook,
 		},
 		{"webhook", "test", "ID", ofTenant, "send a test message", (*admin).testWebhook},
