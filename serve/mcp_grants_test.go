@@ -205,7 +205,9 @@ func (s *signInSite) question(token, conv string) (id, link string) {
 	}
 	if err := json.Unmarshal([]byte(answer), &list); err != nil || len(list.Data) != 1 || list.Data[0].Ask != "credential" ||
 		!strings.HasPrefix(list.Data[0].Name, "mcp_sign_in") || list.Data[0].Payload.URL == "" {
-		s.t.Fatalf("there is no question about a sign-in: %s", answer)
+		_, events := s.get(token, "GET", "/v1/conversations/"+conv+"/events?limit=1000", "")
+		_, runs := s.get(token, "GET", "/v1/conversations/"+conv+"/runs", "")
+		s.t.Fatalf("there is no question about a sign-in: %s\n%s\n%s", answer, runs, events)
 	}
 	return list.Data[0].ID, list.Data[0].Payload.URL
 }

@@ -25,5 +25,5 @@ CREATE TABLE mcp_grant (
 
 ALTER TABLE mcp_grant ENABLE ROW LEVEL SECURITY;
 ALTER TABLE mcp_grant FORCE ROW LEVEL SECURITY;
-CREATE POLICY tenant ON mcp_grant USING (tenant = current_setting('braid.tenant', true))
-	WITH CHECK (tenant = current_setting('braid.tenant', true));
+CREATE POLICY tenant ON mcp_grant USING ('=' || tenant = current_setting('braid.tenant', true))
+	WITH CHECK ('=' || tenant = current_setting('braid.tenant', true));
