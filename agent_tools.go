@@ -51,12 +51,10 @@ func (a *Agent) RemoveTools(names ...string) {
 func (a *Agent) ReplaceTools(remove []string, tools ...Tool) error {
 	return a.change(func() error {
 		a.draft.Remove(remove)
-		for _, t := range tools {
-			if drive.OpensScopes(t) {
-				return &event.Error{
-					Op: "agent " + a.set.Name, Kind: event.ErrUnsupported,
-					Message: "an agent cannot become a tool of one that may be at work", Hint: "give it with Use before the first run",
-				}
+		if slices.ContainsFunc(tools, drive.OpensScopes) {
+			return &event.Error{
+				Op: "agent " + a.set.Name, Kind: event.ErrUnsupported,
+				Message: "an agent cannot become a tool of one that may be at work", Hint: "give it with Use before the first run",
 			}
 		}
 		return Tools(tools...).attach(a)

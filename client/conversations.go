@@ -37,6 +37,8 @@ type Conversation struct {
 	Agent string `json:"agent,omitempty"`
 	// AgentVersion is the version of Agent.
 	AgentVersion int `json:"agent_version,omitempty"`
+	// Workspace is false if the conversation was made without files, and nil otherwise.
+	Workspace *bool `json:"workspace,omitempty"`
 	// ForkedFrom is set for a fork.
 	ForkedFrom *ForkedFrom `json:"forked_from,omitempty"`
 }
@@ -64,6 +66,8 @@ type NewConversation struct {
 	// User is the owner. Only a key without a user may name one. A key with a user creates that
 	// user's conversations.
 	User string `json:"user,omitempty"`
+	// Workspace is false for a conversation without files. nil leaves it to the server and the tenant's policy.
+	Workspace *bool `json:"workspace,omitempty"`
 }
 
 // Filter selects conversations. The zero value selects all that are not archived.

@@ -61,7 +61,8 @@ func (z *skillZip) add(path string, entry fs.DirEntry, err error) error {
 		return nil
 	case !entry.Type().IsRegular():
 		return &event.Error{
-			Op: "skill", Kind: event.ErrInvalid, Message: fmt.Sprintf("%q is a link, or no plain file", path), Hint: "put the file itself in its place",
+			Op: "skill", Kind: event.ErrInvalid, Message: fmt.Sprintf("%q is a link, or no plain file", path),
+			Hint: "put the file itself in its place",
 		}
 	}
 	f, err := z.root.Open(path)
@@ -94,5 +95,7 @@ func unreadable(err error) error {
 	if _, ours := err.(*event.Error); ours { //nolint:errorlint // add returns it as it is
 		return err
 	}
-	return &event.Error{Op: "skill", Kind: event.ErrInvalid, Message: "the folder of the skill cannot be read", Hint: "name a folder with a SKILL.md", Err: err}
+	return &event.Error{
+		Op: "skill", Kind: event.ErrInvalid, Message: "the folder of the skill cannot be read", Hint: "name a folder with a SKILL.md", Err: err,
+	}
 }

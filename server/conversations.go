@@ -26,6 +26,8 @@ type conversationBody struct {
 	Agent        string    `json:"agent,omitempty"`
 	AgentVersion int       `json:"agent_version,omitempty"`
 	ForkedFrom   *forkBody `json:"forked_from,omitempty"`
+	// Workspace is false where the conversation was made without files, and left out otherwise.
+	Workspace *bool `json:"workspace,omitempty"`
 }
 
 // conversationState is a conversation as it stands, which lists do not tell.
@@ -47,6 +49,8 @@ type createRequest struct {
 	Agent string `json:"agent,omitempty"`
 	// User is whose conversation it is. A key that names a user may leave it out or send that user.
 	User string `json:"user,omitempty"`
+	// Workspace is false for a conversation without files. Otherwise the server and the tenant's policy decide.
+	Workspace *bool `json:"workspace,omitempty"`
 }
 
 // updateRequest changes what it names; a metadata value of "" removes the key. User takes a key
@@ -105,6 +109,9 @@ func bodyOfRow(row *service.Row) conversationBody {
 		ID: row.ID, User: row.User, Title: row.Title, Archived: row.Archived, Metadata: row.Metadata, CreatedAt: row.Created, UpdatedAt: row.Updated,
 		Agent: row.Agent, AgentVersion: row.AgentVersion,
 	}
+	if row.NoFiles {
+		b.Workspace = new(bool)
+	}
 	if b.Metadata == nil {
 		b.Metadata = map[string]string{}
 	}
@@ -133,7 +140,9 @@ func (s *Server) createConversation(w http.ResponseWriter, r *http.Request) erro
 	if err := s.readBody(w, r, &in, true); err != nil {
 		return err
 	}
-	c, err := s.service.CreateConversation(r.Context(), who(r), service.NewConversation(in))
+	c, err := s.service.CreateConversation(r.Context(), who(r), service.NewConversation{
+		Title: in.Title, Metadata: in.Metadata, Agent: in.Agent, User: in.User, NoFiles: in.Workspace != nil && !*in.Workspace,
+	})
 	if err != nil {
 		return err
 	}

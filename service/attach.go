@@ -23,12 +23,11 @@ func (s *Service) attach(ctx context.Context, row *Row, r *RunRequest, run *jour
 	}
 	var files workspace.Files
 	if s.workspaces != nil {
-		off, err := s.filesOff(ctx, row.Tenant)
-		if err != nil {
-			return undo, err
-		}
-		if !off {
+		// A file in the request needs no workspace.
+		if err := s.withFiles(ctx, "start run", row); err == nil {
 			files = s.countedFiles(row)
+		} else if event.KindOf(err) != event.ErrPermission {
+			return undo, err
 		}
 	}
 	if err := s.readAttached(ctx, files, r, run); err != nil || files == nil {

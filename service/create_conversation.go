@@ -22,6 +22,8 @@ type NewConversation struct {
 	// User is the user who owns the conversation. Empty means the principal's user. Only a
 	// principal without a user may name one.
 	User string
+	// NoFiles makes the conversation one without a workspace.
+	NoFiles bool
 }
 
 // CreateConversation creates a conversation.
@@ -46,6 +48,7 @@ func (s *Service) create(ctx context.Context, p Principal, op, id string, n NewC
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	row := Row{
 		Tenant: p.Tenant, ID: id, User: user, Title: n.Title, Metadata: n.Metadata, Created: now, Updated: now,
+		NoFiles: n.NoFiles,
 	}
 	if err := s.choose(ctx, op, &row, n.Agent); err != nil {
 		return Conversation{}, err

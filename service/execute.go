@@ -57,6 +57,9 @@ func (s *Service) StartRun(ctx context.Context, p Principal, conversation string
 	if err != nil {
 		return Started{}, err
 	}
+	if row.NoFiles {
+		run.Metadata[keyNoFiles] = "1"
+	}
 	x := s.contextOf(&run)
 	x.Tokens, x.Shown, x.ConversationLife = r.Tokens, r.Shown, row.life()
 	ready, first, err := s.ready(ctx, x, &row)
@@ -133,7 +136,7 @@ func (s *Service) driven(ctx context.Context, w *engine.Work, begins *beginning)
 	h.agent.Store(agent)
 	h.owner.Store(&owner{tenant: row.Tenant, life: x.Tenant.Life})
 	h.turn.Store(int64(row.Turn))
-	ctx = withConversation(ctx, runsIn{x.Key(), s.workspacesOf(&x.Tenant)})
+	ctx = withConversation(ctx, runsIn{x.Key(), s.workspacesOf(x)})
 	messages := s.messages(x, h)
 	defer messages.close()
 	defer s.stalled.Delete(row.ID)

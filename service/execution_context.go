@@ -42,6 +42,8 @@ type ExecutionContext struct {
 	OutputSchema json.RawMessage
 	// own are the settings of the request's own.
 	own runset.Settings
+	// noFiles says that the conversation was made without files.
+	noFiles bool
 	// Files are those of the conversation. nil means that it has none.
 	Files workspace.Files
 	// Tokens exist only in memory: if another process continues the run, there are none.

@@ -8,7 +8,8 @@ import (
 )
 
 // Files returns the workspace of a conversation. What is stored there counts towards the tenant's quota. It returns
-// [event.ErrUnsupported] if the service has no workspaces, and [event.ErrPermission] if the tenant's policy gives it none.
+// [event.ErrUnsupported] if the service has no workspaces, and [event.ErrPermission] if the conversation was made without one or the
+// tenant's policy gives it none.
 func (s *Service) Files(ctx context.Context, p Principal, id string) (workspace.Files, error) {
 	const op = "workspace"
 	row, err := s.row(ctx, p, op, id)
@@ -18,11 +19,7 @@ func (s *Service) Files(ctx context.Context, p Principal, id string) (workspace.
 	if s.workspaces == nil {
 		return nil, noWorkspaces(op)
 	}
-	off, err := s.filesOff(ctx, row.Tenant)
-	if err == nil && off {
-		err = withoutFiles(op)
-	}
-	if err != nil {
+	if err := s.withFiles(ctx, op, &row); err != nil {
 		return nil, err
 	}
 	return s.countedFiles(&row), nil

@@ -33,7 +33,7 @@ func (s *Service) ForkConversation(ctx context.Context, p Principal, id string, 
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	fork := Row{
 		Tenant: p.Tenant, ID: newID(conversationPrefix), User: cmp.Or(p.User, row.User), Title: row.Title, Metadata: row.Metadata,
-		Agent: row.Agent, AgentVersion: row.AgentVersion,
+		Agent: row.Agent, AgentVersion: row.AgentVersion, NoFiles: row.NoFiles,
 		Origin: id, At: past.last, History: history, Created: now, Updated: now,
 	}
 	if err := s.quotas.keep(ctx, fork); err != nil {

@@ -13,6 +13,7 @@ const (
 	keyLife     = reserved + "life"
 	keyTokens   = reserved + "tokens"
 	keyBytes    = reserved + "bytes"
+	keyNoFiles  = reserved + "no_files"
 	agentOnTurn = "assistant"
 )
 

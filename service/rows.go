@@ -106,6 +106,8 @@ type Row struct { //nolint:recvcheck // a copy is made of a value, columns of wh
 	At int64
 	// History is what the model saw there. It precedes the first run's input.
 	History []event.Message
+	// NoFiles says that the conversation was made without a workspace.
+	NoFiles bool
 	Created time.Time
 	Updated time.Time
 }

@@ -37,7 +37,7 @@ func OpenRows(file string) (*SQLRows, error) {
 	return &SQLRows{db: db, close: db.Close}, nil
 }
 
-const rowColumns = `tenant, id, person, title, archived, since, agent, agent_version, metadata, origin, at, history, created, updated`
+const rowColumns = `tenant, id, person, title, archived, since, agent, agent_version, metadata, origin, at, history, created, updated, no_files`
 
 // Create implements [Rows].
 func (s *SQLRows) Create(ctx context.Context, row Row, most int64) error {
@@ -48,7 +48,7 @@ func (s *SQLRows) Create(ctx context.Context, row Row, most int64) error {
 	}
 	return s.db.Write(ctx, op, row.Tenant, func(tx *database.Tx) error {
 		n, err := tx.Exec(`INSERT INTO conversation (`+rowColumns+`)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, values...)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, values...)
 		if err != nil || n == 0 {
 			return cmp.Or(err, exists())
 		}
@@ -191,7 +191,7 @@ func (s *SQLRows) Change(ctx context.Context, tenant, id string, change func(*Ro
 		if err != nil {
 			return database.Damaged(op, err)
 		}
-		_, err = tx.Exec(`UPDATE conversation SET (`+rowColumns+`) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		_, err = tx.Exec(`UPDATE conversation SET (`+rowColumns+`) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			WHERE tenant = ? AND id = ?`, append(values, tenant, id)...)
 		return err
 	})
@@ -292,7 +292,7 @@ func (r *Row) values() ([]any, error) {
 	}
 	return []any{
 		r.Tenant, r.ID, r.User, r.Title, r.Archived, r.Since, r.Agent, r.AgentVersion, metadata, r.Origin, r.At, history,
-		r.Created.UnixMicro(), r.Updated.UnixMicro(),
+		r.Created.UnixMicro(), r.Updated.UnixMicro(), r.NoFiles,
 	}, nil
 }
 
@@ -302,7 +302,7 @@ func scanRow(scan func(into ...any) error) (Row, error) {
 	var metadata, history []byte
 	var created, updated int64
 	err := scan(&r.Tenant, &r.ID, &r.User, &r.Title, &r.Archived, &r.Since, &r.Agent, &r.AgentVersion, &metadata, &r.Origin, &r.At, &history,
-		&created, &updated)
+		&created, &updated, &r.NoFiles)
 	if err != nil {
 		return Row{}, err
 	}

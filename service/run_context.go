@@ -17,6 +17,7 @@ func (s *Service) contextOf(row *journal.Run) *ExecutionContext {
 		ConversationLife: row.Metadata[keyLife],
 		Tenant:           directory.Tenant{ID: row.Tenant}, Model: row.Metadata[keyModel], Limits: limitsOf(row, &s.options),
 	}
+	x.noFiles = row.Metadata[keyNoFiles] != ""
 	held := s.tokens.get(row.ID)
 	x.Tokens, x.Shown = held.values, held.shown
 	x.own = ownOf(row)

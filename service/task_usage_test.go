@@ -109,7 +109,7 @@ type spent struct {
 }
 
 func (s spent) plus(t journal.Tokens, nano *int64) spent {
-	s.Tokens = s.Tokens.Add(t)
+	s.Tokens = s.Add(t)
 	if nano == nil {
 		s.unknown = true
 	} else {

@@ -8,9 +8,9 @@ import (
 	"github.com/braidrun/braid/workspace"
 )
 
-// hasNoFiles reports that the tenant's policy gives its conversations no files.
+// hasNoFiles reports that the conversation has no files: it was made without, or the tenant's policy gives it none.
 func (x *ExecutionContext) hasNoFiles() bool {
-	return x.Tenant.Policy.Workspaces == directory.WorkspacesOff
+	return x.noFiles || x.Tenant.Policy.Workspaces == directory.WorkspacesOff
 }
 
 // allowsShell reports whether the run's agents may run commands, which work on files. Without a directory there is only the
@@ -19,27 +19,31 @@ func (b *OptionsBuilder) allowsShell(x *ExecutionContext) bool {
 	return !x.hasNoFiles() && (b.Directory == nil || x.Tenant.Policy.Shell)
 }
 
-// workspacesOf returns the store of the files of a tenant's conversations; nil if they have none.
-func (s *Service) workspacesOf(t *directory.Tenant) workspace.Backend {
-	if t.Policy.Workspaces == directory.WorkspacesOff {
+// workspacesOf returns the store of the files of a run's conversation; nil if it has none.
+func (s *Service) workspacesOf(x *ExecutionContext) workspace.Backend {
+	if x.hasNoFiles() {
 		return nil
 	}
 	return s.workspaces
 }
 
-// filesOff reports that a tenant's policy gives its conversations no files.
-func (s *Service) filesOff(ctx context.Context, tenant string) (bool, error) {
+// withFiles returns an error if a conversation has no files: it was made without, or the policy of its tenant gives it none.
+func (s *Service) withFiles(ctx context.Context, op string, row *Row) error {
+	if row.NoFiles {
+		return &event.Error{
+			Op: op, Kind: event.ErrPermission, Message: "this conversation was made without a workspace",
+			Hint: "make another one, and leave workspace out",
+		}
+	}
 	if s.options.Directory == nil {
-		return false, nil
+		return nil
 	}
-	t, err := s.options.Directory.Tenant(ctx, tenant)
-	return t.Policy.Workspaces == directory.WorkspacesOff, err
-}
-
-// withoutFiles returns the error for the files of a tenant whose policy gives it none.
-func withoutFiles(op string) error {
-	return &event.Error{
-		Op: op, Kind: event.ErrPermission, Message: "the tenant's policy gives conversations no workspace",
-		Hint: "ask the operator to set policy.workspaces to on",
+	t, err := s.options.Directory.Tenant(ctx, row.Tenant)
+	if err == nil && t.Policy.Workspaces == directory.WorkspacesOff {
+		err = &event.Error{
+			Op: op, Kind: event.ErrPermission, Message: "the tenant's policy gives conversations no workspace",
+			Hint: "ask the operator to set policy.workspaces to on",
+		}
 	}
+	return err
 }

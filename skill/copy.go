@@ -35,7 +35,7 @@ func (s *Set) CopyTo(put Put) *Set { return &Set{list: s.list, preferred: s.pref
 type copyRequest struct {
 	request
 
-	Copy bool `json:"copy,omitempty" jsonschema:"true copies all files of the skill into the workspace, for the tools that work there, instead of reading them"`
+	Copy bool `json:"copy,omitempty" jsonschema:"true copies the skill's files into the workspace, for the tools that work there"`
 }
 
 func (s *Set) copyingTool() tool.Tool {
@@ -83,7 +83,8 @@ func (s *Set) copyFile(ctx context.Context, own content, name, to string, left i
 	r, err := own.open(name)
 	if err != nil {
 		return 0, &event.Error{
-			Kind: event.ErrPermission, Message: fmt.Sprintf("%q cannot be read", shown(name)), Err: err, Hint: "go on without the copy, and read the files",
+			Kind: event.ErrPermission, Message: fmt.Sprintf("%q cannot be read", shown(name)), Err: err,
+			Hint: "go on without the copy, and read the files",
 		}
 	}
 	defer r.Close()
@@ -118,7 +119,9 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 // every lists all files below a folder, without links, and adds them to list.
 func every(own content, dir string, depth int, list []string) ([]string, error) {
 	tooMany := func(what string) error {
-		return &event.Error{Kind: event.ErrTooLarge, Message: "the skill has " + what, Hint: "go on without the copy, and read the files"}
+		return &event.Error{
+			Kind: event.ErrTooLarge, Message: "the skill has " + what, Hint: "go on without the copy, and read the files",
+		}
 	}
 	if depth > mostCopiedDepth {
 		return nil, tooMany("too many folders in each other")

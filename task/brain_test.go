@@ -55,7 +55,8 @@ func (b *brain) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 func says(text string) []model.Chunk {
 	n := int64(len(text))
 	return []model.Chunk{
-		{Kind: model.ChunkText, Text: text}, {Kind: model.ChunkUsage, Usage: &event.Usage{Input: 10, Output: n, Total: 10 + n}},
+		{Kind: model.ChunkText, Text: text},
+		{Kind: model.ChunkUsage, Usage: &event.Usage{Input: 10, Output: n, Total: 10 + n}},
 		{Kind: model.ChunkStop, Stop: event.StopEndTurn},
 	}
 }

@@ -74,7 +74,11 @@ func TestCalls(t *testing.T) {
 		},
 		"a number for a prompt": {
 			calls: []map[string]any{{"subagent_type": "finder", "prompt": 7}},
-			want:  "Error: invalid arguments: json: cannot unmarshal number into Go struct field delegation.prompt of type string.",
+			want:  "Error: invalid arguments: prompt is not a text.",
+		},
+		"a word for a switch": {
+			calls: []map[string]any{{"subagent_type": "finder", "prompt": "x", "run_in_background": "yes"}},
+			want:  "Error: invalid arguments: run_in_background is not true or false.",
 		},
 		"another name of the tool is another tool": {
 			options: task.Options{Name: "Delegate"}, calls: []map[string]any{call("finder", "tides")},

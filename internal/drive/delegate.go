@@ -3,7 +3,9 @@ package drive
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -104,7 +106,7 @@ func (d *activeRun) delegated(t Delegate, c *event.ToolCall) (child SubAgent, o 
 	}
 	var args delegation
 	if err := json.Unmarshal(c.Args, &args); err != nil {
-		return nil, nil, invalidTask("invalid arguments: " + err.Error())
+		return nil, nil, invalidTask("invalid arguments: " + wrongType(err))
 	}
 	switch {
 	case strings.TrimSpace(args.Prompt) == "":
@@ -138,6 +140,21 @@ func (d *activeRun) delegated(t Delegate, c *event.ToolCall) (child SubAgent, o 
 	}
 	o.Model = d.worker(o.Agent, o.Asked).modelName()
 	return child, o, nil
+}
+
+// wrongType says in a model's words what is wrong with arguments that are JSON.
+func wrongType(err error) string {
+	e, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	switch {
+	case !ok:
+		return "they cannot be read"
+	case e.Field == "":
+		return "they are no object"
+	case e.Type.Kind() == reflect.Bool:
+		return e.Field + " is not true or false"
+	default:
+		return e.Field + " is not a text"
+	}
 }
 
 func invalidTask(message string) *event.Error {
@@ -228,7 +245,8 @@ func unusableModel(name string, err error) *event.Error {
 	if e.Hint != "" {
 		message += " (" + strings.TrimSuffix(e.Hint, ".") + ")"
 	}
-	return &event.Error{Kind: e.Kind, Code: e.Code, Message: fmt.Sprintf("the agent cannot work with the model %s: %s.", quoted(name), message), Err: err}
+	message = fmt.Sprintf("the agent cannot work with the model %s: %s.", quoted(name), message)
+	return &event.Error{Kind: e.Kind, Code: e.Code, Message: message, Err: err}
 }
 
 // reopen opens the model of a scope that an earlier drive opened.

@@ -59,7 +59,8 @@ func (d *activeRun) beginAgent(w *toolWork, t tool.Tool) {
 
 // receipt ends a call whose agent works in the background.
 func (d *activeRun) receipt(w *toolWork, o *event.ScopeOpened) {
-	text := "The agent " + strconv.Quote(o.Agent) + " works in the background. Its answer comes as a message, with the id of this call: " + o.Call + "."
+	text := "The agent " + strconv.Quote(o.Agent) + " works in the background. " +
+		"Its answer comes as a message, with the id of this call: " + o.Call + "."
 	w.end.skip, w.end.outcome = skipAgent, event.OutcomeDone
 	w.end.made = &event.ToolResult{Call: o.Call, Name: w.entry.Name, Content: []event.Block{&event.Text{Text: text}}}
 	d.endUnrun(&w.Work)

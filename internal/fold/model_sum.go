@@ -50,15 +50,15 @@ func (l *bill) count(model string, u event.Usage, nano *int64, estimated bool) (
 }
 
 // rows returns usage and cost by model, and the total cost.
-func (l bill) rows() (rows []event.ModelUsage, total *int64, estimated bool) {
-	n := len(l)
+func (l *bill) rows() (rows []event.ModelUsage, total *int64, estimated bool) {
+	n := len(*l)
 	costs := make([]int64, n+1)
 	total = &costs[n]
 	if n > 0 {
 		rows = make([]event.ModelUsage, n)
 	}
-	for i := range l {
-		m := &l[i]
+	for i := range *l {
+		m := &(*l)[i]
 		rows[i] = event.ModelUsage{Model: m.name, Usage: m.usage, Estimated: m.estimated}
 		estimated = estimated || m.estimated
 		if m.unpriced {

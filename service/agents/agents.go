@@ -77,7 +77,8 @@ func (a *Factory) Agent(ctx context.Context, r service.AgentRequest) (*braid.Age
 		p.Grants = grants
 		parts = append(parts, braid.Permit(p))
 	}
-	return a.make(ctx, cmp.Or(r.ID, a.options.Name, DefaultName), &run{grants, r.Parts.MCPStore, newRunSkills(a.skills, &r), &r}, &r.AgentOptions, r.Skills, parts)
+	of := &run{grants, r.Parts.MCPStore, newRunSkills(a.skills, &r), &r}
+	return a.make(ctx, cmp.Or(r.ID, a.options.Name, DefaultName), of, &r.AgentOptions, r.Skills, parts)
 }
 
 // grants returns the store of the permissions that users of the run's tenant gave for always.
@@ -182,7 +183,7 @@ func (a *Factory) given(
 	if err != nil {
 		return nil, nil, err
 	}
-	if !r.request.Parts.NoWorkspace && len(reached(a.workspaceTools(), o.Tools)) > 0 {
+	if a.hasShell(r, o) || !r.request.Parts.NoWorkspace && len(reached(a.workspaceTools(), o.Tools)) > 0 {
 		skills = skills.CopyTo(intoWorkspace)
 	}
 	offered := a.offered(r, o)

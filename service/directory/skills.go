@@ -188,7 +188,9 @@ func (d *Directory) ListSkillVersions(ctx context.Context, tenant, id string, q 
 }
 
 // UpdateSkill changes the status of a skill. revision is as in [Directory.UpdateTenant].
-func (d *Directory) UpdateSkill(ctx context.Context, by By, tenant, id string, revision int64, change func(s *Skill) error) (s Skill, err error) {
+func (d *Directory) UpdateSkill(
+	ctx context.Context, by By, tenant, id string, revision int64, change func(s *Skill) error,
+) (s Skill, err error) {
 	const op = "update skill"
 	if err := by.may(op, tenant); err != nil {
 		return Skill{}, err
@@ -237,8 +239,9 @@ func (d *Directory) UpdateSkill(ctx context.Context, by By, tenant, id string, r
 	return s, nil
 }
 
-// DeleteSkill removes a skill with its versions, and gives up the places of their bytes. revision is as in [Directory.UpdateTenant]. It returns [event.ErrConflict] with the code
-// SKILL_IN_USE if the newest version of an agent names the skill, unless [Force] is given.
+// DeleteSkill removes a skill with its versions, and gives up the places of their bytes. revision is as in
+// [Directory.UpdateTenant]. It returns [event.ErrConflict] with the code SKILL_IN_USE if the newest version
+// of an agent names the skill, unless [Force] is given.
 func (d *Directory) DeleteSkill(ctx context.Context, by By, tenant, id string, revision int64, options ...WriteOption) error {
 	const op = "delete skill"
 	if err := by.may(op, tenant); err != nil {

@@ -143,6 +143,21 @@ func TestTheShellOfAServer(t *testing.T) {
 			t.Errorf("the result is %v", answer)
 		}
 	}
+	// A conversation that was made without files has nothing to work on, nor has its fork.
+	bare := tenant.json(201, "POST", "/v1/conversations", `{"agent":"builder","workspace":false}`)
+	fork := tenant.json(201, "POST", "/v1/conversations/"+bare["id"].(string)+"/fork", `{}`)
+	for _, id := range []string{bare["id"].(string), fork["id"].(string)} {
+		if got := tenant.json(200, "GET", "/v1/conversations/"+id, ""); got["workspace"] != false {
+			t.Errorf("the conversation is %v", got)
+		}
+		if res := tenant.ask("PUT", "/v1/conversations/"+id+"/files/content?path=x", "text"); res.StatusCode != 403 {
+			t.Errorf("a file is stored: %d", res.StatusCode)
+		}
+		body := tenant.json(200, "POST", "/v1/conversations/"+id+"/runs", `{"user_input":"go"}`, "Accept", "application/json")
+		if strings.Contains(body["result"].(string), "exit code") {
+			t.Errorf("a command ran: %v", body)
+		}
+	}
 	// Without workspaces there is nothing to work on.
 	s.json(200, "PATCH", "/v1/admin/tenants/acme", `{"policy":{"shell":true,"workspaces":"off"}}`)
 	conv := tenant.json(201, "POST", "/v1/conversations", `{"agent":"builder"}`)["id"].(string)

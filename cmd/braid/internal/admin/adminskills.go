@@ -61,7 +61,9 @@ func skillArchive(path string) ([]byte, error) {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, &event.Error{Kind: event.ErrInvalid, Message: "the archive cannot be read", Hint: "name the folder of a skill, or a zip archive of it", Err: err}
+		return nil, &event.Error{
+			Kind: event.ErrInvalid, Message: "the archive cannot be read", Hint: "name the folder of a skill, or a zip archive of it", Err: err,
+		}
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, mostArchive+1))
@@ -69,7 +71,9 @@ func skillArchive(path string) ([]byte, error) {
 		return nil, &event.Error{Kind: event.ErrInvalid, Message: "the archive cannot be read", Hint: "try again", Err: err}
 	}
 	if len(data) > mostArchive {
-		return nil, &event.Error{Kind: event.ErrTooLarge, Message: "the archive is larger than 64 MiB", Hint: "leave out what the skill does not need"}
+		return nil, &event.Error{
+			Kind: event.ErrTooLarge, Message: "the archive is larger than 64 MiB", Hint: "leave out what the skill does not need",
+		}
 	}
 	return data, nil
 }
