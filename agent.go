@@ -62,7 +62,7 @@ func (f partFunc) attach(a *Agent) error { return f(a) }
 func New(name string, model Model, parts ...Part) *Agent {
 	a := &Agent{first: drive.Agent{Name: name, Model: model}}
 	a.set = &a.first
-	a.limit(&defaultLimits)
+	a.bounded, a.set.Bounds, a.set.Limits = &defaultLimits, &defaultBounds, &defaultDriven
 	a.set.Retry = defaultRetry
 	a.set.Offers = &a.offered
 	switch {

@@ -250,7 +250,7 @@ func (a *Agent) withSettings(s *runset.Settings, o *runOptions, strictly bool) (
 			return nil, &event.Error{Op: "run", Kind: event.ErrInvalid, Message: "the limits of the run cannot be read", Err: err}
 		}
 		bounded = runset.Fill(l, bounded)
-		d.Bounds, d.Limits = bounded.bounds(), bounded.driven()
+		d.Bounds, d.Limits = new(bounded.bounds()), new(bounded.driven())
 	}
 	if !strictly {
 		return &d, nil

@@ -19,7 +19,7 @@ import (
 )
 
 // picture encodes an image with a colour.
-func picture(t testing.TB, kind string) []byte {
+func picture(t *testing.T, kind string) []byte {
 	t.Helper()
 	img := image.NewPaletted(image.Rect(0, 0, 2, 2), color.Palette{color.Black, color.White})
 	var out bytes.Buffer
@@ -39,7 +39,7 @@ func picture(t testing.TB, kind string) []byte {
 }
 
 // webp is a lossless image of one pixel.
-func webp(t testing.TB) []byte {
+func webp(t *testing.T) []byte {
 	t.Helper()
 	data, err := base64.StdEncoding.DecodeString("UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==")
 	if err != nil {

@@ -64,7 +64,7 @@ func kindOf(name, declared string, data []byte) (string, error) {
 			return seen, nil
 		}
 		return "", mismatch(name, said, seen)
-	case wrapped != "" && !(text && isTextual(said)):
+	case wrapped != "" && (!text || !isTextual(said)):
 		return officeKind(name, said, wrapped)
 	case text:
 		kind := said

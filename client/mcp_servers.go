@@ -42,6 +42,8 @@ type MCPServerSpec struct {
 	Program string `json:"program,omitempty"`
 	// Headers are sent with each request. ${name} stands for a token of the run.
 	Headers map[string]string `json:"headers_template,omitempty"`
+	// OAuth has users sign in to an http server. nil means that nobody signs in.
+	OAuth *MCPOAuth `json:"oauth,omitempty"`
 	// Tools are names or patterns of the tools to use. nil means all.
 	Tools     []string       `json:"allowed_tools,omitzero"`
 	Overrides []ToolOverride `json:"tool_overrides,omitempty"`

@@ -24,6 +24,7 @@ type mcpServerFields struct {
 	DocumentURL   string                   `json:"document_url,omitempty"`
 	Headers       map[string]string        `json:"headers_template,omitempty"`
 	SecretHeaders map[string]string        `json:"secret_headers,omitempty"`
+	OAuth         *directory.MCPOAuth      `json:"oauth,omitempty"`
 	Tools         []string                 `json:"allowed_tools,omitzero"`
 	Overrides     []directory.ToolOverride `json:"tool_overrides,omitempty"`
 	Seconds       int                      `json:"timeout_seconds,omitempty"`
@@ -44,13 +45,13 @@ type testMCPServerRequest struct {
 
 func (f *mcpServerFields) into(s *directory.MCPServer) {
 	s.Status, s.Name, s.Type, s.URL, s.Program = f.Status, f.Name, f.Type, f.URL, f.Program
-	s.Headers, s.Tools, s.Overrides, s.Seconds, s.Required = f.Headers, f.Tools, f.Overrides, f.Seconds, f.Required
+	s.Headers, s.OAuth, s.Tools, s.Overrides, s.Seconds, s.Required = f.Headers, f.OAuth, f.Tools, f.Overrides, f.Seconds, f.Required
 }
 
 // fieldsOfMCPServer returns a server's fields without what is stored beside them.
 func fieldsOfMCPServer(s *directory.MCPServer) mcpServerFields {
 	return mcpServerFields{
-		Status: s.Status, Name: s.Name, Type: s.Type, URL: s.URL, Program: s.Program, Headers: s.Headers,
+		Status: s.Status, Name: s.Name, Type: s.Type, URL: s.URL, Program: s.Program, Headers: s.Headers, OAuth: s.OAuth,
 		Tools: s.Tools, Overrides: s.Overrides, Seconds: s.Seconds, Required: s.Required,
 	}
 }

@@ -276,7 +276,7 @@ func TestNoDirectory(t *testing.T) {
 	s := open(t, nil)
 	for _, d := range describedOperations(t) {
 		if d.admin {
-			s.json(http.StatusUnprocessableEntity, d.method, d.at(map[string]string{"tenant": "a", "agent": "a", "model": "a", "server": "a", "skill": "a", "webhook": "a", "delivery": "a", "key": "a", "version": "1", "id": "conv_a", "run": "run_a"}), d.body)
+			s.json(http.StatusUnprocessableEntity, d.method, d.at(map[string]string{"tenant": "a", "agent": "a", "model": "a", "server": "a", "skill": "a", "grant": "a", "webhook": "a", "delivery": "a", "key": "a", "version": "1", "id": "conv_a", "run": "run_a"}), d.body)
 		}
 	}
 }

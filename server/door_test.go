@@ -212,7 +212,7 @@ func (s *site) belongings(tenant, token string) map[string]string {
 	hook := s.json(201, "POST", "/v1/admin/tenants/"+tenant+"/webhooks", `{"id":"webhook-`+id+`","url":"https://127.0.0.1/"}`, auth...)["id"].(string)
 	run := s.json(202, "POST", "/v1/conversations/"+conv+"/runs", `{"user_input":"use ask","tokens":{"crm_token":"x"}}`, append(auth, "Prefer", "respond-async")...)["id"].(string)
 	s.ask("PUT", content(conv, ownedFile), "what it says", auth...)
-	ids := map[string]string{"id": conv, "run": run, "tenant": tenant, "version": "1", "webhook": hook}
+	ids := map[string]string{"id": conv, "run": run, "tenant": tenant, "version": "1", "webhook": hook, "grant": "mcpg_none"}
 	for at, of := range map[string]string{"/v1/admin/tenants/" + tenant: "", "/v1/admin": "shared "} {
 		if of == "" {
 			ids["agent"] = s.json(201, "POST", at+"/agents", `{"id":"agent-`+id+`"}`, auth...)["id"].(string)
@@ -221,6 +221,9 @@ func (s *site) belongings(tenant, token string) map[string]string {
 			ids["server"] = s.json(201, "POST", at+"/mcp-servers", `{"id":"server-`+id+`","type":"http","url":"https://mcp.example/"}`, auth...)["id"].(string)
 		} else if tenant == "beta" { // who is no operator has nothing there
 			continue
+		}
+		if s.people != nil && of == "" {
+			ids["grant"] = s.granted(tenant, ids["server"])
 		}
 		ids[of+"model"] = s.json(201, "POST", at+"/models", `{"id":"model-`+id+`","provider":"demo","name":"x"}`, auth...)["id"].(string)
 		ids[of+"key"] = s.json(201, "POST", at+"/keys", `{"scopes":["read"]}`, auth...)["id"].(string)
@@ -240,6 +243,20 @@ func (s *site) belongings(tenant, token string) map[string]string {
 		return len(sent) > 0
 	})
 	return ids
+}
+
+// granted stores a grant of no user for an MCP server.
+func (s *site) granted(tenant, server string) (id string) {
+	s.t.Helper()
+	m, err := s.people.GetMCPServer(s.t.Context(), tenant, server, 0)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	k := directory.MCPGrantKey{Tenant: tenant, Server: server, Life: m.Life}
+	if err := s.people.SaveMCPGrant(s.t.Context(), k, []byte(`{}`), &directory.MCPGrantInfo{Status: "signed_in"}, 0); err != nil {
+		s.t.Fatal(err)
+	}
+	return k.ID()
 }
 
 // unknown are ids that nobody has, in the form of those that are.
@@ -280,6 +297,7 @@ func TestEveryRouteIsBehindTheDoor(t *testing.T) {
 		so.Directory = dir
 		o.Attempts.Most = -1
 	})
+	s.people = dir
 	all := service.Scopes()
 	tenant := slices.DeleteFunc(service.Scopes(), func(s service.Scope) bool { return s == service.ScopeOperator })
 	short, expired, err := dir.CreateKey(t.Context(), operator, directory.Key{Tenant: "alpha", Scopes: all, Expires: time.Now().Add(time.Millisecond)}, "")

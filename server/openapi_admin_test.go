@@ -123,6 +123,13 @@ func adminOperations() map[string]operation {
 			id: "testMCPServer", summary: "Connects to an MCP server as a run does, and lists its tools.", body: typeOf[testMCPServerRequest](), bodyOption: true,
 			answers: map[int]answered{200: {"How it answers.", typeOf[service.ToolServerReport](), ""}, 422: taken("A token is missing.")},
 		},
+		"GET " + tenant + "/mcp-servers/{server}/grants": {
+			id: "listMCPGrants", summary: "Lists what users have granted to an MCP server.", query: pageQuery,
+			answers: map[int]answered{200: {"A page.", typeOf[page[directory.MCPGrant]](), ""}},
+		},
+		"DELETE " + tenant + "/mcp-servers/{server}/grants/{grant}": {
+			id: "revokeMCPGrant", summary: "Ends a user's grant for an MCP server, here and at its authorization server.", answers: map[int]answered{204: {about: "It is gone."}},
+		},
 		"GET " + tenant + "/mcp-servers/{server}/versions": {
 			id: "listMCPServerVersions", summary: "Lists what an MCP server was, the newest first.", query: pageQuery,
 			answers: map[int]answered{200: {"A page.", typeOf[page[directory.MCPServerVersion]](), ""}},

@@ -70,6 +70,14 @@ var ownOperations = map[string]operation{
 	"GET /openapi.json": {id: "document", summary: "This document.", open: true, answers: map[int]answered{200: {"The document.", nil, "application/json"}}},
 	"GET /metrics":      {id: "metrics", summary: "Metrics for Prometheus.", answers: map[int]answered{200: {"The metrics.", nil, "text/plain"}}},
 	"GET /v1/models":    {id: "listModels", summary: "Lists what a run may name as its model.", answers: map[int]answered{200: {"The models.", typeOf[list[modelBody]](), ""}}},
+	"GET /v1/mcp-grants": {
+		id: "listOwnMCPGrants", summary: "Lists what the credential's user has granted to MCP servers.", query: pageQuery,
+		answers: map[int]answered{200: {"A page.", typeOf[page[directory.MCPGrant]](), ""}},
+	},
+	"DELETE /v1/mcp-grants/{server}": {
+		id: "revokeOwnMCPGrant", summary: "Ends the grant of the credential's user for an MCP server, here and at its authorization server.",
+		answers: map[int]answered{204: {about: "It is gone."}},
+	},
 	"POST /v1/conversations": {
 		id: "createConversation", summary: "Makes a conversation.", body: typeOf[createRequest](), bodyOption: true,
 		answers: map[int]answered{201: {"The conversation.", typeOf[conversationState](), ""}},

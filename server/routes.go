@@ -17,6 +17,8 @@ func (s *Server) routes() []route {
 		{"GET", "/openapi.json", open, s.document},
 		{"GET", "/metrics", operator, s.measures},
 		{"GET", "/v1/models", read, s.listModels},
+		{"GET", "/v1/mcp-grants", read, s.listOwnGrants},
+		{"DELETE", "/v1/mcp-grants/{server}", write, s.revokeOwnGrant},
 		{"POST", "/v1/conversations", write, s.createConversation},
 		{"GET", "/v1/conversations", read, s.listConversations},
 		{"GET", "/v1/conversations/{id}", read, s.getConversation},
@@ -42,6 +44,11 @@ func (s *Server) routes() []route {
 		{"POST", "/v1/conversations/{id}/runs/{run}/retry", write, s.retryRun},
 		{"GET", "/v1/conversations/{id}/runs/{run}/stream", read, s.streamRun},
 	}, s.adminRoutes()...)
+}
+
+// browserRoutes are for browsers and authorization servers, when users sign in to MCP servers. They are no part of the API.
+func (s *Server) browserRoutes() []route {
+	return []route{{"GET", CallbackPath, "", s.signInPage}, {"GET", ClientPath, "", s.clientMetadata}}
 }
 
 // adminRoutes returns the routes below /v1/admin. A caller with a route's scope may use it for
@@ -72,6 +79,8 @@ func (s *Server) adminRoutes() []route {
 		{"POST", tenant + "/mcp-servers/{server}/test", write, s.testMCPServer},
 		{"GET", tenant + "/mcp-servers/{server}/versions", read, s.listMCPServerVersions},
 		{"GET", tenant + "/mcp-servers/{server}/versions/{version}", read, s.getMCPServerVersion},
+		{"GET", tenant + "/mcp-servers/{server}/grants", read, s.listGrants},
+		{"DELETE", tenant + "/mcp-servers/{server}/grants/{grant}", write, s.revokeGrant},
 		{"POST", tenant + "/webhooks", write, s.createWebhook},
 		{"GET", tenant + "/webhooks", read, s.listWebhooks},
 		{"GET", tenant + "/webhooks/{webhook}", read, s.getWebhook},

@@ -124,7 +124,6 @@ func nanoUSD(dollars float64) int64 {
 	}
 }
 
-
 func (in *runRequest) request(key string) (service.RunRequest, error) {
 	switch in.OnDisconnect {
 	case "", "continue", "cancel":

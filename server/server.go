@@ -66,7 +66,7 @@ func New(o Options, metrics *Metrics) (*Server, error) {
 	}
 	mux := http.NewServeMux()
 	methods := map[string][]string{}
-	for _, rt := range s.routes() {
+	for _, rt := range append(s.routes(), s.browserRoutes()...) {
 		mux.Handle(rt.method+" "+rt.path, s.serve(rt))
 		methods[rt.path] = append(methods[rt.path], rt.method)
 	}

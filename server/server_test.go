@@ -25,6 +25,7 @@ import (
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/directory"
 	"github.com/braidrun/braid/tool"
 )
 
@@ -82,6 +83,8 @@ type site struct {
 	handler *server.Server
 	gate    chan struct{}
 	t       *testing.T
+	// people, if it is set, stores what no route stores.
+	people *directory.Directory
 }
 
 func open(t *testing.T, change func(*service.Options, *server.Options)) *site {

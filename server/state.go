@@ -29,6 +29,9 @@ type Options struct {
 	// Base is the path below which all paths of the server are, such as "/braid", for a server
 	// that shares a proxy with others; empty is none.
 	Base string
+	// PublicURL is the address under which browsers reach the server, with the base path, for sign-ins to MCP servers.
+	// Empty means that nobody signs in.
+	PublicURL string
 	// Hosts are the names under which the server answers, without ports, beside those of
 	// the loopback interface. A request for another name is refused: so a page of another
 	// site cannot reach a server on this machine by giving its own name the machine's address.

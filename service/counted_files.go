@@ -21,7 +21,7 @@ type countedFiles struct {
 func (f *countedFiles) Put(ctx context.Context, path string, r io.Reader, c workspace.Condition) (workspace.File, error) {
 	file, err := f.Files.Put(ctx, path, &countedReader{r: r, stores: func(n int64) error { return f.quotas.stores(ctx, f.tenant, n) }}, c)
 	if err == nil && !f.there(ctx) {
-		_ = f.Files.Remove(context.WithoutCancel(ctx), path) // the tenant's erasure removes it otherwise
+		_ = f.Remove(context.WithoutCancel(ctx), path) // the tenant's erasure removes it otherwise
 		return workspace.File{}, notFound("write file", "conversation")
 	}
 	return file, err

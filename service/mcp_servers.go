@@ -37,6 +37,7 @@ func (b *OptionsBuilder) mcpServers(ctx context.Context, x *ExecutionContext, sp
 		case spec.MCPServers == nil && spec.Tools != nil && !mayHaveTools(spec.Tools, s.ID):
 		default:
 			r, err := s.Resolve(x.Tokens)
+			r.Run.User = x.Principal.User
 			if err != nil && !x.Accepted {
 				return nil, err
 			}

@@ -14,6 +14,12 @@ type ToolServers interface {
 	Fetch(ctx context.Context, address string) ([]byte, error)
 	// Test connects to a server as a run does, and lists its tools.
 	Test(ctx context.Context, s *directory.ResolvedMCPServer, store directory.MCPStore) (ToolServerReport, error)
+	// PeekSignIn returns the error of CompleteSignIn for an answer to no sign-in, and changes nothing.
+	PeekSignIn(ctx context.Context, s *directory.ResolvedMCPServer, store directory.MCPStore, a SignInAnswer) error
+	// CompleteSignIn ends a sign-in of the user of s. One that has ended without a grant is returned with its error.
+	CompleteSignIn(ctx context.Context, s *directory.ResolvedMCPServer, store directory.MCPStore, a SignInAnswer) (SignedIn, error)
+	// SignOut forgets the grant of the user of s, and ends it at its authorization server.
+	SignOut(ctx context.Context, s *directory.ResolvedMCPServer, store directory.MCPStore) error
 }
 
 // ToolServerReport says how an MCP server answers.

@@ -83,7 +83,8 @@ func (s *Set) copyFile(ctx context.Context, own content, name, to string, left i
 	r, err := own.open(name)
 	if err != nil {
 		return 0, &event.Error{
-			Kind: event.ErrPermission, Message: fmt.Sprintf("%q cannot be read", shown(name)), Err: err, Hint: "go on without the copy, and read the files",
+			Kind: event.ErrPermission, Message: fmt.Sprintf("%q cannot be read", shown(name)), Err: err,
+			Hint: "go on without the copy, and read the files",
 		}
 	}
 	defer r.Close()

@@ -248,6 +248,10 @@ func (p *process) openInstance(ctx context.Context, cfg *conf.Config, in *conf.I
 	if o.Token, h.tokenIn, err = p.serverToken(cfg, in); err != nil {
 		return nil, err
 	}
+	public, err := publicURL(in)
+	if err != nil {
+		return nil, err
+	}
 	tenants, err := p.openTenantServers(in, log)
 	if err != nil {
 		return nil, err
@@ -278,8 +282,8 @@ func (p *process) openInstance(ctx context.Context, cfg *conf.Config, in *conf.I
 	}
 	room := &space{folder: cfg.Data}
 	o.API = server.Options{
-		Attempts: door.Attempts{Most: conf.OrNever(cfg.WrongCredentials), Proxies: cfg.TrustedProxies},
-		Hosts:    conf.Words(in.Flags["host"]), Origins: conf.Words(in.Flags["origin"]),
+		Attempts:  door.Attempts{Most: conf.OrNever(cfg.WrongCredentials), Proxies: cfg.TrustedProxies},
+		PublicURL: public, Hosts: append(conf.Words(in.Flags["host"]), publicHost(public)...), Origins: conf.Words(in.Flags["origin"]),
 		Base: in.Flags["base-path"], Version: readBuild().Version,
 		Ready: func() error {
 			if !h.stores.shared {

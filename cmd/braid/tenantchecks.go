@@ -54,7 +54,7 @@ func (d *diagnosis) lookAtTenantServers(ctx context.Context, keys directory.Seal
 		d.brokenBy(err, "correct --allow-host and --tenant-programs")
 		return
 	}
-	defer pool.Close() //nolint:errcheck // what was asked is known
+	defer pool.Close()
 	list := make([]reached, len(servers))
 	slots := make(chan struct{}, mostServersAtOnce)
 	var tasks sync.WaitGroup
@@ -131,7 +131,8 @@ func (d *diagnosis) tellOfServer(r *reached) {
 	reason := r.offer.Reason
 	switch {
 	case len(r.tokens) > 0:
-		d.note(test+" --tokens-file FILE", "the MCP server %s of the tenant %s needs the token %s of a run and was not asked", s.ID, s.Tenant, r.tokens[0])
+		d.note(test+" --tokens-file FILE", "the MCP server %s of the tenant %s needs the token %s of a run and was not asked",
+			s.ID, s.Tenant, r.tokens[0])
 		return
 	case r.err == nil && r.offer.Status == "connected":
 		d.ok("the MCP server %s of the tenant %s offers %d tools", s.ID, s.Tenant, len(r.offer.Tools))
@@ -145,5 +146,6 @@ func (d *diagnosis) tellOfServer(r *reached) {
 	if s.Required {
 		effect = "its runs that need it fail"
 	}
-	d.warn("correct it, or make it inactive; ask it again with "+test, "the MCP server %s of the tenant %s is failed: %s; %s", s.ID, s.Tenant, reason, effect)
+	d.warn("correct it, or make it inactive; ask it again with "+test, "the MCP server %s of the tenant %s is failed: %s; %s",
+		s.ID, s.Tenant, reason, effect)
 }

@@ -2,10 +2,14 @@ package main
 
 import (
 	"log/slog"
+	"net/url"
 	"os"
+	"strings"
 
 	"github.com/braidrun/braid/cmd/braid/internal/conf"
+	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/service/toolservers"
 	"github.com/braidrun/braid/tool/mcptool"
 )
@@ -15,6 +19,10 @@ var tenantServerFlags = []conf.Flag{
 	{
 		Name: "allow-host", Value: "LIST",
 		Help: "hosts of tenants' MCP servers and webhooks besides public ones, such as intranet.example:8443,10.0.0.0/8; they need no TLS",
+	},
+	{
+		Name: "public-url", Value: "URL",
+		Help: "the address of this server for browsers, such as https://braid.example; users of tenants can then sign in to MCP servers",
 	},
 	{
 		Name: "tenant-programs", Value: "FILE",
@@ -28,7 +36,12 @@ func (p *process) openTenantServers(in *conf.Invocation, log *slog.Logger) (*too
 	if err != nil {
 		return nil, err
 	}
+	public, err := publicURL(in)
+	if err != nil {
+		return nil, err
+	}
 	return toolservers.New(toolservers.Options{
+		SignIns:    signInsAt(public),
 		AllowHosts: conf.Words(in.Flags["allow-host"]), Programs: programs, Version: readBuild().Version, Log: log,
 	})
 }
@@ -59,4 +72,39 @@ func (p *process) tenantPrograms(file string) (map[string]mcptool.Config, error)
 		programs[c.Name] = c
 	}
 	return programs, nil
+}
+
+// publicURL returns the address of the server for browsers, without a slash at its end; empty for none.
+func publicURL(in *conf.Invocation) (string, error) {
+	text := strings.TrimSuffix(in.Flags["public-url"], "/")
+	if text == "" {
+		return "", nil
+	}
+	u, err := url.Parse(text)
+	local := err == nil && (u.Hostname() == "localhost" || u.Hostname() == "127.0.0.1" || u.Hostname() == "::1")
+	if err != nil || u.Scheme != "https" && (u.Scheme != "http" || !local) || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return "", term.Invalid("write it as https://braid.example; http is for this machine only", "--public-url: %q is no such address", term.Fit(text, 60))
+	}
+	return text, nil
+}
+
+// signInsAt returns the addresses for sign-ins to MCP servers.
+func signInsAt(public string) toolservers.SignIns {
+	if public == "" {
+		return toolservers.SignIns{}
+	}
+	s := toolservers.SignIns{Redirect: public + server.CallbackPath}
+	if strings.HasPrefix(public, "https://") {
+		s.Metadata = public + server.ClientPath
+	}
+	return s
+}
+
+// publicHost returns the name of the server for browsers.
+func publicHost(public string) []string {
+	u, err := url.Parse(public)
+	if err != nil || u.Hostname() == "" {
+		return nil
+	}
+	return []string{u.Hostname()}
 }

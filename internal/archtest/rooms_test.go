@@ -204,7 +204,7 @@ var rooms = []room{
 	},
 	{
 		dir:   "service/toolservers",
-		own:   []string{"event", "internal/lazyre", "netguard", "secret", "service/directory", "tool", "tool/mcptool", "tool/openapitool"},
+		own:   []string{"event", "internal/lazyre", "netguard", "secret", "service/directory", "tool", "tool/mcpauth", "tool/mcptool", "tool/openapitool"},
 		tests: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
 	{
@@ -228,7 +228,7 @@ var rooms = []room{
 			"service", "service/agents", "service/database", "service/directory", "service/webhooks", "server", "server/*",
 		},
 		tests: []string{
-			"model/demo", "skill", "workspace", "models", "wire/agentcore", "tool/demotool", "service/database/databasetest", "model", "service/toolservers", "secret/keyset",
+			"model/demo", "skill", "workspace", "models", "wire/agentcore", "tool/demotool", "tool/mcpauth/mcpauthtest", "service/database/databasetest", "model", "service/toolservers", "secret/keyset",
 			"journal/postgres/postgrestest", "github.com/jackc/pgx", "github.com/modelcontextprotocol/go-sdk",
 		},
 	},

@@ -25,10 +25,10 @@ type Agent struct {
 	// Offers holds the tools of the moment; nil for an agent without tools.
 	Offers *atomic.Pointer[toolset.Offer]
 	// Own has those and the tools of one run; nil for an agent as it is.
-	Own    *toolset.Extended
-	Limits Limits
-	// Bounds are those of limits that a decision looks at.
-	Bounds  decide.Limits
+	Own *toolset.Extended
+	// Limits and Bounds, which a decision looks at, are read only: agents with the same limits share them.
+	Limits  *Limits
+	Bounds  *decide.Limits
 	Retry   tool.Retry
 	Options model.Options
 	// Choice is what the model must do with its tools in the agent's own scope of a run.

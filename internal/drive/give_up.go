@@ -32,9 +32,9 @@ var errNoModel = &event.Error{Kind: event.ErrUnsupported, Message: "there is no 
 
 // stand returns an agent of this name without a model, tools, hooks or guardrails.
 func (a *Agent) stand(name string) *Agent {
-	limits := a.Limits
+	limits := *a.Limits
 	limits.Active = 0
-	own := &Agent{Name: name, Model: noModel{model.Info{Name: "none"}}, Limits: limits, Retry: a.Retry, Forgets: a.Forgets}
+	own := &Agent{Name: name, Model: noModel{model.Info{Name: "none"}}, Limits: &limits, Bounds: a.Bounds, Retry: a.Retry, Forgets: a.Forgets}
 	for _, m := range a.Models() {
 		own.stands(m)
 	}

@@ -105,7 +105,7 @@ func (d *activeRun) decidePolicy(s *fold.Scope, agent *Agent) {
 
 // DecidePolicy fills in what an agent's settings say about the decisions for one of its scopes.
 func (a *Agent) DecidePolicy(p *decide.Policy, o *toolset.Offer, s *fold.Scope, form *output.Form) {
-	p.Limits, p.Sequential, p.Agents, p.Polling = &a.Bounds, a.Sequential, o.Agents, o.Polling
+	p.Limits, p.Sequential, p.Agents, p.Polling = a.Bounds, a.Sequential, o.Agents, o.Polling
 	p.Output, p.ByTool = form, false
 	if a.isFlow() {
 		return

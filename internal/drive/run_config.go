@@ -51,10 +51,10 @@ type runConfig struct {
 func (c *runConfig) survey() {
 	c.hooked, c.policed = c.agent.Hooks.Inside(), c.agent.Permits != nil
 	if len(c.team) > 0 {
-		c.bounds = map[string]*decide.Limits{c.agent.Name: &c.agent.Bounds}
+		c.bounds = map[string]*decide.Limits{c.agent.Name: c.agent.Bounds}
 	}
 	for name, a := range c.team {
-		c.bounds[name] = &a.Bounds
+		c.bounds[name] = a.Bounds
 		c.hooked = c.hooked || a.Hooks.Inside()
 		c.policed = c.policed || a.Permits != nil
 	}

@@ -10,7 +10,7 @@ import (
 // tooMany says why the scope may not open so many more agents; nil where it may. The Code is
 // the stop reason, by which the fold knows that the scope is to end.
 func (d *activeRun) tooMany(s *fold.Scope, more int) *event.Error {
-	l := &d.cfg.agent.Limits
+	l := d.cfg.agent.Limits
 	had := len(d.view.Run.Scopes)
 	all := l.Budget.Scopes
 	switch {

@@ -136,7 +136,7 @@ func (w *Work) callID(i int) string {
 // go on. A panic of the model ends the call; a panic of send is the reader's, and goes on. instead is [Work.Models].
 func runModel(ctx context.Context, w *Work, a *assembler, instead func(model.Model) model.Model, send func(event.Body) bool) {
 	end := &w.answer
-	a.begin(w.begun, &w.agent.Limits)
+	a.begin(w.begun, w.agent.Limits)
 	defer func() {
 		if a.sending {
 			return

@@ -77,7 +77,8 @@ func (a *Factory) Agent(ctx context.Context, r service.AgentRequest) (*braid.Age
 		p.Grants = grants
 		parts = append(parts, braid.Permit(p))
 	}
-	return a.make(ctx, cmp.Or(r.ID, a.options.Name, DefaultName), &run{grants, r.Parts.MCPStore, newRunSkills(a.skills, &r), &r}, &r.AgentOptions, r.Skills, parts)
+	of := &run{grants, r.Parts.MCPStore, newRunSkills(a.skills, &r), &r}
+	return a.make(ctx, cmp.Or(r.ID, a.options.Name, DefaultName), of, &r.AgentOptions, r.Skills, parts)
 }
 
 // grants returns the store of the permissions that users of the run's tenant gave for always.

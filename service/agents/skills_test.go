@@ -43,7 +43,7 @@ func TestPreferredSkills(t *testing.T) {
 		r := service.AgentRequest{Skills: c.prefer, Parts: service.TenantParts{Skills: c.skills, SkillFiles: files}}
 		r.Tools = c.tools
 		_, err := a.Agent(t.Context(), r)
-		if e, ok := err.(*event.Error); c.words == "" && err != nil || //nolint:errorlint // it is not wrapped
+		if e, ok := err.(*event.Error); c.words == "" && err != nil ||
 			c.words != "" && (!ok || e.Kind != event.ErrUnsupported || e.Code != "SKILL_UNKNOWN" || !strings.Contains(e.Error(), c.words)) {
 			t.Errorf("%s: %v, want %q", name, err, c.words)
 		}

@@ -67,6 +67,24 @@ func (a *Factory) Test(ctx context.Context, s *directory.ResolvedMCPServer, stor
 	return report, nil
 }
 
+// PeekSignIn implements [service.ToolServers].
+func (a *Factory) PeekSignIn(ctx context.Context, s *directory.ResolvedMCPServer, store directory.MCPStore, in service.SignInAnswer) error {
+	return a.options.TenantServers.Peek(ctx, s, store, toolservers.Answer(in))
+}
+
+// CompleteSignIn implements [service.ToolServers].
+func (a *Factory) CompleteSignIn(
+	ctx context.Context, s *directory.ResolvedMCPServer, store directory.MCPStore, in service.SignInAnswer,
+) (service.SignedIn, error) {
+	done, err := a.options.TenantServers.Complete(ctx, s, store, toolservers.Answer(in))
+	return service.SignedIn(done), err
+}
+
+// SignOut implements [service.ToolServers].
+func (a *Factory) SignOut(ctx context.Context, s *directory.ResolvedMCPServer, store directory.MCPStore) error {
+	return a.options.TenantServers.SignOut(ctx, s, store)
+}
+
 // ToolServers returns what reaches the MCP servers of tenants. It is for
 // [service.Options].ToolServers, and nil if the factory connects none.
 func (a *Factory) ToolServers() service.ToolServers {

@@ -22,10 +22,10 @@ func lifelessPlace(tenant, model string) []byte {
 }
 
 // secretTables are the tables with secrets. Each has the columns tenant, id, life and secret.
-var secretTables = []string{"model", "mcp_server", "webhook"}
+var secretTables = []string{"model", "mcp_server", "mcp_grant", "webhook"}
 
-// storedSecret is the stored key of a model, the stored headers of an MCP server, or the secrets of a
-// webhook.
+// storedSecret is the stored key of a model, the stored headers of an MCP server, a grant for one, or the
+// secrets of a webhook.
 type storedSecret struct {
 	// table is one of secretTables.
 	table            string
@@ -39,6 +39,8 @@ func (s *storedSecret) place() []byte {
 	switch s.table {
 	case "mcp_server":
 		return mcpPlace(s.tenant, s.id, s.life)
+	case "mcp_grant":
+		return grantPlace(s.tenant, s.id, s.life)
 	case "webhook":
 		return webhookPlace(s.tenant, s.id, s.life)
 	}
@@ -50,6 +52,8 @@ func (s *storedSecret) name() string {
 	switch s.table {
 	case "mcp_server":
 		return s.tenant + "/mcp-server/" + s.id
+	case "mcp_grant":
+		return s.tenant + "/mcp-grant/" + s.id
 	case "webhook":
 		return s.tenant + "/webhook/" + s.id
 	}

@@ -44,6 +44,7 @@ func (d *Directory) EraseTenant(ctx context.Context, by By, id string) (e Erased
 			{`DELETE FROM agent WHERE tenant = ?`, &e.Agents},
 			{`DELETE FROM model_name WHERE tenant = ?`, &none},
 			{`DELETE FROM model WHERE tenant = ?`, &e.Models},
+			{`DELETE FROM mcp_grant WHERE tenant = ?`, &none},
 			{`DELETE FROM mcp_document WHERE tenant = ?`, &none},
 			{`DELETE FROM mcp_server_version WHERE tenant = ?`, &none},
 			{`DELETE FROM mcp_server WHERE tenant = ?`, &e.MCPServers},

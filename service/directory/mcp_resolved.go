@@ -14,12 +14,20 @@ import (
 type ResolvedMCPServer struct {
 	MCPServer
 
+	// Run is what the run adds.
+	Run MCPRun
+	// Err says why the server cannot be used in this run. nil means that it can.
+	Err error
+}
+
+// MCPRun is what a run adds to a server.
+type MCPRun struct {
 	// Headers are the filled headers, without the secret ones.
 	Headers map[string]secret.Secret
 	// Tokens are the values that were inserted. They must not appear in what the server answers.
 	Tokens []secret.Secret
-	// Err says why the server cannot be used in this run. nil means that it can.
-	Err error
+	// User is the user of the run, who signs in to a server with OAuth.
+	User string
 }
 
 // MCPStore has what a server needs beside its spec. [Directory] implements it.
@@ -28,6 +36,11 @@ type MCPStore interface {
 	MCPSecretHeaders(ctx context.Context, s *MCPServer) (map[string]secret.Secret, error)
 	// MCPDocument returns the document of an openapi server in this version.
 	MCPDocument(ctx context.Context, s *MCPServer) ([]byte, error)
+	// LoadMCPGrant and SaveMCPGrant keep what users have granted.
+	LoadMCPGrant(ctx context.Context, k MCPGrantKey) (plain []byte, version int64, err error)
+	SaveMCPGrant(ctx context.Context, k MCPGrantKey, plain []byte, info *MCPGrantInfo, version int64) error
+	// SealSignIn makes the state of a sign-in.
+	SealSignIn(k MCPGrantKey, nonce string) (string, error)
 }
 
 // Resolve fills the server's headers with a run's tokens. It returns the error of
@@ -45,13 +58,18 @@ func (s *MCPServer) Resolve(tokens map[string]secret.Secret) (ResolvedMCPServer,
 			named.Message = "the MCP server " + s.ID + " cannot be used: " + e.Message
 			return r, &named
 		}
-		if r.Headers == nil {
-			r.Headers = make(map[string]secret.Secret, len(s.Headers))
+		if r.Run.Headers == nil {
+			r.Run.Headers = make(map[string]secret.Secret, len(s.Headers))
 		}
-		r.Headers[name] = value
+		r.Run.Headers[name] = value
 		for _, token := range t.Names() {
-			r.Tokens = append(r.Tokens, tokens[token])
+			r.Run.Tokens = append(r.Run.Tokens, tokens[token])
 		}
 	}
 	return r, nil
+}
+
+// GrantKey names the grant of the run's user for the server.
+func (s *ResolvedMCPServer) GrantKey() MCPGrantKey {
+	return MCPGrantKey{Tenant: s.Tenant, Server: s.ID, Life: s.Life, User: s.Run.User}
 }

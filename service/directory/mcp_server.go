@@ -60,6 +60,8 @@ type MCPServerSpec struct {
 	// SecretHeaders are sent too. Their values can be written and never read back: see
 	// [MCPServerInput].
 	SecretHeaders map[string]StoredHeader `json:"secret_headers,omitempty"`
+	// OAuth has users sign in to an http server. nil means that nobody signs in.
+	OAuth *MCPOAuth `json:"oauth,omitempty"`
 	// Tools are the names or patterns of the tools to use, as the server calls them. nil means all.
 	Tools []string `json:"allowed_tools,omitzero"`
 	// Overrides change single tools. The last one that fits a tool and sets a field wins.

@@ -29,6 +29,7 @@ func (s *MCPServer) check(op string) error {
 	c.text("the name", s.Name, longestName)
 	s.checkPlace(&c)
 	s.checkHeaders(&c)
+	s.checkOAuth(&c)
 	c.patterns("allowed_tools", s.Tools)
 	c.want(s.Tools == nil || len(s.Tools) > 0, "allowed_tools is empty", "leave it out for all tools, or make the server inactive")
 	c.want(len(s.Overrides) <= mostPatterns, "tool_overrides has too many entries", "use patterns, such as \"get_*\"")
@@ -90,6 +91,37 @@ func (s *MCPServer) checkHeaders(c *checker) {
 			"headers_template: the value of "+headerNamed(name)+" is a secret that everybody could read",
 			"send it in secret_headers, or write ${name} for a token of the run")
 	}
+}
+
+// checkOAuth checks how users sign in.
+func (s *MCPServer) checkOAuth(c *checker) {
+	o := s.OAuth
+	if o == nil {
+		return
+	}
+	c.want(s.Type == MCPHTTP, "only a server of type http has users that sign in", "leave oauth out")
+	for _, headers := range []int{countAuthorization(s.Headers), countAuthorization(s.SecretHeaders)} {
+		c.want(headers == 0, "a server with an Authorization header has no users that sign in", "leave out oauth, or the header")
+	}
+	c.text("oauth.client_id", o.ClientID, longestURL)
+	c.want(o.Issuer == "" || isBaseURL(o.Issuer, true), "oauth.issuer cannot be used", "write it as https://host/path")
+	c.want(len(o.Scopes) <= mostScopes, "oauth.scopes has too many entries", "send at most 100")
+	for _, scope := range o.Scopes {
+		c.want(scope != "" && len(scope) <= longestName && !strings.ContainsFunc(scope, func(r rune) bool {
+			return r <= ' ' || r >= 0x7f || r == '"' || r == '\\'
+		}), "oauth.scopes has an entry that is no scope", "write printable ASCII without spaces and quotes")
+	}
+}
+
+const mostScopes = 100
+
+func countAuthorization[V any](headers map[string]V) (n int) {
+	for name := range headers {
+		if strings.EqualFold(name, "Authorization") {
+			n++
+		}
+	}
+	return n
 }
 
 // ownHeaders belong to HTTP, to the connection or to the protocol.

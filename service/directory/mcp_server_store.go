@@ -337,6 +337,7 @@ func (d *Directory) DeleteMCPServer(ctx context.Context, by By, tenant, id strin
 			}
 		}
 		for _, statement := range []string{
+			`DELETE FROM mcp_grant WHERE tenant = ? AND server = ?`,
 			`DELETE FROM mcp_document WHERE tenant = ? AND server = ?`, `DELETE FROM mcp_server_version WHERE tenant = ? AND server = ?`,
 			`DELETE FROM mcp_server WHERE tenant = ? AND id = ?`,
 		} {

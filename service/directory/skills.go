@@ -239,8 +239,9 @@ func (d *Directory) UpdateSkill(
 	return s, nil
 }
 
-// DeleteSkill removes a skill with its versions, and gives up the places of their bytes. revision is as in [Directory.UpdateTenant]. It returns [event.ErrConflict] with the code
-// SKILL_IN_USE if the newest version of an agent names the skill, unless [Force] is given.
+// DeleteSkill removes a skill with its versions, and gives up the places of their bytes. revision is as in
+// [Directory.UpdateTenant]. It returns [event.ErrConflict] with the code SKILL_IN_USE if the newest version
+// of an agent names the skill, unless [Force] is given.
 func (d *Directory) DeleteSkill(ctx context.Context, by By, tenant, id string, revision int64, options ...WriteOption) error {
 	const op = "delete skill"
 	if err := by.may(op, tenant); err != nil {

@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"slices"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -76,15 +77,7 @@ type WebhookDisabled struct {
 
 // Wants reports whether the webhook gets messages of a type now.
 func (w *Webhook) Wants(e WebhookEvent) bool {
-	if w.Status != Active {
-		return false
-	}
-	for _, chosen := range w.Events {
-		if chosen == e {
-			return true
-		}
-	}
-	return w.Events == nil
+	return w.Status == Active && (w.Events == nil || slices.Contains(w.Events, e))
 }
 
 // SigningSecrets are the secrets that sign a message: the present one, and the previous one while

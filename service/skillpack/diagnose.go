@@ -25,7 +25,7 @@ func diagnose(front *skill.Skill, text string, c *collector) []directory.SkillDi
 		d.paths[strings.ToLower(f.path)] = f.path
 	}
 	for _, key := range front.Ignored {
-		d.add(d.lineOf(key), fmt.Sprintf("%s is not a key of the format, and is ignored", shown(key)))
+		d.add(d.lineOf(key), shown(key)+" is not a key of the format, and is ignored")
 	}
 	if n := utf8.RuneCountInString(front.Description); n > skill.MaxDescription {
 		d.add(d.lineOf("description"), fmt.Sprintf("the description has %d characters; the format allows %d", n, skill.MaxDescription))

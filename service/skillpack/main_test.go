@@ -35,8 +35,8 @@ func written(name, body string) string {
 }
 
 // zipped makes an archive.
-func zipped(t testing.TB, files ...file) []byte {
-	t.Helper()
+func zipped(tb testing.TB, files ...file) []byte {
+	tb.Helper()
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
 	for _, f := range files {
@@ -47,18 +47,18 @@ func zipped(t testing.TB, files ...file) []byte {
 			_, err = io.WriteString(w, f.text)
 		}
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	if err := z.Close(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return out.Bytes()
 }
 
 // form makes a form with files, and returns its boundary.
-func form(t testing.TB, field string, files ...file) (body []byte, boundary string) {
-	t.Helper()
+func form(tb testing.TB, field string, files ...file) (body []byte, boundary string) {
+	tb.Helper()
 	var out bytes.Buffer
 	w := multipart.NewWriter(&out)
 	for _, f := range files {
@@ -68,28 +68,28 @@ func form(t testing.TB, field string, files ...file) (body []byte, boundary stri
 			_, err = io.WriteString(part, f.text)
 		}
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	if err := w.Close(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return out.Bytes(), w.Boundary()
 }
 
 // stored stores a skill, and returns it as a run gets it.
-func stored(t testing.TB, blobs blob.Store, s *skillpack.Skill) directory.Skill {
-	t.Helper()
-	spec, err := skillpack.NewStore(blobs).Put(t.Context(), "acme", "place", s)
+func stored(tb testing.TB, blobs blob.Store, s *skillpack.Skill) directory.Skill {
+	tb.Helper()
+	spec, err := skillpack.NewStore(blobs).Put(tb.Context(), "acme", "place", s)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return directory.Skill{Tenant: "acme", ID: s.Name, SkillSpec: spec}
 }
 
 // tree returns the files of a file system with their contents.
-func tree(t testing.TB, from fs.FS) map[string]string {
-	t.Helper()
+func tree(tb testing.TB, from fs.FS) map[string]string {
+	tb.Helper()
 	all := map[string]string{}
 	err := fs.WalkDir(from, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -100,18 +100,18 @@ func tree(t testing.TB, from fs.FS) map[string]string {
 		return err
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return all
 }
 
 // says wants an error of the kind with these words, a hint, and no path of the system.
-func says(t testing.TB, what string, err error, kind event.ErrorKind, words string) {
-	t.Helper()
+func says(tb testing.TB, what string, err error, kind event.ErrorKind, words string) {
+	tb.Helper()
 	e, ok := errors.AsType[*event.Error](err)
 	if !ok || e.Kind != kind || e.Hint == "" || !strings.Contains(e.Message, words) || len(e.Message) > 250 ||
 		(kind == event.ErrInvalid) != (e.Code == skillpack.Code) {
-		t.Errorf("%s: %v, want %s with %q and a hint", what, err, kind, words)
+		tb.Errorf("%s: %v, want %s with %q and a hint", what, err, kind, words)
 	}
 }
 

@@ -46,7 +46,7 @@ func FromZip(data []byte) (*Skill, error) {
 		case e.UncompressedSize64 > MostBytes:
 			return nil, tooManyBytes()
 		}
-		if err := c.add(file{e.Name, int64(e.UncompressedSize64), mode&0o111 != 0, opened(e)}); err != nil { //nolint:gosec // bounded above
+		if err := c.add(file{e.Name, int64(e.UncompressedSize64), mode&0o111 != 0, opened(e)}); err != nil {
 			return nil, err
 		}
 	}
@@ -67,7 +67,7 @@ func opened(e *zip.File) func() (io.ReadCloser, error) {
 		if err != nil {
 			return nil, damaged(e.Name, err)
 		}
-		return &entry{r, e.Name, int64(e.UncompressedSize64)}, nil //nolint:gosec // bounded by FromZip
+		return &entry{r, e.Name, int64(e.UncompressedSize64)}, nil
 	}
 }
 

@@ -59,9 +59,13 @@ func (c *connection) opened() source {
 // ready connects the server, or renews its list, if that is due. It waits at most for patience,
 // counted from the beginning of the attempt, so that a slow server does not delay each run.
 func (c *connection) ready(ctx context.Context, patience time.Duration) {
+	signedIn := c.signedIn(ctx)
+	if c.server.OAuth != nil {
+		patience = max(patience, signedInPatience)
+	}
 	c.mu.Lock()
 	a := c.attempt
-	if a == nil && c.due(time.Now()) {
+	if a == nil && (signedIn && !c.closed || c.due(time.Now())) {
 		a = &attempt{began: time.Now(), done: make(chan struct{})}
 		if c.pool.run(func(life context.Context) { c.try(life, a) }) {
 			c.attempt = a
@@ -80,6 +84,22 @@ func (c *connection) ready(ctx context.Context, patience time.Duration) {
 	case <-left.C:
 	case <-ctx.Done():
 	}
+}
+
+// signedInPatience is how long a run waits for a server with users that sign in: the first answer for a new grant is slow.
+const signedInPatience = 12 * time.Second
+
+// signedIn reports whether the server waits for its user to sign in, and the user has done so.
+func (c *connection) signedIn(ctx context.Context) bool {
+	if c.server.OAuth == nil {
+		return false
+	}
+	from, ok := c.opened().(*mcpSource)
+	if !ok {
+		return false
+	}
+	status, _, _ := from.state()
+	return status == statusNeedsAuth && from.granted(ctx)
 }
 
 // due reports whether the server must be asked before a run uses it. The caller holds c.mu.
@@ -132,7 +152,7 @@ func (c *connection) open(ctx context.Context) (source, error) {
 	if err := c.pool.Check(&c.server.MCPServer, nil); err != nil {
 		return nil, err // the operator's rules may have changed since it was written
 	}
-	return c.pool.openMCP(ctx, &c.server, hidden)
+	return c.pool.openMCP(ctx, &c.server, hidden, c.store)
 }
 
 // current returns the tools of now, and how the server is doing.
@@ -164,7 +184,9 @@ func (c *connection) current() (l listed, status event.ToolServer) {
 		if status.Reason == "" {
 			status.Reason = "it cannot be reached"
 		}
-		return listed{}, status
+		if status.Status != statusNeedsAuth {
+			return listed{}, status
+		}
 	}
 	return c.list, status
 }
@@ -233,5 +255,5 @@ func reasonOf(err error) string {
 func (c *connection) waits() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.attempt != nil || c.due(time.Now())
+	return c.attempt != nil || c.server.OAuth != nil || c.due(time.Now())
 }

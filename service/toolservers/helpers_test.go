@@ -154,6 +154,8 @@ func resolved(t *testing.T, s *directory.MCPServer, token string) directory.Reso
 
 // stored is a store of secrets and documents.
 type stored struct {
+	directory.MCPStore // these tests use no grants
+
 	headers  map[string]secret.Secret
 	document string
 }

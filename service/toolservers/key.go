@@ -15,10 +15,16 @@ type key struct {
 	tenant, life, id string
 	version          int
 	headers          [sha256.Size]byte
+	// user is set for a server to which users sign in.
+	user string
 }
 
 func keyOf(s *directory.ResolvedMCPServer) key {
-	return key{s.Tenant, s.Life, s.ID, s.Version, digestOf(s.Headers)}
+	k := key{s.Tenant, s.Life, s.ID, s.Version, digestOf(s.Run.Headers), ""}
+	if s.OAuth != nil {
+		k.user = "user " + s.Run.User // also where it is empty
+	}
+	return k
 }
 
 // digestOf stands for headers with their values.

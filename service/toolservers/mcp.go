@@ -15,16 +15,18 @@ import (
 type mcpSource struct {
 	servers *mcptool.Servers
 	guard   *netguard.Guard
+	// id is the name of the server among servers.
+	id string
 }
 
 // openMCP connects to an MCP server. A server that cannot be reached is no error: it has a state.
-func (p *Pool) openMCP(ctx context.Context, s *directory.ResolvedMCPServer, hidden map[string]secret.Secret) (source, error) {
+func (p *Pool) openMCP(ctx context.Context, s *directory.ResolvedMCPServer, hidden map[string]secret.Secret, store directory.MCPStore) (source, error) {
 	o := mcptool.Options{
 		Naming: mcptool.Prefixed, ConnectTimeout: p.options.ConnectTimeout, MessageBytes: mostBytes, TextBytes: mostText, MaxTools: MostTools,
 		InstructionBytes: mostInstructions, ClientVersion: p.options.Version, Inherit: mcptool.DefaultInherit(),
 	}
-	m := &mcpSource{}
-	c := mcptool.Config{Name: s.ID, URL: s.URL, SSE: s.Type == directory.MCPSSE, Proxy: "none", Tools: s.Tools, Hide: s.Tokens}
+	m := &mcpSource{id: s.ID}
+	c := mcptool.Config{Name: s.ID, URL: s.URL, SSE: s.Type == directory.MCPSSE, Proxy: "none", Tools: s.Tools, Hide: s.Run.Tokens}
 	if s.Type == directory.MCPStdio {
 		c, o.Commands = p.options.Programs[s.Program], true
 		c.Name, c.Tools, c.Disabled = s.ID, s.Tools, false
@@ -35,7 +37,8 @@ func (p *Pool) openMCP(ctx context.Context, s *directory.ResolvedMCPServer, hidd
 			return nil, err
 		}
 		o.Transport = m.guard
-		c.Headers = maps.Clone(s.Headers)
+		o.SignIn = p.signIn(s, store)
+		c.Headers = maps.Clone(s.Run.Headers)
 		if c.Headers == nil {
 			c.Headers = make(map[string]secret.Secret, len(hidden))
 		}
@@ -72,6 +75,8 @@ func (m *mcpSource) calm() bool { return m.servers.Status()[0].State == mcptool.
 func (m *mcpSource) instructions() string { return m.servers.Frames() }
 
 func (m *mcpSource) renew(ctx context.Context) { m.servers.Renew(ctx) }
+
+func (m *mcpSource) granted(ctx context.Context) bool { return m.servers.Granted(ctx, m.id) }
 
 func (m *mcpSource) close() {
 	_ = m.servers.Close() // it never fails

@@ -119,8 +119,8 @@ func (perConnection) RoundTrip(r *http.Request) (*http.Response, error) {
 func (p *Pool) openAPI(ctx context.Context, s *directory.ResolvedMCPServer, store directory.MCPStore, hidden map[string]secret.Secret) (source,
 	error,
 ) {
-	a := &apiSource{values: make(map[string]secret.Secret, len(s.Headers)+len(hidden))}
-	for _, from := range []map[string]secret.Secret{s.Headers, hidden} {
+	a := &apiSource{values: make(map[string]secret.Secret, len(s.Run.Headers)+len(hidden))}
+	for _, from := range []map[string]secret.Secret{s.Run.Headers, hidden} {
 		maps.Copy(a.values, from)
 	}
 	var err error

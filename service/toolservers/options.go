@@ -18,10 +18,12 @@ type Options struct {
 	Programs map[string]mcptool.Config
 	// Version is the version of this program that servers are told.
 	Version string
+	// SignIns have users sign in to servers with OAuth.
+	SignIns SignIns
 	// Patience bounds how long a run waits for a server. Default 5 s.
 	Patience time.Duration
 	// ConnectTimeout bounds connecting a server and listing its tools. A required server is waited
-	// for so long. Default 15 s.
+	// for so long. Default 30 s.
 	ConnectTimeout time.Duration
 	// RetryAfter is how long a server that has failed is not tried again. Default 30 s.
 	RetryAfter time.Duration
@@ -57,7 +59,7 @@ const (
 
 func (o Options) withDefaults() Options {
 	o.Patience = cmp.Or(o.Patience, 5*time.Second)
-	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 15*time.Second)
+	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 30*time.Second)
 	o.RetryAfter = cmp.Or(o.RetryAfter, 30*time.Second)
 	o.ListEvery = cmp.Or(o.ListEvery, time.Minute)
 	o.Idle = cmp.Or(o.Idle, 10*time.Minute)

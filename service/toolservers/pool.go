@@ -15,6 +15,8 @@ import (
 type Pool struct {
 	options   Options
 	documents *netguard.Guard
+	// logins carries requests to authorization servers.
+	logins *netguard.Guard
 
 	// life ends with the pool; work counts what must end with it.
 	life context.Context //nolint:containedctx // connections outlive the runs that need them
@@ -37,7 +39,11 @@ func New(o Options) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pool{options: o, documents: documents, open: map[key]*connection{}, apis: map[apiKey]*sharedAPI{}}
+	logins, err := newLogins(&o)
+	if err != nil {
+		return nil, err
+	}
+	p := &Pool{options: o, documents: documents, logins: logins, open: map[key]*connection{}, apis: map[apiKey]*sharedAPI{}}
 	p.life, p.end = context.WithCancel(context.Background())
 	return p, nil
 }
@@ -213,5 +219,6 @@ func (p *Pool) Close() error {
 	p.mu.Unlock()
 	p.work.Wait()
 	p.documents.CloseIdleConnections()
+	p.logins.CloseIdleConnections()
 	return nil
 }

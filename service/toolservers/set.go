@@ -50,7 +50,7 @@ func (p *Pool) For(
 	size := 0
 	for i := range servers {
 		l, status := opened[i].list, opened[i].status
-		if status.Status != statusConnected && servers[i].Required {
+		if servers[i].Required && status.Status != statusConnected && (status.Status != statusNeedsAuth || len(l.tools) == 0) {
 			return nil, &event.Error{
 				Op: "MCP server", Kind: event.ErrUnavailable, Code: codeFailed,
 				Message: "the MCP server " + strconv.Quote(servers[i].ID) + " is required and cannot be used: " + status.Reason,

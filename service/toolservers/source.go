@@ -26,4 +26,6 @@ type source interface {
 const (
 	statusConnected = "connected"
 	statusFailed    = "failed"
+	// statusNeedsAuth is the status of a server that waits for its user to sign in.
+	statusNeedsAuth = "needs-auth"
 )

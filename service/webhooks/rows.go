@@ -106,7 +106,8 @@ func someNotices(tx *database.Tx, tenant string) (list []notice, err error) {
 
 // removeNotice removes a notice unless another commit has renewed it.
 func removeNotice(tx *database.Tx, tenant string, n notice) error {
-	_, err := tx.Exec(`DELETE FROM webhook_notice WHERE tenant = ? AND conversation = ? AND seq = ? AND run = ?`, tenant, n.conversation, n.seq, n.run)
+	_, err := tx.Exec(`DELETE FROM webhook_notice WHERE tenant = ? AND conversation = ? AND seq = ? AND run = ?`,
+		tenant, n.conversation, n.seq, n.run)
 	return err
 }
 

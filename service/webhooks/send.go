@@ -95,10 +95,10 @@ func (s *Sender) send(ctx context.Context, address, id string, body []byte, secr
 	defer resp.Body.Close()
 	out := sent{code: resp.StatusCode, took: time.Since(began)}
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, mostRead)) // the body says nothing
-	switch {
-	case resp.StatusCode/100 == 2:
+	switch resp.StatusCode / 100 {
+	case 2:
 		return out
-	case resp.StatusCode/100 == 3:
+	case 3:
 		out.fault = "the endpoint redirects, and redirects are not followed"
 	default:
 		out.fault = "the endpoint answers with the status " + strconv.Itoa(resp.StatusCode)

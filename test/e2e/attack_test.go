@@ -174,6 +174,7 @@ func (s *target) belongings(tenant, token string) map[string]string {
 		s.t.Fatalf("a skill cannot be stored: %s", res.Status)
 	}
 	ids["server"] = id(s.json(201, "POST", at+"/mcp-servers", `{"id":"a-server","status":"inactive","type":"http","url":"https://mcp.example/"}`, as...), "id")
+	ids["grant"] = "mcpg_none"
 	ids["model"] = id(s.json(201, "POST", at+"/models", `{"id":"a-model","provider":"demo","name":"assistant"}`, as...), "id")
 	ids["key"] = id(s.json(201, "POST", at+"/keys", `{"scopes":["read"]}`, as...), "id")
 	ids["shared model"] = id(s.json(201, "POST", "/v1/admin/models", `{"id":"shared-model","provider":"demo","name":"assistant"}`), "id")

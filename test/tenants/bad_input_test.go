@@ -164,6 +164,13 @@ func badInput(t *testing.T, s *site) *bad {
 				ID: id + suffix, MCPServerSpec: client.MCPServerSpec{Type: "http", URL: "https://mcp.example/"},
 			})
 			must(err)
+			stored, err := s.people.GetMCPServer(ctx, tenant, server.ID, 0)
+			must(err)
+			for _, user := range []string{"", "ann"} {
+				k := directory.MCPGrantKey{Tenant: tenant, Server: server.ID, Life: stored.Life, User: user}
+				must(s.people.SaveMCPGrant(ctx, k, []byte(`{}`), &directory.MCPGrantInfo{Status: "signed_in"}, 0))
+				ids["grant"] = k.ID()
+			}
 		}
 		_, err = admin.UpdateMCPServer(ctx, tenant, server.ID, 0, client.Patch{"name": "Two"})
 		must(err)

@@ -63,6 +63,8 @@ type demand struct {
 	// metadata is the address of the resource's metadata; "" if the server named none.
 	metadata string
 	scopes   []string
+	// token is the access token that was refused.
+	token string
 }
 
 // New returns a client. It connects to nothing. It returns [event.ErrInvalid] for options that cannot be used.
@@ -86,7 +88,8 @@ func newHTTP(t http.RoundTripper) *http.Client {
 	}}
 }
 
-// Needed reports whether the server has refused a request that only a signed-in user, or one who grants more, can make.
+// Needed reports whether the server has refused a request that only a signed-in user, or one who grants more, can make. It
+// does not look whether another client has met the demand; [Client.Granted] does.
 func (c *Client) Needed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,7 +98,7 @@ func (c *Client) Needed() bool {
 
 // Granted returns the user's grant; nil if there is none.
 func (c *Client) Granted(ctx context.Context) (*Grant, error) {
-	e, _, err := c.o.Store.Load(ctx, c.o.Key)
+	e, _, err := c.load(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +131,7 @@ func (c *Client) Authorize(ctx context.Context, r *http.Request, resp *http.Resp
 	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be used again
 	d, wants := demandOf(resp)
 	sent := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-	e, _, err := c.o.Store.Load(ctx, c.o.Key)
+	e, _, err := c.load(ctx)
 	if err != nil {
 		return err
 	}
@@ -137,7 +140,7 @@ func (c *Client) Authorize(ctx context.Context, r *http.Request, resp *http.Resp
 		if wants != "insufficient_scope" || g != nil && covers(g.Asked, d.scopes) && c.o.Now().Sub(g.At) < quickly {
 			return nil // the answer counts: signing in again would change nothing
 		}
-		c.demands(d)
+		c.demands(d, sent)
 		return c.needed()
 	}
 	if g != nil && g.Access.Reveal() != sent && g.live(c.o.Now()) {
@@ -156,12 +159,13 @@ func (c *Client) Authorize(ctx context.Context, r *http.Request, resp *http.Resp
 			return nil
 		}
 	}
-	c.demands(d)
+	c.demands(d, sent)
 	return c.needed()
 }
 
-// demands notes what the server wants.
-func (c *Client) demands(d *demand) {
+// demands notes what the server wants instead of a token.
+func (c *Client) demands(d *demand, token string) {
+	d.token = token
 	c.mu.Lock()
 	c.need = d
 	c.mu.Unlock()
@@ -207,10 +211,32 @@ func scopesIn(text string) []string {
 	return slices.Clip(list[:min(len(list), 100)])
 }
 
+// load returns the entry without what belongs to another address of the server: a token goes nowhere else.
+func (c *Client) load(ctx context.Context) (*Entry, int64, error) {
+	e, version, err := c.o.Store.Load(ctx, c.o.Key)
+	if err != nil {
+		return nil, 0, err
+	}
+	if e.Grant != nil && e.Grant.url != c.o.URL {
+		e.Grant = nil
+	}
+	if e.Login != nil && e.Login.url != c.o.URL {
+		e.Login = nil
+	}
+	if g := e.Grant; g != nil {
+		c.mu.Lock()
+		if c.need != nil && c.need.token != g.Access.Reveal() {
+			c.need = nil // another client has met it
+		}
+		c.mu.Unlock()
+	}
+	return e, version, nil
+}
+
 // change loads the entry, has it changed and saves it, again if another one was quicker. do may return errKeep.
 func (c *Client) change(ctx context.Context, do func(e *Entry) error) error {
 	for range saves {
-		e, version, err := c.o.Store.Load(ctx, c.o.Key)
+		e, version, err := c.load(ctx)
 		if err != nil {
 			return err
 		}

@@ -38,6 +38,8 @@ type Grant struct {
 	// Access and Refresh are the tokens; Refresh may be empty.
 	Access, Refresh secret.Secret
 
+	// url is the address of the server that gets the token.
+	url       string
 	endpoints endpoints
 }
 
@@ -56,6 +58,8 @@ type Login struct {
 	// For are labels of what waits for the sign-in, at most 16: see [Client.Begin].
 	For []string
 
+	// url is the address of the server.
+	url      string
 	redirect string
 	state    secret.Secret
 	verifier secret.Secret
@@ -119,6 +123,7 @@ type (
 		At        time.Time       `json:"at,omitzero"`
 		Expires   time.Time       `json:"expires,omitzero"`
 		Access    string          `json:"access"`
+		Server    string          `json:"server"`
 		Refresh   string          `json:"refresh,omitempty"`
 		Endpoints storedEndpoints `json:"endpoints"`
 	}
@@ -130,6 +135,7 @@ type (
 		Issuer      string          `json:"issuer"`
 		Scopes      []string        `json:"scopes,omitempty"`
 		For         []string        `json:"for,omitempty"`
+		Server      string          `json:"server"`
 		Redirect    string          `json:"redirect"`
 		State       string          `json:"state"`
 		Verifier    string          `json:"verifier"`
@@ -165,12 +171,12 @@ func (e *Entry) Encode() ([]byte, error) {
 	s := storedEntry{Renewing: e.Renewing}
 	if g := e.Grant; g != nil {
 		s.Grant = &storedGrant{
-			g.Resource, g.Issuer, g.Scopes, g.Asked, g.At, g.Expires, g.Access.Reveal(), g.Refresh.Reveal(), g.endpoints.stored(),
+			g.Resource, g.Issuer, g.Scopes, g.Asked, g.At, g.Expires, g.Access.Reveal(), g.url, g.Refresh.Reveal(), g.endpoints.stored(),
 		}
 	}
 	if l := e.Login; l != nil {
 		s.Login = &storedLogin{
-			l.ID, l.URL, l.Expires, l.Resource, l.Issuer, l.Scopes, l.For, l.redirect, l.state.Reveal(), l.verifier.Reveal(), l.namesIssuer,
+			l.ID, l.URL, l.Expires, l.Resource, l.Issuer, l.Scopes, l.For, l.url, l.redirect, l.state.Reveal(), l.verifier.Reveal(), l.namesIssuer,
 			l.endpoints.stored(),
 		}
 	}
@@ -192,12 +198,12 @@ func Decode(data []byte) (*Entry, error) {
 	e := &Entry{Renewing: s.Renewing}
 	if g := s.Grant; g != nil {
 		e.Grant = &Grant{
-			g.Resource, g.Issuer, g.Scopes, g.Asked, g.At, g.Expires, secret.New(g.Access), secret.New(g.Refresh), g.Endpoints.plain(),
+			g.Resource, g.Issuer, g.Scopes, g.Asked, g.At, g.Expires, secret.New(g.Access), secret.New(g.Refresh), g.Server, g.Endpoints.plain(),
 		}
 	}
 	if l := s.Login; l != nil {
 		e.Login = &Login{
-			l.ID, l.URL, l.Expires, l.Resource, l.Issuer, l.Scopes, l.For, l.Redirect, secret.New(l.State), secret.New(l.Verifier), l.NamesIssuer,
+			l.ID, l.URL, l.Expires, l.Resource, l.Issuer, l.Scopes, l.For, l.Server, l.Redirect, secret.New(l.State), secret.New(l.Verifier), l.NamesIssuer,
 			l.Endpoints.plain(),
 		}
 	}

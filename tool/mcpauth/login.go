@@ -46,7 +46,7 @@ func (c *Client) Begin(ctx context.Context, label string) (*Login, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, _, err := c.o.Store.Load(ctx, c.o.Key)
+	e, _, err := c.load(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (c *Client) newLogin(e *Entry, f *found, d *demand, at endpoints) (*Login, 
 		return nil, err
 	}
 	l := &Login{
-		ID: rand.Text(), Expires: c.o.Now().Add(c.o.Patience), Resource: f.resource, Issuer: f.server.Issuer,
+		ID: rand.Text(), url: c.o.URL, Expires: c.o.Now().Add(c.o.Patience), Resource: f.resource, Issuer: f.server.Issuer,
 		Scopes: c.scopes(e, f, d), redirect: c.o.Redirect, state: secret.New(state), verifier: secret.New(oauth2.GenerateVerifier()),
 		namesIssuer: f.server.AuthorizationResponseIssParameterSupported, endpoints: at,
 	}
@@ -145,7 +145,7 @@ func (c *Client) Complete(ctx context.Context, a Answer) (*Login, error) {
 	var l *Login
 	err := c.change(ctx, func(e *Entry) error {
 		l = e.Login
-		if l == nil || subtle.ConstantTimeCompare([]byte(l.state.Reveal()), []byte(a.State)) != 1 || !c.o.Now().Before(l.Expires) {
+		if !c.answers(l, a) {
 			return c.unknown()
 		}
 		e.Login = nil // before the code is used, so that a second answer finds nothing
@@ -172,13 +172,27 @@ func (c *Client) Complete(ctx context.Context, a Answer) (*Login, error) {
 		return l, c.fault(event.ErrUnavailable, withCode("was not signed in to: its authorization server gave no token", codeOf(err)),
 			"sign in again", nil)
 	}
-	g := &Grant{Resource: l.Resource, Issuer: l.Issuer, Scopes: l.Scopes, Asked: l.Scopes, At: c.o.Now(), endpoints: l.endpoints}
+	g := &Grant{url: c.o.URL, Resource: l.Resource, Issuer: l.Issuer, Scopes: l.Scopes, Asked: l.Scopes, At: c.o.Now(), endpoints: l.endpoints}
 	g.take(t, c.o.Now())
 	if err := c.change(ctx, func(e *Entry) error { e.Grant, e.Renewing = g, time.Time{}; return nil }); err != nil {
 		return l, err
 	}
 	c.use(g)
 	return l, nil
+}
+
+// Peek returns the error of [Client.Complete] for an answer to no sign-in, and changes nothing.
+func (c *Client) Peek(ctx context.Context, a Answer) error {
+	e, _, err := c.load(ctx)
+	if err == nil && !c.answers(e.Login, a) {
+		err = c.unknown()
+	}
+	return err
+}
+
+// answers reports whether an answer belongs to a sign-in that is under way.
+func (c *Client) answers(l *Login, a Answer) bool {
+	return l != nil && subtle.ConstantTimeCompare([]byte(l.state.Reveal()), []byte(a.State)) == 1 && c.o.Now().Before(l.Expires)
 }
 
 func (c *Client) unknown() error {

@@ -245,6 +245,29 @@ func without(back, name string) string {
 	return u.String()
 }
 
+// A grant is for the address at which the user signed in. A server that moves does not get it.
+func TestAServerThatMoves(t *testing.T) {
+	t.Parallel()
+	s, evil := mcpauthtest.Start(t, mcpauthtest.Rules{Registers: true}), mcpauthtest.Start(t, mcpauthtest.Rules{Registers: true})
+	store := mcpauth.Memory()
+	c := newClient(t, s, func(o *mcpauth.Options) { o.Store, o.Key = store, "docs" })
+	signIn(t, s, c, "ann")
+	var got []string
+	evil.Set(func(r *mcpauthtest.Rules) {
+		r.Before = func(_ http.ResponseWriter, r *http.Request) bool {
+			got = append(got, r.Header.Get("Authorization"))
+			return false
+		}
+	})
+	moved := newClient(t, evil, func(o *mcpauth.Options) { o.Store, o.Key = store, "docs" })
+	if _, err := knock(t.Context(), evil, moved, whoami); !mcpauth.Needed(err) {
+		t.Errorf("want a sign-in: %v", err)
+	}
+	if strings.Join(got, "") != "" {
+		t.Errorf("the other server got %q", got)
+	}
+}
+
 // An answer counts once, and not for another user, and not after its time.
 func TestAnAnswerCountsOnce(t *testing.T) {
 	t.Parallel()

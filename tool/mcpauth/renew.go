@@ -24,7 +24,7 @@ func (c *Client) current(ctx context.Context) (*Grant, error) {
 	if fresh && !g.due(now) {
 		return g, nil
 	}
-	e, _, err := c.o.Store.Load(ctx, c.o.Key)
+	e, _, err := c.load(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -9,9 +9,9 @@ import (
 
 // Store keeps entries by key. All methods are safe for concurrent use.
 type Store interface {
-	// Load returns the entry of a key and its version. An entry that was never saved is empty and has the version 0.
+	// Load returns the entry of a key and its version. An entry that is not there is empty and has the version 0.
 	Load(ctx context.Context, key string) (e *Entry, version int64, err error)
-	// Save stores an entry in the place of a version that was loaded. The new version is version + 1. It returns
+	// Save stores an entry in the place of a version that was loaded, with a version of its own. It returns
 	// [event.ErrConflict] and stores nothing if the entry has another version now.
 	Save(ctx context.Context, key string, e *Entry, version int64) error
 }

@@ -149,6 +149,9 @@ func (t *Tool) callSignIn(ctx context.Context) (tool.Output, error) {
 	s := t.from
 	for asked := 0; ; asked++ {
 		_, err := s.session(ctx)
+		if _, err := s.login.Granted(ctx); err != nil {
+			return tool.Output{}, err
+		}
 		if err == nil && !s.login.Needed() {
 			s.options.Changed(s.config.Name)
 			return tool.Text(s.signedIn()), nil
@@ -187,6 +190,9 @@ func (s *server) noteSignIn(ctx context.Context) {
 		offered = err == nil && g != nil
 	}
 	s.mu.Lock()
+	if s.offersSignIn != offered {
+		s.lists++ // the tools of the server are others now
+	}
 	s.offersSignIn = offered
 	s.mu.Unlock()
 }
@@ -245,6 +251,17 @@ func (s *Servers) SignOut(ctx context.Context, server string) (told bool, err er
 		one.drop(session)
 	}
 	return told, err
+}
+
+// Granted reports whether there is a grant for a server now, also one that another process got. It is false for a server
+// without users that sign in.
+func (s *Servers) Granted(ctx context.Context, server string) bool {
+	one, err := s.signInServer(server)
+	if err != nil {
+		return false
+	}
+	g, err := one.login.Granted(ctx)
+	return err == nil && g != nil
 }
 
 func (s *Servers) signInServer(name string) (*server, error) {

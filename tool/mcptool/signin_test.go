@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -279,8 +280,9 @@ func connectless(t *testing.T, o mcptool.Options, c mcptool.Config) *mcptool.Ser
 func TestSlowSignIns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		known := sync.Map{}
 		s := mcpauthtest.Start(t, mcpauthtest.Rules{Registers: true, Before: func(_ http.ResponseWriter, r *http.Request) bool {
-			if r.Method == http.MethodPost {
+			if _, again := known.LoadOrStore(r.Header.Get("Authorization"), true); !again {
 				time.Sleep(10 * time.Second)
 			}
 			return false

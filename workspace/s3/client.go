@@ -73,14 +73,15 @@ func (b *Bucket) send(ctx context.Context, c *call) (*http.Response, error) {
 				b.renew()
 			}
 		}
-		if n == attempts-1 || ctx.Err() != nil || answered && !refused.passes() && !(refused.expired() && n == 0) {
+		final := answered && !refused.passes() && (n > 0 || !refused.expired())
+		if n == attempts-1 || ctx.Err() != nil || final {
 			return nil, err
 		}
 		wait := b.wait << n
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-time.After(wait/2 + rand.N(wait/2+1)):
+		case <-time.After(wait/2 + rand.N(wait/2+1)): //nolint:gosec // it spreads the attempts, and is no secret
 		}
 	}
 }

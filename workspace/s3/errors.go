@@ -32,7 +32,8 @@ func described(op, path string, err error) error {
 	case errors.Is(err, errNoDraft) && (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)):
 		e.Kind, e.Message, e.Hint = event.ErrStorageFull, "there is no space left for a temporary file", "make space on the disk"
 	case errors.Is(err, errDamaged):
-		e.Message, e.Hint = "the file cannot be read: the storage gives other bytes than were stored", "try again, and tell the operator of this service"
+		e.Message = "the file cannot be read: the storage gives other bytes than were stored"
+		e.Hint = "try again, and tell the operator of this service"
 	case errors.Is(err, errNoKeys):
 		e.Message, e.Hint = "the server has no credentials for its storage of files", "tell the operator of this service"
 	case answered:

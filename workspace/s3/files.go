@@ -73,11 +73,11 @@ func (f *files) Stat(ctx context.Context, path string) (workspace.File, error) {
 // headed describes a file by the head of an answer.
 func headed(path string, head http.Header) (workspace.File, error) {
 	size, err := sizeIn(head)
-	if err != nil || head.Get("Etag") == "" {
+	if err != nil || head.Get("ETag") == "" {
 		return workspace.File{}, described("stat file", path, errOdd)
 	}
 	modified, _ := http.ParseTime(head.Get("Last-Modified"))
-	return workspace.File{Path: path, Size: size, Version: head.Get("Etag"), Modified: modified}, nil
+	return workspace.File{Path: path, Size: size, Version: head.Get("ETag"), Modified: modified}, nil
 }
 
 // key checks a path and returns its key.

@@ -162,8 +162,8 @@ func (f *files) store(ctx context.Context, op, path, key string, d *draft, c wor
 	if err != nil {
 		return "", described(op, path, err)
 	}
-	if head.Get("Etag") == "" {
+	if head.Get("ETag") == "" {
 		return "", described(op, path, errOdd)
 	}
-	return head.Get("Etag"), nil
+	return head.Get("ETag"), nil
 }

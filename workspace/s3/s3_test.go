@@ -29,7 +29,7 @@ func TestContract(t *testing.T) {
 	t.Parallel()
 	b, _ := open(t, nil)
 	var n atomic.Int64
-	workspacetest.Run(t, func(tb testing.TB, q workspace.Quota) workspace.Files {
+	workspacetest.Run(t, func(_ testing.TB, q workspace.Quota) workspace.Files {
 		if q != (workspace.Quota{}) {
 			bounded, _ := open(t, func(o *s3.Options) { o.Quota = q })
 			return ofConversation(bounded, "acme", "c")

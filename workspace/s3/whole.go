@@ -83,9 +83,9 @@ func (b *Bucket) copy(ctx context.Context, o object, to string) error {
 // failedInside returns the error that an answer with the status 200 holds.
 func failedInside(data []byte) error {
 	var e struct {
-		XMLName xml.Name
-		Code    string `xml:"Code"`
-		Message string `xml:"Message"`
+		XMLName xml.Name `xml:""` // of any name
+		Code    string   `xml:"Code"`
+		Message string   `xml:"Message"`
 	}
 	if xml.Unmarshal(data, &e) == nil && e.XMLName.Local == "Error" {
 		return &refusal{status: http.StatusInternalServerError, Code: e.Code, Message: e.Message}

@@ -52,6 +52,8 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		"skills, at once":          skillsAtOnce,
 		"skills, refused":          skillsRefused,
 		"skills of another":        skillIsolation,
+		"webhooks":                 webhooks,
+		"webhooks, refused":        webhooksRefused,
 		"in use at once":           inUseAtOnce,
 		"credentials":              credentials,
 		"keys":                     keys,

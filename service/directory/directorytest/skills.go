@@ -3,6 +3,7 @@ package directorytest
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -23,7 +24,9 @@ func content(text string) directory.SkillSpec {
 }
 
 // upload reserves a place and stores a version.
-func upload(t *testing.T, d *directory.Directory, by directory.By, id string, spec directory.SkillSpec, w directory.SkillWrite) (directory.Skill, bool, error) {
+func upload(
+	t *testing.T, d *directory.Directory, by directory.By, id string, spec directory.SkillSpec, w directory.SkillWrite,
+) (directory.Skill, bool, error) {
 	t.Helper()
 	place := must[string](t)(d.ReserveSkill(t.Context(), by, by.Tenant))
 	s, stored, err := d.PutSkill(t.Context(), by, by.Tenant, id, spec, place, w)
@@ -86,7 +89,8 @@ func skills(t *testing.T, h Harness) {
 	_, err = change(0, "perhaps")
 	want(t, "another status", err, event.ErrInvalid, "")
 	for what, err := range map[string]error{
-		"status": second(change(1, directory.Active)), "content": third(upload(t, d, of("acme"), "pdf", content("two"), directory.SkillWrite{Revision: 1})),
+		"status":   second(change(1, directory.Active)),
+		"content":  third(upload(t, d, of("acme"), "pdf", content("two"), directory.SkillWrite{Revision: 1})),
 		"no skill": third(upload(t, d, of("acme"), "docx", content("two"), directory.SkillWrite{Revision: 1})),
 	} {
 		want(t, what+" changed too late", err, event.ErrConflict, "REVISION_CONFLICT")
@@ -225,7 +229,7 @@ func skillsRefused(t *testing.T, h Harness) {
 		t.Errorf("there are %+v", list)
 	}
 	for i := range directory.MostSkills {
-		uploaded(t, d, of("acme"), fmt.Sprint("s", i), content(fmt.Sprint(i)))
+		uploaded(t, d, of("acme"), fmt.Sprint("s", i), content(strconv.Itoa(i)))
 	}
 	_, _, err := upload(t, d, of("acme"), "more", content("more"), directory.SkillWrite{})
 	want(t, "one too many", err, event.ErrQuota, "QUOTA_SKILLS")
@@ -263,8 +267,9 @@ func skillIsolation(t *testing.T, h Harness) {
 	place := must[string](t)(d.ReserveSkill(ctx, of("acme"), "acme"))
 	stays := func(*directory.Skill) error { return nil }
 	for name, err := range map[string]error{
-		"reserve": second(d.ReserveSkill(ctx, evil, "acme")), "put": third(d.PutSkill(ctx, evil, "acme", "pdf", content("x"), place, directory.SkillWrite{})),
-		"update": second(d.UpdateSkill(ctx, evil, "acme", "pdf", 0, stays)), "delete": d.DeleteSkill(ctx, evil, "acme", "pdf", 0),
+		"reserve": second(d.ReserveSkill(ctx, evil, "acme")),
+		"put":     third(d.PutSkill(ctx, evil, "acme", "pdf", content("x"), place, directory.SkillWrite{})),
+		"update":  second(d.UpdateSkill(ctx, evil, "acme", "pdf", 0, stays)), "delete": d.DeleteSkill(ctx, evil, "acme", "pdf", 0),
 	} {
 		want(t, name, err, event.ErrNotFound, "TENANT_NOT_FOUND")
 	}

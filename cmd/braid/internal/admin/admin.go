@@ -62,6 +62,7 @@ columns.`,
 			},
 			{Name: "skills", Value: "LIST", Help: "skills that an agent is to use first; none is no skill"},
 			{Name: "out", Value: "FILE", Help: "file for a skill's archive (NAME.zip); - is standard output"},
+			{Name: "grant", Value: "ID", Help: "a grant, as braid admin mcp-server grants lists them"},
 			{Name: "mcp-servers", Value: "LIST", Help: "ids of a tenant's MCP servers for an agent; none is no server"},
 			{Name: "type", Value: "TYPE", Help: "how to reach an MCP server: http, sse, openapi or stdio"},
 			{Name: "url", Value: "URL", Help: "address of an MCP server or a webhook, or base address of an API"},
@@ -162,7 +163,9 @@ func verbs() []verb {
 	change := []string{"file", "revision"}
 	tenantFields := []string{"file", "name", "system-prompt", "default-agent", "default-model", "isolation", "approvals", "quota", "failed-runs"}
 	callFields := []string{"effort", "show-thinking", "top-p", "seed", "verbosity", "service-tier", "server-tools"}
-	agentFields := flagsFor([]string{"tenant", "file", "name", "description", "instructions", "model", "tools", "skills", "mcp-servers", "context"}, callFields)
+	agentFields := flagsFor(
+		[]string{"tenant", "file", "name", "description", "instructions", "model", "tools", "skills", "mcp-servers", "context"}, callFields,
+	)
 	modelFields := flagsFor([]string{"file", "model", "alias", "region", "prices", "key-env", "key-file"}, callFields)
 	mcpFields := []string{
 		"tenant", "file", "name", "type", "url", "program", "document", "document-url", "header", "secret-header-file", "tools", "timeout",
@@ -200,18 +203,25 @@ func verbs() []verb {
 		{"mcp-server", "versions", "ID", []string{"tenant", "limit"}, "list an MCP server's versions", (*admin).listMCPServerVersions},
 		{"mcp-server", "update", "ID", flagsFor(mcpFields, change), "change an MCP server, which makes a new version", (*admin).updateMCPServer},
 		{"mcp-server", "test", "ID", []string{"tenant", "tokens-file"}, "connect to it and list its tools", (*admin).testMCPServer},
+		{"mcp-server", "grants", "ID", ofTenant, "list what users have granted to it", (*admin).listMCPGrants},
+		{"mcp-server", "revoke", "ID", []string{"tenant", "grant"}, "end a user's grant for it", (*admin).revokeMCPGrant},
 		{"mcp-server", "activate", "ID", ofTenant, "give it to agents again", (*admin).activateMCPServer},
 		{"mcp-server", "deactivate", "ID", ofTenant, "keep it from agents", (*admin).deactivateMCPServer},
 		{
 			"mcp-server", "delete", "ID", flagsFor(ofTenant, []string{"revision", "force"}), "remove an MCP server, with its secrets",
 			(*admin).deleteMCPServer,
 		},
-		{"webhook", "create", "ID", flagsFor(webhookFields, []string{"signing-secret-file"}), "make a webhook and print its secret once", (*admin).createWebhook},
+		{
+			"webhook", "create", "ID", flagsFor(webhookFields, []string{"signing-secret-file"}), "make a webhook and print its secret once",
+			(*admin).createWebhook,
+		},
 		{"webhook", "list", "", flagsFor(ofTenant, listFlagNames), "list a tenant's webhooks", (*admin).listWebhooks},
 		{"webhook", "show", "ID", ofTenant, "show a webhook", (*admin).showWebhook},
 		{"webhook", "update", "ID", flagsFor(webhookFields, change), "change a webhook", (*admin).updateWebhook},
 		{
-			"webhook", "rotate", "ID", []string{"tenant", "revision", "signing-secret-file", "overlap"}, "give it another secret and print it once",
+			"webhook", "rotate", "ID",
+			[]string{"tenant", "revision", "signing-secret-file", "overlap"},
+			"give it another secret and print it once",
 			(*admin).rotateWebhook,
 		},
 		{"webhook", "test", "ID", ofTenant, "send a test message", (*admin).testWebhook},

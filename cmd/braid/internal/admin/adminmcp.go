@@ -170,6 +170,21 @@ func (a *admin) listMCPServerVersions(ctx context.Context, id string) error {
 		})
 }
 
+func (a *admin) listMCPGrants(ctx context.Context, id string) error {
+	return showList(a, a.client.MCPGrants(ctx, a.tenant, id), []string{"ID", "USER", "STATUS", "ISSUER", "SCOPES"},
+		func(g *client.MCPGrant) []string {
+			return []string{g.ID, orDash(g.User), g.Status, orDash(g.Issuer), orDash(strings.Join(g.Scopes, " "))}
+		})
+}
+
+func (a *admin) revokeMCPGrant(ctx context.Context, id string) error {
+	grant := a.in.Flags["grant"]
+	if grant == "" {
+		return term.Invalid("braid admin mcp-server grants lists them", "--grant is missing")
+	}
+	return a.client.RevokeMCPGrant(ctx, a.tenant, id, grant)
+}
+
 func (a *admin) updateMCPServer(ctx context.Context, id string) error {
 	patch, err := a.mcpFields()
 	if err != nil {
