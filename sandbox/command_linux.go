@@ -42,8 +42,11 @@ func command() error {
 		return step("the filter of system calls", err)
 	}
 	// The command is to leave room for the program that has asked for it.
-	if err := unix.Setpriority(unix.PRIO_PROCESS, 0, lower); err != nil {
-		return step("lowering the priority", err)
+	// The system call returns 20 less the priority. A program that has a lower one itself, as under nice, keeps it.
+	if now, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err != nil || 20-now < lower {
+		if err := unix.Setpriority(unix.PRIO_PROCESS, 0, lower); err != nil {
+			return step("lowering the priority", err)
+		}
 	}
 	// From here on nothing may need memory, threads or files.
 	if err := limit(&s.Limits); err != nil {

@@ -239,8 +239,10 @@ func TestLimits(t *testing.T) {
 	}{
 		"time":           {sandbox.Limits{Time: 100 * time.Millisecond}, "echo begun; sleep 100", sandbox.StoppedTime, "begun"},
 		"processor time": {sandbox.Limits{CPU: 200 * time.Millisecond}, busy, sandbox.StoppedCPU, ""},
-		"processor time of processes that have ended": {sandbox.Limits{CPU: 300 * time.Millisecond},
-			`while :; do (i=0; while [ $i -lt 1000 ]; do i=$((i+1)); done); done`, sandbox.StoppedCPU, ""},
+		"processor time of processes that have ended": {
+			sandbox.Limits{CPU: 300 * time.Millisecond},
+			`while :; do (i=0; while [ $i -lt 1000 ]; do i=$((i+1)); done); done`, sandbox.StoppedCPU, "",
+		},
 		"a fork bomb":                 {sandbox.Limits{Processes: 50}, `b() { b | b & }; b; sleep 100`, sandbox.StoppedProcesses, ""},
 		"many threads":                {sandbox.Limits{Processes: 100}, "./attacker inside threads 1000", sandbox.StoppedProcesses, ""},
 		"memory in one":               {sandbox.Limits{Memory: 200 << 20}, "./attacker inside memory 300 2>/dev/null || echo refused", "", "refused"},
@@ -249,7 +251,7 @@ func TestLimits(t *testing.T) {
 		"the scratch folder":          {sandbox.Limits{Scratch: 1 << 20}, "dd if=/dev/zero of=/dev/shm/x bs=1M count=10 2>/dev/null; wc -c < /tmp/x", "", "1048576"},
 		"the folder":                  {sandbox.Limits{Folder: 10 << 20}, "mkdir a; for i in 1 2 3 4 5; do head -c 5000000 /dev/urandom > a/$i; done; sleep 100", sandbox.StoppedFolder, ""},
 		"empty files":                 {sandbox.Limits{Folder: 1 << 20}, "mkdir b; i=0; while [ $i -lt 2000 ]; do : > b/$i; i=$((i+1)); done; sleep 100", sandbox.StoppedFolder, ""},
-		"folders in each other":       {sandbox.Limits{Folder: 20 << 20}, "while mkdir c 2>/dev/null; do cd c; done; sleep 100", sandbox.StoppedFolder, ""},
+		"folders in each other":       {sandbox.Limits{Folder: 20 << 20}, "(while mkdir c 2>/dev/null; do cd c; done); sleep 100", sandbox.StoppedFolder, ""},
 		"open files":                  {sandbox.Limits{Files: 20}, "ulimit -n; ulimit -n 100 || echo refused", "", "20\n"},
 		"files in the scratch folder": {sandbox.Limits{Scratch: 1}, "i=0; while true > /tmp/$i; do i=$((i+1)); done 2>/dev/null; echo stopped", "", "stopped"},
 	} {

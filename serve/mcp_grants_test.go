@@ -176,7 +176,12 @@ func (s *signInSite) settled(token, conv string, statuses ...string) string {
 		_, answer := s.get(token, "GET", "/v1/conversations/"+conv+"/runs", "")
 		return !slices.ContainsFunc(statuses, func(status string) bool { return strings.Contains(answer, `"status":"`+status+`"`) })
 	}
-	for end := time.Now().Add(30 * time.Second); !settled() && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for !settled() {
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-s.t.Context().Done():
+			s.t.Fatal("the test is over")
+		}
 	}
 	_, events := s.get(token, "GET", "/v1/conversations/"+conv+"/events?limit=1000", "")
 	return events

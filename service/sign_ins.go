@@ -61,8 +61,9 @@ func (s *Service) signInOf(ctx context.Context, state string) (SignIn, *director
 		return SignIn{}, nil, err
 	}
 	unknown := &event.Error{
-		Op: "sign in", Kind: event.ErrNotFound, Code: "MCP_SIGN_IN_NOT_FOUND", Message: "there is no such sign-in: it has ended, or was completed before",
-		Hint: "begin again",
+		Op: "sign in", Kind: event.ErrNotFound, Code: "MCP_SIGN_IN_NOT_FOUND",
+		Message: "there is no such sign-in: it has ended, or was completed before",
+		Hint:    "begin again",
 	}
 	if _, err := d.Tenant(ctx, k.Tenant); err != nil {
 		return SignIn{}, nil, unknown // it is inactive, or gone

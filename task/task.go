@@ -158,7 +158,7 @@ func schema(o *Options, types []string, background bool) json.RawMessage {
 			Type: "boolean", Description: "Do not wait: the answer comes later, as a message. Only if there is other work to do meanwhile.",
 		}
 	}
-	raw, _ := json.Marshal(map[string]any{
+	raw, _ := json.Marshal(map[string]any{ //nolint:errchkjson // it holds strings and a bool
 		"type": "object", "properties": properties, "required": []string{"description", "prompt", "subagent_type"}, "additionalProperties": false,
 	})
 	return raw // strings alone can always be written

@@ -24,7 +24,8 @@ func (p *process) openBucket(ctx context.Context, address string) (*s3.Bucket, e
 	defer stop()
 	if o.Config, err = awsconfig.LoadDefaultConfig(ctx); err != nil {
 		return nil, &event.Error{
-			Op: "workspaces", Kind: event.ErrInvalid, Message: "AWS's configuration cannot be read", Hint: "correct it, or the variables AWS_…", Err: err,
+			Op: "workspaces", Kind: event.ErrInvalid, Message: "AWS's configuration cannot be read",
+			Hint: "correct it, or the variables AWS_…", Err: err,
 		}
 	}
 	if o.Endpoint == "" {

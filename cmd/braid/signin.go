@@ -74,7 +74,7 @@ func (p *process) openSignIns(s *conf.Settings) (*signIns, error) {
 	}
 	// Without a listener the user pastes the address.
 	a.base.Redirect = "http://127.0.0.1:" + strconv.Itoa(max(port, 1)) + callbackPath
-	if l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
+	if l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
 		a.listener = l
 		a.base.Redirect = "http://" + l.Addr().String() + callbackPath
 	}

@@ -82,8 +82,10 @@ func publicURL(in *conf.Invocation) (string, error) {
 	}
 	u, err := url.Parse(text)
 	local := err == nil && (u.Hostname() == "localhost" || u.Hostname() == "127.0.0.1" || u.Hostname() == "::1")
-	if err != nil || u.Scheme != "https" && (u.Scheme != "http" || !local) || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return "", term.Invalid("write it as https://braid.example; http is for this machine only", "--public-url: %q is no such address", term.Fit(text, 60))
+	if err != nil || u.Scheme != "https" && (u.Scheme != "http" || !local) || u.Hostname() == "" ||
+		u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return "", term.Invalid("write it as https://braid.example; http is for this machine only",
+			"--public-url: %q is no such address", term.Fit(text, 60))
 	}
 	return text, nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,10 +36,8 @@ func isPlain(t reflect.Type, seen ...reflect.Type) bool {
 	if t == reflect.TypeFor[time.Duration]() || t == reflect.TypeFor[json.Number]() {
 		return false // the quicker library has its own forms of these
 	}
-	for _, s := range seen {
-		if s == t {
-			return false
-		}
+	if slices.Contains(seen, t) {
+		return false
 	}
 	seen = append(seen, t)
 	switch t.Kind() {
@@ -53,8 +52,8 @@ func isPlain(t reflect.Type, seen ...reflect.Type) bool {
 	case reflect.Map:
 		return t.Key().Kind() == reflect.String && isPlain(t.Key()) && isPlain(t.Elem(), seen...)
 	case reflect.Struct:
-		for i := range t.NumField() {
-			if f := t.Field(i); f.Anonymous || f.IsExported() && (strings.Contains(f.Tag.Get("json"), ",string") || !isPlain(f.Type, seen...)) {
+		for f := range t.Fields() {
+			if f.Anonymous || f.IsExported() && (strings.Contains(f.Tag.Get("json"), ",string") || !isPlain(f.Type, seen...)) {
 				return false
 			}
 		}

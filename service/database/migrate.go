@@ -24,7 +24,8 @@ var sharedTables = pg.Database{
 		`CREATE ON SCHEMA %schema%`,
 	},
 	Grants: []string{
-		`SELECT, INSERT, UPDATE, DELETE ON conversation, expired, tenant, agent, model, model_name, api_key, idempotency, mcp_server, mcp_document, mcp_grant`,
+		`SELECT, INSERT, UPDATE, DELETE ON conversation, expired, tenant, agent, model, model_name, api_key, idempotency, ` +
+			`mcp_server, mcp_document, mcp_grant`,
 		`SELECT, INSERT, UPDATE, DELETE ON webhook, webhook_notice, webhook_delivery, webhook_due`,
 		`SELECT, INSERT, UPDATE, DELETE ON skill, skill_loose`,
 		`SELECT, INSERT, DELETE ON agent_version, mcp_server_version, skill_version`,

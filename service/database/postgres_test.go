@@ -38,10 +38,10 @@ var tables = map[string]string{
 	"mcp_server_version": `INSERT INTO mcp_server_version (tenant, server, version, created, doc) VALUES (?, 's', 1, 1, '{}')`,
 	"mcp_grant": `INSERT INTO mcp_grant (tenant, id, server, person, life, version, created, updated, doc, secret)
 		VALUES (?, 'g', 's', '', 'life', 1, 1, 1, '{}', '')`,
-	"mcp_document":       `INSERT INTO mcp_document (tenant, server, digest, data) VALUES (?, 's', '', '')`,
-	"skill":              `INSERT INTO skill (tenant, id, life, status, version, revision, created, updated) VALUES (?, 's', 'life', 'active', 1, 1, 1, 1)`,
-	"skill_version":      `INSERT INTO skill_version (tenant, skill, version, created, place, doc) VALUES (?, 's', 1, 1, '', '{}')`,
-	"skill_loose":        `INSERT INTO skill_loose (tenant, place, since) VALUES (?, 'p', 1)`,
+	"mcp_document":  `INSERT INTO mcp_document (tenant, server, digest, data) VALUES (?, 's', '', '')`,
+	"skill":         `INSERT INTO skill (tenant, id, life, status, version, revision, created, updated) VALUES (?, 's', 'life', 'active', 1, 1, 1, 1)`,
+	"skill_version": `INSERT INTO skill_version (tenant, skill, version, created, place, doc) VALUES (?, 's', 1, 1, '', '{}')`,
+	"skill_loose":   `INSERT INTO skill_loose (tenant, place, since) VALUES (?, 'p', 1)`,
 	"webhook": `INSERT INTO webhook (tenant, id, life, status, revision, created, updated, doc, secret)
 		VALUES (?, 'w', 'life', 'active', 1, 1, 1, '{}', '')`,
 	"webhook_notice": `INSERT INTO webhook_notice (tenant, conversation, seq, run, created) VALUES (?, 'c', 1, 'r', 1)`,

@@ -18,7 +18,8 @@ func (d *Directory) LoadMCPGrant(ctx context.Context, k MCPGrantKey) (plain []by
 	var sealed []byte
 	err = d.db.Read(ctx, op, k.Tenant, func(tx *database.Tx) error {
 		sealed, version = nil, 0
-		_, err := tx.Get(`SELECT version, secret FROM mcp_grant WHERE tenant = ? AND id = ? AND life = ?`, []any{k.Tenant, k.ID(), k.Life}, &version, &sealed)
+		_, err := tx.Get(`SELECT version, secret FROM mcp_grant WHERE tenant = ? AND id = ? AND life = ?`,
+			[]any{k.Tenant, k.ID(), k.Life}, &version, &sealed)
 		return err
 	})
 	if err != nil || version == 0 {
@@ -175,8 +176,9 @@ func (d *Directory) SealSignIn(k MCPGrantKey, nonce string) (string, error) {
 // OpenSignIn reads the result of [Directory.SealSignIn]. The key has no life. It returns [event.ErrNotFound] for anything else.
 func (d *Directory) OpenSignIn(state string) (MCPGrantKey, error) {
 	unknown := &event.Error{
-		Op: "sign in", Kind: event.ErrNotFound, Code: "MCP_SIGN_IN_NOT_FOUND", Message: "there is no such sign-in: it has ended, or was completed before",
-		Hint: "begin again",
+		Op: "sign in", Kind: event.ErrNotFound, Code: "MCP_SIGN_IN_NOT_FOUND",
+		Message: "there is no such sign-in: it has ended, or was completed before",
+		Hint:    "begin again",
 	}
 	if d.keys == nil || len(state) > 4<<10 || strings.ContainsAny(state, "\r\n") {
 		return MCPGrantKey{}, unknown

@@ -36,12 +36,12 @@ type MCPGrantInfo struct {
 
 // MCPGrant is what a user has granted to a server, or is about to.
 type MCPGrant struct {
+	MCPGrantInfo
+
 	ID     string `json:"id"`
 	Tenant string `json:"tenant"`
 	Server string `json:"mcp_server"`
 	User   string `json:"user"`
-
-	MCPGrantInfo
 
 	Created time.Time `json:"created_at"`
 	Updated time.Time `json:"updated_at"`

@@ -20,7 +20,9 @@ type mcpSource struct {
 }
 
 // openMCP connects to an MCP server. A server that cannot be reached is no error: it has a state.
-func (p *Pool) openMCP(ctx context.Context, s *directory.ResolvedMCPServer, hidden map[string]secret.Secret, store directory.MCPStore) (source, error) {
+func (p *Pool) openMCP(
+	ctx context.Context, s *directory.ResolvedMCPServer, hidden map[string]secret.Secret, store directory.MCPStore,
+) (source, error) {
 	o := mcptool.Options{
 		Naming: mcptool.Prefixed, ConnectTimeout: p.options.ConnectTimeout, MessageBytes: mostBytes, TextBytes: mostText, MaxTools: MostTools,
 		InstructionBytes: mostInstructions, ClientVersion: p.options.Version, Inherit: mcptool.DefaultInherit(),

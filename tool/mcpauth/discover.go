@@ -39,7 +39,8 @@ func (c *Client) discover(ctx context.Context, d *demand) (*found, error) {
 		}
 		// The revision of 2025-03-26 has default endpoints.
 		f.server = &oauthex.AuthServerMeta{
-			Issuer: issuer, AuthorizationEndpoint: issuer + "/authorize", TokenEndpoint: issuer + "/token", RegistrationEndpoint: issuer + "/register",
+			Issuer: issuer, AuthorizationEndpoint: issuer + "/authorize", TokenEndpoint: issuer + "/token",
+			RegistrationEndpoint: issuer + "/register",
 		}
 	}
 	return f, c.checkEndpoints(f.server)
@@ -105,7 +106,9 @@ func (c *Client) checkEndpoints(m *oauthex.AuthServerMeta) error {
 		return c.fault(event.ErrUnavailable, "cannot be signed in to: its authorization server lacks an endpoint", "tell its operator", nil)
 	}
 	q, err := url.ParseQuery(u.RawQuery)
-	for _, ours := range []string{"response_type", "client_id", "redirect_uri", "scope", "state", "code_challenge", "code_challenge_method", "resource"} {
+	for _, ours := range []string{
+		"response_type", "client_id", "redirect_uri", "scope", "state", "code_challenge", "code_challenge_method", "resource",
+	} {
 		if err != nil || q.Has(ours) {
 			return c.fault(event.ErrUnavailable, "cannot be signed in to: the address of its authorization server sets parameters of the request",
 				"tell its operator", nil)

@@ -203,7 +203,8 @@ func Decode(data []byte) (*Entry, error) {
 	}
 	if l := s.Login; l != nil {
 		e.Login = &Login{
-			l.ID, l.URL, l.Expires, l.Resource, l.Issuer, l.Scopes, l.For, l.Server, l.Redirect, secret.New(l.State), secret.New(l.Verifier), l.NamesIssuer,
+			l.ID, l.URL, l.Expires, l.Resource, l.Issuer, l.Scopes, l.For, l.Server, l.Redirect, secret.New(l.State),
+			secret.New(l.Verifier), l.NamesIssuer,
 			l.Endpoints.plain(),
 		}
 	}

@@ -152,7 +152,7 @@ func (f *Folder) Save(_ context.Context, key string, e *Entry, version int64) er
 	}
 	old, err := f.versions(key)
 	if err != nil {
-		return nil //nolint:nilerr // the entry is stored; older versions are removed next time
+		return nil // the entry is stored; older versions are removed next time
 	}
 	for _, v := range old {
 		if v <= version {

@@ -2,7 +2,6 @@ package mcpauth_test
 
 import (
 	"errors"
-
 	"io"
 	"net/http"
 	"net/url"

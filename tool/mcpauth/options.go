@@ -50,23 +50,24 @@ type Options struct {
 	Now func() time.Time
 }
 
-func (o Options) withDefaults() Options {
-	if o.Key == "" {
-		o.Key = o.URL
+func (o *Options) withDefaults() Options {
+	d := *o
+	if d.Key == "" {
+		d.Key = d.URL
 	}
-	if o.ClientName == "" {
-		o.ClientName = "Braid"
+	if d.ClientName == "" {
+		d.ClientName = "Braid"
 	}
-	if o.Patience <= 0 {
-		o.Patience = 30 * time.Minute
+	if d.Patience <= 0 {
+		d.Patience = 30 * time.Minute
 	}
-	if o.NewState == nil {
-		o.NewState = func() (string, error) { return rand.Text() + rand.Text(), nil }
+	if d.NewState == nil {
+		d.NewState = func() (string, error) { return rand.Text() + rand.Text(), nil }
 	}
-	if o.Now == nil {
-		o.Now = time.Now
+	if d.Now == nil {
+		d.Now = time.Now
 	}
-	return o
+	return d
 }
 
 func (o *Options) check() error {
@@ -74,7 +75,8 @@ func (o *Options) check() error {
 	case !isHTTP(o.URL):
 		return invalid(o.Server, "the address of the server is no http or https address", "correct it")
 	case !isHTTP(o.Redirect):
-		return invalid(o.Server, "the redirect address is no http or https address", "write it as http://127.0.0.1:PORT/callback or https://host/path")
+		return invalid(o.Server, "the redirect address is no http or https address",
+			"write it as http://127.0.0.1:PORT/callback or https://host/path")
 	case o.Store == nil:
 		return invalid(o.Server, "there is no store for grants", "set Store")
 	case o.ClientMetadataURL != "" && !isDocumentURL(o.ClientMetadataURL):

@@ -118,7 +118,10 @@ func (s *server) askSignIn(ctx context.Context, asked int) error {
 }
 
 func (s *server) signIn(l *mcpauth.Login) SignIn {
-	return SignIn{ID: l.ID, Server: s.config.Name, URL: l.URL, Issuer: l.Issuer, Scopes: l.Scopes, Expires: l.Expires.UTC().Format("2006-01-02T15:04:05Z")}
+	return SignIn{
+		ID: l.ID, Server: s.config.Name, URL: l.URL, Issuer: l.Issuer, Scopes: l.Scopes,
+		Expires: l.Expires.UTC().Format("2006-01-02T15:04:05Z"),
+	}
 }
 
 // signsIn reports whether an error means that the user of a running call can be asked to sign in.
@@ -270,7 +273,8 @@ func (s *Servers) signInServer(name string) (*server, error) {
 	case i < 0:
 		return nil, fault(name, event.ErrNotFound, "does not exist", "check its name", nil)
 	case s.list[i].login == nil:
-		return nil, fault(name, event.ErrUnsupported, "has no users that sign in", "set Options.SignIn; a server with an Authorization header needs none", nil)
+		return nil, fault(name, event.ErrUnsupported, "has no users that sign in",
+			"set Options.SignIn; a server with an Authorization header needs none", nil)
 	}
 	return s.list[i], nil
 }

@@ -80,14 +80,16 @@ func Start(t testing.TB, rules Rules) *Site {
 	s := &Site{rules: rules, codes: map[string]*granted{}, live: map[string]*granted{}, fresh: map[string]*granted{}, spent: map[string]*granted{}}
 	s.MCP = mcp.NewServer(&mcp.Implementation{Name: "protected", Version: "1"}, nil)
 	empty := json.RawMessage(`{"type":"object"}`)
-	s.MCP.AddTool(&mcp.Tool{Name: "whoami", Description: "Says who is signed in.", InputSchema: empty}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	whoami := &mcp.Tool{Name: "whoami", Description: "Says who is signed in.", InputSchema: empty}
+	s.MCP.AddTool(whoami, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		g := s.holder(r.Extra.Header.Get("Authorization"))
 		if g == nil {
 			g = &granted{user: "nobody"}
 		}
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "you are " + g.user}}}, nil
 	})
-	s.MCP.AddTool(&mcp.Tool{Name: "write", Description: "Writes.", InputSchema: empty}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	write := &mcp.Tool{Name: "write", Description: "Writes.", InputSchema: empty}
+	s.MCP.AddTool(write, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "written"}}}, nil
 	})
 	server := loopback.Start(http.HandlerFunc(s.Serve))
@@ -303,7 +305,7 @@ func (s *Site) authorize(w http.ResponseWriter, r *http.Request, rules *Rules) {
 			back.Set("iss", rules.Says)
 		}
 	}
-	http.Redirect(w, r, q.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
+	http.Redirect(w, r, q.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound) //nolint:gosec // it is registered
 }
 
 func (s *Site) token(w http.ResponseWriter, r *http.Request, rules *Rules) {
@@ -330,7 +332,8 @@ func (s *Site) token(w http.ResponseWriter, r *http.Request, rules *Rules) {
 	case "authorization_code":
 		g = s.codes[f.Get("code")]
 		sum := sha256.Sum256([]byte(f.Get("code_verifier")))
-		if g == nil || g.revoked || g.client != client || g.redirect != f.Get("redirect_uri") || g.challenge != base64.RawURLEncoding.EncodeToString(sum[:]) {
+		if g == nil || g.revoked || g.client != client || g.redirect != f.Get("redirect_uri") ||
+			g.challenge != base64.RawURLEncoding.EncodeToString(sum[:]) {
 			refuse("invalid_grant")
 			return
 		}
@@ -399,5 +402,5 @@ func (s *Site) revoke(_ http.ResponseWriter, r *http.Request) {
 func reply(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // the client has gone
+	_ = json.NewEncoder(w).Encode(v) //nolint:errchkjson // the client has gone
 }

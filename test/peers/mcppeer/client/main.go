@@ -79,29 +79,29 @@ func run(ctx context.Context, args []string, env func(string) string, out io.Wri
 		}
 		return fmt.Errorf("there is no tool %q", name)
 	}
-	switch {
-	case scenario == "tools_call":
+	switch scenario {
+	case "tools_call":
 		return call("add_numbers", json.RawMessage(`{"a":5,"b":3}`))
-	case scenario == "elicitation-sep1034-client-defaults":
+	case "elicitation-sep1034-client-defaults":
 		return call("test_client_elicitation_defaults", nil)
-	case scenario == "sse-retry":
+	case "sse-retry":
 		return call("test_reconnection", nil)
-	case scenario == "json-schema-2020-12-preservation":
+	case "json-schema-2020-12-preservation":
 		for _, t := range servers.Tools() {
 			if s := t.Spec(); s.Name == "json_schema_2020_12_tool" {
 				return call("json_schema_echo", json.RawMessage(`{"schema":`+string(s.Schema)+`}`))
 			}
 		}
 		return errors.New("the tool with the schema was not taken")
-	case scenario == "http-custom-headers":
+	case "http-custom-headers":
 		for _, c := range w.Calls {
 			_ = call(c.Name, c.Arguments) // some are meant to be refused
 		}
-	case scenario == "sep-2322-client-request-state":
+	case "sep-2322-client-request-state":
 		for _, name := range []string{"test_mrtr_echo_state", "test_mrtr_no_state", "test_mrtr_unrelated", "test_mrtr_no_result_type"} {
 			_ = call(name, nil) // some are meant to be refused
 		}
-	case scenario == "http-invalid-tool-headers" || scenario == "http-standard-headers":
+	case "http-invalid-tool-headers", "http-standard-headers":
 		for _, t := range servers.Tools() {
 			_ = call(t.Spec().Name, json.RawMessage(`{"region":"us-west1"}`))
 		}
