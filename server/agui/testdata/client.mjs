@@ -34,7 +34,7 @@ const stories = {
   },
   async parts() {
     const a = agent();
-    await say(a, [{ type: "text", text: "a picture" }, { type: "image", source: { type: "data", value: "R0lGODlh", mimeType: "image/gif" } }]);
+    await say(a, [{ type: "text", text: "a picture" }, { type: "image", source: { type: "data", value: "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", mimeType: "image/gif" } }]);
     assert.match(last(a.messages).content, /^you said a picture/);
   },
   async tools() {
