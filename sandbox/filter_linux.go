@@ -172,7 +172,8 @@ const tiocLinux = 0x541c
 // applyFilter gives this thread, and what it starts, a filter.
 func applyFilter(filter []unix.SockFilter) error {
 	p := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&p))) //nolint:gosec // the system call reads it
+	//nolint:gosec // the system call reads it
+	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&p)))
 	runtime.KeepAlive(filter)
 	if errno != 0 {
 		return errno

@@ -52,7 +52,8 @@ func applyLandlock(version int) error {
 	if version < 6 { // an older kernel refuses fields that it does not know unless they are zero
 		attr.Scoped = 0
 	}
-	rules, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0) //nolint:gosec // the system call reads it
+	//nolint:gosec // the system call reads it
+	rules, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
 	if errno != 0 {
 		return errno
 	}

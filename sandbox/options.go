@@ -46,24 +46,24 @@ type Options struct {
 // Limits bound a command with all its processes. A field of 0 or less means its default.
 type Limits struct {
 	// Time bounds the run by the clock; by default [DefaultTime].
-	Time time.Duration
+	Time time.Duration `json:"time"`
 	// CPU bounds the processor time of all processes; by default as much as Time on two processors.
-	CPU time.Duration
+	CPU time.Duration `json:"cpu"`
 	// Memory bounds the memory of all processes in bytes; by default [DefaultMemory].
-	Memory int64
+	Memory int64 `json:"memory"`
 	// Processes bounds how many processes and threads run at once; by default [DefaultProcesses].
-	Processes int
+	Processes int `json:"processes"`
 	// Files bounds the open files of one process; by default [DefaultFiles].
-	Files int
+	Files int `json:"files"`
 	// FileSize bounds one file that the command writes, in bytes; by default [DefaultFileSize].
-	FileSize int64
+	FileSize int64 `json:"file_size"`
 	// Folder bounds by how much the files of [Options.Folder] may grow, in bytes; by default [DefaultFolder]. It is measured
 	// a few times a second.
-	Folder int64
+	Folder int64 `json:"folder"`
 	// Scratch bounds the folder [Scratch], in bytes; by default [DefaultScratch].
-	Scratch int64
+	Scratch int64 `json:"scratch"`
 	// Output bounds the output that is kept, in bytes; by default [DefaultOutput].
-	Output int
+	Output int `json:"output"`
 }
 
 // The defaults of [Limits].

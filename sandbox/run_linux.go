@@ -137,7 +137,7 @@ func keep(ctx context.Context, s *setup, out io.Writer) ([]report, error) {
 	told := make(chan []report, 1)
 	go func() { told <- readReports(reports) }()
 	// A keeper that has died does not read; its reports say why, or their lack.
-	_ = json.NewEncoder(mine).Encode(json.RawMessage(body))
+	_, _ = mine.Write(append(body, '\n'))
 	_ = cmd.Wait()
 	return <-told, nil
 }

@@ -161,9 +161,10 @@ func (a *signIns) callback(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		message, hint := term.Describe(err)
 		w.WriteHeader(http.StatusBadRequest)
-		_, _ = fmt.Fprintf(w, "%s (%s)\n", printer.OneLine(message), printer.OneLine(hint)) // the browser may have gone
+		_, _ = fmt.Fprintf(w, "%s (%s)\n", printer.OneLine(message), printer.OneLine(hint)) //nolint:gosec // the type is text/plain
 	default:
-		_, _ = fmt.Fprintf(w, "You are signed in to %s. You can close this page and go back to braid.\n", term.CleanLine(server)) // the browser may have gone
+		const done = "You are signed in to %s. You can close this page and go back to braid.\n"
+		_, _ = fmt.Fprintf(w, done, term.CleanLine(server)) //nolint:gosec // the type is text/plain
 	}
 }
 

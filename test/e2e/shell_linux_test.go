@@ -74,7 +74,7 @@ func TestAKilledBraidLeavesNoCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	script := shellScript(t, `"exec 3>alive; (setsid sh -c 'trap \"\" TERM HUP; sleep 1000' &); echo up >&3; sleep 1000"`)
-	cmd := exec.Command(braid, "run", "--model", "demo:"+script, "--workspace", folder, "--shell", "--allow", "shell", "Go.") //nolint:noctx // it is killed
+	cmd := exec.Command(braid, "run", "--model", "demo:"+script, "--workspace", folder, "--shell", "--allow", "shell", "Go.")
 	cmd.Env = environment(t)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

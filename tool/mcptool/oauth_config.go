@@ -52,7 +52,7 @@ func parseOAuth(server string, data json.RawMessage) (*OAuth, error) {
 }
 
 // checkOAuth finds what cannot be meant.
-func (c Config) checkOAuth() *event.Error { //nolint:gocritic // as the other methods
+func (c Config) checkOAuth() *event.Error {
 	o := c.OAuth
 	switch {
 	case o == nil || o.Off:

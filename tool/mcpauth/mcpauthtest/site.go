@@ -75,8 +75,8 @@ type granted struct {
 }
 
 // Start starts a site that ends with the test.
-func Start(t testing.TB, rules Rules) *Site {
-	t.Helper()
+func Start(tb testing.TB, rules Rules) *Site {
+	tb.Helper()
 	s := &Site{rules: rules, codes: map[string]*granted{}, live: map[string]*granted{}, fresh: map[string]*granted{}, spent: map[string]*granted{}}
 	s.MCP = mcp.NewServer(&mcp.Implementation{Name: "protected", Version: "1"}, nil)
 	empty := json.RawMessage(`{"type":"object"}`)
@@ -93,7 +93,7 @@ func Start(t testing.TB, rules Rules) *Site {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "written"}}}, nil
 	})
 	server := loopback.Start(http.HandlerFunc(s.Serve))
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		server.CloseClientConnections()
 		server.Close()
 	})
@@ -155,22 +155,22 @@ func (s *Site) Live() (n int) {
 }
 
 // Approve does what a user does who opens the link and says yes, and returns the address to which the browser is sent back.
-func (s *Site) Approve(t testing.TB, link, user string) string {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, link+"&login_hint="+url.QueryEscape(user), http.NoBody)
+func (s *Site) Approve(tb testing.TB, link, user string) string {
+	tb.Helper()
+	r, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, link+"&login_hint="+url.QueryEscape(user), http.NoBody)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	client := *s.Client
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	resp, err := client.Do(r)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer resp.Body.Close()
 	body, _ := io.ReadAll(resp.Body)
 	if resp.StatusCode != http.StatusFound {
-		t.Fatalf("the authorization server says %d %s", resp.StatusCode, body)
+		tb.Fatalf("the authorization server says %d %s", resp.StatusCode, body)
 	}
 	return resp.Header.Get("Location")
 }
