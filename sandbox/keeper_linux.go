@@ -69,6 +69,7 @@ func exit() error {
 
 // prepare makes the namespaces fit for the command.
 func prepare(s *setup) error {
+	boundPIDs(s.Limits.Processes)
 	if err := buildRoot(s); err != nil {
 		return err
 	}
