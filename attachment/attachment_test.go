@@ -169,7 +169,7 @@ func TestBlocksOfOthers(t *testing.T) {
 		"a long address":              {&event.Media{Media: "audio", URL: "https://x.example/" + strings.Repeat("a", 2048)}, event.ErrInvalid, "cannot be read"},
 		"sound that is film":          {&event.Media{Media: "audio", MIME: "video/mp4", URL: "https://x.example/a"}, event.ErrInvalid, "is no audio"},
 		"sound that is a page":        {&event.Media{Media: "audio", URL: "https://x.example/a.html"}, event.ErrInvalid, "is no audio"},
-		"a medium that nobody knows":  {&event.Media{Media: "smell", URL: "https://x.example/a"}, event.ErrInvalid, "neither audio nor video"},
+		"an unknown medium":           {&event.Media{Media: "smell", URL: "https://x.example/a"}, event.ErrInvalid, "neither audio nor video"},
 		"nothing at all":              {nil, event.ErrUnsupported, "is of a kind"},
 		"sound":                       {&event.Media{Media: "audio", URL: "https://x.example/a.mp3"}, "", ""},
 		"film in a bucket":            {&event.Media{Media: "video", MIME: "video/mp4", URL: "s3://bucket/a"}, "", ""},

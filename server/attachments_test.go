@@ -208,7 +208,7 @@ func TestRefusedAttachments(t *testing.T) {
 		"nothing":                      {[]map[string]string{{"type": "image"}}, 400, "INVALID_REQUEST", "is empty"},
 		"two sources":                  {[]map[string]string{{"data": "AAAA", "path": "x"}}, 400, "INVALID_REQUEST", "more than one of"},
 		"a path with a type":           {[]map[string]string{{"type": "image", "path": "x"}}, 400, "INVALID_REQUEST", "has a type"},
-		"a type that nobody knows":     {[]map[string]string{{"type": "smell", "data": "AAAA"}}, 400, "INVALID_REQUEST", "unknown type"},
+		"an unknown type":              {[]map[string]string{{"type": "smell", "data": "AAAA"}}, 400, "INVALID_REQUEST", "unknown type"},
 		"no base64":                    {[]map[string]string{{"data": "%%"}}, 400, "INVALID_REQUEST", "not base64"},
 		"a path that leads out":        {[]map[string]string{{"path": "../../etc/passwd"}}, 400, "INVALID_REQUEST", `".."`},
 		"a file that is not there":     {[]map[string]string{good, {"path": "none"}}, 404, "NOT_FOUND", `no file "none"`},

@@ -48,7 +48,7 @@ func (o *Outbox) take(ctx context.Context, tenant string, busy []string, most in
 		now := database.Now()
 		void := now
 		if !o.db.Shared() && o.began.Add(lease).After(now) {
-			void = o.began.Add(lease) // whoever has claimed it before has died: nobody else uses this database
+			void = o.began.Add(lease) // the process that claimed it has died: no other uses this database
 		}
 		t.list, t.more, err = claim(tx, tenant, now, void, now.Add(lease+time.Microsecond), busy, most, mostOfOne)
 		if err != nil {
