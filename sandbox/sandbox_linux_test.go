@@ -237,7 +237,7 @@ func TestLimits(t *testing.T) {
 		stopped sandbox.Stop
 		says    string
 	}{
-		"time":           {sandbox.Limits{Time: 100 * time.Millisecond}, "echo begun; sleep 100", sandbox.StoppedTime, "begun"},
+		"time":           {sandbox.Limits{Time: 3 * time.Second}, "echo begun; sleep 100", sandbox.StoppedTime, "begun"},
 		"processor time": {sandbox.Limits{CPU: 200 * time.Millisecond}, busy, sandbox.StoppedCPU, ""},
 		"processor time of processes that have ended": {
 			sandbox.Limits{CPU: 300 * time.Millisecond},

@@ -278,9 +278,9 @@ func TestLimitsAreTold(t *testing.T) {
 	t.Parallel()
 	need(t)
 	files := memory(workspace.Quota{})
-	o := shelltool.Options{Limits: sandbox.Limits{Time: 200 * time.Millisecond, Output: 100}}
+	o := shelltool.Options{Limits: sandbox.Limits{Time: 3 * time.Second, Output: 100}}
 	out, err := call(t, files, o, args{"command": "echo x > kept; sleep 100", "timeout": 1000})
-	if text := event.TextOf(out.Content); err != nil || !out.IsError || !strings.Contains(text, "(The command was ended: it ran for more than 200ms.)") {
+	if text := event.TextOf(out.Content); err != nil || !out.IsError || !strings.Contains(text, "(The command was ended: it ran for more than 3s.)") {
 		t.Errorf("the model reads %s, %v", text, err)
 	}
 	if got := workspacetest.Read(t, files, "kept"); got != "x\n" { // what it had written counts
