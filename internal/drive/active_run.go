@@ -40,6 +40,8 @@ type activeRun struct {
 	phase phase
 	// traced is set where the fold is to know from which events its messages come.
 	traced bool
+	// began is set if this drive has begun the run.
+	began bool
 	// policy is that of the decision that is made now.
 	policy decide.Policy
 	// now is the time at which the driver has last looked at the clock.
@@ -50,8 +52,6 @@ type activeRun struct {
 	err *event.Error
 	// repairs say what was changed in the run's input so that models accept it.
 	repairs []string
-	// began is set if this drive has begun the run.
-	began bool
 	// variants are the agents that work with a model that a call chose.
 	variants map[variantKey]*Agent
 	// unopened says by scope why the model that its call chose cannot be opened any more.

@@ -14,8 +14,8 @@ func TestMemoryOfCallsAndDrives(t *testing.T) {
 		t.Skip("words are smaller")
 	}
 	for name, c := range map[string]struct{ is, most uintptr }{
-		"a tool call": {reflect.TypeFor[toolWork]().Size(), 704},
-		"a drive":     {reflect.TypeFor[driver]().Size(), 2304},
+		"a tool call": {reflect.TypeFor[toolWork]().Size(), 696},
+		"a drive":     {reflect.TypeFor[driver]().Size(), 2296},
 	} {
 		if c.is > c.most {
 			t.Errorf("%s takes %d bytes, and at most %d fit its size of memory", name, c.is, c.most)

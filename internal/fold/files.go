@@ -41,6 +41,9 @@ func (f *fileChanges) add(b *event.StepEnded) {
 
 // list returns the changes in the order of their paths, and how many it lacks.
 func (f *fileChanges) list() (list []event.FileChange, more int) {
+	if len(f.by) == 0 {
+		return nil, f.more
+	}
 	for _, path := range slices.Sorted(maps.Keys(f.by)) {
 		list = append(list, f.by[path])
 	}
