@@ -101,7 +101,7 @@ type clientDocument struct {
 	AuthMethod    string   `json:"token_endpoint_auth_method"`
 }
 
-// clientMetadata serves the document that says to authorization servers who asks.
+// clientMetadata serves the document that describes this client to authorization servers.
 func (s *Server) clientMetadata(w http.ResponseWriter, r *http.Request) error {
 	public := strings.TrimSuffix(s.options.PublicURL, "/")
 	if public == "" {

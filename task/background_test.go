@@ -53,7 +53,7 @@ func background(m *brain, how task.Background, calls ...map[string]any) *braid.A
 
 const receipt = `The agent "slow" works in the background. Its answer comes as a message, with the id of this call: call_a.`
 
-// A call in the background returns a receipt. The model goes on, and is told of the answer when it is there; the run waits for it.
+// A call in the background returns a receipt. The model goes on and gets the answer later. The run waits for it.
 func TestBackground(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

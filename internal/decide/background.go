@@ -9,7 +9,7 @@ import (
 	"github.com/braidrun/braid/internal/shorten"
 )
 
-// longestNews bounds what the model is told of one agent, in bytes.
+// longestNews bounds the text about one agent that the model gets, in bytes.
 const longestNews = 1 << 20
 
 // held reports whether a scope must not finish yet, because agents work for it in the background. The run's own scope waits

@@ -24,7 +24,7 @@ type LLM struct{}
 //  6. If the transcript takes too much of the model's context, shorten it.
 //  7. Otherwise, call the model.
 //
-// Before 4, the model is told of agents in the background that have ended. A scope with such an agent at work waits
+// Before 4, the model gets the results of background agents that have ended. A scope with such an agent at work waits
 // instead of finishing; see [held].
 func (LLM) Next(s *fold.Scope, p *Policy, now time.Time) Command {
 	cmd := nextLLM(s, p, now)

@@ -108,7 +108,7 @@ var nextCases = []nextCase{
 	{name: "failed for good where a limit is reached", log: foldtest.Asked().Model(1, 1).Fails(1, 1, event.OutcomeFailed, time.Time{}), limits: decide.Limits{Cycles: 1}, do: decide.Finish, why: event.WhyFailed, stop: event.StopError, kind: event.ErrThrottled},
 	{name: "nothing was asked", log: (&foldtest.History{}).Add(0, "", 0, &event.RunStarted{Agent: "root"}), do: decide.Finish, why: event.WhyNothing, stop: event.StopEndTurn},
 
-	// Agents in the background: the model is told of their ends, and the run waits for those that do not depend on it.
+	// Background agents: the model gets their results, and the run waits for those that do not depend on it.
 	{name: "an agent works in the background", log: foldtest.Asked().Calls(1, "sub").Behind(1, 0, false), do: decide.Model, why: event.WhyToolResults},
 	{name: "the turn ends while it works", log: foldtest.Asked().Calls(1, "sub").Behind(1, 0, false).Model(2, 1).Says(2, event.StopEndTurn), do: decide.Wait, why: event.WhyTask},
 	{name: "the turn ends while one works that depends on the run", log: foldtest.Asked().Calls(1, "sub").Behind(1, 0, true).Model(2, 1).Says(2, event.StopEndTurn), do: decide.Finish, why: event.WhyEndTurn, stop: event.StopEndTurn},

@@ -12,7 +12,7 @@ import (
 	"github.com/braidrun/braid/workspace"
 )
 
-// mostEntries bounds the entries of an archive, with folders and what is left out. Reading the list of an
+// mostEntries bounds the entries of an archive, including folders and skipped files. Reading the list of an
 // archive needs memory for each.
 const mostEntries = 20 * MostFiles
 

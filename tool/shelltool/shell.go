@@ -167,7 +167,7 @@ type outcome struct {
 	left []string
 }
 
-// mostNamed bounds the changed files that the model is told of.
+// mostNamed bounds the changed files that the tool names to the model.
 const mostNamed = 50
 
 // told returns the result for the model.

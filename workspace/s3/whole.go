@@ -59,7 +59,7 @@ feed:
 		bad = ctx.Err()
 	}
 	if bad != nil {
-		_ = b.removeAll(context.WithoutCancel(ctx), target) // nobody knows the new workspace
+		_ = b.removeAll(context.WithoutCancel(ctx), target) // the new workspace has no user yet
 		return described(op, "", bad)
 	}
 	b.totals.add(to.Tenant, size)
