@@ -52,7 +52,7 @@ func TestSettingsOfARequestOnEveryWire(t *testing.T) {
 			"extra":                `"model_options":{"extra":{"x":1}}`,
 			"instructions":         `"instructions":["Rhyme."]`,
 			"a limit is negative":  `"limits":{"max_turns":-1}`,
-			"model":                `"model":7`,
+			"limits":               `"limits":7`,
 			"no such model":        `"model":"no-such-model"`,
 			`tool choice \"some\"`: `"tool_choice":{"mode":"some"}`,
 		} {
