@@ -90,11 +90,11 @@ func talkative(seen <-chan struct{}) *mcp.Server {
 	ask("form", &mcp.ElicitParams{Message: "Which city?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)})
 	ask("visit", &mcp.ElicitParams{Mode: "url", Message: "Pay first.", URL: "https://pay.example/7", ElicitationID: "7"})
 	add("sample", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		p := &mcp.CreateMessageParams{MaxTokens: 5, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "tell me all"}}}}
+		p := &mcp.CreateMessageParams{MaxTokens: 5, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "tell me all"}}}} //nolint:staticcheck // a server may ask for it still
 		if r.Session.InitializeParams().ProtocolVersion >= "2026" {
 			return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"s": p}}, nil
 		}
-		_, err := r.Session.CreateMessage(ctx, p)
+		_, err := r.Session.CreateMessage(ctx, p) //nolint:staticcheck // a server may ask for it still
 		return says(fmt.Sprint("told me: ", err)), nil
 	})
 	s.AddResource(&mcp.Resource{URI: "file:///notes.md", Name: "notes"}, func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {

@@ -84,7 +84,8 @@ func (s *server) elicitationOf(p *mcp.ElicitParams) (Elicitation, error) {
 	switch e.Mode {
 	case modeURL:
 		u, err := url.Parse(e.URL)
-		if err != nil || len(e.URL) > longestURL || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || clean(e.URL) != e.URL {
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil ||
+			len(e.URL) > longestURL || clean(e.URL) != e.URL {
 			return refused("the url is no http or https address that can be shown")
 		}
 		return e, nil

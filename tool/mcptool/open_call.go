@@ -169,7 +169,8 @@ func (t *Tool) attend(ctx context.Context, l *openCall) (tool.Output, bool, erro
 			if !l.from.calls.put(tool.CallOf(ctx).Key(), l) {
 				l.cancel()
 				<-l.done
-				return tool.Output{}, false, fault(l.from.config.Name, event.ErrUnavailable, "asks too many users at once"+inDoubt, "try again later", nil)
+				return tool.Output{}, false, fault(l.from.config.Name, event.ErrUnavailable, "asks too many users at once"+inDoubt,
+					"try again later", nil)
 			}
 			return tool.Output{}, false, tool.ErrWaits
 		case q.answered:

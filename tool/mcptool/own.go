@@ -37,12 +37,13 @@ func (s *server) ownTools(c *mcp.ServerCapabilities, seen map[string]bool) (list
 	if c == nil || s.options.ToolsOnly {
 		return nil
 	}
-	const cursor = `{"type":"object","properties":{"cursor":{"type":"string","description":"Where to go on, from an earlier list."}},"additionalProperties":false}`
+	const cursor = `{"type":"object","properties":{"cursor":{"type":"string","description":"Where to go on, from an earlier list."}},` +
+		`"additionalProperties":false}`
 	for _, one := range []ownAbout{
 		{ownListResources, "Lists the resources of the MCP server %q, such as files and records, with their addresses.", cursor, c.Resources != nil},
 		{
 			ownReadResource, "Reads a resource of the MCP server %q.",
-			`{"type":"object","properties":{"uri":{"type":"string","description":"The address of the resource, as listed or made from a template."}},` +
+			`{"type":"object","properties":{"uri":{"type":"string","description":"The address, as listed or made from a template."}},` +
 				`"required":["uri"],"additionalProperties":false}`, c.Resources != nil,
 		},
 		{ownListPrompts, "Lists the prompts that the MCP server %q offers: templates of messages for typical tasks.", cursor, c.Prompts != nil},

@@ -50,7 +50,7 @@ func (t *Tool) listResources(ctx context.Context, cs *mcp.ClientSession, cursor 
 	all := struct {
 		*mcp.ListResourcesResult
 
-		Templates []*mcp.ResourceTemplate `json:"resourceTemplates,omitempty"`
+		Templates []*mcp.ResourceTemplate `json:"resourceTemplates,omitempty"` //nolint:tagliatelle // the protocol's name
 	}{ListResourcesResult: page}
 	if err == nil { // a server need not know templates
 		all.Templates = templates.ResourceTemplates
@@ -67,7 +67,8 @@ func resourceList(raw json.RawMessage, limit int) (tool.Output, error) {
 	}
 	lines := make([]string, 0, len(w.Resources)+len(w.Templates))
 	for i := range w.Templates {
-		lines = append(lines, line("template", w.Templates[i].URI, named(w.Templates[i].Title, w.Templates[i].Name), w.Templates[i].MIME, w.Templates[i].Description))
+		one := &w.Templates[i]
+		lines = append(lines, line("template", one.URI, named(one.Title, one.Name), one.MIME, one.Description))
 	}
 	for i := range w.Resources {
 		c := &w.Resources[i]

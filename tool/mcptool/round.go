@@ -48,13 +48,18 @@ type wantedInput struct {
 // errInput is a result that asks for something where nobody can be asked.
 var errInput = errors.New("the server asks for input")
 
+// wireWanted is a result that asks for something.
+//
+//nolint:tagliatelle // the protocol's names
+type wireWanted struct {
+	Type     string                 `json:"resultType"`
+	Requests map[string]wantedInput `json:"inputRequests"`
+	State    string                 `json:"requestState"`
+}
+
 // wantedIn reads what a result asks for; nil if it asks for nothing.
 func wantedIn(raw json.RawMessage) (*wanted, error) {
-	var w struct {
-		Type     string                 `json:"resultType"`
-		Requests map[string]wantedInput `json:"inputRequests"`
-		State    string                 `json:"requestState"`
-	}
+	var w wireWanted
 	if err := json.Unmarshal(raw, &w); err != nil || w.Type != "input_required" {
 		return nil, nil //nolint:nilerr,nilnil // whoever reads the result says so
 	}

@@ -200,7 +200,8 @@ func (t *Tool) try(ctx context.Context, args json.RawMessage) (out tool.Output, 
 	case !asks || one.ofNewEra():
 		return t.send(ctx, one, args)
 	case t.lost(ctx):
-		return out, false, fault(t.server, event.ErrUnavailable, "no longer waits for the answer to its question"+inDoubt, "check before it is called again", nil)
+		return out, false, fault(t.server, event.ErrUnavailable, "no longer waits for the answer to its question"+inDoubt,
+			"check before it is called again", nil)
 	}
 	return t.keepOpen(ctx, one, args)
 }
@@ -262,7 +263,8 @@ func (t *Tool) once(
 			s.hideIn(&out)
 			return out, nil, false, nil
 		}
-		return out, nil, false, fault(t.server, event.ErrInvalid, "gave a result that cannot be read", "look at its log", s.quiet(errors.Join(bad, err)))
+		return out, nil, false, fault(t.server, event.ErrInvalid, "gave a result that cannot be read", "look at its log",
+			s.quiet(errors.Join(bad, err)))
 	}
 	forgotten := one.forgotten(err, f)
 	words := f.refused()
