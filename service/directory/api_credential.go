@@ -65,7 +65,7 @@ func (c APICredential) equal(other APICredential) bool {
 }
 
 // parts returns the templates that are not empty, by field, in order.
-func (c *APICredential) parts() []struct{ field, text string } {
+func (c APICredential) parts() []struct{ field, text string } {
 	all := []struct{ field, text string }{
 		{CredentialValue, c.Value},
 		{CredentialUser, c.User},

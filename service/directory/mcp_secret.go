@@ -19,8 +19,8 @@ import (
 // column and life.
 type headerSecrets map[string]string
 
-// credentialKey begins the keys of credentials. The name of a header has no colon.
-const credentialKey = "credential:"
+// ofScheme begins the keys of credentials. The name of a header has no colon.
+const ofScheme = "scheme:"
 
 // errSealed is the cause of an error about values that cannot be decrypted.
 var errSealed = errors.New("no key opens the stored secrets")
@@ -100,7 +100,7 @@ func (d *Directory) MCPSecrets(ctx context.Context, s *MCPServer) (out MCPSecret
 	}
 	out.Headers, out.Credentials = make(map[string]secret.Secret, len(s.SecretHeaders)), make(map[string]secret.Secret, len(s.SecretCredentials))
 	for name, value := range values {
-		if scheme, ok := strings.CutPrefix(name, credentialKey); ok {
+		if scheme, ok := strings.CutPrefix(name, ofScheme); ok {
 			out.Credentials[scheme] = secret.New(value)
 			continue
 		}

@@ -424,7 +424,7 @@ func (in *MCPServerInput) into(op string, s *MCPServer, stored headerSecrets) (h
 		stored = headerSecrets{}
 	}
 	s.SecretHeaders = stored.put("", in.Headers, s.SecretHeaders)
-	s.SecretCredentials = stored.put(credentialKey, in.Credentials, s.SecretCredentials)
+	s.SecretCredentials = stored.put(ofScheme, in.Credentials, s.SecretCredentials)
 	if in.Document != nil {
 		sum := sha256.Sum256(in.Document)
 		s.Document = &MCPDocument{URL: in.DocumentURL, SHA256: hex.EncodeToString(sum[:]), Bytes: len(in.Document)}
@@ -445,7 +445,7 @@ func (in *MCPServerInput) secrets() []string {
 		values[name] = value.Reveal()
 	}
 	for name, value := range in.Credentials {
-		values[credentialKey+name] = value.Reveal()
+		values[ofScheme+name] = value.Reveal()
 	}
 	all, err := json.Marshal(values)
 	if err != nil {

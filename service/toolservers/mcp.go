@@ -28,7 +28,9 @@ func (p *Pool) openMCP(
 		InstructionBytes: mostInstructions, ClientVersion: p.options.Version, Inherit: mcptool.DefaultInherit(),
 	}
 	m := &mcpSource{id: s.Server.ID}
-	c := mcptool.Config{Name: s.Server.ID, URL: s.Server.URL, SSE: s.Server.Type == directory.MCPSSE, Proxy: "none", Tools: s.Server.Tools, Hide: s.Run.Tokens}
+	c := mcptool.Config{
+		Name: s.Server.ID, URL: s.Server.URL, SSE: s.Server.Type == directory.MCPSSE, Proxy: "none", Tools: s.Server.Tools, Hide: s.Run.Tokens,
+	}
 	if s.Server.Type == directory.MCPStdio {
 		c, o.Commands = p.options.Programs[s.Server.Program], true
 		c.Name, c.Tools, c.Disabled = s.Server.ID, s.Server.Tools, false

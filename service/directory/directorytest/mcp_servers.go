@@ -215,7 +215,8 @@ func mcpCredentials(t *testing.T, h Harness) {
 	holds := func(s directory.MCPServer, want string) {
 		t.Helper()
 		stored := must[directory.MCPSecrets](t)(d.MCPSecrets(ctx, &s))
-		got := fmt.Sprint(stored.Headers["basic"].Reveal(), " ", len(stored.Headers), " ", stored.Credentials["basic"].Reveal(), " ", stored.Credentials["key"].Reveal())
+		got := fmt.Sprint(stored.Headers["basic"].Reveal(), " ", len(stored.Headers), " ", stored.Credentials["basic"].Reveal(), " ",
+			stored.Credentials["key"].Reveal())
 		if got != want {
 			t.Errorf("stored as %q, want %q", got, want)
 		}
