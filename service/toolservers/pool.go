@@ -116,7 +116,7 @@ func (p *Pool) live(ctx context.Context, of *connection) (c *connection, give fu
 		give()
 		if fault == nil {
 			fault = &event.Error{
-				Op: "MCP server", Kind: event.ErrUnavailable, Message: "the MCP server " + strconv.Quote(of.server.ID) + " is not connected",
+				Op: "MCP server", Kind: event.ErrUnavailable, Message: "the MCP server " + strconv.Quote(of.server.Server.ID) + " is not connected",
 				Hint: "try again later",
 			}
 		}
