@@ -164,6 +164,7 @@ var rooms = []room{
 		dir: "tool/openapitool", own: []string{"event", "secret", "tool"}, from: []string{"go.yaml.in/yaml", "golang.org/x/oauth2"},
 		tests: []string{"", "model/demo", "netguard"},
 	},
+	{dir: "claude", own: []string{"event"}},
 	{dir: "sandbox", own: []string{"event"}, from: []string{"golang.org/x/sys"}},
 	{
 		dir: "tool/shelltool", own: []string{"event", "sandbox", "tool", "workspace"},
