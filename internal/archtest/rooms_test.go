@@ -32,7 +32,7 @@ var helpers = []string{
 	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest", "internal/race",
 	"internal/sched", "internal/partialjson", "internal/cursor", "internal/sigv4", "internal/hostcheck",
 	"internal/schemacheck", "internal/lowspace", "internal/lazyre", "internal/loopback", "internal/shorten",
-	"internal/stacks",
+	"internal/stacks", "internal/unseen",
 }
 
 // testLibraries lists what any test may import.
@@ -286,6 +286,7 @@ var rooms = []room{
 	{dir: "internal/race"},
 	{dir: "internal/loopback"},
 	{dir: "internal/stacks"},
+	{dir: "internal/unseen"},
 	{dir: "internal/sched"},
 	{dir: "internal/lowspace"},
 	{dir: "internal/sigv4"},
