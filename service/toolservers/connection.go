@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -21,6 +22,9 @@ type connection struct {
 	// These are guarded by the pool's mutex.
 	used time.Time
 	busy int
+
+	// mcp is the source if it is an MCP server, once there is one.
+	mcp atomic.Pointer[mcpSource]
 
 	mu sync.Mutex
 	// attempt is the attempt to connect or to renew that is under way. It is nil if there is none.
@@ -53,6 +57,15 @@ func (c *connection) opened() source {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.from
+}
+
+// inUse reports whether a run needs the connection, also one that waits for its user. The caller holds the pool's mutex.
+func (c *connection) inUse() bool {
+	if c.busy > 0 {
+		return true
+	}
+	from := c.mcp.Load() // c.mu may be held by one who waits for the pool's mutex
+	return from != nil && from.servers.Waiting() > 0
 }
 
 // ready connects the server, or renews its list, if that is due. It waits at most for patience,
@@ -125,6 +138,9 @@ func (c *connection) try(life context.Context, a *attempt) {
 		from, err = c.open(ctx)
 	} else {
 		from.renew(ctx)
+	}
+	if m, ok := from.(*mcpSource); ok {
+		c.mcp.Store(m)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -26,6 +26,7 @@ func (p *Pool) openMCP(
 	o := mcptool.Options{
 		Naming: mcptool.Prefixed, ConnectTimeout: p.options.ConnectTimeout, MessageBytes: mostBytes, TextBytes: mostText, MaxTools: MostTools,
 		InstructionBytes: mostInstructions, ClientVersion: p.options.Version, Inherit: mcptool.DefaultInherit(),
+		ElicitAsQuestion: true,
 	}
 	m := &mcpSource{id: s.Server.ID}
 	c := mcptool.Config{
