@@ -136,8 +136,9 @@ func (w *where) days(q *journal.LedgerQuery, table string, first, last int64) st
 	if last < math.MaxInt64 {
 		c.and("d.day < #", last)
 	}
-	return `SELECT d.model, '' AS conversation, '' AS run, ` + person + ` AS person, d.executor, d.subagent_type, d.kind, d.day, d.calls, d.input_tokens,
-		d.output_tokens, d.cache_read_tokens, d.cache_write_tokens, d.known_nano_usd, d.unpriced, d.estimated FROM ` + table + ` d` + c.end(w)
+	return `SELECT d.model, '' AS conversation, '' AS run, ` + person + ` AS person, d.executor, d.subagent_type, d.kind, d.day, d.calls,
+		d.input_tokens, d.output_tokens, d.cache_read_tokens, d.cache_write_tokens, d.known_nano_usd, d.unpriced,
+		d.estimated FROM ` + table + ` d` + c.end(w)
 }
 
 // plan has what hides a column from the indexes, because neither database knows how many calls match: "" or an operation

@@ -28,8 +28,8 @@ type Sums struct {
 // leave. The pages are as large as those of the service.
 func SumsOfAMillion() (list []Sums) {
 	const page = 51
-	at := func(day int, hour time.Duration) time.Time {
-		return time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC).Add(hour * time.Hour)
+	at := func(day, hour int) time.Time {
+		return time.Date(2026, 1, day, hour, 0, 0, 0, time.UTC)
 	}
 	all := []journal.UsageBy{
 		journal.UsageByModel, journal.UsageByConversation, journal.UsageByRun, journal.UsageByDay, journal.UsageByExecutor,
