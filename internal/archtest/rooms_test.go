@@ -32,7 +32,7 @@ var helpers = []string{
 	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest", "internal/race",
 	"internal/sched", "internal/partialjson", "internal/cursor", "internal/sigv4", "internal/hostcheck",
 	"internal/schemacheck", "internal/lowspace", "internal/lazyre", "internal/loopback", "internal/shorten",
-	"internal/stacks",
+	"internal/stacks", "internal/unseen",
 }
 
 // testLibraries lists what any test may import.
@@ -92,9 +92,9 @@ var rooms = []room{
 			"internal/userdata", "internal/lease", "internal/cost", "internal/retry", "internal/offload", "internal/permission", "internal/toolset",
 		},
 	},
-	{dir: "flow", own: []string{"", "event", "flow/kind"}, tests: []string{"internal/decide", "internal/decide/decidetest", "internal/fold", "journal", "model", "tool"}},
+	{dir: "flow", own: []string{"", "event", "flow/kind", "internal/argtype", "tool"}, tests: []string{"internal/decide", "internal/decide/decidetest", "internal/fold", "journal", "model"}},
 	{dir: "task", own: []string{"", "event", "internal/drive", "model", "tool"}, tests: []string{"journal", "wire/native", "wire/story"}},
-	{dir: "flow/kind", own: []string{"event"}},
+	{dir: "flow/kind", own: []string{"event", "tool"}},
 	{dir: "engine", own: []string{"", "event", "journal"}, tests: []string{"grant", "hook", "engine/enginetest", "model/demo", "journal/journaltest", "model", "tool"}},
 	{dir: "engine/enginetest", own: []string{"", "event", "journal", "engine", "model/demo"}, from: testLibraries},
 	{
@@ -164,6 +164,7 @@ var rooms = []room{
 		dir: "tool/openapitool", own: []string{"event", "secret", "tool"}, from: []string{"go.yaml.in/yaml", "golang.org/x/oauth2"},
 		tests: []string{"", "model/demo", "netguard"},
 	},
+	{dir: "claude", own: []string{"event"}},
 	{dir: "sandbox", own: []string{"event"}, from: []string{"golang.org/x/sys"}},
 	{
 		dir: "tool/shelltool", own: []string{"event", "sandbox", "tool", "workspace"},
@@ -237,7 +238,7 @@ var rooms = []room{
 	{dir: "wire/wiretest", own: []string{"event", "wire"}, from: testLibraries},
 	{dir: "wire/*", own: []string{"event", "internal/userdata", "wire", "wire/story"}, tests: []string{"wire/wiretest", "event/eventtest"}},
 	{
-		dir: "server", own: []string{"", "attachment", "event", "journal", "live", "pricing", "secret", "service", "service/directory", "service/skillpack", "service/webhooks", "wire", "wire/*", "workspace", "console"},
+		dir: "server", own: []string{"", "attachment", "internal/userdata", "event", "journal", "live", "pricing", "secret", "service", "service/directory", "service/skillpack", "service/webhooks", "wire", "wire/*", "workspace", "console"},
 		tests: []string{"hook", "service/database", "live/livetest", "journal/sqlite", "model/demo", "models", "client", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "github.com/prometheus/common", "model", "tool"},
 		from:  []string{"golang.org/x/sys", "github.com/google/jsonschema-go", "github.com/coreos/go-oidc", "github.com/coder/websocket"},
 	},
@@ -270,7 +271,7 @@ var rooms = []room{
 	{dir: "internal/argtype", own: []string{"event"}, from: []string{"github.com/google/jsonschema-go", "github.com/segmentio/encoding"}},
 	{dir: "internal/userdata", own: []string{"event"}},
 	{dir: "internal/guardrail", own: []string{"event", "secret"}},
-	{dir: "internal/fold", own: []string{"event", "model", "internal/userdata"}, tests: []string{"event/eventtest", "internal/fold/foldtest"}},
+	{dir: "internal/fold", own: []string{"event", "flow/kind", "model", "internal/userdata"}, tests: []string{"event/eventtest", "internal/fold/foldtest"}},
 	{dir: "internal/fold/foldtest", own: []string{"event", "internal/fold"}},
 	{dir: "internal/logrow", own: []string{"event"}},
 	{dir: "internal/pg", own: []string{"event"}, from: []string{"github.com/jackc/pgx"}, tests: []string{"journal/postgres/postgrestest", "github.com/pressly/goose"}},
@@ -285,6 +286,7 @@ var rooms = []room{
 	{dir: "internal/race"},
 	{dir: "internal/loopback"},
 	{dir: "internal/stacks"},
+	{dir: "internal/unseen"},
 	{dir: "internal/sched"},
 	{dir: "internal/lowspace"},
 	{dir: "internal/sigv4"},

@@ -73,6 +73,8 @@ type callExtra struct {
 	timeout <-chan struct{}
 	// reading is set for the tool that reads off-loaded results.
 	reading *reading
+	// said is what a function of a flow has said.
+	said callSaid
 	// files are what the call did to the files of a workspace.
 	files []event.FileChange
 	// moreFiles counts those for which there is no room.
@@ -172,6 +174,9 @@ func (c *runningCall) Ask(q *event.Asked) (json.RawMessage, error) { return c.qu
 
 // AnsweredBy implements [tool.Host].
 func (c *runningCall) AnsweredBy(index int) string { return c.questions.AnsweredBy(index) }
+
+// AskedBefore implements [tool.AskedBefore].
+func (c *runningCall) AskedBefore() []string { return c.questions.AskedBefore() }
 
 // Progress implements [tool.Host]. It waits until the reader has taken the news, the call has ended or the run is to stop.
 func (c *runningCall) Progress(b *event.ToolProgress) {

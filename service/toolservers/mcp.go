@@ -21,17 +21,20 @@ type mcpSource struct {
 
 // openMCP connects to an MCP server. A server that cannot be reached is no error: it has a state.
 func (p *Pool) openMCP(
-	ctx context.Context, s *directory.ResolvedMCPServer, hidden map[string]secret.Secret, store directory.MCPStore,
+	ctx context.Context, s *directory.ResolvedMCPServer, hidden directory.MCPSecrets, store directory.MCPStore,
 ) (source, error) {
 	o := mcptool.Options{
 		Naming: mcptool.Prefixed, ConnectTimeout: p.options.ConnectTimeout, MessageBytes: mostBytes, TextBytes: mostText, MaxTools: MostTools,
 		InstructionBytes: mostInstructions, ClientVersion: p.options.Version, Inherit: mcptool.DefaultInherit(),
+		ElicitAsQuestion: true,
 	}
-	m := &mcpSource{id: s.ID}
-	c := mcptool.Config{Name: s.ID, URL: s.URL, SSE: s.Type == directory.MCPSSE, Proxy: "none", Tools: s.Tools, Hide: s.Run.Tokens}
-	if s.Type == directory.MCPStdio {
-		c, o.Commands = p.options.Programs[s.Program], true
-		c.Name, c.Tools, c.Disabled = s.ID, s.Tools, false
+	m := &mcpSource{id: s.Server.ID}
+	c := mcptool.Config{
+		Name: s.Server.ID, URL: s.Server.URL, SSE: s.Server.Type == directory.MCPSSE, Proxy: "none", Tools: s.Server.Tools, Hide: s.Run.Tokens,
+	}
+	if s.Server.Type == directory.MCPStdio {
+		c, o.Commands = p.options.Programs[s.Server.Program], true
+		c.Name, c.Tools, c.Disabled = s.Server.ID, s.Server.Tools, false
 	} else {
 		var err error
 		// A stream lasts. mcptool bounds each message and each call.
@@ -39,12 +42,12 @@ func (p *Pool) openMCP(
 			return nil, err
 		}
 		o.Transport = m.guard
-		o.SignIn = p.signIn(s, store)
+		o.SignIn = p.signIn(s, hidden, store)
 		c.Headers = maps.Clone(s.Run.Headers)
 		if c.Headers == nil {
-			c.Headers = make(map[string]secret.Secret, len(hidden))
+			c.Headers = make(map[string]secret.Secret, len(hidden.Headers))
 		}
-		for name, value := range hidden {
+		for name, value := range hidden.Headers {
 			c.Headers[name] = value
 			c.Hide = append(c.Hide, value)
 		}

@@ -69,6 +69,7 @@ const (
 	CodeModelInUse         = "MODEL_IN_USE"
 	CodeSettingInvalid     = "SETTING_INVALID"
 	CodeSettingForbidden   = "SETTING_FORBIDDEN"
+	CodeRunOtherSettings   = "RUN_HAS_OTHER_SETTINGS"
 
 	CodeMCPServerNotFound = "MCP_SERVER_NOT_FOUND"
 	CodeMCPServerExists   = "MCP_SERVER_EXISTS"
@@ -76,6 +77,8 @@ const (
 	CodeMCPServerChanged  = "MCP_SERVER_CHANGED"
 	CodeMCPServerInvalid  = "MCP_SERVER_INVALID"
 	CodeMCPServerFailed   = "MCP_SERVER_FAILED"
+	CodeMCPServerInactive = "MCP_SERVER_INACTIVE"
+	CodeMCPGrantNotFound  = "MCP_GRANT_NOT_FOUND"
 	CodeQuotaMCPServers   = "QUOTA_MCP_SERVERS"
 	CodeTokenMissing      = "TOKEN_MISSING"
 	CodeTokenInvalid      = "TOKEN_INVALID"
@@ -153,6 +156,8 @@ var codes = [...]CodeInfo{
 	{CodeMCPServerChanged, event.ErrConflict, 409},
 	{CodeMCPServerInvalid, event.ErrInvalid, 422},
 	{CodeMCPServerFailed, event.ErrUnavailable, 503},
+	{CodeMCPServerInactive, event.ErrConflict, 409},
+	{CodeMCPGrantNotFound, event.ErrNotFound, 404},
 	{CodeQuotaMCPServers, event.ErrQuota, 429},
 	{CodeTokenMissing, event.ErrInvalid, 422},
 	{CodeTokenInvalid, event.ErrInvalid, 422},
@@ -165,6 +170,7 @@ var codes = [...]CodeInfo{
 	{CodeSkillInvalid, event.ErrInvalid, 422},
 	{CodeSkillUnknown, event.ErrUnsupported, 422},
 	{CodeQuotaSkills, event.ErrQuota, 429},
+	{CodeRunOtherSettings, event.ErrConflict, 409},
 }
 
 // Codes lists all codes of this wire: those of the kinds and its own.
