@@ -51,8 +51,26 @@ func NewFlow(name string, k kind.Kind, agents ...*Agent) *Agent {
 		}
 		a.set.Parts, own.Agents = append(a.set.Parts, &agentTool{agent: part}), append(own.Agents, part.set.Name)
 	}
+	if w, ok := k.(kind.Worker); ok && !foreign.IsNil(k) {
+		a.Use(runs{w, &own})
+	}
 	a.set.Flow = own
 	return a.Use()
+}
+
+// runs gives an agent the one tool that its kind runs.
+type runs struct {
+	kind kind.Worker
+	own  *decide.Flow
+}
+
+func (r runs) attach(a *Agent) error {
+	t := r.kind.Tool()
+	if err := Tools(t).attach(a); err != nil {
+		return err
+	}
+	r.own.Tool = t.Spec().Name
+	return nil
 }
 
 // opens lists the agents for which the agent itself can open a scope, if it offers o.

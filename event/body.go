@@ -407,6 +407,20 @@ type Escalated struct {
 	Reason string `json:"reason,omitempty"`
 }
 
+// Decided is what Go code of the program has decided for an agent without a model: a condition, a way, a list of items. It
+// was called once; a driver that resumes the run reads the value here.
+//
+//event:body decided
+type Decided struct {
+	// Name tells the decisions of a scope apart. One that is made again has the same name.
+	Name string `json:"name"`
+	// Value is JSON. It is empty if Err says why there is none.
+	Value json.RawMessage `json:"value,omitempty" redacted:"null"`
+	Err   *Error          `json:"err,omitempty"`
+	// Duration is how long the code ran.
+	Duration time.Duration `json:"duration_ns,omitempty"`
+}
+
 // QuestionKind says what kind of answer a question waits for.
 type QuestionKind string
 

@@ -76,6 +76,7 @@ func TestFinal(t *testing.T) {
 		{"scope opened", &event.ScopeOpened{}, false},
 		{"scope closed", &event.ScopeClosed{}, false},
 		{"transfer", &event.Transferred{To: "b"}, false},
+		{"decision", &event.Decided{Name: "more"}, false},
 		{"answer", &event.Answered{}, false},
 		{"notice", &event.Notice{}, false},
 		{"redaction", &event.Redacted{}, false},

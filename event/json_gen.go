@@ -18,6 +18,7 @@ const (
 	KindArtifactSaved    Kind = "artifact_saved"
 	KindTransferred      Kind = "transferred"
 	KindEscalated        Kind = "escalated"
+	KindDecided          Kind = "decided"
 	KindAsked            Kind = "asked"
 	KindAnswered         Kind = "answered"
 	KindFault            Kind = "fault"
@@ -64,6 +65,7 @@ var bodies = [...]BodyInfo{
 	{Kind: KindArtifactSaved, Final: true},
 	{Kind: KindTransferred},
 	{Kind: KindEscalated, Final: true},
+	{Kind: KindDecided},
 	{Kind: KindAsked, Final: true},
 	{Kind: KindAnswered},
 	{Kind: KindFault, Final: true},
@@ -127,52 +129,56 @@ func (*Escalated) Kind() Kind      { return KindEscalated }
 func (*Escalated) info() *BodyInfo { return &bodies[11] }
 
 // Kind implements [Body].
+func (*Decided) Kind() Kind      { return KindDecided }
+func (*Decided) info() *BodyInfo { return &bodies[12] }
+
+// Kind implements [Body].
 func (*Asked) Kind() Kind      { return KindAsked }
-func (*Asked) info() *BodyInfo { return &bodies[12] }
+func (*Asked) info() *BodyInfo { return &bodies[13] }
 
 // Kind implements [Body].
 func (*Answered) Kind() Kind      { return KindAnswered }
-func (*Answered) info() *BodyInfo { return &bodies[13] }
+func (*Answered) info() *BodyInfo { return &bodies[14] }
 
 // Kind implements [Body].
 func (*Fault) Kind() Kind      { return KindFault }
-func (*Fault) info() *BodyInfo { return &bodies[14] }
+func (*Fault) info() *BodyInfo { return &bodies[15] }
 
 // Kind implements [Body].
 func (*Notice) Kind() Kind      { return KindNotice }
-func (*Notice) info() *BodyInfo { return &bodies[15] }
+func (*Notice) info() *BodyInfo { return &bodies[16] }
 
 // Kind implements [Body].
 func (*Compacted) Kind() Kind      { return KindCompacted }
-func (*Compacted) info() *BodyInfo { return &bodies[16] }
+func (*Compacted) info() *BodyInfo { return &bodies[17] }
 
 // Kind implements [Body].
 func (*Redacted) Kind() Kind      { return KindRedacted }
-func (*Redacted) info() *BodyInfo { return &bodies[17] }
+func (*Redacted) info() *BodyInfo { return &bodies[18] }
 
 // Kind implements [Body].
 func (*Setup) Kind() Kind      { return KindSetup }
-func (*Setup) info() *BodyInfo { return &bodies[18] }
+func (*Setup) info() *BodyInfo { return &bodies[19] }
 
 // Kind implements [Body].
 func (*TextDelta) Kind() Kind      { return KindTextDelta }
-func (*TextDelta) info() *BodyInfo { return &bodies[19] }
+func (*TextDelta) info() *BodyInfo { return &bodies[20] }
 
 // Kind implements [Body].
 func (*ThinkingDelta) Kind() Kind      { return KindThinkingDelta }
-func (*ThinkingDelta) info() *BodyInfo { return &bodies[20] }
+func (*ThinkingDelta) info() *BodyInfo { return &bodies[21] }
 
 // Kind implements [Body].
 func (*ToolInputDelta) Kind() Kind      { return KindToolInputDelta }
-func (*ToolInputDelta) info() *BodyInfo { return &bodies[21] }
+func (*ToolInputDelta) info() *BodyInfo { return &bodies[22] }
 
 // Kind implements [Body].
 func (*ToolProgress) Kind() Kind      { return KindToolProgress }
-func (*ToolProgress) info() *BodyInfo { return &bodies[22] }
+func (*ToolProgress) info() *BodyInfo { return &bodies[23] }
 
 // Kind implements [Body].
 func (*AnswerReplaced) Kind() Kind      { return KindAnswerReplaced }
-func (*AnswerReplaced) info() *BodyInfo { return &bodies[23] }
+func (*AnswerReplaced) info() *BodyInfo { return &bodies[24] }
 
 // BlockKind implements [Block].
 func (*Text) BlockKind() BlockKind { return BlockText }
@@ -267,6 +273,8 @@ func (w *encoder) body(b Body) {
 		w.transferred(b)
 	case *Escalated:
 		w.escalated(b)
+	case *Decided:
+		w.decided(b)
 	case *Asked:
 		w.asked(b)
 	case *Answered:
@@ -325,6 +333,8 @@ func (r *decoder) body(kind []byte) Body {
 		return r.transferred()
 	case KindEscalated:
 		return r.escalated()
+	case KindDecided:
+		return r.decided()
 	case KindAsked:
 		return r.asked()
 	case KindAnswered:
@@ -1181,6 +1191,53 @@ func (r *decoder) escalated() *Escalated {
 
 func (b *Escalated) size() (n int) {
 	n += len(b.Reason)
+	return n
+}
+
+func (w *encoder) decided(b *Decided) {
+	if b == nil {
+		w.fail(noBody)
+		return
+	}
+	w.key(`"kind":"decided","body":{`)
+	w.str(`"name":`, b.Name)
+	w.rawOpt(`"value":`, b.Value)
+	if b.Err != nil {
+		w.key(`"err":`)
+		w.error(b.Err)
+	}
+	w.intOpt(`"duration_ns":`, int64(b.Duration))
+	w.end()
+}
+
+func (r *decoder) decided() *Decided {
+	b := new(Decided)
+	for o := r.Object(); o.Next(); {
+		switch string(o.Key) {
+		case "name":
+			b.Name = r.String()
+		case "value":
+			b.Value = r.raw()
+		case "err":
+			if !r.Null() {
+				b.Err = new(Error)
+				r.error(b.Err)
+			}
+		case "duration_ns":
+			b.Duration = r.duration()
+		default:
+			o.Unknown()
+		}
+	}
+	return b
+}
+
+func (b *Decided) size() (n int) {
+	n += len(b.Name)
+	n += len(b.Value)
+	if b.Err != nil {
+		n += b.Err.size()
+	}
 	return n
 }
 
@@ -2494,6 +2551,10 @@ func (r *Redacted) covered(b Body) Body {
 	case *StateChanged:
 		c := *b
 		c.Set = nulls(b.Set)
+		return &c
+	case *Decided:
+		c := *b
+		c.Value = []byte("null")
 		return &c
 	case *Asked:
 		c := *b

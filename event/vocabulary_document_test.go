@@ -223,6 +223,7 @@ func TestVocabularyIsUsed(t *testing.T) {
 	t.Parallel()
 	ours := map[string]string{
 		string(event.KindSetup):             "no seed has it: only the loop reads it, to repeat a request that the provider compares",
+		string(event.KindDecided):           "no seed has it: agents without a model are Braid's own, and so is that a condition is called once",
 		string(event.KindRedacted):          "no seed has it: hiding what was said is Braid's own",
 		string(event.BlockCitation):         "no seed and no recording shows one: Bedrock's and Gemini's answers have them",
 		string(event.BlockRedactedThinking): "ADK has none and no recording shows one: Claude's answers have them",
@@ -262,7 +263,7 @@ func TestVocabularyIsUsed(t *testing.T) {
 	for _, k := range []event.Kind{
 		event.KindRunStarted, event.KindRunEnded, event.KindUserMessage, event.KindAssistantMessage,
 		event.KindStepBegun, event.KindStepEnded, event.KindScopeOpened, event.KindScopeClosed,
-		event.KindStateChanged, event.KindArtifactSaved, event.KindTransferred, event.KindEscalated,
+		event.KindStateChanged, event.KindArtifactSaved, event.KindTransferred, event.KindEscalated, event.KindDecided,
 		event.KindAsked, event.KindAnswered, event.KindFault, event.KindNotice, event.KindCompacted,
 		event.KindRedacted, event.KindSetup, event.KindTextDelta, event.KindThinkingDelta, event.KindToolInputDelta,
 		event.KindToolProgress,

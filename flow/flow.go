@@ -30,6 +30,18 @@ type Command = kind.Command
 // Opening is [kind.Opening]: the work of an agent that is to begin.
 type Opening = kind.Opening
 
+// Closing is [kind.Closing]: the end of an agent that has not ended itself.
+type Closing = kind.Closing
+
+// Decider is [kind.Decider]: a [Kind] with decisions that Go code of the user makes.
+type Decider = kind.Decider
+
+// Decision is [kind.Decision]: such a decision, as the log has it.
+type Decision = kind.Decision
+
+// Worker is [kind.Worker]: a [Kind] whose scope runs one tool.
+type Worker = kind.Worker
+
 // Sequence returns an agent that runs its agents one after another. The first one is asked what the sequence was asked, and each
 // further one is asked what the one before it answered. The answer of the last one is the sequence's. An agent that ends with an
 // error ends the sequence with that error. One agent may stand in a sequence more than once.

@@ -3,9 +3,12 @@
 package kind
 
 import (
+	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/tool"
 )
 
 // Kind is a kind of agent: it decides which of its agents work, on what, and what comes of it. Agents made of it keep nothing
@@ -17,35 +20,96 @@ type Kind interface {
 	Next(s Scope) Command
 }
 
+// Decider is a [Kind] with decisions that Next cannot make itself, because they call Go code of the user: whether to go on, which
+// way to take, over which items. Next asks for one with [Command].Decide.
+type Decider interface {
+	Kind
+	// Decide makes the decision of this name. Braid writes its value to the log as JSON, so that a resumed run reads it, and
+	// calls Next again. The Go code runs once for each decision, unless the process dies before the log has the value: it
+	// should change nothing. It reads and sets the state of the conversation with ctx ([tool.State]). An error, a panic, and
+	// code that takes longer than [DecideTime] are recorded as the decision's Err. Other scopes wait meanwhile.
+	Decide(ctx context.Context, name string, s Scope) (value any, err error)
+}
+
+// DecideTime bounds one call of [Decider].Decide.
+const DecideTime = 10 * time.Second
+
+// Worker is a [Kind] whose scope runs one tool and answers with its result. Braid does not call Next. The tool gets the
+// argument "input", a text; [tool.CallOf] has the rest. Its effect says what happens after a crash.
+type Worker interface {
+	Kind
+	// Tool is what runs. It is called once, when the agent is made.
+	Tool() tool.Tool
+}
+
 // Scope is what the log says of one agent's work. Next must not change it.
 type Scope struct {
 	// Agents are the names of the agents that it may open, in the order in which they were given.
 	Agents []string
 	// Input is what it was asked.
 	Input []event.Block
+	// Began is when it was asked.
+	Began time.Time
 	// Children are the scopes that it has opened for that input, in the order of opening.
 	Children []Child
+	// Decisions are the recorded ones for that input, in the order of the log.
+	Decisions []Decision
 	// Now is the time of the decision.
 	Now time.Time
 }
 
+// Decision returns the newest decision of this name; nil if there is none.
+func (s *Scope) Decision(name string) *Decision {
+	for i := len(s.Decisions) - 1; i >= 0; i-- {
+		if s.Decisions[i].Name == name {
+			return &s.Decisions[i]
+		}
+	}
+	return nil
+}
+
+// Decision is what Go code of the user has decided, as the log has it.
+type Decision struct {
+	Name string
+	// Value is JSON; nil if Err is set.
+	Value json.RawMessage
+	Err   *event.Error
+}
+
+// Yes reports whether the value is true.
+func (d *Decision) Yes() bool { return string(d.Value) == "true" }
+
 // Child is an agent's work inside the scope.
 type Child struct {
-	// Node and Agent are as the scope was opened.
+	// ID names its scope in the run's log.
+	ID string
+	// Node and Agent are as the scope was opened. After a transfer, Agent is still the one that began.
 	Node  string
 	Agent string
-	// Open says that it is still at work. The fields below are set when it is not.
+	// Began is when it was opened.
+	Began time.Time
+	// Open says that it is still at work. The fields below are set when it is not, except for Escalated.
 	Open bool
+	// Ended is its place, from 1, among the children in the order in which they ended; 0 while it is open.
+	Ended int
 	// Output is what it answered: text, pictures, documents and other media.
 	Output []event.Block
 	// Stop says how it ended.
 	Stop event.StopReason
 	// Err is why it ended without an answer; nil if it has one.
 	Err *event.Error
+	// Escalated says that it asked the loop around it to stop.
+	Escalated bool
+	// State holds the keys of the state that it and the scopes below it have set or deleted, sorted.
+	State []string
 }
 
 // Command is what Next decides. Its zero value waits until a child ends.
 type Command struct {
+	// Decide names a decision that is to be made; the kind is a [Decider] then. It goes before everything else.
+	Decide string
+	// Close ends children that are open: their models and tools are cancelled. It goes before what follows.
+	Close []Closing
 	// Open are the agents to begin, all at once.
 	Open []Opening
 	// Finish ends the scope. Braid waits until no child is open any more, and asks again.
@@ -55,6 +119,10 @@ type Command struct {
 	// Err ends the scope without an answer, and Stop says how; they go with Finish. The result of an agent has Err beside it.
 	Err  *event.Error
 	Stop event.StopReason
+	// Escalate asks the loop around the scope to stop; it goes with Finish.
+	Escalate bool
+	// Notices are for those who watch the run, such as conflicts between agents; they go with Finish. No model sees them.
+	Notices []event.Notice
 	// Until is when to ask again, if nothing else happens before; zero means never.
 	Until time.Time
 }
@@ -67,4 +135,16 @@ type Opening struct {
 	Agent string
 	// Input is what it is asked.
 	Input []event.Block
+	// Branch is what its events have behind the scope's own [event.Header].Branch, such as "parallel.left". An empty one
+	// leaves it in the scope's branch.
+	Branch string
+}
+
+// Closing is the end of a child that has not ended itself.
+type Closing struct {
+	// Child is its index in [Scope].Children.
+	Child int
+	// Err is how it ends, for the log and for Child.Err. One of the kind [event.ErrTimeout] says that its time was over; nil
+	// says that it was cancelled.
+	Err *event.Error
 }

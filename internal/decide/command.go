@@ -32,6 +32,12 @@ const (
 	Say
 	// Open opens a child scope for each of Open, without a tool call.
 	Open
+	// Close ends the open child scopes of Close.
+	Close
+	// Decide lets Go code of the program make the decision of Decide.
+	Decide
+	// Call calls the tool of Call, which no model asked for.
+	Call
 )
 
 // Command is the decision for one scope.
@@ -49,10 +55,20 @@ type Command struct {
 	Calls []*fold.Call
 	// Say goes with the action of that name.
 	Say string
-	// Open goes with the action of that name.
+	// Open goes with the action of that name, and so do the next three.
 	Open []kind.Opening
+	// Close are the children that end.
+	Close []kind.Closing
+	// Decide names the decision.
+	Decide string
+	// Call names the tool.
+	Call string
 	// Output goes with Finish: the answer of a scope without a model. nil means that the newest message is the answer.
 	Output []event.Block
+	// Escalate goes with Finish: it asks the loop around the scope to stop.
+	Escalate bool
+	// Notices go with Finish.
+	Notices []event.Notice
 }
 
 // Kind is a kind of agent. It decides for the scopes of its agents.

@@ -3,6 +3,7 @@ package decide
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -15,6 +16,8 @@ type Flow struct {
 	Kind kind.Kind
 	// Agents are the names of the agents that it may open.
 	Agents []string
+	// Tool is the tool that a [kind.Worker] runs; empty for every other kind.
+	Tool string
 }
 
 // Next implements [Kind]. These rules apply in order:
@@ -23,24 +26,35 @@ type Flow struct {
 //  2. If a hook before the run has answered, finish.
 //  3. If a limit is reached, wait for the open children, which it also ends, and finish.
 //  4. Otherwise the kind decides. It finishes once no child is open.
+//
+// A [kind.Worker] calls its tool instead of 3 and 4, and finishes with the result.
 func (f Flow) Next(s *fold.Scope, p *Policy, now time.Time) Command {
 	switch {
 	case s.Batch.Calls != nil:
 		return nextCalls(s, p, now)
+	case f.Tool != "":
+		return f.work(s)
 	case s.Batch.Direct && s.Fresh == event.WhyToolResults:
 		return finish(event.WhyDirectCall, event.StopEndTurn, nil)
 	}
 	if s.Answer.Hooked && s.Fresh == "" {
 		return finish(event.WhyEndTurn, s.Answer.Stop, nil) // a hook has answered
 	}
-	view, open := f.view(s, now)
-	cmd, err := f.ask(view)
+	open := s.OwnFlow().Open > 0
+	cmd, err := f.ask(f.view(s, now))
+	if err == nil {
+		err = f.check(s, &cmd)
+	}
 	switch {
 	case err != nil:
+	case cmd.Decide != "":
+		return Command{Do: Decide, Why: event.WhyFlow, Decide: cmd.Decide}
+	case len(cmd.Close) > 0:
+		return Command{Do: Close, Why: event.WhyFlow, Close: cmd.Close}
 	case cmd.Finish && open:
 		return wait()
 	case cmd.Finish:
-		return f.end(&cmd)
+		return f.end(s, &cmd)
 	case len(cmd.Open) > 0:
 		if stop, over := limited(s, p, event.WhyInput); over {
 			if open {
@@ -48,9 +62,7 @@ func (f Flow) Next(s *fold.Scope, p *Policy, now time.Time) Command {
 			}
 			return stop
 		}
-		if err = f.check(cmd.Open); err == nil {
-			return Command{Do: Open, Why: event.WhyFlow, Open: cmd.Open}
-		}
+		return Command{Do: Open, Why: event.WhyFlow, Open: cmd.Open}
 	case now.Before(cmd.Until):
 		return Command{Do: Wait, Why: event.WhyWaiting, Until: cmd.Until}
 	case open:
@@ -64,32 +76,20 @@ func (f Flow) Next(s *fold.Scope, p *Policy, now time.Time) Command {
 	return finish(event.WhyFailed, event.StopError, err)
 }
 
-// view returns what the kind sees of a scope. open reports whether a child is open.
-func (f Flow) view(s *fold.Scope, now time.Time) (view kind.Scope, open bool) {
-	view = kind.Scope{Agents: slices.Clone(f.Agents), Input: s.Input(), Now: now}
-	for _, c := range s.Children {
-		one := kind.Child{Node: c.Node, Agent: c.Agent, Open: c.Closed == nil}
-		if end := c.Closed; end != nil {
-			one.Output, one.Stop, one.Err = shown(end.Output), end.Stop, end.Err
-		}
-		open = open || one.Open
-		view.Children = append(view.Children, one)
+// view returns what the kind sees of a scope. It shares the fold's lists.
+func (f Flow) view(s *fold.Scope, now time.Time) kind.Scope {
+	own := s.OwnFlow()
+	return kind.Scope{
+		Agents: f.Agents, Input: s.Input(), Began: s.Place.Began, Now: now,
+		Children: slices.Clip(own.Seen), Decisions: slices.Clip(own.Decisions),
 	}
-	return view, open
 }
 
-// shown returns the blocks of an answer that another agent can receive. It drops thinking and blocks that only the
-// model's provider reads.
-func shown(answer []event.Block) (kept []event.Block) {
-	for _, b := range answer {
-		switch b := b.(type) {
-		case *event.Text:
-			kept = append(kept, &event.Text{Text: b.Text}) // its signature is for the provider
-		case *event.Image, *event.Document, *event.Media:
-			kept = append(kept, b)
-		}
-	}
-	return kept
+// View returns what the kind of an agent sees of its scope, for a decision of Go code.
+func (f Flow) View(s *fold.Scope, now time.Time) kind.Scope {
+	view := f.view(s, now)
+	view.Agents, view.Children = slices.Clone(view.Agents), slices.Clone(view.Children)
+	return view
 }
 
 // ask calls the kind, which is user code, and turns a panic into an error.
@@ -102,15 +102,31 @@ func (f Flow) ask(view kind.Scope) (cmd kind.Command, err *event.Error) {
 	return f.Kind.Next(view), nil
 }
 
-// check returns an error if the kind opens an agent that it was not given.
-func (f Flow) check(list []kind.Opening) *event.Error {
-	for i := range list {
-		if !slices.Contains(f.Agents, list[i].Agent) {
-			return f.fault(fmt.Sprintf("it opens the agent %q, which it was not given", list[i].Agent), "give the agent to braid.NewFlow")
+// check returns what is wrong with a command; nil for nothing.
+func (f Flow) check(s *fold.Scope, cmd *kind.Command) *event.Error {
+	if cmd.Decide != "" {
+		if _, ok := f.Kind.(kind.Decider); !ok {
+			return f.fault("it wants a decision, and has no method Decide", "implement flow.Decider")
+		}
+		if len(s.OwnFlow().Decisions) >= mostDecisions {
+			return f.fault("it has made "+strconv.Itoa(mostDecisions)+" decisions and wants another", "let it finish")
+		}
+	}
+	for i := range cmd.Close {
+		if n := cmd.Close[i].Child; n < 0 || n >= len(s.OwnFlow().Seen) || !s.OwnFlow().Seen[n].Open {
+			return f.fault(fmt.Sprintf("it closes child %d, which is not open", n), "close open children only")
+		}
+	}
+	for i := range cmd.Open {
+		if !slices.Contains(f.Agents, cmd.Open[i].Agent) {
+			return f.fault(fmt.Sprintf("it opens the agent %q, which it was not given", cmd.Open[i].Agent), "give the agent to braid.NewFlow")
 		}
 	}
 	return nil
 }
+
+// mostDecisions bounds the decisions of a scope for one input: a kind that decides for ever must end.
+const mostDecisions = 100_000
 
 func (f Flow) fault(what, hint string) *event.Error {
 	return &event.Error{
@@ -119,8 +135,9 @@ func (f Flow) fault(what, hint string) *event.Error {
 }
 
 // end returns how the scope ends when the kind finishes.
-func (f Flow) end(cmd *kind.Command) Command {
-	done := Command{Do: Finish, Why: event.WhyFlow, Stop: cmd.Stop, Err: cmd.Err, Output: cmd.Output}
+func (f Flow) end(s *fold.Scope, cmd *kind.Command) Command {
+	done := Command{Do: Finish, Why: event.WhyFlow, Stop: cmd.Stop, Err: cmd.Err, Output: cmd.Output, Notices: cmd.Notices}
+	done.Escalate = cmd.Escalate && !s.OwnFlow().Escalated
 	switch {
 	case cmd.Err == nil:
 		if done.Stop == "" {

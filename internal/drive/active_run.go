@@ -35,7 +35,7 @@ type activeRun struct {
 	// root is what the driver knows of the root's scope beyond the log.
 	root thread
 	// threads is the same for the other scopes, by their ids.
-	threads map[string]*thread
+	threads map[string]*childThread
 
 	phase phase
 	// traced is set where the fold is to know from which events its messages come.
@@ -111,6 +111,7 @@ func (d *activeRun) fillHeader(h *event.Header, s *fold.Scope, step string, atte
 	h.Simulated, h.Author = d.cfg.simulated, event.UserAuthor
 	if s != nil {
 		h.Scope, h.Cycle, h.Author = s.ID, s.Cycle, s.Agent
+		h.Branch = s.Place.Branch
 	}
 }
 
@@ -119,12 +120,17 @@ func (d *activeRun) thread(s *fold.Scope) *thread {
 	if s.Depth == 0 {
 		return &d.root
 	}
+	return &d.childThread(s).thread
+}
+
+// childThread returns what the driver knows of a scope below the root.
+func (d *activeRun) childThread(s *fold.Scope) *childThread {
 	t := d.threads[s.ID]
 	if t == nil {
 		if d.threads == nil {
-			d.threads = make(map[string]*thread)
+			d.threads = make(map[string]*childThread)
 		}
-		t = &thread{}
+		t = &childThread{}
 		d.threads[s.ID] = t
 	}
 	return t

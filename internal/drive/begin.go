@@ -2,7 +2,6 @@ package drive
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/decide"
@@ -37,7 +36,7 @@ func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
 	shown, names := d.allowed(s, agent.shown(s, d.thread(s), offered), offered.Names)
 	shown, names = offered.Told(info.Name, shown, names)
 	w := d.exec.space.modelWork(m, &info)
-	w.scope, w.agent, w.step, w.attempt, w.begun = s, agent, step, attempt, d.now
+	w.scope, w.agent, w.step, w.attempt, w.begun, w.ctx = s, agent, step, attempt, d.now, d.stepContext(s)
 	// Every field is set, because the memory serves again. One by one: a copy of the whole costs write barriers.
 	q := &w.request
 	q.Instructions, q.Messages, q.Tools, q.Options = agent.Instructions, s.Transcript.Shared(), shown, agent.Asks(m)
@@ -149,27 +148,6 @@ func (d *driver) beginCall(w *toolWork) {
 	}
 }
 
-// checkInput is the stage that refuses a call of an unknown tool, or with arguments that are not JSON. An agent that is
-// used as a tool reads its arguments itself.
-func (d *activeRun) checkInput(w *toolWork) {
-	p, c := w.decision, w.entry
-	if p.refused != nil || p.args != nil && w.call.tool != nil {
-		return
-	}
-	if OpensScopes(w.call.tool) {
-		return
-	}
-	switch {
-	case w.call.tool == nil:
-		p.refused = &event.Error{
-			Kind:    event.ErrNotFound,
-			Message: "there is no tool called " + strconv.Quote(c.Name) + "; " + orTheyAreFound(w.agent, d.offer(w.scope, w.agent)) + ".",
-		}
-	case c.Args == nil:
-		p.refused = &event.Error{Kind: event.ErrInvalid, Message: c.Fault + "."}
-	}
-}
-
 // beginTool begins a tool call, or ends it at once where it was refused.
 func (d *driver) beginTool(w *toolWork) {
 	s, c, p := w.scope, w.entry, w.decision
@@ -195,7 +173,7 @@ func (d *driver) beginTool(w *toolWork) {
 	if traits.Timeout > 0 || traits.Parallel > 0 || traits.Retry.Attempts > 0 || traits.Reconcile != nil {
 		w.call.special = new(traits)
 	}
-	d.lend(w.call, w.agent)
+	d.lend(w.call, s, w.agent)
 	switch {
 	case traits.Timeout > 0:
 		w.bound = traits.Timeout + max(d.cfg.agent.Limits.Grace, 0)

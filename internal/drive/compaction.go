@@ -135,14 +135,14 @@ func (d *driver) summarise(w *Work, to Reporter) {
 			sum.err = foreign.EndedGoroutine("model "+w.info.Name, "the model or a hook after it")
 		}
 	}()
-	runModel(w.within(d.ctx), w, &assembler{}, d.cfg.work.Models, func(event.Body) bool { return d.ctx.Err() == nil })
+	runModel(w.within(d.ctx), w, &assembler{}, d.cfg.work.Models, func(event.Body) bool { return w.within(d.ctx).Err() == nil })
 	guards := d.guardsOf(w.agent, guardrail.Output)
 	d.filterAnswer(w.within(d.ctx), w, guards)
 	a := hook.AfterCompaction{Scope: w.scope.ID, Why: sum.Why, Model: w.info.Name, Usage: end.usage, Duration: end.took}
 	if a.Err = end.err; a.Err == nil {
 		a.Summary, a.Err = compact.SummaryOf(end.message)
 	}
-	sum.broke = w.agent.callAfterCompaction(d.ctx, d.cfg.agent.Limits.Grace, &a)
+	sum.broke = w.agent.callAfterCompaction(w.within(d.ctx), d.cfg.agent.Limits.Grace, &a)
 	sum.summary, sum.err = a.Summary, a.Err
 	d.filterSummary(w, guards)
 	if sum.broke != nil {
@@ -174,7 +174,7 @@ func (d *driver) settleSummary(w *Work) {
 	end, sum, s := &w.answer, w.sum, w.scope
 	d.ran(s, w.step)
 	if sum.err == nil {
-		sum.err = d.ctx.Err()
+		sum.err = d.stoppedIn(s)
 	}
 	if sum.err != nil && d.interrupted() {
 		return // the next driver finds it begun, and begins it again
@@ -198,7 +198,7 @@ func (d *driver) settleSummary(w *Work) {
 	}
 	ended.outcome, ended.err = event.OutcomeFailed, modelError(w.info.Name, sum.err)
 	switch kind := ended.err.Kind; {
-	case d.ctx.Err() != nil:
+	case d.stoppedIn(s) != nil:
 		ended.outcome = event.OutcomeCancelled
 	case sum.broke != nil:
 	case kind == event.ErrContextOverflow && s.Compaction().Tries < DefaultEasings:

@@ -26,6 +26,12 @@ func (d *driver) finish(s *fold.Scope, cmd decide.Command) {
 		d.failWith(err) // the next round ends the scope with it
 		return
 	}
+	for i := range cmd.Notices {
+		d.add(s, "", 0, &cmd.Notices[i])
+	}
+	if cmd.Escalate {
+		d.add(s, "", 0, &event.Escalated{})
+	}
 	if s.Depth > 0 {
 		d.closeScope(s, cmd)
 		return
@@ -68,7 +74,7 @@ func (d *driver) finish(s *fold.Scope, cmd decide.Command) {
 // note about a direct call. Guardrails check it as any answer; the error is a guardrail's.
 func (d *activeRun) closingWords(s *fold.Scope, cmd *decide.Command) error {
 	if len(cmd.Output) > 0 {
-		if s.Fresh == "" && len(s.Answer.Words) > 0 {
+		if s.Fresh == "" && len(s.Answer.Words) > 0 && (s.Batch.Done == nil || event.TextOf(s.Answer.Words) == event.TextOf(cmd.Output)) {
 			return nil // the log has it, and ends before the scope did
 		}
 		passed, by, err := d.filterBlocks(d.guardsOf(d.agentIn(s), guardrail.Output), slices.Clone(cmd.Output))
@@ -120,6 +126,9 @@ func (d *activeRun) closeScope(s *fold.Scope, cmd decide.Command) {
 	} else if text := event.TextOf(s.Answer.Words); cmd.Why == event.WhyMaxTokens && text != "" {
 		last = []event.Block{&event.Text{Text: text}} // its calls have results
 	}
+	if len(cmd.Output) > 0 {
+		last = s.Answer.Words // not what the agent said before it
+	}
 	if x := d.answerOf(s); x != nil && cmd.Err == nil {
 		raw, problem := x.Given(s, d.ctx.Done())
 		if problem != nil {
@@ -135,6 +144,7 @@ func (d *activeRun) closeScope(s *fold.Scope, cmd decide.Command) {
 	by := d.filterClosing(s, closed, typed)
 	d.add(s, "", 0, closed)
 	d.record(s, "", 0, by)
+	d.leave(s)
 	d.answerCall(s)
 }
 

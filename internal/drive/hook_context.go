@@ -17,7 +17,7 @@ type hookContext struct {
 // hookContextOf returns the context for the hooks before the scope's next step.
 func (d *activeRun) hookContextOf(s *fold.Scope) *hookContext {
 	t := &hookContext{}
-	t.Context = tool.WithAsker(d.ctx, &t.questions)
+	t.Context = tool.WithAsker(d.contextOf(s), &t.questions)
 	if s.Before != nil {
 		t.questions.remember(s.Before.Questions...)
 	}

@@ -81,7 +81,7 @@ func (p *callDecision) replace(c *runningCall, tool tool.Tool) {
 
 // callFor fills in what a tool and its hooks see of a call.
 func (d *activeRun) callFor(own *runningCall, s *fold.Scope, c *fold.Call, attempt int) {
-	own.Call = *tool.NewCall(d.ctx, own, tool.Call{
+	own.Call = *tool.NewCall(d.contextOf(s), own, tool.Call{
 		ID: c.ID, Name: c.Name, Args: c.Args, Conversation: d.row.Conversation, Run: d.row.ID, Scope: s.ID, Step: c.Step,
 		Agent: s.Agent, Attempt: attempt,
 	})

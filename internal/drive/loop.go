@@ -84,6 +84,9 @@ func (d *driver) next(s *fold.Scope, agent *Agent, whole bool) decide.Command {
 	if bad := d.unopened[s.ID]; bad != nil && d.phase != phaseStopping {
 		return decide.Command{Do: decide.Finish, Why: event.WhyFailed, Stop: event.StopError, Err: bad}
 	}
+	if cmd, ending := d.nextEnding(s); ending {
+		return cmd
+	}
 	d.decidePolicy(s, agent)
 	d.policy.Compaction.Whole = whole
 	cmd := decide.Next(agent.kind(), s, &d.policy, d.now)
@@ -154,6 +157,12 @@ func (d *driver) apply(s *fold.Scope, agent *Agent, cmd decide.Command) bool {
 		return d.compact(s, agent, cmd.Why)
 	case decide.Open:
 		return d.openScopes(s, &cmd)
+	case decide.Close:
+		return d.closeChildren(s, cmd.Close)
+	case decide.Decide:
+		return d.makeDecision(s, agent, cmd.Decide)
+	case decide.Call:
+		d.callOwn(s, cmd.Call)
 	case decide.Say:
 		d.say(s, cmd)
 	case decide.Wait:

@@ -124,7 +124,7 @@ func (d *driver) callModelBeside(w *Work, to Reporter) {
 			return true
 		case <-to.Quit:
 			return false
-		case <-d.ctx.Done():
+		case <-w.within(d.ctx).Done():
 			return false
 		}
 	})

@@ -18,7 +18,7 @@ func (d *driver) openScopes(s *fold.Scope, cmd *decide.Command) bool {
 		failed = &decide.Command{Why: event.WhyLimit, Stop: event.StopReason(over.Code), Err: over}
 	}
 	if failed != nil {
-		if slices.ContainsFunc(s.Children, func(c *fold.Scope) bool { return c.Closed == nil }) {
+		if s.OwnFlow().Open > 0 {
 			return false // it ends once they have
 		}
 		failed.Do = decide.Finish
@@ -27,12 +27,28 @@ func (d *driver) openScopes(s *fold.Scope, cmd *decide.Command) bool {
 	}
 	for i := range cmd.Open {
 		o := &cmd.Open[i]
-		d.add(s, "", 0, &event.ScopeOpened{
-			ID: fold.StepName(s.ID, 'f', s.Opened+1, 0), Parent: s.ID, Node: o.Node, Agent: o.Agent, Depth: s.Depth + 1, Input: inputs[i],
+		d.addIn(s, joinBranch(s.Place.Branch, o.Branch), &event.ScopeOpened{
+			ID: fold.StepName(s.ID, 'f', s.OwnFlow().Opened+1, 0), Parent: s.ID, Node: o.Node, Agent: o.Agent, Depth: s.Depth + 1, Input: inputs[i],
 		})
 		d.record(s, "", 0, guardedBy[i])
 	}
 	return true
+}
+
+// addIn is add for an event of another branch: the event that opens a scope is the first one of the scope's branch.
+func (d *activeRun) addIn(s *fold.Scope, branch string, body event.Body) {
+	was := s.Place.Branch
+	s.Place.Branch = branch
+	d.add(s, "", 0, body)
+	s.Place.Branch = was
+}
+
+// joinBranch appends to the path of a branch.
+func joinBranch(path, segment string) string {
+	if path == "" || segment == "" {
+		return path + segment
+	}
+	return path + "." + segment
 }
 
 // openingInputs passes what the agents are asked through their guardrails.

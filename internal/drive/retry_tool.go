@@ -8,7 +8,7 @@ import (
 // retryCall is the stage that makes a failed call again, where a hook or the tool's own policy wants it. It ends this
 // attempt, and reports whether the call ends.
 func (d *activeRun) retryCall(w *Work) bool {
-	if d.ctx.Err() != nil {
+	if d.stoppedIn(w.scope) != nil {
 		return true
 	}
 	c, end, at := w.call, w.end, d.now

@@ -73,6 +73,8 @@ type callExtra struct {
 	timeout <-chan struct{}
 	// reading is set for the tool that reads off-loaded results.
 	reading *reading
+	// said is what a function of a flow has said.
+	said callSaid
 	// files are what the call did to the files of a workspace.
 	files []event.FileChange
 	// moreFiles counts those for which there is no room.

@@ -40,7 +40,11 @@ func (d *driver) callEventSent(e event.Event) {
 		d.out.sent = &hook.EventSent{}
 	}
 	s := d.out.sent
-	s.Event, s.Context, s.Tool = e, d.ctx, nil
+	base := d.ctx
+	if scope := d.view.Run.Scope(e.Scope); scope != nil && scope.Closed == nil {
+		base = d.contextOf(scope)
+	}
+	s.Event, s.Context, s.Tool = e, base, nil
 	begun, begins := e.Body.(*event.StepBegun)
 	if begins && begun.Step == event.StepTool {
 		if scope := d.view.Run.Scope(e.Scope); scope != nil {
@@ -53,7 +57,7 @@ func (d *driver) callEventSent(e event.Event) {
 			return
 		}
 	}
-	if !begins || s.Context == d.ctx || s.Context == nil {
+	if !begins || s.Context == base || s.Context == nil {
 		return
 	}
 	for _, w := range d.exec.todo {

@@ -1,8 +1,7 @@
 package drive
 
 import (
-	"cmp"
-	"encoding/json"
+	"context"
 	"errors"
 	"slices"
 
@@ -80,7 +79,7 @@ func (d *driver) settleTool(w *Work) {
 		return // it stays begun: the next driver finds it so
 	}
 	switch {
-	case d.ctx.Err() != nil && errors.Is(w.end.err, d.ctx.Err()):
+	case d.stoppedIn(w.scope) != nil && errors.Is(w.end.err, context.Canceled) || d.ctx.Err() != nil && errors.Is(w.end.err, d.ctx.Err()):
 		w.end.outcome = event.OutcomeCancelled
 	case w.end.unknown:
 		w.end.outcome = event.OutcomeInDoubt
@@ -88,50 +87,6 @@ func (d *driver) settleTool(w *Work) {
 			"and what became of it could not be found out (" + w.end.failure.Message + "). Find out before doing it again."}}
 	}
 	d.settleCall(w)
-}
-
-// settleCall passes a call through the driver's own stages after it, and writes its end.
-func (d *activeRun) settleCall(w *Work) {
-	c, end := w.call, w.end
-	c.close()
-	if !d.passAfter(w) {
-		return
-	}
-	if _, answers := c.tool.(answerTool); answers && end.made.IsError {
-		c.did.endTurn, c.did.returns = false, false // a hook did not let it pass
-	}
-	e := callEnd{
-		outcome: cmp.Or(end.outcome, event.OutcomeDone), result: end.made, shown: end.shown, err: end.failure, took: end.took,
-		endTurn: c.did.endTurn, returnDirect: c.did.returns, guardedBy: c.guardedBy(), event: end.event,
-	}
-	e.files, e.moreFiles = c.files()
-	if c.tool != nil {
-		e.found = w.foundBy(d.offer(w.scope, w.agent))
-	}
-	d.endCall(w.scope, w.step, w.attempt, &e)
-}
-
-// keepState is the stage that writes what a call has set. Where an update cannot be made to the newest value, the
-// call's result is an error and nothing that it set is kept.
-func (d *activeRun) keepState(w *Work) bool {
-	if bad := w.call.rebase(); bad != nil {
-		w.call.did.writes = nil
-		w.end.made, w.end.err = nil, errStateChanged(bad)
-		d.fitResult(w)
-		d.guardResult(w)
-	}
-	d.writeState(w)
-	return true
-}
-
-// writeState writes what a call has set so far.
-func (d *activeRun) writeState(w *Work) {
-	changed := stateChange(w.call.maskedWrites(d.cfg.mask))
-	if changed == nil {
-		return
-	}
-	d.add(w.scope, w.step, w.attempt, changed)
-	w.call.did.writes, w.call.did.updates = nil, nil
 }
 
 // settleModel writes the end of a model call: its message, or its failure with the time and the model of the next
@@ -142,7 +97,7 @@ func (d *driver) settleModel(w *Work) {
 	if end.taken != "" && (end.message != nil || !d.interrupted()) {
 		d.takeBack(w, end.taken)
 	}
-	if end.again && w.attempt < hookTries && d.ctx.Err() == nil {
+	if end.again && w.attempt < hookTries && d.stoppedIn(w.scope) == nil {
 		d.askAgain(w)
 		return
 	}
@@ -162,7 +117,7 @@ func (d *driver) settleModel(w *Work) {
 	}
 	next := w.agent.instead(w.info.Name, failed.err)
 	switch {
-	case d.ctx.Err() != nil:
+	case d.stoppedIn(w.scope) != nil:
 		failed.outcome = event.OutcomeCancelled
 	case next != nil:
 		failed.retryAt, failed.fallback = d.now, next.Info().Name
@@ -191,24 +146,4 @@ func (d *activeRun) askAgain(w *Work) {
 	}
 	d.endModel(w.scope, w.step, w.attempt, failed)
 	d.reportUsage(w)
-}
-
-// stateChange splits what a call wrote into values and removals.
-func stateChange(writes map[string]json.RawMessage) *event.StateChanged {
-	if len(writes) == 0 {
-		return nil
-	}
-	b := &event.StateChanged{}
-	for k, v := range writes {
-		if v == nil {
-			b.Delete = append(b.Delete, k)
-			continue
-		}
-		if b.Set == nil {
-			b.Set = make(map[string]json.RawMessage, len(writes))
-		}
-		b.Set[k] = v
-	}
-	slices.Sort(b.Delete)
-	return b
 }

@@ -1,6 +1,10 @@
 package drive
 
 import (
+	"context"
+	"time"
+
+	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/toolset"
 )
 
@@ -18,4 +22,16 @@ type thread struct {
 	visible *visible
 	// told is the last cycle for which this driver called the hooks after a batch.
 	batchTold int
+}
+
+// childThread is what one driver knows of a scope below the root.
+type childThread struct {
+	thread
+	// ctx is the context of the scope's steps, for a scope that a kind of agent opened; nil before its first step. stop ends
+	// it.
+	ctx  context.Context //nolint:containedctx // a scope lives for one run
+	stop context.CancelFunc
+	// ending is how the scope ends; nil while nobody has closed it. Its steps have until endBy to stop.
+	ending *event.Error
+	endBy  time.Time
 }

@@ -16,6 +16,7 @@ func (v *Conversation) Add(e *event.Event) {
 		v.State.apply(e.Seq, b)
 		if v.Run != nil {
 			v.Run.change(b)
+			v.Run.Scope(e.Scope).changes(b)
 		}
 		return
 	case *event.Compacted:
@@ -74,8 +75,13 @@ func (v *Conversation) Add(e *event.Event) {
 	case *event.ScopeClosed:
 		if c := r.Scope(b.ID); c != nil {
 			c.end(v.closed(e, b))
+			c.leaves()
 		}
 	case *event.Transferred:
 		s.Agent, s.LastModel = b.To, ""
+	case *event.Decided:
+		s.flow().decide(b, v.Hidden.Redacted[e.Seq] != nil)
+	case *event.Escalated:
+		s.escalate()
 	}
 }

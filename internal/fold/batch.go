@@ -22,4 +22,6 @@ type Batch struct {
 	EndTurn bool
 	// Direct reports whether the program itself requested the calls.
 	Direct bool
+	// Done is the end of the newest call that no model requested, since the newest message of a user; nil for none.
+	Done *event.StepEnded
 }

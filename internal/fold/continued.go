@@ -48,12 +48,7 @@ func (r *Run) takeOver(old *Run) {
 	root.gauge, root.Tools.Found = was.gauge, was.Tools.Found
 	root.Fresh, root.Answer.Stop, root.Newest, root.Answer.spoke = was.Fresh, was.Answer.Stop, was.Newest, was.Answer.spoke
 	root.Answer.Words, root.Answer.Hooked = was.Answer.Words, was.Answer.Hooked
-	for _, c := range was.Children {
-		if c.Closed == nil || c.Closed.Err != nil {
-			break // its work is done again
-		}
-		root.Children = append(root.Children, c)
-	}
+	root.Flow = was.Flow.takenOver()
 	root.Cycle = was.Cycle
 	if was.Model.State != ModelIdle {
 		root.Cycle-- // its model call is made again

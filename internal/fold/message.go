@@ -38,7 +38,9 @@ func (v *Conversation) user(s *Scope, e *event.Event, b *event.UserMessage) {
 		return
 	}
 	s.Repeats.forget()
-	s.Children = nil
+	s.Flow.begin()
+	s.Place.Began = e.Time
+	s.Batch.Done = nil
 	s.hear(e.Seq)
 	s.Answer.spoke = s.Answer.spoke && s.Cycle > 0 // an answer before the first call belongs to an imported history
 	if !hide {

@@ -1,6 +1,8 @@
 package fold
 
 import (
+	"time"
+
 	"github.com/braidrun/braid/event"
 )
 
@@ -11,14 +13,12 @@ type Scope struct {
 	Parent *Scope
 	// Opener is the parent's call that waits for this scope; nil if there is none.
 	Opener *Call
-	// Node is its place in a workflow.
-	Node string
-	// Children are the scopes opened here without a call since the newest message of a user.
-	Children []*Scope
-	// Opened counts all scopes opened here without a call.
-	Opened int
-	Agent  string
-	Depth  int
+	// Place is where it stands.
+	Place ScopePlace
+	// Flow is what a kind of agent without a model sees of its own scope; nil for every other scope.
+	Flow  *Flow
+	Agent string
+	Depth int
 	// Closed is how the scope ended; nil while it is open.
 	Closed *event.ScopeClosed
 
@@ -58,6 +58,18 @@ type Scope struct {
 	Repeats *Repeats
 	// Totals are the figures that limits bound.
 	Totals Totals
+}
+
+// ScopePlace is where a scope stands in its run.
+type ScopePlace struct {
+	// Node is its place in a workflow.
+	Node string
+	// Branch is the dotted path of parallel branches of its events.
+	Branch string
+	// Part is its place in Flow.Seen of the parent, from 1, if a kind of agent without a model opened it; else 0.
+	Part int
+	// Began is when it was asked what it is at work on.
+	Began time.Time
 }
 
 // ScopeTools are the tools of a scope's model.

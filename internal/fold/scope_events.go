@@ -14,7 +14,7 @@ func (r *Run) open(e *event.Event, b *event.ScopeOpened, v *Conversation) {
 	if parent == nil {
 		return
 	}
-	s := &Scope{ID: b.ID, Parent: parent, Agent: b.Agent, Depth: b.Depth, Fresh: event.WhyInput}
+	s := &Scope{ID: b.ID, Parent: parent, Agent: b.Agent, Depth: b.Depth, Place: ScopePlace{Branch: e.Branch, Began: e.Time}, Fresh: event.WhyInput}
 	s.Newest = Said{Seq: e.Seq, Content: v.Hidden.content(e, b.Input), Whole: true}
 	s.Transcript.Traced = v.Past.Traced
 	s.Transcript.user(s.Newest.Content)
@@ -28,8 +28,7 @@ func (r *Run) open(e *event.Event, b *event.ScopeOpened, v *Conversation) {
 	switch {
 	case b.Background:
 	case b.Call == "":
-		s.Node = b.Node
-		parent.Children, parent.Opened = append(parent.Children, s), parent.Opened+1
+		s.Place.Node, s.Place.Part = b.Node, parent.flow().open(b.ID, b.Node, b.Agent, e.Time)
 	default:
 		if c := parent.CallByID(b.Call); c != nil {
 			s.Opener = c

@@ -159,6 +159,9 @@ func (r *Run) end(s *Scope, e *event.Event, b *event.StepEnded, v *Conversation)
 	} else if v.Hidden.cuts(e) {
 		c.Result = cutResult(c.Result)
 	}
+	if s.Batch.Direct {
+		s.Batch.Done = doneWith(b, c.Result)
+	}
 	s.Batch.Settled++
 	s.Batch.EndTurn = s.Batch.EndTurn || b.EndTurn
 	if b.ReturnDirect && !b.Result.IsError && (s.Batch.Returned == nil || c.Index < s.Batch.Returned.Index) {
@@ -170,6 +173,16 @@ func (r *Run) end(s *Scope, e *event.Event, b *event.StepEnded, v *Conversation)
 	if s.Batch.Settled == len(s.Batch.Calls) {
 		s.flush()
 	}
+}
+
+// doneWith returns the end of a call with its whole result, or with the one that is shown where that is redacted.
+func doneWith(b *event.StepEnded, result *event.ToolResult) *event.StepEnded {
+	if len(b.Shown) > 0 || result == b.Result {
+		return b
+	}
+	other := *b
+	other.Result = result
+	return &other
 }
 
 // cancelledByHook reports whether a hook cancelled the call, and not the end of its run.

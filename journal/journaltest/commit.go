@@ -239,6 +239,8 @@ func everything() []event.Event {
 		&event.ArtifactSaved{Name: "n", Version: 1, MIME: "text/plain", Size: 2, Digest: "d"},
 		&event.Transferred{From: "a", To: "b"},
 		&event.Escalated{Reason: "r"},
+		&event.Decided{Name: "n", Value: json.RawMessage(`[true]`), Duration: time.Minute},
+		&event.Decided{Name: "n", Err: fault},
 		&event.Asked{
 			Token: "t", Ask: event.AskApproval, Name: "n", Index: 1, Prompt: "p", Payload: json.RawMessage(`{}`),
 			Schema: json.RawMessage(`{}`), Call: "c", Tool: "add", Args: json.RawMessage(`{}`), Expires: later,

@@ -160,6 +160,8 @@ func (s *Transcript) common(e *event.Event, at *storyPlace, depth int) {
 		s.Note(depth, term.Dim, "agent %s takes over", term.CleanLine(b.To))
 	case *event.Escalated:
 		s.Note(depth, term.Dim, "the agent stops here: %s", term.CleanLine(b.Reason))
+	case *event.Decided:
+		s.Note(depth, term.Dim, "decision: %s", decidedWords(b))
 	case *event.ArtifactSaved:
 		s.Note(depth, term.Dim, "saved %s, version %d (%d bytes)", term.CleanLine(b.Name), b.Version, b.Size)
 	case *event.Compacted:
@@ -303,6 +305,14 @@ func (s *Transcript) lines(depth int, st term.Style, title, text string) {
 		s.out.Buf = append(s.out.Buf, '\n')
 		title = ""
 	}
+}
+
+// decidedWords says what the program has decided.
+func decidedWords(b *event.Decided) string {
+	if b.Err != nil {
+		return term.CleanLine(b.Name) + " failed: " + term.CleanLine(b.Err.Message)
+	}
+	return term.CleanLine(b.Name) + " is " + term.Fit(term.CleanLine(string(b.Value)), longestLine)
 }
 
 // compactedWords describes which part of the history the model no longer sees.

@@ -256,6 +256,8 @@ func (t *Timeline) other(e *event.Event) {
 		t.line(e, term.Plain, "%s agent %s takes over", t.cycle(e), term.CleanLine(b.To))
 	case *event.Escalated:
 		t.line(e, term.Plain, "%s the agent stops here: %s", t.cycle(e), term.Fit(term.CleanLine(b.Reason), longestLine))
+	case *event.Decided:
+		t.line(e, term.Plain, "%s decision: %s", t.cycle(e), decidedWords(b))
 	case *event.Fault:
 		t.failure(e, b.Err)
 	case *event.Notice:

@@ -1,0 +1,87 @@
+package fold
+
+import (
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/flow/kind"
+)
+
+// Flow is what a kind of agent without a model sees of its scope. It grows event by event: a decision does not copy it.
+type Flow struct {
+	// Opened counts all scopes that the scope has opened without a call.
+	Opened int
+	// Seen are the scopes opened without a call since the newest message of a user. Open counts the open ones, and Ended those that are closed.
+	Seen        []kind.Child
+	Open, Ended int
+	// Decisions are the decisions since then.
+	Decisions []kind.Decision
+	// Escalated reports whether the scope asked the loop around it to stop.
+	Escalated bool
+}
+
+// begin forgets what was done for an earlier message of a user.
+func (f *Flow) begin() {
+	if f != nil {
+		*f = Flow{Opened: f.Opened}
+	}
+}
+
+// open adds a scope, and returns its place from 1.
+func (f *Flow) open(id, node, agent string, at time.Time) int {
+	f.Opened++
+	f.Open++
+	f.Seen = append(f.Seen, kind.Child{ID: id, Node: node, Agent: agent, Began: at, Open: true})
+	return len(f.Seen)
+}
+
+// close notes how the scope at a place ended.
+func (f *Flow) close(one *kind.Child, end *event.ScopeClosed) {
+	f.Open--
+	f.Ended++
+	one.Open, one.Ended = false, f.Ended
+	one.Output, one.Stop, one.Err = shown(end.Output), end.Stop, end.Err
+}
+
+// decide adds a decision.
+func (f *Flow) decide(b *event.Decided, redacted bool) {
+	d := kind.Decision{Name: b.Name, Value: b.Value, Err: b.Err}
+	if redacted && b.Err == nil {
+		d.Value = nil
+		d.Err = &event.Error{Op: "flow", Kind: event.ErrGone, Message: "the decision was redacted", Hint: "begin another run"}
+	}
+	f.Decisions = append(f.Decisions, d)
+}
+
+// takenOver returns what a run that continues a failed one has of it: the children that ended well and the decisions.
+func (f *Flow) takenOver() *Flow {
+	if f == nil {
+		return nil
+	}
+	to := &Flow{Ended: f.Ended}
+	for i := range f.Seen {
+		if c := f.Seen[i]; !c.Open && c.Err == nil { // else its work is done again
+			to.Seen = append(to.Seen, c)
+		}
+	}
+	for _, d := range f.Decisions {
+		if d.Err == nil {
+			to.Decisions = append(to.Decisions, d)
+		}
+	}
+	return to
+}
+
+// shown returns the blocks of an answer that another agent can receive. It drops thinking and blocks that only the
+// model's provider reads.
+func shown(answer []event.Block) (kept []event.Block) {
+	for _, b := range answer {
+		switch b := b.(type) {
+		case *event.Text:
+			kept = append(kept, &event.Text{Text: b.Text}) // its signature is for the provider
+		case *event.Image, *event.Document, *event.Media:
+			kept = append(kept, b)
+		}
+	}
+	return kept
+}
