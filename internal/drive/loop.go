@@ -65,7 +65,7 @@ func (d *driver) decide() {
 	}
 	for moved := true; moved && d.view.Run.Ended == nil && !d.outdated(); {
 		moved = false
-		scopes := d.view.Run.Scopes
+		scopes := d.view.Run.OpenScopes()
 		for i := len(scopes) - 1; i >= 0 && d.view.Run.Ended == nil && !d.outdated(); i-- {
 			if s := scopes[i]; s.Closed == nil {
 				agent := d.agentIn(s)

@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,8 @@ type Run struct {
 	// Scopes are the run's scopes in the order in which they were opened, beginning with the root.
 	Scopes []*Scope
 	byID   map[string]*Scope
+	// working are the open ones in the same order, and those that have closed since the last OpenScopes.
+	working []*Scope
 	// Usage sums what the model calls used.
 	Usage event.Usage
 	// Models splits usage and cost by model, sorted by name.
@@ -83,6 +86,13 @@ func (r *Run) Scope(id string) *Scope {
 		return r.Scopes[0]
 	}
 	return r.byID[id]
+}
+
+// OpenScopes returns the run's open scopes in the order in which they were opened. The list is valid until the next call. It
+// costs as much as there are open scopes and as have closed since the last call.
+func (r *Run) OpenScopes() []*Scope {
+	r.working = slices.DeleteFunc(r.working, func(s *Scope) bool { return s.Closed != nil })
+	return r.working
 }
 
 // change records the keys of the state that the run has changed.
