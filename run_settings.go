@@ -225,6 +225,27 @@ func (o *runOptions) Settled(run *journal.Run, orphan bool) (*drive.Agent, error
 	return o.of.withSettings(kept, o, false)
 }
 
+// keeps returns an error if a message comes with settings that the open run, which it joins, does not have.
+func keeps(open *journal.Run, label string) error {
+	has := open.Metadata[journal.SettingsLabel]
+	if label == "" || label == has {
+		return nil
+	}
+	given, err := runset.Read(label)
+	kept := &runset.Settings{}
+	if has != "" && err == nil {
+		kept, err = runset.Read(has)
+	}
+	if err == nil && kept.Keeps(given) {
+		return nil
+	}
+	return &event.Error{
+		Op: "send", Kind: event.ErrConflict, Err: err,
+		Message: "the message has settings that the open run did not begin with: a run keeps its settings to its end",
+		Hint:    "send the message without them, or with Queue or Interrupt as a run of its own",
+	}
+}
+
 // withSettings returns a copy of the agent with a run's settings. strictly says that the run is not accepted yet: then it
 // is checked what the models and the tools of the moment allow. A run that was accepted finds that out as it goes on.
 func (a *Agent) withSettings(s *runset.Settings, o *runOptions, strictly bool) (*drive.Agent, error) {

@@ -239,6 +239,41 @@ func TestSettingsOfAcceptedInput(t *testing.T) {
 	}
 }
 
+// A message that joins an open run may repeat settings of that run. Others are refused, and the message is not left.
+func TestSettingsOfAMessageThatJoins(t *testing.T) {
+	t.Parallel()
+	store, clerk, token := waiting(t, braid.WithInstructions("Rhyme."), braid.WithLimits(braid.Limits{Cycles: 9}))
+	agent, m := clerk()
+	conv := braid.Open(store, "c")
+	steer := func(text string, opts ...braid.SendOption) (braid.Sent, error) {
+		return agent.Send(t.Context(), conv, text, append(opts, braid.During(braid.Steer))...)
+	}
+	for name, opt := range map[string]braid.SendOption{
+		"instructions": braid.WithInstructions("Sing."), "limits": braid.WithLimits(braid.Limits{Cycles: 8}),
+		"options": braid.WithModelOptions(model.Options{MaxTokens: 7}), "a choice": braid.WithToolChoice(model.ToolChoice{Mode: model.ToolsNone}),
+	} {
+		if sent, err := steer("not this", opt); !errors.Is(err, event.ErrConflict) || sent.Joined || !strings.Contains(err.Error(), "did not begin with") {
+			t.Errorf("other %s: %+v, %v", name, sent, err)
+		}
+	}
+	for _, opts := range [][]braid.SendOption{nil, {braid.WithInstructions("Rhyme.")}, {braid.WithInstructions("Rhyme."), braid.WithLimits(braid.Limits{Cycles: 9})}} {
+		if sent, err := steer("this", opts...); err != nil || !sent.Joined {
+			t.Errorf("its own settings: %+v, %v", sent, err)
+		}
+	}
+	if err := conv.Answer(t.Context(), token, true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := agent.Resume(t.Context(), conv); err != nil {
+		t.Fatal(err)
+	}
+	last := m.asked[len(m.asked)-1]
+	text := last.Messages[len(last.Messages)-1].Text()
+	if strings.Contains(text, "not") || strings.Count(text, "this") != 3 {
+		t.Errorf("the model reads %q", text)
+	}
+}
+
 // What a row cannot keep must be given again. Until then the run waits.
 func TestGoValuesAreGivenAgain(t *testing.T) {
 	t.Parallel()

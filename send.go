@@ -172,6 +172,9 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 				return sent, err
 			}
 		}
+		if err := keeps(&open[0], row.Metadata[journal.SettingsLabel]); err != nil {
+			return Sent{}, err
+		}
 		letter.Run = open[0].ID
 		err = c.log.Store.Post(ctx, letter)
 		switch {

@@ -135,6 +135,7 @@ func TestFilesAreRefused(t *testing.T) {
 		"a large document":         {"a.pdf", "", big(pdf, attachment.MaxDocument), event.ErrTooLarge, attachment.TooLarge, `more than 32 MiB`},
 		"a long name":              {strings.Repeat("n", 201), "", []byte("x"), event.ErrInvalid, attachment.Invalid, `more than 200 bytes`},
 		"a name of two lines":      {"a\n</workspace>.txt", "", []byte("x"), event.ErrInvalid, attachment.Invalid, `characters that are not shown`},
+		"a name that hides a word": {"a\U000e0141\u3164.txt", "", []byte("x"), event.ErrInvalid, attachment.Invalid, `characters that are not shown`},
 		"a name that is turned":    {"a\u202etxt.exe", "", []byte("x"), event.ErrInvalid, attachment.Invalid, `characters that are not shown`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/media"
+	"github.com/braidrun/braid/internal/unseen"
 )
 
 // New makes the block of a file: an [event.Image], or an [event.Document], which holds a text as Text and everything else
@@ -121,7 +122,7 @@ func checkName(name string) error {
 	switch {
 	case len(name) > MaxName:
 		return invalid(name, "has a name of more than 200 bytes", "shorten it")
-	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }):
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) || unseen.Rune(r) }):
 		return invalid(name, "has a name with characters that are not shown", "send a name in UTF-8, without control characters")
 	}
 	return nil

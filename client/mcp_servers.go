@@ -26,9 +26,11 @@ type MCPServer struct {
 	Document *MCPDocument `json:"document,omitempty"`
 	// SecretHeaders describe headers whose values are never shown.
 	SecretHeaders map[string]StoredHeader `json:"secret_headers,omitempty"`
-	Revision      int64                   `json:"revision"`
-	CreatedAt     time.Time               `json:"created_at"`
-	UpdatedAt     time.Time               `json:"updated_at"`
+	// SecretCredentials describe credentials whose values are never shown.
+	SecretCredentials map[string]StoredHeader `json:"secret_credentials,omitempty"`
+	Revision          int64                   `json:"revision"`
+	CreatedAt         time.Time               `json:"created_at"`
+	UpdatedAt         time.Time               `json:"updated_at"`
 }
 
 // MCPServerSpec holds the settings of an MCP server that can be read back.
@@ -42,6 +44,8 @@ type MCPServerSpec struct {
 	Program string `json:"program,omitempty"`
 	// Headers are sent with each request. ${name} stands for a token of the run.
 	Headers map[string]string `json:"headers_template,omitempty"`
+	// Credentials are for the security schemes of an openapi server's document, by their names.
+	Credentials map[string]APICredential `json:"credentials,omitempty"`
 	// OAuth has users sign in to an http server. nil means that nobody signs in.
 	OAuth *MCPOAuth `json:"oauth,omitempty"`
 	// Tools are names or patterns of the tools to use. nil means all.
@@ -51,6 +55,18 @@ type MCPServerSpec struct {
 	TimeoutSeconds int `json:"timeout_seconds,omitempty"`
 	// Required refuses runs without the server.
 	Required bool `json:"required,omitempty"`
+}
+
+// APICredential is what an openapi server sends for one security scheme. In templates, ${name} stands for a token of the run.
+type APICredential struct {
+	// Value is the API key, the bearer token, the password or the client's secret. It is empty if it is stored.
+	Value string `json:"value_template,omitempty"`
+	// User is for basic authentication.
+	User string `json:"user_template,omitempty"`
+	// ClientID, TokenURL and Scopes are for OAuth client credentials.
+	ClientID string   `json:"client_id_template,omitempty"`
+	TokenURL string   `json:"token_url,omitempty"`
+	Scopes   []string `json:"scopes,omitempty"`
 }
 
 // ToolOverride changes the tools that a pattern fits.
@@ -70,7 +86,7 @@ type MCPDocument struct {
 	Bytes  int    `json:"bytes"`
 }
 
-// StoredHeader describes a header whose value is never shown.
+// StoredHeader describes a header or a credential whose value is never shown.
 type StoredHeader struct {
 	EndsIn string    `json:"ends_in"`
 	SetAt  time.Time `json:"set_at"`
@@ -83,8 +99,9 @@ type MCPServerVersion struct {
 
 	MCPServerSpec //nolint:embeddedstructfieldcheck // the order of the JSON
 
-	Document      *MCPDocument            `json:"document,omitempty"`
-	SecretHeaders map[string]StoredHeader `json:"secret_headers,omitempty"`
+	Document          *MCPDocument            `json:"document,omitempty"`
+	SecretHeaders     map[string]StoredHeader `json:"secret_headers,omitempty"`
+	SecretCredentials map[string]StoredHeader `json:"secret_credentials,omitempty"`
 }
 
 // NewMCPServer holds the settings of a new MCP server.
@@ -99,6 +116,9 @@ type NewMCPServer struct {
 	DocumentURL string `json:"document_url,omitempty"`
 	// SecretHeaders are headers whose values are stored encrypted and never shown.
 	SecretHeaders map[string]secret.Secret `json:"-"`
+	// SecretCredentials are values of credentials, by the names of their security schemes. They are stored encrypted and
+	// never shown.
+	SecretCredentials map[string]secret.Secret `json:"-"`
 }
 
 // MCPServerReport says how an MCP server answers.
@@ -133,14 +153,9 @@ func (a Admin) CreateMCPServer(ctx context.Context, tenant string, m NewMCPServe
 	in := struct {
 		NewMCPServer
 
-		SecretHeaders map[string]string `json:"secret_headers,omitempty"`
-	}{NewMCPServer: m}
-	for name, value := range m.SecretHeaders {
-		if in.SecretHeaders == nil {
-			in.SecretHeaders = make(map[string]string, len(m.SecretHeaders))
-		}
-		in.SecretHeaders[name] = value.Reveal()
-	}
+		SecretHeaders     map[string]string `json:"secret_headers,omitempty"`
+		SecretCredentials map[string]string `json:"secret_credentials,omitempty"`
+	}{m, revealed(m.SecretHeaders), revealed(m.SecretCredentials)}
 	return out, a.ask(ctx, http.MethodPost, once(), in, &out, tenant, "mcp-servers")
 }
 
@@ -163,8 +178,8 @@ func (a Admin) MCPServerVersions(ctx context.Context, tenant, id string) iter.Se
 	return all[MCPServerVersion](ctx, a, url.Values{}, tenant, "mcp-servers", id, "versions")
 }
 
-// UpdateMCPServer changes an MCP server, as [Admin.UpdateTenant] does. In the patch, "secret_headers" has the values to
-// store, and nil for those to remove. "document" is a text.
+// UpdateMCPServer changes an MCP server, as [Admin.UpdateTenant] does. In the patch, "secret_headers" and "secret_credentials" have
+// the values to store, and nil for those to remove. "document" is a text.
 func (a Admin) UpdateMCPServer(ctx context.Context, tenant, id string, revision int64, patch Patch) (out MCPServer, err error) {
 	return out, a.ask(ctx, http.MethodPatch, ifAt(revision), patch, &out, tenant, "mcp-servers", id)
 }
@@ -180,9 +195,15 @@ func (a Admin) DeleteMCPServer(ctx context.Context, tenant, id string, revision 
 func (a Admin) TestMCPServer(ctx context.Context, tenant, id string, tokens map[string]secret.Secret) (out MCPServerReport, err error) {
 	in := struct {
 		Tokens map[string]string `json:"tokens,omitempty"`
-	}{make(map[string]string, len(tokens))}
-	for name, value := range tokens {
-		in.Tokens[name] = value.Reveal()
-	}
+	}{revealed(tokens)}
 	return out, a.ask(ctx, http.MethodPost, nil, in, &out, tenant, "mcp-servers", id, "test")
+}
+
+// revealed returns the texts of secrets, for a request.
+func revealed(from map[string]secret.Secret) map[string]string {
+	to := make(map[string]string, len(from))
+	for name, value := range from {
+		to[name] = value.Reveal()
+	}
+	return to
 }

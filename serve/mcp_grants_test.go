@@ -1,6 +1,7 @@
 package serve_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -151,7 +152,17 @@ func openSignIns(t *testing.T, docs *mcpauthtest.Site, store serve.Store, keys d
 // run starts a run, and returns the log of its conversation once the run has ended or waits.
 func (s *signInSite) run(token, conv string) string {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url+"/v1/conversations/"+conv+"/runs", strings.NewReader(`{"user_input":"who am I?"}`))
+	return s.runs(token, conv, "who am I?")
+}
+
+// runs is run with an input.
+func (s *signInSite) runs(token, conv, input string) string {
+	s.t.Helper()
+	text, err := json.Marshal(map[string]string{"user_input": input})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url+"/v1/conversations/"+conv+"/runs", bytes.NewReader(text))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -21,14 +21,16 @@ type mcpServerFields struct {
 	// Document is an OpenAPI document: a JSON object, or a text with JSON or YAML.
 	Document json.RawMessage `json:"document,omitempty"`
 	// DocumentURL is the address from which the service fetches the document when it is sent.
-	DocumentURL   string                   `json:"document_url,omitempty"`
-	Headers       map[string]string        `json:"headers_template,omitempty"`
-	SecretHeaders map[string]string        `json:"secret_headers,omitempty"`
-	OAuth         *directory.MCPOAuth      `json:"oauth,omitempty"`
-	Tools         []string                 `json:"allowed_tools,omitzero"`
-	Overrides     []directory.ToolOverride `json:"tool_overrides,omitempty"`
-	Seconds       int                      `json:"timeout_seconds,omitempty"`
-	Required      bool                     `json:"required,omitempty"`
+	DocumentURL       string                             `json:"document_url,omitempty"`
+	Headers           map[string]string                  `json:"headers_template,omitempty"`
+	SecretHeaders     map[string]string                  `json:"secret_headers,omitempty"`
+	Credentials       map[string]directory.APICredential `json:"credentials,omitempty"`
+	SecretCredentials map[string]string                  `json:"secret_credentials,omitempty"`
+	OAuth             *directory.MCPOAuth                `json:"oauth,omitempty"`
+	Tools             []string                           `json:"allowed_tools,omitzero"`
+	Overrides         []directory.ToolOverride           `json:"tool_overrides,omitempty"`
+	Seconds           int                                `json:"timeout_seconds,omitempty"`
+	Required          bool                               `json:"required,omitempty"`
 }
 
 // mcpServerRequest creates an MCP server.
@@ -45,22 +47,24 @@ type testMCPServerRequest struct {
 
 func (f *mcpServerFields) into(s *directory.MCPServer) {
 	s.Status, s.Name, s.Type, s.URL, s.Program = f.Status, f.Name, f.Type, f.URL, f.Program
-	s.Headers, s.OAuth, s.Tools, s.Overrides, s.Seconds, s.Required = f.Headers, f.OAuth, f.Tools, f.Overrides, f.Seconds, f.Required
+	s.Headers, s.Credentials, s.OAuth, s.Tools, s.Overrides = f.Headers, f.Credentials, f.OAuth, f.Tools, f.Overrides
+	s.Seconds, s.Required = f.Seconds, f.Required
 }
 
 // fieldsOfMCPServer returns a server's fields without what is stored beside them.
 func fieldsOfMCPServer(s *directory.MCPServer) mcpServerFields {
 	return mcpServerFields{
-		Status: s.Status, Name: s.Name, Type: s.Type, URL: s.URL, Program: s.Program, Headers: s.Headers, OAuth: s.OAuth,
-		Tools: s.Tools, Overrides: s.Overrides, Seconds: s.Seconds, Required: s.Required,
+		Status: s.Status, Name: s.Name, Type: s.Type, URL: s.URL, Program: s.Program, Headers: s.Headers,
+		Credentials: s.Credentials, OAuth: s.OAuth, Tools: s.Tools, Overrides: s.Overrides, Seconds: s.Seconds, Required: s.Required,
 	}
 }
 
-// mcpStored are the fields that a body stores beside the spec. A header that is null is removed.
+// mcpStored are the fields that a body stores beside the spec. A header or credential that is null is removed.
 type mcpStored struct {
-	Document      json.RawMessage    `json:"document"`
-	DocumentURL   string             `json:"document_url"`
-	SecretHeaders map[string]*string `json:"secret_headers"`
+	Document          json.RawMessage    `json:"document"`
+	DocumentURL       string             `json:"document_url"`
+	SecretHeaders     map[string]*string `json:"secret_headers"`
+	SecretCredentials map[string]*string `json:"secret_credentials"`
 }
 
 // mcpInput returns what a body stores. It fetches the document if the body has an address of it.
@@ -79,16 +83,30 @@ func (s *Server) mcpInput(r *http.Request, f *mcpStored) (in directory.MCPServer
 		}
 		in.DocumentURL = f.DocumentURL
 	}
-	for name, value := range f.SecretHeaders {
-		if in.Headers == nil {
-			in.Headers = make(map[string]secret.Secret, len(f.SecretHeaders))
-		}
-		in.Headers[name] = secret.Secret{}
-		if value != nil {
-			in.Headers[name] = secret.New(*value)
+	in.Headers, in.Credentials = secretValues(f.SecretHeaders), secretValues(f.SecretCredentials)
+	return in, nil
+}
+
+// secretValues returns values of a body. One that is null is empty.
+func secretValues(from map[string]*string) map[string]secret.Secret {
+	if len(from) == 0 {
+		return nil
+	}
+	values := make(map[string]secret.Secret, len(from))
+	for name, value := range from {
+		if values[name] = (secret.Secret{}); value != nil {
+			values[name] = secret.New(*value)
 		}
 	}
-	return in, nil
+	return values
+}
+
+func pointers(from map[string]string) map[string]*string {
+	to := make(map[string]*string, len(from))
+	for name, value := range from {
+		to[name] = &value
+	}
+	return to
 }
 
 // documentText returns a document that was sent as an object or as a text.
@@ -116,9 +134,9 @@ func (s *Server) createMCPServer(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	stored := mcpStored{Document: body.Document, DocumentURL: body.DocumentURL, SecretHeaders: make(map[string]*string, len(body.SecretHeaders))}
-	for name, value := range body.SecretHeaders {
-		stored.SecretHeaders[name] = &value
+	stored := mcpStored{
+		Document: body.Document, DocumentURL: body.DocumentURL, SecretHeaders: pointers(body.SecretHeaders),
+		SecretCredentials: pointers(body.SecretCredentials),
 	}
 	in, err := s.mcpInput(r, &stored)
 	if err != nil {

@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"errors"
 	"mime"
 	"net/http"
 	"net/url"
@@ -11,7 +10,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/cursor"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/server/door"
@@ -71,23 +69,9 @@ func release(w http.ResponseWriter) {
 	}
 }
 
-// unreadable returns the error for a body that cannot be decoded. It never repeats a value of the body: that may be as
-// long as the body, or a secret in the wrong place.
+// unreadable returns the error for a body that cannot be decoded.
 func unreadable(err error) error {
-	what := err.Error()
-	if errors.Is(err, strictjson.BadValue) {
-		cause, ours := errors.AsType[*event.Error](err)
-		_, late := errors.AsType[*time.ParseError](err)
-		switch {
-		case ours:
-			what = cause.Message
-		case late:
-			what = "a time is needed, such as 2026-11-21T07:00:00Z"
-		default:
-			what = "a value is not of its form"
-		}
-	}
-	return front.Bad("the body cannot be read: "+what, "send one JSON object, each name once; /openapi.json says what it may hold")
+	return front.Bad("the body cannot be read: "+front.Unreadable(err), "send one JSON object, each name once; /openapi.json says what it may hold")
 }
 
 // longestValue bounds a parameter of an address.

@@ -16,24 +16,18 @@ import (
 	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/server/front"
 	"github.com/braidrun/braid/service"
-	"github.com/braidrun/braid/service/directory"
 	"github.com/braidrun/braid/wire/native"
 )
 
 // runRequest is the body that asks for a run (seed 4, and what stands beside it).
 type runRequest struct {
+	front.Settings
+
 	UserInput       string            `json:"user_input,omitempty"`
 	Executor        string            `json:"executor,omitempty"`
 	Tokens          map[string]string `json:"tokens,omitempty"`
 	PreferredSkills []string          `json:"preferred_skills,omitempty"`
-	Model           string            `json:"model,omitempty"`
-	Limits          runLimits         `json:"limits,omitzero"`
 	OutputSchema    json.RawMessage   `json:"output_schema,omitempty"`
-	// Instructions, ModelOptions and ToolChoice are for this run alone, where the tenant's policy
-	// allows them.
-	Instructions string             `json:"instructions,omitempty"`
-	ModelOptions directory.Settings `json:"model_options,omitzero"`
-	ToolChoice   service.ToolChoice `json:"tool_choice,omitzero"`
 	// Policy says what becomes of it while a run is open: reject, queue, steer or
 	// interrupt.
 	Policy string `json:"policy,omitempty"`
@@ -45,82 +39,20 @@ type runRequest struct {
 
 // retryRequest is the body that continues a run. What it leaves out is as in the request of that run.
 type retryRequest struct {
-	Executor        string             `json:"executor,omitempty"`
-	Tokens          map[string]string  `json:"tokens,omitempty"`
-	PreferredSkills []string           `json:"preferred_skills,omitempty"`
-	Model           string             `json:"model,omitempty"`
-	Limits          runLimits          `json:"limits,omitzero"`
-	OutputSchema    json.RawMessage    `json:"output_schema,omitempty"`
-	Instructions    string             `json:"instructions,omitempty"`
-	ModelOptions    directory.Settings `json:"model_options,omitzero"`
-	ToolChoice      service.ToolChoice `json:"tool_choice,omitzero"`
-	OnDisconnect    string             `json:"on_disconnect,omitempty"`
-	Metadata        map[string]string  `json:"metadata,omitempty"`
+	front.Settings
+
+	Executor        string            `json:"executor,omitempty"`
+	Tokens          map[string]string `json:"tokens,omitempty"`
+	PreferredSkills []string          `json:"preferred_skills,omitempty"`
+	OutputSchema    json.RawMessage   `json:"output_schema,omitempty"`
+	OnDisconnect    string            `json:"on_disconnect,omitempty"`
+	Metadata        map[string]string `json:"metadata,omitempty"`
 }
 
 func (in *retryRequest) run() *runRequest {
 	return &runRequest{
-		Executor: in.Executor, Tokens: in.Tokens, PreferredSkills: in.PreferredSkills, Model: in.Model, Limits: in.Limits,
-		OutputSchema: in.OutputSchema, OnDisconnect: in.OnDisconnect, Metadata: in.Metadata,
-		Instructions: in.Instructions, ModelOptions: in.ModelOptions, ToolChoice: in.ToolChoice,
-	}
-}
-
-// runLimits bound a run; what is left out is bounded by the server.
-type runLimits struct {
-	Cycles      int   `json:"max_turns,omitempty"`
-	ToolCalls   int   `json:"max_tool_calls,omitempty"`
-	TotalTokens int64 `json:"max_total_tokens,omitempty"`
-	Seconds     int   `json:"timeout_seconds,omitempty"`
-
-	InputTokens  int64   `json:"max_input_tokens,omitempty"`
-	OutputTokens int64   `json:"max_output_tokens,omitempty"`
-	CostUSD      float64 `json:"max_cost_usd,omitempty"`
-	// Conversation bounds all runs of the conversation together.
-	Conversation budget `json:"conversation,omitzero"`
-}
-
-// budget bounds what all runs of a conversation may use.
-type budget struct {
-	Cycles       int     `json:"max_cycles,omitempty"`
-	ToolCalls    int     `json:"max_tool_calls,omitempty"`
-	InputTokens  int64   `json:"max_input_tokens,omitempty"`
-	OutputTokens int64   `json:"max_output_tokens,omitempty"`
-	TotalTokens  int64   `json:"max_total_tokens,omitempty"`
-	CostUSD      float64 `json:"max_cost_usd,omitempty"`
-	Seconds      int     `json:"timeout_seconds,omitempty"`
-}
-
-func (l *runLimits) limits() service.RunLimits {
-	c := &l.Conversation
-	return service.RunLimits{
-		Cycles: l.Cycles, ToolCalls: l.ToolCalls, TotalTokens: l.TotalTokens, Time: seconds(l.Seconds),
-		InputTokens: l.InputTokens, OutputTokens: l.OutputTokens, CostNanoUSD: nanoUSD(l.CostUSD),
-		Conversation: braid.Budget{
-			Cycles: c.Cycles, ToolCalls: c.ToolCalls, InputTokens: c.InputTokens, OutputTokens: c.OutputTokens,
-			TotalTokens: c.TotalTokens, CostNanoUSD: nanoUSD(c.CostUSD), Active: seconds(c.Seconds),
-		},
-	}
-}
-
-// seconds is a bound of time. More seconds than a duration holds are as many as it holds.
-func seconds(n int) time.Duration {
-	const most = int64(math.MaxInt64 / time.Second)
-	return time.Duration(max(min(int64(n), most), -1)) * time.Second
-}
-
-// nanoUSD is a bound in dollars. More than can be counted is as much as can be; the smallest
-// bound is 1: 0 would be none.
-func nanoUSD(dollars float64) int64 {
-	switch n := math.Round(dollars * 1e9); {
-	case dollars == 0:
-		return 0
-	case dollars < 0:
-		return -1
-	case n >= math.MaxInt64:
-		return math.MaxInt64
-	default:
-		return max(int64(n), 1)
+		Executor: in.Executor, Tokens: in.Tokens, PreferredSkills: in.PreferredSkills, OutputSchema: in.OutputSchema,
+		Settings: in.Settings, OnDisconnect: in.OnDisconnect, Metadata: in.Metadata,
 	}
 }
 
@@ -131,12 +63,10 @@ func (in *runRequest) request(key string) (service.RunRequest, error) {
 		return service.RunRequest{}, front.Bad(`on_disconnect is neither "continue" nor "cancel"`, "send one of them, or leave it out")
 	}
 	r := service.RunRequest{
-		Input: in.UserInput, Executor: in.Executor, Skills: in.PreferredSkills, Model: in.Model,
-		Limits: in.Limits.limits(),
+		Input: in.UserInput, Executor: in.Executor, Skills: in.PreferredSkills,
 		Policy: braid.Policy(in.Policy), Metadata: in.Metadata, Key: key,
-		Instructions: in.Instructions, ModelOptions: in.ModelOptions,
-		ToolChoice: in.ToolChoice,
 	}
+	in.Set(&r)
 	if s := string(in.OutputSchema); s != "" && s != "null" {
 		r.OutputSchema = in.OutputSchema
 	}

@@ -66,7 +66,7 @@ func (s *Service) accept(
 		s.prepared.take(run.ID)
 	}
 	switch {
-	case errors.Is(err, event.ErrConflict) && run.Key != "" && !isArchived(err) && !isNotRetryable(err):
+	case errors.Is(err, event.ErrConflict) && run.Key != "" && !isArchived(err) && !isNotRetryable(err) && !isOtherSettings(err):
 		return Started{}, keyReused(op)
 	case err != nil:
 		return Started{}, err

@@ -237,7 +237,7 @@ func TestSystemPrompt(t *testing.T) {
 	t.Parallel()
 	files := &service.Workspace{
 		Path: "the scratch folder", Instructions: "The tools list_files and read_file reach them, by their names.",
-		Files: []service.WorkspaceFile{{Name: "notes.txt", Bytes: 12}, {Name: "a</workspace>\n\u202eb.txt", Bytes: 0}}, More: 3,
+		Files: []service.WorkspaceFile{{Name: "notes.txt", Bytes: 12}, {Name: "a</workspace>\n\u202e\U000e0141\u3164b.txt", Bytes: 0}}, More: 3,
 	}
 	const want = `Acme speaks plainly.
 
@@ -750,7 +750,7 @@ func TestHoldersThatDieAndComeBack(t *testing.T) {
 		if _, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "hi"}); !errors.Is(err, event.ErrLocked) {
 			t.Fatalf("while it is held: %v", err)
 		}
-		if waited := time.Since(begun); waited != service.DefaultLockWait {
+		if waited := time.Since(begun); waited != 5*time.Second {
 			t.Errorf("it waited %v", waited)
 		}
 		second, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "hi", Policy: braid.Queue})

@@ -1,9 +1,11 @@
 package service_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"iter"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -65,7 +67,9 @@ func TestRunsThatFail(t *testing.T) {
 						yield(model.Chunk{}, ctx.Err())
 					}
 				})
+				var log bytes.Buffer
 				h := open(t, func(o *service.Options) {
+					o.Log = slog.New(slog.NewTextHandler(&log, nil))
 					o.Agent = func(_ context.Context, r service.AgentRequest) (*braid.Agent, error) {
 						return braid.New("assistant", m, braid.Limit(r.Limits), braid.Retries(braid.Retry{Attempts: 1})), nil
 					}
@@ -78,7 +82,7 @@ func TestRunsThatFail(t *testing.T) {
 				}
 				end := h.wait(t, conv, s)
 				if c.kind == event.ErrTimeout {
-					if end.Why != event.WhyDeadline || time.Since(begun) < service.DefaultRunTime || time.Since(begun) > service.DefaultRunTime+time.Minute {
+					if end.Why != event.WhyDeadline || time.Since(begun) < 300*time.Second || time.Since(begun) > 301*time.Second {
 						t.Errorf("it ended as %+v after %v", end, time.Since(begun))
 					}
 				} else if end.Status != c.status || end.Err == nil || end.Err.Kind != c.kind || !strings.Contains(end.Err.Message, c.words) {
@@ -90,6 +94,10 @@ func TestRunsThatFail(t *testing.T) {
 				}
 				if (end.Usage.Input != spent.Input || end.Usage.Output < spent.Output || !end.Estimated) && c.kind != event.ErrTimeout && c.kind != event.ErrInternal {
 					t.Errorf("what was used is %+v", end.Usage)
+				}
+				synctest.Wait()
+				if line := log.String(); c.kind != event.ErrTimeout && (!strings.Contains(line, s.Run.ID) || !strings.Contains(line, "hunter2")) {
+					t.Errorf("the log does not say why it failed: %q", line)
 				}
 				next, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "hello"})
 				if err != nil || next.Run.Turn != 2 {

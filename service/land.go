@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/unseen"
 	"github.com/braidrun/braid/workspace"
 )
 
@@ -125,7 +126,7 @@ func orNamed(name, kind, mime string) string {
 // safeName returns a name that every workspace accepts: without folders, and without characters that systems reserve.
 func safeName(name string) string {
 	name = strings.Map(func(r rune) rune {
-		if r != ' ' && !unicode.IsPrint(r) || strings.ContainsRune(`<>:"/\|?*`, r) {
+		if r != ' ' && !unicode.IsPrint(r) || unseen.Rune(r) || strings.ContainsRune(`<>:"/\|?*`, r) {
 			return '_'
 		}
 		return r

@@ -58,7 +58,7 @@ func (b *OptionsBuilder) mcpServers(ctx context.Context, x *ExecutionContext, sp
 // unusableMCPServer is a server that an agent names and cannot have.
 func unusableMCPServer(id, why string) directory.ResolvedMCPServer {
 	return directory.ResolvedMCPServer{
-		MCPServer: directory.MCPServer{ID: id}, Err: &event.Error{
+		Server: directory.MCPServer{ID: id}, Err: &event.Error{
 			Op: "MCP server", Kind: event.ErrUnavailable, Message: why,
 			Hint: "change the agent",
 		},

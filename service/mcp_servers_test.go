@@ -60,7 +60,7 @@ func TestMCPServersOfAnAgent(t *testing.T) {
 			if list[i].Err != nil {
 				mark = "!"
 			}
-			got = append(got, mark+list[i].ID)
+			got = append(got, mark+list[i].Server.ID)
 		}
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v (%v)", name, got, c.want, err)

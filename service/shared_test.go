@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -190,6 +191,50 @@ func TestSteeredFromAnotherProcess(t *testing.T) {
 			}
 		}
 		t.Error("the run did not hear of it")
+	})
+}
+
+// A message that joins a run may repeat the run's settings. Others are refused with their name, and nothing is left for the
+// run, also if another process drives it and the message has a key.
+func TestSteeredWithSettings(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		here, there := pair(t)
+		conv := here.conversation(t)
+		five := service.RunLimits{Cycles: 5}
+		started, err := here.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "use sleep", Limits: five})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second)
+		for field, r := range map[string]service.RunRequest{
+			"limits":           {Limits: service.RunLimits{Cycles: 6}},
+			"model":            {Model: "test:parrot"},
+			"output_schema":    {OutputSchema: []byte(`{"type":"object"}`)},
+			"preferred_skills": {Skills: []string{"x"}},
+		} {
+			for _, key := range []string{"", "key " + field} {
+				r.Input, r.Policy, r.Key = "not this", braid.Steer, key
+				joined, err := there.StartRun(t.Context(), ann, conv, r)
+				e, ok := errors.AsType[*event.Error](err)
+				if !ok || e.Code != service.CodeOtherSettings || !strings.HasPrefix(e.Message, field+": ") {
+					t.Errorf("%s, key %q: %+v, %v", field, key, joined, err)
+				}
+			}
+		}
+		for range 2 {
+			joined, err := there.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "this", Policy: braid.Steer, Limits: five, Key: "k"})
+			if err != nil || !joined.Joined || joined.Run.ID != started.Run.ID {
+				t.Errorf("its own limits: %+v, %v", joined, err)
+			}
+		}
+		here.wait(t, conv, started)
+		// Without an open run the message begins one, with its own settings.
+		begun, err := there.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "and this", Policy: braid.Steer, Limits: service.RunLimits{Cycles: 6}})
+		if err != nil || begun.Joined {
+			t.Errorf("%+v, %v", begun, err)
+		}
+		there.wait(t, conv, begun)
 	})
 }
 

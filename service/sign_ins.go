@@ -75,7 +75,7 @@ func (s *Service) signInOf(ctx context.Context, state string) (SignIn, *director
 	if m.Status != directory.Active || m.OAuth == nil {
 		return SignIn{}, nil, unknown
 	}
-	return SignIn{k.Tenant, k.Server, k.User}, &directory.ResolvedMCPServer{MCPServer: m, Run: directory.MCPRun{User: k.User}}, nil
+	return SignIn{k.Tenant, k.Server, k.User}, &directory.ResolvedMCPServer{Server: m, Run: directory.MCPRun{User: k.User}}, nil
 }
 
 // signInQuestion is how the names of questions begin that ask a user to sign in to an MCP server.
@@ -121,7 +121,7 @@ func (s *Service) RevokeMCPGrant(ctx context.Context, by directory.By, tenant, s
 	if err != nil {
 		return err
 	}
-	r := &directory.ResolvedMCPServer{MCPServer: m, Run: directory.MCPRun{User: g.User}}
+	r := &directory.ResolvedMCPServer{Server: m, Run: directory.MCPRun{User: g.User}}
 	if m.OAuth == nil || s.options.ToolServers == nil { // nothing can be told to the authorization server
 		_, version, err := d.LoadMCPGrant(ctx, r.GrantKey())
 		if err == nil {

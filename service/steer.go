@@ -28,7 +28,7 @@ func (e entering) Admit(ctx context.Context, r journal.Run) (journal.Run, error)
 
 // steer adds the input to the open run, or admits a run if none is open.
 func (s *Service) steer(ctx context.Context, agent *braid.Agent, run journal.Run) (Started, error) {
-	conv := braid.Open(entering{s.options.Journal, &run}, run.Conversation)
+	conv := braid.Open(joining{entering{s.options.Journal, &run}}, run.Conversation)
 	opts := []braid.SendOption{
 		braid.History(run.Input...), braid.During(braid.Steer), braid.Key(run.Key), braid.For(run.Tenant, run.User), braid.Executor(run.Executor),
 		braid.Metadata(run.Metadata),

@@ -293,7 +293,7 @@ func TestTitlesOfModels(t *testing.T) {
 		"タイトル：東京の天気":                       "東京の天気",
 		"`f(x)` explained":                 "f(x)` explained",
 		"On f(x)":                          "On f(x)",
-		"a\u202eb\x00c\r\nd":               "abc",
+		"a\u202eb\x00\U000e0141c\r\nd":     "abc",
 		strings.Repeat(family, 60):         strings.Repeat(family, 49) + "…",
 		strings.Repeat("é", 50):            strings.Repeat("é", 50),
 		"":                                 "",

@@ -5,6 +5,8 @@ import (
 	"unicode"
 
 	"github.com/rivo/uniseg"
+
+	"github.com/braidrun/braid/internal/unseen"
 )
 
 const (
@@ -51,7 +53,7 @@ func oneLine(text string) string {
 		switch {
 		case r == '\t' || r == '\n' || unicode.IsSpace(r):
 			return ' '
-		case unicode.IsControl(r), r == '\ufeff', r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == unicode.ReplacementChar:
+		case unseen.Rune(r), r == unicode.ReplacementChar:
 			return -1
 		}
 		return r

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/braidrun/braid/internal/unseen"
 )
 
 // Workspace describes the folder of files that a run works with.
@@ -58,7 +60,7 @@ func (w *Workspace) prompt() string {
 func plain(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
+		case unseen.Rune(r):
 			return -1
 		case r == '<' || r == '>':
 			return '_'

@@ -2,8 +2,9 @@ package skill
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/braidrun/braid/internal/unseen"
 )
 
 const lead = "Skills say how to go about certain kinds of tasks. Before you begin a task that one of these descriptions fits, " +
@@ -60,7 +61,7 @@ func clean(s string) string {
 		switch {
 		case r == '\n' || r == '\t':
 			return r
-		case r == utf8.RuneError, unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r >= 0xe0000 && r <= 0xe007f:
+		case r == utf8.RuneError, unseen.Rune(r):
 			return -1
 		}
 		return r

@@ -136,6 +136,16 @@ func AnsweredBy(ctx context.Context, index int) string {
 	return ""
 }
 
+// AskedBefore returns the names of the questions of earlier attempts of the call that the next calls of [Ask] answer, in their
+// order. It is for a tool that does not ask the same each time: a question whose name is not the expected one is passed over
+// with Ask. It returns nil in a context without a running call, and in an attempt that is not told.
+func AskedBefore(ctx context.Context) []string {
+	if a, ok := askerOf(ctx).(interface{ AskedBefore() []string }); ok {
+		return a.AskedBefore()
+	}
+	return nil
+}
+
 // WithAsker returns a context in which [Ask] asks a. It is for a loop whose hooks may ask where there is no tool call.
 func WithAsker(ctx context.Context, a Asker) context.Context {
 	return context.WithValue(ctx, askerKey{}, a)

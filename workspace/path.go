@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/braidrun/braid/internal/unseen"
 )
 
 // The bounds of a path, in bytes and in folders.
@@ -71,7 +73,7 @@ func badName(name string) string {
 
 // unprintable reports whether a character moves, hides or turns the text around it. So a path stays one line where it is
 // shown.
-func unprintable(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }
+func unprintable(r rune) bool { return r != ' ' && !unicode.IsPrint(r) || unseen.Rune(r) }
 
 // devices are the names that Windows opens as devices in every folder.
 var devices = []string{"AUX", "CON", "CONIN$", "CONOUT$", "NUL", "PRN"}

@@ -62,6 +62,9 @@ func (a *asker) ask(ctx context.Context, q *event.Asked) (any, error) {
 	if signsIn && a.signIns != nil {
 		return a.askSignIn(ctx, signIn)
 	}
+	if e, ok := mcptool.IsElicitation(q); ok {
+		return a.askElicitation(ctx, q, e)
+	}
 	prompt := "answer> "
 	switch {
 	case signsIn:
@@ -86,8 +89,8 @@ func (a *asker) ask(ctx context.Context, q *event.Asked) (any, error) {
 			message, hint := term.Describe(err)
 			err = errors.New(message + ": " + hint)
 		}
-		if _, err := fmt.Fprintf(a.out, "  %s\n", term.Clean(err.Error())); err != nil {
-			return nil, term.OutputError(err)
+		if err := a.complain(err); err != nil {
+			return nil, err
 		}
 	}
 }

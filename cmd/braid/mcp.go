@@ -24,7 +24,7 @@ func (p *process) openMCP(
 		return nil, err
 	}
 	o := mcptool.Options{
-		Commands: true, Naming: naming, ClientVersion: readBuild().Version,
+		Commands: true, Naming: naming, ClientVersion: readBuild().Version, ElicitAsQuestion: true,
 		Skipped: func(server string, s mcptool.Skipped) { skipped(server, s.Tool, s.Why) },
 	}
 	if signIns != nil {

@@ -84,7 +84,9 @@ func (p *process) apiCredentials(s *conf.Settings) (map[string]openapitool.Crede
 		literal := func(text string) secret.Secret { return secret.New(openapitool.Literal(text)) }
 		c := openapitool.Credential{Token: literal(value)}
 		if user, password, ok := strings.Cut(value, ":"); ok && password != "" {
-			c.User, c.Password, c.ClientID, c.ClientSecret = user, literal(password), user, literal(password)
+			c.Password, c.ClientSecret = literal(password), literal(password)
+			c.User = openapitool.Literal(user)
+			c.ClientID = c.User
 		}
 		credentials[scheme] = c
 	}

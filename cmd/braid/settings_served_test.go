@@ -38,12 +38,12 @@ func (s *site) talk(token, agent, model string) (conversation string, status int
 }
 
 // claudes makes two tenants, each with its own model and key, and an agent "clerk", on a stand-in.
-func claudes(t *testing.T, answers int) (s *site, vendor *anthropictest.Server, acme, zeta string) {
+func claudes(t *testing.T, answers int, args ...string) (s *site, vendor *anthropictest.Server, acme, zeta string) {
 	t.Helper()
 	vendor = anthropictest.Start(slices.Repeat([]anthropictest.Answer{anthropictest.Text("Hello.")}, answers)...)
 	t.Cleanup(vendor.Close)
 	s = serveIn(t, filepath.Join(t.TempDir(), "data"), map[string]string{"ANTHROPIC_API_KEY": anthropictest.Key, "ANTHROPIC_BASE_URL": vendor.URL},
-		"--model", "anthropic:claude-sonnet-5-5", "--tools", "none", "--agentcore")
+		append([]string{"--model", "anthropic:claude-sonnet-5-5", "--tools", "none", "--agentcore"}, args...)...)
 	for _, tenant := range []string{"acme", "zeta"} {
 		s.must("", "POST", "/v1/admin/tenants", `{"id":"`+tenant+`"}`)
 		for id, name := range map[string]string{"own": "claude-sonnet-5-5", "old": "claude-sonnet-4-5"} {

@@ -32,7 +32,7 @@ var helpers = []string{
 	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest", "internal/race",
 	"internal/sched", "internal/partialjson", "internal/cursor", "internal/sigv4", "internal/hostcheck",
 	"internal/schemacheck", "internal/lowspace", "internal/lazyre", "internal/loopback", "internal/shorten",
-	"internal/stacks",
+	"internal/stacks", "internal/unseen",
 }
 
 // testLibraries lists what any test may import.
@@ -166,6 +166,7 @@ var rooms = []room{
 		dir: "tool/openapitool", own: []string{"event", "secret", "tool"}, from: []string{"go.yaml.in/yaml", "golang.org/x/oauth2"},
 		tests: []string{"", "model/demo", "netguard"},
 	},
+	{dir: "claude", own: []string{"event"}},
 	{dir: "sandbox", own: []string{"event"}, from: []string{"golang.org/x/sys"}},
 	{
 		dir: "tool/shelltool", own: []string{"event", "sandbox", "tool", "workspace"},
@@ -287,6 +288,7 @@ var rooms = []room{
 	{dir: "internal/race"},
 	{dir: "internal/loopback"},
 	{dir: "internal/stacks"},
+	{dir: "internal/unseen"},
 	{dir: "internal/sched"},
 	{dir: "internal/lowspace"},
 	{dir: "internal/sigv4"},

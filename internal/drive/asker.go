@@ -113,6 +113,21 @@ func (r *askRound) known() *fold.Ask {
 	return nil
 }
 
+// AskedBefore returns the names of the answered questions that are asked next: see [tool.AskedBefore].
+func (a *asker) AskedBefore() (names []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.round == nil {
+		return nil
+	}
+	r := *a.round
+	for q := r.known(); q != nil; q = r.known() {
+		names = append(names, q.Name)
+		r.mine, r.all = r.mine+1, r.all+1
+	}
+	return names
+}
+
 // free returns an error if another question has the name.
 func (r *askRound) free(name string) *event.Error {
 	if name == "" || !slices.ContainsFunc(r.asked, func(q event.Asked) bool { return q.Name == name }) &&

@@ -175,6 +175,9 @@ func (c *runningCall) Ask(q *event.Asked) (json.RawMessage, error) { return c.qu
 // AnsweredBy implements [tool.Host].
 func (c *runningCall) AnsweredBy(index int) string { return c.questions.AnsweredBy(index) }
 
+// AskedBefore implements [tool.AskedBefore].
+func (c *runningCall) AskedBefore() []string { return c.questions.AskedBefore() }
+
 // Progress implements [tool.Host]. It waits until the reader has taken the news, the call has ended or the run is to stop.
 func (c *runningCall) Progress(b *event.ToolProgress) {
 	ended, timeout, guards := c.reports()

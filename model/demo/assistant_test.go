@@ -3,6 +3,7 @@ package demo_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -238,5 +239,23 @@ func TestResultsFindTheirToolByTheCall(t *testing.T) {
 	msg, _, _ := whole(t, load(t, "assistant"), request(history[:3]...))
 	if got := msg.Text(); got != "It is noon." {
 		t.Errorf("answer: %s", got)
+	}
+}
+
+// The tool that begins a message is meant, even if the message names another one, or one with a longer name.
+func TestAssistantCallsTheToolThatBeginsAMessage(t *testing.T) {
+	t.Parallel()
+	task := fixed("Task", `{"type":"object","properties":{"kind":{"type":"string"},"prompt":{"type":"string"}},"required":["kind","prompt"]}`, "done")
+	for said, want := range map[string]string{
+		`Task kind=clerk prompt="get_order id=7"`: `call Task {"kind":"clerk","prompt":"get_order id=7"}`,
+		`Please use get_order for the Task id=7`:  `call get_order {"id":7}`,
+	} {
+		order := fixed("get_order", `{"type":"object","properties":{"id":{"type":"integer"}},"required":["id"]}`, "lost")
+		for _, tools := range [][]tool{{task, order}, {order, task}} {
+			got, _ := converse(t, load(t, "assistant"), tools, nil, said)
+			if !slices.Contains(got, want) {
+				t.Errorf("%s: %q, want %s", said, got, want)
+			}
+		}
 	}
 }

@@ -186,15 +186,16 @@ func nameWords(name string) []string {
 }
 
 // namedTool finds a tool whose name is in the user's message, and values there for its required parameters: JSON,
-// "name: value" pairs, then numbers and the words after the tool's name.
+// "name: value" pairs, then numbers and the words after the tool's name. Of several names, one that begins the message
+// counts, else the longest.
 func namedTool(tools []model.ToolSpec, said string) (string, json.RawMessage) {
 	if len(said) > 4000 || !utf8.ValidString(said) {
 		return "", nil
 	}
-	best, rest := -1, ""
+	best, rest, first := -1, "", strings.Fields(said + " .")[0]
 	for i := range tools {
 		name := tools[i].Name
-		if best >= 0 && len(name) <= len(tools[best].Name) {
+		if best >= 0 && name != first && (tools[best].Name == first || len(name) <= len(tools[best].Name)) {
 			continue
 		}
 		if after, ok := afterName(said, name); ok {

@@ -111,7 +111,7 @@ func (x *exchange) start(ctx context.Context, conv string, in *asked) (service.S
 func (x *exchange) answer(ctx context.Context, conv *service.Conversation, in *asked) (*turn, error) {
 	t := newTurn(x, conv.ID, in)
 	r := front.Resumption{
-		Answers: in.answers, Unknown: front.Bad("an answer does not belong to an open interrupt", "answer each interruptId once"),
+		Answers: in.answers, Own: &in.own, Unknown: front.Bad("an answer does not belong to an open interrupt", "answer each interruptId once"),
 	}
 	if in.run.Key != "" {
 		r.Again = retryTime

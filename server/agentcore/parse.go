@@ -51,7 +51,12 @@ func (x *exchange) parse(body []byte) (*asked, error) {
 		}
 		out.stream = s
 	}
-	out.run.Model = in.Model
+	own, err := in.Read()
+	if err != nil {
+		return nil, err
+	}
+	out.own = own
+	own.Set(&out.run)
 	if s := string(in.OutputSchema); s != "" && s != "null" {
 		out.run.OutputSchema = in.OutputSchema
 	}

@@ -13,11 +13,12 @@ import (
 // payload is the body of an invocation. AgentCore leaves its form to the program; this is what
 // AWS's examples have in common. Unknown fields are ignored.
 type payload struct {
+	front.RawSettings
+
 	// Prompt is a string, or content blocks in Converse's form.
 	Prompt json.RawMessage `json:"prompt"`
 	// Input is another name for Prompt. It may also be an object with a prompt.
 	Input        json.RawMessage `json:"input"`
-	Model        string          `json:"model"`
 	OutputSchema json.RawMessage `json:"output_schema"`
 	// Stream selects the optional parts of the stream.
 	Stream []string `json:"stream_options"`
@@ -27,6 +28,7 @@ type payload struct {
 // asked is a parsed invocation.
 type asked struct {
 	run service.RunRequest
+	own front.Settings
 	// answers are answers to questions of the session's waiting run.
 	answers []front.Answer
 	stream  Stream

@@ -143,3 +143,26 @@ func TestAnAnswerWithoutAPayload(t *testing.T) {
 		t.Errorf("%d %s", code, got)
 	}
 }
+
+// A run keeps the settings that it began with: answers may repeat them, and may bring no others.
+func TestSettingsThatComeWithAnswers(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	with := func(body, limits string) string {
+		return strings.TrimSuffix(body, "}") + `,"forwardedProps":{"braid":{"limits":` + limits + `}}}`
+	}
+	_, asks := s.post(with(body("t", "q", "use name"), `{"max_turns":5}`))
+	m := regexp.MustCompile(`"interrupts":\[\{"id":"([^"]+)"`).FindStringSubmatch(asks)
+	if m == nil {
+		t.Fatal(asks)
+	}
+	resume := `{"threadId":"t","runId":"a","messages":[],"resume":[{"interruptId":"` + m[1] + `","status":"resolved","payload":"Ann"}]}`
+	if code, got := s.post(with(resume, `{"max_turns":6}`)); code != 409 || !strings.Contains(got, "RUN_HAS_OTHER_SETTINGS") || !strings.Contains(got, "limits: ") {
+		t.Errorf("other limits: %d %s", code, got)
+	}
+	for range 2 { // the second one repeats answers of a run that has ended
+		if code, got := s.post(with(resume, `{"max_turns":5}`)); code != 200 || !strings.Contains(got, `"outcome":{"type":"success"}`) {
+			t.Errorf("the same limits: %d %s", code, got)
+		}
+	}
+}

@@ -25,7 +25,9 @@ type input struct {
 		Payload json.RawMessage `json:"payload"`
 	} `json:"resume"`
 
+	Props   json.RawMessage `json:"forwardedProps"` // the member "braid" has the run's settings
 	answers []front.Answer
+	own     front.Settings
 }
 
 // parse reads an input.
@@ -56,7 +58,8 @@ func parse(data []byte) (in input, err error) {
 		}
 		in.answers = append(in.answers, front.Answer{Token: a.ID, Value: a.Payload})
 	}
-	return in, nil
+	in.own, err = front.SettingsOf(in.Props)
+	return in, err
 }
 
 // part is a part of a message's content.
@@ -72,6 +75,7 @@ type part struct {
 
 // request makes the request for a run: what the user said last. The server has what was said before.
 func (in *input) request() (r service.RunRequest, err error) {
+	in.own.Set(&r)
 	for _, raw := range slices.Backward(in.Messages) {
 		var m struct {
 			Role    string          `json:"role"`

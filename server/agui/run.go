@@ -37,7 +37,7 @@ func answer(x *front.Exchange, body []byte) error {
 	var t front.Turn
 	t.Open(x, conv.ID, &enc)
 	if len(in.answers) > 0 {
-		err = resume(ctx, x, &t, &conv, in.answers)
+		err = resume(ctx, x, &t, &conv, &in)
 	} else {
 		err = begin(ctx, x, &t, &conv, &in)
 	}
@@ -80,7 +80,7 @@ func begin(ctx context.Context, x *front.Exchange, t *front.Turn, conv *service.
 
 // resume answers the questions of the thread's waiting run. A cancelled approval means no. A run cannot go on without any
 // other answer, so cancelling that one cancels the run.
-func resume(ctx context.Context, x *front.Exchange, t *front.Turn, conv *service.Conversation, answers []front.Answer) error {
+func resume(ctx context.Context, x *front.Exchange, t *front.Turn, conv *service.Conversation, in *input) error {
 	unknown := front.Refusal(event.ErrConflict, "an answer does not belong to an open interrupt", "answer each interrupt once")
 	decline := func(ctx context.Context, q *braid.Question) error {
 		if q.Ask != event.AskApproval {
@@ -89,5 +89,5 @@ func resume(ctx context.Context, x *front.Exchange, t *front.Turn, conv *service
 		_, err := t.Service.Answer(ctx, x.Who.Principal, conv.ID, q.Token, json.RawMessage(`{"approved":false}`))
 		return err
 	}
-	return t.Resume(ctx, conv, &front.Resumption{Answers: answers, Again: math.MaxInt64, Unknown: unknown, Decline: decline})
+	return t.Resume(ctx, conv, &front.Resumption{Answers: in.answers, Again: math.MaxInt64, Own: &in.own, Unknown: unknown, Decline: decline})
 }

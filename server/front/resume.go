@@ -28,6 +28,8 @@ type Resumption struct {
 	Again time.Duration
 	// Unknown is the error for an answer to no open question, for a second answer to one, and for one that was given with another value.
 	Unknown error
+	// Own are settings that came with the answers. Those of the run must not be others.
+	Own *Settings
 	// Decline takes an answer without a value. It may be nil if there are none.
 	Decline func(ctx context.Context, q *braid.Question) error
 }
@@ -52,6 +54,9 @@ func (t *Turn) Resume(ctx context.Context, conv *service.Conversation, r *Resump
 			before[a.Token] = a
 		} else if len(conv.Open) > 0 {
 			t.Story.Run = conv.Open[0].ID
+			if err := r.Own.kept(&conv.Open[0]); err != nil {
+				return err
+			}
 		}
 	}
 	to, err := t.answered(ctx, r, before)

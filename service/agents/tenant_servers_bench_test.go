@@ -59,7 +59,7 @@ func BenchmarkTenantServers(b *testing.B) {
 					b.Fatal(err)
 				}
 				hosts = append(hosts, u.Host)
-				list = append(list, directory.ResolvedMCPServer{MCPServer: directory.MCPServer{
+				list = append(list, directory.ResolvedMCPServer{Server: directory.MCPServer{
 					Tenant: "acme", ID: fmt.Sprint("s", i), Version: 1, MCPServerSpec: directory.MCPServerSpec{Type: directory.MCPHTTP, URL: web.URL},
 				}})
 			}

@@ -7,18 +7,23 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/service/database"
 )
 
-// headerSecrets are the values of a server's secret headers. They are encrypted together, for one
-// place: tenant, server, column and life.
+// headerSecrets are the values of a server's secret headers and, below keys that are no names of
+// headers, of its secret credentials. They are encrypted together, for one place: tenant, server,
+// column and life.
 type headerSecrets map[string]string
 
+// ofScheme begins the keys of credentials. The name of a header has no colon.
+const ofScheme = "scheme:"
+
 // errSealed is the cause of an error about values that cannot be decrypted.
-var errSealed = errors.New("no key opens the stored headers")
+var errSealed = errors.New("no key opens the stored secrets")
 
 func (d *Directory) sealHeaders(op string, s *MCPServer, values headerSecrets) ([]byte, error) {
 	if len(values) == 0 {
@@ -33,7 +38,7 @@ func (d *Directory) sealHeaders(op string, s *MCPServer, values headerSecrets) (
 	}
 	sealed, err := d.keys.Seal(plain, mcpPlace(s.Tenant, s.ID, s.Life))
 	if err != nil {
-		return nil, &event.Error{Op: op, Kind: event.ErrInternal, Message: "the headers could not be encrypted", Err: err}
+		return nil, &event.Error{Op: op, Kind: event.ErrInternal, Message: "the secrets could not be encrypted", Err: err}
 	}
 	return sealed, nil
 }
@@ -51,7 +56,7 @@ func (d *Directory) openHeaders(op string, s *MCPServer, sealed []byte) (values 
 	}
 	if err != nil {
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrModelAuth, Message: "the secret headers of the MCP server " + s.ID + " cannot be decrypted",
+			Op: op, Kind: event.ErrModelAuth, Message: "the stored secrets of the MCP server " + s.ID + " cannot be decrypted",
 			Hint: "set them again",
 			Err:  errors.Join(errSealed, err),
 		}
@@ -70,15 +75,15 @@ func mcpMoved(op string) error {
 	}
 }
 
-// MCPSecretHeaders returns the secret headers of a server. It returns an error with the cause
+// MCPSecrets returns the stored secrets of a server. It returns an error with the cause
 // [ErrMCPServerMoved] if the stored ones belong to another life or version.
-func (d *Directory) MCPSecretHeaders(ctx context.Context, s *MCPServer) (map[string]secret.Secret, error) {
-	const op = "MCP server headers"
-	if len(s.SecretHeaders) == 0 {
-		return nil, nil //nolint:nilnil // there are none
+func (d *Directory) MCPSecrets(ctx context.Context, s *MCPServer) (out MCPSecrets, err error) {
+	const op = "MCP server secrets"
+	if len(s.SecretHeaders)+len(s.SecretCredentials) == 0 {
+		return out, nil
 	}
 	var sealed []byte
-	err := d.db.Read(ctx, op, s.Tenant, func(tx *database.Tx) error {
+	err = d.db.Read(ctx, op, s.Tenant, func(tx *database.Tx) error {
 		there, err := tx.Get(`SELECT secret FROM mcp_server WHERE tenant = ? AND id = ? AND life = ? AND version = ? AND secret IS NOT NULL`,
 			[]any{s.Tenant, s.ID, s.Life, s.Version}, &sealed)
 		if err == nil && !there {
@@ -87,17 +92,21 @@ func (d *Directory) MCPSecretHeaders(ctx context.Context, s *MCPServer) (map[str
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	values, err := d.openHeaders(op, s, sealed)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	headers := make(map[string]secret.Secret, len(values))
+	out.Headers, out.Credentials = make(map[string]secret.Secret, len(s.SecretHeaders)), make(map[string]secret.Secret, len(s.SecretCredentials))
 	for name, value := range values {
-		headers[name] = secret.New(value)
+		if scheme, ok := strings.CutPrefix(name, ofScheme); ok {
+			out.Credentials[scheme] = secret.New(value)
+			continue
+		}
+		out.Headers[name] = secret.New(value)
 	}
-	return headers, nil
+	return out, nil
 }
 
 // MCPDocument returns the document of an openapi server. It returns an error with the cause

@@ -60,6 +60,12 @@ type MCPServerSpec struct {
 	// SecretHeaders are sent too. Their values can be written and never read back: see
 	// [MCPServerInput].
 	SecretHeaders map[string]StoredHeader `json:"secret_headers,omitempty"`
+	// Credentials are sent for the security schemes of an openapi server's document, by the names of
+	// the schemes. A scheme without a value here has one in SecretCredentials.
+	Credentials map[string]APICredential `json:"credentials,omitempty"`
+	// SecretCredentials are values of Credentials that can be written and never read back: see
+	// [MCPServerInput].
+	SecretCredentials map[string]StoredHeader `json:"secret_credentials,omitempty"`
 	// OAuth has users sign in to an http server. nil means that nobody signs in.
 	OAuth *MCPOAuth `json:"oauth,omitempty"`
 	// Tools are the names or patterns of the tools to use, as the server calls them. nil means all.
@@ -81,14 +87,6 @@ type MCPDocument struct {
 	SHA256 string `json:"sha256"`
 	// Bytes is the length of the document.
 	Bytes int `json:"bytes"`
-}
-
-// StoredHeader describes a stored header with a secret value.
-type StoredHeader struct {
-	// Ends are the last characters of the value.
-	Ends string `json:"ends_in"`
-	// Set is when the value was written.
-	Set time.Time `json:"set_at"`
 }
 
 // ToolOverride changes the tools that a pattern fits.
@@ -123,6 +121,8 @@ type MCPServerVersion struct {
 type MCPServerInput struct {
 	// Headers are values of SecretHeaders. An empty one removes the header; others stay.
 	Headers map[string]secret.Secret
+	// Credentials are values of SecretCredentials. An empty one removes the value; others stay.
+	Credentials map[string]secret.Secret
 	// Document is the OpenAPI document. nil keeps the stored one.
 	Document []byte
 	// DocumentURL is where Document was fetched. Empty means that it was uploaded.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +13,6 @@ import (
 )
 
 const (
-	longestURL      = 2 << 10
 	mostHeaders     = 64
 	mostSeconds     = 24 * 60 * 60
 	longestDocument = 16 << 20
@@ -29,6 +27,9 @@ func (s *MCPServer) check(op string) error {
 	c.text("the name", s.Name, longestName)
 	s.checkPlace(&c)
 	s.checkHeaders(&c)
+	c.want(s.Type == MCPOpenAPI || len(s.Credentials)+len(s.SecretCredentials) == 0, "only a server of type openapi has credentials",
+		"leave them out, and send headers")
+	checkCredentials(&c, s.Credentials, s.SecretCredentials)
 	s.checkOAuth(&c)
 	c.patterns("allowed_tools", s.Tools)
 	c.want(s.Tools == nil || len(s.Tools) > 0, "allowed_tools is empty", "leave it out for all tools, or make the server inactive")
@@ -67,12 +68,6 @@ func (s *MCPServer) checkPlace(c *checker) {
 		"send document or document_url for a server of type openapi")
 }
 
-func isBaseURL(text string, base bool) bool {
-	u, err := url.Parse(text)
-	return err == nil && len(text) <= longestURL && sendable(text) && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" &&
-		u.User == nil && u.Fragment == "" && (!base || u.RawQuery == "" && !u.ForceQuery) && !strings.Contains(text, "${")
-}
-
 // checkHeaders checks names and templates of headers.
 func (s *MCPServer) checkHeaders(c *checker) {
 	c.want(len(s.Headers)+len(s.SecretHeaders) <= mostHeaders, "there are too many headers", "send at most 64")
@@ -105,15 +100,8 @@ func (s *MCPServer) checkOAuth(c *checker) {
 	}
 	c.text("oauth.client_id", o.ClientID, longestURL)
 	c.want(o.Issuer == "" || isBaseURL(o.Issuer, true), "oauth.issuer cannot be used", "write it as https://host/path")
-	c.want(len(o.Scopes) <= mostScopes, "oauth.scopes has too many entries", "send at most 100")
-	for _, scope := range o.Scopes {
-		c.want(scope != "" && len(scope) <= longestName && !strings.ContainsFunc(scope, func(r rune) bool {
-			return r <= ' ' || r >= 0x7f || r == '"' || r == '\\'
-		}), "oauth.scopes has an entry that is no scope", "write printable ASCII without spaces and quotes")
-	}
+	c.scopes("oauth.scopes", o.Scopes)
 }
-
-const mostScopes = 100
 
 func countAuthorization[V any](headers map[string]V) (n int) {
 	for name := range headers {
@@ -146,6 +134,7 @@ func (in *MCPServerInput) check(op string) error {
 		c.want(sendable(text) && len(text) <= longestHeader, "secret_headers: the value of "+headerNamed(name)+" cannot be sent",
 			"write it on one line, of at most 8 KiB")
 	}
+	checkStoredCredentials(&c, in.Credentials)
 	if len(in.Document) > longestDocument {
 		return &event.Error{
 			Op: op, Kind: event.ErrTooLarge, Message: "the OpenAPI document is larger than 16 MiB", Hint: "leave out what is not needed",

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/service/database"
 )
 
@@ -30,7 +31,7 @@ func (d *Directory) CreateMCPServer(ctx context.Context, by By, s MCPServer, in 
 		s.Status = Active
 	}
 	s.Life, s.Version, s.Newest, s.Revision, s.Created = newLife(), 1, 1, 1, database.Now()
-	s.Updated, s.Document, s.SecretHeaders = s.Created, nil, nil
+	s.Updated, s.Document, s.SecretHeaders, s.SecretCredentials = s.Created, nil, nil, nil
 	made := s
 	made.Created, made.Updated, made.Life = time.Time{}, time.Time{}, ""
 	stored, err := in.into(op, &s, nil)
@@ -203,7 +204,7 @@ func (d *Directory) UpdateMCPServer(
 		}
 		s.Tenant, s.ID, s.Life, s.Version, s.Newest = old.Tenant, old.ID, old.Life, old.Version, old.Newest
 		s.Revision, s.Created, s.Updated = old.Revision, old.Created, old.Updated
-		s.Document, s.SecretHeaders = old.Document, maps.Clone(old.SecretHeaders)
+		s.Document, s.SecretHeaders, s.SecretCredentials = old.Document, maps.Clone(old.SecretHeaders), maps.Clone(old.SecretCredentials)
 		if stored, err = in.into(op, &s, stored); err != nil {
 			return err
 		}
@@ -226,7 +227,7 @@ func (d *Directory) UpdateMCPServer(
 				return err
 			}
 		}
-		if len(in.Headers) > 0 {
+		if len(in.Headers)+len(in.Credentials) > 0 {
 			sealed, err := d.sealHeaders(op, &s, stored)
 			if err != nil {
 				return err
@@ -269,12 +270,13 @@ func (d *Directory) checkChangedDocument(
 	if err := change(&s, &in); err != nil {
 		return err
 	}
-	s.Tenant, s.ID, s.Life, s.Document, s.SecretHeaders = old.Tenant, old.ID, old.Life, old.Document, maps.Clone(old.SecretHeaders)
+	s.Tenant, s.ID, s.Life, s.Document = old.Tenant, old.ID, old.Life, old.Document
+	s.SecretHeaders, s.SecretCredentials = maps.Clone(old.SecretHeaders), maps.Clone(old.SecretCredentials)
 	if _, err := in.into(op, &s, nil); err != nil || s.Type != MCPOpenAPI {
 		return err
 	}
 	document := in.Document
-	if document == nil && old.Document != nil && (s.URL != old.URL || !slices.Equal(s.Tools, old.Tools)) {
+	if document == nil && old.Document != nil && readsAnew(&old, &s) {
 		if document, err = d.MCPDocument(ctx, &old); err != nil {
 			return err
 		}
@@ -288,7 +290,13 @@ func (d *Directory) checkChangedDocument(
 	return d.refs.mcpServer(&s, document)
 }
 
-// lockMCPServer locks a server for a change, and returns its newest version and its secret headers.
+// readsAnew reports whether a change of a server may make its document unusable.
+func readsAnew(old, s *MCPServer) bool {
+	return s.URL != old.URL || !slices.Equal(s.Tools, old.Tools) || !maps.EqualFunc(old.Credentials, s.Credentials, APICredential.equal) ||
+		!maps.Equal(old.SecretCredentials, s.SecretCredentials)
+}
+
+// lockMCPServer locks a server for a change, and returns its newest version and its stored secrets.
 func (d *Directory) lockMCPServer(tx *database.Tx, op, tenant, id string, revision int64) (s MCPServer, stored headerSecrets, err error) {
 	// Lock in a statement of its own, so that the next one sees the committed state.
 	var sealed []byte
@@ -387,30 +395,36 @@ func (d *Directory) ListMCPServerVersions(ctx context.Context, tenant, id string
 	})
 }
 
-// into writes the input's description into a server, and returns the values of its secret headers.
+// put stores values below keys that begin with a prefix. It returns the new descriptions.
+func (stored headerSecrets) put(prefix string, values map[string]secret.Secret, shown map[string]StoredHeader) map[string]StoredHeader {
+	if shown == nil {
+		shown = map[string]StoredHeader{}
+	}
+	for name, value := range values {
+		if value.Empty() {
+			delete(stored, prefix+name)
+			delete(shown, name)
+			continue
+		}
+		stored[prefix+name] = value.Reveal()
+		shown[name] = StoredHeader{Ends: lastLetters(value), Set: database.Now()}
+	}
+	if len(shown) == 0 {
+		return nil
+	}
+	return shown
+}
+
+// into writes the input's description into a server, and returns the values of its stored secrets.
 func (in *MCPServerInput) into(op string, s *MCPServer, stored headerSecrets) (headerSecrets, error) {
 	if err := in.check(op); err != nil {
 		return nil, err
 	}
-	stored = maps.Clone(stored)
-	for name, value := range in.Headers {
-		if value.Empty() {
-			delete(stored, name)
-			delete(s.SecretHeaders, name)
-			continue
-		}
-		if stored == nil {
-			stored = headerSecrets{}
-		}
-		if s.SecretHeaders == nil {
-			s.SecretHeaders = map[string]StoredHeader{}
-		}
-		stored[name] = value.Reveal()
-		s.SecretHeaders[name] = StoredHeader{Ends: lastLetters(value), Set: database.Now()}
+	if stored = maps.Clone(stored); stored == nil {
+		stored = headerSecrets{}
 	}
-	if len(s.SecretHeaders) == 0 {
-		s.SecretHeaders = nil
-	}
+	s.SecretHeaders = stored.put("", in.Headers, s.SecretHeaders)
+	s.SecretCredentials = stored.put(ofScheme, in.Credentials, s.SecretCredentials)
 	if in.Document != nil {
 		sum := sha256.Sum256(in.Document)
 		s.Document = &MCPDocument{URL: in.DocumentURL, SHA256: hex.EncodeToString(sum[:]), Bytes: len(in.Document)}
@@ -429,6 +443,9 @@ func (in *MCPServerInput) secrets() []string {
 	values := map[string]string{}
 	for name, value := range in.Headers {
 		values[name] = value.Reveal()
+	}
+	for name, value := range in.Credentials {
+		values[ofScheme+name] = value.Reveal()
 	}
 	all, err := json.Marshal(values)
 	if err != nil {

@@ -122,7 +122,7 @@ func TestSecretsAreEncryptedAnew(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if headers, err := d.MCPSecretHeaders(ctx, &server); err != nil || headers["X-Api-Key"].Reveal() != "planted header" {
+				if stored, err := d.MCPSecrets(ctx, &server); err != nil || stored.Headers["X-Api-Key"].Reveal() != "planted header" {
 					t.Errorf("the header of %s: %v", server.ID, err)
 				}
 			}

@@ -32,10 +32,22 @@ func (p *Pool) Check(s *directory.MCPServer, document []byte) error {
 	if err != nil {
 		return unusable("url", err)
 	}
+	for _, scheme := range slices.Sorted(maps.Keys(s.Credentials)) {
+		address := s.Credentials[scheme].TokenURL
+		if address == "" {
+			continue
+		}
+		if u, err = url.Parse(address); err == nil {
+			err = p.documents.CheckURL(u)
+		}
+		if err != nil {
+			return unusable("token_url", err)
+		}
+	}
 	if document == nil {
 		return nil
 	}
-	o := apiOptions(s, nil)
+	o := apiOptions(s)
 	o.Transport = p.documents // nothing is called
 	if _, err := openapitool.Load(document, o); err != nil {
 		return unusable("document", err)

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/service/directory"
 )
 
@@ -22,6 +22,9 @@ type connection struct {
 	// These are guarded by the pool's mutex.
 	used time.Time
 	busy int
+
+	// mcp is the source if it is an MCP server, once there is one.
+	mcp atomic.Pointer[mcpSource]
 
 	mu sync.Mutex
 	// attempt is the attempt to connect or to renew that is under way. It is nil if there is none.
@@ -56,11 +59,20 @@ func (c *connection) opened() source {
 	return c.from
 }
 
+// inUse reports whether a run needs the connection, also one that waits for its user. The caller holds the pool's mutex.
+func (c *connection) inUse() bool {
+	if c.busy > 0 {
+		return true
+	}
+	from := c.mcp.Load() // c.mu may be held by one who waits for the pool's mutex
+	return from != nil && from.servers.Waiting() > 0
+}
+
 // ready connects the server, or renews its list, if that is due. It waits at most for patience,
 // counted from the beginning of the attempt, so that a slow server does not delay each run.
 func (c *connection) ready(ctx context.Context, patience time.Duration) {
 	signedIn := c.signedIn(ctx)
-	if c.server.OAuth != nil {
+	if c.server.Server.OAuth != nil {
 		patience = max(patience, signedInPatience)
 	}
 	c.mu.Lock()
@@ -91,7 +103,7 @@ const signedInPatience = 12 * time.Second
 
 // signedIn reports whether the server waits for its user to sign in, and the user has done so.
 func (c *connection) signedIn(ctx context.Context) bool {
-	if c.server.OAuth == nil {
+	if c.server.Server.OAuth == nil {
 		return false
 	}
 	from, ok := c.opened().(*mcpSource)
@@ -127,6 +139,9 @@ func (c *connection) try(life context.Context, a *attempt) {
 	} else {
 		from.renew(ctx)
 	}
+	if m, ok := from.(*mcpSource); ok {
+		c.mcp.Store(m)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed && from != nil {
@@ -139,27 +154,27 @@ func (c *connection) try(life context.Context, a *attempt) {
 // open makes the connection's source. An error of a stored value is the operator's or the tenant's
 // to mend; a server that does not answer is a state of the source.
 func (c *connection) open(ctx context.Context) (source, error) {
-	var hidden map[string]secret.Secret
-	if c.store != nil && len(c.server.SecretHeaders) > 0 {
+	var hidden directory.MCPSecrets
+	if c.store != nil && len(c.server.Server.SecretHeaders)+len(c.server.Server.SecretCredentials) > 0 {
 		var err error
-		if hidden, err = c.store.MCPSecretHeaders(ctx, &c.server.MCPServer); err != nil {
+		if hidden, err = c.store.MCPSecrets(ctx, &c.server.Server); err != nil {
 			return nil, err
 		}
 	}
-	if c.server.Type == directory.MCPOpenAPI {
+	if c.server.Server.Type == directory.MCPOpenAPI {
 		return c.pool.openAPI(ctx, &c.server, c.store, hidden)
 	}
-	if err := c.pool.Check(&c.server.MCPServer, nil); err != nil {
+	if err := c.pool.Check(&c.server.Server, nil); err != nil {
 		return nil, err // the operator's rules may have changed since it was written
 	}
-	return c.pool.openMCP(ctx, &c.server, hidden, c.store)
+	return c.pool.openMCP(ctx, &c.server, hidden.Headers, c.store)
 }
 
 // current returns the tools of now, and how the server is doing.
 func (c *connection) current() (l listed, status event.ToolServer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	status = event.ToolServer{Name: c.server.ID, Status: statusFailed}
+	status = event.ToolServer{Name: c.server.Server.ID, Status: statusFailed}
 	if c.from == nil {
 		status.Reason = "it is not connected yet"
 		if c.err != nil {
@@ -255,5 +270,5 @@ func reasonOf(err error) string {
 func (c *connection) waits() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.attempt != nil || c.server.OAuth != nil || c.due(time.Now())
+	return c.attempt != nil || c.server.Server.OAuth != nil || c.due(time.Now())
 }

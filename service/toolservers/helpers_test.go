@@ -156,12 +156,12 @@ func resolved(t *testing.T, s *directory.MCPServer, token string) directory.Reso
 type stored struct {
 	directory.MCPStore // these tests use no grants
 
-	headers  map[string]secret.Secret
-	document string
+	headers, credentials map[string]secret.Secret
+	document             string
 }
 
-func (s stored) MCPSecretHeaders(context.Context, *directory.MCPServer) (map[string]secret.Secret, error) {
-	return s.headers, nil
+func (s stored) MCPSecrets(context.Context, *directory.MCPServer) (directory.MCPSecrets, error) {
+	return directory.MCPSecrets{Headers: s.headers, Credentials: s.credentials}, nil
 }
 
 func (s stored) MCPDocument(context.Context, *directory.MCPServer) ([]byte, error) {

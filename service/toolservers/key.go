@@ -1,12 +1,13 @@
 package toolservers
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"maps"
 	"slices"
+	"strings"
 
-	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/service/directory"
 )
 
@@ -14,31 +15,38 @@ import (
 type key struct {
 	tenant, life, id string
 	version          int
-	headers          [sha256.Size]byte
+	// sent stands for the headers and credentials of the run.
+	sent [sha256.Size]byte
 	// user is set for a server to which users sign in.
 	user string
 }
 
 func keyOf(s *directory.ResolvedMCPServer) key {
-	k := key{s.Tenant, s.Life, s.ID, s.Version, digestOf(s.Run.Headers), ""}
-	if s.OAuth != nil {
+	k := key{s.Server.Tenant, s.Server.Life, s.Server.ID, s.Server.Version, digestOf(&s.Run), ""}
+	if s.Server.OAuth != nil {
 		k.user = "user " + s.Run.User // also where it is empty
 	}
 	return k
 }
 
-// digestOf stands for headers with their values.
-func digestOf(headers map[string]secret.Secret) (sum [sha256.Size]byte) {
+// digestOf stands for headers and credentials with their values.
+func digestOf(r *directory.MCPRun) (sum [sha256.Size]byte) {
 	h := sha256.New()
-	add := func(text string) {
-		var size [8]byte
-		binary.LittleEndian.PutUint64(size[:], uint64(len(text)))
-		h.Write(size[:]) // a hash never fails
-		h.Write([]byte(text))
+	add := func(texts ...string) {
+		for _, text := range texts {
+			var size [8]byte
+			binary.LittleEndian.PutUint64(size[:], uint64(len(text)))
+			h.Write(size[:]) // a hash never fails
+			h.Write([]byte(text))
+		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		add(name)
-		add(headers[name].Reveal())
+	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
+		add("header", name, r.Headers[name].Reveal())
+	}
+	for _, part := range slices.SortedFunc(maps.Keys(r.Credentials), func(a, b directory.CredentialPart) int {
+		return cmp.Or(strings.Compare(a.Scheme, b.Scheme), strings.Compare(a.Field, b.Field))
+	}) {
+		add("credential", part.Scheme, part.Field, r.Credentials[part].Reveal())
 	}
 	h.Sum(sum[:0])
 	return sum

@@ -26,12 +26,15 @@ func (p *Pool) openMCP(
 	o := mcptool.Options{
 		Naming: mcptool.Prefixed, ConnectTimeout: p.options.ConnectTimeout, MessageBytes: mostBytes, TextBytes: mostText, MaxTools: MostTools,
 		InstructionBytes: mostInstructions, ClientVersion: p.options.Version, Inherit: mcptool.DefaultInherit(),
+		ElicitAsQuestion: true,
 	}
-	m := &mcpSource{id: s.ID}
-	c := mcptool.Config{Name: s.ID, URL: s.URL, SSE: s.Type == directory.MCPSSE, Proxy: "none", Tools: s.Tools, Hide: s.Run.Tokens}
-	if s.Type == directory.MCPStdio {
-		c, o.Commands = p.options.Programs[s.Program], true
-		c.Name, c.Tools, c.Disabled = s.ID, s.Tools, false
+	m := &mcpSource{id: s.Server.ID}
+	c := mcptool.Config{
+		Name: s.Server.ID, URL: s.Server.URL, SSE: s.Server.Type == directory.MCPSSE, Proxy: "none", Tools: s.Server.Tools, Hide: s.Run.Tokens,
+	}
+	if s.Server.Type == directory.MCPStdio {
+		c, o.Commands = p.options.Programs[s.Server.Program], true
+		c.Name, c.Tools, c.Disabled = s.Server.ID, s.Server.Tools, false
 	} else {
 		var err error
 		// A stream lasts. mcptool bounds each message and each call.

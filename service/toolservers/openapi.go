@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -18,8 +17,8 @@ import (
 	"github.com/braidrun/braid/tool/openapitool"
 )
 
-// apiKey identifies the tools of a document. They hold no value of a header, so all connections
-// of one version share them.
+// apiKey identifies the tools of a document. They hold no value of a header or a credential, so all
+// connections of one version share them, and the tokens of OAuth clients that have equal credentials.
 type apiKey struct {
 	tenant, life, id string
 	version          int
@@ -33,20 +32,21 @@ type sharedAPI struct {
 	used  time.Time
 }
 
-// apiSource is an API for one set of headers.
+// apiSource is an API for one set of headers and credentials.
 type apiSource struct {
 	api   *openapitool.API
 	guard *netguard.Guard
-	// values are the headers with tokens or secrets.
+	// values are what placeholders stand for.
 	values map[string]secret.Secret
 }
 
-// apiOptions returns the options of a server's tools. Headers that differ between runs are
-// placeholders, and their values come with the connection. secrets are the names of secret headers.
-func apiOptions(s *directory.MCPServer, secrets map[string]secret.Secret) openapitool.Options {
+// apiOptions returns the options of a server's tools. Headers and credentials that differ between
+// runs, or are secret, are placeholders. Their values come with the connection.
+func apiOptions(s *directory.MCPServer) openapitool.Options {
 	o := openapitool.Options{
 		Name: s.ID, Server: s.URL, Prefix: s.ID + prefixEnd, MaxDocument: mostDocument, MaxOperations: 2 * MostTools, MaxText: mostText,
-		Timeout: time.Duration(s.Seconds) * time.Second, Transport: perConnection{}, Fill: fillHeader, OtherSchemes: true,
+		Timeout: time.Duration(s.Seconds) * time.Second, Transport: perConnection{}, Fill: fill,
+		Credentials: credentialsOf(s),
 	}
 	if s.Tools != nil {
 		o.Only = []string{}
@@ -54,26 +54,54 @@ func apiOptions(s *directory.MCPServer, secrets map[string]secret.Secret) openap
 			o.Only = append(o.Only, s.ID+prefixEnd+pattern)
 		}
 	}
-	o.Headers = make(map[string]secret.Secret, len(s.Headers)+len(secrets))
+	o.Headers = make(map[string]secret.Secret, len(s.Headers)+len(s.SecretHeaders))
 	for name, text := range s.Headers {
 		o.Headers[name] = secret.New(openapitool.Literal(text))
 		if t, _ := directory.ParseHeaderTemplate(text); len(t) > 1 {
-			o.Headers[name] = placeholder(name)
+			o.Headers[name] = placeholder(headerMark + name)
 		}
 	}
-	for name := range secrets {
-		o.Headers[name] = placeholder(name)
+	for name := range s.SecretHeaders {
+		o.Headers[name] = placeholder(headerMark + name)
 	}
 	return o
+}
+
+// credentialsOf returns the credentials of a server. A security scheme takes what it needs of one.
+func credentialsOf(s *directory.MCPServer) map[string]openapitool.Credential {
+	all := make(map[string]openapitool.Credential, len(s.Credentials)+len(s.SecretCredentials))
+	for scheme := range s.SecretCredentials {
+		all[scheme] = openapitool.Credential{}
+	}
+	for scheme, c := range s.Credentials {
+		one := openapitool.Credential{TokenURL: c.TokenURL, Scopes: c.Scopes}
+		if c.User != "" {
+			one.User = "${" + credentialMark(scheme, directory.CredentialUser) + "}"
+		}
+		if c.ClientID != "" {
+			one.ClientID = "${" + credentialMark(scheme, directory.CredentialClientID) + "}"
+		}
+		all[scheme] = one
+	}
+	for scheme, one := range all {
+		value := placeholder(credentialMark(scheme, directory.CredentialValue))
+		one.Token, one.Password, one.ClientSecret = value, value, value
+		all[scheme] = one
+	}
+	return all
 }
 
 // prefixEnd stands between the id of a server and the name of a tool.
 const prefixEnd = "___"
 
-func placeholder(header string) secret.Secret { return secret.New("${" + headerMark + header + "}") }
+// placeholder returns a template for a value of the connection. Only values in memory have its name.
+func placeholder(mark string) secret.Secret { return secret.New("${" + mark + "}") }
 
 // headerMark begins the names of placeholders that stand for whole headers.
 const headerMark = "header "
+
+// credentialMark names the placeholder of a field of a credential.
+func credentialMark(scheme, field string) string { return field + " of " + scheme }
 
 type connectionKey struct{}
 
@@ -91,10 +119,10 @@ func apiOf(ctx context.Context) *apiSource {
 	return a
 }
 
-// fillHeader returns the value of a header of the call's connection.
-func fillHeader(ctx context.Context, name string) secret.Secret {
+// fill returns the value of a placeholder for the call's connection.
+func fill(ctx context.Context, mark string) secret.Secret {
 	if a := apiOf(ctx); a != nil {
-		return a.values[strings.TrimPrefix(name, headerMark)]
+		return a.values[mark]
 	}
 	return secret.Secret{}
 }
@@ -116,28 +144,32 @@ func (perConnection) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // openAPI makes the tools of a document, or takes those that are there.
-func (p *Pool) openAPI(ctx context.Context, s *directory.ResolvedMCPServer, store directory.MCPStore, hidden map[string]secret.Secret) (source,
-	error,
-) {
-	a := &apiSource{values: make(map[string]secret.Secret, len(s.Run.Headers)+len(hidden))}
-	for _, from := range []map[string]secret.Secret{s.Run.Headers, hidden} {
-		maps.Copy(a.values, from)
+func (p *Pool) openAPI(ctx context.Context, s *directory.ResolvedMCPServer, store directory.MCPStore, hidden directory.MCPSecrets) (source, error) {
+	a := &apiSource{values: map[string]secret.Secret{}}
+	for _, from := range []map[string]secret.Secret{s.Run.Headers, hidden.Headers} {
+		for name, value := range from {
+			a.values[headerMark+name] = value
+		}
+	}
+	for part, value := range s.Run.Credentials {
+		a.values[credentialMark(part.Scheme, part.Field)] = value
+	}
+	for scheme, value := range hidden.Credentials {
+		a.values[credentialMark(scheme, directory.CredentialValue)] = value
 	}
 	var err error
-	timeout := cmp.Or(time.Duration(s.Seconds)*time.Second, 10*time.Minute)
+	timeout := cmp.Or(time.Duration(s.Server.Seconds)*time.Second, 10*time.Minute)
 	if a.guard, err = netguard.New(netguard.Options{Allow: p.options.AllowHosts, Timeout: timeout}); err != nil {
 		return nil, err
 	}
-	if a.api, err = p.sharedAPI(ctx, s, store, hidden); err != nil {
+	if a.api, err = p.sharedAPI(ctx, s, store); err != nil {
 		return nil, err
 	}
 	return a, nil
 }
 
-func (p *Pool) sharedAPI(
-	ctx context.Context, s *directory.ResolvedMCPServer, store directory.MCPStore, hidden map[string]secret.Secret,
-) (*openapitool.API, error) {
-	key := apiKey{s.Tenant, s.Life, s.ID, s.Version}
+func (p *Pool) sharedAPI(ctx context.Context, s *directory.ResolvedMCPServer, store directory.MCPStore) (*openapitool.API, error) {
+	key := apiKey{s.Server.Tenant, s.Server.Life, s.Server.ID, s.Server.Version}
 	p.mu.Lock()
 	one := p.apis[key]
 	mine := one == nil
@@ -155,9 +187,9 @@ func (p *Pool) sharedAPI(
 			return nil, ctx.Err()
 		}
 	}
-	document, err := store.MCPDocument(ctx, &s.MCPServer)
+	document, err := store.MCPDocument(ctx, &s.Server)
 	if err == nil {
-		one.api, err = openapitool.Load(document, apiOptions(&s.MCPServer, hidden))
+		one.api, err = openapitool.Load(document, apiOptions(&s.Server))
 	}
 	if err != nil {
 		one.err = err

@@ -2,10 +2,10 @@ package toolservers
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/braidrun/braid/internal/lazyre"
+	"github.com/braidrun/braid/internal/unseen"
 )
 
 // ourTags matches tags that this service writes into prompts, or that models may take for its word.
@@ -20,8 +20,7 @@ func plain(s string, most int) string {
 		switch {
 		case r == '\n' || r == '\t':
 			return r
-		case r == utf8.RuneError, unicode.IsControl(r), r == 0x200b, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069,
-			r >= 0xe0000 && r <= 0xe007f:
+		case r == utf8.RuneError, unseen.Rune(r):
 			return -1
 		}
 		return r

@@ -116,7 +116,7 @@ func (p *Pool) live(ctx context.Context, of *connection) (c *connection, give fu
 		give()
 		if fault == nil {
 			fault = &event.Error{
-				Op: "MCP server", Kind: event.ErrUnavailable, Message: "the MCP server " + strconv.Quote(of.server.ID) + " is not connected",
+				Op: "MCP server", Kind: event.ErrUnavailable, Message: "the MCP server " + strconv.Quote(of.server.Server.ID) + " is not connected",
 				Hint: "try again later",
 			}
 		}
@@ -129,7 +129,7 @@ func (p *Pool) live(ctx context.Context, of *connection) (c *connection, give fu
 func (p *Pool) makeRoom() bool {
 	var oldest *connection
 	for _, c := range p.open {
-		if c.busy == 0 && (oldest == nil || c.used.Before(oldest.used)) {
+		if !c.inUse() && (oldest == nil || c.used.Before(oldest.used)) {
 			oldest = c
 		}
 	}
@@ -157,7 +157,7 @@ func (p *Pool) closeIdle() {
 	before := time.Now().Add(-p.options.Idle)
 	used := map[apiKey]bool{}
 	for _, c := range p.open {
-		if c.busy == 0 && !c.used.After(before) {
+		if !c.inUse() && !c.used.After(before) {
 			p.remove(c)
 			continue
 		}

@@ -133,7 +133,7 @@ func TestAServerThatIsDown(t *testing.T) {
 	servers := []directory.ResolvedMCPServer{
 		resolved(t, server("acme", "down", down.URL, nil), "canary-token"), resolved(t, server("acme", "locked", locked.URL, nil), "canary-token"),
 		resolved(t, server("acme", "up", up.URL, nil), "canary-token"),
-		{MCPServer: directory.MCPServer{ID: "gone"}, Err: &event.Error{Kind: event.ErrUnavailable, Message: "there is no such MCP server"}},
+		{Server: directory.MCPServer{ID: "gone"}, Err: &event.Error{Kind: event.ErrUnavailable, Message: "there is no such MCP server"}},
 	}
 	set := setOf(t, p, nil, servers...)
 	if got := namesOf(set); !slices.Equal(got, []string{"up___who"}) {
@@ -155,7 +155,7 @@ func TestAServerThatIsDown(t *testing.T) {
 	if now := down.requests(); now != asked {
 		t.Errorf("it was tried again at once, with %d requests", now-asked)
 	}
-	servers[0].Required = true
+	servers[0].Server.Required = true
 	_, err := p.For(t.Context(), servers, nil, nil, nil)
 	var e *event.Error
 	if !errors.As(err, &e) || e.Kind != event.ErrUnavailable || e.Code != "MCP_SERVER_FAILED" || !strings.Contains(e.Message, `"down"`) {

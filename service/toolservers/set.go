@@ -50,10 +50,10 @@ func (p *Pool) For(
 	size := 0
 	for i := range servers {
 		l, status := opened[i].list, opened[i].status
-		if servers[i].Required && status.Status != statusConnected && (status.Status != statusNeedsAuth || len(l.tools) == 0) {
+		if servers[i].Server.Required && status.Status != statusConnected && (status.Status != statusNeedsAuth || len(l.tools) == 0) {
 			return nil, &event.Error{
 				Op: "MCP server", Kind: event.ErrUnavailable, Code: codeFailed,
-				Message: "the MCP server " + strconv.Quote(servers[i].ID) + " is required and cannot be used: " + status.Reason,
+				Message: "the MCP server " + strconv.Quote(servers[i].Server.ID) + " is required and cannot be used: " + status.Reason,
 				Hint:    "Try again later, or make it not required.",
 			}
 		}
@@ -103,12 +103,12 @@ func (p *Pool) openAll(ctx context.Context, servers []directory.ResolvedMCPServe
 	for i := range servers {
 		s := &servers[i]
 		if s.Err != nil {
-			all[i].status = event.ToolServer{Name: s.ID, Status: statusFailed, Reason: reasonOf(s.Err)}
+			all[i].status = event.ToolServer{Name: s.Server.ID, Status: statusFailed, Reason: reasonOf(s.Err)}
 			continue
 		}
 		c, give, err := p.connection(s, store)
 		if err != nil {
-			all[i].status = event.ToolServer{Name: s.ID, Status: statusFailed, Reason: reasonOf(err)}
+			all[i].status = event.ToolServer{Name: s.Server.ID, Status: statusFailed, Reason: reasonOf(err)}
 			continue
 		}
 		use := func() {
@@ -123,7 +123,7 @@ func (p *Pool) openAll(ctx context.Context, servers []directory.ResolvedMCPServe
 			continue
 		}
 		patience := p.options.Patience
-		if s.Required {
+		if s.Server.Required {
 			patience = p.options.ConnectTimeout
 		}
 		wait.Go(func() {

@@ -21,7 +21,7 @@ type SignIns struct {
 
 // signIn returns how the user of a run signs in to a server. nil means that nobody does.
 func (p *Pool) signIn(s *directory.ResolvedMCPServer, store directory.MCPStore) func(mcptool.Config) (*mcpauth.Client, error) {
-	if s.OAuth == nil || store == nil || p.options.SignIns.Redirect == "" {
+	if s.Server.OAuth == nil || store == nil || p.options.SignIns.Redirect == "" {
 		return nil
 	}
 	return func(mcptool.Config) (*mcpauth.Client, error) { return p.login(s, store) }
@@ -31,8 +31,8 @@ func (p *Pool) signIn(s *directory.ResolvedMCPServer, store directory.MCPStore) 
 func (p *Pool) login(s *directory.ResolvedMCPServer, store directory.MCPStore) (*mcpauth.Client, error) {
 	k := s.GrantKey()
 	return mcpauth.New(mcpauth.Options{
-		Server: s.ID, URL: s.URL, Redirect: p.options.SignIns.Redirect, ClientMetadataURL: p.options.SignIns.Metadata,
-		Store: grants{store, k}, ClientID: s.OAuth.ClientID, Issuer: s.OAuth.Issuer, Scopes: s.OAuth.Scopes, Transport: p.logins,
+		Server: s.Server.ID, URL: s.Server.URL, Redirect: p.options.SignIns.Redirect, ClientMetadataURL: p.options.SignIns.Metadata,
+		Store: grants{store, k}, ClientID: s.Server.OAuth.ClientID, Issuer: s.Server.OAuth.Issuer, Scopes: s.Server.OAuth.Scopes, Transport: p.logins,
 		NewState: func() (string, error) { return store.SealSignIn(k, rand.Text()+rand.Text()) },
 	})
 }
@@ -111,7 +111,7 @@ func (p *Pool) SignOut(ctx context.Context, s *directory.ResolvedMCPServer, stor
 }
 
 func (p *Pool) client(s *directory.ResolvedMCPServer, store directory.MCPStore) (*mcpauth.Client, error) {
-	if s.OAuth == nil || p.options.SignIns.Redirect == "" {
+	if s.Server.OAuth == nil || p.options.SignIns.Redirect == "" {
 		return nil, &event.Error{
 			Op: "sign in", Kind: event.ErrUnsupported, Message: "nobody signs in to this MCP server", Hint: "set oauth of the server",
 		}

@@ -38,7 +38,7 @@ type listedTool struct {
 // newTool returns the tool with the overrides of its server. why says why a tool cannot be used;
 // empty means that it can.
 func newTool(c *connection, inner listedTool) (t *Tool, why string) {
-	s := &c.server.MCPServer
+	s := &c.server.Server
 	t = &Tool{conn: c, inner: inner, spec: inner.Spec(), traits: tool.TraitsOf(inner.Tool)}
 	if len(t.spec.Schema) > mostSchema {
 		return nil, "the schema of its arguments is larger than " + strconv.Itoa(mostSchema>>10) + " KiB"
@@ -87,7 +87,7 @@ func (t *Tool) Traits() tool.Traits { return t.traits }
 func (*Tool) SchemaErr() error { return nil }
 
 // Server returns the id of the tool's server.
-func (t *Tool) Server() string { return t.conn.server.ID }
+func (t *Tool) Server() string { return t.conn.server.Server.ID }
 
 // Name returns the server's own name of the tool.
 func (t *Tool) Name() string { return t.inner.name }

@@ -40,7 +40,7 @@ func read(t *testing.T) (top string, all []*mutation, rows map[string][]test) {
 	return top, all, rows
 }
 
-// Every row that is marked "held" has a mutation or is on the list of those that have none yet.
+// Every row that names a test has a mutation or is on the list of those that have none yet.
 func TestEveryRowHasAMutation(t *testing.T) {
 	t.Parallel()
 	_, all, rows := read(t)
@@ -53,7 +53,7 @@ func TestEveryRowHasAMutation(t *testing.T) {
 	for _, m := range all {
 		for _, row := range m.rows {
 			if broken[row] = true; len(rows[row]) == 0 {
-				t.Errorf("%s breaks %s, which is not marked as held", m.name, row)
+				t.Errorf("%s breaks %s, which names no test", m.name, row)
 			}
 		}
 	}
@@ -67,7 +67,7 @@ func TestEveryRowHasAMutation(t *testing.T) {
 	}
 	for _, row := range notYet {
 		if len(rows[row]) == 0 {
-			t.Errorf("%s is not marked as held: take it off the list", row)
+			t.Errorf("%s names no test: take it off the list", row)
 		}
 	}
 	if n := len(notYet); n != mostNotYet {

@@ -39,6 +39,7 @@ func planted() map[string]string {
 		"a run's token for a tool server of its tenant": "planted-crm-token-Gx5/+t=38",
 		"a run's token for an API, a tool server":       "planted-shop-token-Jc6/+s=72",
 		"a stored header of a tenant's tool server":     "planted-stored-header-Qb1/+r=19",
+		"a stored credential of an API, a tool server":  "planted-stored-credential-Wz6/+p=83",
 		"the bucket's secret":                           "planted-bucket-secret-Xk4/+q=50",
 		"a webhook's secret":                            "whsec_" + base64.StdEncoding.EncodeToString([]byte("planted-webhook-secret-Ny3p58")),
 	}
@@ -158,8 +159,9 @@ func (s *story) tools() (address string) {
 func (s *story) api() (address string) {
 	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		said := ""
-		for _, name := range []string{"Authorization", "X-Office-Key"} {
-			v := strings.TrimPrefix(r.Header.Get(name), "Bearer ")
+		for name, v := range map[string]string{
+			"Authorization": strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), "X-Office-Key": r.Header.Get("X-Office-Key"), "key": r.URL.Query().Get("key"),
+		} {
 			s.shown.Store(v, true)
 			said += name + " " + v + " " + base64.StdEncoding.EncodeToString([]byte(v)) + " " + url.QueryEscape(v) + "; "
 		}
@@ -192,10 +194,14 @@ func (s *story) bring(key, at string) {
 		return map[string]any{"get": map[string]any{"operationId": id, "responses": map[string]any{"200": map[string]any{"description": "ok"}}}}
 	}
 	s.ask(201, key, "POST", at+"/mcp-servers", body(map[string]any{
-		"id": "shop", "type": "openapi", "url": s.shop, "headers_template": map[string]string{"Authorization": "Bearer ${shop_token}"},
-		"secret_headers": map[string]string{"X-Office-Key": stored},
+		"id": "shop", "type": "openapi", "url": s.shop, "credentials": map[string]any{"bearer": map[string]any{"value_template": "${shop_token}"}},
+		"secret_headers":     map[string]string{"X-Office-Key": stored},
+		"secret_credentials": map[string]string{"key": s.secrets["a stored credential of an API, a tool server"]},
 		"document": map[string]any{
-			"openapi": "3.1.0", "info": map[string]any{"title": "Shop", "version": "1"},
+			"openapi": "3.1.0", "info": map[string]any{"title": "Shop", "version": "1"}, "security": []any{map[string]any{"bearer": []any{}, "key": []any{}}},
+			"components": map[string]any{"securitySchemes": map[string]any{
+				"bearer": map[string]any{"type": "http", "scheme": "bearer"}, "key": map[string]any{"type": "apiKey", "in": "query", "name": "key"},
+			}},
 			"paths": map[string]any{"/whoami": operation("whoami"), "/denied": operation("denied")},
 		},
 	}))

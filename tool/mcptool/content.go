@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"mime"
 	"net/url"
@@ -26,12 +25,7 @@ type wireResult struct {
 	Content    []json.RawMessage `json:"content"`
 	Structured json.RawMessage   `json:"structuredContent"`
 	IsError    bool              `json:"isError"`
-	// Type is "input_required" where the server waits for something first.
-	Type string `json:"resultType"`
 }
-
-// errInput is a result that is a question.
-var errInput = errors.New("the server asks for input")
 
 //nolint:tagliatelle // the protocol's names
 type wireContent struct {
@@ -73,9 +67,6 @@ func output(raw json.RawMessage, limit int) (tool.Output, error) {
 	var w wireResult
 	if err := json.Unmarshal(raw, &w); err != nil {
 		return tool.Output{}, err
-	}
-	if w.Type == "input_required" {
-		return tool.Output{}, errInput
 	}
 	out := tool.Output{IsError: w.IsError}
 	left := limit

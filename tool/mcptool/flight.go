@@ -31,6 +31,8 @@ type flight struct {
 	refusal string
 	raw     json.RawMessage
 	err     error
+	// questions are what the server has asked on the stream of the answer.
+	questions map[string]int
 }
 
 type flightKey struct{}
@@ -130,6 +132,25 @@ func (f *flight) result() json.RawMessage {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.raw
+}
+
+// carry notes a question that came on the stream of the answer.
+func (f *flight) carry(question string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.questions == nil {
+		f.questions = map[string]int{}
+	}
+	if len(f.questions) < mostQuestions {
+		f.questions[question]++
+	}
+}
+
+// carried reports whether such a question came.
+func (f *flight) carried(question string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.questions[question] > 0
 }
 
 // fail ends the request from below; the first error counts.

@@ -16,7 +16,7 @@ import (
 func TestHostileSchemasAreLeftOut(t *testing.T) {
 	t.Parallel()
 	passed := false
-	handle := checkForms(func(context.Context, string, mcp.Request) (mcp.Result, error) {
+	handle := (&server{}).receive(&session{})(func(context.Context, string, mcp.Request) (mcp.Result, error) {
 		passed = true
 		return &mcp.ElicitResult{}, nil
 	})

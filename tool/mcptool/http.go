@@ -243,12 +243,18 @@ func (c *cargo) answer() {
 	var m struct {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
+		Params json.RawMessage `json:"params"`
 		Result json.RawMessage `json:"result"`
 		Error  *struct {
 			Message string `json:"message"`
 		} `json:"error"`
 	}
 	switch err := json.Unmarshal(c.data, &m); {
+	case err == nil && m.Method == methodElicit:
+		var p mcp.ElicitParams
+		if json.Unmarshal(m.Params, &p) == nil {
+			c.flight.carry(questionKey(&p))
+		}
 	case err != nil || m.Method != "":
 	case m.Error != nil && (len(m.ID) == 0 || string(m.ID) == "null"):
 		// Refused before it was read: the SDK takes this for no message at all.

@@ -18,7 +18,7 @@ func nameTools(tools []*Tool, style Naming, reserved []string) []string {
 		count[r] += 2 // even one tool of that name is one too many
 	}
 	for _, t := range tools {
-		if !t.signsIn {
+		if t.own == "" {
 			count[legal(t.name)]++
 		}
 	}
@@ -31,7 +31,7 @@ func nameTools(tools []*Tool, style Naming, reserved []string) []string {
 		switch {
 		case style == ClaudeStyle:
 			name = "mcp__" + legal(t.server) + "__" + name
-		case style == Prefixed || count[name] > 1 || t.signsIn:
+		case style == Prefixed || count[name] > 1 || t.own != "":
 			name = legal(t.server) + "___" + name
 		}
 		if len(name) > maxName || taken[name] {

@@ -91,6 +91,11 @@ type Options struct {
 	// Elicit answers what a server asks a person in the middle of a call. Nil
 	// tells servers that nobody can be asked. It may be called concurrently.
 	Elicit func(ctx context.Context, q Question) (Reply, error)
+	// ElicitAsQuestion has what a server asks a person be a question of the run: see [ElicitationQuestion]. The run waits,
+	// without a worker, until its user has answered. It does nothing if Elicit is set.
+	ElicitAsQuestion bool
+	// ToolsOnly leaves out the tools that list and read the resources and prompts of servers that have some.
+	ToolsOnly bool
 	// Changed is called with a server's name after its list of tools has
 	// changed. Agents that exist keep the tools they have, unless they follow
 	// ([Servers.Follow]). It must not block for long.

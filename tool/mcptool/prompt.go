@@ -2,10 +2,10 @@ package mcptool
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/braidrun/braid/internal/shorten"
+	"github.com/braidrun/braid/internal/unseen"
 )
 
 // instructionsTag frames what a server says in the prompt.
@@ -39,7 +39,7 @@ func clean(s string) string {
 		switch {
 		case r == '\n' || r == '\t':
 			return r
-		case r == utf8.RuneError, unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r >= 0xe0000 && r <= 0xe007f:
+		case r == utf8.RuneError, unseen.Rune(r):
 			return -1
 		}
 		return r

@@ -54,6 +54,9 @@ type server struct {
 	offersSignIn bool
 	about        about
 	err          error
+
+	// calls wait for their users.
+	calls openCalls
 }
 
 // about is what a server says of itself.
@@ -206,6 +209,7 @@ func (s *server) list(ctx context.Context, one *session) error {
 		}
 		tools = append(tools, newTool(s, w, schema))
 	}
+	tools = append(tools, s.ownTools(said.Capabilities, seen)...)
 	for _, pattern := range s.config.Tools {
 		if !seen[pattern] && !slices.ContainsFunc(wire, func(w wireTool) bool { return fits(pattern, w.Name) }) {
 			skipped = append(skipped, Skipped{Tool: pattern, Why: "the server has no such tool"})
@@ -281,6 +285,7 @@ func (s *server) close() {
 	s.one = nil
 	s.mu.Unlock()
 	s.kill()
+	s.calls.end()
 	if one != nil {
 		one.close()
 	}

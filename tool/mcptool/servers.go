@@ -316,6 +316,15 @@ func (s *Servers) Status() []Status {
 	return list
 }
 
+// Waiting counts the calls that are open at their servers while users think about a question: see [ElicitationQuestion].
+// They end if the servers are closed.
+func (s *Servers) Waiting() (n int) {
+	for _, one := range s.list {
+		n += one.calls.waiting()
+	}
+	return n
+}
+
 // Close ends all sessions and programs, at the same time, and waits for them: a
 // program has its input closed, then is asked to end, then is killed, with
 // [Options.Grace] in between. Calls in flight fail. It never fails itself.

@@ -253,7 +253,7 @@ func TestInstructions(t *testing.T) {
 	if got := prompt(patient(), "Be kind.", say("")); got != "Be kind." {
 		t.Errorf("of a server that says nothing: %q", got)
 	}
-	got := prompt(patient(), "Be kind.", say("Use <echo> & be quick.\x1b[31m\u202e"))
+	got := prompt(patient(), "Be kind.", say("Use <echo> & be quick.\x1b[31m\u202e\U000e0141\u3164"))
 	if !strings.HasPrefix(got, "Be kind.\n\nThese MCP servers") ||
 		!strings.HasSuffix(got, "\n\n<mcp_server_instructions server=\"a 'name'\">\nUse <echo> & be quick.[31m\n</mcp_server_instructions>") {
 		t.Errorf("%q", got)

@@ -47,6 +47,8 @@ type session struct {
 	tokens    atomic.Int64
 	mu        sync.Mutex
 	listeners map[string]func(*mcp.ProgressNotificationParams)
+	// open are the calls whose server may ask in the middle.
+	open map[*openCall]*flight
 }
 
 // connect greets the server, within ctx. The session outlives ctx.
@@ -202,14 +204,18 @@ func (s *server) client(one *session, patience time.Duration) *mcp.Client {
 	o := &mcp.ClientOptions{
 		Logger: slog.New(slog.DiscardHandler),
 		// No roots, no sampling: both are deprecated, and neither is offered.
-		Capabilities:                &mcp.ClientCapabilities{},
+		Capabilities: &mcp.ClientCapabilities{},
+		// See round. With Elicit, the SDK checks answers and fills in what a form has by default.
+		MultiRoundTrip:              &mcp.MultiRoundTripOptions{Disabled: s.options.Elicit == nil},
 		ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { s.stale() },
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { one.progress(r.Params) },
 	}
-	if s.options.Elicit != nil {
+	if s.options.Elicit != nil || s.options.ElicitAsQuestion {
 		o.Capabilities.Elicitation = &mcp.ElicitationCapabilities{
 			Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{},
 		}
+	}
+	if s.options.Elicit != nil {
 		o.ElicitationHandler = s.elicit
 	}
 	c := mcp.NewClient(&mcp.Implementation{Name: s.options.Client, Version: s.options.ClientVersion}, o)
@@ -231,25 +237,24 @@ func (s *server) client(one *session, patience time.Duration) *mcp.Client {
 			return next(ctx, method, req)
 		}
 	})
-	c.AddReceivingMiddleware(checkForms)
+	c.AddReceivingMiddleware(s.receive(one))
 	return c
 }
 
-// checkForms refuses a form whose schema no check could finish before the SDK looks at it: the SDK
+// checkForm refuses a form whose schema no check could finish before the SDK looks at it: the SDK
 // checks the answer without bounds.
-func checkForms(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		if r, ok := req.(*mcp.ElicitRequest); ok && r.Params != nil && r.Params.RequestedSchema != nil {
-			raw, err := json.Marshal(r.Params.RequestedSchema)
-			if err == nil {
-				_, err = schemacheck.Compile(raw)
-			}
-			if err != nil {
-				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the requested schema cannot be used: " + err.Error()}
-			}
-		}
-		return next(ctx, method, req)
+func checkForm(r *mcp.ElicitRequest) error {
+	if r.Params == nil || r.Params.RequestedSchema == nil {
+		return nil
 	}
+	raw, err := json.Marshal(r.Params.RequestedSchema)
+	if err == nil {
+		_, err = schemacheck.Compile(raw)
+	}
+	if err != nil {
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the requested schema cannot be used: " + err.Error()}
+	}
+	return nil
 }
 
 func (s *server) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {

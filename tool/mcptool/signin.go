@@ -109,6 +109,7 @@ func (s *server) askSignIn(ctx context.Context, asked int) error {
 	if asked > 0 {
 		name = fmt.Sprintf("%s_%d", SignInQuestion, asked+1)
 	}
+	passOver(ctx, name)
 	yes, err := tool.Ask[bool](ctx, fmt.Sprintf("Sign in to the MCP server %q: %s", s.config.Name, l.URL),
 		tool.AskFor(event.AskCredential), tool.AskName(name), tool.AskPayload(s.signIn(l)))
 	if err == nil && !yes {
@@ -129,17 +130,14 @@ func (s *server) signsIn(ctx context.Context, err error) bool {
 	return err != nil && s.login != nil && tool.CallOf(ctx) != nil && ctx.Err() == nil && mcpauth.Needed(err)
 }
 
-// signInTool is the name of the tool that a server has while, or because, its users sign in.
-const signInTool = "sign_in"
-
 // newSignIn returns the tool with which a model asks the user to sign in: a server that tells nothing to strangers has no
 // other one until then.
 func newSignIn(s *server) *Tool {
 	return &Tool{
-		from: s, server: s.config.Name, name: signInTool, title: "Sign in", signsIn: true,
+		from: s, server: s.config.Name, name: string(ownSignIn), title: "Sign in", own: ownSignIn,
 		hints: Hints{Idempotent: true, OpenWorld: true},
 		spec: model.ToolSpec{
-			Name: signInTool, Schema: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`),
+			Name: string(ownSignIn), Schema: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`),
 			Description: fmt.Sprintf("Asks the user to sign in to the MCP server %q, whose tools need it. "+
 				"Call it when the task needs this server, and not otherwise. The user gets a link.", s.config.Name),
 		},

@@ -29,8 +29,8 @@ type Tool struct {
 	hints  Hints
 	spec   model.ToolSpec
 	traits tool.Traits
-	// signsIn says that this is the tool with which a model asks the user to sign in.
-	signsIn bool
+	// own is what the tool does that this package makes for the server; empty for a tool of the server.
+	own own
 }
 
 var _ tool.Optional = (*Tool)(nil)
@@ -147,8 +147,13 @@ func (t *Tool) Call(ctx context.Context, args json.RawMessage) (out tool.Output,
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	if t.signsIn {
+	if t.own == ownSignIn {
 		return t.callSignIn(ctx)
+	}
+	if t.own != "" {
+		if _, err := t.argsOf(args); err != nil {
+			return tool.Output{}, err
+		}
 	}
 	asked := 0
 	for try := 0; ; try++ {
@@ -180,42 +185,93 @@ func (t *Tool) Call(ctx context.Context, args json.RawMessage) (out tool.Output,
 // try calls once. again says that the call may be repeated.
 func (t *Tool) try(ctx context.Context, args json.RawMessage) (out tool.Output, again bool, err error) {
 	s := t.from
+	asks := s.asksUsers(ctx)
+	if asks {
+		if l := s.calls.take(tool.CallOf(ctx).Key()); l != nil {
+			return t.attend(ctx, l)
+		}
+	}
 	one, err := s.session(ctx)
 	if err != nil {
 		_, refused := errors.AsType[*net.OpError](err)
 		return out, refused, err
 	}
-	params := &mcp.CallToolParams{Name: t.name, Arguments: args, Meta: traceOf(ctx)}
+	switch {
+	case !asks || one.ofNewEra():
+		return t.send(ctx, one, args)
+	case t.lost(ctx):
+		return out, false, fault(t.server, event.ErrUnavailable, "no longer waits for the answer to its question"+inDoubt,
+			"check before it is called again", nil)
+	}
+	return t.keepOpen(ctx, one, args)
+}
+
+// send sends the call, again with what its server asked for, until there is a result.
+func (t *Tool) send(ctx context.Context, one *session, args json.RawMessage) (out tool.Output, again bool, err error) {
+	r := &round{meta: metaOf(ctx)}
 	if tool.CallOf(ctx) != nil {
-		stop := t.watch(ctx, one, params)
+		stop := t.watch(ctx, one, r)
 		defer stop()
 	}
+	for range mostRounds {
+		var w *wanted
+		out, w, again, err = t.once(ctx, one, args, r)
+		if w == nil {
+			return out, again, err
+		}
+		if err := t.from.answer(ctx, r, w); err != nil {
+			return tool.Output{}, false, err
+		}
+	}
+	return tool.Output{}, false, fault(t.server, event.ErrInvalid, fmt.Sprintf("wanted more %d times", mostRounds), "do without this tool", nil)
+}
+
+// once sends the call once. wanted is what the server wants first; nil if it has answered.
+func (t *Tool) once(
+	ctx context.Context, one *session, args json.RawMessage, r *round,
+) (out tool.Output, w *wanted, again bool, err error) {
+	s := t.from
 	inner, f := withFlight(ctx)
 	defer f.land()
 	defer context.AfterFunc(s.life, func() { f.fail(errClosed) })()
+	defer one.addOpen(openCallOf(ctx), f)()
 	one.traffic.calls.Add(1)
-	_, err = one.cs.CallTool(inner, params)
+	res, err := t.request(inner, one.cs, args, r)
 	if inner.Err() != nil && f.wasSent() && f.result() == nil {
 		one.traffic.notices.Add(1) // which the SDK is about to send
 	}
 	one.traffic.calls.Add(-1)
+	raw := f.result()
+	switch joined, ok := res.(json.RawMessage); {
+	case err != nil:
+	case ok:
+		raw = joined
+	case raw == nil: // the SDK had it in its cache
+		raw, err = json.Marshal(res)
+	}
 	// The answer is read as the server wrote it. The SDK refuses kinds of content
 	// that it does not know; they are results too.
-	if raw := f.result(); err == nil || raw != nil && ctx.Err() == nil && f.failure() == nil && !broken(err) && serverError(err, f) == nil {
-		out, bad := output(raw, s.options.TextBytes)
+	if err == nil || raw != nil && ctx.Err() == nil && f.failure() == nil && !broken(err) && serverError(err, f) == nil {
+		w, bad := wantedIn(raw)
+		if w != nil {
+			return out, w, false, nil
+		}
+		if bad == nil {
+			out, bad = t.read(raw)
+		}
 		if bad == nil {
 			s.hideIn(&out)
-			return out, false, nil
+			return out, nil, false, nil
 		}
-		if errors.Is(bad, errInput) {
-			return out, false, fault(t.server, event.ErrUnsupported, "asks a person for input, and nobody can be asked here",
-				"call it with all that it needs, or do without", errors.Join(bad, err))
-		}
-		return out, false, fault(t.server, event.ErrInvalid, "gave a result that cannot be read", "look at its log", s.quiet(errors.Join(bad, err)))
+		return out, nil, false, fault(t.server, event.ErrInvalid, "gave a result that cannot be read", "look at its log",
+			s.quiet(errors.Join(bad, err)))
 	}
 	forgotten := one.forgotten(err, f)
 	words := f.refused()
 	if e := serverError(err, f); e != nil {
+		if w := wantedVisits(e); w != nil && ctx.Err() == nil {
+			return out, w, false, nil
+		}
 		words = e.Message
 	}
 	if words != "" && !forgotten && ctx.Err() == nil && f.failure() == nil {
@@ -223,8 +279,15 @@ func (t *Tool) try(ctx context.Context, args json.RawMessage) (out tool.Output, 
 		left := s.options.TextBytes
 		out = tool.Text("Error: " + boundText(s.hide(words), &left))
 		out.IsError = true
-		return out, false, nil
+		return out, nil, false, nil
 	}
+	again, err = t.failed(ctx, one, f, err, forgotten)
+	return out, nil, again, err
+}
+
+// failed returns the error of a call that got no answer, and whether it may be repeated.
+func (t *Tool) failed(ctx context.Context, one *session, f *flight, err error, forgotten bool) (again bool, fail error) {
+	s := t.from
 	if ctx.Err() == nil && one.p != nil {
 		// A child that is dying takes a moment; how it ended belongs to the error.
 		one.p.within(100 * time.Millisecond)
@@ -233,7 +296,7 @@ func (t *Tool) try(ctx context.Context, args json.RawMessage) (out tool.Output, 
 		err = errors.Join(errForgotten, err)
 	}
 	missing := forgotten || errors.Is(err, mcp.ErrSessionMissing)
-	fail := s.transportFault(ctx, err, f, one.p, "while the tool ran")
+	fail = s.transportFault(ctx, err, f, one.p, "while the tool ran")
 	if broken(err) || forgotten || !one.alive() || one.p != nil && errors.Is(err, io.EOF) {
 		s.drop(one)
 	}
@@ -246,12 +309,15 @@ func (t *Tool) try(ctx context.Context, args json.RawMessage) (out tool.Output, 
 	case t.traits.Effect == event.EffectPure, t.traits.Effect == event.EffectIdempotent:
 		again = f.lastStatus() < 300
 	}
-	return out, again, fail
+	return again, fail
 }
+
+// progressToken is the name in _meta for which a server sends progress.
+const progressToken = "progressToken"
 
 // watch passes the server's progress on. What is not taken in time is replaced
 // by what comes after it: a slow reader holds up neither the server nor other calls.
-func (t *Tool) watch(ctx context.Context, one *session, params *mcp.CallToolParams) (stop func()) {
+func (t *Tool) watch(ctx context.Context, one *session, r *round) (stop func()) {
 	news := make(chan string, 1)
 	token, unlisten := one.listen(func(p *mcp.ProgressNotificationParams) {
 		text := t.from.hide(progressText(p))
@@ -267,14 +333,17 @@ func (t *Tool) watch(ctx context.Context, one *session, params *mcp.CallToolPara
 			}
 		}
 	})
-	params.SetProgressToken(token)
+	if r.meta == nil {
+		r.meta = mcp.Meta{}
+	}
+	r.meta[progressToken] = token
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
 		for {
 			select {
 			case text := <-news:
-				tool.Progress(ctx, text)
+				tool.Progress(progressFor(ctx), text)
 			case <-done:
 				return
 			}

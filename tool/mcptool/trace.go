@@ -2,6 +2,9 @@ package mcptool
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.opentelemetry.io/otel/propagation"
@@ -23,4 +26,54 @@ func traceOf(ctx context.Context) mcp.Meta {
 		}
 	}
 	return meta
+}
+
+type metaKey struct{}
+
+// WithMeta returns a context whose calls of tools tell servers this in _meta, beside what ctx says already. The names are those
+// of the protocol, such as "example.com/locale". Names that the protocol keeps for itself, and those of the trace context, are
+// left out. The values are JSON. Everything goes to every server that is called in ctx.
+func WithMeta(ctx context.Context, meta map[string]json.RawMessage) context.Context {
+	all, _ := ctx.Value(metaKey{}).(map[string]json.RawMessage)
+	all = maps.Clone(all)
+	if all == nil {
+		all = make(map[string]json.RawMessage, len(meta))
+	}
+	maps.Copy(all, meta)
+	return context.WithValue(ctx, metaKey{}, all)
+}
+
+// metaOf is what a call tells a server in _meta.
+func metaOf(ctx context.Context) mcp.Meta {
+	meta := traceOf(ctx)
+	own, _ := ctx.Value(metaKey{}).(map[string]json.RawMessage)
+	for name, value := range own {
+		if reservedMeta(name) || !json.Valid(value) {
+			continue
+		}
+		if meta == nil {
+			meta = make(mcp.Meta, len(own)+1)
+		}
+		meta[name] = value
+	}
+	return meta
+}
+
+// reservedMeta reports whether a name in _meta is the protocol's: it has a part modelcontextprotocol or mcp before the slash,
+// or belongs to progress or traces.
+func reservedMeta(name string) bool {
+	switch name {
+	case "", progressToken, "traceparent", "tracestate", "baggage":
+		return true
+	}
+	prefix, _, ok := strings.Cut(name, "/")
+	if !ok {
+		return false
+	}
+	for part := range strings.SplitSeq(prefix, ".") {
+		if part == "modelcontextprotocol" || part == "mcp" {
+			return true
+		}
+	}
+	return false
 }

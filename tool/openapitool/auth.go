@@ -24,14 +24,14 @@ import (
 
 // scheme is a security scheme with the templates of its credential.
 type scheme struct {
-	kind         byte // 'k' API key, 'b' bearer, 'p' basic, 'o' OAuth client credentials
-	in, name     string
-	token        template
-	user         string
-	clientID     string
-	clientSecret template
-	tokenURL     string
-	scopes       []string
+	kind     byte // 'k' API key, 'b' bearer, 'p' basic, 'o' OAuth client credentials
+	in, name string
+	// token is the key, the bearer token, the password or the client's secret.
+	token template
+	// user is the user or the client's id.
+	user     template
+	tokenURL string
+	scopes   []string
 }
 
 // requirement lists schemes that are needed together.
@@ -69,6 +69,13 @@ func (l *loader) readSchemes() error {
 		if err != nil {
 			return invalid(fmt.Sprintf("the credential for %.50q does not fit: %s", name, err), "Set the fields that its security scheme needs.", err)
 		}
+		switch c := l.options.Credentials[name]; {
+		case l.options.OtherSchemes:
+		case s.kind != 'p' && c.User != "":
+			return invalid(fmt.Sprintf("the security scheme %.50q takes no user", name), "Leave it out.", nil)
+		case s.kind != 'o' && (c.ClientID != "" || c.TokenURL != "" || len(c.Scopes) > 0):
+			return invalid(fmt.Sprintf("the security scheme %.50q takes no client, token URL and scopes", name), "Leave them out.", nil)
+		}
 		l.schemes[name] = s
 	}
 	return nil
@@ -88,18 +95,19 @@ func (l *loader) schemeNames() string {
 }
 
 func newScheme(w *wireScheme, c Credential, base *url.URL) (s *scheme, err error) {
-	s = &scheme{in: "header", name: "Authorization", user: c.User, clientID: c.ClientID, scopes: c.Scopes}
-	value, missing := c.Token, "Token"
+	s = &scheme{in: "header", name: "Authorization", scopes: c.Scopes}
+	value, missing, user := c.Token, "Token", ""
 	switch {
 	case w.Type == "apiKey":
 		s.kind, s.in, s.name = 'k', w.In, w.Name
-		if s.in != "header" && s.in != "query" && s.in != "cookie" || s.in != "query" && !legalHeader(s.name) || s.name == "" {
+		if s.in != "header" && s.in != "query" && s.in != "cookie" || s.name == "" || s.in == "cookie" && !legalHeader(s.name) ||
+			s.in == "header" && !settable(s.name) && !strings.EqualFold(s.name, "Authorization") {
 			return nil, fmt.Errorf("the scheme's place %.20q or name is not supported", s.in)
 		}
 	case w.Type == "http" && strings.EqualFold(w.Scheme, "basic"):
-		s.kind, value, missing = 'p', c.Password, "User and Password"
+		s.kind, value, missing, user = 'p', c.Password, "User and Password", c.User
 	case c.ClientID != "" && (w.Type == "oauth2" || w.Type == "openIdConnect"):
-		s.kind, missing = 'o', "ClientSecret"
+		s.kind, value, missing, user = 'o', c.ClientSecret, "ClientSecret", c.ClientID
 		if s.tokenURL = c.TokenURL; s.tokenURL == "" {
 			s.tokenURL = w.Flows["clientCredentials"].TokenURL
 		}
@@ -111,10 +119,6 @@ func newScheme(w *wireScheme, c Credential, base *url.URL) (s *scheme, err error
 			return nil, errors.New("TokenURL is missing")
 		}
 		s.tokenURL = u.String()
-		if s.clientSecret, err = newTemplate(c.ClientSecret); err != nil {
-			return nil, err
-		}
-		value = c.ClientSecret
 	case w.Type == "http" && strings.EqualFold(w.Scheme, "bearer"), w.Type == "oauth2", w.Type == "openIdConnect":
 		s.kind = 'b'
 	default:
@@ -123,7 +127,9 @@ func newScheme(w *wireScheme, c Credential, base *url.URL) (s *scheme, err error
 	if value.Empty() {
 		return nil, fmt.Errorf("%s is missing", missing)
 	}
-	s.token, err = newTemplate(value)
+	if s.token, err = newTemplate(value); err == nil {
+		s.user, err = newTemplate(secret.New(user))
+	}
 	return s, err
 }
 
@@ -156,6 +162,8 @@ type outgoing struct {
 	cookies []pair
 	// secrets must not appear in the result.
 	secrets []secret.Secret
+	// tokens are the keys of the tokens that were requested for it.
+	tokens [][sha256.Size]byte
 }
 
 // apply adds a credential to a request.
@@ -164,18 +172,30 @@ func (s *scheme) apply(ctx context.Context, a *API, out *outgoing) error {
 	if err != nil {
 		return err
 	}
-	out.secrets = append(out.secrets, used...)
+	user, inserted, err := s.user.fill(ctx, a.options.Fill)
+	if err != nil {
+		return err
+	}
+	if out.secrets = append(out.secrets, used...); len(inserted) > 1 {
+		out.secrets = append(out.secrets, inserted...)
+	}
 	switch s.kind {
 	case 'b':
 		text = "Bearer " + text
 	case 'p':
-		text = "Basic " + base64.StdEncoding.EncodeToString([]byte(s.user+":"+text))
+		if strings.Contains(user, ":") { // RFC 7617: the rest would be part of the password
+			return &event.Error{
+				Op: op, Kind: event.ErrInvalid, Message: "the user of a credential contains a colon", Hint: "Pass another user.",
+			}
+		}
+		text = "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+text))
 		out.secrets = append(out.secrets, secret.New(text[len("Basic "):]))
 	case 'o':
-		token, err := a.tokens.get(ctx, a, s, text)
+		token, key, err := a.tokens.get(ctx, a, s, user, text)
 		if err != nil {
 			return err
 		}
+		out.tokens = append(out.tokens, key)
 		out.secrets = append(out.secrets, secret.New(token))
 		text = "Bearer " + token
 	}
@@ -193,51 +213,54 @@ func (s *scheme) apply(ctx context.Context, a *API, out *outgoing) error {
 // tokens keeps the tokens of OAuth clients until they expire.
 type tokens struct {
 	mu   sync.Mutex
-	list map[[32]byte]*oauth2.Token
+	list map[[sha256.Size]byte]*oauth2.Token
 }
 
 // mostTokens bounds the tokens that are kept: runs may have credentials of their own.
 const mostTokens = 1000
 
-func (t *tokens) get(ctx context.Context, a *API, s *scheme, clientSecret string) (string, error) {
-	raw, err := json.Marshal([]any{s.tokenURL, s.clientID, clientSecret, s.scopes})
+// get returns the token of a client, and the key under which it is kept.
+func (t *tokens) get(ctx context.Context, a *API, s *scheme, client, clientSecret string) (token string, key [sha256.Size]byte, err error) {
+	raw, err := json.Marshal([]any{s.tokenURL, client, clientSecret, s.scopes})
 	if err != nil {
-		return "", err
+		return "", key, err
 	}
-	key := sha256.Sum256(raw)
+	key = sha256.Sum256(raw)
 	t.mu.Lock()
 	have := t.list[key]
 	t.mu.Unlock()
 	if have != nil && (have.Expiry.IsZero() || time.Until(have.Expiry) > 30*time.Second) {
-		return have.AccessToken, nil
+		return have.AccessToken, key, nil
 	}
-	c := clientcredentials.Config{ClientID: s.clientID, ClientSecret: clientSecret, TokenURL: s.tokenURL, Scopes: s.scopes}
+	c := clientcredentials.Config{ClientID: client, ClientSecret: clientSecret, TokenURL: s.tokenURL, Scopes: s.scopes}
 	have, err = c.Token(context.WithValue(ctx, oauth2.HTTPClient, a.client))
 	if err != nil {
 		if ctx.Err() != nil {
-			return "", ctx.Err()
+			return "", key, ctx.Err()
 		}
 		// The cause may repeat what was sent.
-		return "", &event.Error{
+		return "", key, &event.Error{
 			Op: op, Kind: event.ErrUnauthenticated, Message: "the API's token server gave no token",
 			Hint: "Check the client's id, secret and scopes.",
 		}
 	}
 	if !printable(have.AccessToken) {
-		return "", &event.Error{Op: op, Kind: event.ErrInvalid, Message: "the API's token server gave a token with control characters"}
+		return "", key, &event.Error{Op: op, Kind: event.ErrInvalid, Message: "the API's token server gave a token with control characters"}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.list == nil || len(t.list) >= mostTokens {
-		t.list = map[[32]byte]*oauth2.Token{}
+		t.list = map[[sha256.Size]byte]*oauth2.Token{}
 	}
 	t.list[key] = have
-	return have.AccessToken, nil
+	return have.AccessToken, key, nil
 }
 
-// forget drops all tokens, after one was refused.
-func (t *tokens) forget() {
+// forget drops the tokens of a request that was refused.
+func (t *tokens) forget(keys [][sha256.Size]byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.list = nil
+	for _, key := range keys {
+		delete(t.list, key)
+	}
 }

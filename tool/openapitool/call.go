@@ -38,6 +38,9 @@ func (t *Tool) Call(ctx context.Context, args json.RawMessage) (tool.Output, err
 		return tool.Output{}, t.unreached(ctx, err)
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusUnauthorized {
+		t.api.tokens.forget(out.tokens)
+	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, int64(t.api.options.MaxResponse)+1))
 	if err != nil {
 		return tool.Output{}, t.unreached(ctx, err)

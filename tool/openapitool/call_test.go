@@ -49,6 +49,7 @@ func TestCredentials(t *testing.T) {
 		{`{"bearer":[]}`, map[string]openapitool.Credential{"bearer": {Token: secret.New("${NESTED}")}}, "Authorization", "Bearer ${TOKEN}"},
 		{`{"bearer":[]}`, map[string]openapitool.Credential{"bearer": {Token: secret.New(openapitool.Literal("a${TOKEN}$${b"))}}, "Authorization", "Bearer a${TOKEN}$${b"},
 		{`{"basic":[]}`, map[string]openapitool.Credential{"basic": {User: "ann", Password: secret.New("pw")}}, "Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte("ann:pw"))},
+		{`{"basic":[]}`, map[string]openapitool.Credential{"basic": {User: "ann-${NESTED}", Password: secret.New("${TOKEN}")}}, "Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte("ann-${TOKEN}:tok-12345678"))},
 		{`{"oauth":["a"]},{"key":[]}`, map[string]openapitool.Credential{"key": {Token: secret.New("second")}}, "X-Key", "second"},
 		{`{"key":[],"bearer":[]},{"bearer":[]}`, map[string]openapitool.Credential{"bearer": {Token: secret.New("alone")}}, "X-Key", ""},
 		{`{}`, map[string]openapitool.Credential{"bearer": {Token: secret.New("unused")}}, "Authorization", ""},
@@ -87,7 +88,8 @@ func TestCredentials(t *testing.T) {
 		}
 	}
 	for name, with := range map[string]openapitool.Credential{
-		"none": {Token: secret.New("x")}, "key": {User: "x"}, "basic": {Token: secret.New("x")}, "bearer": {Token: secret.New("${")},
+		"none": {Token: secret.New("x")}, "key": {User: "x", Token: secret.New("x")}, "qkey": {Token: secret.New("x"), Scopes: []string{"a"}},
+		"ckey": {Token: secret.New("x"), ClientID: "x"}, "basic": {Token: secret.New("x")}, "bearer": {Token: secret.New("${")},
 		"oauth": {ClientID: "x", ClientSecret: secret.New("y")}, // its address is relative to a document of which nobody knows where it is
 	} {
 		_, err := openapitool.Load([]byte(doc), openapitool.Options{Server: s.URL, Credentials: map[string]openapitool.Credential{name: with}})

@@ -21,7 +21,8 @@ type Options struct {
 	Variables map[string]string
 	// Credentials are used for the security schemes of the document, by the name of the scheme.
 	Credentials map[string]Credential
-	// OtherSchemes allows credentials for schemes that the document does not have. They are an error otherwise.
+	// OtherSchemes allows credentials for schemes that the document does not have, and fields that a scheme does not take. They are
+	// an error otherwise.
 	OtherSchemes bool
 	// Headers are sent with each request. Values are templates, like those of [Credential].
 	Headers map[string]secret.Secret
@@ -56,12 +57,12 @@ type Options struct {
 	MaxText int
 }
 
-// Credential is what one security scheme needs. Each value is a template: ${name} stands for a secret of the run, and a call
-// without that secret fails before anything is sent.
+// Credential is what one security scheme needs. All values but TokenURL and Scopes are templates: ${name} stands for a secret of the
+// run, and a call without that secret fails before anything is sent.
 type Credential struct {
 	// Token is an API key or a bearer token.
 	Token secret.Secret
-	// User and Password are for basic authentication.
+	// User and Password are for basic authentication. A user with a colon is an error of the call.
 	User     string
 	Password secret.Secret
 	// ClientID and ClientSecret are for OAuth client credentials. The token is requested when it is first needed.

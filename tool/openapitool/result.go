@@ -72,9 +72,6 @@ func (t *Tool) result(resp *http.Response, data []byte, mask *secret.Mask) (tool
 	case code >= 300 && code < 400:
 		return failed("The server answered " + status + ": it points to another address, which is not followed."), nil
 	case code >= 400:
-		if code == http.StatusUnauthorized {
-			t.api.tokens.forget()
-		}
 		out := t.content(resp, data, mask)
 		out.IsError, out.Structured = true, nil
 		out.Content = append([]event.Block{&event.Text{Text: "The server answered " + status + "."}}, out.Content...)

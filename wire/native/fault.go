@@ -69,6 +69,7 @@ const (
 	CodeModelInUse         = "MODEL_IN_USE"
 	CodeSettingInvalid     = "SETTING_INVALID"
 	CodeSettingForbidden   = "SETTING_FORBIDDEN"
+	CodeRunOtherSettings   = "RUN_HAS_OTHER_SETTINGS"
 
 	CodeMCPServerNotFound = "MCP_SERVER_NOT_FOUND"
 	CodeMCPServerExists   = "MCP_SERVER_EXISTS"
@@ -165,6 +166,7 @@ var codes = [...]CodeInfo{
 	{CodeSkillInvalid, event.ErrInvalid, 422},
 	{CodeSkillUnknown, event.ErrUnsupported, 422},
 	{CodeQuotaSkills, event.ErrQuota, 429},
+	{CodeRunOtherSettings, event.ErrConflict, 409},
 }
 
 // Codes lists all codes of this wire: those of the kinds and its own.

@@ -45,6 +45,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		"models in use":            inUse,
 		"MCP servers":              mcpServers,
 		"MCP servers, stored":      mcpStored,
+		"MCP servers, credentials": mcpCredentials,
 		"MCP servers, refused":     mcpRefused,
 		"MCP servers of another":   mcpIsolation,
 		"skills":                   skills,

@@ -136,7 +136,7 @@ func mcpStored(t *testing.T, h Harness) {
 	holds := func(s directory.MCPServer, headers map[string]string) {
 		t.Helper()
 		got := map[string]string{}
-		for name, v := range must[map[string]secret.Secret](t)(d.MCPSecretHeaders(ctx, &s)) {
+		for name, v := range must[directory.MCPSecrets](t)(d.MCPSecrets(ctx, &s)).Headers {
 			got[name] = v.Reveal()
 		}
 		if diff := cmp.Diff(headers, got); diff != "" {
@@ -157,7 +157,7 @@ func mcpStored(t *testing.T, h Harness) {
 		t.Errorf("changed to %+v", next)
 	}
 	holds(next, map[string]string{"X-Api-Key": "sk-canary-of-acme-1234", "X-Third": "third-value-of-acme"})
-	if _, err := d.MCPSecretHeaders(ctx, &made); !errors.Is(err, directory.ErrMCPServerMoved) {
+	if _, err := d.MCPSecrets(ctx, &made); !errors.Is(err, directory.ErrMCPServerMoved) {
 		t.Errorf("the headers of an old version: %v", err)
 	}
 	if got := must[[]byte](t)(d.MCPDocument(ctx, &next)); !bytes.Equal(got, document) {
@@ -187,6 +187,71 @@ func mcpStored(t *testing.T, h Harness) {
 	audited, _, err := d.Audit(ctx, "acme", directory.AuditQuery{})
 	done(t, err)
 	if shown := jsonOf(t, audited); strings.Contains(shown, "canary") || strings.Contains(shown, "third-value") {
+		t.Errorf("the audit tells a secret: %s", shown)
+	}
+}
+
+// Values of secret credentials are kept beside those of headers, one by one.
+func mcpCredentials(t *testing.T, h Harness) {
+	d, ctx := h.Directory, t.Context()
+	tenant(t, d, "acme")
+	s := api()
+	s.Credentials = map[string]directory.APICredential{"basic": {User: "${who}"}, "bearer": {Value: "${token}"}}
+	in := directory.MCPServerInput{
+		Document: []byte("{}"), Headers: map[string]secret.Secret{"basic": secret.New("a header of this name")},
+		Credentials: map[string]secret.Secret{"basic": secret.New("sk-canary-of-acme-1234"), "key": secret.New("sk-canary-of-acme-5678")},
+	}
+	made := must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), s, in, "once"))
+	if made.SecretCredentials["basic"].Ends != "1234" || len(made.SecretCredentials) != 2 || len(made.SecretHeaders) != 1 {
+		t.Errorf("made as %+v", made)
+	}
+	if shown := fmt.Sprintf("%+v %s", made, jsonOf(t, made)); strings.Contains(shown, "canary") {
+		t.Errorf("it is shown: %s", shown)
+	}
+	other := in
+	other.Credentials = map[string]secret.Secret{"basic": secret.New("sk-canary-of-acme-9999"), "key": in.Credentials["key"]}
+	_, err := d.CreateMCPServer(ctx, of("acme"), s, other, "once")
+	want(t, "another secret", err, event.ErrConflict, "IDEMPOTENCY_MISMATCH")
+	holds := func(s directory.MCPServer, want string) {
+		t.Helper()
+		stored := must[directory.MCPSecrets](t)(d.MCPSecrets(ctx, &s))
+		got := fmt.Sprint(stored.Headers["basic"].Reveal(), " ", len(stored.Headers), " ", stored.Credentials["basic"].Reveal(), " ",
+			stored.Credentials["key"].Reveal())
+		if got != want {
+			t.Errorf("stored as %q, want %q", got, want)
+		}
+	}
+	holds(made, "a header of this name 1 sk-canary-of-acme-1234 sk-canary-of-acme-5678")
+	change := func(change func(s *directory.MCPServer, in *directory.MCPServerInput)) (directory.MCPServer, error) {
+		return d.UpdateMCPServer(ctx, of("acme"), "acme", "shop", 0, func(s *directory.MCPServer, in *directory.MCPServerInput) error {
+			change(s, in)
+			return nil
+		})
+	}
+	next := must[directory.MCPServer](t)(change(func(_ *directory.MCPServer, in *directory.MCPServerInput) {
+		in.Credentials = map[string]secret.Secret{"key": {}, "basic": secret.New("sk-canary-of-acme-4321")}
+	}))
+	if next.Version != 2 || len(next.SecretCredentials) != 1 {
+		t.Errorf("changed to %+v", next)
+	}
+	holds(next, "a header of this name 1 sk-canary-of-acme-4321 ")
+	_, err = change(func(s *directory.MCPServer, _ *directory.MCPServerInput) { s.Type = directory.MCPHTTP })
+	says(t, "credentials of another type", err, event.ErrInvalid, "", "only a server of type openapi has credentials")
+	_, err = change(func(_ *directory.MCPServer, in *directory.MCPServerInput) {
+		in.Credentials = map[string]secret.Secret{"basic": {}}
+	})
+	says(t, "a user without a password", err, event.ErrInvalid, "", `the credential "basic" has no value`)
+	holds(must[directory.MCPServer](t)(d.GetMCPServer(ctx, "acme", "shop", 0)), "a header of this name 1 sk-canary-of-acme-4321 ")
+	_, err = next.Resolve(map[string]secret.Secret{"token": secret.New("x")})
+	want(t, "a missing token", err, event.ErrInvalid, directory.TokenMissing)
+	r, err := next.Resolve(map[string]secret.Secret{"token": secret.New("${who}"), "who": secret.New("ann")})
+	if err != nil || r.Run.Credentials[directory.CredentialPart{Scheme: "bearer", Field: directory.CredentialValue}].Reveal() != "${who}" ||
+		r.Run.Credentials[directory.CredentialPart{Scheme: "basic", Field: directory.CredentialUser}].Reveal() != "ann" {
+		t.Errorf("filled with %v: %v", r.Run.Credentials, err)
+	}
+	audited, _, err := d.Audit(ctx, "acme", directory.AuditQuery{})
+	done(t, err)
+	if shown := jsonOf(t, audited); strings.Contains(shown, "canary") {
 		t.Errorf("the audit tells a secret: %s", shown)
 	}
 }
@@ -288,7 +353,7 @@ func mcpIsolation(t *testing.T, h Harness) {
 	}
 	moved := s
 	moved.Tenant = "evil"
-	_, err := d.MCPSecretHeaders(ctx, &moved)
+	_, err := d.MCPSecrets(ctx, &moved)
 	want(t, "another tenant's headers", err, event.ErrConflict, "MCP_SERVER_CHANGED")
 	_, err = d.MCPDocument(ctx, &moved)
 	want(t, "another tenant's document", err, event.ErrConflict, "MCP_SERVER_CHANGED")

@@ -74,6 +74,11 @@ columns.`,
 				Help: "header of an MCP server, such as \"Authorization: Bearer ${crm_token}\"; ${…} is a token of the run",
 			},
 			{Name: "secret-header-file", Value: "NAME=FILE", Help: "header with a value from a file, which the server keeps encrypted"},
+			{
+				Name: "credential", Value: "NAME=TEXT",
+				Help: "credential for a security scheme of an API, such as 'apiKey=${shop_token}'; ${…} is a token of the run",
+			},
+			{Name: "secret-credential-file", Value: "NAME=FILE", Help: "credential with a value from a file, which the server keeps encrypted"},
 			{Name: "timeout", Value: "SECONDS", Help: "limit of one call to an MCP server; 0 is the server's limit"},
 			{Name: "required", Value: "BOOL", Help: "true refuses runs while an MCP server cannot be reached"},
 			{Name: "events", Value: "LIST", Help: "messages for a webhook: run.ended, question.asked, run.limit_reached; all is all"},
@@ -168,8 +173,8 @@ func verbs() []verb {
 	)
 	modelFields := flagsFor([]string{"file", "model", "alias", "region", "prices", "key-env", "key-file"}, callFields)
 	mcpFields := []string{
-		"tenant", "file", "name", "type", "url", "program", "document", "document-url", "header", "secret-header-file", "tools", "timeout",
-		"required",
+		"tenant", "file", "name", "type", "url", "program", "document", "document-url", "header", "secret-header-file", "credential",
+		"secret-credential-file", "tools", "timeout", "required",
 	}
 	webhookFields := []string{"tenant", "file", "name", "url", "events"}
 	keyFields := []string{"name", "user", "scopes", "expires"}

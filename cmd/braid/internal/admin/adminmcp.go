@@ -47,6 +47,9 @@ func (a *admin) mcpFields() (client.Patch, error) {
 	if err := a.mcpHeaders(patch); err != nil {
 		return nil, err
 	}
+	if err := a.mcpCredentials(patch); err != nil {
+		return nil, err
+	}
 	if file, given := a.in.Flags["document"]; given {
 		if file == "-" && a.in.Flags["file"] == "-" {
 			return nil, term.Invalid("name a file for one of them", "--file and --document both read standard input")
@@ -73,24 +76,50 @@ func (a *admin) mcpHeaders(patch client.Patch) error {
 			patch["headers_template"] = map[string]any{http.CanonicalHeaderKey(name): nil}
 		}
 	}
-	text, given := a.in.Flags["secret-header-file"]
+	name, value, err := a.secretFile("secret-header-file", "X-Api-Key=FILE")
+	if name != "" {
+		patch["secret_headers"] = map[string]any{http.CanonicalHeaderKey(name): value}
+	}
+	return err
+}
+
+// mcpCredentials copies --credential and --secret-credential-file into the fields.
+func (a *admin) mcpCredentials(patch client.Patch) error {
+	if text, given := a.in.Flags["credential"]; given {
+		scheme, value, ok := strings.Cut(text, "=")
+		if scheme = strings.TrimSpace(scheme); !ok || scheme == "" {
+			return term.Invalid("write it as 'apiKey=${shop_token}'", "--credential: there is no security scheme and value")
+		}
+		patch["credentials"] = map[string]any{scheme: map[string]any{"value_template": value}}
+		if value == "" {
+			patch["credentials"] = map[string]any{scheme: nil}
+		}
+	}
+	scheme, value, err := a.secretFile("secret-credential-file", "apiKey=FILE")
+	if scheme != "" {
+		patch["secret_credentials"] = map[string]any{scheme: value}
+	}
+	return err
+}
+
+// secretFile reads a flag of the form NAME=FILE. It returns no name if the flag is not given.
+func (a *admin) secretFile(flag, example string) (name, value string, err error) {
+	text, given := a.in.Flags[flag]
 	if !given {
-		return nil
+		return "", "", nil
 	}
 	name, file, ok := strings.Cut(text, "=")
 	if !ok || name == "" {
-		return term.Invalid("write it as X-Api-Key=FILE", "--secret-header-file: there is no name and file")
+		return "", "", term.Invalid("write it as "+example, "--%s: there is no name and file", flag)
 	}
-	raw, err := a.p.ReadInput("--secret-header-file", file)
+	raw, err := a.p.ReadInput("--"+flag, file)
 	if err != nil {
-		return err
+		return "", "", err
 	}
-	value := strings.TrimSpace(string(raw))
-	if value == "" {
-		return term.Invalid("put the header's value into it", "--secret-header-file: the file is empty")
+	if value = strings.TrimSpace(string(raw)); value == "" {
+		return "", "", term.Invalid("put the value into it", "--%s: the file is empty", flag)
 	}
-	patch["secret_headers"] = map[string]any{http.CanonicalHeaderKey(name): value}
-	return nil
+	return name, value, nil
 }
 
 func (a *admin) createMCPServer(ctx context.Context, id string) error {
@@ -99,25 +128,32 @@ func (a *admin) createMCPServer(ctx context.Context, id string) error {
 		return err
 	}
 	hidden, err := into[struct {
-		SecretHeaders map[string]string `json:"secret_headers"`
-	}](client.Patch{"secret_headers": patch["secret_headers"]})
+		SecretHeaders     map[string]string `json:"secret_headers"`
+		SecretCredentials map[string]string `json:"secret_credentials"`
+	}](client.Patch{"secret_headers": patch["secret_headers"], "secret_credentials": patch["secret_credentials"]})
 	if err != nil {
 		return err
 	}
 	delete(patch, "secret_headers")
+	delete(patch, "secret_credentials")
 	m, err := into[client.NewMCPServer](patch)
 	if err != nil {
 		return err
 	}
-	m.ID, m.SecretHeaders = id, map[string]secret.Secret{}
-	for name, value := range hidden.SecretHeaders {
-		m.SecretHeaders[name] = secret.New(value)
-	}
+	m.ID, m.SecretHeaders, m.SecretCredentials = id, asSecrets(hidden.SecretHeaders), asSecrets(hidden.SecretCredentials)
 	made, err := a.client.CreateMCPServer(ctx, a.tenant, m)
 	if err != nil {
 		return err
 	}
 	return a.showOne(made)
+}
+
+func asSecrets(from map[string]string) map[string]secret.Secret {
+	to := make(map[string]secret.Secret, len(from))
+	for name, value := range from {
+		to[name] = secret.New(value)
+	}
+	return to
 }
 
 func (a *admin) listMCPServers(ctx context.Context, _ string) error {
@@ -131,10 +167,18 @@ func (a *admin) listMCPServers(ctx context.Context, _ string) error {
 		})
 }
 
-// tokensOf returns the names of the tokens that a server's headers need.
+// tokensOf returns the names of the tokens that a server's headers and credentials need.
 func tokensOf(m *client.MCPServer) (names []string) {
+	var templates []string
 	for _, header := range slices.Sorted(maps.Keys(m.Headers)) {
-		for rest := m.Headers[header]; ; {
+		templates = append(templates, m.Headers[header])
+	}
+	for _, scheme := range slices.Sorted(maps.Keys(m.Credentials)) {
+		c := m.Credentials[scheme]
+		templates = append(templates, c.Value, c.User, c.ClientID)
+	}
+	for _, rest := range templates {
+		for {
 			_, after, found := strings.Cut(rest, "${")
 			name, next, closed := strings.Cut(after, "}")
 			if !found || !closed {

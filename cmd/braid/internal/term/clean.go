@@ -3,9 +3,10 @@ package term
 import (
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/braidrun/braid/internal/unseen"
 )
 
 // Cleaner makes foreign text safe for a terminal. Text of a model or a tool must not move the cursor, set
@@ -88,22 +89,8 @@ func CleanLine(s string) string {
 // LineBreaks replaces line feeds and tabs by signs that keep a text on one line.
 var LineBreaks = strings.NewReplacer("\n", "␊", "\t", " ")
 
-// hidden reports whether r is invisible but has an effect. These are control characters and format
-// characters (bidirectional controls, tags, zero-width spaces). The joiners that scripts and emoji need are
-// allowed.
-func hidden(r rune) bool {
-	switch {
-	case r < 0x20 || r >= 0x7f && r < 0xa0:
-		return true
-	case r < 0x300:
-		return false
-	case r == '\u200c' || r == '\u200d':
-		return false
-	case r == '\u2028' || r == '\u2029':
-		return true
-	}
-	return unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
-}
+// hidden reports whether r is invisible but has an effect, such as turning the text around it.
+func hidden(r rune) bool { return unseen.Rune(r) }
 
 // appendVisible appends a visible sign for r.
 func appendVisible(dst []byte, r rune) []byte {

@@ -16,6 +16,7 @@ func TestCleanMakesHiddenCharactersVisible(t *testing.T) {
 		{"one-byte CSI", "\u009b31m", "<U+009B>31m"},
 		{"raw CSI byte", "\x9b31m", "<9B>31m"},
 		{"right-to-left override", "a\u202etxt.exe", "a<U+202E>txt.exe"},
+		{"a word in selectors of variants", "a\U000e0141\u3164", "a<U+E0141><U+3164>"},
 		{"isolates", "\u2066x\u2069", "<U+2066>x<U+2069>"},
 		{"zero-width space and mark", "a\u200bb\u200e", "a<U+200B>b<U+200E>"},
 		{"tags", "\U000e0041", "<U+E0041>"},
