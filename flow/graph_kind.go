@@ -29,6 +29,8 @@ type graphKind struct {
 // graphState is what a graph derives from the log of one scope. It advances event by event, so a decision costs as much as has
 // happened since the one before.
 type graphState struct {
+	// of is the graph that it was made for. Numbers of nodes and edges are those of its definition.
+	of    *graphKind
 	nodes []nodeState
 	// values are the newest values of the edges, and fresh says which of them no start has used.
 	values []*Value
@@ -133,9 +135,9 @@ func (k *graphKind) state(s *Scope) *graphState {
 	if s.Memo != nil {
 		st, _ = (*s.Memo).(*graphState)
 	}
-	if st == nil || len(st.nodes) != len(k.Nodes) || st.opened > len(s.Children) || st.decided > len(s.Decisions) {
+	if st == nil || st.of != k || st.opened > len(s.Children) || st.decided > len(s.Decisions) {
 		st = &graphState{
-			nodes: make([]nodeState, len(k.Nodes)), values: make([]*Value, len(k.Edges)), fresh: make([]bool, len(k.Edges)),
+			of: k, nodes: make([]nodeState, len(k.Nodes)), values: make([]*Value, len(k.Edges)), fresh: make([]bool, len(k.Edges)),
 			decisions: make(map[string]*Decision),
 		}
 		for _, n := range k.shape.entry {

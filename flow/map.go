@@ -54,6 +54,8 @@ type mapKind struct {
 
 // mapState is what a map derives from the log of one scope. It advances event by event.
 type mapState struct {
+	// of is the map that it was made for.
+	of    *mapKind
 	items []json.RawMessage
 	fault *event.Error
 	// begun says which items have a child. next is the first one that may not.
@@ -114,8 +116,8 @@ func (k *mapKind) Next(s Scope) Command {
 // state returns what the log says, from the memory of the last decision where there is one.
 func (k *mapKind) state(s *Scope) *mapState {
 	st, _ := (*s.Memo).(*mapState)
-	if st == nil || st.opened > len(s.Children) {
-		st = &mapState{}
+	if st == nil || st.of != k || st.opened > len(s.Children) {
+		st = &mapState{of: k}
 		*s.Memo = st
 		k.read(s, st)
 	}

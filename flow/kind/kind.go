@@ -31,6 +31,14 @@ type Decider interface {
 	Decide(ctx context.Context, name string, s Scope) (value any, err error)
 }
 
+// Matcher is a [Kind] whose definition may change while a run waits.
+type Matcher interface {
+	Kind
+	// Matches returns why the kind cannot go on with a scope that an earlier version of it has begun; nil if it can. Braid calls
+	// it when it takes up a run that has begun. After an error the run keeps waiting, and whoever resumes it gets the error.
+	Matches(s Scope) error
+}
+
 // DecideTime bounds one call of [Decider].Decide.
 const DecideTime = 10 * time.Second
 
