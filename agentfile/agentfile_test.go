@@ -38,7 +38,8 @@ func names() Names {
 		Agents: map[string]*braid.Agent{"a": says("a"), "b": says("b"), "c": says("c")},
 		Tools: map[string]tool.Tool{"find": braid.Func("find", "Finds.", func(_ context.Context, in struct {
 			City string `json:"city"`
-		}) (string, error) {
+		},
+		) (string, error) {
 			return "in " + in.City, nil
 		}, tool.Pure())},
 		Conditions: map[string]func(context.Context, flow.Visit) (bool, error){

@@ -25,8 +25,8 @@ func (l *loader) graph(f *fields, name string, depth int) (*braid.Agent, *flow.G
 	if l.err != nil {
 		return nil, nil
 	}
-	for _, p := range g.Problems() {
-		place := f.node
+	if list := g.Problems(); len(list) > 0 {
+		p, place := &list[0], f.node
 		switch {
 		case p.Edge > 0:
 			place = edges[p.Edge-1]

@@ -69,7 +69,7 @@ func at(text, pointer string) (value any, found bool, err error) {
 	if pointer == "" {
 		return value, true, nil
 	}
-	for _, part := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
+	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
 		switch in := value.(type) {
 		case map[string]any:

@@ -34,10 +34,9 @@ func (g Graph) Agent() *braid.Agent {
 }
 
 // clone copies the definition, so that changes of the original do not matter.
-func (g *Graph) clone() Graph {
-	c := *g
-	c.Nodes, c.Edges, c.Entry, c.Answer = slices.Clone(g.Nodes), slices.Clone(g.Edges), slices.Clone(g.Entry), slices.Clone(g.Answer)
-	return c
+func (g Graph) clone() Graph {
+	g.Nodes, g.Edges, g.Entry, g.Answer = slices.Clone(g.Nodes), slices.Clone(g.Edges), slices.Clone(g.Entry), slices.Clone(g.Answer)
+	return g
 }
 
 // agent returns the agent that works in a node.

@@ -47,7 +47,8 @@ func (k *swarmKind) Matches(s Scope) error {
 	if n := len(s.Children); n > 0 {
 		if name := s.Children[n-1].Agent; !slices.ContainsFunc(k.Members, func(m Member) bool { return m.Agent.Name() == name }) {
 			return &event.Error{
-				Op: "swarm " + k.Name, Kind: event.ErrNotFound, Message: fmt.Sprintf("agent %q is at work, and swarm %q no longer has it", name, k.Name),
+				Op: "swarm " + k.Name, Kind: event.ErrNotFound,
+				Message: fmt.Sprintf("agent %q is at work, and swarm %q no longer has it", name, k.Name),
 			}
 		}
 	}

@@ -29,7 +29,7 @@ type Problem struct {
 
 // Check returns the first mistake of the definition as an error of kind [event.ErrInvalid] that names the place; nil if there is
 // none. [Graph.Agent] checks too.
-func (g *Graph) Check() error {
+func (g Graph) Check() error {
 	list := g.Problems()
 	if len(list) == 0 {
 		return nil
@@ -47,8 +47,8 @@ func (g *Graph) Check() error {
 }
 
 // Problems returns the mistakes of the definition. Mistakes of the structure are looked for once names are right.
-func (g *Graph) Problems() []Problem {
-	c := checker{g: g, at: make(map[string]int, len(g.Nodes))}
+func (g Graph) Problems() []Problem {
+	c := checker{g: &g, at: make(map[string]int, len(g.Nodes))}
 	c.sizes()
 	if c.list == nil {
 		c.nodes()

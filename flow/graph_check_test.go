@@ -122,7 +122,8 @@ func TestAGraphIsRefused(t *testing.T) {
 					{Name: "a", Agent: agent("a"), Out: object(`"properties":{"n":{}}`)},
 					{Name: "b", Tool: braid.Func("b", "B.", func(_ context.Context, in struct {
 						City string `json:"city"`
-					}) (string, error) {
+					},
+					) (string, error) {
 						return in.City, nil
 					})},
 				},

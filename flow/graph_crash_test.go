@@ -36,9 +36,16 @@ func looped() *braid.Agent {
 		Name: "g", Nodes: with(with(nodes, "draft", func(n *Node) { n.Visits, n.Join = 5, JoinAny }), "join", func(n *Node) { n.Feed = FeedOutputs }),
 		Entry: []string{"draft"},
 		Edges: []Edge{
-			{From: "draft", To: "check"}, {From: "check", To: "draft", If: When("twice", func(_ context.Context, v Visit) (bool, error) { return v.Number < 3, nil })},
-			{From: "check", To: "left", Else: true}, {From: "left", To: "right"}, {From: "left", To: "inner"}, {From: "left", To: "bad"},
-			{From: "bad", To: "rescue", Failed: true}, {From: "right", To: "join"}, {From: "inner", To: "join"}, {From: "rescue", To: "join"},
+			{From: "draft", To: "check"},
+			{From: "check", To: "draft", If: When("twice", func(_ context.Context, v Visit) (bool, error) { return v.Number < 3, nil })},
+			{From: "check", To: "left", Else: true},
+			{From: "left", To: "right"},
+			{From: "left", To: "inner"},
+			{From: "left", To: "bad"},
+			{From: "bad", To: "rescue", Failed: true},
+			{From: "right", To: "join"},
+			{From: "inner", To: "join"},
+			{From: "rescue", To: "join"},
 		},
 	}.Agent()
 }
@@ -63,7 +70,7 @@ func TestAGraphRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	var ran []string
 	node := func(name string) Node {
-		return Node{Name: name, Agent: Func(name, func(_ context.Context, in string) (string, error) {
+		return Node{Name: name, Agent: Func(name, func(context.Context, string) (string, error) {
 			ran = append(ran, name)
 			return name, nil
 		}, tool.Pure())}

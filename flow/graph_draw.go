@@ -6,7 +6,7 @@ import (
 
 // Drawing returns the graph for drawing, without a run: [draw.Graph.DOT], [draw.Graph.Mermaid], [draw.Graph.SVG]. It also draws
 // a graph with mistakes, as far as names are known.
-func (g *Graph) Drawing() *draw.Graph {
+func (g Graph) Drawing() *draw.Graph {
 	d := &draw.Graph{Name: g.Name}
 	entry := map[string]bool{}
 	for _, name := range g.Entry {

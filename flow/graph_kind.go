@@ -186,7 +186,7 @@ func (k *graphKind) opened(s *Scope, st *graphState, child int) {
 		}
 		return
 	}
-	st.nodeOf = append(st.nodeOf, int32(n)) //nolint:gosec // at most maxNodes
+	st.nodeOf = append(st.nodeOf, int32(n))
 	st.open = append(st.open, child)
 	one := &st.nodes[n]
 	one.running = true

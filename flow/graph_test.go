@@ -67,8 +67,12 @@ func TestConditionsDecideOnce(t *testing.T) {
 	g := Graph{
 		Name: "g", Nodes: with(funcs("route", "refund", "sales", "other", "end"), "end", func(n *Node) { n.Join = JoinAny }),
 		Edges: []Edge{
-			{From: "route", To: "refund", If: is("money")}, {From: "route", To: "sales", If: is("buy")}, {From: "route", To: "other", Else: true},
-			{From: "refund", To: "end"}, {From: "sales", To: "end"}, {From: "other", To: "end"},
+			{From: "route", To: "refund", If: is("money")},
+			{From: "route", To: "sales", If: is("buy")},
+			{From: "route", To: "other", Else: true},
+			{From: "refund", To: "end"},
+			{From: "sales", To: "end"},
+			{From: "other", To: "end"},
 		},
 	}
 	for input, want := range map[string]string{

@@ -222,7 +222,7 @@ func plainJSON(v any) json.RawMessage {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if e.Encode(v) != nil {
+	if err := e.Encode(v); err != nil {
 		return json.RawMessage("null") // texts can be written
 	}
 	return bytes.TrimSpace(b.Bytes())

@@ -19,7 +19,10 @@ func TestAMap(t *testing.T) {
 	var now, most atomic.Int32
 	one := Func("one", func(_ context.Context, in string) (string, error) {
 		n := now.Add(1)
-		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		for m := most.Load(); n > m; m = most.Load() {
+			if most.CompareAndSwap(m, n) {
+				break
+			}
 		}
 		defer now.Add(-1)
 		if strings.Contains(in, "bad") {
@@ -67,7 +70,7 @@ func TestTheItemsOfAMapAreMadeOnce(t *testing.T) {
 	t.Parallel()
 	var made, done atomic.Int32
 	m := func() *braid.Agent {
-		return Map("m", Func("one", func(_ context.Context, in string) (string, error) { return fmt.Sprint(done.Add(1)), nil }, tool.Pure()), MapOptions{
+		return Map("m", Func("one", func(context.Context, string) (string, error) { return fmt.Sprint(done.Add(1)), nil }, tool.Pure()), MapOptions{
 			Parallel: 2,
 			Items: func(context.Context, []event.Block) ([]any, error) {
 				made.Add(1)

@@ -80,12 +80,12 @@ func broke(name string, err error) *braid.Agent {
 }
 
 // lend gives a member the hand-off tool.
-func (s *Swarm) lend(i int) error {
+func (s Swarm) lend(i int) error {
 	a := s.Members[i].Agent
 	if a.Model() == nil || len(s.Members) == 1 {
 		return nil
 	}
-	t := newHandoffTool(s, i)
+	t := newHandoffTool(&s, i)
 	for _, had := range a.Tools() {
 		if same, ok := had.(*handoffTool); ok && slices.Equal(same.names, t.names) {
 			return nil
@@ -101,7 +101,7 @@ func (s *Swarm) lend(i int) error {
 }
 
 // check returns the first mistake of the definition.
-func (s *Swarm) check() error {
+func (s Swarm) check() error {
 	wrong := func(hint, format string, args ...any) error {
 		return &event.Error{Op: "swarm " + s.Name, Kind: event.ErrInvalid, Message: fmt.Sprintf(format, args...), Hint: hint}
 	}
@@ -226,8 +226,9 @@ func (k *swarmKind) over(s *Scope, h *handoff) *event.Error {
 	switch {
 	case !slices.ContainsFunc(k.Members, func(m Member) bool { return m.Agent.Name() == h.Agent }):
 		return &event.Error{
-			Op: "swarm " + k.Name, Kind: event.ErrInvalid, Message: fmt.Sprintf("the work was handed to agent %q, which the swarm no longer has", h.Agent),
-			Hint: "add the agent again and retry the run, or begin another run",
+			Op: "swarm " + k.Name, Kind: event.ErrInvalid,
+			Message: fmt.Sprintf("the work was handed to agent %q, which the swarm no longer has", h.Agent),
+			Hint:    "add the agent again and retry the run, or begin another run",
 		}
 	case steps > 0 && n >= steps:
 		return limit(event.StopLimitCycles, "raise Steps", "the members have worked %d turns, as many as they may", n)

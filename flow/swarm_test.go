@@ -32,7 +32,8 @@ func (m *hands) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Ch
 		chunks := []model.Chunk{{Kind: model.ChunkText, Text: m.name + " is done"}, {Kind: model.ChunkStop, Stop: event.StopEndTurn}}
 		if m.turn < len(m.args) {
 			chunks = []model.Chunk{
-				{Kind: model.ChunkCall, ID: "c" + m.name, Text: handoffName}, {Kind: model.ChunkCallInput, Text: m.args[m.turn]},
+				{Kind: model.ChunkCall, ID: "c" + m.name, Text: handoffName},
+				{Kind: model.ChunkCallInput, Text: m.args[m.turn]},
 				{Kind: model.ChunkStop, Stop: event.StopToolUse},
 			}
 		}

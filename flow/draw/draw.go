@@ -97,8 +97,9 @@ type indexed struct {
 
 // arrow is an edge between known nodes.
 type arrow struct {
-	from, to int
 	Edge
+
+	from, to int
 }
 
 // index resolves the names of a graph.
@@ -115,7 +116,7 @@ func (g *Graph) index() indexed {
 		from, known := at[e.From]
 		to, both := at[e.To]
 		if known && both {
-			x.edges = append(x.edges, arrow{from, to, e})
+			x.edges = append(x.edges, arrow{e, from, to})
 		}
 	}
 	return x

@@ -89,12 +89,13 @@ func (p *pen) node(n Node, at *place) {
 	x, y := margin+at.x, p.top+float64(at.layer)*(boxHeight+layerGap)+boxHeight/2
 	w, h := at.width, float64(boxHeight)
 	fill, stroke := fillOf(n), "#57606a"
-	if fill == "" {
+	switch {
+	case fill == "":
 		fill = "#f6f8fa"
-	} else if n.State != Failed {
-		stroke = colourTaken
-	} else {
+	case n.State == Failed:
 		stroke = "#cf222e"
+	default:
+		stroke = colourTaken
 	}
 	thick := 1.0
 	if n.Entry {
@@ -123,7 +124,7 @@ func (p *pen) edge(e arrow, route []int) {
 		colour, width, head = colourTaken, 2.8, "taken"
 	}
 	var d strings.Builder
-	labelX, labelY := 0.0, 0.0
+	var labelX, labelY float64
 	if e.from == e.to {
 		x, y := p.at(e.from)
 		x += p.l.places[e.from].width / 2

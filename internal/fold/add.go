@@ -76,6 +76,7 @@ func (v *Conversation) Add(e *event.Event) {
 		if c := r.Scope(b.ID); c != nil {
 			c.end(v.closed(e, b))
 			c.leaves(e.Time)
+			r.drop(c)
 		}
 	case *event.Transferred:
 		s.Agent, s.LastModel = b.To, ""
