@@ -61,7 +61,7 @@ agents:
   - {name: writer, model: w, instructions: Write.}
 entry: [draft]
 nodes:
-  - {name: draft, agent: writer, visits: 3, join: any, retries: 1, retry_wait: 1s, timeout: 30s}
+  - {name: draft, agent: writer, visits: 3, fan_in: any, retries: 1, retry_wait: 1s, timeout: 30s}
   - name: check
     agent: a
   - name: done
@@ -135,7 +135,7 @@ func TestMistakesOfAFile(t *testing.T) {
 		"kind: graph\nname: g\nnodes:\n  - {name: a, agent: a, vists: 3}":                                                   `line 4, column 25: there is no key "vists"`,
 		"kind: graph\nname: g\nnodes:\n  - {name: a, agent: a, visits: -1}":                                                 "line 4, column 33: visits is not a number",
 		"kind: graph\nname: g\nnodes:\n  - {name: a, agent: a, timeout: 3}":                                                 "timeout is not a time",
-		"kind: graph\nname: g\nnodes:\n  - {name: a, agent: a, join: some}":                                                 `join is "some"`,
+		"kind: graph\nname: g\nnodes:\n  - {name: a, agent: a, fan_in: some}":                                               `fan_in is "some"`,
 		"kind: graph\nname: g\nnodes:\n  - {name: a, agent: a}\nedges:\n  - {from: a, to: b}":                               `line 6, column 5: there is no node "b"`,
 		"kind: graph\nname: g\nnodes:\n  - {name: a, agent: a}\nedges:\n  - {from: a, to: a, if: {contains: x, equals: y}}": "the condition is not clear",
 		"kind: graph\nname: g\nnodes:\n  - {name: a, agent: a}\nedges:\n  - {from: a, to: a, if: {matches: '('}}":           "not a regular expression",

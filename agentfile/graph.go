@@ -51,7 +51,7 @@ func (l *loader) graph(f *fields, name string, depth int) (*braid.Agent, *flow.G
 func (l *loader) node(f *fields, depth int) flow.Node {
 	n := flow.Node{
 		Name: f.text("name"), Agent: l.agentOf(f.get("agent"), depth), Tool: l.toolOf(f.get("tool")), Ask: l.question(f.get("ask")),
-		Join: l.join(f), Visits: f.number("visits"), Feed: l.feed(f), Retries: f.number("retries"),
+		FanIn: l.fanIn(f), Visits: f.number("visits"), Feed: l.feed(f), Retries: f.number("retries"),
 		RetryWait: f.duration("retry_wait"), Timeout: f.duration("timeout"), In: f.json("in"), Out: f.json("out"),
 	}
 	f.end()
@@ -72,19 +72,19 @@ func (l *loader) question(n *yaml.Node) *flow.Question {
 	return q
 }
 
-// join reads how many edges a node waits for: "all", "any" or a number.
-func (l *loader) join(f *fields) flow.Join {
-	switch text := f.text("join"); text {
+// fanIn reads how many edges a node waits for: "all", "any" or a number.
+func (l *loader) fanIn(f *fields) flow.FanIn {
+	switch text := f.text("fan_in"); text {
 	case "", "all":
-		return flow.JoinAll
+		return flow.FanInAll
 	case "any":
-		return flow.JoinAny
+		return flow.FanInAny
 	default:
 		n, err := strconv.Atoi(text)
 		if l.err == nil && (err != nil || n < 1) {
-			l.fail(f.at("join"), "write all, any or a number", "join is %q", text)
+			l.fail(f.at("fan_in"), "write all, any or a number", "fan_in is %q", text)
 		}
-		return flow.JoinAtLeast(n)
+		return flow.FanInAtLeast(n)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // it later does not change agents that were made of it.
 //
 // A run starts the entry nodes. When a node ends, the conditions of its edges are evaluated once and their results are
-// written to the log. A node starts when enough of its incoming edges have brought a value ([Node.Join]) and one of these
+// written to the log. A node starts when enough of its incoming edges have brought a value ([Node.FanIn]) and one of these
 // values is new. The run ends when nothing runs and nothing can start.
 type Graph struct {
 	// Name is the name of the agent.
@@ -45,8 +45,8 @@ type Node struct {
 	// Ask is a question to a human. The answer is the output. While it is open the run waits without a process.
 	Ask *Question
 
-	// Join says how many incoming edges must have brought a value before the node starts. The zero value is [JoinAll].
-	Join Join
+	// FanIn says how many incoming edges must have brought a value before the node starts. The zero value is [FanInAll].
+	FanIn FanIn
 	// Visits bounds how often the node may start. In every cycle at least one node must have such a bound, and the others
 	// in it may leave it at 0 for no bound of their own. A node in no cycle starts once.
 	Visits int
@@ -108,18 +108,18 @@ type Visit struct {
 // Text returns the text of the output.
 func (v *Visit) Text() string { return event.TextOf(v.Output) }
 
-// Join is the number of incoming edges that must have brought a value before a node starts.
-type Join int
+// FanIn is the number of incoming edges that must have brought a value before a node starts.
+type FanIn int
 
 const (
-	// JoinAll waits for all incoming edges. An edge that is never taken holds the node back for good.
-	JoinAll Join = 0
-	// JoinAny waits for one edge.
-	JoinAny Join = 1
+	// FanInAll waits for all incoming edges. An edge that is never taken holds the node back for good.
+	FanInAll FanIn = 0
+	// FanInAny waits for one edge.
+	FanInAny FanIn = 1
 )
 
-// JoinAtLeast waits for n edges.
-func JoinAtLeast(n int) Join { return Join(n) }
+// FanInAtLeast waits for n edges.
+func FanInAtLeast(n int) FanIn { return FanIn(n) }
 
 // Feed says what the input of a node is made of. The zero value is [FeedTaskAndOutputs] for an agent, and [FeedOutputs] for a tool, a
 // [Func], a [Map], a question and a node that declares [Node.In].

@@ -103,8 +103,8 @@ func (c *checker) nodes() {
 		}
 		c.work(n)
 		switch {
-		case n.Join < 0:
-			c.node(n.Name, "use flow.JoinAll, flow.JoinAny or flow.JoinAtLeast", "Join is negative")
+		case n.FanIn < 0:
+			c.node(n.Name, "use flow.FanInAll, flow.FanInAny or flow.FanInAtLeast", "FanIn is negative")
 		case n.Visits < 0, n.Retries < 0, n.Timeout < 0, n.RetryWait < 0:
 			c.node(n.Name, "use 0 for the default", "Visits, Retries, RetryWait or Timeout is negative")
 		case n.Retries > maxRetries:

@@ -73,7 +73,7 @@ func TestAGraphIsRefused(t *testing.T) {
 				Nodes: with(nodes("a", "b", "c"), "b", func(n *Node) { n.Visits = 2 }),
 				Edges: []Edge{{From: "a", To: "b"}, {From: "b", To: "c"}, {From: "c", To: "b", If: yes}},
 			},
-			[]string{`node "b"`, "can never start", "JoinAny"},
+			[]string{`node "b"`, "can never start", "FanInAny"},
 		},
 		"no exit": {
 			Graph{
@@ -88,7 +88,7 @@ func TestAGraphIsRefused(t *testing.T) {
 		},
 		"no bound of one of two cycles": {
 			Graph{
-				Nodes: with(nodes("a", "b", "c"), "b", func(n *Node) { n.Visits = 2; n.Join = JoinAny }), Entry: []string{"a"},
+				Nodes: with(nodes("a", "b", "c"), "b", func(n *Node) { n.Visits = 2; n.FanIn = FanInAny }), Entry: []string{"a"},
 				Edges: []Edge{{From: "a", To: "b"}, {From: "b", To: "a", If: yes}, {From: "a", To: "c", If: yes}, {From: "c", To: "a", If: yes}},
 			},
 			[]string{`node "a"`, "cycle without a bound"},
@@ -97,7 +97,7 @@ func TestAGraphIsRefused(t *testing.T) {
 			Graph{Nodes: nodes("a"), Entry: []string{"a"}, Edges: []Edge{{From: "a", To: "a", If: yes}}}, []string{`node "a"`, "cycle without a bound"},
 		},
 		"too high a join": {
-			Graph{Nodes: with(nodes("a", "b"), "b", func(n *Node) { n.Join = JoinAtLeast(2) }), Edges: []Edge{{From: "a", To: "b"}}},
+			Graph{Nodes: with(nodes("a", "b"), "b", func(n *Node) { n.FanIn = FanInAtLeast(2) }), Edges: []Edge{{From: "a", To: "b"}}},
 			[]string{`node "b"`, "waits for 2 edges, and 1"},
 		},
 		"else without if": {

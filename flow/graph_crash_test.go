@@ -33,7 +33,7 @@ func looped() *braid.Agent {
 	nodes := append(funcs("draft", "check", "left", "right", "join", "rescue"), Node{Name: "inner", Agent: inner.Agent()},
 		Node{Name: "bad", Agent: Func("bad", func(context.Context, string) (string, error) { count++; panic("bad") }, tool.Pure()), Retries: 1})
 	return Graph{
-		Name: "g", Nodes: with(with(nodes, "draft", func(n *Node) { n.Visits, n.Join = 5, JoinAny }), "join", func(n *Node) { n.Feed = FeedOutputs }),
+		Name: "g", Nodes: with(with(nodes, "draft", func(n *Node) { n.Visits, n.FanIn = 5, FanInAny }), "join", func(n *Node) { n.Feed = FeedOutputs }),
 		Entry: []string{"draft"},
 		Edges: []Edge{
 			{From: "draft", To: "check"},

@@ -431,7 +431,7 @@ func (k *graphKind) can(st *graphState, n int) bool {
 	return one.entry || one.fresh > 0 && one.have >= k.shape.needs(&k.Graph, n)
 }
 
-// late reports whether a node has run and needs no further value: it is in no cycle, and [JoinAny] or [JoinAtLeast] had enough.
+// late reports whether a node has run and needs no further value: it is in no cycle, and [FanInAny] or [FanInAtLeast] had enough.
 func (k *graphKind) late(one *nodeState, n int) bool {
 	return one.visits > 0 && !k.cyclic[n] && one.visits >= max(1, k.Nodes[n].Visits)
 }

@@ -53,7 +53,7 @@ func misfit(out, in *schemaPart, path string, depth int) string {
 		return ""
 	}
 	if len(out.Type) > 0 && len(in.Type) > 0 && !slices.ContainsFunc(out.Type, func(t string) bool { return accepts(in.Type, t) }) {
-		return fmt.Sprintf("%s is %s, and the next node takes %s", place(path), names(out.Type), names(in.Type))
+		return fmt.Sprintf("%s is %s, and the next node takes %s", place(path), typeNames(out.Type), typeNames(in.Type))
 	}
 	for _, name := range in.Required {
 		if out.Properties != nil && out.Properties[name] == nil && !slices.Contains(out.Required, name) {
@@ -84,7 +84,7 @@ func place(path string) string {
 	return "the output at " + path
 }
 
-func names(types []string) string {
+func typeNames(types []string) string {
 	if len(types) == 1 {
 		return types[0]
 	}

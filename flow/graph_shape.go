@@ -61,7 +61,7 @@ func (s *shape) startable(g *Graph) []bool {
 
 // needs returns how many incoming edges must have brought a value before a node starts.
 func (s *shape) needs(g *Graph, n int) int {
-	if j := int(g.Nodes[n].Join); j > 0 {
+	if j := int(g.Nodes[n].FanIn); j > 0 {
 		return j
 	}
 	return len(s.in[n])
@@ -150,8 +150,8 @@ func (c *checker) structure() {
 		return
 	}
 	for n := range g.Nodes {
-		if j := int(g.Nodes[n].Join); j > len(s.in[n]) && len(s.in[n]) > 0 {
-			c.node(g.Nodes[n].Name, "lower Join, or add edges", "Join waits for %d edges, and %d lead to it", j, len(s.in[n]))
+		if j := int(g.Nodes[n].FanIn); j > len(s.in[n]) && len(s.in[n]) > 0 {
+			c.node(g.Nodes[n].Name, "lower FanIn, or add edges", "FanIn waits for %d edges, and %d lead to it", j, len(s.in[n]))
 		}
 	}
 	can, reached := s.startable(g), s.reached()
@@ -161,7 +161,7 @@ func (c *checker) structure() {
 		case !reached[n]:
 			c.node(g.Nodes[n].Name, "add an edge to it, or name it in Entry", "no entry leads to it")
 		default:
-			c.node(g.Nodes[n].Name, "set Join to flow.JoinAny", "it can never start: it waits for an edge that comes only after it")
+			c.node(g.Nodes[n].Name, "set FanIn to flow.FanInAny", "it can never start: it waits for an edge that comes only after it")
 		}
 	}
 	if c.list != nil {

@@ -65,7 +65,7 @@ func TestConditionsDecideOnce(t *testing.T) {
 		})
 	}
 	g := Graph{
-		Name: "g", Nodes: with(funcs("route", "refund", "sales", "other", "end"), "end", func(n *Node) { n.Join = JoinAny }),
+		Name: "g", Nodes: with(funcs("route", "refund", "sales", "other", "end"), "end", func(n *Node) { n.FanIn = FanInAny }),
 		Edges: []Edge{
 			{From: "route", To: "refund", If: is("money")},
 			{From: "route", To: "sales", If: is("buy")},
@@ -92,7 +92,7 @@ func TestACycle(t *testing.T) {
 	g := func(visits int) Graph {
 		return Graph{
 			Name:  "g",
-			Nodes: with(with(funcs("draft", "check", "done"), "draft", func(n *Node) { n.Visits, n.Join = visits, JoinAny }), "check", func(*Node) {}),
+			Nodes: with(with(funcs("draft", "check", "done"), "draft", func(n *Node) { n.Visits, n.FanIn = visits, FanInAny }), "check", func(*Node) {}),
 			Entry: []string{"draft"},
 			Edges: []Edge{
 				{From: "draft", To: "check"},
@@ -114,10 +114,10 @@ func TestACycle(t *testing.T) {
 // Any and a number of edges start a node once; what comes later starts nothing.
 func TestJoins(t *testing.T) {
 	t.Parallel()
-	for join, want := range map[Join]int{JoinAll: 3, JoinAny: 1, JoinAtLeast(2): 2} {
+	for join, want := range map[FanIn]int{FanInAll: 3, FanInAny: 1, FanInAtLeast(2): 2} {
 		g := Graph{
 			Name: "g", Nodes: with(funcs("a", "b", "c", "d"), "d", func(n *Node) {
-				n.Join = join
+				n.FanIn = join
 				n.Input = func(in Incoming) ([]event.Block, error) {
 					return []event.Block{&event.Text{Text: strings.Repeat("+", len(in.Values))}}, nil
 				}

@@ -31,6 +31,7 @@ type runsIn struct {
 	conversation ConversationKey
 	// workspaces is nil if the service has none.
 	workspaces workspace.Backend
+	quotas     *quotas
 }
 
 func withConversation(ctx context.Context, in runsIn) context.Context {

@@ -85,6 +85,7 @@ GET /openapi.json describes the API.`,
 			{Name: "origin", Value: "LIST", Help: "sites whose pages may send requests, such as https://chat.example"},
 			{Name: "titles", Value: "FROM", Help: "source of titles: model asks a small model, words takes the first words of the user (model)"},
 			{Name: "agui", Help: "also serve the AG-UI protocol: POST /agui"},
+			{Name: "adk", Help: "also serve clients of Google's ADK, below /adk"},
 			{Name: "run-time", Value: "TIME", Help: "maximum active time of one run (5m)"},
 			{Name: "chat", Help: "open a chat with the server, and stop the server with the chat; the log goes to serve.log in the data folder"},
 			{Name: "log", Value: "FORM", Help: "the log on standard error: text, json or none; text on a terminal, else json"},
@@ -226,7 +227,7 @@ func (p *process) openInstance(ctx context.Context, cfg *conf.Config, in *conf.I
 			_ = h.close() // the first error counts
 		}
 	}()
-	o := serve.Options{Log: log, APIOnly: !in.On("agentcore"), AGUI: in.On("agui"), Metrics: server.NewMetrics(readBuild().Version)}
+	o := serve.Options{Log: log, APIOnly: !in.On("agentcore"), AGUI: in.On("agui"), ADK: in.On("adk"), Metrics: server.NewMetrics(readBuild().Version)}
 	o.Metrics.LimitTenants(cfg.MetricTenants)
 	if text := in.Flags["run-time"]; text != "" {
 		if o.Service.RunTime, err = conf.ParseTime(text); err != nil {

@@ -60,6 +60,8 @@ type Scope struct {
 	Began time.Time
 	// Children are the scopes that it has opened for that input, in the order of opening.
 	Children []Child
+	// Open and Failed count the children that are open, and those that ended with an error.
+	Open, Failed int
 	// Decisions are the recorded ones for that input, in the order of the log.
 	Decisions []Decision
 	// Ended are the indexes of the children that have ended, in the order in which they did.

@@ -167,6 +167,7 @@ var rooms = []room{
 		tests: []string{"", "model/demo", "netguard"},
 	},
 	{dir: "claude", own: []string{"event"}},
+	{dir: "claude/runner", own: []string{"", "claude", "event", "hook", "model", "task", "tool"}, tests: []string{"journal"}},
 	{dir: "sandbox", own: []string{"event"}, from: []string{"golang.org/x/sys"}},
 	{
 		dir: "tool/shelltool", own: []string{"event", "sandbox", "tool", "workspace"},
@@ -240,7 +241,7 @@ var rooms = []room{
 	{dir: "wire/wiretest", own: []string{"event", "wire"}, from: testLibraries},
 	{dir: "wire/*", own: []string{"event", "internal/userdata", "wire", "wire/story"}, tests: []string{"wire/wiretest", "event/eventtest"}},
 	{
-		dir: "server", own: []string{"", "attachment", "event", "journal", "live", "pricing", "secret", "service", "service/directory", "service/skillpack", "service/webhooks", "wire", "wire/*", "workspace", "console"},
+		dir: "server", own: []string{"", "attachment", "internal/userdata", "event", "journal", "live", "pricing", "secret", "service", "service/directory", "service/skillpack", "service/webhooks", "wire", "wire/*", "workspace", "console"},
 		tests: []string{"hook", "service/database", "live/livetest", "journal/sqlite", "model/demo", "models", "client", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "github.com/prometheus/common", "model", "tool"},
 		from:  []string{"golang.org/x/sys", "github.com/google/jsonschema-go", "github.com/coreos/go-oidc", "github.com/coder/websocket"},
 	},
