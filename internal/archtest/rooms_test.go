@@ -167,6 +167,7 @@ var rooms = []room{
 		tests: []string{"", "model/demo", "netguard"},
 	},
 	{dir: "claude", own: []string{"event"}},
+	{dir: "claude/runner", own: []string{"", "claude", "event", "hook", "model", "task", "tool"}, tests: []string{"journal"}},
 	{dir: "sandbox", own: []string{"event"}, from: []string{"golang.org/x/sys"}},
 	{
 		dir: "tool/shelltool", own: []string{"event", "sandbox", "tool", "workspace"},
