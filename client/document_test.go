@@ -56,6 +56,7 @@ func TestTypesHoldWhatTheDocumentSays(t *testing.T) {
 		"createModel": through[client.TenantModel], "listModelsOf": through[answers[client.TenantModel]], "getModel": through[client.TenantModel],
 		"updateModel":     through[client.TenantModel],
 		"createMCPServer": through[client.MCPServer], "listMCPServers": through[answers[client.MCPServer]], "getMCPServer": through[client.MCPServer],
+		"beginMCPGrant": through[client.MCPSignIn], "beginOwnMCPGrant": through[client.MCPSignIn],
 		"listMCPGrants": through[answers[client.MCPGrant]], "listOwnMCPGrants": through[answers[client.MCPGrant]], "updateMCPServer": through[client.MCPServer], "testMCPServer": through[client.MCPServerReport],
 		"uploadSkill": through[client.Skill], "listSkills": through[answers[client.Skill]], "getSkill": through[client.Skill],
 		"updateSkill": through[client.Skill], "listSkillVersions": through[answers[client.SkillVersion]], "getSkillVersion": through[client.Skill],

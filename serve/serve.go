@@ -46,8 +46,8 @@ type Options struct {
 	Tenants *directory.Options
 	// APIOnly disables AgentCore and the page.
 	APIOnly bool
-	// AGUI enables AG-UI, unless AgentCore trusts its platform.
-	AGUI bool
+	// AGUI enables AG-UI, and ADK the routes for clients of Google's ADK, unless AgentCore trusts its platform.
+	AGUI, ADK bool
 	// AgentCore configures AgentCore's protocol. The server sets Service, Door, Tenant and Next.
 	// With TrustPlatform the server serves only AgentCore's own paths.
 	AgentCore agentcore.Options
@@ -154,6 +154,9 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	s.handler = s.api
 	if o.AGUI {
 		s.addAGUI()
+	}
+	if o.ADK {
+		s.addADK()
 	}
 	if !o.APIOnly {
 		err = s.addAgentCore()

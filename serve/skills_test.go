@@ -97,7 +97,13 @@ func folderOf(t *testing.T, name, description string, files map[string]string) [
 // upload sends a body that is not JSON.
 func (s *site) upload(token, path, kind string, body []byte, headers ...string) (int, string) {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url+path, bytes.NewReader(body))
+	return s.send(token, http.MethodPost, path, kind, body, headers...)
+}
+
+// send sends a request with a body of this type.
+func (s *site) send(token, method, path, kind string, body []byte, headers ...string) (int, string) {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, bytes.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -125,6 +125,35 @@ func (s *Server) listOwnGrants(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
+// beginGrantRequest names the user who is to sign in. An empty one stands for the tenant's runs without a user.
+type beginGrantRequest struct {
+	User string `json:"user,omitempty"`
+}
+
+// beginOwnGrant begins to sign the credential's user in to a server.
+func (s *Server) beginOwnGrant(w http.ResponseWriter, r *http.Request) error {
+	return s.beginSignIn(w, r, who(r).Tenant, who(r).User)
+}
+
+// beginGrant begins to sign a user of a tenant in to a server.
+func (s *Server) beginGrant(w http.ResponseWriter, r *http.Request) error {
+	var body beginGrantRequest
+	if err := s.readBody(w, r, &body, true); err != nil {
+		return err
+	}
+	return s.beginSignIn(w, r, tenantOf(r), body.User)
+}
+
+func (s *Server) beginSignIn(w http.ResponseWriter, r *http.Request, tenant, user string) error {
+	link, err := s.service.BeginSignIn(r.Context(), by(r), tenant, r.PathValue("server"), user)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	writeJSON(w, http.StatusCreated, link)
+	return nil
+}
+
 // revokeOwnGrant ends the grant of the credential's user for a server.
 func (s *Server) revokeOwnGrant(w http.ResponseWriter, r *http.Request) error {
 	p := who(r)

@@ -127,6 +127,11 @@ func adminOperations() map[string]operation {
 			id: "listMCPGrants", summary: "Lists what users have granted to an MCP server.", query: pageQuery,
 			answers: map[int]answered{200: {"A page.", typeOf[page[directory.MCPGrant]](), ""}},
 		},
+		"POST " + tenant + "/mcp-servers/{server}/grants": {
+			id: "beginMCPGrant", summary: "Begins to sign a user in to an MCP server, beside any run. The link is a secret of the user.",
+			body: typeOf[beginGrantRequest](), bodyOption: true, example: `{"user": "ann"}`,
+			answers: map[int]answered{201: {"The link, also of a sign-in that had begun before.", typeOf[service.SignInLink](), ""}, 409: conflict},
+		},
 		"DELETE " + tenant + "/mcp-servers/{server}/grants/{grant}": {
 			id: "revokeMCPGrant", summary: "Ends a user's grant for an MCP server, here and at its authorization server.", answers: map[int]answered{204: {about: "It is gone."}},
 		},

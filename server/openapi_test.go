@@ -74,6 +74,10 @@ var ownOperations = map[string]operation{
 		id: "listOwnMCPGrants", summary: "Lists what the credential's user has granted to MCP servers.", query: pageQuery,
 		answers: map[int]answered{200: {"A page.", typeOf[page[directory.MCPGrant]](), ""}},
 	},
+	"POST /v1/mcp-grants/{server}": {
+		id: "beginOwnMCPGrant", summary: "Begins to sign the credential's user in to an MCP server, beside any run. The link is a secret of the user.",
+		answers: map[int]answered{201: {"The link, also of a sign-in that had begun before.", typeOf[service.SignInLink](), ""}, 409: {"It is not active.", typeOf[native.ErrorBody](), ""}},
+	},
 	"DELETE /v1/mcp-grants/{server}": {
 		id: "revokeOwnMCPGrant", summary: "Ends the grant of the credential's user for an MCP server, here and at its authorization server.",
 		answers: map[int]answered{204: {about: "It is gone."}},

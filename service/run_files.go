@@ -16,8 +16,8 @@ func (k ConversationKey) files() workspace.Owner {
 }
 
 // WorkspaceOf returns the workspace of the run that a tool works for. It is for [filetool.ForEach]. It returns nil outside a
-// run, and if the service has no workspaces. A run whose tenant stores too much ends before its next model call, so that
-// these files need no count of their own.
+// run, and if the service has no workspaces. What is stored there counts towards the tenant's quota; a write beyond it is
+// [event.ErrQuota].
 //
 // [filetool.ForEach]: https://pkg.go.dev/github.com/braidrun/braid/tool/filetool#ForEach
 func WorkspaceOf(ctx context.Context) (workspace.Files, error) {
@@ -25,5 +25,5 @@ func WorkspaceOf(ctx context.Context) (workspace.Files, error) {
 	if in.workspaces == nil {
 		return nil, nil //nolint:nilnil // there is none
 	}
-	return openFiles(in.workspaces, in.conversation), nil
+	return &countedFiles{Files: openFiles(in.workspaces, in.conversation), quotas: in.quotas, tenant: in.conversation.Tenant}, nil
 }

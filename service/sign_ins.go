@@ -10,6 +10,39 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
+// BeginSignIn begins to sign a user in to a server of a tenant beside any run, or returns the sign-in that is under way. by may be
+// the user, or who administrates the tenant. It returns [event.ErrNotFound] if the tenant has no such active server, and
+// [event.ErrUnsupported] if nobody signs in to it.
+func (s *Service) BeginSignIn(ctx context.Context, by directory.By, tenant, server, user string) (SignInLink, error) {
+	d := s.options.Directory
+	if d == nil {
+		return SignInLink{}, directory.NoMCPServer("sign in")
+	}
+	m, err := d.GetMCPServer(ctx, tenant, server, 0)
+	if err != nil {
+		return SignInLink{}, err
+	}
+	if s.options.ToolServers == nil {
+		return SignInLink{}, noToolServers("sign in")
+	}
+	if m.Status != directory.Active {
+		return SignInLink{}, &event.Error{
+			Op: "sign in", Kind: event.ErrConflict, Code: "MCP_SERVER_INACTIVE", Message: "the MCP server " + m.ID + " is not active",
+			Hint: "activate it first",
+		}
+	}
+	r := &directory.ResolvedMCPServer{Server: m, Run: directory.MCPRun{User: user}}
+	if err := r.GrantKey().Check(); err != nil {
+		return SignInLink{}, err
+	}
+	l, err := s.options.ToolServers.BeginSignIn(ctx, r, d)
+	if err != nil {
+		return SignInLink{}, err
+	}
+	l.Server, l.User = m.ID, user
+	return l, d.RecordMCPGrant(ctx, by, r.GrantKey(), "mcp-grant.begin")
+}
+
 // PeekSignIn says who signs in to which server with an answer, and changes nothing. It returns [event.ErrNotFound] if no
 // such sign-in is under way. The state of the answer is the credential: only the one who began the sign-in, and the
 // authorization server, know it.

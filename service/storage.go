@@ -32,25 +32,36 @@ func (q *quotas) stored(ctx context.Context, tenant string) (int64, error) {
 // stores returns an error if the tenant may not store so many bytes more. It counts again before it
 // refuses, so that deleting frees space at once.
 func (q *quotas) stores(ctx context.Context, tenant string, more int64) error {
+	return q.admit(ctx, tenant, more, false)
+}
+
+// admit is stores, also for the bytes of a running upload.
+func (q *quotas) admit(ctx context.Context, tenant string, more int64, upload bool) error {
 	quota, life, err := q.of(ctx, tenant)
-	most := directory.Bound(quota.Storage)
-	if err != nil || most == 0 {
+	if err != nil {
 		return err
 	}
-	now := time.Now()
-	if bytes, known := q.storage.find(tenant, life, now); known && bytes+more < most {
-		q.storage.add(tenant, more)
+	most := directory.Bound(quota.Storage)
+	if most == 0 {
+		if upload {
+			q.storage.hold(tenant, more)
+		}
 		return nil
 	}
+	if q.storage.admit(tenant, life, more, most, upload, time.Now()) == storageAdmitted {
+		return nil
+	}
+	landed := q.storage.begin(tenant)
+	defer q.storage.end(tenant, 0, 0)
+	began := time.Now()
 	bytes, err := q.stored(ctx, tenant)
 	if err != nil {
 		return err
 	}
-	q.storage.keep(tenant, life, bytes, now)
-	if bytes+more >= most {
+	q.storage.keep(tenant, life, bytes, landed, began)
+	if q.storage.admit(tenant, life, more, most, upload, began) != storageAdmitted {
 		return noRoom(most)
 	}
-	q.storage.add(tenant, more)
 	return nil
 }
 

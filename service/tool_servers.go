@@ -14,6 +14,8 @@ type ToolServers interface {
 	Fetch(ctx context.Context, address string) ([]byte, error)
 	// Test connects to a server as a run does, and lists its tools.
 	Test(ctx context.Context, s *directory.ResolvedMCPServer, store directory.MCPStore) (ToolServerReport, error)
+	// BeginSignIn begins a sign-in of the user of s, or returns the one that is under way.
+	BeginSignIn(ctx context.Context, s *directory.ResolvedMCPServer, store directory.MCPStore) (SignInLink, error)
 	// PeekSignIn returns the error of CompleteSignIn for an answer to no sign-in, and changes nothing.
 	PeekSignIn(ctx context.Context, s *directory.ResolvedMCPServer, store directory.MCPStore, a SignInAnswer) error
 	// CompleteSignIn ends a sign-in of the user of s. One that has ended without a grant is returned with its error.

@@ -67,6 +67,15 @@ func (a *Factory) Test(ctx context.Context, s *directory.ResolvedMCPServer, stor
 	return report, nil
 }
 
+// BeginSignIn implements [service.ToolServers].
+func (a *Factory) BeginSignIn(ctx context.Context, s *directory.ResolvedMCPServer, store directory.MCPStore) (service.SignInLink, error) {
+	l, err := a.options.TenantServers.Begin(ctx, s, store)
+	if err != nil {
+		return service.SignInLink{}, err
+	}
+	return service.SignInLink{ID: l.ID, URL: l.URL, Issuer: l.Issuer, Scopes: l.Scopes, Expires: l.Expires}, nil
+}
+
 // PeekSignIn implements [service.ToolServers].
 func (a *Factory) PeekSignIn(ctx context.Context, s *directory.ResolvedMCPServer, store directory.MCPStore, in service.SignInAnswer) error {
 	return a.options.TenantServers.Peek(ctx, s, store, toolservers.Answer(in))

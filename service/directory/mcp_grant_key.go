@@ -51,3 +51,10 @@ type MCPGrant struct {
 func grantPlace(tenant, id, life string) []byte {
 	return []byte(tenant + "|mcp_grant|" + id + "|secret|" + life)
 }
+
+// Check returns [event.ErrInvalid] for a user that no key can have.
+func (k MCPGrantKey) Check() error {
+	c := checker{op: "MCP grant"}
+	c.text("the user", k.User, longestName)
+	return c.err
+}

@@ -145,6 +145,9 @@ func scanMCPServer(scan func(...any) error) (MCPServer, error) {
 	return s, decode(doc, &s.MCPServerSpec)
 }
 
+// NoMCPServer returns the error of a server that is not there.
+func NoMCPServer(op string) error { return mcpNotFound(op) }
+
 func mcpNotFound(op string) error {
 	return &event.Error{Op: op, Kind: event.ErrNotFound, Code: "MCP_SERVER_NOT_FOUND", Message: "there is no such MCP server", Hint: "check the id"}
 }

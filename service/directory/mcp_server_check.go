@@ -27,8 +27,6 @@ func (s *MCPServer) check(op string) error {
 	c.text("the name", s.Name, longestName)
 	s.checkPlace(&c)
 	s.checkHeaders(&c)
-	c.want(s.Type == MCPOpenAPI || len(s.Credentials)+len(s.SecretCredentials) == 0, "only a server of type openapi has credentials",
-		"leave them out, and send headers")
 	checkCredentials(&c, s.Credentials, s.SecretCredentials)
 	s.checkOAuth(&c)
 	c.patterns("allowed_tools", s.Tools)
@@ -86,30 +84,6 @@ func (s *MCPServer) checkHeaders(c *checker) {
 			"headers_template: the value of "+headerNamed(name)+" is a secret that everybody could read",
 			"send it in secret_headers, or write ${name} for a token of the run")
 	}
-}
-
-// checkOAuth checks how users sign in.
-func (s *MCPServer) checkOAuth(c *checker) {
-	o := s.OAuth
-	if o == nil {
-		return
-	}
-	c.want(s.Type == MCPHTTP, "only a server of type http has users that sign in", "leave oauth out")
-	for _, headers := range []int{countAuthorization(s.Headers), countAuthorization(s.SecretHeaders)} {
-		c.want(headers == 0, "a server with an Authorization header has no users that sign in", "leave out oauth, or the header")
-	}
-	c.text("oauth.client_id", o.ClientID, longestURL)
-	c.want(o.Issuer == "" || isBaseURL(o.Issuer, true), "oauth.issuer cannot be used", "write it as https://host/path")
-	c.scopes("oauth.scopes", o.Scopes)
-}
-
-func countAuthorization[V any](headers map[string]V) (n int) {
-	for name := range headers {
-		if strings.EqualFold(name, "Authorization") {
-			n++
-		}
-	}
-	return n
 }
 
 // ownHeaders belong to HTTP, to the connection or to the protocol.

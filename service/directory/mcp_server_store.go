@@ -208,6 +208,9 @@ func (d *Directory) UpdateMCPServer(
 		if stored, err = in.into(op, &s, stored); err != nil {
 			return err
 		}
+		if err := s.checkSameClient(op, &old, &in); err != nil {
+			return err
+		}
 		what, err := differences(old, s)
 		if err != nil || len(what) == 0 {
 			return err

@@ -154,12 +154,9 @@ func (c *connection) try(life context.Context, a *attempt) {
 // open makes the connection's source. An error of a stored value is the operator's or the tenant's
 // to mend; a server that does not answer is a state of the source.
 func (c *connection) open(ctx context.Context) (source, error) {
-	var hidden directory.MCPSecrets
-	if c.store != nil && len(c.server.Server.SecretHeaders)+len(c.server.Server.SecretCredentials) > 0 {
-		var err error
-		if hidden, err = c.store.MCPSecrets(ctx, &c.server.Server); err != nil {
-			return nil, err
-		}
+	hidden, err := secretsOf(ctx, &c.server, c.store)
+	if err != nil {
+		return nil, err
 	}
 	if c.server.Server.Type == directory.MCPOpenAPI {
 		return c.pool.openAPI(ctx, &c.server, c.store, hidden)
@@ -167,7 +164,15 @@ func (c *connection) open(ctx context.Context) (source, error) {
 	if err := c.pool.Check(&c.server.Server, nil); err != nil {
 		return nil, err // the operator's rules may have changed since it was written
 	}
-	return c.pool.openMCP(ctx, &c.server, hidden.Headers, c.store)
+	return c.pool.openMCP(ctx, &c.server, hidden, c.store)
+}
+
+// secretsOf returns the stored secrets of a server.
+func secretsOf(ctx context.Context, s *directory.ResolvedMCPServer, store directory.MCPStore) (directory.MCPSecrets, error) {
+	if store == nil || len(s.Server.SecretHeaders)+len(s.Server.SecretCredentials) == 0 {
+		return directory.MCPSecrets{}, nil
+	}
+	return store.MCPSecrets(ctx, &s.Server)
 }
 
 // current returns the tools of now, and how the server is doing.

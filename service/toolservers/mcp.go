@@ -21,7 +21,7 @@ type mcpSource struct {
 
 // openMCP connects to an MCP server. A server that cannot be reached is no error: it has a state.
 func (p *Pool) openMCP(
-	ctx context.Context, s *directory.ResolvedMCPServer, hidden map[string]secret.Secret, store directory.MCPStore,
+	ctx context.Context, s *directory.ResolvedMCPServer, hidden directory.MCPSecrets, store directory.MCPStore,
 ) (source, error) {
 	o := mcptool.Options{
 		Naming: mcptool.Prefixed, ConnectTimeout: p.options.ConnectTimeout, MessageBytes: mostBytes, TextBytes: mostText, MaxTools: MostTools,
@@ -42,12 +42,12 @@ func (p *Pool) openMCP(
 			return nil, err
 		}
 		o.Transport = m.guard
-		o.SignIn = p.signIn(s, store)
+		o.SignIn = p.signIn(s, hidden, store)
 		c.Headers = maps.Clone(s.Run.Headers)
 		if c.Headers == nil {
-			c.Headers = make(map[string]secret.Secret, len(hidden))
+			c.Headers = make(map[string]secret.Secret, len(hidden.Headers))
 		}
-		for name, value := range hidden {
+		for name, value := range hidden.Headers {
 			c.Headers[name] = value
 			c.Hide = append(c.Hide, value)
 		}

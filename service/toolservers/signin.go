@@ -20,19 +20,20 @@ type SignIns struct {
 }
 
 // signIn returns how the user of a run signs in to a server. nil means that nobody does.
-func (p *Pool) signIn(s *directory.ResolvedMCPServer, store directory.MCPStore) func(mcptool.Config) (*mcpauth.Client, error) {
+func (p *Pool) signIn(s *directory.ResolvedMCPServer, hidden directory.MCPSecrets, store directory.MCPStore) func(mcptool.Config) (*mcpauth.Client, error) {
 	if s.Server.OAuth == nil || store == nil || p.options.SignIns.Redirect == "" {
 		return nil
 	}
-	return func(mcptool.Config) (*mcpauth.Client, error) { return p.login(s, store) }
+	return func(mcptool.Config) (*mcpauth.Client, error) { return p.login(s, hidden, store) }
 }
 
 // login returns the client that signs the user in. All its requests go through the guard of outgoing connections.
-func (p *Pool) login(s *directory.ResolvedMCPServer, store directory.MCPStore) (*mcpauth.Client, error) {
+func (p *Pool) login(s *directory.ResolvedMCPServer, hidden directory.MCPSecrets, store directory.MCPStore) (*mcpauth.Client, error) {
 	k := s.GrantKey()
 	return mcpauth.New(mcpauth.Options{
 		Server: s.Server.ID, URL: s.Server.URL, Redirect: p.options.SignIns.Redirect, ClientMetadataURL: p.options.SignIns.Metadata,
-		Store: grants{store, k}, ClientID: s.Server.OAuth.ClientID, Issuer: s.Server.OAuth.Issuer, Scopes: s.Server.OAuth.Scopes, Transport: p.logins,
+		Store: grants{store, k}, ClientID: s.Server.OAuth.ClientID,
+		ClientSecret: hidden.Credentials[directory.OAuthClientSecret], Issuer: s.Server.OAuth.Issuer, Scopes: s.Server.OAuth.Scopes, Transport: p.logins,
 		NewState: func() (string, error) { return store.SealSignIn(k, rand.Text()+rand.Text()) },
 	})
 }
@@ -88,7 +89,7 @@ type Completed struct {
 // Complete ends a sign-in of the user of s. A sign-in that the user or the authorization server refused has ended, too: it
 // is returned with the error. The errors are those of [mcpauth.Client.Complete].
 func (p *Pool) Complete(ctx context.Context, s *directory.ResolvedMCPServer, store directory.MCPStore, a Answer) (Completed, error) {
-	c, err := p.client(s, store)
+	c, err := p.client(ctx, s, store)
 	if err != nil {
 		return Completed{}, err
 	}
@@ -101,7 +102,7 @@ func (p *Pool) Complete(ctx context.Context, s *directory.ResolvedMCPServer, sto
 
 // SignOut forgets the grant of the user of s, and asks its authorization server to end it.
 func (p *Pool) SignOut(ctx context.Context, s *directory.ResolvedMCPServer, store directory.MCPStore) error {
-	c, err := p.client(s, store)
+	c, err := p.client(ctx, s, store)
 	if err != nil {
 		return err
 	}
@@ -110,13 +111,26 @@ func (p *Pool) SignOut(ctx context.Context, s *directory.ResolvedMCPServer, stor
 	return err
 }
 
-func (p *Pool) client(s *directory.ResolvedMCPServer, store directory.MCPStore) (*mcpauth.Client, error) {
+func (p *Pool) client(ctx context.Context, s *directory.ResolvedMCPServer, store directory.MCPStore) (*mcpauth.Client, error) {
 	if s.Server.OAuth == nil || p.options.SignIns.Redirect == "" {
 		return nil, &event.Error{
 			Op: "sign in", Kind: event.ErrUnsupported, Message: "nobody signs in to this MCP server", Hint: "set oauth of the server",
 		}
 	}
-	return p.login(s, store)
+	hidden, err := secretsOf(ctx, s, store)
+	if err != nil {
+		return nil, err
+	}
+	return p.login(s, hidden, store)
+}
+
+// Begin begins to sign the user of s in, or returns the sign-in that is under way.
+func (p *Pool) Begin(ctx context.Context, s *directory.ResolvedMCPServer, store directory.MCPStore) (*mcpauth.Login, error) {
+	c, err := p.client(ctx, s, store)
+	if err != nil {
+		return nil, err
+	}
+	return c.Begin(ctx, "")
 }
 
 // forgetUser closes the connections of a user to a server.
@@ -133,7 +147,7 @@ func (p *Pool) forgetUser(s *directory.ResolvedMCPServer) {
 
 // Peek returns the error of a sign-in that cannot be completed, without completing it.
 func (p *Pool) Peek(ctx context.Context, s *directory.ResolvedMCPServer, store directory.MCPStore, a Answer) error {
-	c, err := p.client(s, store)
+	c, err := p.client(ctx, s, store)
 	if err != nil {
 		return err
 	}

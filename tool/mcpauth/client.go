@@ -15,6 +15,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/secret"
 )
 
 // These are bounds of this package.
@@ -54,6 +55,9 @@ type Client struct {
 	// refused is the access token that was renewed, at the time renewedAt, because the server had refused the one before it.
 	refused   string
 	renewedAt time.Time
+	// seen are the secrets of the last grants, and uses counts the grants.
+	seen []secret.Secret
+	uses int64
 }
 
 var _ auth.OAuthHandler = (*Client)(nil)
@@ -181,8 +185,30 @@ func (c *Client) hasRefused(token string) bool {
 // use takes a grant over.
 func (c *Client) use(g *Grant) {
 	c.mu.Lock()
-	c.grant, c.loaded, c.need = g, c.o.Now(), nil
+	c.need = nil
+	c.keep(g)
 	c.mu.Unlock()
+}
+
+// mostSeen bounds the secrets that are remembered.
+const mostSeen = 16
+
+// keep makes a grant the one that requests use. The caller holds c.mu.
+func (c *Client) keep(g *Grant) {
+	if c.grant == nil || c.grant.Access.Reveal() != g.Access.Reveal() || c.grant.Refresh.Reveal() != g.Refresh.Reveal() {
+		c.uses++
+		c.seen = append(c.seen, g.Access, g.Refresh)
+		c.seen = slices.Clone(c.seen[max(0, len(c.seen)-mostSeen):])
+	}
+	c.grant, c.loaded = g, c.o.Now()
+}
+
+// Secrets returns what must not appear in what the server says: the client's secret, and the tokens of the last grants that
+// this client has used. While n stays the same, so do they.
+func (c *Client) Secrets() (list []secret.Secret, n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append(slices.Clone(c.seen), c.o.ClientSecret), c.uses
 }
 
 // demandOf reads a refusal. What cannot be read counts as nothing.

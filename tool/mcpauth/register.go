@@ -28,9 +28,14 @@ func (c *Client) identify(ctx context.Context, e *Entry, m *oauthex.AuthServerMe
 				"check whether the server can be trusted, or correct the issuer", nil)
 		}
 		at.client, at.secret = c.o.ClientID, c.o.ClientSecret
-		if !at.secret.Empty() {
-			at.style = styleOf(m.TokenEndpointAuthMethodsSupported)
+		if at.secret.Empty() {
+			return at, nil
 		}
+		if methods := m.TokenEndpointAuthMethodsSupported; len(methods) > 0 && preferred(methods) == "" {
+			return at, c.fault(event.ErrUnsupported, "needs another authentication of the client than a secret",
+				"register a client there with client_secret_basic or client_secret_post", nil)
+		}
+		at.style = styleOf(m.TokenEndpointAuthMethodsSupported)
 		return at, nil
 	case c.o.ClientMetadataURL != "" && m.ClientIDMetadataDocumentSupported:
 		at.client = c.o.ClientMetadataURL

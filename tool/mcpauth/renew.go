@@ -36,7 +36,7 @@ func (c *Client) current(ctx context.Context) (*Grant, error) {
 	}
 	if !e.Grant.due(now) {
 		c.mu.Lock()
-		c.grant, c.loaded = e.Grant, now
+		c.keep(e.Grant)
 		c.mu.Unlock()
 		return e.Grant, nil
 	}
@@ -102,7 +102,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 func (c *Client) renewed(ctx context.Context, old *Grant) (*Grant, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTime+5*time.Second)
 	defer cancel()
-	t, failed := c.exchange(ctx, &old.endpoints, "", url.Values{
+	at := c.endpointsOf(old)
+	t, failed := c.exchange(ctx, &at, "", url.Values{
 		"grant_type": {"refresh_token"}, "refresh_token": {old.Refresh.Reveal()}, "resource": {old.Resource}, "code": nil,
 	})
 	code := codeOf(failed)
@@ -116,6 +117,7 @@ func (c *Client) renewed(ctx context.Context, old *Grant) (*Grant, error) {
 		switch {
 		case failed == nil:
 			next := *old
+			next.endpoints = at
 			next.take(t, c.o.Now())
 			e.Grant, g = &next, &next
 		case ended:
@@ -134,6 +136,20 @@ func (c *Client) renewed(ctx context.Context, old *Grant) (*Grant, error) {
 		c.use(g)
 	}
 	return g, nil
+}
+
+// endpointsOf returns the endpoints of a grant, with the secret that this client has now: it may have been changed since the user
+// signed in.
+func (c *Client) endpointsOf(g *Grant) endpoints {
+	at := g.endpoints
+	if c.o.ClientID == "" || c.o.ClientID != at.client || c.o.Issuer == "" || !sameIssuer(c.o.Issuer, g.Issuer) {
+		return at
+	}
+	if at.secret.Empty() && !c.o.ClientSecret.Empty() {
+		at.style = oauth2.AuthStyleInHeader
+	}
+	at.secret = c.o.ClientSecret
+	return at
 }
 
 // take takes the tokens of an answer over. An answer without a refresh token keeps the one that there is.

@@ -34,7 +34,7 @@ func (c *Client) Revoke(ctx context.Context) (told bool, err error) {
 
 // tell asks the authorization server to end a grant.
 func (c *Client) tell(ctx context.Context, g *Grant) bool {
-	at := &g.endpoints
+	at := c.endpointsOf(g)
 	if at.revoke == "" {
 		return false
 	}

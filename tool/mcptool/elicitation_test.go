@@ -56,7 +56,7 @@ func asker(calls *atomic.Int64) *mcp.Server {
 	s.AddTool(&mcp.Tool{Name: "sample", InputSchema: free}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		calls.Add(1)
 		p := &mcp.CreateMessageParams{MaxTokens: 5, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "tell me all"}}}} //nolint:staticcheck // a server may ask for it still
-		if r.Session.InitializeParams().Capabilities.Sampling != nil { //nolint:staticcheck // a server may ask for it still
+		if r.Session.InitializeParams().Capabilities.Sampling != nil {                                                                                //nolint:staticcheck // a server may ask for it still
 			return nil, &jsonrpc.Error{Code: 1, Message: "sampling is announced"}
 		}
 		if r.Session.InitializeParams().ProtocolVersion < "2026" {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"sync"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
@@ -14,7 +15,9 @@ import (
 // secretsOf are the values that a server was given to keep: whatever it says, they are not
 // repeated to the model, to people or to a log. Values of other names are often words that any result has,
 // such as a date or a folder.
-func secretsOf(c *Config) *secret.Mask {
+func secretsOf(c *Config) *secret.Mask { return secret.NewMask(listedSecrets(c)...) }
+
+func listedSecrets(c *Config) []secret.Secret {
 	list := slices.Clone(c.Hide)
 	for _, from := range []map[string]secret.Secret{c.Headers, c.Env} {
 		for name, v := range from {
@@ -23,15 +26,37 @@ func secretsOf(c *Config) *secret.Mask {
 			}
 		}
 	}
-	return secret.NewMask(list...)
+	return list
+}
+
+// mask finds the server's secrets, and the tokens of the user who is signed in.
+func (s *server) mask() *secret.Mask {
+	if s.login == nil {
+		return s.secrets
+	}
+	tokens, n := s.login.Secrets()
+	s.tokens.mu.Lock()
+	defer s.tokens.mu.Unlock()
+	if s.tokens.mask == nil || s.tokens.of != n {
+		s.tokens.mask, s.tokens.of = secret.NewMask(append(listedSecrets(&s.config), tokens...)...), n
+	}
+	return s.tokens.mask
+}
+
+// tokenMask is the mask of a server with a user who is signed in.
+type tokenMask struct {
+	mu   sync.Mutex
+	of   int64
+	mask *secret.Mask
 }
 
 // hide takes the server's secrets out of what it said.
-func (s *server) hide(text string) string { return s.secrets.Hide(text) }
+func (s *server) hide(text string) string { return s.mask().Hide(text) }
 
 // hideIn takes them out of a result's texts. What a file holds is passed on as it is.
 func (s *server) hideIn(out *tool.Output) {
-	if s.secrets == nil {
+	mask := s.mask()
+	if mask == nil {
 		return
 	}
 	var across []*event.Text
@@ -41,7 +66,7 @@ func (s *server) hideIn(out *tool.Output) {
 			across, texts = append(across, b), append(texts, b.Text)
 		}
 	}
-	if s.secrets.Across(texts) {
+	if mask.Across(texts) {
 		for i, b := range across {
 			b.Text = texts[i]
 		}
@@ -117,7 +142,7 @@ func (e *quiet) Error() string { return e.text }
 func (e *quiet) Unwrap() error { return e.err }
 
 func (s *server) quiet(err error) error {
-	if err == nil || s.secrets == nil {
+	if err == nil || s.mask() == nil {
 		return err
 	}
 	if text := s.hide(err.Error()); text != err.Error() {

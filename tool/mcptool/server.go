@@ -28,6 +28,7 @@ type server struct {
 	options Options
 	// secrets are what the server was given to keep; see hide.
 	secrets *secret.Mask
+	tokens  tokenMask
 	// login signs users in; nil if nobody signs in.
 	login *mcpauth.Client
 

@@ -97,7 +97,7 @@ func (d decoder) object(member func(key string) (known bool)) bool {
 	for o := d.Object(); o.Next(); {
 		key := string(o.Key)
 		if strings.IndexByte(key, '_') > 0 {
-			key, snake = camel(key), true
+			key, snake = Camel(key), true
 		}
 		if snake && slices.Contains(seen, key) {
 			d.Fail(d.Mark(), strictjson.DuplicateKey, "the member "+strconv.Quote(key)+" is there in both styles")

@@ -30,9 +30,9 @@ type Encoder struct {
 	Run string
 	// Streaming sends the pieces of answers as they come.
 	Streaming bool
-	// List writes the elements of a JSON array without its brackets instead of frames. Said then shows what the user said, as the
-	// events of a session have it.
-	List bool
+	// List writes the elements of a JSON array without its brackets instead of frames, and what the user said too, as the events
+	// of a session have it. Live leaves that out.
+	List, Live bool
 
 	dst []byte
 	// last is the Seq of the last event that was told, and flushed says that the results which it left open were told too.
@@ -162,7 +162,7 @@ func (enc *Encoder) event(th *thread, it *story.Item) {
 	e := it.Event
 	switch b := e.Body.(type) {
 	case *event.UserMessage:
-		if enc.List && b.Why == "" {
+		if enc.List && !enc.Live && b.Why == "" {
 			enc.content(e, UserAuthor, roleUser, b.Content)
 		}
 	case *event.TextDelta:
@@ -546,7 +546,7 @@ func functionOf(ask event.QuestionKind) string {
 // answer shows that a question was answered, in the events of a session. Of other answers than a yes or no the value is not
 // shown: it may be a secret.
 func (enc *Encoder) answer(e *event.Event, b *event.Answered) {
-	if !enc.List {
+	if !enc.List || enc.Live {
 		return
 	}
 	ask := enc.asked[b.Token]

@@ -75,8 +75,8 @@ func (d decoder) rest(m *map[string]json.RawMessage, key string) bool {
 	return known
 }
 
-// camel turns a key in snake_case into camelCase.
-func camel(s string) string {
+// Camel turns a key in snake_case into camelCase.
+func Camel(s string) string {
 	var b strings.Builder
 	up := false
 	for i := range len(s) {
@@ -115,7 +115,7 @@ func rewrite(r *strictjson.Reader, dst []byte) []byte {
 	case '{':
 		o.buf = append(o.buf, '{')
 		for members := r.Object(); members.Next(); {
-			key := camel(string(members.Key))
+			key := Camel(string(members.Key))
 			o.key(key)
 			if opaque[key] {
 				o.buf = append(o.buf, r.Raw(maxDepth)...)

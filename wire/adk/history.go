@@ -86,6 +86,45 @@ func (h *History) add(e *Event, blocks []event.Block) {
 	h.Messages = append(h.Messages, event.Message{Role: role, Content: blocks})
 }
 
+// AnswerOf returns the answer in a response to a question, as Braid takes it. A confirmation is {"confirmed": …}, also as JSON in
+// a string under "response"; the answer to any other question is the response, or its only member "result".
+func AnswerOf(r *Response) (json.RawMessage, error) {
+	var all map[string]json.RawMessage
+	if r.Response == nil {
+		return json.RawMessage("null"), nil
+	}
+	if err := json.Unmarshal(r.Response, &all); err != nil {
+		return nil, invalid(err)
+	}
+	if text, ok := all["response"]; ok && len(all) == 1 {
+		var inner string
+		isObject := json.Unmarshal(text, &inner) == nil && strings.HasPrefix(strings.TrimSpace(inner), "{") && json.Valid([]byte(inner))
+		switch {
+		case !isObject && r.Name != askConfirmation:
+			return text, nil
+		case isObject:
+			return AnswerOf(&Response{Name: r.Name, Response: json.RawMessage(inner)})
+		}
+	}
+	if r.Name == askConfirmation {
+		var a event.Approval
+		if json.Unmarshal(all["confirmed"], &a.Approved) != nil {
+			return nil, &event.Error{
+				Op: "adk answer", Kind: event.ErrInvalid, Message: "the answer to a confirmation does not say whether it is confirmed",
+				Hint: `send {"confirmed": true} or {"confirmed": false}`,
+			}
+		}
+		if payload := all["payload"]; string(payload) != "null" {
+			a.Payload = payload
+		}
+		return a.MarshalJSON()
+	}
+	if result, ok := all["result"]; ok && len(all) == 1 {
+		return result, nil
+	}
+	return r.Response, nil
+}
+
 // pairing gives ids to calls that have none.
 type pairing struct {
 	made int

@@ -77,6 +77,8 @@ const (
 	CodeMCPServerChanged  = "MCP_SERVER_CHANGED"
 	CodeMCPServerInvalid  = "MCP_SERVER_INVALID"
 	CodeMCPServerFailed   = "MCP_SERVER_FAILED"
+	CodeMCPServerInactive = "MCP_SERVER_INACTIVE"
+	CodeMCPGrantNotFound  = "MCP_GRANT_NOT_FOUND"
 	CodeQuotaMCPServers   = "QUOTA_MCP_SERVERS"
 	CodeTokenMissing      = "TOKEN_MISSING"
 	CodeTokenInvalid      = "TOKEN_INVALID"
@@ -154,6 +156,8 @@ var codes = [...]CodeInfo{
 	{CodeMCPServerChanged, event.ErrConflict, 409},
 	{CodeMCPServerInvalid, event.ErrInvalid, 422},
 	{CodeMCPServerFailed, event.ErrUnavailable, 503},
+	{CodeMCPServerInactive, event.ErrConflict, 409},
+	{CodeMCPGrantNotFound, event.ErrNotFound, 404},
 	{CodeQuotaMCPServers, event.ErrQuota, 429},
 	{CodeTokenMissing, event.ErrInvalid, 422},
 	{CodeTokenInvalid, event.ErrInvalid, 422},

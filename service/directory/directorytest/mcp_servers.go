@@ -256,6 +256,77 @@ func mcpCredentials(t *testing.T, h Harness) {
 	}
 }
 
+// The client secret of a server with OAuth is stored encrypted, shown to nobody, and sent to no other client or authorization server.
+func mcpClientSecret(t *testing.T, h Harness) {
+	d, ctx := h.Directory, t.Context()
+	tenant(t, d, "acme")
+	s := mcpServer("docs")
+	s.Headers, s.OAuth = nil, &directory.MCPOAuth{ClientID: "ours", Issuer: "https://login.example"}
+	const first = "canary-client-secret-1234"
+	in := directory.MCPServerInput{Credentials: map[string]secret.Secret{directory.OAuthClientSecret: secret.New(first)}}
+	made := must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), s, in, ""))
+	if shown := fmt.Sprintf("%+v %s", made, jsonOf(t, made)); strings.Contains(shown, "canary") || made.SecretCredentials["client_secret"].Ends != "1234" {
+		t.Errorf("it is shown: %s", shown)
+	}
+	change := func(change func(s *directory.MCPServer, in *directory.MCPServerInput)) (directory.MCPServer, error) {
+		return d.UpdateMCPServer(ctx, of("acme"), "acme", "docs", 0, func(s *directory.MCPServer, in *directory.MCPServerInput) error {
+			change(s, in)
+			return nil
+		})
+	}
+	for name, c := range map[string]struct {
+		change func(s *directory.MCPServer, in *directory.MCPServerInput)
+		says   string
+	}{
+		"another issuer": {
+			func(s *directory.MCPServer, _ *directory.MCPServerInput) {
+				s.OAuth = &directory.MCPOAuth{ClientID: "ours", Issuer: "https://evil.example"}
+			}, "belongs to another client_id or issuer",
+		},
+		"another client": {
+			func(s *directory.MCPServer, _ *directory.MCPServerInput) {
+				s.OAuth = &directory.MCPOAuth{ClientID: "theirs", Issuer: "https://login.example"}
+			}, "belongs to another client_id or issuer",
+		},
+		"no issuer": {
+			func(s *directory.MCPServer, in *directory.MCPServerInput) {
+				s.OAuth, in.Credentials = &directory.MCPOAuth{ClientID: "ours"}, map[string]secret.Secret{"client_secret": secret.New("x")}
+			}, "without client_id or issuer",
+		},
+		"no oauth": {func(s *directory.MCPServer, _ *directory.MCPServerInput) { s.OAuth = nil }, "has no oauth"},
+		"another name": {func(_ *directory.MCPServer, in *directory.MCPServerInput) {
+			in.Credentials = map[string]secret.Secret{"key": secret.New("x")}
+		}, "only a server of type openapi"},
+		"a line break": {func(_ *directory.MCPServer, in *directory.MCPServerInput) {
+			in.Credentials = map[string]secret.Secret{"client_secret": secret.New("a\nb")}
+		}, "cannot be sent"},
+		"a very long one": {func(_ *directory.MCPServer, in *directory.MCPServerInput) {
+			in.Credentials = map[string]secret.Secret{"client_secret": secret.New(strings.Repeat("x", 9<<10))}
+		}, "cannot be sent"},
+	} {
+		_, err := change(c.change)
+		says(t, name, err, event.ErrInvalid, "", c.says)
+	}
+	next := must[directory.MCPServer](t)(change(func(s *directory.MCPServer, in *directory.MCPServerInput) {
+		s.OAuth = &directory.MCPOAuth{ClientID: "theirs", Issuer: "https://second.example"}
+		in.Credentials = map[string]secret.Secret{"client_secret": secret.New("canary-client-secret-5678")}
+	}))
+	if got := must[directory.MCPSecrets](t)(d.MCPSecrets(ctx, &next)).Credentials["client_secret"].Reveal(); got != "canary-client-secret-5678" {
+		t.Errorf("stored as %q", got)
+	}
+	last := must[directory.MCPServer](t)(change(func(_ *directory.MCPServer, in *directory.MCPServerInput) {
+		in.Credentials = map[string]secret.Secret{"client_secret": {}}
+	}))
+	if len(last.SecretCredentials) != 0 {
+		t.Errorf("it is there still: %+v", last)
+	}
+	audited, _, err := d.Audit(ctx, "acme", directory.AuditQuery{})
+	done(t, err)
+	if shown := jsonOf(t, audited); strings.Contains(shown, "canary") {
+		t.Errorf("the audit tells a secret: %s", shown)
+	}
+}
+
 // What cannot be meant is refused when it is written.
 func mcpRefused(t *testing.T, h Harness) {
 	d, ctx := h.Directory, t.Context()

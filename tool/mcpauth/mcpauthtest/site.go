@@ -40,6 +40,8 @@ type Site struct {
 	spent map[string]*granted // refresh tokens that were used
 	calls []string
 	n     int
+	// verifiers were sent with codes.
+	verifiers []string
 }
 
 // Rules are how a site behaves.
@@ -59,6 +61,8 @@ type Rules struct {
 	ClaimsIssuer string
 	// Only, if set, is the only client id; Secret is its secret.
 	Only, Secret string
+	// Methods are the ways in which clients may authenticate, and the only ones that are taken; nil takes all.
+	Methods []string
 	// Meta answers requests for metadata instead.
 	Meta http.HandlerFunc
 	// Token answers requests for tokens instead.
@@ -116,7 +120,7 @@ func (s *Site) Calls() []string {
 	return s.calls
 }
 
-// Tokens lists the tokens and codes that the site has given out: none may appear anywhere.
+// Tokens lists the tokens and codes that the site has given out, and the PKCE verifiers that it was sent: none may appear anywhere.
 func (s *Site) Tokens() (list []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +129,7 @@ func (s *Site) Tokens() (list []string) {
 			list = append(list, token)
 		}
 	}
-	return list
+	return append(list, s.verifiers...)
 }
 
 // Revoke ends all access tokens, and all refresh tokens if refresh is set.
@@ -265,6 +269,9 @@ func (s *Site) metadata(w http.ResponseWriter, rules *Rules) {
 		"client_id_metadata_document_supported":          rules.Documents,
 		"authorization_response_iss_parameter_supported": rules.NamesIssuer,
 	}
+	if rules.Methods != nil {
+		m["token_endpoint_auth_methods_supported"] = rules.Methods
+	}
 	if rules.ClaimsIssuer != "" {
 		m["issuer"] = rules.ClaimsIssuer
 	}
@@ -312,6 +319,9 @@ func (s *Site) token(w http.ResponseWriter, r *http.Request, rules *Rules) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := r.PostForm
+	if v := f.Get("code_verifier"); v != "" {
+		s.verifiers = append(s.verifiers, v)
+	}
 	var g *granted
 	refuse := func(code string) {
 		// A careless server repeats what it was sent.
@@ -325,6 +335,11 @@ func (s *Site) token(w http.ResponseWriter, r *http.Request, rules *Rules) {
 		client, key = f.Get("client_id"), f.Get("client_secret")
 	}
 	if rules.Only != "" && (client != rules.Only || key != rules.Secret) {
+		refuse("invalid_client")
+		return
+	}
+	method := map[bool]string{true: "client_secret_basic", false: "client_secret_post"}[basic]
+	if key != "" && rules.Methods != nil && !slices.Contains(rules.Methods, method) || basic && f.Get("client_secret") != "" {
 		refuse("invalid_client")
 		return
 	}

@@ -81,6 +81,11 @@ columns.`,
 				Help: "credential for a security scheme of an API, such as 'apiKey=${shop_token}'; ${…} is a token of the run",
 			},
 			{Name: "secret-credential-file", Value: "NAME=FILE", Help: "credential with a value from a file, which the server keeps encrypted"},
+			{Name: "oauth", Value: "BOOL", Help: "true has users sign in to an MCP server with OAuth; false has nobody"},
+			{Name: "oauth-client-id", Value: "ID", Help: "client that is registered with the MCP server's authorization server"},
+			{Name: "oauth-client-secret-file", Value: "FILE", Help: "its secret, which the server keeps encrypted; needs --oauth-issuer"},
+			{Name: "oauth-issuer", Value: "URL", Help: "the only authorization server that gets the client's id and secret"},
+			{Name: "oauth-scopes", Value: "LIST", Help: "scopes to ask for where an MCP server names none"},
 			{Name: "timeout", Value: "SECONDS", Help: "limit of one call to an MCP server; 0 is the server's limit"},
 			{Name: "required", Value: "BOOL", Help: "true refuses runs while an MCP server cannot be reached"},
 			{Name: "events", Value: "LIST", Help: "messages for a webhook: run.ended, question.asked, run.limit_reached; all is all"},
@@ -176,7 +181,7 @@ func verbs() []verb {
 	modelFields := flagsFor([]string{"file", "model", "alias", "region", "prices", "key-env", "key-file"}, callFields)
 	mcpFields := []string{
 		"tenant", "file", "name", "type", "url", "program", "document", "document-url", "header", "secret-header-file", "credential",
-		"secret-credential-file", "tools", "timeout", "required",
+		"secret-credential-file", "oauth", "oauth-client-id", "oauth-client-secret-file", "oauth-issuer", "oauth-scopes", "tools", "timeout", "required",
 	}
 	webhookFields := []string{"tenant", "file", "name", "url", "events"}
 	keyFields := []string{"name", "user", "scopes", "expires"}
@@ -211,6 +216,9 @@ func verbs() []verb {
 		{"mcp-server", "update", "ID", flagsFor(mcpFields, change), "change an MCP server, which makes a new version", (*admin).updateMCPServer},
 		{"mcp-server", "test", "ID", []string{"tenant", "tokens-file"}, "connect to it and list its tools", (*admin).testMCPServer},
 		{"mcp-server", "grants", "ID", ofTenant, "list what users have granted to it", (*admin).listMCPGrants},
+		{
+			"mcp-server", "sign-in", "ID", []string{"tenant", "user"}, "print the link with which a user signs in to it", (*admin).beginMCPSignIn,
+		},
 		{"mcp-server", "revoke", "ID", []string{"tenant", "grant"}, "end a user's grant for it", (*admin).revokeMCPGrant},
 		{"mcp-server", "activate", "ID", ofTenant, "give it to agents again", (*admin).activateMCPServer},
 		{"mcp-server", "deactivate", "ID", ofTenant, "keep it from agents", (*admin).deactivateMCPServer},

@@ -50,6 +50,9 @@ func (a *admin) mcpFields() (client.Patch, error) {
 	if err := a.mcpCredentials(patch); err != nil {
 		return nil, err
 	}
+	if err := a.mcpOAuth(patch); err != nil {
+		return nil, err
+	}
 	if file, given := a.in.Flags["document"]; given {
 		if file == "-" && a.in.Flags["file"] == "-" {
 			return nil, term.Invalid("name a file for one of them", "--file and --document both read standard input")
@@ -100,6 +103,47 @@ func (a *admin) mcpCredentials(patch client.Patch) error {
 		patch["secret_credentials"] = map[string]any{scheme: value}
 	}
 	return err
+}
+
+// mcpOAuth copies the flags of --oauth into the fields.
+func (a *admin) mcpOAuth(patch client.Patch) error {
+	oauth, given := map[string]any{}, false
+	for flag, field := range map[string]string{"oauth-client-id": "client_id", "oauth-issuer": "issuer"} {
+		if text, there := a.in.Flags[flag]; there {
+			given, oauth[field] = true, text
+		}
+	}
+	if text, there := a.in.Flags["oauth-scopes"]; there {
+		given, oauth["scopes"] = true, conf.Words(text)
+	}
+	if text, there := a.in.Flags["oauth"]; there {
+		on, err := strconv.ParseBool(text)
+		switch {
+		case err != nil:
+			return term.Invalid("write true or false", "--oauth: %q is neither", term.Fit(text, 40))
+		case !on && given:
+			return term.Invalid("leave one of them out", "--oauth=false and another flag of --oauth exclude each other")
+		case !on:
+			patch["oauth"] = nil
+			return nil
+		}
+		given = true
+	}
+	if file, there := a.in.Flags["oauth-client-secret-file"]; there {
+		raw, err := a.p.ReadInput("--oauth-client-secret-file", file)
+		if err != nil {
+			return err
+		}
+		value := strings.TrimSpace(string(raw))
+		if value == "" {
+			return term.Invalid("put the secret into it", "--oauth-client-secret-file: the file is empty")
+		}
+		patch["secret_credentials"] = map[string]any{"client_secret": value}
+	}
+	if given {
+		patch["oauth"] = oauth
+	}
+	return nil
 }
 
 // secretFile reads a flag of the form NAME=FILE. It returns no name if the flag is not given.
@@ -219,6 +263,19 @@ func (a *admin) listMCPGrants(ctx context.Context, id string) error {
 		func(g *client.MCPGrant) []string {
 			return []string{g.ID, orDash(g.User), g.Status, orDash(g.Issuer), orDash(strings.Join(g.Scopes, " "))}
 		})
+}
+
+// beginMCPSignIn prints a link. It is for the user alone.
+func (a *admin) beginMCPSignIn(ctx context.Context, id string) error {
+	link, err := a.client.BeginMCPSignIn(ctx, a.tenant, id, a.in.Flags["user"])
+	if err != nil {
+		return err
+	}
+	if a.in.On("json") {
+		return a.showOne(link)
+	}
+	fmt.Fprintln(a.p.Stdout, term.CleanLine(link.URL))
+	return nil
 }
 
 func (a *admin) revokeMCPGrant(ctx context.Context, id string) error {
