@@ -92,7 +92,7 @@ var rooms = []room{
 			"internal/userdata", "internal/lease", "internal/cost", "internal/retry", "internal/offload", "internal/permission", "internal/toolset",
 		},
 	},
-	{dir: "flow", own: []string{"", "event", "flow/kind", "internal/argtype", "tool"}, tests: []string{"internal/decide", "internal/decide/decidetest", "internal/fold", "journal", "model"}},
+	{dir: "flow", own: []string{"", "event", "flow/kind", "internal/argtype", "internal/drive", "tool"}, tests: []string{"internal/decide", "internal/decide/decidetest", "internal/fold", "journal", "model"}},
 	{dir: "task", own: []string{"", "event", "internal/drive", "model", "tool"}, tests: []string{"journal", "wire/native", "wire/story"}},
 	{dir: "flow/kind", own: []string{"event", "tool"}},
 	{dir: "engine", own: []string{"", "event", "journal"}, tests: []string{"grant", "hook", "engine/enginetest", "model/demo", "journal/journaltest", "model", "tool"}},
