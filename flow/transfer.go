@@ -16,8 +16,8 @@ import (
 // TransferTool is the name of the tool with which the agents of a [Team] hand over, as in ADK.
 const TransferTool = "transfer_to_agent"
 
-// Member is an agent of a [Team].
-type Member struct {
+// Sub is an agent of a [Team] beside its lead; ADK calls it a sub-agent.
+type Sub struct {
 	Agent *braid.Agent
 	// Description tells the models of the others what the agent is for.
 	Description string
@@ -68,7 +68,7 @@ type TeamOptions struct {
 //
 // A transfer is an event of the log. The other agent goes on in the same run and scope, with its own model, instructions and
 // tools. Give lead and members their other tools before or after; call Team before the first run.
-func Team(lead *braid.Agent, o TeamOptions, members ...Member) *braid.Agent {
+func Team(lead *braid.Agent, o TeamOptions, members ...Sub) *braid.Agent {
 	own := transferOf(lead)
 	for _, m := range members {
 		if m.Agent != nil {

@@ -70,13 +70,13 @@ func seen(messages []event.Message) string {
 }
 
 // support is a team of two levels: a lead, billing with its own member refunds, and tech.
-func support(o TeamOptions, change func(billing *Member)) *braid.Agent {
+func support(o TeamOptions, change func(billing *Sub)) *braid.Agent {
 	llm := func(name string) *braid.Agent { return braid.New(name, &router{name}) }
-	billing := Member{Agent: Team(llm("billing"), o, Member{Agent: llm("refunds"), Description: "Pays back."}), Description: "Bills."}
+	billing := Sub{Agent: Team(llm("billing"), o, Sub{Agent: llm("refunds"), Description: "Pays back."}), Description: "Bills."}
 	if change != nil {
 		change(&billing)
 	}
-	return Team(llm("lead"), o, billing, Member{Agent: llm("tech"), Description: "Repairs."})
+	return Team(llm("lead"), o, billing, Sub{Agent: llm("tech"), Description: "Repairs."})
 }
 
 // path runs the inputs in one conversation, and returns who had it.
@@ -98,7 +98,7 @@ func TestTransfers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		o      TeamOptions
-		change func(*Member)
+		change func(*Sub)
 		inputs []string
 		want   string
 	}{
@@ -110,10 +110,10 @@ func TestTransfers(t *testing.T) {
 		"later":            {inputs: []string{"hi", "@lead>tech go", "on", "@tech>lead back", "on"}, want: "lead tech tech lead lead"},
 		"return":           {TeamOptions{Control: Return}, nil, []string{"@lead>billing hi", "and?"}, "billing lead"},
 		"once":             {TeamOptions{Control: Once}, nil, []string{"@lead>billing hi", "and?"}, "lead lead"},
-		"no parent":        {change: func(m *Member) { m.NoParent = true }, inputs: []string{"@lead>billing hi", "and?"}, want: "billing lead"},
-		"below no parent":  {change: func(m *Member) { m.NoParent = true }, inputs: []string{"@lead>billing @billing>refunds hi", "and?"}, want: "refunds lead"},
-		"no parent, tries": {change: func(m *Member) { m.NoParent = true }, inputs: []string{"@lead>billing @billing>lead hi"}, want: "billing"},
-		"no peers":         {change: func(m *Member) { m.NoPeers = true }, inputs: []string{"@lead>billing @billing>tech hi"}, want: "billing"},
+		"no parent":        {change: func(m *Sub) { m.NoParent = true }, inputs: []string{"@lead>billing hi", "and?"}, want: "billing lead"},
+		"below no parent":  {change: func(m *Sub) { m.NoParent = true }, inputs: []string{"@lead>billing @billing>refunds hi", "and?"}, want: "refunds lead"},
+		"no parent, tries": {change: func(m *Sub) { m.NoParent = true }, inputs: []string{"@lead>billing @billing>lead hi"}, want: "billing"},
+		"no peers":         {change: func(m *Sub) { m.NoPeers = true }, inputs: []string{"@lead>billing @billing>tech hi"}, want: "billing"},
 		"unknown":          {inputs: []string{"@lead>nobody hi"}, want: "lead"},
 		"in a circle":      {TeamOptions{Max: 3}, nil, []string{"@lead>billing @billing>lead hi"}, "billing"},
 	} {
@@ -243,7 +243,7 @@ func TestATeamInsideAFlow(t *testing.T) {
 	if err != nil || !strings.HasPrefix(r.Text(), "z(tech sees") {
 		t.Errorf("%q, %v", r.Text(), err)
 	}
-	if err := Team(agent("a"), TeamOptions{}, Member{Agent: s}).Err(); err == nil || !strings.Contains(err.Error(), "cannot be in a team") {
+	if err := Team(agent("a"), TeamOptions{}, Sub{Agent: s}).Err(); err == nil || !strings.Contains(err.Error(), "cannot be in a team") {
 		t.Error(err)
 	}
 }
