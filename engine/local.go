@@ -93,85 +93,6 @@ func NewLocal(store journal.Store, drive Drive, options Options) *Local {
 	return l
 }
 
-// Start implements [Engine].
-func (l *Local) Start(ctx context.Context) error {
-	l.mu.Lock()
-	if l.phase != fresh {
-		l.mu.Unlock()
-		return &event.Error{
-			Op: "start engine", Kind: event.ErrConflict, Message: "the engine was started before",
-			Hint: "start each engine once; make a new one after a drain",
-		}
-	}
-	l.phase = starting
-	l.mu.Unlock()
-
-	took, err := l.sweep(ctx)
-
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch {
-	case l.phase == drained:
-		return closing("start engine")
-	case err != nil:
-		l.phase = fresh
-		return err
-	}
-	l.phase = started
-	l.life.base, l.life.end = context.WithCancelCause(context.WithoutCancel(ctx)) //nolint:fatcontext // an engine starts once
-	l.life.own, l.life.rest = context.WithCancel(l.life.base)
-	l.life.work.Go(l.runTimers)
-	l.life.work.Go(func() { l.runSweeps(took) })
-	if l.options.Shared {
-		l.life.work.Go(l.pollMail)
-	}
-	l.dispatch()
-	return nil
-}
-
-// Submit implements [Engine].
-func (l *Local) Submit(ctx context.Context, run journal.Run) (journal.Run, error) {
-	tenant, err := l.promise(run.Tenant)
-	if err != nil {
-		return journal.Run{}, err
-	}
-	row, err := l.store.Admit(ctx, run)
-
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.queue.backlog--
-	tenant.backlog--
-	if err == nil && row.Status == event.RunQueued && l.tasks[row.ID] == nil {
-		l.enqueue(l.know(row))
-	}
-	l.queue.tidy(tenant)
-	l.dispatch()
-	return row, err
-}
-
-// Wake implements [Engine]. It never fails.
-func (l *Local) Wake(_ context.Context, run journal.Run) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.wake(run, false)
-	return nil
-}
-
-// Cancel implements [Engine].
-func (l *Local) Cancel(ctx context.Context, run journal.Run, by string) error {
-	err := l.store.Post(ctx, journal.Mail{ID: "cancel-" + run.ID, Run: run.ID, Kind: journal.MailCancel, By: by})
-	if err != nil {
-		return err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if t := l.tasks[run.ID]; t != nil && t.state == running {
-		t.cancel(&event.Error{Op: "run", Kind: event.ErrCancelled, Message: "somebody asked for the run to be cancelled"})
-	}
-	l.wake(run, true)
-	return nil
-}
-
 // Load returns how many runs are being driven here and how many are queued.
 func (l *Local) Load() (running, queued int) {
 	l.mu.Lock()
@@ -221,34 +142,6 @@ func (l *Local) Waits(run string) error {
 	}
 }
 
-// promise reserves a place in the backlog while a run is being admitted.
-func (l *Local) promise(name string) (*tenant, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.phase == drained {
-		return nil, closing("submit")
-	}
-	t := l.queue.tenant(name, l.options.share)
-	full := ""
-	switch {
-	case t.backlog >= t.share.Backlog:
-		full = "too many of your runs are waiting to be started"
-	case l.queue.backlog >= l.options.Backlog:
-		full = "too many runs are waiting to be started"
-	}
-	if full != "" {
-		after := l.retryAfter(t)
-		l.queue.tidy(t)
-		return nil, &event.Error{
-			Op: "submit", Kind: event.ErrBacklogFull, Message: full,
-			Hint: "try again in " + after.String(), RetryAfter: after,
-		}
-	}
-	t.backlog++
-	l.queue.backlog++
-	return t, nil
-}
-
 // retryAfter estimates the time until a tenth of the tenant's queue has started. An earlier retry
 // would probably be refused again.
 func (l *Local) retryAfter(t *tenant) time.Duration {
@@ -291,41 +184,6 @@ func (l *Local) forget(t *task) {
 	if l.sweeping {
 		l.left[t.run.ID] = struct{}{}
 	}
-}
-
-// wake drives a run soon, because it has mail.
-func (l *Local) wake(run journal.Run, urgent bool) {
-	if l.phase == drained || run.ID == "" || run.Conversation == "" {
-		return
-	}
-	t := l.tasks[run.ID]
-	if t != nil && !urgent {
-		t.woken = true
-	}
-	switch {
-	case t == nil && l.queue.ready >= l.options.Backlog:
-		l.wantSweep() // there is no room now; the journal keeps the run
-		return
-	case t == nil:
-		t = l.know(run)
-		t.urgent, t.woken = urgent, !urgent
-		l.enqueue(t)
-	case t.state == running:
-		select {
-		case t.mail <- struct{}{}:
-		default:
-		}
-	case t.state == delayed:
-		if t.fails > 0 && !urgent {
-			return // mail does not shorten the wait after a failure
-		}
-		t.urgent = t.urgent || urgent
-		l.undelay(t)
-		l.enqueue(t)
-	case urgent:
-		l.queue.raise(t)
-	}
-	l.dispatch()
 }
 
 func closing(op string) error {

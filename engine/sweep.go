@@ -47,9 +47,6 @@ func (l *Local) runSweeps(took time.Duration) {
 	}
 }
 
-// wantSweep makes the next sweep come at once.
-func (l *Local) wantSweep() { notify(l.sweepNow) }
-
 // sweep queues the due runs that the engine does not know. If one tenant has more than it may
 // queue, it reads further, so that these do not hide the others'.
 func (l *Local) sweep(ctx context.Context) (took time.Duration, err error) {

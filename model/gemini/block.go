@@ -77,20 +77,6 @@ func (e *encoder) Encode(m *event.Message) {
 	e.dst = append(e.dst[:len(e.dst)-1], `]},`...)
 }
 
-// own is the prefix of signatures from this vendor, and of block kinds that only this vendor
-// has. Both are sent back unchanged. Signatures and blocks without it belong to other providers
-// and are not sent.
-const own = "gemini."
-
-// mine returns a signature as the vendor sent it; "" for none or another provider's.
-func mine(signature string) string {
-	s, ok := strings.CutPrefix(signature, own)
-	if !ok {
-		return ""
-	}
-	return s
-}
-
 // answer writes the content of an assistant message. Thoughts are summaries for users. The
 // vendor does not want them back, unless it signed them.
 func (e *encoder) answer(content []event.Block) {
@@ -541,8 +527,10 @@ func (e *encoder) begin(s string) {
 	e.parts++
 }
 
-func (e *encoder) end()         { e.dst = append(e.dst, '}', ',') }
+func (e *encoder) end() { e.dst = append(e.dst, '}', ',') }
+
 func (e *encoder) raw(s string) { e.dst = append(e.dst, s...) }
+
 func (e *encoder) str(s string) { e.dst = strictjson.AppendString(e.dst, s) }
 
 func (e *encoder) sign(s string) {

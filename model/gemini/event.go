@@ -3,7 +3,6 @@ package gemini
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -80,8 +79,6 @@ const firstCitation = 1 << 20
 
 // mostCitations bounds the citations of an answer, and its searches.
 const mostCitations = 1000
-
-var errUnreadable = errors.New("an event of the answer cannot be read")
 
 // send yields a chunk.
 func (d *decoder) send(c model.Chunk) {
@@ -445,19 +442,6 @@ func readPart(raw json.RawMessage) (part, error) {
 		}
 	}
 	return p, nil
-}
-
-// outcomes maps Braid's outcomes of code to the API's.
-var outcomes = map[string]string{"ok": "OUTCOME_OK", "failed": "OUTCOME_FAILED", "timeout": "OUTCOME_DEADLINE_EXCEEDED"}
-
-// outcome maps the API's outcome of code to Braid's.
-func outcome(s string) string {
-	for ours, theirs := range outcomes {
-		if s == theirs {
-			return ours
-		}
-	}
-	return s
 }
 
 // keep returns a part of a vendor's kind. It adds the prefix to the kind, as the log requires.

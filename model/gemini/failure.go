@@ -1,12 +1,9 @@
 package gemini
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -15,76 +12,6 @@ import (
 	"github.com/braidrun/braid/model/internal/idle"
 	"github.com/braidrun/braid/model/internal/provider"
 )
-
-// wireError is an error as the API writes it (google.rpc.Status).
-type wireError struct {
-	Code    int              `json:"code"`
-	Message string           `json:"message"`
-	Status  string           `json:"status"`
-	Details []map[string]any `json:"details"`
-	// page is set for an error that is not the API's, such as a proxy's page.
-	page bool
-}
-
-// Error implements error, for operators.
-func (e *wireError) Error() string {
-	return "the API gave an error: " + strconv.Itoa(e.Code) + " " + e.Status
-}
-
-// errorIn decodes an error: an object, or an array of one.
-func errorIn(body []byte) *wireError {
-	type answer struct {
-		Error *wireError `json:"error"`
-	}
-	var list []answer
-	if body = bytes.TrimSpace(body); len(body) > 0 && body[0] == '{' {
-		list = make([]answer, 1)
-		if json.NewDecoder(bytes.NewReader(body)).Decode(&list[0]) != nil {
-			return nil //nolint:nilerr // the API did not say it
-		}
-	} else if json.NewDecoder(bytes.NewReader(body)).Decode(&list) != nil {
-		return nil //nolint:nilerr // the API did not say it
-	}
-	if len(list) == 0 {
-		return nil
-	}
-	return list[0].Error
-}
-
-// refused returns the error in a response with an error status.
-func refused(r *provider.Refused) *wireError {
-	said := errorIn(r.Body)
-	if said == nil {
-		said = &wireError{page: true}
-		if text := bytes.TrimSpace(r.Body); !bytes.HasPrefix(text, []byte("<")) {
-			said.Message = string(text)
-		}
-	}
-	if said.Code == 0 {
-		said.Code = r.Status
-	}
-	return said
-}
-
-// apiError is an error of the API, for operators.
-type apiError struct {
-	status  int
-	kind    string
-	reason  string
-	message string
-}
-
-// Error implements error.
-func (e *apiError) Error() string {
-	s := e.kind
-	if e.reason != "" {
-		s += " (" + e.reason + ")"
-	}
-	if e.status != 0 {
-		s = strconv.Itoa(e.status) + " " + s
-	}
-	return s
-}
 
 // failure returns the *event.Error for any error that ended a call.
 func (m *Model) failure(g *idle.Guard, x *exchange, err error) error {
@@ -282,26 +209,6 @@ func transient(kind string) bool {
 	}
 }
 
-// api returns the error in the form for operators.
-func (e *wireError) api() *apiError {
-	a := &apiError{status: e.Code, kind: e.Status, message: e.Message}
-	if strings.ContainsAny(a.kind, " \t") {
-		a.kind = ""
-	}
-	for _, d := range e.Details {
-		if is(d, "google.rpc.ErrorInfo") {
-			a.reason, _ = d["reason"].(string)
-		}
-	}
-	return a
-}
-
-// is reports whether a detail of an error is of this type.
-func is(detail map[string]any, kind string) bool {
-	s, _ := detail["@type"].(string)
-	return strings.HasSuffix(s, "/"+kind)
-}
-
 // retryAfter returns how long the API asks to wait: in a detail of the error
 // (google.rpc.RetryInfo), or in the header in seconds or as a date.
 func retryAfter(said *wireError, header http.Header, now time.Time) time.Duration {
@@ -316,70 +223,4 @@ func retryAfter(said *wireError, header http.Header, now time.Time) time.Duratio
 		}
 	}
 	return provider.RetryAfter(header, now)
-}
-
-// notSent returns the error for a request that the API would refuse. Nothing is sent.
-func notSent(kind event.ErrorKind, message, hint string, args ...any) *event.Error {
-	return provider.NotSent(op, kind, message, hint, args...)
-}
-
-// unsound is how the API refuses thought signatures that it cannot read, such as those of
-// another project or model ("Thought signature is not valid", "Corrupted thought
-// signature"). It does not compare what stands before a signature (docs/thought-signatures).
-var unsound = lazyre.New(`(?i)(invalid|corrupted) thought.?signature|thought.?signature.{0,20} not valid`)
-
-// refusesSignature reports whether the API refused a request because of its signatures.
-func refusesSignature(err error) bool {
-	r, ok := errors.AsType[*provider.Refused](err)
-	return ok && r.Status == http.StatusBadRequest && unsound.MatchString(refused(r).Message)
-}
-
-// unsigned removes thinking, and the signatures of other blocks. The encoder gives calls a
-// placeholder.
-func unsigned(b event.Block) event.Block {
-	switch b := b.(type) {
-	case *event.Thinking:
-		if mine(b.Signature) != "" {
-			return nil
-		}
-	case *event.Text:
-		if mine(b.Signature) != "" {
-			return &event.Text{Text: b.Text}
-		}
-	case *event.ToolCall:
-		if mine(b.Signature) != "" {
-			bare := *b
-			bare.Signature = ""
-			return &bare
-		}
-	case *event.Code:
-		if mine(b.Signature) != "" {
-			bare := *b
-			bare.Signature = own
-			return &bare
-		}
-	case *event.CodeResult:
-		if mine(b.Signature) != "" {
-			bare := *b
-			bare.Signature = own
-			return &bare
-		}
-	case *event.UnknownBlock:
-		return unsignedPart(b)
-	}
-	return b
-}
-
-// unsignedPart removes the signature from a part of a vendor's kind.
-func unsignedPart(b *event.UnknownBlock) event.Block {
-	var members map[string]json.RawMessage
-	if !strings.HasPrefix(string(b.Name), own) || json.Unmarshal(b.Raw, &members) != nil || members["thoughtSignature"] == nil {
-		return b
-	}
-	delete(members, "thoughtSignature")
-	raw, err := json.Marshal(members)
-	if err != nil {
-		return b
-	}
-	return &event.UnknownBlock{Name: b.Name, Raw: raw}
 }

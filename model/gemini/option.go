@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"time"
 
@@ -67,17 +66,6 @@ func Stall(d time.Duration) Option {
 	}
 }
 
-// Level is the vendor's level of thinking.
-type Level string
-
-// The levels. docs/thinking lists those of each model.
-const (
-	LevelMinimal Level = "MINIMAL"
-	LevelLow     Level = "LOW"
-	LevelMedium  Level = "MEDIUM"
-	LevelHigh    Level = "HIGH"
-)
-
 // ThinkingLevel sets how much the model thinks if a request has neither an effort nor a
 // budget. It is for Gemini 3 and later (docs/thinking).
 func ThinkingLevel(level Level) Option {
@@ -99,13 +87,6 @@ func IncludeThoughts(yes bool) Option {
 		m.thoughts = &yes
 		return nil
 	}
-}
-
-// SafetySetting sets the probability from which the vendor blocks a category, in its own
-// words, such as HARM_CATEGORY_HARASSMENT and BLOCK_ONLY_HIGH (docs/safety-settings).
-type SafetySetting struct {
-	Category  string `json:"category"`
-	Threshold string `json:"threshold"`
 }
 
 // Safety sets what the vendor blocks, per category. Categories that it leaves out keep
@@ -137,11 +118,6 @@ func CachedContent(name string) Option {
 		return nil
 	}
 }
-
-// TokenSource returns an OAuth access token with the scope
-// https://www.googleapis.com/auth/cloud-platform. It should cache the token until it
-// expires, and must be safe for concurrent use.
-type TokenSource func(context.Context) (string, error)
 
 var (
 	projects  = lazyre.New(`^[a-z0-9][a-z0-9.:-]{0,62}$`)

@@ -13,12 +13,7 @@ import (
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/provider"
 	"github.com/braidrun/braid/model/internal/schema"
-	"github.com/braidrun/braid/model/internal/toolname"
 )
-
-// toolNames is the API's rule for the names of functions (api/caching#FunctionDeclaration). The API also allows dots
-// and colons, but this rule does not: the API itself uses them for a namespace in front of the name.
-var toolNames = toolname.Rule{Max: 64, Hyphen: true, Letter: true}
 
 // body returns a request's body, and a map from changed tool names back to the tools.
 //
@@ -115,14 +110,6 @@ func (m *Model) appendTool(b []byte, t *model.ToolSpec) ([]byte, error) {
 		b = append(append(b, `,"parametersJsonSchema":`...), form...)
 	}
 	return append(b, '}', ','), nil
-}
-
-// place returns a JSON pointer for an error message.
-func place(at string) string {
-	if at == "" {
-		return "its top"
-	}
-	return at
 }
 
 // members are the request's members that Braid writes, in both spellings that the API accepts.

@@ -12,13 +12,6 @@ import (
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
-var (
-	errCut      = errors.New("the answer ended before it said why")
-	errNoStream = errors.New("the answer is no stream of events")
-	// errMalformed means that the model could not write a tool call.
-	errMalformed = errors.New("the model could not write a call")
-)
-
 // largestEvent bounds one event of a stream, far above what the API sends.
 const largestEvent = 64 << 20
 
