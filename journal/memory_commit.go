@@ -2,7 +2,6 @@ package journal
 
 import (
 	"context"
-	"crypto/sha256"
 	"slices"
 
 	"github.com/braidrun/braid/event"
@@ -116,11 +115,6 @@ func (m *Memory) passOn(r *run) {
 	next.inbox.inherit(mail, next.row.ID, r.row.ID)
 }
 
-// givesBack reports whether the lease ends with the batch.
-func (b Batch) givesBack() bool {
-	return b.Release || b.Status == event.RunWaiting || b.Status.Ended()
-}
-
 // repeats reports whether the batch was stored before and its driver may still succeed; see
 // [Store].Commit, "Repeats".
 func (c *conversation) repeats(r *run, l Lease, b Batch) bool {
@@ -188,42 +182,19 @@ func (m *Memory) erase(c *conversation, b *event.Redacted) {
 	}
 }
 
-// inputSum returns the hash that identifies an erased input.
-func inputSum(input []event.Message) [sha256.Size]byte {
-	var text []byte
-	for i := range input {
-		// A message that cannot be encoded adds nothing to the hash.
-		text, _ = event.AppendMessage(append(text, 0), input[i])
+// follow changes the run's open steps to those after events. It changes nothing if there is a conflict.
+func (r *run) follow(op string, events []*event.Event) error {
+	var few [8]openStep
+	if len(r.open) >= len(few)/2 {
+		open, changed, err := r.open.after(op, r.spare[:0], events)
+		if changed {
+			r.open, r.spare = open, r.open
+		}
+		return err
 	}
-	return sha256.Sum256(text)
-}
-
-// same compares the input of two admissions as [Store].Admit says.
-func (r *run) same(b Run) bool {
-	if b.Since > 0 {
-		b.NewSession = r.row.NewSession
+	open, changed, err := r.open.after(op, few[:0], events)
+	if changed {
+		r.open = append(r.open[:0], open...)
 	}
-	if r.asked(b) {
-		return true
-	}
-	if len(b.Past) == 0 || r.row.Turn != 1 {
-		return false
-	}
-	b.Input = slices.Concat(b.Past, b.Input)
-	return r.asked(b)
-}
-
-func (r *run) asked(b Run) bool {
-	if r.erased == nil {
-		return sameRequest(r.row, b)
-	}
-	sum := inputSum(b.Input)
-	b.Input = nil
-	return sameRequest(r.row, b) && sum == *r.erased
-}
-
-func sameRequest(a, b Run) bool {
-	return a.Conversation == b.Conversation && a.User == b.User && a.Agent == b.Agent &&
-		a.Key == b.Key && a.NewSession == b.NewSession &&
-		slices.EqualFunc(a.Input, b.Input, sameMessage)
+	return err
 }

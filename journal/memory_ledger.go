@@ -10,12 +10,6 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// usageRow is a usage entry of the ledger; run is nil once its conversation was removed.
-type usageRow struct {
-	UsageEntry
-	run *run
-}
-
 // write adds a batch's rows to the ledger.
 func (m *Memory) write(r *run, b *Batch) {
 	for i := range b.Usage {

@@ -23,9 +23,6 @@ func (m *Memory) Remove(ctx context.Context, tenant, id string) error {
 	return m.remove(op, tenant, id)
 }
 
-// tombstone identifies a removed incarnation of a conversation.
-type tombstone struct{ tenant, conversation, incarnation string }
-
 // Tombstone implements [Catalog].
 func (m *Memory) Tombstone(ctx context.Context, tenant, id, incarnation string) error {
 	const op = "journal tombstone"

@@ -3,25 +3,9 @@ package journal
 import (
 	"encoding/json"
 	"maps"
-	"strings"
 
 	"github.com/braidrun/braid/event"
 )
-
-// The prefixes of state keys that are not the conversation's own.
-const (
-	appPrefix  = "app:"
-	userPrefix = "user:"
-	tempPrefix = "temp:"
-)
-
-// owner is the owner of shared state: a tenant, or a user in it. app distinguishes the tenant
-// from a user without a name.
-type owner struct {
-	tenant string
-	user   string
-	app    bool
-}
 
 // share merges the shared part of a change into the state of the run's tenant and user. The rest
 // belongs to the conversation and is in its log.
@@ -63,15 +47,4 @@ func (m *Memory) sharedWith(r *Run) map[string]json.RawMessage {
 	maps.Copy(state, app)
 	maps.Copy(state, user)
 	return state
-}
-
-func ownerOf(r *Run, key string) (owner, bool) {
-	switch {
-	case strings.HasPrefix(key, appPrefix):
-		return owner{tenant: r.Tenant, app: true}, true
-	case strings.HasPrefix(key, userPrefix):
-		return owner{tenant: r.Tenant, user: r.User}, true
-	default:
-		return owner{}, false
-	}
 }

@@ -1,8 +1,6 @@
 package journal
 
-import (
-	"github.com/braidrun/braid/event"
-)
+import "github.com/braidrun/braid/event"
 
 // openStep is the attempt of a step that has begun and not ended, or has ended with a question. A
 // step has at most one.
@@ -78,23 +76,6 @@ func (open openSteps) after(op string, space openSteps, events []*event.Event) (
 		}
 	}
 	return open, copied, nil
-}
-
-// follow changes the run's open steps to those after events. It changes nothing if there is a conflict.
-func (r *run) follow(op string, events []*event.Event) error {
-	var few [8]openStep
-	if len(r.open) >= len(few)/2 {
-		open, changed, err := r.open.after(op, r.spare[:0], events)
-		if changed {
-			r.open, r.spare = open, r.open
-		}
-		return err
-	}
-	open, changed, err := r.open.after(op, few[:0], events)
-	if changed {
-		r.open = append(r.open[:0], open...)
-	}
-	return err
 }
 
 func (open openSteps) find(step string) int {

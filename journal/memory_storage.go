@@ -6,23 +6,6 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// tally counts the bytes of the tenants' conversations. It counts nothing before the first query.
-type tally struct {
-	asked bool
-	bytes map[string]int64
-	// changed holds the conversations that have changed since they were counted.
-	changed map[*conversation]struct{}
-	scratch []byte
-}
-
-// weight is the last count of a conversation.
-type weight struct {
-	bytes int64
-	// log is the part of bytes of the first events, and events is the number of these.
-	log    int64
-	events int
-}
-
 // touch records that the conversation has changed.
 func (t *tally) touch(c *conversation) {
 	if t.asked {

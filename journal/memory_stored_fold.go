@@ -8,13 +8,6 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// memoryFold is a stored fold in memory. Its bytes do not change.
-type memoryFold struct {
-	seq   int64
-	head  []byte
-	parts [][]byte
-}
-
 // StoredTail implements [Store].
 func (m *Memory) StoredTail(ctx context.Context, id string) (StoredTail, error) {
 	const op = "journal stored tail"

@@ -1,8 +1,6 @@
 package journal
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -14,9 +12,6 @@ import (
 // CheckBatch returns ErrInvalid for a batch that is wrong in any state of a store; see [Store].Commit. It checks its
 // arguments only.
 func CheckBatch(op string, l Lease, b Batch) error { return checkBatch(op, l, b) }
-
-// GivesBack reports whether the lease ends with the batch: it is released, or the run waits or ends.
-func (b Batch) GivesBack() bool { return b.givesBack() }
 
 // OpenStep is the attempt of a step that has begun and not ended, or has ended with a question. A store keeps at most one
 // for each step of a run.
@@ -70,27 +65,6 @@ func callsTools(content []event.Block) bool {
 		_, calls := b.(*event.ToolCall)
 		return calls
 	})
-}
-
-// Digest identifies mail by its content, so that two posts with one ID can be compared. It
-// ignores the sender and the time.
-func Digest(m Mail) [16]byte {
-	h := sha256.New()
-	field := func(b []byte) {
-		var n [8]byte
-		binary.LittleEndian.PutUint64(n[:], uint64(len(b)))
-		h.Write(n[:])
-		h.Write(b)
-	}
-	field([]byte(m.Kind))
-	field([]byte(m.Token))
-	field(m.Value)
-	// Blocks that cannot be encoded do not count: no store keeps them.
-	message, _ := event.AppendBlocks(nil, m.Message)
-	field(message)
-	var d [16]byte
-	copy(d[:], h.Sum(nil))
-	return d
 }
 
 // LedgerText repairs text for a ledger, which must not refuse a commit. Invalid UTF-8 becomes U+FFFD, and so does the zero

@@ -19,6 +19,8 @@ var layered = map[string]int{
 	"engine":            3,
 	"internal/drive":    21,
 	"internal/fold":     5,
+	"journal":           3,
+	"journal/sqlite":    4,
 	"model/bedrock":     4,
 	"model/gemini":      4,
 	"models":            4,

@@ -99,8 +99,6 @@ const (
 
 	setRunning = `UPDATE run SET status = 'running', wake = NULL, due = 0 WHERE key = ?`
 
-	setLost = `UPDATE run SET lost = ? WHERE key = ?`
-
 	selectUnread = `SELECT ` + mailColumns + ` FROM mail WHERE run = ? AND read = 0 ORDER BY early DESC, key`
 
 	selectShared = `SELECT name, value FROM state WHERE tenant = ? AND owner IN ('app', ?)`

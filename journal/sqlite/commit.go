@@ -37,67 +37,6 @@ func (s *Store) Commit(ctx context.Context, l journal.Lease, b journal.Batch) er
 	return s.write(ctx, op, lazy, func(x *tx) error { return s.commit(x, op, l, b, packed) })
 }
 
-// fence guards a conversation's log: it says who may write, and at which Seq. It names the run of
-// the newest lease.
-type fence struct {
-	key       int64
-	id        string
-	last      int64
-	epoch     int64
-	held      bool
-	steps     []journal.OpenStep
-	runKey    int64
-	run       string
-	turn      int
-	status    event.RunStatus
-	wake      sql.NullInt64
-	cancelled bool
-	tenant    string
-	user      string
-	lost      int
-}
-
-const selectFence = `SELECT c.key, c.last, c.epoch, c.until IS NOT NULL AND c.generation = ?, c.steps,
-	r.key, r.id, r.turn, r.status, r.wake, r.cancelled, r.tenant, r.user, r.lost
-	FROM conversation c JOIN run r ON r.key = c.holder WHERE c.id = ?`
-
-// fence returns an empty fence for a conversation that never had a lease.
-func (s *Store) fence(x *tx, op, conversation string) (*fence, error) {
-	if f := x.w.fences[conversation]; f != nil {
-		return f, nil
-	}
-	f := &fence{id: conversation}
-	var steps []byte
-	there, err := x.row(selectFence, []any{s.generation, conversation}, &f.key, &f.last, &f.epoch, &f.held, &steps,
-		&f.runKey, &f.run, &f.turn, &f.status, &f.wake, &f.cancelled, &f.tenant, &f.user, &f.lost)
-	if err != nil || !there {
-		return f, err
-	}
-	if err := f.readSteps(op, steps); err != nil {
-		return nil, err
-	}
-	x.w.know(f)
-	return f, nil
-}
-
-func (f *fence) readSteps(op string, steps []byte) error {
-	if len(steps) == 0 {
-		return nil
-	}
-	if err := json.Unmarshal(steps, &f.steps); err != nil {
-		return damaged(op, "the open steps of a run cannot be read", err)
-	}
-	return nil
-}
-
-// current reports whether l is the newest lease, released or not.
-func (f *fence) current(l journal.Lease) bool {
-	return f.key != 0 && f.run == l.Run && f.epoch == l.Epoch && f.id == l.Conversation
-}
-
-// heldBy reports whether l is the lease in force.
-func (f *fence) heldBy(l journal.Lease) bool { return f.held && f.current(l) }
-
 const (
 	insertLog = `INSERT INTO log (conversation, first, last, epoch, events) VALUES (?, ?, ?, ?, ?)`
 

@@ -26,7 +26,6 @@ func (s *Store) Remove(ctx context.Context, tenant, conversation string) error {
 }
 
 const (
-	selectTombstone  = `SELECT 1 FROM buried WHERE tenant = ? AND conversation = ? AND life = ?`
 	insertTombstone  = `INSERT INTO buried (tenant, conversation, life, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`
 	forgetTombstones = `DELETE FROM buried WHERE tenant = ? AND at < ?`
 )
