@@ -67,3 +67,35 @@ func TestADKSessionOutlivesTheServer(t *testing.T) {
 	ask("GET", sessions+"/artifacts/user:note.txt", "", `"data":"aGVsbG8="`)
 	run()
 }
+
+// The agents of a tenant are its apps: each has sessions of its own, and answers in them.
+func TestADKApps(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, filepath.Join(t.TempDir(), "data"), "--adk", "--model", "demo:tour?speed=0")
+	s.json(201, "POST", "/v1/admin/tenants/default/agents", `{"id":"helper","description":"helps"}`, "Authorization", "Bearer "+s.token)
+	for path, want := range map[string]string{
+		"/list-apps": `["default","helper"]`, "/list-apps?detailed=true": `"description":"helps"`, "/apps/helper/app-info": `"name":"helper"`,
+	} {
+		if code, got := s.adk("GET", path, ""); code != 200 || !strings.Contains(got, want) {
+			t.Errorf("%s: %d %s", path, code, got)
+		}
+	}
+	for _, app := range []string{"default", "helper"} {
+		at := "/apps/" + app + "/users/ann/sessions"
+		if code, got := s.adk("POST", at+"/of-"+app, ""); code != 200 {
+			t.Fatal(code, got)
+		}
+		body := `{"appName":"` + app + `","userId":"ann","sessionId":"of-` + app + `","newMessage":{"parts":[{"text":"Show me what you can do."}]}}`
+		if code, got := s.adk("POST", "/run", body); code != 200 || !strings.Contains(got, `"author":"`) || !strings.HasPrefix(got, "[{") {
+			t.Errorf("%s: %d %s", app, code, got)
+		}
+		if code, got := s.adk("GET", at, ""); code != 200 || strings.Count(got, `"id":`) != 1 || !strings.Contains(got, "of-"+app) {
+			t.Errorf("%s: %d %s", app, code, got)
+		}
+	}
+	for _, path := range []string{"/apps/helper/users/ann/sessions/of-default", "/apps/default/users/ann/sessions/of-helper", "/apps/nothing/app-info"} {
+		if code, got := s.adk("GET", path, ""); code != 404 {
+			t.Errorf("%s: %d %s", path, code, got)
+		}
+	}
+}
