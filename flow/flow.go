@@ -46,13 +46,7 @@ type Worker = kind.Worker
 // further one is asked what the one before it answered. The answer of the last one is the sequence's. An agent that ends with an
 // error ends the sequence with that error. One agent may stand in a sequence more than once.
 func Sequence(name string, agents ...*braid.Agent) *braid.Agent {
-	order := make(sequence, len(agents))
-	for i, a := range agents {
-		if a != nil {
-			order[i] = a.Name()
-		}
-	}
-	return braid.NewFlow(name, order, agents...)
+	return braid.NewFlow(name, sequence(names(agents)), agents...)
 }
 
 // sequence are the names of the agents in their order.
@@ -72,7 +66,28 @@ func (q sequence) Next(s Scope) Command {
 		input = last.Output
 	}
 	if done >= len(q) {
-		return Command{Finish: true, Output: input}
+		return Command{Finish: true, Output: input, Escalate: escalated(s.Children)}
 	}
 	return Command{Open: []Opening{{Agent: q[done], Input: input}}}
+}
+
+// escalated reports whether an agent asked the loop around it to stop.
+func escalated(children []Child) bool {
+	for i := range children {
+		if children[i].Escalated {
+			return true
+		}
+	}
+	return false
+}
+
+// names are the names of agents, in their order.
+func names(agents []*braid.Agent) []string {
+	list := make([]string, len(agents))
+	for i, a := range agents {
+		if a != nil {
+			list[i] = a.Name()
+		}
+	}
+	return list
 }

@@ -47,7 +47,11 @@ func (s *Service) PutSkill(
 	if err := s.quotas.stores(ctx, tenant, 0); err != nil { // others may have stored something meanwhile
 		return directory.Skill{}, false, err
 	}
-	return people.PutSkill(ctx, by, tenant, of.Name, spec, place, w)
+	out, stored, err = people.PutSkill(ctx, by, tenant, of.Name, spec, place, w)
+	if stored && out.Version > directory.KeptSkillVersions {
+		s.sweepSkills(context.WithoutCancel(ctx), tenant) // it has replaced an old version
+	}
+	return out, stored, err
 }
 
 // DeleteSkill removes a skill of a tenant with its files: see [directory.Directory.DeleteSkill].

@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/braidrun/braid"
@@ -170,4 +172,48 @@ func TestBytesOfSkillsAreNotLost(t *testing.T) {
 	if raw, err := io.ReadAll(archive); err != nil || !strings.Contains(string(raw), "one") {
 		t.Errorf("the first version is %q, %v", raw, err)
 	}
+}
+
+// The bytes of a version go with it, and those of versions that stay are there, also if two versions are equal.
+func TestBytesOfOldVersionsOfASkillGo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := people(t)
+		h := tenants(t, d, nil)
+		ctx, by := t.Context(), directory.By{Operator: true}
+		var last directory.Skill
+		for i := range 60 { // version 60 has the files of version 1
+			s, stored, err := h.PutSkill(ctx, by, "acme", upload(t, "pdf", strconv.Itoa(i%59)), directory.SkillWrite{})
+			if err != nil || !stored {
+				t.Fatal(stored, err)
+			}
+			last = s
+			time.Sleep(2 * time.Hour)
+		}
+		list, err := h.store.Blobs().List(ctx, "acme", blob.Query{Kind: skillpack.BlobKind})
+		if err != nil || len(list) != directory.KeptSkillVersions {
+			t.Errorf("there are %d archives: %v", len(list), err)
+		}
+		versions, _, err := d.ListSkillVersions(ctx, "acme", "pdf", directory.Query{Limit: 100})
+		if err != nil || len(versions) != directory.KeptSkillVersions {
+			t.Errorf("there are %d versions: %v", len(versions), err)
+		}
+		for i := range versions {
+			of, err := d.GetSkill(ctx, "acme", "pdf", versions[i].Version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := h.SkillArchive(ctx, &of)
+			if err != nil {
+				t.Fatalf("version %d: %v", of.Version, err)
+			}
+			data, err := io.ReadAll(r)
+			if err := errors.Join(err, r.Close()); err != nil || int64(len(data)) != of.ArchiveBytes {
+				t.Errorf("version %d has %d bytes: %v", of.Version, len(data), err)
+			}
+		}
+		if last.Version != 60 {
+			t.Errorf("the last version is %d", last.Version)
+		}
+	})
 }

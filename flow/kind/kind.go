@@ -52,6 +52,8 @@ type Scope struct {
 	Began time.Time
 	// Children are the scopes that it has opened for that input, in the order of opening.
 	Children []Child
+	// Open and Failed count the children that are open, and those that ended with an error.
+	Open, Failed int
 	// Decisions are the recorded ones for that input, in the order of the log.
 	Decisions []Decision
 	// Now is the time of the decision.

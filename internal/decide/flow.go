@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/flow/kind"
@@ -81,7 +82,7 @@ func (f Flow) view(s *fold.Scope, now time.Time) kind.Scope {
 	own := s.OwnFlow()
 	return kind.Scope{
 		Agents: f.Agents, Input: s.Input(), Began: s.Place.Began, Now: now,
-		Children: slices.Clip(own.Seen), Decisions: slices.Clip(own.Decisions),
+		Children: slices.Clip(own.Seen), Open: own.Open, Failed: own.Failed, Decisions: slices.Clip(own.Decisions),
 	}
 }
 
@@ -108,6 +109,9 @@ func (f Flow) check(s *fold.Scope, cmd *kind.Command) *event.Error {
 		if _, ok := f.Kind.(kind.Decider); !ok {
 			return f.fault("it wants a decision, and has no method Decide", "implement flow.Decider")
 		}
+		if len(cmd.Decide) > longestName || !utf8.ValidString(cmd.Decide) {
+			return f.fault("the name of its decision is too long, or is no UTF-8", "give it a short name")
+		}
 		if len(s.OwnFlow().Decisions) >= mostDecisions {
 			return f.fault("it has made "+strconv.Itoa(mostDecisions)+" decisions and wants another", "let it finish")
 		}
@@ -128,6 +132,9 @@ func (f Flow) check(s *fold.Scope, cmd *kind.Command) *event.Error {
 // mostDecisions bounds the decisions of a scope for one input: a kind that decides for ever must end.
 const mostDecisions = 100_000
 
+// longestName bounds the name of a decision, in bytes.
+const longestName = 1000
+
 func (f Flow) fault(what, hint string) *event.Error {
 	return &event.Error{
 		Op: "flow", Kind: event.ErrInvalid, Message: fmt.Sprintf("the kind of the agent, %T, cannot go on: %s", f.Kind, what), Hint: hint,
@@ -136,7 +143,7 @@ func (f Flow) fault(what, hint string) *event.Error {
 
 // end returns how the scope ends when the kind finishes.
 func (f Flow) end(s *fold.Scope, cmd *kind.Command) Command {
-	done := Command{Do: Finish, Why: event.WhyFlow, Stop: cmd.Stop, Err: cmd.Err, Output: cmd.Output, Notices: cmd.Notices}
+	done := Command{Do: Finish, Why: event.WhyFlow, Stop: cmd.Stop, Err: cmd.Err, Output: fold.Plain(cmd.Output), Notices: cmd.Notices}
 	done.Escalate = cmd.Escalate && !s.OwnFlow().Escalated
 	switch {
 	case cmd.Err == nil:

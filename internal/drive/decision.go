@@ -36,7 +36,7 @@ func (d *activeRun) makeDecision(s *fold.Scope, agent *Agent, name string) bool 
 		}
 		return err
 	})
-	b := &event.Decided{Name: name}
+	b := &event.Decided{Name: validText(name)}
 	select {
 	case err := <-done:
 		if b.Err = decisionError(op, err); b.Err == nil {

@@ -27,7 +27,9 @@ func (d *driver) finish(s *fold.Scope, cmd decide.Command) {
 		return
 	}
 	for i := range cmd.Notices {
-		d.add(s, "", 0, &cmd.Notices[i])
+		n := cmd.Notices[i]
+		n.Text = validText(n.Text)
+		d.add(s, "", 0, &n)
 	}
 	if cmd.Escalate {
 		d.add(s, "", 0, &event.Escalated{})

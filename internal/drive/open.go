@@ -27,8 +27,8 @@ func (d *driver) openScopes(s *fold.Scope, cmd *decide.Command) bool {
 	}
 	for i := range cmd.Open {
 		o := &cmd.Open[i]
-		d.addIn(s, joinBranch(s.Place.Branch, o.Branch), &event.ScopeOpened{
-			ID: fold.StepName(s.ID, 'f', s.OwnFlow().Opened+1, 0), Parent: s.ID, Node: o.Node, Agent: o.Agent, Depth: s.Depth + 1, Input: inputs[i],
+		d.addIn(s, joinBranch(s.Place.Branch, validText(o.Branch)), &event.ScopeOpened{
+			ID: fold.StepName(s.ID, 'f', s.OwnFlow().Opened+1, 0), Parent: s.ID, Node: validText(o.Node), Agent: o.Agent, Depth: s.Depth + 1, Input: inputs[i],
 		})
 		d.record(s, "", 0, guardedBy[i])
 	}
@@ -54,7 +54,7 @@ func joinBranch(path, segment string) string {
 // openingInputs passes what the agents are asked through their guardrails.
 func (d *activeRun) openingInputs(list []kind.Opening) (inputs [][]event.Block, guardedBy [][]string, failed *decide.Command) {
 	for i := range list {
-		input, by, err := d.filterBlocks(d.guardsOf(d.agentOf(list[i].Agent), guardrail.Input), slices.Clone(list[i].Input))
+		input, by, err := d.filterBlocks(d.guardsOf(d.agentOf(list[i].Agent), guardrail.Input), slices.Clone(fold.Plain(list[i].Input)))
 		if err != nil {
 			return nil, nil, &decide.Command{Why: event.WhyFailed, Stop: event.StopError, Err: hookError(err)}
 		}

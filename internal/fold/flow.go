@@ -1,7 +1,9 @@
 package fold
 
 import (
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/flow/kind"
@@ -14,6 +16,8 @@ type Flow struct {
 	// Seen are the scopes opened without a call since the newest message of a user. Open counts the open ones, and Ended those that are closed.
 	Seen        []kind.Child
 	Open, Ended int
+	// Failed counts those that ended with an error.
+	Failed int
 	// Decisions are the decisions since then.
 	Decisions []kind.Decision
 	// Escalated reports whether the scope asked the loop around it to stop.
@@ -40,7 +44,10 @@ func (f *Flow) close(one *kind.Child, end *event.ScopeClosed) {
 	f.Open--
 	f.Ended++
 	one.Open, one.Ended = false, f.Ended
-	one.Output, one.Stop, one.Err = shown(end.Output), end.Stop, end.Err
+	if end.Err != nil {
+		f.Failed++
+	}
+	one.Output, one.Stop, one.Err = Plain(end.Output), end.Stop, end.Err
 }
 
 // decide adds a decision.
@@ -72,16 +79,38 @@ func (f *Flow) takenOver() *Flow {
 	return to
 }
 
-// shown returns the blocks of an answer that another agent can receive. It drops thinking and blocks that only the
-// model's provider reads.
-func shown(answer []event.Block) (kept []event.Block) {
-	for _, b := range answer {
-		switch b := b.(type) {
-		case *event.Text:
-			kept = append(kept, &event.Text{Text: b.Text}) // its signature is for the provider
-		case *event.Image, *event.Document, *event.Media:
+// Plain returns the blocks that an agent can hand to another one: text, pictures, documents and other media. It drops thinking,
+// blocks that only the model's provider reads, and what no log can keep. It returns blocks itself if all are such.
+func Plain(blocks []event.Block) []event.Block {
+	plain := true
+	for _, b := range blocks {
+		plain = plain && isPlain(b)
+	}
+	if plain {
+		return blocks
+	}
+	var kept []event.Block
+	for _, b := range blocks {
+		if t, ok := b.(*event.Text); ok && t != nil {
+			kept = append(kept, &event.Text{Text: strings.ToValidUTF8(t.Text, "\uFFFD")}) // its signature is for the provider
+		} else if isPlain(b) {
 			kept = append(kept, b)
 		}
 	}
 	return kept
+}
+
+func isPlain(b event.Block) bool {
+	switch b := b.(type) {
+	case *event.Text:
+		return b != nil && b.Signature == "" && utf8.ValidString(b.Text)
+	case *event.Image:
+		return b != nil
+	case *event.Document:
+		return b != nil
+	case *event.Media:
+		return b != nil
+	default:
+		return false
+	}
 }

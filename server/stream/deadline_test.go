@@ -2,6 +2,7 @@ package stream_test
 
 import (
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,4 +65,72 @@ func TestEveryWriteHasADeadline(t *testing.T) {
 			}
 		}
 	})
+}
+
+// flushed is a response that records when its bytes leave, and whether the head left alone.
+type flushed struct {
+	bounded
+
+	began time.Time
+	sent  int
+	left  []string
+}
+
+func (w *flushed) Write(b []byte) (int, error) {
+	w.sent += len(b)
+	return len(b), nil
+}
+
+func (w *flushed) FlushError() error {
+	what := "head"
+	if w.sent > 0 {
+		what = "events"
+	}
+	w.left, w.sent = append(w.left, what+" after "+time.Since(w.began).String()), 0
+	return nil
+}
+
+// The head leaves with the first event if that comes at once, and alone after a moment if nothing comes.
+func TestTheHeadLeavesWithTheFirstEvent(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		pause time.Duration
+		want  []string
+	}{
+		"there already": {0, []string{"events after 0s", "events after 1s"}},
+		"at once":       {time.Millisecond, []string{"events after 1ms", "events after 1.001s"}},
+		"later":         {time.Minute, []string{"head after 2ms", "events after 1m0s", "events after 1m1s"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := &flushed{began: time.Now()}
+				c := open()
+				s := c.follow(t)
+				p := c.hub.Publisher(key)
+				defer p.Close()
+				publish := func(e event.Event) {
+					c.add(e)
+					p.Publish(e)
+				}
+				if test.pause == 0 {
+					publish(c.Note("x"))
+				}
+				ended := make(chan error)
+				go func() { ended <- s.Serve(t.Context(), &stream.Writer{Response: w, Time: time.Hour}) }()
+				if test.pause > 0 {
+					time.Sleep(test.pause)
+					publish(c.Note("x"))
+				}
+				time.Sleep(time.Second)
+				publish(c.end())
+				if err := <-ended; err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(w.left, test.want) {
+					t.Errorf("it sent %q, want %q", w.left, test.want)
+				}
+			})
+		})
+	}
 }

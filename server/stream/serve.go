@@ -32,14 +32,28 @@ type Writer struct {
 	writes int
 }
 
+// headWait is how long the head of a response waits for the first event, to leave in one write with it. A run that has
+// just begun needs a part of that; a second write costs its reader a twentieth of the time to the first word.
+const headWait = 2 * time.Millisecond
+
 // Serve sends the stream to w. It returns what [Stream.Send] does.
 func (s *Stream) Serve(ctx context.Context, w *Writer) error {
 	w.control = http.NewResponseController(w.Response)
 	defer w.count()
-	if w.send(nil, time.Now()) != nil {
+	if !s.begins(ctx) && w.send(nil, time.Now()) != nil {
 		return nil // the reader has left
 	}
 	return s.Send(ctx, w.send)
+}
+
+// begins reports whether there is something to send together with the head.
+func (s *Stream) begins(ctx context.Context) bool {
+	if len(s.First) > 0 || s.early > 0 {
+		return true
+	}
+	var err error
+	s.early, err = s.Follower.ReadBy(ctx, s.items[:], time.Now().Add(headWait))
+	return err == nil && s.early > 0 // Send gets the error again
 }
 
 // count reports the writes.

@@ -19,10 +19,11 @@ type SkillWrite struct {
 
 // PutSkill stores the content of a skill as a new version, and creates the skill if there is none. place
 // is a reserved place with the content's bytes ([Directory.ReserveSkill]). If the newest version has the
-// same content nothing changes, stored is false, and the place stays reserved.
+// same content nothing changes, stored is false, and the place stays reserved. Old versions are removed, and
+// their places given up: see [KeptSkillVersions].
 //
-// It returns [event.ErrQuota] if the tenant has [MostSkills], or its active skills have more than
-// [MostSkillText].
+// It returns [event.ErrQuota] if the tenant has [MostSkills], its active skills have more than
+// [MostSkillText], or the skill has more than [MostSkillVersions].
 func (d *Directory) PutSkill(
 	ctx context.Context, by By, tenant, id string, spec SkillSpec, place string, w SkillWrite,
 ) (s Skill, stored bool, err error) {
@@ -66,6 +67,9 @@ func (d *Directory) PutSkill(
 			return skillSwept(op, err)
 		}
 		if err := roomForSkills(tx, op, tenant); err != nil {
+			return err
+		}
+		if err := dropSkillVersions(tx, op, tenant, id, s.Updated); err != nil {
 			return err
 		}
 		action := "skill.create"

@@ -53,6 +53,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		"skills, their places":       skillPlaces,
 		"skills, at once":            skillsAtOnce,
 		"skills, refused":            skillsRefused,
+		"skills, old versions":       skillVersions,
 		"skills of another":          skillIsolation,
 		"webhooks":                   webhooks,
 		"webhooks, refused":          webhooksRefused,

@@ -257,6 +257,35 @@ func skillsRefused(t *testing.T, h Harness) {
 	want(t, "active again", err, event.ErrQuota, "QUOTA_SKILLS")
 }
 
+// Versions of the last day are kept, up to a bound; the skill stays as it is after an upload beyond it.
+func skillVersions(t *testing.T, h Harness) {
+	d, ctx := h.Directory, t.Context()
+	tenant(t, d, "acme")
+	for i := range directory.MostSkillVersions {
+		uploaded(t, d, of("acme"), "pdf", content(strconv.Itoa(i)))
+	}
+	before := must[directory.Skill](t)(d.GetSkill(ctx, "acme", "pdf", 0))
+	_, stored, err := upload(t, d, of("acme"), "pdf", content("more"), directory.SkillWrite{})
+	says(t, "one too many", err, event.ErrQuota, "QUOTA_SKILLS", "200 versions of the last day")
+	after := must[directory.Skill](t)(d.GetSkill(ctx, "acme", "pdf", 0))
+	if diff := cmp.Diff(before, after); diff != "" || stored {
+		t.Errorf("it has changed: %s", diff)
+	}
+	list, _, err := d.ListSkillVersions(ctx, "acme", "pdf", directory.Query{Limit: directory.MostPage})
+	if err != nil || len(list) == 0 || list[0].Version != directory.MostSkillVersions {
+		t.Errorf("%d versions are listed: %v", len(list), err)
+	}
+	if first := must[directory.Skill](t)(d.GetSkill(ctx, "acme", "pdf", 1)); first.Version != 1 {
+		t.Errorf("the first version is %+v", first)
+	}
+	if list := loose(t, d, "acme", time.Time{}); len(list) != 1 { // of the refused upload
+		t.Errorf("%d places are given up", len(list))
+	}
+	uploaded(t, d, of("acme"), "other", content("0"))
+	done(t, d.DeleteSkill(ctx, of("acme"), "acme", "pdf", 0))
+	uploaded(t, d, of("acme"), "pdf", content("more"))
+}
+
 // A skill of another tenant is one that is not there.
 func skillIsolation(t *testing.T, h Harness) {
 	d, ctx := h.Directory, t.Context()

@@ -1,0 +1,235 @@
+package flow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/tool"
+)
+
+// forest draws trees of agents of every kind. A tree is a function, because each driver makes its own.
+type forest struct {
+	t *rapid.T
+	n int
+	// asks says that functions may ask.
+	asks bool
+	// alone leaves parallel agents out: which of them reaches a limit first is a matter of time.
+	alone bool
+}
+
+func (f *forest) name(kind string) string {
+	f.n++
+	return fmt.Sprint(kind, f.n)
+}
+
+func (f *forest) tree(depth int) func() *braid.Agent {
+	kinds := 4
+	if depth > 0 {
+		kinds = 8
+	}
+	switch rapid.IntRange(0, kinds-1).Draw(f.t, "kind") {
+	case 0:
+		name := f.name("m")
+		return func() *braid.Agent { return agent(name) }
+	case 1:
+		name := f.name("t")
+		return func() *braid.Agent {
+			return braid.New(name, &echo{name: name, tool: "look"}, braid.Func("look", "Looks.", look, tool.Pure()))
+		}
+	case 2:
+		name, escalates := f.name("f"), rapid.IntRange(0, 3).Draw(f.t, "escalates")
+		return func() *braid.Agent { return counts(name, escalates) }
+	case 3:
+		name, asks := f.name("q"), f.asks
+		return func() *braid.Agent {
+			return Func(name, func(ctx context.Context, in string) (string, error) {
+				if !asks {
+					return in + name, nil
+				}
+				word, err := braid.Ask[string](ctx, name)
+				return in + word, err
+			}, tool.Idempotent())
+		}
+	case 4, 5:
+		name, parts := f.name("s"), f.trees(depth)
+		return func() *braid.Agent { return Sequence(name, agentsOf(parts)...) }
+	case 6:
+		if f.alone {
+			return f.tree(depth)
+		}
+		name, parts, atOnce := f.name("p"), f.trees(depth), rapid.IntRange(0, 2).Draw(f.t, "at once")
+		return func() *braid.Agent {
+			return Parallel(name, ParallelOptions{AtOnce: atOnce, Policy: All, Merge: Join("+")}, agentsOf(parts)...)
+		}
+	default:
+		name, parts, rounds := f.name("l"), f.trees(depth), rapid.IntRange(1, 2).Draw(f.t, "rounds")
+		o := LoopOptions{Max: rounds, Until: func(_ context.Context, answer string) (bool, error) { return len(answer) > 200, nil }}
+		if rapid.Bool().Draw(f.t, "everything") {
+			o.Input = Everything
+		}
+		return func() *braid.Agent { return Loop(name, o, agentsOf(parts)...) }
+	}
+}
+
+func (f *forest) trees(depth int) (list []func() *braid.Agent) {
+	for range rapid.IntRange(1, 3).Draw(f.t, "parts") {
+		list = append(list, f.tree(depth-1))
+	}
+	return list
+}
+
+func agentsOf(parts []func() *braid.Agent) (agents []*braid.Agent) {
+	for _, p := range parts {
+		agents = append(agents, p())
+	}
+	return agents
+}
+
+// end runs or resumes a tree to its end, and answers its questions on the way.
+func end(ctx context.Context, a *braid.Agent, conv *braid.Conversation, resumes bool) (*braid.Result, error) {
+	var r *braid.Result
+	var err error
+	if resumes {
+		r, err = a.Resume(ctx, conv)
+	} else {
+		r, err = a.Run(ctx, "go", braid.In(conv))
+	}
+	for err == nil && r.Status == event.RunWaiting {
+		if len(r.Questions) == 0 {
+			return r, errors.New("it waits for nothing")
+		}
+		for i := range r.Questions {
+			q := &r.Questions[len(r.Questions)-1-i]
+			if err := conv.Answer(ctx, q.Token, "<"+q.Prompt+">"); err != nil {
+				return r, err
+			}
+		}
+		r, err = a.Resume(ctx, conv)
+	}
+	return r, err
+}
+
+// Any tree of agents comes to the same end, wherever its driver died.
+func TestTreesGoOnAfterACrash(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		f := &forest{t: t, asks: rapid.Bool().Draw(t, "asks"), alone: rapid.IntRange(0, 3).Draw(t, "limited") == 0}
+		made := f.tree(3)
+		limits := braid.Limits{Depth: 20, Scopes: 200}
+		if f.alone {
+			limits.Scopes = rapid.IntRange(1, 6).Draw(t, "scopes")
+		}
+		tree := func() *braid.Agent { return Sequence("root", made()).Use(braid.Limit(limits)) }
+		store := &commits{Memory: journal.NewMemory(journal.MemoryOptions{})}
+		want, failed := end(context.Background(), tree(), braid.Open(store, "c"), false)
+		if want.Status != event.RunCompleted {
+			t.Fatalf("%s, %v", want.Status, failed)
+		}
+		if failed != nil && want.Stop != event.StopLimitScopes {
+			t.Fatal(failed)
+		}
+		state := fmt.Sprint(want.State)
+		for _, n := range store.ends[:len(store.ends)-1] {
+			conv := cutRun(t, store.log, n)
+			got, err := end(context.Background(), tree(), conv, true)
+			if (err == nil) != (failed == nil) || got.Status != want.Status || got.Stop != want.Stop || failed == nil && got.Text() != want.Text() {
+				t.Fatalf("cut after event %d: %q, %s, %s, %v\nwant %q, %s, %v", n, got.Text(), got.Status, got.Stop, err, want.Text(), want.Stop, failed)
+			}
+			if failed == nil && fmt.Sprint(got.State) != state {
+				t.Fatalf("cut after event %d: the state is %v, want %s", n, got.State, state)
+			}
+			if left := leftOpen(conv); left != 0 {
+				t.Fatalf("cut after event %d: %d scopes are left open", n, left)
+			}
+		}
+	})
+}
+
+// cutRun is cut for a log in which the run may have parked and been answered.
+func cutRun(t *rapid.T, log []*event.Event, n int) *braid.Conversation {
+	store := journal.NewMemory(journal.MemoryOptions{})
+	run := journal.Run{
+		ID: log[0].Run, Conversation: log[0].Conversation, Agent: "root",
+		Input: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "go"}}}},
+	}
+	_, err := store.Admit(context.Background(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, err := store.Acquire(context.Background(), run.ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Commit(context.Background(), opened.Lease, journal.Batch{Events: log[:n], Release: true}); err != nil {
+		t.Fatal(err)
+	}
+	return braid.Open(store, run.Conversation)
+}
+
+// leftOpen counts the scopes without an end.
+func leftOpen(conv *braid.Conversation) (open int) {
+	for e, err := range conv.Events(context.Background(), 0) {
+		if err != nil {
+			return -1
+		}
+		switch e.Body.(type) {
+		case *event.ScopeOpened:
+			open++
+		case *event.ScopeClosed:
+			open--
+		}
+	}
+	return open
+}
+
+// stopper cancels a run at its n-th commit.
+type stopper struct {
+	*journal.Memory
+
+	at   int
+	stop context.CancelFunc
+}
+
+func (s *stopper) Commit(ctx context.Context, l journal.Lease, b journal.Batch) error {
+	if s.at--; s.at == 0 {
+		s.stop()
+	}
+	return s.Memory.Commit(ctx, l, b)
+}
+
+// A tree that is cancelled at any commit ends as cancelled and leaves nothing open.
+func TestTreesAreCancelled(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		f := &forest{t: t}
+		made := f.tree(3)
+		tree := func() *braid.Agent {
+			return Sequence("root", made()).Use(braid.Limit(braid.Limits{Depth: 20, Scopes: 200}))
+		}
+		ctx, stop := context.WithCancel(context.Background())
+		defer stop()
+		store := &stopper{Memory: journal.NewMemory(journal.MemoryOptions{}), at: rapid.IntRange(1, 30).Draw(t, "commit"), stop: stop}
+		conv := braid.Open(store, "c")
+		r, err := end(ctx, tree(), conv, false)
+		switch {
+		case r.Status == event.RunCompleted && err == nil:
+		case r.Status == event.RunCancelled && errors.Is(err, context.Canceled):
+		default:
+			t.Fatalf("%s, %v", r.Status, err)
+		}
+		if left := leftOpen(conv); left != 0 {
+			t.Fatalf("%d scopes are left open", left)
+		}
+		if strings.Contains(r.Text(), "panic") {
+			t.Fatal(r.Text())
+		}
+	})
+}
