@@ -94,7 +94,8 @@ func (s *site) authorize(w http.ResponseWriter, r *http.Request) {
 	case err != nil || back.Scheme != "http" || back.Hostname() != "127.0.0.1" || back.Path != "/oauth/callback":
 		http.Error(w, "this redirect_uri is not registered", http.StatusBadRequest)
 		return
-	case q.Get("client_id") != clientID || q.Get("resource") != s.base+"/mcp" || q.Get("code_challenge_method") != "S256" || q.Get("code_challenge") == "":
+	case q.Get("client_id") != clientID || q.Get("resource") != s.base+"/mcp" ||
+		q.Get("code_challenge_method") != "S256" || q.Get("code_challenge") == "":
 		http.Error(w, "this request cannot be used", http.StatusBadRequest)
 		return
 	}
@@ -106,7 +107,7 @@ func (s *site) authorize(w http.ResponseWriter, r *http.Request) {
 	s.codes[made] = code{back.String(), q.Get("code_challenge")}
 	s.mu.Unlock()
 	back.RawQuery = url.Values{"code": {made}, "state": {q.Get("state")}}.Encode()
-	http.Redirect(w, r, back.String(), http.StatusFound)
+	http.Redirect(w, r, back.String(), http.StatusFound) //nolint:gosec // it was checked
 }
 
 // token exchanges a code or a refresh token.

@@ -97,4 +97,5 @@ func (deaf) EndTurn()                                                           
 func (deaf) ReturnDirect()                                                            {}
 func (deaf) FilesChanged([]event.FileChange)                                          {}
 func (deaf) Approval() (a event.Approval, by string, ok bool)                         { return a, "", false }
-func (deaf) Secret(string) secret.Secret                                              { return secret.Secret{} }
+
+func (deaf) Secret(string) secret.Secret { return secret.Secret{} }

@@ -91,7 +91,7 @@ func (s *server) showMeta(ctx context.Context, raw json.RawMessage) {
 		return
 	}
 	var w struct {
-		Meta map[string]json.RawMessage `json:"_meta"`
+		Meta map[string]json.RawMessage `json:"_meta"` //nolint:tagliatelle // the protocol's name
 	}
 	if json.Unmarshal(raw, &w) != nil {
 		return
