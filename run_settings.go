@@ -98,6 +98,9 @@ func (a *Agent) Check(opts ...RunOption) error {
 	if err := a.Err(); err != nil {
 		return err
 	}
+	if _, err := a.team(); err != nil {
+		return err
+	}
 	o := options(opts)
 	return a.prepare(o)
 }

@@ -81,7 +81,9 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// kill ends the program at once.
+// Kill ends the program with all that it started at once, and waits for that. It is for a session that is of no use any more.
+func (c *Client) Kill() { c.kill() }
+
 func (c *Client) kill() {
 	c.process.kill()
 	c.shut(0)

@@ -15,6 +15,7 @@ const (
 	PreToolUse         HookPoint = "PreToolUse"
 	PostToolUse        HookPoint = "PostToolUse"
 	PostToolUseFailure HookPoint = "PostToolUseFailure"
+	PostToolBatch      HookPoint = "PostToolBatch" // after all tools of an answer, before the next model call
 	UserPromptSubmit   HookPoint = "UserPromptSubmit"
 	SessionStart       HookPoint = "SessionStart"
 	SessionEnd         HookPoint = "SessionEnd"

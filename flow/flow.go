@@ -39,6 +39,9 @@ type Decider = kind.Decider
 // Decision is [kind.Decision]: such a decision, as the log has it.
 type Decision = kind.Decision
 
+// Matcher is [kind.Matcher]: a [Kind] whose definition may change while a run waits.
+type Matcher = kind.Matcher
+
 // Worker is [kind.Worker]: a [Kind] whose scope runs one tool.
 type Worker = kind.Worker
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/braidrun/braid/artifact"
 	"github.com/braidrun/braid/live"
 	"github.com/braidrun/braid/workspace"
 )
@@ -32,6 +33,7 @@ type runsIn struct {
 	// workspaces is nil if the service has none.
 	workspaces workspace.Backend
 	quotas     *quotas
+	artifacts  artifact.Files
 }
 
 func withConversation(ctx context.Context, in runsIn) context.Context {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/braidrun/braid/artifact"
 	"github.com/braidrun/braid/engine"
 	"github.com/braidrun/braid/live"
 	"github.com/braidrun/braid/service/skillpack"
@@ -55,7 +56,7 @@ func New(o Options) (*Service, error) {
 	}
 	s.builder = OptionsBuilder{
 		Directory: o.Directory, Instructions: o.Instructions, Workspace: o.Workspace, workspaces: s.workspaces,
-		skills: skillpack.NewStore(o.Journal.Blobs()),
+		skills: skillpack.NewStore(o.Journal.Blobs()), artifacts: artifact.NewStore(o.Journal.Blobs()),
 	}
 	s.titles = newTitleGenerator(&s.conversations, s.quotas, &s.builder)
 	s.completer = newLogCompleter(&s.conversations)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/artifact"
 	"github.com/braidrun/braid/service/directory"
 	"github.com/braidrun/braid/service/skillpack"
 	"github.com/braidrun/braid/workspace"
@@ -29,6 +30,8 @@ type OptionsBuilder struct {
 	workspaces workspace.Backend
 	// skills store the files of tenants' skills.
 	skills *skillpack.Store
+	// artifacts store those of all conversations.
+	artifacts *artifact.Store
 }
 
 // Build makes the options of a run's agent. Its errors are those of [directory.Directory.Model] and

@@ -138,6 +138,15 @@ func FilesChanged(ctx context.Context, list ...event.FileChange) {
 	}
 }
 
+// ArtifactSaved reports that the call has saved a version of an artifact: its bytes are stored. The log says so before the end
+// of the call, in the same commit, also if the call fails afterwards. It does nothing outside a tool, and after the call has
+// ended.
+func ArtifactSaved(ctx context.Context, b event.ArtifactSaved) {
+	if c := CallOf(ctx); c != nil {
+		c.host.ArtifactSaved(&b)
+	}
+}
+
 // ApprovalOf returns what a user said when a policy asked about the running call, and who it was.
 // ok is false if nobody was asked, because the call was allowed or granted before.
 func ApprovalOf(ctx context.Context) (a event.Approval, by string, ok bool) {

@@ -12,6 +12,7 @@ import (
 // after its call has ended, when they change nothing.
 type Host interface {
 	Asker
+	Reporter
 	// State returns a value of the state; ok is false if there is none.
 	State(key string) (value json.RawMessage, ok bool)
 	// SetState sets a value of the state; nil deletes it.
@@ -19,18 +20,24 @@ type Host interface {
 	// UpdateState sets a value of the state to what change makes of it, nil standing for none. It may call change again
 	// when it keeps the call's result, if another call has changed the value in between.
 	UpdateState(key string, change func(old json.RawMessage) (json.RawMessage, error)) error
-	// Progress shows news of the call to the watchers of its run. It returns when they were taken.
-	Progress(news *event.ToolProgress)
 	// EndTurn does what the function [EndTurn] says.
 	EndTurn()
 	// ReturnDirect does what the function [ReturnDirect] says.
 	ReturnDirect()
-	// FilesChanged does what the function [FilesChanged] says.
-	FilesChanged(list []event.FileChange)
 	// Approval returns what a user answered when a policy asked about the call; ok is false if nobody was asked.
 	Approval() (a event.Approval, by string, ok bool)
 	// Secret returns the run's secret of this name, or an empty one.
 	Secret(name string) secret.Secret
+}
+
+// Reporter takes what a call tells.
+type Reporter interface {
+	// Progress shows news of the call to the watchers of its run. It returns when they were taken.
+	Progress(news *event.ToolProgress)
+	// FilesChanged does what the function [FilesChanged] says.
+	FilesChanged(list []event.FileChange)
+	// ArtifactSaved does what the function [ArtifactSaved] says.
+	ArtifactSaved(b *event.ArtifactSaved)
 }
 
 // Asker takes the questions of [Ask].

@@ -62,10 +62,11 @@ func (h *host) UpdateState(key string, change func(json.RawMessage) (json.RawMes
 	return err
 }
 
-func (h *host) Progress(b *event.ToolProgress)  { h.news = append(h.news, b.Text+string(b.Data)) }
-func (h *host) EndTurn()                        { h.ends = true }
-func (h *host) FilesChanged([]event.FileChange) {}
-func (h *host) ReturnDirect()                   { h.returns = true }
+func (h *host) Progress(b *event.ToolProgress)     { h.news = append(h.news, b.Text+string(b.Data)) }
+func (h *host) EndTurn()                           { h.ends = true }
+func (h *host) FilesChanged([]event.FileChange)    {}
+func (h *host) ReturnDirect()                      { h.returns = true }
+func (h *host) ArtifactSaved(*event.ArtifactSaved) {}
 
 func (h *host) Approval() (a event.Approval, by string, ok bool) {
 	if h.approval == nil {

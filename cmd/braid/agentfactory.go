@@ -43,9 +43,11 @@ type agentFactory struct {
 	shared bool
 }
 
-// openAgents opens the model and the tools. Their errors stop the server at its start. The factory closes tenants,
-// which may be nil.
-func (p *process) openAgents(ctx context.Context, cfg *conf.Config, log *slog.Logger, tenants *toolservers.Pool) (_ *agentFactory, err error) {
+// openAgents opens the model and the tools, and adds more. Their errors stop the server at its start. The factory closes
+// tenants, which may be nil.
+func (p *process) openAgents(
+	ctx context.Context, cfg *conf.Config, log *slog.Logger, tenants *toolservers.Pool, more ...braid.Tool,
+) (_ *agentFactory, err error) {
 	a := &agentFactory{cfg: cfg, sealed: func() {}, tenants: tenants}
 	defer func() {
 		if err != nil {
@@ -70,6 +72,7 @@ func (p *process) openAgents(ctx context.Context, cfg *conf.Config, log *slog.Lo
 	if o.Tools, a.sealed, err = p.openTools(others, "", ""); err != nil {
 		return nil, err
 	}
+	o.Tools = append(o.Tools, more...)
 	if len(others) < len(names) {
 		o.Files = agents.FilesIn(cmp.Or(cfg.Scratch, filepath.Join(cfg.Data, "scratch")))
 		if err := o.Files.Make(); err != nil {

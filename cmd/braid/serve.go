@@ -16,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
@@ -27,6 +28,7 @@ import (
 	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/tool/artifacttool"
 	"github.com/braidrun/braid/workspace"
 )
 
@@ -86,6 +88,7 @@ GET /openapi.json describes the API.`,
 			{Name: "titles", Value: "FROM", Help: "source of titles: model asks a small model, words takes the first words of the user (model)"},
 			{Name: "agui", Help: "also serve the AG-UI protocol: POST /agui"},
 			{Name: "adk", Help: "also serve clients of Google's ADK, below /adk"},
+			{Name: "artifacts", Help: "give agents the tools save_artifact and load_artifacts: files with versions"},
 			{Name: "run-time", Value: "TIME", Help: "maximum active time of one run (5m)"},
 			{Name: "chat", Help: "open a chat with the server, and stop the server with the chat; the log goes to serve.log in the data folder"},
 			{Name: "log", Value: "FORM", Help: "the log on standard error: text, json or none; text on a terminal, else json"},
@@ -227,7 +230,8 @@ func (p *process) openInstance(ctx context.Context, cfg *conf.Config, in *conf.I
 			_ = h.close() // the first error counts
 		}
 	}()
-	o := serve.Options{Log: log, APIOnly: !in.On("agentcore"), AGUI: in.On("agui"), ADK: in.On("adk"), Metrics: server.NewMetrics(readBuild().Version)}
+	o := serve.Options{Log: log, APIOnly: !in.On("agentcore"), AGUI: in.On("agui"), ADK: in.On("adk")}
+	o.Metrics = server.NewMetrics(readBuild().Version)
 	o.Metrics.LimitTenants(cfg.MetricTenants)
 	if text := in.Flags["run-time"]; text != "" {
 		if o.Service.RunTime, err = conf.ParseTime(text); err != nil {
@@ -257,7 +261,11 @@ func (p *process) openInstance(ctx context.Context, cfg *conf.Config, in *conf.I
 	if err != nil {
 		return nil, err
 	}
-	if h.agents, err = p.openAgents(ctx, cfg, log, tenants); err != nil {
+	var more []braid.Tool
+	if in.On("artifacts") {
+		more = artifacttool.ForEach(service.ArtifactsOf)
+	}
+	if h.agents, err = p.openAgents(ctx, cfg, log, tenants, more...); err != nil {
 		return nil, err
 	}
 	h.undo = append(h.undo, h.agents.close)

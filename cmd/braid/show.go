@@ -29,17 +29,22 @@ the newest conversation.
 
 --follow continues with events that another braid commits. It ends, with 0, when no
 run is open, or no process works on the open run. Ctrl-C ends it sooner. Text that a
-model is still streaming is not in the log yet; it appears when it is complete.`,
+model is still streaming is not in the log yet; it appears when it is complete.
+
+--graph draws the outermost graph of the newest run that has one, with the path that the
+run took: as Graphviz's dot, as Mermaid, or as an SVG image.`,
 		Examples: []conf.Example{
 			{Line: "braid show", Says: "the newest conversation"},
 			{Line: "braid show k7f2m9 | grep -i doubt", Says: "find calls with an unknown outcome"},
 			{Line: "braid show --follow", Says: "watch another braid"},
+			{Line: "braid show --graph svg > run.svg", Says: "draw the graph of a run"},
 			{Line: `braid show --json | jq -r 'select(.kind=="step_ended") | .outcome'`, Says: "events for a program, as package event writes them"},
 		},
 		Options: true, Some: []string{"data", "color", "thinking"},
 		Flags: append([]conf.Flag{
 			{Name: "json", Help: "write each event as JSON on a line, exactly as package event writes it"},
 			{Name: "follow", Short: "f", Help: "continue with new events until no run is open"},
+			{Name: "graph", Value: "FORM", Help: "draw the graph of the newest run that has one: dot, mermaid or svg"},
 		}, archivePostgresFlags()...),
 		Run: func(ctx context.Context, in *conf.Invocation) error { return show(ctx, p, in) },
 	}
@@ -58,6 +63,9 @@ func show(ctx context.Context, p *process, in *conf.Invocation) error {
 	if err != nil {
 		return err
 	}
+	if in.Flags["graph"] != "" && (in.On("follow") || in.On("json")) {
+		return term.Invalid("leave out one of them", "--graph draws one picture, and neither follows nor prints JSON")
+	}
 	if in.On("follow") && (in.Flags["postgres"] != "" || in.Flags["postgres-file"] != "") {
 		return term.Invalid("attach to a server for that: braid chat --server URL --continue ID",
 			"--follow looks into a data folder, not into a database")
@@ -75,6 +83,9 @@ func show(ctx context.Context, p *process, in *conf.Invocation) error {
 		return err
 	}
 	out := term.NewOutput(p.Stdout)
+	if form := in.Flags["graph"]; form != "" {
+		return showGraph(ctx, a, c.ID, form, out)
+	}
 	look := printer.Look{Screen: p.NewScreen(p.Stdout, cfg.Color), Thinking: cfg.Thinking}
 	w := &watch{p: p, archive: a, id: c.ID, there: c.Last, out: out, folder: cfg.Data}
 	if in.On("json") {

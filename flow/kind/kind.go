@@ -31,6 +31,14 @@ type Decider interface {
 	Decide(ctx context.Context, name string, s Scope) (value any, err error)
 }
 
+// Matcher is a [Kind] whose definition may change while a run waits.
+type Matcher interface {
+	Kind
+	// Matches returns why the kind cannot go on with a scope that an earlier version of it has begun; nil if it can. Braid calls
+	// it when it takes up a run that has begun. After an error the run keeps waiting, and whoever resumes it gets the error.
+	Matches(s Scope) error
+}
+
 // DecideTime bounds one call of [Decider].Decide.
 const DecideTime = 10 * time.Second
 
@@ -56,8 +64,14 @@ type Scope struct {
 	Open, Failed int
 	// Decisions are the recorded ones for that input, in the order of the log.
 	Decisions []Decision
+	// Ended are the indexes of the children that have ended, in the order in which they did.
+	Ended []int
 	// Now is the time of the decision.
 	Now time.Time
+	// Memo is memory for what Next has derived from the fields above, so that it need not start over at each decision. The lists
+	// only grow at their end while it is kept. It is nil at first, and Braid may empty it at any time: it must not change
+	// a decision.
+	Memo *any
 }
 
 // Decision returns the newest decision of this name; nil if there is none.
@@ -92,10 +106,16 @@ type Child struct {
 	Began time.Time
 	// Open says that it is still at work. The fields below are set when it is not, except for Escalated.
 	Open bool
-	// Ended is its place, from 1, among the children in the order in which they ended; 0 while it is open.
-	Ended int
+	// After counts the children that had ended when it was opened.
+	After int
+	// Ended is its place, from 1, among the children in the order in which they ended; 0 while it is open. Closed is when it
+	// ended.
+	Ended  int
+	Closed time.Time
 	// Output is what it answered: text, pictures, documents and other media.
 	Output []event.Block
+	// Returned is the result of the tool whose result became the answer ([tool.ReturnDirect]); nil for every other answer.
+	Returned *event.ToolResult
 	// Stop says how it ended.
 	Stop event.StopReason
 	// Err is why it ended without an answer; nil if it has one.

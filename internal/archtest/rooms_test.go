@@ -51,6 +51,8 @@ var rooms = []room{
 	{dir: "event", tests: []string{"event/eventtest"}},
 	{dir: "event/eventtest", own: []string{"event"}, from: testLibraries},
 	{dir: "blob", own: []string{"event"}, tests: []string{"blob/blobtest"}},
+	{dir: "artifact", own: []string{"blob", "event"}, tests: []string{"journal"}},
+	{dir: "tool/artifacttool", own: []string{"artifact", "event", "tool"}, tests: []string{"", "journal", "model"}},
 	{dir: "workspace", own: []string{"event", "blob"}, tests: []string{"workspace/workspacetest"}},
 	{
 		dir: "workspace/s3", own: []string{"event", "internal/lazyre", "workspace"}, from: []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
@@ -92,7 +94,9 @@ var rooms = []room{
 			"internal/userdata", "internal/lease", "internal/cost", "internal/retry", "internal/offload", "internal/permission", "internal/toolset",
 		},
 	},
-	{dir: "flow", own: []string{"", "event", "flow/kind", "internal/argtype", "tool"}, tests: []string{"internal/decide", "internal/decide/decidetest", "internal/fold", "journal", "model"}},
+	{dir: "flow/draw", own: []string{"event"}},
+	{dir: "agentfile", own: []string{"", "event", "flow", "model", "tool"}, from: []string{"go.yaml.in/yaml/v3"}},
+	{dir: "flow", own: []string{"", "event", "flow/draw", "flow/kind", "internal/argtype", "tool"}, tests: []string{"internal/decide", "internal/decide/decidetest", "internal/fold", "journal", "model"}},
 	{dir: "task", own: []string{"", "event", "internal/drive", "model", "tool"}, tests: []string{"journal", "wire/native", "wire/story"}},
 	{dir: "flow/kind", own: []string{"event", "tool"}},
 	{dir: "engine", own: []string{"", "event", "journal"}, tests: []string{"grant", "hook", "engine/enginetest", "model/demo", "journal/journaltest", "model", "tool"}},
@@ -165,6 +169,7 @@ var rooms = []room{
 		tests: []string{"", "model/demo", "netguard"},
 	},
 	{dir: "claude", own: []string{"event"}},
+	{dir: "claude/runner", own: []string{"", "claude", "event", "hook", "model", "task", "tool"}, tests: []string{"journal"}},
 	{dir: "sandbox", own: []string{"event"}, from: []string{"golang.org/x/sys"}},
 	{
 		dir: "tool/shelltool", own: []string{"event", "sandbox", "tool", "workspace"},
@@ -216,7 +221,7 @@ var rooms = []room{
 	{dir: "service", tests: []string{"blob", "workspace/workspacetest", "service/database/databasetest", "modernc.org/sqlite", "task", "wire/native", "wire/story"}, own: []string{
 		"service/database", "service/directory", "service/webhooks", "internal/fold", "internal/runset",
 		"", "hook", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model", "model/*", "models", "tool", "tool/*",
-		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill", "attachment", "service/skillpack",
+		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill", "artifact", "attachment", "service/skillpack",
 	}, from: []string{"github.com/rivo/uniseg"}},
 	{
 		dir: "service/agents", own: []string{"", "grant", "event", "model", "models", "secret", "service", "service/directory", "service/toolservers", "skill", "task", "tool/demotool", "tool/filetool", "tool/mcptool", "tool/shelltool", "workspace"},
@@ -238,8 +243,8 @@ var rooms = []room{
 	{dir: "wire/wiretest", own: []string{"event", "wire"}, from: testLibraries},
 	{dir: "wire/*", own: []string{"event", "internal/userdata", "wire", "wire/story"}, tests: []string{"wire/wiretest", "event/eventtest"}},
 	{
-		dir: "server", own: []string{"", "attachment", "internal/userdata", "event", "journal", "live", "pricing", "secret", "service", "service/directory", "service/skillpack", "service/webhooks", "wire", "wire/*", "workspace", "console"},
-		tests: []string{"hook", "service/database", "live/livetest", "journal/sqlite", "model/demo", "models", "client", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "github.com/prometheus/common", "model", "tool"},
+		dir: "server", own: []string{"", "attachment", "artifact", "internal/userdata", "event", "journal", "live", "pricing", "secret", "service", "service/directory", "service/skillpack", "service/webhooks", "wire", "wire/*", "workspace", "console"},
+		tests: []string{"tool/artifacttool", "hook", "service/database", "live/livetest", "journal/sqlite", "model/demo", "models", "client", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "github.com/prometheus/common", "model", "tool"},
 		from:  []string{"golang.org/x/sys", "github.com/google/jsonschema-go", "github.com/coreos/go-oidc", "github.com/coder/websocket"},
 	},
 	{dir: "console"},

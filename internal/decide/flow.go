@@ -82,14 +82,24 @@ func (f Flow) view(s *fold.Scope, now time.Time) kind.Scope {
 	own := s.OwnFlow()
 	return kind.Scope{
 		Agents: f.Agents, Input: s.Input(), Began: s.Place.Began, Now: now,
-		Children: slices.Clip(own.Seen), Open: own.Open, Failed: own.Failed, Decisions: slices.Clip(own.Decisions),
+		Children: slices.Clip(own.Seen), Open: own.Open, Failed: own.Failed, Ended: slices.Clip(own.Ends),
+		Decisions: slices.Clip(own.Decisions), Memo: memoOf(s),
 	}
+}
+
+// memoOf returns the memory of a kind for a scope.
+func memoOf(s *fold.Scope) *any {
+	if s.Flow == nil {
+		return new(any) // the scope has opened nothing and decided nothing
+	}
+	return &s.Flow.Memo
 }
 
 // View returns what the kind of an agent sees of its scope, for a decision of Go code.
 func (f Flow) View(s *fold.Scope, now time.Time) kind.Scope {
 	view := f.view(s, now)
 	view.Agents, view.Children = slices.Clone(view.Agents), slices.Clone(view.Children)
+	view.Ended, view.Memo = slices.Clone(view.Ended), new(any)
 	return view
 }
 

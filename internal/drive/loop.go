@@ -65,9 +65,9 @@ func (d *driver) decide() {
 	}
 	for moved := true; moved && d.view.Run.Ended == nil && !d.outdated(); {
 		moved = false
-		scopes := d.view.Run.Scopes
+		scopes := d.view.Run.OpenScopes()
 		for i := len(scopes) - 1; i >= 0 && d.view.Run.Ended == nil && !d.outdated(); i-- {
-			if s := scopes[i]; s.Closed == nil {
+			if s := scopes[i]; s != nil && s.Closed == nil { // nil where scopes have closed meanwhile
 				agent := d.agentIn(s)
 				moved = d.apply(s, agent, d.next(s, agent, false)) || moved
 			}

@@ -26,6 +26,9 @@ func (d *activeRun) recover(early []journal.Mail) error {
 			Hint:    "resume it with the agent that it was begun with; it keeps waiting",
 		}
 	}
+	if err := d.fits(); err != nil {
+		return err
+	}
 	for key, value := range d.cfg.given {
 		d.view.State.SetTemp(tool.StateTemp+key, value)
 	}

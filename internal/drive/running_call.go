@@ -79,6 +79,8 @@ type callExtra struct {
 	files []event.FileChange
 	// moreFiles counts those for which there is no room.
 	moreFiles int
+	// saved are the artifacts that the call has saved.
+	saved []*event.ArtifactSaved
 }
 
 // traits returns what the tool says of itself, beside its effect.
@@ -249,6 +251,28 @@ func (c *runningCall) ReturnDirect() {
 	c.mu.Lock()
 	c.did.returns = c.did.returns || !c.closed
 	c.mu.Unlock()
+}
+
+// mostSaved bounds how many artifacts one call reports.
+const mostSaved = 1000
+
+// ArtifactSaved implements [tool.Host].
+func (c *runningCall) ArtifactSaved(b *event.ArtifactSaved) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed && len(c.more().saved) < mostSaved {
+		c.extra.saved = append(c.extra.saved, b)
+	}
+}
+
+// saved returns the artifacts that the call has saved since it was asked last.
+func (c *runningCall) saved() (list []*event.ArtifactSaved) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.extra != nil {
+		list, c.extra.saved = c.extra.saved, nil
+	}
+	return list
 }
 
 // FilesChanged implements [tool.Host].

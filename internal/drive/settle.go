@@ -71,6 +71,7 @@ func (d *driver) settle(w *Work) bool {
 func (d *driver) settleTool(w *Work) {
 	d.ran(w.scope, w.step)
 	w.call.close()
+	d.writeSaved(w)
 	if asked := w.call.questions.pending(); len(asked) > 0 {
 		d.addAsked(w.scope, w.agent, w.step, w.attempt, asked)
 		return
@@ -87,6 +88,16 @@ func (d *driver) settleTool(w *Work) {
 			"and what became of it could not be found out (" + w.end.failure.Message + "). Find out before doing it again."}}
 	}
 	d.settleCall(w)
+}
+
+// writeSaved writes which artifacts a call has saved. They exist, whatever becomes of the call.
+func (d *activeRun) writeSaved(w *Work) {
+	for _, b := range w.call.saved() {
+		if m := d.cfg.mask; m != nil {
+			b.Name, b.MIME = m.Hide(b.Name), m.Hide(b.MIME)
+		}
+		d.add(w.scope, w.step, w.attempt, b)
+	}
 }
 
 // settleModel writes the end of a model call: its message, or its failure with the time and the model of the next

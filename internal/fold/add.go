@@ -75,7 +75,8 @@ func (v *Conversation) Add(e *event.Event) {
 	case *event.ScopeClosed:
 		if c := r.Scope(b.ID); c != nil {
 			c.end(v.closed(e, b))
-			c.leaves()
+			c.leaves(e.Time)
+			r.drop(c)
 		}
 	case *event.Transferred:
 		s.Agent, s.LastModel = b.To, ""

@@ -1,6 +1,8 @@
 package fold
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -16,6 +18,10 @@ type Flow struct {
 	// Seen are the scopes opened without a call since the newest message of a user. Open counts the open ones, and Ended those that are closed.
 	Seen        []kind.Child
 	Open, Ended int
+	// Ends are the places in Seen, from 0, of those that are closed, in that order.
+	Ends []int
+	// Memo is memory of the kind for what it has derived from the lists. It is no part of the fold.
+	Memo any
 	// Failed counts those that ended with an error.
 	Failed int
 	// Decisions are the decisions since then.
@@ -35,19 +41,24 @@ func (f *Flow) begin() {
 func (f *Flow) open(id, node, agent string, at time.Time) int {
 	f.Opened++
 	f.Open++
-	f.Seen = append(f.Seen, kind.Child{ID: id, Node: node, Agent: agent, Began: at, Open: true})
+	f.Seen = append(f.Seen, kind.Child{ID: id, Node: node, Agent: agent, Began: at, Open: true, After: f.Ended})
 	return len(f.Seen)
 }
 
 // close notes how the scope at a place ended.
-func (f *Flow) close(one *kind.Child, end *event.ScopeClosed) {
+func (f *Flow) close(i int, end *event.ScopeClosed, returned *event.ToolResult, at time.Time) {
+	one := &f.Seen[i]
 	f.Open--
 	f.Ended++
-	one.Open, one.Ended = false, f.Ended
+	f.Ends = append(f.Ends, i)
 	if end.Err != nil {
 		f.Failed++
 	}
+	one.Open, one.Ended, one.Closed = false, f.Ended, at
 	one.Output, one.Stop, one.Err = Plain(end.Output), end.Stop, end.Err
+	if end.Why == event.WhyReturned {
+		one.Returned = returned
+	}
 }
 
 // decide adds a decision.
@@ -68,9 +79,11 @@ func (f *Flow) takenOver() *Flow {
 	to := &Flow{Ended: f.Ended}
 	for i := range f.Seen {
 		if c := f.Seen[i]; !c.Open && c.Err == nil { // else its work is done again
+			to.Ends = append(to.Ends, len(to.Seen))
 			to.Seen = append(to.Seen, c)
 		}
 	}
+	slices.SortFunc(to.Ends, func(a, b int) int { return cmp.Compare(to.Seen[a].Ended, to.Seen[b].Ended) })
 	for _, d := range f.Decisions {
 		if d.Err == nil {
 			to.Decisions = append(to.Decisions, d)

@@ -2,6 +2,7 @@ package fold
 
 import (
 	"slices"
+	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/flow/kind"
@@ -38,10 +39,20 @@ func (s *Scope) seen() *kind.Child {
 }
 
 // leaves notes in the Flow of the parent how a scope ended.
-func (s *Scope) leaves() {
-	if one := s.seen(); one != nil && one.Open {
-		s.Parent.Flow.close(one, s.Closed)
+func (s *Scope) leaves(at time.Time) {
+	if s.Place.Part > 0 {
+		defer s.release()
 	}
+	if one := s.seen(); one != nil && one.Open {
+		s.Parent.Flow.close(s.Place.Part-1, s.Closed, s.Batch.Answer, at)
+	}
+}
+
+// release drops what nothing reads of a closed scope that no call has opened. Its answer is in Closed, its usage in Totals. A run
+// may have 10,000 of them.
+func (s *Scope) release() {
+	s.Transcript, s.Newest, s.Answer, s.Batch, s.Flow = Transcript{}, Said{}, Answer{}, Batch{}, nil
+	s.compaction, s.Repeats, s.Before, s.Tools = nil, nil, nil, ScopeTools{}
 }
 
 // escalate notes that a scope asks the loop around it to stop.

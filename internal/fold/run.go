@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,8 @@ type Run struct {
 	// Scopes are the run's scopes in the order in which they were opened, beginning with the root.
 	Scopes []*Scope
 	byID   map[string]*Scope
+	// working are the open ones in the same order.
+	working []*Scope
 	// Usage sums what the model calls used.
 	Usage event.Usage
 	// Models splits usage and cost by model, sorted by name.
@@ -83,6 +86,17 @@ func (r *Run) Scope(id string) *Scope {
 		return r.Scopes[0]
 	}
 	return r.byID[id]
+}
+
+// OpenScopes returns the run's open scopes in the order in which they were opened. When a scope closes, those behind it move up
+// in the list, and its end becomes nil.
+func (r *Run) OpenScopes() []*Scope { return r.working }
+
+// drop removes a scope that has closed from the open ones.
+func (r *Run) drop(s *Scope) {
+	if i := slices.Index(r.working, s); i >= 0 {
+		r.working = slices.Delete(r.working, i, i+1)
+	}
 }
 
 // change records the keys of the state that the run has changed.

@@ -31,11 +31,16 @@ func (v *Conversation) startRun(e *event.Event, b *event.RunStarted) {
 	if b.Found != nil {
 		v.Found = slices.Clip(b.Found)
 	}
-	root := &Scope{Agent: b.Agent, Place: ScopePlace{Began: e.Time}, Transcript: v.Past.branch(), gauge: v.gauge, Tools: ScopeTools{Names: b.Tools, Found: v.Found}}
+	root := &Scope{
+		Agent: b.Agent, Place: ScopePlace{Began: e.Time}, Transcript: v.Past.branch(), gauge: v.gauge,
+		Tools: ScopeTools{Names: b.Tools, Found: v.Found},
+	}
 	if n := len(root.Transcript.Messages); n > 0 && root.Transcript.Messages[n-1].Role == event.RoleUser {
 		root.Fresh = event.WhyInput
 	}
-	v.Run = &Run{ID: e.Run, Agent: b.Agent, Labels: b.Metadata, Started: e.Time, At: e.Time, First: e.Seq, Scopes: []*Scope{root}}
+	v.Run = &Run{
+		ID: e.Run, Agent: b.Agent, Labels: b.Metadata, Started: e.Time, At: e.Time, First: e.Seq, Scopes: []*Scope{root}, working: []*Scope{root},
+	}
 	if old != nil {
 		v.Run.takeOver(old)
 	}

@@ -39,7 +39,7 @@ func (r *Run) open(e *event.Event, b *event.ScopeOpened, v *Conversation) {
 		r.byID = make(map[string]*Scope)
 	}
 	r.byID[b.ID] = s
-	r.Scopes = append(r.Scopes, s)
+	r.Scopes, r.working = append(r.Scopes, s), append(r.working, s)
 	for p := parent; p != nil; p = p.Parent {
 		p.Totals.Spent.Scopes++
 	}

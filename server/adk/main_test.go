@@ -25,6 +25,7 @@ import (
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
 	"github.com/braidrun/braid/tool"
+	"github.com/braidrun/braid/tool/artifacttool"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -114,7 +115,7 @@ func (keys) Refused(directory.Refused)                      {}
 func open(t *testing.T) *site {
 	t.Helper()
 	s := &site{t: t, release: make(chan struct{})}
-	agent := braid.New("guide", scripted{s}, braid.Retries(braid.Retry{Attempts: 1}), braid.Tools(
+	agent := braid.New("guide", scripted{s}, braid.Tools(artifacttool.ForEach(service.ArtifactsOf)...), braid.Retries(braid.Retry{Attempts: 1}), braid.Tools(
 		braid.Func("clock", "", func(context.Context, struct{}) (string, error) { return "noon", nil }, tool.Pure()),
 		braid.Func("pay", "", func(ctx context.Context, _ struct{}) (bool, error) { return braid.Ask[bool](ctx, "May I?") }),
 		braid.Func("name", "", func(ctx context.Context, _ struct{}) (string, error) { return braid.Ask[string](ctx, "Who?") }),

@@ -68,6 +68,7 @@ type host struct {
 }
 
 func (h *host) FilesChanged(list []event.FileChange) { h.files = append(h.files, list...) }
+func (h *host) ArtifactSaved(*event.ArtifactSaved)   {}
 
 // output is a result with the changes that the call has reported.
 type output struct {
