@@ -12,7 +12,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/tool"
 	"github.com/braidrun/braid/tool/mcptool"
 )
@@ -84,18 +83,7 @@ func callers(b *testing.B, o *mcp.StreamableHTTPOptions) (bare, ours func()) {
 		}
 }
 
-// deaf is a host that takes news and answers nothing.
-type deaf struct{}
+// deaf is a host that takes news, and is asked for nothing else.
+type deaf struct{ tool.Host }
 
-func (deaf) Ask(*event.Asked) (json.RawMessage, error)                                { return nil, tool.ErrWaits }
-func (deaf) AnsweredBy(int) string                                                    { return "" }
-func (deaf) State(string) (json.RawMessage, bool)                                     { return nil, false }
-func (deaf) SetState(string, json.RawMessage)                                         {}
-func (deaf) UpdateState(string, func(json.RawMessage) (json.RawMessage, error)) error { return nil }
-func (deaf) Progress(*event.ToolProgress)                                             {}
-func (deaf) EndTurn()                                                                 {}
-func (deaf) ReturnDirect()                                                            {}
-func (deaf) FilesChanged([]event.FileChange)                                          {}
-func (deaf) Approval() (a event.Approval, by string, ok bool)                         { return a, "", false }
-
-func (deaf) Secret(string) secret.Secret { return secret.Secret{} }
+func (deaf) Progress(*event.ToolProgress) {}
