@@ -235,10 +235,14 @@ func TestADirectCallWithAKey(t *testing.T) {
 func TestDirectCallsInside(t *testing.T) {
 	t.Parallel()
 	helper := braid.New("helper", answers(says("helped")))
+	conv := braid.NewConversation()
 	var agent *braid.Agent
 	agent = braid.New("clerk", answers(asksFor("twice", `{"a":3,"b":4}`), says("done")), braid.AsTool(helper, "Helps."),
 		braid.Func("add", "Adds.", add),
 		braid.Func("twice", "Adds, and doubles.", func(ctx context.Context, in addIn) (string, error) {
+			if _, err := agent.Call(ctx, "add", in, braid.In(conv)); !errors.Is(err, event.ErrLocked) {
+				t.Errorf("a call that would be recorded in the busy conversation: %v", err)
+			}
 			got, err := agent.Call(ctx, "add", in)
 			if err != nil {
 				return "", err
@@ -249,7 +253,6 @@ func TestDirectCallsInside(t *testing.T) {
 	if err != nil || event.TextOf(got.Content) != "helped" {
 		t.Errorf("%v, %+v", err, got)
 	}
-	conv := braid.NewConversation()
 	if _, err := agent.Run(t.Context(), "go", braid.In(conv)); err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,7 @@ func TestWhatAnInputMayHold(t *testing.T) {
 		// seen is what the model is shown, refused what the error names.
 		seen, refused string
 	}{
+		{"words", "hi", "user:hi", ""},
 		{"a blank block beside words", []event.Block{text(" \n"), text("hi")}, "user:hi", ""},
 		{"a blank block alone", []event.Block{text(" ")}, "", "empty"},
 		{"an empty answer", []event.Message{user(text("a")), llm(), user(text("b"))}, "user:ab", ""},

@@ -33,6 +33,7 @@ func TestWhatAModelIsAsked(t *testing.T) {
 		Run, Scope   string
 		Cycle, Try   int
 		Last         string
+		Blocks       int // of the last message
 	}
 	var got []asked
 	m := &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
@@ -41,7 +42,7 @@ func TestWhatAModelIsAsked(t *testing.T) {
 		for _, r := range lastResults(req) {
 			text = event.TextOf(r.Content)
 		}
-		got = append(got, asked{req.Instructions, req.Tools, req.Options, req.Run, req.Scope, req.Cycle, req.Attempt, text})
+		got = append(got, asked{req.Instructions, req.Tools, req.Options, req.Run, req.Scope, req.Cycle, req.Attempt, text, len(last)})
 		if req.Cycle == 1 {
 			return chunks(asksFor("add", `{"a":3,"b":5}`))
 		}
@@ -52,7 +53,7 @@ func TestWhatAModelIsAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := asked{"You add.", []model.ToolSpec{tool.Spec()}, options, result.Run, "", 1, 1, "3 + 5"}
+	want := asked{"You add.", []model.ToolSpec{tool.Spec()}, options, result.Run, "", 1, 1, "3 + 5", 1}
 	next := want
 	next.Cycle, next.Last = 2, "8"
 	if d := cmp.Diff([]asked{want, next}, got); d != "" {

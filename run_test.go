@@ -170,3 +170,38 @@ func TestAgentsAsToolsEightLevelsDeep(t *testing.T) {
 		t.Errorf("got %q, %+v", result.Text(), result.Metrics)
 	}
 }
+
+// An agent as a tool sees the one text of its call, and nothing of its caller's history or of its earlier calls.
+func TestAnAgentAsAToolHasAHistoryOfItsOwn(t *testing.T) {
+	t.Parallel()
+	worker := &heard{says: [][]model.Chunk{says("one"), says("two")}}
+	boss := answers(asksFor("worker", `{"input":"first"}`), asksFor("worker", `{"input":"second"}`), says("done"))
+	agent := braid.New("boss", boss, braid.AsTool(braid.New("worker", worker), "Works."))
+	if _, err := agent.Run(t.Context(), "Let it work twice."); err != nil {
+		t.Fatal(err)
+	}
+	var seen []string
+	for _, asked := range worker.asked {
+		seen = append(seen, brief(asked.Messages))
+	}
+	if !slices.Equal(seen, []string{"user:first", "user:second"}) {
+		t.Errorf("the worker saw %q", seen)
+	}
+}
+
+// A call in an answer counts, even if the answer says that its turn has ended.
+func TestACallCountsWhateverTheStopReason(t *testing.T) {
+	t.Parallel()
+	ended := asksFor("add", `{"a":3,"b":5}`)
+	ended[len(ended)-1] = model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}
+	m := &heard{says: [][]model.Chunk{ended, says("8")}}
+	result, err := braid.New("calc", m, braid.Func("add", "Adds.", add)).Run(t.Context(), "3 + 5")
+	if err != nil || result.Text() != "8" || result.Metrics.ToolCalls != 1 {
+		t.Fatalf("%+v: %v", result, err)
+	}
+	for e, err := range result.Conversation.Events(t.Context(), 0) {
+		if b, ok := e.Body.(*event.AssistantMessage); err != nil || ok && e.Cycle == 1 && b.Stop != event.StopToolUse {
+			t.Errorf("%+v, %v", b, err)
+		}
+	}
+}

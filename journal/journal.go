@@ -195,7 +195,9 @@ type Run struct {
 	Turn int
 	// Session is the number of the session in which the run has begun, from 1; 0 if it has not begun.
 	Session int
-	Status  event.RunStatus
+	// First is the Seq of the run's first event; 0 if it has not begun. Due and FindRuns may leave it 0.
+	First  int64
+	Status event.RunStatus
 	// WakeAt is when a waiting run is due again. Zero means that only mail makes it due.
 	WakeAt time.Time
 	// Cancelled is set once MailCancel was posted.

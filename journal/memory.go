@@ -202,7 +202,7 @@ func (m *Memory) admit(c *conversation, r Run) *run {
 	if r.Since > 0 {
 		r.NewSession = !c.begins(r.Since)
 	}
-	r.Since, r.Past, r.Session, r.Incarnation, r.Lost, r.Failure = 0, nil, 0, "", 0, ""
+	r.Since, r.Past, r.Session, r.First, r.Incarnation, r.Lost, r.Failure = 0, nil, 0, 0, "", 0, ""
 	r.Admitted = m.now().Round(0)
 	r.Metadata = maps.Clone(r.Metadata)
 	m.admitted++

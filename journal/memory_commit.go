@@ -69,7 +69,7 @@ func (m *Memory) Commit(ctx context.Context, l Lease, b Batch) error {
 				m.share(&r.row, b)
 			case *event.RunStarted:
 				if !r.started {
-					r.started, r.row.Session = true, b.Session
+					r.started, r.row.Session, r.row.First = true, b.Session, e.Seq
 				}
 			case *event.Redacted:
 				m.erase(c, b)

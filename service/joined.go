@@ -17,20 +17,23 @@ const joinedPage = 512
 // finds the same place, even after the message has entered the log.
 func (s *conversations) joined(ctx context.Context, started *Started, key string) error {
 	run := &started.Run
+	after, err := s.end(ctx, run.Conversation) // before the row is read: then a run that has not begun begins after it
+	if err != nil {
+		return err
+	}
+	row, err := s.rowOf(ctx, run.Conversation, run.ID)
+	if err != nil {
+		return err
+	}
+	if row.First > 0 {
+		after = row.First - 1
+	}
 	if run.Status == "" { // a repeated message: only the run's id is known
-		row, err := s.rowOf(ctx, run.Conversation, run.ID)
-		if err != nil {
-			return err
-		}
 		*run = row
 	}
 	letter := ""
 	if key != "" {
 		letter = journal.LetterID(key)
-	}
-	after, err := s.runStart(ctx, run.Conversation, run.ID)
-	if err != nil {
-		return err
 	}
 	step := ""
 	for at := after; ; {
@@ -63,21 +66,6 @@ func (s *conversations) joined(ctx context.Context, started *Started, key string
 			return nil
 		}
 	}
-}
-
-// runStart returns the Seq of the last event before the run, or 0 if the journal cannot find it
-// without reading the whole log.
-func (s *conversations) runStart(ctx context.Context, conversation, run string) (int64, error) {
-	tail, err := s.options.Journal.Tail(ctx, conversation)
-	if err != nil {
-		return 0, err
-	}
-	for _, e := range tail.Events {
-		if _, begins := e.Body.(*event.RunStarted); begins && e.Run == run {
-			return e.Seq - 1, nil
-		}
-	}
-	return 0, nil
 }
 
 // rowOf returns a run's row, open or ended.

@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -94,14 +95,22 @@ func (t *ToolTracker) know(ctx context.Context, l journal.Lease, e *event.Event)
 		return nil
 	}
 	t.run = "" // until it is read
-	before, err := t.store.Tail(ctx, e.Conversation)
+	open, err := t.store.Queue(ctx, e.Conversation)
 	if err != nil {
 		return err
 	}
-	for _, o := range before.Events {
-		if o.Run == e.Run && o.Seq < e.Seq {
-			t.fold(o)
+	i := slices.IndexFunc(open, func(r journal.Run) bool { return r.ID == e.Run })
+	if i < 0 {
+		return nil // it has ended: the commit is a repetition or is refused
+	}
+	for o, err := range journal.RunEvents(ctx, t.store, &open[i]) {
+		if err != nil {
+			return err
 		}
+		if o.Seq >= e.Seq {
+			break
+		}
+		t.fold(o)
 	}
 	for s := range t.outline.Open() {
 		s.Own.written = false

@@ -20,21 +20,36 @@ const taskTool = "Task"
 // New makes an agent whose model calls and own tools are the program's. parts are those of [braid.New]. It does not fail:
 // [braid.Agent.Err] and every run report what is wrong.
 func New(name string, o Options, parts ...braid.Part) *braid.Agent {
+	m, own := Claude(o)
+	return braid.New(name, m, append([]braid.Part{own}, parts...)...)
+}
+
+// Claude returns the program as a model, and the part that an agent with that model needs: the program's tools and the hooks by
+// which the program hears of the log. They are for one agent.
+//
+//	m, part := runner.Claude(runner.Options{Dir: "."})
+//	coder := braid.New("coder", m, part)
+func Claude(o Options) (*Model, braid.Part) {
 	if o.Tools == nil {
 		o.Tools = DefaultTools()
 	}
 	o.Tools = slices.DeleteFunc(slices.Clone(o.Tools), func(t string) bool { return t == taskTool || t == "Agent" })
 	m := &Model{options: o, sessions: map[string]*session{}, own: map[string]bool{taskTool: true}}
+	return m, m.Parts()
+}
+
+// Parts is the part that [Claude] returns.
+func (m *Model) Parts() braid.Part {
 	own := []braid.Part{
-		braid.Tools(m.tools(o.Tools)...),
+		braid.Tools(m.tools(m.options.Tools)...),
 		braid.On(m.beforeDrive),
 		braid.On(m.eventSent),
 		braid.On(m.afterDrive),
 	}
-	if len(o.Agents) > 0 {
+	if len(m.options.Agents) > 0 {
 		own = append(own, braid.Tools(m.taskTool()))
 	}
-	return braid.New(name, m, append(own, parts...)...)
+	return braid.Parts(own...)
 }
 
 // taskTool makes the tool for sub-agents.

@@ -284,6 +284,12 @@ func TestProgramBelowAnotherAgent(t *testing.T) {
 
 func TestProgramMissing(t *testing.T) {
 	t.Parallel()
+	// One that ends at once is not started again and again.
+	begin := time.Now()
+	_, bad := runner.New("coder", runner.Options{Claude: []claude.Option{claude.Command("/bin/false")}, Scratch: t.TempDir()}).Run(t.Context(), "go")
+	if !errors.Is(bad, event.ErrModel) || time.Since(begin) > 3*time.Second {
+		t.Error(bad, time.Since(begin))
+	}
 	_, err := runner.New("coder", runner.Options{Claude: []claude.Option{claude.Command("/no/such/program")}, Scratch: t.TempDir()}).Run(t.Context(), "go")
 	if !errors.Is(err, event.ErrNotFound) {
 		t.Error(err)

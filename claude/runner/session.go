@@ -80,7 +80,7 @@ func (m *Model) start(ctx context.Context, req *model.Request) (*session, error)
 	}
 	if s.client, err = claude.Open(ctx, opts...); err != nil {
 		s.release()
-		return nil, err
+		return nil, notStarted(err)
 	}
 	content, err := json.Marshal(prompt)
 	if err != nil {
@@ -95,6 +95,15 @@ func (m *Model) start(ctx context.Context, req *model.Request) (*session, error)
 	s.stop = stop
 	go s.pump(pumping, content)
 	return s, nil
+}
+
+// notStarted is the error for a program that does not start. Braid does not try again: it would end in the same way.
+func notStarted(err error) error {
+	e, ok := errors.AsType[*event.Error](err)
+	if !ok || e.Kind != event.ErrUnavailable && e.Kind != event.ErrTimeout {
+		return err
+	}
+	return &event.Error{Op: op, Kind: event.ErrModel, Message: "the program did not start: " + e.Message, Hint: e.Hint, Err: err}
 }
 
 // options are those of the process. The caller's come first, so that they change nothing of Braid's.

@@ -42,7 +42,7 @@ func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid
 		braid.Options(asked),
 		braid.Retries(braid.Retry{Attempts: s.Attempts}),
 	}
-	parts = append(parts, fallbackParts(s, others)...)
+	parts = append(append(parts, fallbackParts(s, others)...), runtimeParts(s, model)...)
 	if err := checkText("the option instructions", s.Instructions); s.Instructions != "" && err != nil {
 		return nil, err
 	}

@@ -68,6 +68,9 @@ func (p *process) openRecording(cfg *conf.Config, in *conf.Invocation) (*recordi
 		return t.replay(cfg, in, from)
 	}
 	t.settings = &cfg.Settings
+	if program, err := openRuntime(cfg, in); err != nil || program != nil {
+		return t, program, err
+	}
 	model, err := p.openModel(&cfg.Settings, cfg.Model)
 	if err != nil || !records {
 		return t, model, err
@@ -218,6 +221,9 @@ func noRecording(in *conf.Invocation) error {
 			return term.Invalid("leave --server out, so that the model is asked from here, or leave out --"+name,
 				"--%s does not go with --server: the model's answers are the server's", name)
 		}
+	}
+	if name, given := in.Flags["runtime"]; given && name != "native" {
+		return term.Invalid("leave one of them out", "--runtime %s does not go with --server: the server chooses what runs its agents", name)
 	}
 	for _, name := range []string{"overwrite", "speed"} {
 		if in.Flags[name] != "" {

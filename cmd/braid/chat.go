@@ -39,8 +39,9 @@ in the conversation:
 			{Line: "braid chat --server http://127.0.0.1:7421", Says: "talk to a braid serve"},
 		},
 		Options: true,
-		Flags:   append(append(append(outputFlags(), continueFlag(), schemaFlag(), attachFlag()), recordingFlags()...), conf.ServerFlags()...),
-		Run:     func(ctx context.Context, in *conf.Invocation) error { return chat(ctx, p, in) },
+		Flags: append(append(append(
+			outputFlags(), continueFlag(), schemaFlag(), attachFlag(), runtimeFlag()), recordingFlags()...), conf.ServerFlags()...),
+		Run: func(ctx context.Context, in *conf.Invocation) error { return chat(ctx, p, in) },
 	}
 }
 

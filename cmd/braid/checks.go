@@ -48,6 +48,7 @@ var checks = []struct {
 	{"clock", checkClock},
 	{"terminal", checkTerminal},
 	{"engine", checkEngine},
+	{"claude", checkClaude},
 }
 
 func checkBuild(_ context.Context, d *diagnosis) {

@@ -17,7 +17,8 @@ func (pl *place) open(ctx context.Context) ([]journal.Run, error) {
 	if pl.before == nil {
 		return nil, nil
 	}
-	return openRuns(ctx, pl.store, pl.before.ID)
+	open, err := pl.store.Queue(ctx, pl.before.ID)
+	return open, storeError(err)
 }
 
 // finishOpen finishes the open runs one after another. It first prints their events so far.
@@ -73,14 +74,10 @@ func (t *repl) driveQueued(ctx context.Context, run string) (*braid.Result, erro
 
 // replay prints the events of a run in the log.
 func (t *repl) replay(ctx context.Context, pl *place, run *journal.Run, ui *ui) error {
-	tail, err := pl.store.Tail(ctx, run.Conversation)
-	if err != nil {
-		return storeError(err)
-	}
 	said := false
-	for _, e := range tail.Events {
-		if e.Run != run.ID {
-			continue
+	for e, err := range journal.RunEvents(ctx, pl.store, run) {
+		if err != nil {
+			return storeError(err)
 		}
 		if m, ok := e.Body.(*event.UserMessage); ok && e.Scope == "" && e.Author == event.UserAuthor && ui.story != nil {
 			ui.story.Note(0, term.Dim, "you> %s", printer.OneLine(term.Clean(printer.ContentText(m.Content))))

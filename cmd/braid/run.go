@@ -38,8 +38,9 @@ conversation's ID begins with it; --continue=ID is always one.`,
 			{Line: `braid run --server http://127.0.0.1:7421 "…"`, Says: "let a braid serve answer"},
 		},
 		Options: true,
-		Flags:   append(append(append(outputFlags(), continueFlag(), schemaFlag(), attachFlag()), recordingFlags()...), conf.ServerFlags()...),
-		Run:     func(ctx context.Context, in *conf.Invocation) error { return runOnce(ctx, p, in) },
+		Flags: append(append(append(
+			outputFlags(), continueFlag(), schemaFlag(), attachFlag(), runtimeFlag()), recordingFlags()...), conf.ServerFlags()...),
+		Run: func(ctx context.Context, in *conf.Invocation) error { return runOnce(ctx, p, in) },
 	}
 }
 

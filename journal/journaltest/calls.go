@@ -125,6 +125,19 @@ func Calls() []Call {
 			_, err := s.UsageSums(ctx, journal.LedgerQuery{Tenant: "acme", User: "ann"}, journal.UsageByModel, nil)
 			return err
 		}},
+		{"sums by user", func(ctx context.Context, s journal.Journal, _ string, _ int) error {
+			_, err := s.UsageSums(ctx, journal.LedgerQuery{Tenant: "acme", Limit: 5}, journal.UsageByUser, nil)
+			return err
+		}},
+		{"sums by conversation", func(ctx context.Context, s journal.Journal, _ string, _ int) error {
+			_, err := s.UsageSums(ctx, journal.LedgerQuery{Tenant: "acme", Limit: 5}, journal.UsageByConversation, new("c"))
+			return err
+		}},
+		{"sums by run of a day", func(ctx context.Context, s journal.Journal, _ string, _ int) error {
+			now := time.Now()
+			_, err := s.UsageSums(ctx, journal.LedgerQuery{Tenant: "acme", Limit: 5, From: now.Add(-time.Hour), To: now}, journal.UsageByRun, nil)
+			return err
+		}},
 		{"usage", func(ctx context.Context, s journal.Journal, _ string, _ int) error {
 			page, err := s.UsageLog(ctx, journal.LedgerQuery{Tenant: "acme", Limit: 5})
 			if err == nil {

@@ -47,6 +47,29 @@ func sessionCases() []testCase {
 			equal(p, "one since a later turn", p.admit(since("7", 8)).NewSession, true)
 			equal(p, "elsewhere", p.admit(journal.Run{ID: "8", Conversation: other, Since: 1}).NewSession, true)
 		}},
+		{"a run's row has the place of its first event", func(p *probe) {
+			firsts := func(what string, want ...int64) {
+				p.Helper()
+				runs, err := p.Store.Runs(p.ctx, talk, 0, 0)
+				p.ok("Runs", err)
+				queue, err := p.Store.Queue(p.ctx, talk)
+				p.ok("Queue", err)
+				for i, r := range runs {
+					equal(p, what+": runs", r.First, want[i])
+				}
+				for _, r := range queue {
+					equal(p, what+": queue", r.First, want[r.Turn-1])
+				}
+			}
+			p.admit(journal.Run{ID: "0", Conversation: talk, First: 7})
+			p.admit(journal.Run{ID: "1", Conversation: talk})
+			firsts("before they began", 0, 0)
+			p.play("0", 1)
+			firsts("after the first ended", 1, 0)
+			w := p.take("1")
+			w.write(event.Event{Body: &event.RunStarted{Session: 1}})
+			firsts("while the second runs", 1, 3)
+		}},
 		{"the place of a conversation has the epoch of its newest lease", func(p *probe) {
 			is := func(what string, want int64) {
 				p.Helper()

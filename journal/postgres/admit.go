@@ -201,7 +201,7 @@ func newRow(a *admission, p *place) runRow {
 		row.input = a.first
 	}
 	row.run.Input, row.run.Metadata, row.run.Past = nil, nil, nil
-	row.run.Turn, row.run.Session, row.run.Since = p.turns, 0, 0
+	row.run.Turn, row.run.Session, row.run.First, row.run.Since = p.turns, 0, 0, 0
 	row.run.Incarnation, row.run.Lost = "", 0
 	row.run.Status = event.RunQueued
 	row.run.Cancelled, row.run.Alone, row.run.Follows = false, false, 0

@@ -145,7 +145,9 @@ func TestBlobsAfterAnUpgrade(t *testing.T) {
 		t.Fatal(before, err)
 	}
 	shut(t, s)
-	as(t, server, owner, o, `DROP TABLE blob, blob_piece, blob_ref, stored_fold, stored_fold_part`, `DROP FUNCTION tenants_with_loose_blobs, blob_counted, blob_lost, blob_ref_changed`,
+	as(t, server, owner, o, `DROP TRIGGER usage_people_add ON usage_logs`, `DROP FUNCTION usage_people_add`,
+		`DROP TABLE blob, blob_piece, blob_ref, stored_fold, stored_fold_part, usage_people`,
+		`DROP FUNCTION tenants_with_loose_blobs, blob_counted, blob_lost, blob_ref_changed`,
 		`DELETE FROM journal_version WHERE version_id >= 13`)
 	_, err = postgres.Open(t.Context(), o)
 	refused(t, "Open of an older journal", err, event.ErrUnsupported)

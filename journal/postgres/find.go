@@ -12,7 +12,7 @@ const (
 	selectUnsuccessfulEdge = `SELECT key, admitted FROM edge_of_unsuccessful_runs($1, $2, $3)`
 
 	selectFound = `SELECT key, id, conversation, tenant, person, agent, NULL::bytea, idem, executor, NULL::bytea, new_session,
-		turn, status, wake, cancelled, admitted, session, lost, failure FROM find_runs($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+		turn, status, wake, cancelled, admitted, session, 0, lost, failure FROM find_runs($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
 )
 
 // FindRuns implements [journal.Catalog]. Like Due it looks across tenants.

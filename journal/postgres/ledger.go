@@ -138,7 +138,16 @@ func (s *Store) UsageSums(
 	ctx context.Context, q journal.LedgerQuery, by journal.UsageBy, after *string,
 ) ([]journal.UsageSum, error) {
 	const op = "journal usage sums"
-	text, args, known := dialect.Sums(&q, by, after)
+	var matches int64
+	if text, args, needed := dialect.Matching(&q, by); needed {
+		err := s.ledger(ctx, op, &q, func() question {
+			return list(text, args, func(rows pgx.Rows) error { return rows.Scan(&matches) })
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	text, args, known := dialect.Sums(&q, by, after, matches)
 	if !known {
 		return nil, journal.NoSuchSum(op)
 	}

@@ -19,7 +19,7 @@ var tables = pg.Database{
 	Grants: []string{
 		`SELECT, INSERT, UPDATE, DELETE ON conversation, run, mail, state, blob, blob_ref, stored_fold`,
 		`SELECT, INSERT, DELETE ON log, compaction, usage_logs, buried, blob_piece, stored_fold_part`,
-		`SELECT, DELETE ON usage_days, storage`,
+		`SELECT, DELETE ON usage_days, usage_people, storage`,
 		`SELECT, INSERT, UPDATE, DELETE ON tool_execution_logs, message_logs`,
 		`UPDATE (run_status) ON usage_logs`,
 		`USAGE ON SEQUENCE run_key`,

@@ -119,7 +119,7 @@ func TestUsageOfEarlierVersionsIsSummed(t *testing.T) {
 
 // unstored takes the journal back to the version without counted bytes.
 var unstored = []string{
-	`DROP INDEX run_tenant_open, run_tenant_unsuccessful`, `DROP FUNCTION edge_of_unsuccessful_runs`, `ALTER TABLE usage_logs DROP COLUMN person`,
+	`DROP INDEX run_tenant_open, run_tenant_unsuccessful`, `DROP FUNCTION edge_of_unsuccessful_runs`, `DROP TRIGGER usage_people_add ON usage_logs`, `DROP FUNCTION usage_people_add`, `DROP TABLE usage_people`, `ALTER TABLE usage_logs DROP COLUMN person`,
 	`DROP TRIGGER storage_of_mail ON mail`, `DROP TRIGGER storage_of_tool ON tool_execution_logs`, `DROP TRIGGER storage_of_input ON run`,
 	`DROP TRIGGER storage_of_message ON message_logs`, `DROP TRIGGER storage_counted ON conversation`, `DROP TRIGGER storage_made ON conversation`,
 	`DROP TRIGGER storage_freed ON conversation`, `DROP FUNCTION storage_of_mail, storage_of_tool, storage_of_input, storage_of_message`,

@@ -81,6 +81,7 @@ func removeSome(x *tx, op, tenant string) (more bool, err error) {
 		}
 	}
 	return false, x.commit(do(`DELETE FROM usage_logs WHERE tenant = $1`, tenant), do(`DELETE FROM usage_days WHERE tenant = $1`, tenant),
+		do(`DELETE FROM usage_people WHERE tenant = $1`, tenant),
 		do(`DELETE FROM state WHERE tenant = $1`, tenant),
 		do(`DELETE FROM buried WHERE tenant = $1`, tenant))
 }

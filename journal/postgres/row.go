@@ -19,10 +19,10 @@ const (
 
 	runName = `r.key, r.id, c.id, r.tenant, r.person, r.agent, `
 	runRest = `r.idem, r.executor, r.metadata, r.new_session, r.turn, r.status, r.wake, r.cancelled, r.admitted,
-		coalesce(r.session, 0), r.lost, r.failure`
+		coalesce(r.session, 0), coalesce(r.first, 0), r.lost, r.failure`
 
 	selectDue = `SELECT key, id, conversation, tenant, person, agent, NULL::bytea, idem, executor, metadata, new_session,
-		turn, status, wake, cancelled, admitted, 0, lost, '' FROM due_runs($1)`
+		turn, status, wake, cancelled, admitted, 0, 0, lost, '' FROM due_runs($1)`
 )
 
 // runRow is a run's row.
@@ -42,7 +42,7 @@ func (r *runRow) into() []any {
 	return []any{
 		&r.key, &r.run.ID, &r.run.Conversation, &r.run.Tenant, &r.run.User, &r.run.Agent, &r.input, &r.run.Key,
 		&r.run.Executor, &r.metadata, &r.run.NewSession, &r.run.Turn, &r.run.Status, &r.wake, &r.run.Cancelled, &r.admitted,
-		&r.run.Session, &r.run.Lost, &r.run.Failure,
+		&r.run.Session, &r.run.First, &r.run.Lost, &r.run.Failure,
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 
 // tables are the tables with rows of tenants.
 var tables = []string{
-	"conversation", "run", "log", "compaction", "mail", "state", "usage_logs", "usage_days", "tool_execution_logs", "message_logs", "buried", "storage",
+	"conversation", "run", "log", "compaction", "mail", "state", "usage_logs", "usage_days", "usage_people", "tool_execution_logs", "message_logs", "buried", "storage",
 	"blob", "blob_piece", "blob_ref", "stored_fold", "stored_fold_part",
 }
 

@@ -176,7 +176,7 @@ func (s *Store) admit(x *tx, a *admission) (runRow, *place, error) {
 		row.run.NewSession = !begun
 	}
 	row.run.Input, row.run.Metadata, row.run.Past = nil, nil, nil
-	row.run.Turn, row.run.Session, row.run.Since = p.turns, 0, 0
+	row.run.Turn, row.run.Session, row.run.First, row.run.Since = p.turns, 0, 0, 0
 	row.run.Incarnation, row.run.Lost = "", 0
 	row.run.Status = a.status
 	row.run.Cancelled, row.run.Alone, row.run.Follows = false, false, 0

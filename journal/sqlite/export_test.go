@@ -2,10 +2,14 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/braidrun/braid/internal/ledgerrow"
+	"github.com/braidrun/braid/journal"
 )
 
 // Limit bounds the file to n pages, like a small disk. 0 means its present size, a negative n no
@@ -146,4 +150,16 @@ func (s *Store) Pieces() (n int, err error) {
 		return err
 	})
 	return n, err
+}
+
+// SumsOf is UsageSums with the plan for few matches or for many.
+func (s *Store) SumsOf(q *journal.LedgerQuery, by journal.UsageBy, matches int64) (sums []journal.UsageSum, err error) {
+	text, args, _ := dialect.Sums(q, by, nil, matches)
+	err = s.rows(context.Background(), "test sums", text, args, func(rows *sql.Rows) error {
+		var r ledgerrow.SumRow
+		err := rows.Scan(r.Into()...)
+		sums = append(sums, r.Sum())
+		return err
+	}, func() { sums = nil })
+	return sums, err
 }

@@ -124,7 +124,13 @@ func (s *Store) UsageSums(
 	ctx context.Context, q journal.LedgerQuery, by journal.UsageBy, after *string,
 ) ([]journal.UsageSum, error) {
 	const op = "journal usage sums"
-	text, args, known := dialect.Sums(&q, by, after)
+	var matches int64
+	if text, args, needed := dialect.Matching(&q, by); needed {
+		if err := s.rows(ctx, op, text, args, func(rows *sql.Rows) error { return rows.Scan(&matches) }, func() {}); err != nil {
+			return nil, err
+		}
+	}
+	text, args, known := dialect.Sums(&q, by, after, matches)
 	if !known {
 		return nil, journal.NoSuchSum(op)
 	}

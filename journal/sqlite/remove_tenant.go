@@ -55,7 +55,7 @@ func removeSome(x *tx, op, tenant string) (more bool, err error) {
 			}
 		}
 		for _, remove := range []string{
-			`DELETE FROM usage_logs WHERE tenant = ?`, `DELETE FROM usage_days WHERE tenant = ?`,
+			`DELETE FROM usage_logs WHERE tenant = ?`, `DELETE FROM usage_days WHERE tenant = ?`, `DELETE FROM usage_people WHERE tenant = ?`,
 			`DELETE FROM state WHERE tenant = ?`, `DELETE FROM buried WHERE tenant = ?`,
 		} {
 			if _, err := x.exec(remove, tenant); err != nil {

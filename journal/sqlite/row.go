@@ -19,7 +19,7 @@ const (
 
 	runName = `r.key, r.id, c.id, r.tenant, r.user, r.agent, `
 	runRest = `r.idem, r.executor, r.metadata, r.new_session, r.turn, r.status, r.wake, r.cancelled, r.admitted,
-		ifnull(r.session, 0), r.lost, r.failure`
+		ifnull(r.session, 0), ifnull(r.first, 0), r.lost, r.failure`
 )
 
 // runRow is a run's row. Its JSON is not decoded yet, so that this costs the writer nothing.
@@ -37,7 +37,7 @@ func (r *runRow) into() []any {
 	return []any{
 		&r.key, &r.run.ID, &r.run.Conversation, &r.run.Tenant, &r.run.User, &r.run.Agent, &r.input, &r.run.Key,
 		&r.run.Executor, &r.metadata, &r.run.NewSession, &r.run.Turn, &r.run.Status, &r.wake, &r.run.Cancelled, &r.admitted,
-		&r.run.Session, &r.run.Lost, &r.run.Failure,
+		&r.run.Session, &r.run.First, &r.run.Lost, &r.run.Failure,
 	}
 }
 

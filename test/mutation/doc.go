@@ -1,5 +1,7 @@
 // Package mutation proves that the tests named in docs/seeds.md can fail. Each mutation breaks what
-// one or several rows state, and the tests that these rows name must notice.
+// one or several rows state, and the tests that these rows name must notice. It does the same for the
+// rows of docs/guide/strands.md that say "the same": testdata/strands.txt names such a row by its first
+// cell, in a line "@ NAME | FOLDER | CELL".
 //
 // Mutations are in testdata, one file for each seed. Each begins with a line "@ ROWS | FOLDER". The
 // lines up to "=>" occur once in that folder, outside tests; the lines below replace them. There

@@ -16,14 +16,14 @@ import (
 // A mutation breaks the code.
 type mutation struct {
 	name string
-	// rows are the rows of docs/seeds.md whose statement is untrue under the mutation.
+	// rows are the rows of docs/seeds.md, or of docs/guide/strands.md, whose statement is untrue under the mutation.
 	rows []string
 	edit instrument.Edit
 }
 
 // mutations reads the mutations. dir is their folder.
 func mutations(dir string) ([]*mutation, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "seed*.txt"))
+	files, err := filepath.Glob(filepath.Join(dir, "s*.txt"))
 	if err != nil {
 		return nil, err
 	}
@@ -48,13 +48,16 @@ func mutations(dir string) ([]*mutation, error) {
 func parse(text string) (*mutation, error) {
 	head, body, _ := strings.Cut(text, "\n")
 	rows, dir, where := strings.Cut(head, " | ")
+	dir, feature, _ := strings.Cut(dir, " | ")
 	old, instead, cut := strings.Cut(body, "\n=>\n")
 	if !where || !cut || !strings.Contains(instead, "BROKEN") {
 		return nil, fmt.Errorf("%q is not \"ROWS | FOLDER\", a text, \"=>\" and a text with BROKEN", head)
 	}
 	m := &mutation{rows: strings.Fields(rows)}
 	m.name = m.rows[0]
-	m.rows[0], _, _ = strings.Cut(m.name, "_")
+	if m.rows[0], _, _ = strings.Cut(m.name, "_"); feature != "" {
+		m.rows = []string{feature}
+	}
 	instead = strings.ReplaceAll(strings.TrimRight(instead, "\n"), "BROKEN", fmt.Sprintf("planted.Is(%q)", m.name))
 	m.edit = instrument.Edit{Dir: dir, Old: old, New: instead}
 	return m, nil
@@ -107,4 +110,46 @@ func batches(top string, all []*mutation) ([]*batch, error) {
 		out[into].mutations = append(out[into].mutations, m)
 	}
 	return out, errors.Join(misfits...)
+}
+
+var (
+	sameLine = regexp.MustCompile(`(?m)^\| (.+?) \| the same\b.*\|([^|]*)\|$`)
+	oneName  = regexp.MustCompile("`(\\w+)`")
+	function = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+)
+
+// same returns the tests of each row of docs/guide/strands.md that says "the same". The page names tests without their
+// files, so a name stands for all tests of that name.
+func same(top string) (map[string][]test, error) {
+	text, err := os.ReadFile(filepath.Join(top, "docs", "guide", "strands.md")) //nolint:gosec // it is a page of this module
+	if err != nil {
+		return nil, err
+	}
+	known := map[string][]test{}
+	err = filepath.WalkDir(top, func(file string, d os.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "bin" || strings.HasPrefix(d.Name(), ".") && file != top):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(file, "_test.go"):
+			return nil
+		}
+		code, err := os.ReadFile(file) //nolint:gosec // it is a file of this module
+		if err != nil {
+			return err
+		}
+		dir, err := filepath.Rel(top, filepath.Dir(file))
+		for _, m := range function.FindAllStringSubmatch(string(code), -1) {
+			known[m[1]] = append(known[m[1]], test{filepath.ToSlash(dir), m[1]})
+		}
+		return err
+	})
+	rows := map[string][]test{}
+	for _, m := range sameLine.FindAllStringSubmatch(string(text), -1) {
+		for _, name := range oneName.FindAllStringSubmatch(m[2], -1) {
+			rows[m[1]] = append(rows[m[1]], known[name[1]]...)
+		}
+	}
+	return rows, err
 }

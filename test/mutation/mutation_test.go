@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,6 +38,11 @@ func read(t *testing.T) (top string, all []*mutation, rows map[string][]test) {
 	if rows, err = held(top); err != nil || len(rows) == 0 {
 		t.Fatalf("%d rows: %v", len(rows), err)
 	}
+	features, err := same(top)
+	if err != nil || len(features) == 0 {
+		t.Fatalf("%d features: %v", len(features), err)
+	}
+	maps.Copy(rows, features)
 	return top, all, rows
 }
 
@@ -161,7 +167,9 @@ func newRunner(top string, number int, b *batch, rows map[string][]test) (*runne
 
 // try returns the test of the row that fails under the mutation, or "".
 func (r *runner) try(m *mutation, row string) (string, error) {
-	for _, t := range r.rows[row] {
+	tests := slices.Clone(r.rows[row])
+	slices.SortStableFunc(tests, func(a, b test) int { return near(b.dir, m.edit.Dir) - near(a.dir, m.edit.Dir) })
+	for _, t := range tests {
 		whole, err := r.result("", t)
 		if err != nil {
 			return "", err
@@ -233,4 +241,17 @@ func (r *runner) binary(dir string) (*binary, error) {
 	sum := sha256.Sum256(data)
 	r.binaries[dir] = &binary{path: path, hash: hex.EncodeToString(sum[:12])}
 	return r.binaries[dir], nil
+}
+
+// near says how likely a test in a folder notices a change in another one.
+func near(test, changed string) int {
+	switch {
+	case test == changed:
+		return 3
+	case strings.HasPrefix(test, changed), strings.HasPrefix(changed, test):
+		return 2
+	case test == ".":
+		return 1
+	}
+	return 0
 }

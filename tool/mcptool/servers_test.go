@@ -248,7 +248,11 @@ func TestInstructions(t *testing.T) {
 		return inside(t, `a "name"`, everything(&mcp.ServerOptions{Instructions: text}))
 	}
 	prompt := func(o mcptool.Options, base string, c ...mcptool.Config) string {
-		return connect(t, o, c...).Prompt(base)
+		servers := connect(t, o, c...)
+		if own := servers.Instructions(); own != servers.Prompt("") {
+			t.Errorf("an agent is told %q", own)
+		}
+		return servers.Prompt(base)
 	}
 	if got := prompt(patient(), "Be kind.", say("")); got != "Be kind." {
 		t.Errorf("of a server that says nothing: %q", got)

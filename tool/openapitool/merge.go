@@ -25,7 +25,7 @@ func (c *conversion) allOf(out map[string]any, all []any, depth int) error {
 	return nil
 }
 
-// member converts one schema of allOf. A reference is replaced by its schema.
+// member converts one schema of allOf. A reference is replaced by its schema, or stays if that contains this one.
 func (c *conversion) member(v any, depth int) (map[string]any, error) {
 	if err := c.enter(depth); err != nil {
 		return nil, err
@@ -41,8 +41,18 @@ func (c *conversion) member(v any, depth int) (map[string]any, error) {
 	if !ok {
 		return c.object(m, depth+1)
 	}
-	if slices.Contains(c.within, ref) {
+	if i := slices.Index(c.within, ref); i >= c.chain {
 		return nil, errSelfAll
+	} else if i >= 0 { // such as a node whose parent is a node: a copy would have no end
+		again, err := c.reference(ref, map[string]any{"$ref": ref}, depth)
+		if err != nil {
+			return nil, err
+		}
+		out, ok := again.(map[string]any)
+		if !ok {
+			return nil, errNoSchema
+		}
+		return out, nil
 	}
 	raw, err := c.doc.at(ref)
 	if err != nil {

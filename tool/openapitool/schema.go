@@ -52,8 +52,10 @@ var (
 type conversion struct {
 	doc  *document
 	uses map[string]bool
-	// within lists the references whose schemas are being merged.
+	// within lists the references whose schemas are being merged. Those from chain on are merged into one schema; the others contain
+	// it.
 	within []string
+	chain  int
 	// nodes is how many more parts the schema may have.
 	nodes int
 }
@@ -108,6 +110,14 @@ func (c *conversion) schema(v any, depth int) (any, error) {
 		return c.object(v, depth)
 	}
 	return nil, errNoSchema
+}
+
+// below converts a schema inside of another one, such as that of a property.
+func (c *conversion) below(v any, depth int) (any, error) {
+	chain := c.chain
+	c.chain = len(c.within)
+	defer func() { c.chain = chain }()
+	return c.schema(v, depth)
 }
 
 // reference converts a reference. A plain value, such as a text with an enum, is put in its place.
@@ -170,7 +180,9 @@ func (d *document) definition(ref string) *definition {
 	if m, ok := v.(map[string]any); ok {
 		def.readOnly, _ = m["readOnly"].(bool)
 	}
-	def.schema, def.err = d.conversion(def.uses).schema(v, 0)
+	c := d.conversion(def.uses)
+	c.within = []string{ref}
+	def.schema, def.err = c.schema(v, 0)
 	def.done = true
 	return def
 }
@@ -185,7 +197,7 @@ func (c *conversion) object(v map[string]any, depth int) (map[string]any, error)
 		case simple[k]:
 			out[k] = one
 		case nested[k]:
-			out[k], err = c.schema(one, depth+1)
+			out[k], err = c.below(one, depth+1)
 		case lists[k]:
 			out[k], err = c.list(one, depth)
 		case named[k]:
@@ -256,7 +268,7 @@ func (c *conversion) list(v any, depth int) (any, error) {
 	out := make([]any, len(in))
 	for i, one := range in {
 		var err error
-		if out[i], err = c.schema(one, depth+1); err != nil {
+		if out[i], err = c.below(one, depth+1); err != nil {
 			return nil, err
 		}
 	}
@@ -276,7 +288,7 @@ func (c *conversion) properties(v any, depth int, hidden map[string]bool) (any, 
 			continue
 		}
 		var err error
-		if out[name], err = c.schema(one, depth+1); err != nil {
+		if out[name], err = c.below(one, depth+1); err != nil {
 			return nil, err
 		}
 	}

@@ -69,6 +69,19 @@ func TestSchemas(t *testing.T) {
 			`{"$ref":"#/$defs/Node"}`, `{"Node":{"type":"object","properties":{"next":{"$ref":"#/$defs/Node"},"kind":{"type":"string","enum":["a"]}}}}`,
 		},
 		{
+			"a cycle through allOf of a property", "3.0.3", `{"$ref":"#/components/schemas/Node"}`,
+			`"Node":{"type":"object","properties":{"up":{"allOf":[{"$ref":"#/components/schemas/Node"}],"description":"its parent"},
+				"all":{"type":"array","items":{"allOf":[{"$ref":"#/components/schemas/Node"},{"type":"object","properties":{"n":{"type":"integer"}}}]}}}}`,
+			`{"$ref":"#/$defs/Node"}`, `{"Node":{"type":"object","properties":{"up":{"$ref":"#/$defs/Node","description":"its parent"},
+				"all":{"type":"array","items":{"$ref":"#/$defs/Node","type":"object","properties":{"n":{"type":"integer"}}}}}}}`,
+		},
+		{
+			"a cycle through allOf of two schemas", "3.0.3", `{"allOf":[{"$ref":"#/components/schemas/A"}]}`,
+			`"A":{"type":"object","properties":{"b":{"allOf":[{"$ref":"#/components/schemas/B"}]}}},"B":{"type":"object","properties":{"a":{"allOf":[{"$ref":"#/components/schemas/A"}]}}}`,
+			`{"type":"object","properties":{"b":{"type":"object","properties":{"a":{"$ref":"#/$defs/A"}}}}}`,
+			`{"A":{"type":"object","properties":{"b":{"type":"object","properties":{"a":{"$ref":"#/$defs/A"}}}}}}`,
+		},
+		{
 			"two definitions with one name", "3.1.0",
 			`{"type":"object","properties":{"a":{"$ref":"#/components/schemas/a b"},"b":{"$ref":"#/components/schemas/a.b"}}}`,
 			`"a b":{"type":"object"},"a.b":{"type":"array"}`, ``, ``,

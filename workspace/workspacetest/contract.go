@@ -159,7 +159,8 @@ func refusesPaths(t *testing.T, files workspace.Files) {
 	ctx := context.Background()
 	for _, path := range []string{
 		"", "/", "/etc/passwd", ".", "..", "../x", "a/../../x", "a/..", "a//b", "a/", "a\x00b", "a\nb", "a\\b", "C:\\x", "C:x",
-		"\xff", "a\u202Eb", "a\U000E0141", "a\u3164", "CON", "con.txt", "a/NUL", "Com1.log", "x.", "x ", " x", strings.Repeat("n", workspace.MaxName+1),
+		"\xff", "a\u202Eb", "a\U000E0141",
+		"a\u3164", "CON", "con.txt", "a/NUL", "Com1.log", "x.", "x ", " x", strings.Repeat("n", workspace.MaxName+1),
 		strings.Repeat("a/", workspace.MaxDepth) + "a", ".braid-draft", "a/.braid-x/b",
 	} {
 		_, err := files.Put(ctx, path, strings.NewReader("x"), workspace.Condition{})

@@ -3,7 +3,9 @@ package admin
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -419,6 +421,9 @@ func (a *admin) explain(err error) error {
 			Hint: "set " + conf.TokenEnv + " or name a file with --token-file; the token in the data folder is for that folder's server", Err: err,
 		}
 	case event.ErrUnavailable:
+		if _, unreached := errors.AsType[*url.Error](err); !unreached {
+			return err // the server answered: its hint is the better one
+		}
 		return &event.Error{
 			Kind: event.ErrUnavailable, Message: describeOnly(err), Hint: "start one with braid serve, or name it with --server", Err: err,
 		}
