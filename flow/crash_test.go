@@ -33,22 +33,30 @@ func (c *commits) Commit(ctx context.Context, l journal.Lease, b journal.Batch) 
 // cut is a conversation whose driver died after n events of its first run.
 func cut(t *testing.T, log []*event.Event, n int, agent string) *braid.Conversation {
 	t.Helper()
-	store := journal.NewMemory(journal.MemoryOptions{})
+	conv, err := cutInto(&commits{Memory: journal.NewMemory(journal.MemoryOptions{})}, log, n, agent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conv
+}
+
+// cutInto is cut with a store, which then notes the events after the first n.
+func cutInto(store *commits, log []*event.Event, n int, agent string) (*braid.Conversation, error) {
 	run := journal.Run{
 		ID: log[0].Run, Conversation: log[0].Conversation, Agent: agent,
 		Input: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "go"}}}},
 	}
-	if _, err := store.Admit(t.Context(), run); err != nil {
-		t.Fatal(err)
+	if _, err := store.Admit(context.Background(), run); err != nil {
+		return nil, err
 	}
-	opened, err := store.Acquire(t.Context(), run.ID, 0)
+	opened, err := store.Acquire(context.Background(), run.ID, 0)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	if err := store.Commit(t.Context(), opened.Lease, journal.Batch{Events: log[:n], Release: true}); err != nil {
-		t.Fatal(err)
+	if err := store.Memory.Commit(context.Background(), opened.Lease, journal.Batch{Events: log[:n], Release: true}); err != nil {
+		return nil, err
 	}
-	return braid.Open(store, run.Conversation)
+	return braid.Open(store, run.Conversation), nil
 }
 
 // opened lists the scopes of a log: their ids, agents and ends.

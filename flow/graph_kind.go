@@ -44,17 +44,16 @@ type graphState struct {
 	// undecided are the ends whose edges wait for their conditions.
 	undecided []ending
 	decisions map[string]*Decision
-	// ready are the nodes that may be able to start, in the order of the values that came. A node whose queued is not set was
-	// started, and stays in the list until the next pass.
-	ready []int
+	// ready are the nodes that can start, in the order in which they became able to. Only the log decides that order. An entry
+	// whose stamp is not its node's has started, and is dropped in the next pass. stamps counts the entries.
+	ready  []turn
+	stamps int
 	// retries are the nodes that start again, with the time.
 	retries []retry
 	// outlined reports whether the log has the outline.
 	outlined bool
 	// closed are the children that were closed because their time was over, with the time of the command.
 	closed map[int]time.Time
-	// passes counts the passes over ready.
-	passes int
 	// fault is why the graph cannot go on.
 	fault *event.Error
 	stop  event.StopReason
@@ -67,14 +66,16 @@ type nodeState struct {
 	// have and fresh count the incoming edges with a value, and with one that no start has used.
 	have, fresh int
 	// entry is set until an entry node has started.
-	entry           bool
-	running, queued bool
-	// pass is the last pass over ready that has kept the node.
-	pass int
+	entry, running bool
+	// queued is the stamp of its entry in ready; 0 if it has none.
+	queued int
 	// last is the child of the newest visit, plus 1. took reports whether an edge was taken from it.
 	last int
 	took bool
 }
+
+// turn is an entry in the list of nodes that can start.
+type turn struct{ node, stamp int }
 
 // ending is the end of a child without an error. name is that of the decision about its edges.
 type ending struct {
@@ -142,7 +143,7 @@ func (k *graphKind) state(s *Scope) *graphState {
 		}
 		for _, n := range k.shape.entry {
 			st.nodes[n].entry = true
-			st.queue(n)
+			st.queue(k, n)
 		}
 		if s.Memo != nil {
 			*s.Memo = st
@@ -194,7 +195,7 @@ func (k *graphKind) opened(s *Scope, st *graphState, child int) {
 		st.retries = slices.Delete(st.retries, again, again+1)
 	} else {
 		one.visits, one.failures, one.fresh = one.visits+1, 0, 0
-		one.entry, one.queued = false, false
+		one.entry, one.queued = false, 0
 		for _, e := range k.shape.in[n] {
 			st.fresh[e] = false
 		}
@@ -235,7 +236,7 @@ func (k *graphKind) ended(s *Scope, st *graphState, child int) {
 				st.take(k, e, c.Output)
 			}
 		}
-		st.check(n)
+		st.queue(k, n)
 		return
 	}
 	one.failures++
@@ -255,7 +256,7 @@ func (k *graphKind) ended(s *Scope, st *graphState, child int) {
 		st.fault, st.stop = failure(k.Name, c), c.Stop
 		return
 	}
-	st.check(n)
+	st.queue(k, n)
 }
 
 // maxDoublings bounds the doubling of a wait.
@@ -298,7 +299,7 @@ func (st *graphState) settle(k *graphKind, s *Scope) {
 				}
 			}
 		}
-		st.check(n)
+		st.queue(k, n)
 		return true
 	})
 }
@@ -324,21 +325,18 @@ func (st *graphState) take(k *graphKind, e int, output []event.Block) {
 	}
 	st.values[e], st.fresh[e] = &Value{From: k.Edges[e].From, Output: output}, true
 	st.nodes[k.shape.from[e]].took = true
-	st.queue(k.shape.to[e])
+	st.queue(k, k.shape.to[e])
 }
 
-// check queues a node that has ended and has new values already.
-func (st *graphState) check(n int) {
-	if st.nodes[n].fresh > 0 {
-		st.queue(n)
+// queue puts a node at the end of ready if it can start and is not there.
+func (st *graphState) queue(k *graphKind, n int) {
+	one := &st.nodes[n]
+	if one.queued > 0 || one.running || !k.can(one, n) || k.late(one, n) {
+		return // its end or a further value comes here again
 	}
-}
-
-func (st *graphState) queue(n int) {
-	if !st.nodes[n].queued {
-		st.nodes[n].queued = true
-		st.ready = append(st.ready, n)
-	}
+	st.stamps++
+	one.queued = st.stamps
+	st.ready = append(st.ready, turn{n, st.stamps})
 }
 
 // expire closes children whose time is over, and says when the next one's is.
@@ -395,39 +393,30 @@ func (k *graphKind) start(s *Scope, st *graphState, cmd *Command) {
 			cmd.Open = append(cmd.Open, Opening{Node: c.Node, Agent: k.agents[r.node], Input: input})
 		}
 	}
-	st.passes++
-	left := st.ready[:0]
-	for _, n := range st.ready {
-		one := &st.nodes[n]
-		if !one.queued || one.pass == st.passes {
+	st.ready = slices.DeleteFunc(st.ready, func(t turn) bool { return st.nodes[t.node].queued != t.stamp })
+	for _, t := range st.ready {
+		n, one := t.node, &st.nodes[t.node]
+		switch limit := k.Nodes[n].Visits; {
+		case one.running || one.failures > 0 && st.retrying(n):
 			continue
-		}
-		if one.running || !k.can(st, n) || k.late(one, n) {
-			one.queued = false // its end or a further value queues it again
-			continue
-		}
-		left, one.pass = append(left, n), st.passes
-		if limit := k.Nodes[n].Visits; limit > 0 && one.visits >= limit {
+		case limit > 0 && one.visits >= limit:
 			cmd.Err, cmd.Stop = overrun(k.Name, &k.Nodes[n]), event.StopLimitCycles
-			continue
-		}
-		if free == 0 || one.failures > 0 && st.retrying(n) {
-			continue
+			return
+		case free <= 0:
+			return
 		}
 		input, err := k.input(s, st, n, one.visits+1)
 		if err != nil {
 			cmd.Err, cmd.Stop = err, event.StopError
-			continue
+			return
 		}
 		free--
 		cmd.Open = append(cmd.Open, Opening{Node: k.Nodes[n].Name, Agent: k.agents[n], Input: input})
 	}
-	st.ready = left
 }
 
 // can reports whether a node has what it waits for.
-func (k *graphKind) can(st *graphState, n int) bool {
-	one := &st.nodes[n]
+func (k *graphKind) can(one *nodeState, n int) bool {
 	return one.entry || one.fresh > 0 && one.have >= k.shape.needs(&k.Graph, n)
 }
 
