@@ -161,6 +161,8 @@ func (d *driver) apply(s *fold.Scope, agent *Agent, cmd decide.Command) bool {
 		return d.closeChildren(s, cmd.Close)
 	case decide.Decide:
 		return d.makeDecision(s, agent, cmd.Decide)
+	case decide.HandBack:
+		d.handBack(s)
 	case decide.Call:
 		d.callOwn(s, cmd.Call)
 	case decide.Say:
