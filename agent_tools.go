@@ -69,6 +69,16 @@ func (a *Agent) ReplaceTools(remove []string, tools ...Tool) error {
 // Tools lists the agent's tools of this moment, in the order in which they were added.
 func (a *Agent) Tools() []Tool { return slices.Clone(a.current().Tools) }
 
+// namesAgents reports whether calls of a tool name agents that go to work.
+func namesAgents(t Tool) bool {
+	switch t.(type) {
+	case drive.Delegate, drive.Transfer:
+		return true
+	default:
+		return false
+	}
+}
+
 // attachTool adds one tool to the draft.
 func (a *Agent) attachTool(t Tool) error {
 	if err := tool.ErrOf(t); err != nil {
@@ -79,7 +89,7 @@ func (a *Agent) attachTool(t Tool) error {
 	if err == nil {
 		err = a.draft.Add(a.set.Name, t, spec)
 	}
-	if _, delegates := t.(drive.Delegate); delegates && err == nil {
+	if err == nil && namesAgents(t) {
 		a.draft.Children = append(a.draft.Children, t)
 	}
 	optional, ok := t.(tool.Optional)

@@ -392,13 +392,33 @@ type ArtifactSaved struct {
 	Digest  string `json:"digest,omitempty"`
 }
 
-// Transferred hands the scope to another agent.
+// Transferred hands the scope to another agent. If a tool of the scope asked for it, it holds once all calls of the answer have
+// results.
 //
 //event:body transferred
 type Transferred struct {
 	From string `json:"from,omitempty"`
 	To   string `json:"to"`
+	// Policy says how long the agent has the scope: empty for as long as it wants and also in later runs, [TransferReturn] or
+	// [TransferOnce].
+	Policy string `json:"policy,omitempty"`
+	// Sees says what its model sees of what was before: empty for everything, [TransferContext] or [TransferBrief].
+	Sees string `json:"sees,omitempty"`
+	// Brief is what the agent before wrote for it.
+	Brief string `json:"brief,omitempty" redacted:"drop"`
 }
+
+// The values of Policy and Sees in [Transferred].
+const (
+	// TransferReturn lets the next run begin with the run's own agent.
+	TransferReturn = "return"
+	// TransferOnce gives the scope back once the agent has answered.
+	TransferOnce = "once"
+	// TransferContext shows what other agents said and did as context, in a user's message.
+	TransferContext = "context"
+	// TransferBrief shows the user's newest message and Brief.
+	TransferBrief = "brief"
+)
 
 // Escalated asks the enclosing loop or parent to stop.
 //

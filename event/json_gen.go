@@ -1142,6 +1142,9 @@ func (w *encoder) transferred(b *Transferred) {
 	w.key(`"kind":"transferred","body":{`)
 	w.strOpt(`"from":`, b.From)
 	w.str(`"to":`, b.To)
+	w.strOpt(`"policy":`, b.Policy)
+	w.strOpt(`"sees":`, b.Sees)
+	w.strOpt(`"brief":`, b.Brief)
 	w.end()
 }
 
@@ -1153,6 +1156,12 @@ func (r *decoder) transferred() *Transferred {
 			b.From = r.String()
 		case "to":
 			b.To = r.String()
+		case "policy":
+			b.Policy = r.String()
+		case "sees":
+			b.Sees = r.String()
+		case "brief":
+			b.Brief = r.String()
 		default:
 			o.Unknown()
 		}
@@ -1163,6 +1172,9 @@ func (r *decoder) transferred() *Transferred {
 func (b *Transferred) size() (n int) {
 	n += len(b.From)
 	n += len(b.To)
+	n += len(b.Policy)
+	n += len(b.Sees)
+	n += len(b.Brief)
 	return n
 }
 
@@ -2551,6 +2563,10 @@ func (r *Redacted) covered(b Body) Body {
 	case *StateChanged:
 		c := *b
 		c.Set = nulls(b.Set)
+		return &c
+	case *Transferred:
+		c := *b
+		c.Brief = ""
 		return &c
 	case *Decided:
 		c := *b

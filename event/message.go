@@ -226,6 +226,8 @@ const (
 	WhyRepeats Why = "repeats"
 	// WhyTask tells the model what an agent in the background came to.
 	WhyTask Why = "task"
+	// WhyTransfer lets an agent go on that had handed the scope over once.
+	WhyTransfer Why = "transfer"
 )
 
 // The reasons to end, or to stop for a while.

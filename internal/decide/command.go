@@ -36,6 +36,8 @@ const (
 	Close
 	// Decide lets Go code of the program make the decision of Decide.
 	Decide
+	// HandBack gives the scope back to the agent that handed it over once.
+	HandBack
 	// Call calls the tool of Call, which no model asked for.
 	Call
 )

@@ -31,6 +31,11 @@ func (LLM) Next(s *fold.Scope, p *Policy, now time.Time) Command {
 	if cmd.Do == Finish && held(s, cmd.Why) {
 		return Command{Do: Wait, Why: event.WhyTask}
 	}
+	if cmd.Do == Finish && cmd.Err == nil {
+		if _, returns := s.Returns(); returns {
+			return Command{Do: HandBack, Why: event.WhyTransfer}
+		}
+	}
 	return cmd
 }
 

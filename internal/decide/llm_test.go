@@ -115,6 +115,8 @@ var nextCases = []nextCase{
 	{name: "a limit is reached while it works", log: foldtest.Asked().Calls(1, "sub").Behind(1, 0, false), limits: decide.Limits{Cycles: 1}, do: decide.Finish, why: event.WhyLimit, stop: event.StopLimitCycles, kind: event.ErrLimit},
 	{name: "the model fails while it works", log: foldtest.Asked().Calls(1, "sub").Behind(1, 0, false).Model(2, 1).Fails(2, 1, event.OutcomeFailed, time.Time{}), do: decide.Finish, why: event.WhyFailed, stop: event.StopError, kind: event.ErrThrottled},
 	{name: "it ends while the model works", log: foldtest.Asked().Calls(1, "sub").Behind(1, 0, false).Model(2, 1).Closes(1, 0), here: []string{"m2"}, do: decide.Wait, why: event.WhyWaiting},
+	{name: "it was handed over once and has answered", log: foldtest.Asked().Add(1, "", 0, &event.Transferred{From: "a", To: "b", Policy: event.TransferOnce}).Model(1, 1).Says(1, event.StopEndTurn), do: decide.HandBack, why: event.WhyTransfer},
+	{name: "it was handed over", log: foldtest.Asked().Add(1, "", 0, &event.Transferred{From: "a", To: "b"}).Model(1, 1).Says(1, event.StopEndTurn), do: decide.Finish, why: event.WhyEndTurn, stop: event.StopEndTurn},
 	{name: "it ends before the turn", log: foldtest.Asked().Calls(1, "sub").Behind(1, 0, false).Closes(1, 0), do: decide.Say, why: event.WhyTask},
 	{name: "it ends after the turn", log: foldtest.Asked().Calls(1, "sub").Behind(1, 0, false).Model(2, 1).Says(2, event.StopEndTurn).Closes(1, 0), do: decide.Say, why: event.WhyTask},
 	{name: "the model was told of it", log: foldtest.Asked().Calls(1, "sub").Behind(1, 0, false).Model(2, 1).Says(2, event.StopEndTurn).Closes(1, 0).Heard(), do: decide.Model, why: event.WhyTask},

@@ -39,7 +39,7 @@ func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
 	w.scope, w.agent, w.step, w.attempt, w.begun, w.ctx = s, agent, step, attempt, d.now, d.stepContext(s)
 	// Every field is set, because the memory serves again. One by one: a copy of the whole costs write barriers.
 	q := &w.request
-	q.Instructions, q.Messages, q.Tools, q.Options = agent.Instructions, s.Transcript.Shared(), shown, agent.Asks(m)
+	q.Instructions, q.Messages, q.Tools, q.Options = agent.Instructions, s.Messages(), shown, agent.Asks(m)
 	q.ToolChoice, q.Output, q.Setups = agent.choice(s, cycle, shown), nil, nil
 	q.Run, q.Scope, q.Cycle, q.Attempt = d.row.ID, s.ID, cycle, attempt
 	forced := why == event.WhyAnswer || decide.Again(why) && s.Answer.Forced

@@ -60,13 +60,15 @@ type TaskModel struct {
 	Options *model.Options
 }
 
-// SubAgentsOf returns the agents for which calls of a tool open scopes; none for every other tool.
+// SubAgentsOf returns the agents that a call of a tool puts to work; none for every other tool.
 func SubAgentsOf(t tool.Tool) []SubAgent {
 	switch t := t.(type) {
 	case SubAgent:
 		return []SubAgent{t}
 	case Delegate:
 		return t.Types()
+	case Transfer:
+		return t.Targets()
 	default:
 		return nil
 	}

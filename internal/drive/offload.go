@@ -29,6 +29,9 @@ func (d *activeRun) lend(c *runningCall, s *fold.Scope, agent *Agent) {
 	if f, ok := agent.Flow.(decide.Flow); ok && f.Tool != "" {
 		c.speaks(inputOf(s), agent.Limits.ResultBytes)
 	}
+	if _, ok := c.tool.(Transfer); ok {
+		c.counts(s.Handover)
+	}
 	if agent.Offload != nil && c.tool == agent.Offload.Reader {
 		c.readsResults(&reading{store: d.lease.conv.Store, begin: d.view.Begin, redacted: maps.Clone(d.view.Hidden.Redacted)})
 	}

@@ -252,7 +252,7 @@ func (a *Agent) newDriver(
 	d.activeRun = activeRun{
 		ctx: ctx, stop: stop, row: &opened.Run, view: v, now: time.Now(),
 		cfg: runConfig{
-			agent: a, team: team, output: o.Output, given: o.Given, secrets: o.Secrets, programs: o.Programs,
+			agent: a, team: team, output: o.Output, given: o.Given, secrets: o.Secrets,
 			exclusive: conv.Own, callerWaits: o.Engine == nil, work: &noEngine,
 		},
 		lease: runLease{conv: conv, held: &opened.Lease, renewer: o.renewer, base: context.WithoutCancel(ctx)},

@@ -55,7 +55,7 @@ func (d *activeRun) recover(early []journal.Mail) error {
 // start writes the first events of a new run.
 func (d *activeRun) start() {
 	v := d.view
-	session := max(v.Session, 1)
+	was, session := v.Run, max(v.Session, 1)
 	if d.row.NewSession && v.Session > 0 {
 		session = v.Session + 1
 	}
@@ -79,8 +79,12 @@ func (d *activeRun) start() {
 		started.Servers = d.cfg.agent.Current().Skipped(started.Model, d.cfg.agent.Servers())
 	}
 	d.takesOver(started)
+	to := d.sticky(was, session == v.Session, started.Continues != "")
 	d.add(nil, "", 0, started)
 	d.began = true
+	if to != "" {
+		d.add(d.view.Run.Scopes[0], "", 0, &event.Transferred{From: d.cfg.agent.Name, To: to})
+	}
 	if len(d.repairs) > 0 {
 		d.add(nil, "", 0, RepairNotice(d.repairs))
 	}

@@ -12,6 +12,9 @@ type callSaid struct {
 	// list are the messages in their order. bytes is their size, and limit bounds it; 0 is no limit.
 	list         [][]event.Block
 	bytes, limit int
+	// transfer hands the scope over; nil does not. transfers counts those before.
+	transfer  *event.Transferred
+	transfers int
 	// escalated is set where the call asked the loop around its scope to stop, and reason says why.
 	escalated bool
 	reason    string

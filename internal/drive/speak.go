@@ -81,6 +81,9 @@ func (d *activeRun) writeSaid(w *Work) {
 		d.record(w.scope, "", 0, by)
 	}
 	if x.said.escalated {
-		d.add(w.scope, "", 0, &event.Escalated{Reason: x.said.reason})
+		d.add(w.scope, w.step, w.attempt, &event.Escalated{Reason: x.said.reason})
+	}
+	if b := x.said.transfer; b != nil && w.end.made != nil && !w.end.made.IsError {
+		d.add(w.scope, w.step, w.attempt, b)
 	}
 }

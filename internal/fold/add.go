@@ -20,7 +20,7 @@ func (v *Conversation) Add(e *event.Event) {
 		}
 		return
 	case *event.Compacted:
-		v.Stale = v.Stale || !v.shorten(e, b)
+		v.Stale = v.Stale || !v.shorten(e, b) || v.Run.Scope(e.Scope).handed()
 		v.compacted(e)
 		return
 	case *event.Redacted:
@@ -79,7 +79,7 @@ func (v *Conversation) Add(e *event.Event) {
 			r.drop(c)
 		}
 	case *event.Transferred:
-		s.Agent, s.LastModel = b.To, ""
+		s.transfer(e, b, v.base.Len())
 	case *event.Decided:
 		s.flow().decide(b, v.Hidden.Redacted[e.Seq] != nil)
 	case *event.Escalated:

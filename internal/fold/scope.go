@@ -15,6 +15,8 @@ type Scope struct {
 	Opener *Call
 	// Place is where it stands.
 	Place ScopePlace
+	// Handover is how the scope came to the agent that has it; nil if that has opened it.
+	Handover *Handover
 	// Flow is what a kind of agent without a model sees of its own scope; nil for every other scope.
 	Flow  *Flow
 	Agent string

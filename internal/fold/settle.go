@@ -22,6 +22,7 @@ func (s *Scope) flush() {
 	s.countRepeats().take(s.Batch.Calls, s.Cycle)
 	s.Batch.Asking, s.Batch.Calls, s.Batch.Settled, s.Batch.last = nil, nil, 0, s.Batch.Calls
 	s.Fresh = event.WhyToolResults
+	s.takesOver()
 }
 
 // takeResults settles the open batch with results that a caller passed in a message (an imported history). It returns

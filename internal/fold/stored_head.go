@@ -2,6 +2,7 @@ package fold
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"time"
@@ -37,6 +38,7 @@ type storedHead struct {
 type storedRun struct {
 	ID      string            `json:"id"`
 	Agent   string            `json:"agent"`
+	Sticks  string            `json:"sticks,omitempty"`
 	Labels  map[string]string `json:"labels,omitempty"`
 	Started time.Time         `json:"started"`
 	Ended   time.Time         `json:"ended"`
@@ -117,7 +119,7 @@ func (v *Conversation) head(conversation string, k *kept, last []event.Message) 
 	h := storedHead{
 		Version: StoredVersion, Conversation: conversation, Seq: k.seq, Turn: v.Turn, Session: v.Session, Begin: v.Begin,
 		Spent: v.Spent, SpentKnown: v.SpentKnown, Found: v.Found,
-		Run: storedRun{ID: r.ID, Agent: r.Agent, Labels: r.Labels, Started: r.Started, Ended: r.At, First: r.First},
+		Run: storedRun{ID: r.ID, Agent: r.Agent, Sticks: r.Sticks(false), Labels: r.Labels, Started: r.Started, Ended: r.At, First: r.First},
 		Past: storedPast{
 			Older: k.messages, Parts: k.parts, Sum: k.sum[:], Bytes: k.bytes, Tokens: k.tokens, Served: k.served,
 			Uncounted: v.uncounted(k.messages), Counted: v.gauge.tokens, Covers: v.gauge.messages, SetupBytes: t.Setups.bytes,
@@ -236,7 +238,7 @@ func (h *storedHead) fold(last *event.Event) *Conversation {
 	ended, _ := last.Body.(*event.RunEnded)
 	v.Run = &Run{
 		ID: h.Run.ID, Agent: h.Run.Agent, Labels: h.Run.Labels, Started: h.Run.Started, At: h.Run.Ended, First: h.Run.First,
-		Ended: ended, Scopes: []*Scope{{Agent: h.Run.Agent, Transcript: t, gauge: v.gauge}},
+		Ended: ended, Scopes: []*Scope{{Agent: cmp.Or(h.Run.Sticks, h.Run.Agent), Transcript: t, gauge: v.gauge}},
 	}
 	return v
 }

@@ -142,7 +142,7 @@ func open(t *testing.T) *site {
 	}
 	s.Server = httptest.NewServer(adk.New(adk.Options{Version: "1.2.3", Options: front.Options{
 		Service: s.service, Door: door.New(secret.New("operator"), "default", keys{}), Next: http.NotFoundHandler(),
-		Origins: []string{"https://app.example"}, Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Origins: []string{"https://app.example"}, Heartbeat: time.Hour, Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}}))
 	t.Cleanup(func() {
 		close(s.release)

@@ -40,7 +40,7 @@ const headWait = 2 * time.Millisecond
 func (s *Stream) Serve(ctx context.Context, w *Writer) error {
 	w.control = http.NewResponseController(w.Response)
 	defer w.count()
-	if !s.begins(ctx) && w.send(nil, time.Now()) != nil {
+	if s.headless = s.begins(ctx); !s.headless && w.send(nil, time.Now()) != nil {
 		return nil // the reader has left
 	}
 	return s.Send(ctx, w.send)

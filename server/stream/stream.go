@@ -40,6 +40,8 @@ type Stream struct {
 	notices service.RunNotices
 	// sent is when something was sent last.
 	sent time.Time
+	// headless is set while the head of the response waits for the first bytes.
+	headless bool
 }
 
 // Extra adds to a stream what is in no event, such as the conversation's title, or that the run waits for a person.
@@ -129,9 +131,11 @@ func (s *Stream) Send(ctx context.Context, sink Sink) error {
 			return nil //nolint:nilerr // the reader has left
 		case err != nil:
 			buf = s.Fail(buf, err)
-		case len(buf) == 0:
+		case len(buf) == 0 && !s.headless:
 			continue
 		}
+		// The head of a response does not wait for events that give no bytes.
+		s.headless = false
 		s.sent = time.Now()
 		if sink(buf, s.sent) != nil || err != nil {
 			return err
