@@ -245,19 +245,25 @@ func (s *Server) forkConversation(w http.ResponseWriter, r *http.Request) error 
 	return nil
 }
 
+// exportWrite is how many bytes of an export are written at once.
+const exportWrite = 32 << 10
+
 func (s *Server) exportConversation(w http.ResponseWriter, r *http.Request) error {
 	events, err := s.service.Export(r.Context(), who(r), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	control := http.NewResponseController(w)
-	begin := func() {
+	send := func(lines []byte) error {
 		if w.Header().Get("Content-Type") == "" {
 			w.Header().Set("Content-Type", "application/x-ndjson")
 			w.Header().Set("Content-Disposition", `attachment; filename="`+r.PathValue("id")+`.jsonl"`)
 		}
+		_ = control.SetWriteDeadline(time.Now().Add(s.options.WriteTime)) // where there are no deadlines, TCP's are left
+		_, err := w.Write(lines)
+		return err
 	}
-	var line []byte
+	var lines []byte
 	for e, err := range events {
 		if err != nil {
 			return err // before the first line an error, behind it a cut
@@ -265,16 +271,18 @@ func (s *Server) exportConversation(w http.ResponseWriter, r *http.Request) erro
 		if !shownTo(e) {
 			continue
 		}
-		if line, err = event.AppendJSON(line[:0], shown(e)); err != nil {
+		if lines, err = event.AppendJSON(lines, shown(e)); err != nil {
 			return err
 		}
-		begin()
-		_ = control.SetWriteDeadline(time.Now().Add(s.options.WriteTime)) // where there are no deadlines, TCP's are left
-		if _, err := w.Write(append(line, '\n')); err != nil {
+		if lines = append(lines, '\n'); len(lines) < exportWrite {
+			continue
+		}
+		if send(lines) != nil {
 			return nil // who does not read it any more needs no error
 		}
+		lines = lines[:0]
 	}
-	begin() // nothing was said yet
+	_ = send(lines)
 	return nil
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/braidrun/braid/service/database/databasetest"
+	"github.com/braidrun/braid/tool/mcpauth/mcpauthtest"
 )
 
 // The secrets of the story by kind, except those that the server creates.
@@ -40,6 +41,7 @@ func planted() map[string]string {
 		"a run's token for an API, a tool server":       "planted-shop-token-Jc6/+s=72",
 		"a stored header of a tenant's tool server":     "planted-stored-header-Qb1/+r=19",
 		"a stored credential of an API, a tool server":  "planted-stored-credential-Wz6/+p=83",
+		"the secret of an OAuth client":                 "planted-client-secret-Mf3/+o=61",
 		"the bucket's secret":                           "planted-bucket-secret-Xk4/+q=50",
 		"a webhook's secret":                            "whsec_" + base64.StdEncoding.EncodeToString([]byte("planted-webhook-secret-Ny3p58")),
 	}
@@ -77,6 +79,7 @@ type story struct {
 	braid, data string
 	// list is the file with the MCP servers. office and shop are the addresses of an MCP server and of an API.
 	list, office, shop string
+	docs               *mcpauthtest.Site
 	env                []string
 	secrets            map[string]string
 	// out is the output, by its source.
@@ -108,7 +111,7 @@ func newStory(t *testing.T, braid string) *story {
 	}))
 	t.Cleanup(provider.Close)
 	tools := s.tools()
-	s.office, s.shop = tools, s.api()
+	s.office, s.shop, s.docs = tools, s.api(), s.protected()
 	s.list = filepath.Join(t.TempDir(), "mcp.json")
 	list := `{"mcpServers":{"office":{"type":"http","url":"` + tools + `","headers":{
 		"Authorization":"Bearer ${PLANTED_MCP_TOKEN}","X-Office-Key":"` + s.secrets["a tool server's key"] + `"}}}}`
@@ -239,6 +242,7 @@ func (s *story) bring(key, at string) {
 	} {
 		s.ask(200, key, "GET", at+path, "")
 	}
+	s.signIn(key, at, tokens)
 }
 
 // file writes a file of the story and returns its path.
@@ -318,7 +322,8 @@ func (s *story) keep(where string, what []byte) {
 func (s *story) serve() {
 	s.t.Helper()
 	s.cmd = exec.CommandContext(s.t.Context(), s.braid, "serve", "--addr", "127.0.0.1:0", "--data", s.data, "--model", "demo", "--log", "json", "--mcp", s.list,
-		"--workspaces", "--allow-host", strings.TrimPrefix(s.office, "http://")+","+strings.TrimPrefix(s.shop, "http://"))
+		"--workspaces", "--allow-host", strings.TrimPrefix(s.office, "http://")+","+strings.TrimPrefix(s.shop, "http://")+","+s.docsHost(),
+		"--public-url", "http://127.0.0.1:1")
 	s.cmd.Env, s.cmd.Stderr = s.env, &s.log
 	out, err := s.cmd.StdoutPipe()
 	if err == nil {
@@ -525,6 +530,7 @@ func (s *story) files(what, folder string) {
 // look searches the output for each secret in each form.
 func (s *story) look() {
 	s.t.Helper()
+	s.granted()
 	total := 0
 	for where, raw := range s.out {
 		total += len(raw)

@@ -110,6 +110,11 @@ func TestTools(t *testing.T) {
 		{"edit", args{"path": "notes.txt", "old": "", "new": "E"}, "error: edit file: the old text is empty (pass the text to replace, or use write for a new file)"},
 		{"edit", args{"path": "data.bin", "old": "a", "new": "E"}, `error: read file: "data.bin" is no text, no image and no PDF document (read another file)`},
 		{"write", args{"path": "new/x.txt", "content": "x"}, "Wrote new/x.txt (1 byte)."},
+		{"write", args{"path": ".git/hooks/pre-commit", "content": "x"}, `error: write file: ".git/hooks/pre-commit" belongs to git, which runs programs that its files name (change other files)`},
+		{"write", args{"path": "sub/.Git/config", "content": "x"}, `error: write file: "sub/.Git/config" belongs to git, which runs programs that its files name (change other files)`},
+		{"write", args{"path": "GIT~1/config", "content": "x"}, `error: write file: "GIT~1/config" belongs to git, which runs programs that its files name (change other files)`},
+		{"edit", args{"path": ".git/config", "old": "hello", "new": "x"}, `error: edit file: ".git/config" belongs to git, which runs programs that its files name (change other files)`},
+		{"write", args{"path": ".gitignore", "content": "x"}, "Wrote .gitignore (1 byte)."},
 		{"write", args{"path": "../x", "content": "x"}, `error: write file: the path "../x" has "." or ".." in it (pass a relative path with slashes, such as "notes/today.txt")`},
 	} {
 		if got := said(t, set, c.tool, c.args); got != c.want {

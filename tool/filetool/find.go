@@ -90,9 +90,7 @@ func (s *Set) find(ctx context.Context, folder, after string, limit int, match f
 }
 
 // hidden reports whether a path belongs to version control.
-func hidden(p string) bool {
-	return p == ".git" || strings.HasPrefix(p, ".git/") || strings.Contains(p, "/.git/") || strings.HasSuffix(p, "/.git")
-}
+func hidden(p string) bool { return workspace.OfGit(p) }
 
 // names lists files, one a line.
 func names(found []workspace.File, more, none string) string {

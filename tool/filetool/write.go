@@ -19,7 +19,19 @@ type writeCall struct {
 	Content string `json:"content" jsonschema:"the whole text of the file"`
 }
 
+// closed returns an error for a file of version control: git runs programs that its configuration and hooks name,
+// outside of every sandbox.
+func closed(op, path string) error {
+	if !hidden(path) {
+		return nil
+	}
+	return refused(op, strconv.Quote(path)+" belongs to git, which runs programs that its files name", "change other files")
+}
+
 func (s *Set) write(ctx context.Context, in writeCall) (string, error) {
+	if err := closed("write file", in.Path); err != nil {
+		return "", err
+	}
 	files, err := s.files(ctx)
 	if err != nil {
 		return "", err
@@ -54,6 +66,9 @@ func (s *Set) edit(ctx context.Context, in editCall) (string, error) {
 		return "", refused(op, "the old text is empty", "pass the text to replace, or use write for a new file")
 	case in.New:
 		return "", refused(op, "the old text and the new text are the same", "pass another new text")
+	}
+	if err := closed(op, in.Path); err != nil {
+		return "", err
 	}
 	files, err := s.files(ctx)
 	if err != nil {

@@ -207,7 +207,11 @@ func (c *copied) removed(ctx context.Context, name string, was laid) (*workspace
 	if event.KindOf(err) == event.ErrNotFound {
 		return nil, nil //nolint:nilnil // it is gone already
 	}
-	if err == nil && now.Version != was.version {
+	switch {
+	case err != nil:
+	case workspace.OfGit(name):
+		err = errGit
+	case now.Version != was.version:
 		err = errMeanwhile
 	}
 	if err == nil {
@@ -240,6 +244,9 @@ func (c *copied) changed(ctx context.Context, name string) (*workspace.Change, e
 			return nil, system("it cannot be read", err)
 		}
 		change.Kind, condition = workspace.Changed, workspace.Condition{Version: was.version}
+	}
+	if workspace.OfGit(name) {
+		return nil, errGit
 	}
 	stored, err := c.files.Put(ctx, name, f, condition)
 	if event.KindOf(err) == event.ErrConflict {

@@ -2,6 +2,7 @@ package shelltool
 
 import (
 	"context"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -144,8 +145,20 @@ func inPlace(ctx context.Context, files *workspace.Folder, o *sandbox.Options) (
 	if err != nil {
 		return tool.Output{}, err
 	}
-	o.Folder, o.Protected = files.Dir(), []string{".git"}
+	root, err := os.OpenRoot(files.Dir())
+	if err != nil {
+		return tool.Output{}, system("the folder cannot be opened", err)
+	}
+	defer root.Close()
+	o.Folder = files.Dir()
+	if o.Protected, err = protected(ctx, root); err != nil {
+		return tool.Output{}, err
+	}
 	r, err := sandbox.Run(ctx, *o)
+	left, e := removeNew(context.WithoutCancel(ctx), root, o.Protected)
+	if err == nil {
+		err = e
+	}
 	after, e := files.List(context.WithoutCancel(ctx), workspace.Query{}) // a command that was cancelled has changed files too
 	if err == nil {
 		err = e
@@ -157,7 +170,7 @@ func inPlace(ctx context.Context, files *workspace.Folder, o *sandbox.Options) (
 	if err != nil {
 		return tool.Output{}, err
 	}
-	return told(&r, o, &outcome{changes: changes}), nil
+	return told(&r, o, &outcome{changes: changes, left: left}), nil
 }
 
 // outcome is what a command did to the workspace.

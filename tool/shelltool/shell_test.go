@@ -275,6 +275,41 @@ func TestTheGitFolderIsClosed(t *testing.T) {
 	}
 }
 
+// A command makes no repository in which a user's git would run its programs, and changes none in a folder below.
+func TestACommandMakesNoFilesOfGit(t *testing.T) {
+	t.Parallel()
+	need(t)
+	for name, files := range backends(t, workspace.Quota{}) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			workspacetest.Write(t, files, "kept/.git/config", "old")
+			workspacetest.Write(t, files, "kept/gone", "x")
+			out, err := call(t, files, shelltool.Options{}, args{"command": `mkdir -p .git/hooks new/.GIT; echo x > .git/config; echo x > .git/hooks/pre-commit
+echo x > new/.GIT/config; echo 'gitdir: ../x' > kept/gone; mkdir link; ln -s ../new link/.git; mkdir file; echo 'gitdir: ../x' > file/.git
+echo new > kept/.git/config; rm -rf kept/.git; mv kept moved; mkdir -p kept/.git; echo new > kept/.git/config; echo fine > .gitignore`})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := event.TextOf(out.Content)
+			if !out.IsError || !strings.Contains(text, "because git runs programs that they name") {
+				t.Errorf("the model reads %s", text)
+			}
+			paths := slices.DeleteFunc(workspacetest.Paths(t, files, workspace.Query{}), func(p string) bool { return p == "moved/gone" || p == "kept/gone" })
+			if want := []string{".gitignore", "kept/.git/config"}; !slices.Equal(paths, want) {
+				t.Errorf("the workspace holds %q: %s", paths, text)
+			}
+			if got := workspacetest.Read(t, files, "kept/.git/config"); got != "old" {
+				t.Errorf("the configuration is %q", got)
+			}
+			if at, ok := files.(*workspace.Folder); ok {
+				if _, err := os.Lstat(filepath.Join(at.Dir(), "link/.git")); !os.IsNotExist(err) {
+					t.Errorf("a link to another folder stays: %v", err)
+				}
+			}
+		})
+	}
+}
+
 func TestLimitsAreTold(t *testing.T) {
 	t.Parallel()
 	need(t)
