@@ -398,6 +398,7 @@ func fill(r *hook.Outcome, run *fold.Run, state *fold.State, now time.Time) {
 	r.Metrics = run.Metrics
 	r.Metrics.Duration = now.Sub(run.Started)
 	r.Metrics.Tools = slices.Clone(run.Metrics.Tools) // the run may go on
+	r.Metrics.Nodes = run.Nodes()
 	r.State = state.Run()
 	if run.Ended != nil {
 		r.Status, r.Stop, r.Why = run.Ended.Status, run.Ended.Stop, run.Ended.Why
