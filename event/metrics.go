@@ -26,6 +26,24 @@ type Metrics struct {
 	ModelTime time.Duration
 	// TimeToFirstByte is that of the first model call.
 	TimeToFirstByte time.Duration
+	// Nodes splits what the run used by the nodes of its flows, in the order in which they began; nil for a run without
+	// flows. It has at most [MaxNodeMetrics] nodes; one more entry, without a name, sums the others.
+	Nodes []NodeMetrics
+}
+
+// MaxNodeMetrics bounds the nodes of [Metrics].
+const MaxNodeMetrics = 1000
+
+// NodeMetrics is what one node of a flow used, over all its starts.
+type NodeMetrics struct {
+	// Node is the path of nodes from the root agent, joined by slashes. A place without a name is its agent's name.
+	Node string
+	// Agent is the agent that works in it.
+	Agent string
+	// Starts counts how often it started, and Failed how often it ended with an error.
+	Starts, Failed int
+	// Spent is what it used with everything below it. Active is not set.
+	Spent Spent
 }
 
 // ToolMetrics counts the calls of one tool.

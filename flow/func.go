@@ -77,7 +77,9 @@ func inputAs[T any](ctx context.Context, text string) (in T, err error) {
 		err = json.Unmarshal([]byte(text), &in)
 	}
 	if err != nil {
-		return in, &event.Error{Op: "flow", Kind: event.ErrInvalid, Message: fmt.Sprintf("the input is not JSON of the type %s: %v", t, err), Err: err}
+		return in, &event.Error{
+			Op: "flow", Kind: event.ErrInvalid, Message: fmt.Sprintf("the input is not JSON of the type %s: %v", t, err), Err: err,
+		}
 	}
 	return in, nil
 }

@@ -62,7 +62,8 @@ func TestParallel(t *testing.T) {
 			"nobody":         {ParallelOptions{}, nil, "", "", 0},
 			"one twice":      {ParallelOptions{AtOnce: 1}, []*braid.Agent{agent("x"), agent("y")}, "x(go)y(go)", "", 0},
 			"a wrong merge": {
-				ParallelOptions{Merge: func(context.Context, []Child) ([]event.Block, error) { panic("oh") }}, []*braid.Agent{after("a", 1)},
+				ParallelOptions{Merge: func(context.Context, []Child) ([]event.Block, error) { panic("oh") }},
+				[]*braid.Agent{after("a", 1)},
 				"", "panicked: oh", 1,
 			},
 			"a merge to calls": {

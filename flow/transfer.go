@@ -197,17 +197,20 @@ func (t *transfer) Spec() tool.Spec {
 			list.WriteString(": " + one.does)
 		}
 	}
-	schema, _ := json.Marshal(map[string]any{ // strings always fit
+	schema, err := json.Marshal(map[string]any{
 		"type": "object", "additionalProperties": false, "required": []string{"agent_name"},
 		"properties": map[string]any{
 			"agent_name": map[string]any{"type": "string", "enum": names, "description": "The agent that takes over."},
 			"message":    map[string]any{"type": "string", "description": "What that agent is to know and to do."},
 		},
 	})
+	if err != nil {
+		schema = nil // strings always fit
+	}
 	return tool.Spec{
-		Name:        TransferTool,
-		Description: "Hands the conversation over to another agent, if that is better suited to answer. It answers the user from then on. The agents are:" + list.String(),
-		Schema:      schema,
+		Name: TransferTool, Schema: schema,
+		Description: "Hands the conversation over to another agent, if that is better suited to answer. " +
+			"It answers the user from then on. The agents are:" + list.String(),
 	}
 }
 
@@ -227,7 +230,8 @@ func (t *transfer) Call(ctx context.Context, args json.RawMessage) (tool.Output,
 			names = append(names, one.name)
 		}
 		return tool.Output{}, &event.Error{
-			Op: "transfer", Kind: event.ErrNotFound, Message: fmt.Sprintf("there is no agent %.64q to hand over to; there are: %s", in.Agent, strings.Join(names, ", ")),
+			Op: "transfer", Kind: event.ErrNotFound,
+			Message: fmt.Sprintf("there is no agent %.64q to hand over to; there are: %s", in.Agent, strings.Join(names, ", ")),
 		}
 	}
 	h, ok := hostOf(ctx).(interface {

@@ -187,19 +187,12 @@ func TestATeamGoesOnAfterACrash(t *testing.T) {
 	t.Parallel()
 	for _, o := range []TeamOptions{{}, {Control: Once, Sees: SeesContext}, {Control: Return, Sees: SeesBrief}} {
 		store := &commits{Memory: journal.NewMemory(journal.MemoryOptions{})}
-		conv := braid.Open(store, "c")
-		want, err := support(o, nil).Run(t.Context(), "go", braid.In(conv))
+		want, err := support(o, nil).Run(t.Context(), "@lead>billing @billing>refunds go", braid.In(braid.Open(store, "c")))
 		if err != nil {
 			t.Fatal(err)
 		}
-		store = &commits{Memory: journal.NewMemory(journal.MemoryOptions{})}
-		conv = braid.Open(store, "c")
-		if want, err = support(o, nil).Run(t.Context(), "@lead>billing @billing>refunds go", braid.In(conv)); err != nil {
-			t.Fatal(err)
-		}
 		for _, n := range store.ends[:len(store.ends)-1] {
-			again := &journal.Memory{}
-			again = journal.NewMemory(journal.MemoryOptions{})
+			again := journal.NewMemory(journal.MemoryOptions{})
 			run := journal.Run{ID: store.log[0].Run, Conversation: "c", Agent: "lead", Input: []event.Message{
 				{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "@lead>billing @billing>refunds go"}}},
 			}}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -67,7 +68,9 @@ func talkative(seen <-chan struct{}) *mcp.Server {
 		}
 		select {
 		case <-seen:
-			return says("ready"), nil
+			r := says("ready")
+			r.Meta = mcp.Meta{"example.com/view": "seven"}
+			return r, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -160,8 +163,9 @@ func wholeProtocol(t *testing.T, store serve.Store, how *mcp.StreamableHTTPOptio
 		{"lab___sample {}", "refused"},
 	} {
 		log := s.runs(key, conv, c.input)
-		for tries := 0; strings.HasPrefix(c.input, "lab___grown") && !strings.Contains(log, c.want) && tries < 100; tries++ {
-			log = s.runs(key, conv, c.input) // the server's notice is on its way
+		for tries := 0; strings.HasPrefix(c.input, "lab___grown") && !strings.Contains(log, c.want) && tries < 2000; tries++ {
+			<-time.After(5 * time.Millisecond) // the server's notice is on its way
+			log = s.runs(key, conv, c.input)
 		}
 		if !strings.Contains(log, c.want) {
 			t.Errorf("%s: %q is not in %s", c.input, c.want, log[max(0, len(log)-3000):])
@@ -169,6 +173,8 @@ func wholeProtocol(t *testing.T, store serve.Store, how *mcp.StreamableHTTPOptio
 	}
 	if progress := s.streams(key, conv, "lab___slow {}", "half way", sync.OnceFunc(func() { close(seen) })); !strings.Contains(progress, "half way (1/2)") {
 		t.Errorf("no progress in %s", progress)
+	} else if !strings.Contains(progress, `"_meta":{"example.com/view":"seven"}`) {
+		t.Errorf("no _meta in %s", progress)
 	}
 	for _, c := range []struct{ tool, answer, want string }{
 		{"form", `{"action":"accept","content":{"city":"Lisbon"}}`, "told: accept Lisbon"},

@@ -23,7 +23,7 @@ import (
 )
 
 // clientSecret is the secret of the tenant's client. It goes to the authorization server and is nowhere else.
-const clientSecret = "canary-client-9sK3vX7bQ2mW" //nolint:gosec // a canary
+const clientSecret = "canary-client-9sK3vX7bQ2mW"
 
 // A user signs in to a server before any run, with the tenant's own client; the next run asks nothing. Nothing of the client's
 // secret, the tokens, the codes and the verifiers is anywhere, also where the server and the authorization server repeat them.

@@ -26,8 +26,9 @@ func (f Flow) work(s *fold.Scope) Command {
 	}
 	if done.Outcome == event.OutcomeInDoubt {
 		err = &event.Error{
-			Op: "flow", Kind: event.ErrInternal, Message: "in doubt: the program stopped while " + f.Tool + " ran; it may or may not have taken effect",
-			Hint: "find out, and begin another run; tool.Pure or tool.Idempotent lets it run again",
+			Op: "flow", Kind: event.ErrInternal,
+			Message: "in doubt: the program stopped while " + f.Tool + " ran; it may or may not have taken effect",
+			Hint:    "find out, and begin another run; tool.Pure or tool.Idempotent lets it run again",
 		}
 	}
 	cmd := Command{Do: Finish, Why: event.WhyFailed, Stop: event.StopError, Err: err}

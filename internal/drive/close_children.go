@@ -39,7 +39,7 @@ func (d *driver) dropBegun(top *fold.Scope) {
 			return false
 		}
 		d.ran(w.scope, w.step)
-		d.runnerOf(w).Abandon(w)
+		d.own().Abandon(w)
 		return true
 	}
 	d.exec.todo = slices.DeleteFunc(d.exec.todo, drop)

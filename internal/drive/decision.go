@@ -44,8 +44,9 @@ func (d *activeRun) makeDecision(s *fold.Scope, agent *Agent, name string) bool 
 		}
 	case <-ctx.Done():
 		b.Err = &event.Error{
-			Op: op, Kind: event.ErrTimeout, Message: "the code of the decision did not return within " + kind.DecideTime.String() + " and was left behind",
-			Hint: "let a function of the flow do slow work; flow.Func has no such limit",
+			Op: op, Kind: event.ErrTimeout,
+			Message: "the code of the decision did not return within " + kind.DecideTime.String() + " and was left behind",
+			Hint:    "let a function of the flow do slow work; flow.Func has no such limit",
 		}
 	}
 	w.call.close()

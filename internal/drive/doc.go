@@ -11,7 +11,7 @@
 //   - [activeRun]: the run without what executes it. Its methods do what the parts of an agent promise, and write events.
 //     stages.go is the ordered list of what a tool call passes; end.go ends steps; run_start.go begins a run or goes on
 //     with it.
-//   - [driver]: it begins steps (begin.go), runs them (executor.go, runner.go, shift.go, model_call.go, program.go), takes
+//   - [driver]: it begins steps (begin.go), runs them (executor.go, runner.go, shift.go, model_call.go), takes
 //     them in (settle.go), reads the inbox, commits and decides. Only this layer can begin, wait for or stop a step.
 //
 // Above them, run.go takes a run from its admission to its lease, and handle.go is what the drives of one process share of

@@ -112,14 +112,6 @@ func (x *executor) close() {
 	}
 }
 
-// runnerOf returns what runs a step.
-func (d *driver) runnerOf(w *Work) StepRunner {
-	if w.Program != nil {
-		return d.programOf(w.scope)
-	}
-	return d.own()
-}
-
 // own returns the runner of models and tools of this process.
 func (d *driver) own() *ownRunner {
 	if d.exec.own == nil {
@@ -131,7 +123,7 @@ func (d *driver) own() *ownRunner {
 // launch starts a step beside the driver, or queues it where as many run as may.
 func (d *driver) launch(w *Work) {
 	if d.place(w) {
-		d.runnerOf(w).Start(w, d.exec.reporter())
+		d.own().Start(w, d.exec.reporter())
 	}
 }
 
@@ -257,21 +249,13 @@ func (d *driver) arrive(a Arrival) bool {
 	if a.call != nil {
 		w = d.exec.flight(a.call.Step)
 	}
-	switch {
-	case a.Live != nil:
+	if a.Live != nil {
 		if w != nil && slices.Contains(d.exec.flights, w) { // else it is of a step that was abandoned
-			step, attempt := w.step, w.attempt
-			if w.Program != nil {
-				step, attempt = d.stepOfPiece(w.scope, a.Live)
-			}
-			d.sendLive(w.scope, step, attempt, d.now, a.Live)
+			d.sendLive(w.scope, w.step, w.attempt, d.now, a.Live)
 		}
 		return false
-	case a.Program != nil:
-		return slices.Contains(d.exec.flights, w) && d.takeProgram(w, a.Program)
-	default:
-		return d.settle(w)
 	}
+	return d.settle(w)
 }
 
 // settleAfterStop gives cancelled steps the grace period to come back, once. Those that still run then are abandoned
@@ -301,7 +285,7 @@ func (d *driver) abandon(w *Work) {
 		d.exec.flights = append(d.exec.flights[:i:i], d.exec.flights[i+1:]...)
 	}
 	d.ran(w.scope, w.step)
-	d.runnerOf(w).Abandon(w)
+	d.own().Abandon(w)
 }
 
 // expire abandons tools whose time is over.

@@ -125,9 +125,6 @@ func (a *Agent) DecidePolicy(p *decide.Policy, o *toolset.Offer, s *fold.Scope, 
 // apply turns a command into the events that begin it, and remembers what has to
 // be done once they are committed. It reports whether the scope moved.
 func (d *driver) apply(s *fold.Scope, agent *Agent, cmd decide.Command) bool {
-	if d.programOf(s) != nil {
-		return d.driveProgram(s, agent, cmd)
-	}
 	if d.cfg.hooked {
 		// Hooks before a step must see a committed log: commit what has ended first, then call them.
 		if d.commitsFirst(s, agent, &cmd) {

@@ -28,7 +28,8 @@ func (d *driver) openScopes(s *fold.Scope, cmd *decide.Command) bool {
 	for i := range cmd.Open {
 		o := &cmd.Open[i]
 		d.addIn(s, joinBranch(s.Place.Branch, validText(o.Branch)), &event.ScopeOpened{
-			ID: fold.StepName(s.ID, 'f', s.OwnFlow().Opened+1, 0), Parent: s.ID, Node: validText(o.Node), Agent: o.Agent, Depth: s.Depth + 1, Input: inputs[i],
+			ID: fold.StepName(s.ID, 'f', s.OwnFlow().Opened+1, 0), Parent: s.ID, Node: validText(o.Node), Agent: o.Agent,
+			Depth: s.Depth + 1, Input: inputs[i],
 		})
 		d.record(s, "", 0, guardedBy[i])
 	}

@@ -20,7 +20,7 @@ func (d *activeRun) contextOf(s *fold.Scope) context.Context {
 		}
 		t := d.childThread(s)
 		if t.ctx == nil {
-			t.ctx, t.stop = context.WithCancel(d.contextOf(s.Parent))
+			t.ctx, t.stop = context.WithCancel(d.contextOf(s.Parent)) //nolint:fatcontext // it returns at once
 		}
 		return t.ctx
 	}

@@ -40,8 +40,6 @@ type Request struct {
 	Settings Settings
 	// orphan says that the run is one.
 	orphan bool
-	// Programs run foreign programs in the place of agents, by the agents' names; nil for none.
-	Programs map[string]StepRunner
 	// renewer renews the lease of a run whose log was read after it was taken; nil for none.
 	renewer *lease.Renewer
 }

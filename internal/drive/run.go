@@ -252,7 +252,7 @@ func (a *Agent) newDriver(
 	d.activeRun = activeRun{
 		ctx: ctx, stop: stop, row: &opened.Run, view: v, now: time.Now(),
 		cfg: runConfig{
-			agent: a, team: team, output: o.Output, given: o.Given, secrets: o.Secrets, programs: o.Programs,
+			agent: a, team: team, output: o.Output, given: o.Given, secrets: o.Secrets,
 			exclusive: conv.Own, callerWaits: o.Engine == nil, work: &noEngine,
 		},
 		lease: runLease{conv: conv, held: &opened.Lease, renewer: o.renewer, base: context.WithoutCancel(ctx)},
@@ -398,6 +398,7 @@ func fill(r *hook.Outcome, run *fold.Run, state *fold.State, now time.Time) {
 	r.Metrics = run.Metrics
 	r.Metrics.Duration = now.Sub(run.Started)
 	r.Metrics.Tools = slices.Clone(run.Metrics.Tools) // the run may go on
+	r.Metrics.Nodes = run.Nodes()
 	r.State = state.Run()
 	if run.Ended != nil {
 		r.Status, r.Stop, r.Why = run.Ended.Status, run.Ended.Stop, run.Ended.Why

@@ -20,8 +20,6 @@ type runConfig struct {
 	output *output.Form
 	// work is what the engine passed besides the run; an empty one without an engine.
 	work *EngineWork
-	// programs run foreign programs in the place of agents, by the agents' names; nil for none.
-	programs map[string]StepRunner
 	// trace is the run's place in a distributed trace.
 	trace string
 	// given is the run's temporary state from the caller; nil for none.

@@ -9,7 +9,8 @@ type ownRunner struct {
 	d *driver
 }
 
-// Start implements [StepRunner].
+// Start begins to run a step, whose beginning is durable, and returns at once. What comes of it goes to the driver as reports;
+// the last one is its end.
 func (r *ownRunner) Start(w *Work, to Reporter) {
 	switch {
 	case w.call != nil:
@@ -53,7 +54,7 @@ func (r *ownRunner) runTools(ready <-chan *Work, to Reporter) {
 	}
 }
 
-// Abandon implements [StepRunner].
+// Abandon says that the driver does not wait for a step any more. Reports of it change nothing from then on.
 func (*ownRunner) Abandon(w *Work) {
 	if w.call != nil {
 		w.call.close()

@@ -57,8 +57,6 @@ func (d *driver) settle(w *Work) bool {
 	switch {
 	case w.call != nil:
 		d.settleTool(w)
-	case w.Program != nil:
-		d.settleProgram(w)
 	case w.sum != nil:
 		d.settleSummary(w)
 	default:

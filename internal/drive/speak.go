@@ -50,7 +50,8 @@ func (c *runningCall) Say(content []event.Block) error {
 var (
 	errSaidAfter = errors.New("the function has returned already")
 	errNoAuthor  = &event.Error{
-		Op: "emit", Kind: event.ErrUnsupported, Message: "a tool of a model cannot speak for its agent", Hint: "emit in a function of a flow, flow.Func",
+		Op: "emit", Kind: event.ErrUnsupported, Message: "a tool of a model cannot speak for its agent",
+		Hint: "emit in a function of a flow, flow.Func",
 	}
 )
 

@@ -21,8 +21,6 @@ type Work struct {
 	*modelCall
 	// call is set for a call of a tool.
 	call *runningCall
-	// Program is set for the work of a foreign program.
-	Program *programWork
 
 	scope *fold.Scope
 	// entry is the tool call in the fold.

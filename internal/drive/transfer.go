@@ -23,7 +23,8 @@ func (c *runningCall) Transfer(b event.Transferred, most int) error {
 	if most > 0 && said.transfers >= most {
 		return &event.Error{
 			Op: "transfer", Kind: event.ErrLimit,
-			Message: "the conversation was handed over " + strconv.Itoa(most) + " times in this run, which is as often as may be. Answer the user yourself",
+			Message: "the conversation was handed over " + strconv.Itoa(most) + " times in this run, which is as often as may be. " +
+				"Answer the user yourself",
 		}
 	}
 	if !c.closed {

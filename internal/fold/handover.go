@@ -50,13 +50,11 @@ func (h *Handover) reframed(messages []event.Message, agent string) []event.Mess
 			list = append(list, m)
 			continue
 		}
-		content := m.Content
+		content := contextOfResults
 		if m.Role == event.RoleAssistant {
-			content = context(by, m.Content)
-		} else {
-			content = contextOfResults(by, m.Content)
+			content = context
 		}
-		list = append(list, event.Message{Role: event.RoleUser, Content: content})
+		list = append(list, event.Message{Role: event.RoleUser, Content: content(by, m.Content)})
 	}
 	return Alternate(list)
 }

@@ -20,7 +20,9 @@ type SignIns struct {
 }
 
 // signIn returns how the user of a run signs in to a server. nil means that nobody does.
-func (p *Pool) signIn(s *directory.ResolvedMCPServer, hidden directory.MCPSecrets, store directory.MCPStore) func(mcptool.Config) (*mcpauth.Client, error) {
+func (p *Pool) signIn(
+	s *directory.ResolvedMCPServer, hidden directory.MCPSecrets, store directory.MCPStore,
+) func(mcptool.Config) (*mcpauth.Client, error) {
 	if s.Server.OAuth == nil || store == nil || p.options.SignIns.Redirect == "" {
 		return nil
 	}
@@ -33,8 +35,9 @@ func (p *Pool) login(s *directory.ResolvedMCPServer, hidden directory.MCPSecrets
 	return mcpauth.New(mcpauth.Options{
 		Server: s.Server.ID, URL: s.Server.URL, Redirect: p.options.SignIns.Redirect, ClientMetadataURL: p.options.SignIns.Metadata,
 		Store: grants{store, k}, ClientID: s.Server.OAuth.ClientID,
-		ClientSecret: hidden.Credentials[directory.OAuthClientSecret], Issuer: s.Server.OAuth.Issuer, Scopes: s.Server.OAuth.Scopes, Transport: p.logins,
-		NewState: func() (string, error) { return store.SealSignIn(k, rand.Text()+rand.Text()) },
+		ClientSecret: hidden.Credentials[directory.OAuthClientSecret], Issuer: s.Server.OAuth.Issuer, Scopes: s.Server.OAuth.Scopes,
+		Transport: p.logins,
+		NewState:  func() (string, error) { return store.SealSignIn(k, rand.Text()+rand.Text()) },
 	})
 }
 

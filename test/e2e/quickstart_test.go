@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -131,11 +133,52 @@ func TestQuickstartOfTools(t *testing.T) {
 			}
 			api := httptest.NewServer(http.FileServer(http.Dir(filepath.Join(folder, "api"))))
 			t.Cleanup(api.Close)
-			host := strings.TrimPrefix(api.URL, "http://")
-			server := startServerIn(t, env, filepath.Join(folder, "data"), "--log", "none", "--workspaces", "--allow-host", host)
-			follow(t, "tenants-tools-quickstart.md", folder, server, 20, "http://127.0.0.1:8000", api.URL)
+			docs, addr := signInSite(t), freeAddress(t)
+			hosts := strings.TrimPrefix(api.URL, "http://") + "," + strings.TrimPrefix(docs, "http://")
+			server := startServerIn(t, env, filepath.Join(folder, "data"), "--log", "none", "--workspaces", "--allow-host", hosts,
+				"--addr", addr, "--public-url", "http://"+addr)
+			follow(t, "tenants-tools-quickstart.md", folder, server, 25, "http://127.0.0.1:8000", api.URL, "http://127.0.0.1:8001", docs)
 		})
 	}
+}
+
+// signInSite builds and starts the MCP server with its authorization server, and returns their address.
+func signInSite(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "signin")
+	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags=-w", "-o", program, "../../examples/signin").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	cmd := exec.Command(program, "-addr", "127.0.0.1:0")
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	lines := bufio.NewScanner(out)
+	lines.Scan()
+	_, base, ok := strings.Cut(lines.Text(), "its authorization server ")
+	if !ok {
+		t.Fatalf("it says %q", lines.Text())
+	}
+	return base
+}
+
+// freeAddress returns an address of this machine at which nothing listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
 }
 
 // onPostgres starts a private PostgreSQL server with an empty schema, and returns the variables for a server on it.

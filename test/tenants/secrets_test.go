@@ -24,6 +24,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/braidrun/braid/service/database/databasetest"
+	"github.com/braidrun/braid/tool/mcpauth/mcpauthtest"
 )
 
 // The secrets of the story by kind, except those that the server creates.
@@ -40,6 +41,7 @@ func planted() map[string]string {
 		"a run's token for an API, a tool server":       "planted-shop-token-Jc6/+s=72",
 		"a stored header of a tenant's tool server":     "planted-stored-header-Qb1/+r=19",
 		"a stored credential of an API, a tool server":  "planted-stored-credential-Wz6/+p=83",
+		"the secret of an OAuth client":                 "planted-client-secret-Mf3/+o=61",
 		"the bucket's secret":                           "planted-bucket-secret-Xk4/+q=50",
 		"a webhook's secret":                            "whsec_" + base64.StdEncoding.EncodeToString([]byte("planted-webhook-secret-Ny3p58")),
 	}
@@ -77,6 +79,7 @@ type story struct {
 	braid, data string
 	// list is the file with the MCP servers. office and shop are the addresses of an MCP server and of an API.
 	list, office, shop string
+	docs               *mcpauthtest.Site
 	env                []string
 	secrets            map[string]string
 	// out is the output, by its source.
@@ -108,7 +111,7 @@ func newStory(t *testing.T, braid string) *story {
 	}))
 	t.Cleanup(provider.Close)
 	tools := s.tools()
-	s.office, s.shop = tools, s.api()
+	s.office, s.shop, s.docs = tools, s.api(), s.protected()
 	s.list = filepath.Join(t.TempDir(), "mcp.json")
 	list := `{"mcpServers":{"office":{"type":"http","url":"` + tools + `","headers":{
 		"Authorization":"Bearer ${PLANTED_MCP_TOKEN}","X-Office-Key":"` + s.secrets["a tool server's key"] + `"}}}}`
@@ -212,6 +215,14 @@ func (s *story) bring(key, at string) {
 	}
 	s.command(nil, "admin", "mcp-server", "test", "crm", "--server", s.url, "--token-file", s.file("key", key), "--tenant", filepath.Base(at),
 		"--tokens-file", s.file("tokens", "crm_token="+tokens["crm_token"]+"\n"))
+	folder := filepath.Join(s.t.TempDir(), "report")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "SKILL.md"), []byte("---\nname: report\ndescription: Writes reports.\n---\nthe words of the skill\n"), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	s.command(nil, "admin", "skill", "upload", folder, "--server", s.url, "--token-file", s.file("key", key), "--tenant", filepath.Base(at))
 	s.ask(201, key, "POST", at+"/agents", body(map[string]any{
 		"id": "lead", "instructions": "You lead.", "sub_agents": map[string]any{
 			"finder": map[string]any{"via": "task", "description": "Finds.", "instructions": "Find."},
@@ -221,7 +232,8 @@ func (s *story) bring(key, at string) {
 	runs := "/v1/conversations/" + conv + "/runs"
 	for _, input := range []string{
 		"use crm___whoami", "use crm___denied", "use shop___whoami", "use shop___denied", `Task subagent_type=finder prompt="use crm___whoami"`,
-		`Task subagent_type=finder prompt="use shop___denied"`,
+		`Task subagent_type=finder prompt="use shop___denied"`, "use skill name=report", "use skill name=report copy=true",
+		`Task subagent_type=finder prompt="use skill name=report"`,
 	} {
 		s.ask(200, key, "POST", runs, body(map[string]any{
 			"user_input": input, "tokens": tokens, "attachments": []map[string]string{{"name": "a.txt", "data": base64.StdEncoding.EncodeToString([]byte(input))}},
@@ -231,14 +243,16 @@ func (s *story) bring(key, at string) {
 	s.ask(422, key, "POST", runs, body(map[string]any{"user_input": "hello", "tokens": map[string]string{
 		"crm_token": tokens["crm_token"] + "\r\nX-Evil: 1", "shop_token": tokens["shop_token"],
 	}}))
-	for _, path := range []string{"", "/export", "/events", "/runs", "/files", "/files/archive", "/files/content?path=attachments/a.txt"} {
+	for _, path := range []string{"", "/export", "/events", "/runs", "/files", "/files/archive", "/files/content?path=attachments/a.txt", "/files/content?path=skills/report/SKILL.md"} {
 		s.ask(200, key, "GET", "/v1/conversations/"+conv+path, "")
 	}
 	for _, path := range []string{
-		"/mcp-servers", "/mcp-servers/crm", "/mcp-servers/crm/versions", "/mcp-servers/shop", "/agents/lead", "/skills", "/webhooks", "/webhooks/office", "/webhooks/office/deliveries",
+		"/mcp-servers", "/mcp-servers/crm", "/mcp-servers/crm/versions", "/mcp-servers/shop", "/agents/lead", "/skills", "/skills/report",
+		"/skills/report/versions", "/skills/report/archive", "/webhooks", "/webhooks/office", "/webhooks/office/deliveries",
 	} {
 		s.ask(200, key, "GET", at+path, "")
 	}
+	s.signIn(key, at, tokens)
 }
 
 // file writes a file of the story and returns its path.
@@ -318,7 +332,8 @@ func (s *story) keep(where string, what []byte) {
 func (s *story) serve() {
 	s.t.Helper()
 	s.cmd = exec.CommandContext(s.t.Context(), s.braid, "serve", "--addr", "127.0.0.1:0", "--data", s.data, "--model", "demo", "--log", "json", "--mcp", s.list,
-		"--workspaces", "--allow-host", strings.TrimPrefix(s.office, "http://")+","+strings.TrimPrefix(s.shop, "http://"))
+		"--workspaces", "--tool-search", "100", "--allow-host", strings.TrimPrefix(s.office, "http://")+","+strings.TrimPrefix(s.shop, "http://")+","+s.docsHost(),
+		"--public-url", "http://127.0.0.1:1")
 	s.cmd.Env, s.cmd.Stderr = s.env, &s.log
 	out, err := s.cmd.StdoutPipe()
 	if err == nil {
@@ -525,6 +540,7 @@ func (s *story) files(what, folder string) {
 // look searches the output for each secret in each form.
 func (s *story) look() {
 	s.t.Helper()
+	s.granted()
 	total := 0
 	for where, raw := range s.out {
 		total += len(raw)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/tool/mcptool"
 )
@@ -44,7 +45,7 @@ func library() *mcp.Server {
 			}}, nil
 		})
 	s.AddTool(&mcp.Tool{Name: "meta", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(r.Params.Meta["example.com/locale"], r.Params.Meta["mcp/x"])}}}, nil
+		return &mcp.CallToolResult{Meta: mcp.Meta{"example.com/view": map[string]any{"id": 7}, "mcp/x": 1}, Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(r.Params.Meta["example.com/locale"], r.Params.Meta["mcp/x"])}}}, nil
 	})
 	return s
 }
@@ -105,6 +106,20 @@ func TestResourcesAndPrompts(t *testing.T) {
 			ctx := mcptool.WithMeta(t.Context(), map[string]json.RawMessage{"example.com/locale": json.RawMessage(`"ja"`), "mcp/x": json.RawMessage("1")})
 			if out, err := toolOf(t, s, "meta").Call(ctx, json.RawMessage("{}")); err != nil || event.TextOf(out.Content) != "ja<nil>" {
 				t.Errorf("%+v %v", out, err)
+			}
+			// A result's _meta reaches the watchers of a run.
+			var shown []string
+			agent := braid.New("a", &asking{calls: []string{"meta"}}, braid.From(s))
+			for e, err := range agent.Stream(t.Context(), "go") {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if b, ok := e.Body.(*event.ToolProgress); ok {
+					shown = append(shown, string(b.Data))
+				}
+			}
+			if !slices.Equal(shown, []string{`{"_meta":{"example.com/view":{"id":7}}}`}) {
+				t.Errorf("watchers see %q", shown)
 			}
 		})
 	}

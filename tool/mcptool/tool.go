@@ -261,6 +261,7 @@ func (t *Tool) once(
 		}
 		if bad == nil {
 			s.hideIn(&out)
+			s.showMeta(ctx, raw)
 			return out, nil, false, nil
 		}
 		return out, nil, false, fault(t.server, event.ErrInvalid, "gave a result that cannot be read", "look at its log",

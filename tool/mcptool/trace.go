@@ -1,6 +1,7 @@
 package mcptool
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"maps"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.opentelemetry.io/otel/propagation"
+
+	"github.com/braidrun/braid/tool"
 )
 
 // traceOf is what a request tells a server of the trace that it belongs to: the W3C trace
@@ -76,4 +79,36 @@ func reservedMeta(name string) bool {
 		}
 	}
 	return false
+}
+
+// longestMeta bounds what a result's _meta may show.
+const longestMeta = 64 << 10
+
+// showMeta shows the watchers of a run what a result says in _meta, as data of the call's progress: {"_meta": {…}}. It is for
+// programs, and no model reads it. What the protocol keeps for itself is left out.
+func (s *server) showMeta(ctx context.Context, raw json.RawMessage) {
+	if tool.CallOf(ctx) == nil || !bytes.Contains(raw, []byte(`"_meta"`)) {
+		return
+	}
+	var w struct {
+		Meta map[string]json.RawMessage `json:"_meta"` //nolint:tagliatelle // the protocol's name
+	}
+	if json.Unmarshal(raw, &w) != nil {
+		return
+	}
+	maps.DeleteFunc(w.Meta, func(name string, _ json.RawMessage) bool { return reservedMeta(name) })
+	if len(w.Meta) == 0 {
+		return
+	}
+	shown, err := json.Marshal(w)
+	if err != nil || len(shown) > longestMeta {
+		return
+	}
+	proper, ok := keepable(shown)
+	if ok && s.mask() != nil {
+		proper = s.hideInJSON(proper)
+	}
+	if ok && len(proper) > 0 {
+		tool.ProgressData(progressFor(ctx), proper)
+	}
 }

@@ -265,7 +265,8 @@ func mcpClientSecret(t *testing.T, h Harness) {
 	const first = "canary-client-secret-1234"
 	in := directory.MCPServerInput{Credentials: map[string]secret.Secret{directory.OAuthClientSecret: secret.New(first)}}
 	made := must[directory.MCPServer](t)(d.CreateMCPServer(ctx, of("acme"), s, in, ""))
-	if shown := fmt.Sprintf("%+v %s", made, jsonOf(t, made)); strings.Contains(shown, "canary") || made.SecretCredentials["client_secret"].Ends != "1234" {
+	shown := fmt.Sprintf("%+v %s", made, jsonOf(t, made))
+	if strings.Contains(shown, "canary") || made.SecretCredentials["client_secret"].Ends != "1234" {
 		t.Errorf("it is shown: %s", shown)
 	}
 	change := func(change func(s *directory.MCPServer, in *directory.MCPServerInput)) (directory.MCPServer, error) {

@@ -181,7 +181,8 @@ func verbs() []verb {
 	modelFields := flagsFor([]string{"file", "model", "alias", "region", "prices", "key-env", "key-file"}, callFields)
 	mcpFields := []string{
 		"tenant", "file", "name", "type", "url", "program", "document", "document-url", "header", "secret-header-file", "credential",
-		"secret-credential-file", "oauth", "oauth-client-id", "oauth-client-secret-file", "oauth-issuer", "oauth-scopes", "tools", "timeout", "required",
+		"secret-credential-file", "oauth", "oauth-client-id", "oauth-client-secret-file", "oauth-issuer", "oauth-scopes",
+		"tools", "timeout", "required",
 	}
 	webhookFields := []string{"tenant", "file", "name", "url", "events"}
 	keyFields := []string{"name", "user", "scopes", "expires"}
