@@ -115,7 +115,8 @@ func TestOwners(t *testing.T) {
 	for _, o := range []artifact.Owner{
 		{Tenant: "acme", User: "an", Conversation: "c3"},
 		{Tenant: "acme", User: "", Conversation: "c3"},
-		{Tenant: "acme", User: "ann\"\x1f", Conversation: "c3"}, {Tenant: "bolt", User: "ann", Conversation: "c1"},
+		{Tenant: "acme", User: "ann\"\x1f", Conversation: "c3"},
+		{Tenant: "bolt", User: "ann", Conversation: "c1"},
 	} {
 		if list := names(t, s.Of(o)); list != nil {
 			t.Errorf("%+v sees %q", o, list)

@@ -37,5 +37,5 @@ func MaxBudgetUSD(amount float64) Option { return func(c *config) { c.model.budg
 // TaskBudget tells the model how many tokens it may use. 0 tells it nothing.
 func TaskBudget(tokens int) Option { return func(c *config) { c.model.taskBudget = tokens } }
 
-// JSONSchema has the model answer in the form of a schema: see [Result.Structured].
+// JSONSchema has the model answer in the form of a schema: see [Result.Structured]. The program gives none with an empty [Tools].
 func JSONSchema(schema json.RawMessage) Option { return func(c *config) { c.model.schema = schema } }

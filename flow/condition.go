@@ -33,8 +33,12 @@ func Equals(text string) Condition {
 	}}
 }
 
-// Matches returns the condition that a regular expression matches the text of the output.
+// Matches returns the condition that a regular expression matches the text of the output. Without an expression the graph is
+// refused.
 func Matches(expression *regexp.Regexp) Condition {
+	if expression == nil {
+		return Condition{Label: "matches nothing"} // the check of the graph says that it has no test
+	}
 	return Condition{Label: "matches " + expression.String(), Test: func(_ context.Context, v Visit) (bool, error) {
 		return expression.MatchString(v.Text()), nil
 	}}

@@ -103,6 +103,9 @@ func TestAGraphIsRefused(t *testing.T) {
 		"else without if": {
 			Graph{Nodes: nodes("a", "b"), Edges: []Edge{{From: "a", To: "b", Else: true}}}, []string{"edge 1", "no other edge"},
 		},
+		"no expression": {
+			Graph{Nodes: nodes("a", "b"), Edges: []Edge{{From: "a", To: "b", If: Matches(nil)}}}, []string{"edge 1", "a label and no test"},
+		},
 		"if and else": {
 			Graph{Nodes: nodes("a", "b"), Edges: []Edge{{From: "a", To: "b", Else: true, If: yes}}}, []string{"edge 1", "exclude each other"},
 		},

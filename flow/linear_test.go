@@ -22,7 +22,7 @@ type forgetful struct {
 	last int64
 }
 
-func (f *forgetful) Commit(ctx context.Context, l journal.Lease, b journal.Batch) error {
+func (f *forgetful) Commit(_ context.Context, _ journal.Lease, b journal.Batch) error {
 	if n := len(b.Events); n > 0 {
 		f.last = b.Events[n-1].Seq
 	}
@@ -35,7 +35,7 @@ func (f *forgetful) Commit(ctx context.Context, l journal.Lease, b journal.Batch
 var errGone = &event.Error{Kind: event.ErrInternal, Message: "the store keeps nothing"}
 
 // A finished item costs at most 2 KiB of memory while the run goes on.
-func TestWhatAFinishedNodeKeeps(t *testing.T) {
+func TestWhatAFinishedNodeKeeps(t *testing.T) { //nolint:paralleltest // it measures the memory of the process
 	if race.On {
 		t.Skip("the race detector uses memory of its own")
 	}
@@ -69,7 +69,7 @@ func TestWhatAFinishedNodeKeeps(t *testing.T) {
 }
 
 // The allocations of a graph and of a map grow with their size alone.
-func TestGraphsAndMapsAreLinear(t *testing.T) {
+func TestGraphsAndMapsAreLinear(t *testing.T) { //nolint:paralleltest // it measures the memory of the process
 	if race.On {
 		t.Skip("the race detector allocates")
 	}

@@ -215,6 +215,14 @@ func (s *story) bring(key, at string) {
 	}
 	s.command(nil, "admin", "mcp-server", "test", "crm", "--server", s.url, "--token-file", s.file("key", key), "--tenant", filepath.Base(at),
 		"--tokens-file", s.file("tokens", "crm_token="+tokens["crm_token"]+"\n"))
+	folder := filepath.Join(s.t.TempDir(), "report")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "SKILL.md"), []byte("---\nname: report\ndescription: Writes reports.\n---\nthe words of the skill\n"), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	s.command(nil, "admin", "skill", "upload", folder, "--server", s.url, "--token-file", s.file("key", key), "--tenant", filepath.Base(at))
 	s.ask(201, key, "POST", at+"/agents", body(map[string]any{
 		"id": "lead", "instructions": "You lead.", "sub_agents": map[string]any{
 			"finder": map[string]any{"via": "task", "description": "Finds.", "instructions": "Find."},
@@ -224,7 +232,8 @@ func (s *story) bring(key, at string) {
 	runs := "/v1/conversations/" + conv + "/runs"
 	for _, input := range []string{
 		"use crm___whoami", "use crm___denied", "use shop___whoami", "use shop___denied", `Task subagent_type=finder prompt="use crm___whoami"`,
-		`Task subagent_type=finder prompt="use shop___denied"`,
+		`Task subagent_type=finder prompt="use shop___denied"`, "use skill name=report", "use skill name=report copy=true",
+		`Task subagent_type=finder prompt="use skill name=report"`,
 	} {
 		s.ask(200, key, "POST", runs, body(map[string]any{
 			"user_input": input, "tokens": tokens, "attachments": []map[string]string{{"name": "a.txt", "data": base64.StdEncoding.EncodeToString([]byte(input))}},
@@ -234,11 +243,12 @@ func (s *story) bring(key, at string) {
 	s.ask(422, key, "POST", runs, body(map[string]any{"user_input": "hello", "tokens": map[string]string{
 		"crm_token": tokens["crm_token"] + "\r\nX-Evil: 1", "shop_token": tokens["shop_token"],
 	}}))
-	for _, path := range []string{"", "/export", "/events", "/runs", "/files", "/files/archive", "/files/content?path=attachments/a.txt"} {
+	for _, path := range []string{"", "/export", "/events", "/runs", "/files", "/files/archive", "/files/content?path=attachments/a.txt", "/files/content?path=skills/report/SKILL.md"} {
 		s.ask(200, key, "GET", "/v1/conversations/"+conv+path, "")
 	}
 	for _, path := range []string{
-		"/mcp-servers", "/mcp-servers/crm", "/mcp-servers/crm/versions", "/mcp-servers/shop", "/agents/lead", "/skills", "/webhooks", "/webhooks/office", "/webhooks/office/deliveries",
+		"/mcp-servers", "/mcp-servers/crm", "/mcp-servers/crm/versions", "/mcp-servers/shop", "/agents/lead", "/skills", "/skills/report",
+		"/skills/report/versions", "/skills/report/archive", "/webhooks", "/webhooks/office", "/webhooks/office/deliveries",
 	} {
 		s.ask(200, key, "GET", at+path, "")
 	}
@@ -322,7 +332,7 @@ func (s *story) keep(where string, what []byte) {
 func (s *story) serve() {
 	s.t.Helper()
 	s.cmd = exec.CommandContext(s.t.Context(), s.braid, "serve", "--addr", "127.0.0.1:0", "--data", s.data, "--model", "demo", "--log", "json", "--mcp", s.list,
-		"--workspaces", "--allow-host", strings.TrimPrefix(s.office, "http://")+","+strings.TrimPrefix(s.shop, "http://")+","+s.docsHost(),
+		"--workspaces", "--tool-search", "100", "--allow-host", strings.TrimPrefix(s.office, "http://")+","+strings.TrimPrefix(s.shop, "http://")+","+s.docsHost(),
 		"--public-url", "http://127.0.0.1:1")
 	s.cmd.Env, s.cmd.Stderr = s.env, &s.log
 	out, err := s.cmd.StdoutPipe()
