@@ -71,7 +71,7 @@ func (q sequence) Next(s Scope) Command {
 	if done >= len(q) {
 		return Command{Finish: true, Output: input, Escalate: escalated(s.Children)}
 	}
-	return Command{Open: []Opening{{Agent: q[done], Input: input}}}
+	return Command{Open: []Opening{{Node: q[done], Agent: q[done], Input: input}}}
 }
 
 // escalated reports whether an agent asked the loop around it to stop.

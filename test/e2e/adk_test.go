@@ -58,7 +58,7 @@ func TestADKSessionOutlivesTheServer(t *testing.T) {
 	if err := s.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = <-s.ended // it was killed
+	<-s.ended //nolint:errcheck // it was killed
 	s.ended <- nil
 	s = startServer(t, dir, args...)
 	if after := ask("GET", sessions, "", `"color":"blue"`); after != before {

@@ -57,7 +57,7 @@ func (enc *Encoder) Append(dst []byte, it *story.Item) []byte {
 	enc.start(dst, h.Run)
 	s := enc.scope(it.Agent)
 	if it.Answer != nil || it.Event.Live() && it.Call == nil {
-		if step := nth(h.Run+"/"+h.Step, h.Attempt); s.step != step {
+		if step := nth(h.Run+"/"+cmp.Or(h.Step, strconv.FormatInt(h.Seq, 10)), h.Attempt); s.step != step {
 			enc.withdraw(s) // an answer that has no end
 			s.begin(step)
 		}
