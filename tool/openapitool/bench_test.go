@@ -27,8 +27,8 @@ func BenchmarkLoad(b *testing.B) {
 	var paths, schemas []string
 	for i := range 900 {
 		schemas = append(schemas, fmt.Sprintf(`"order%d":{"type":"object","required":["id"],"properties":{"id":{"type":"string"},"next":{"$ref":"#/components/schemas/order%d"},
-			"lines":{"type":"array","items":{"allOf":[{"$ref":"#/components/schemas/order0"},{"type":"object","properties":{"n":{"type":"integer","description":"%s"}}}]}}}}`,
-			i, (i+1)%900, strings.Repeat("words of a long description ", 20)))
+			"lines":{"type":"array","items":{"allOf":[{"$ref":"#/components/schemas/order%d"},{"type":"object","properties":{"n":{"type":"integer","description":"%s"}}}]}}}}`,
+			i, i/5*5+(i+1)%5, i/5*5, strings.Repeat("words of a long description ", 20)))
 		paths = append(paths, fmt.Sprintf(`"/orders/%d/{id}":{"put":{"operationId":"op_%d","summary":"Stores an order.","description":"%s","tags":["orders"],
 			"parameters":[{"name":"id","in":"path","required":true,"schema":{"type":"string"}},{"$ref":"#/components/parameters/page"}],
 			"requestBody":{"content":{"application/json":{"schema":{"type":"object","properties":{"of":{"$ref":"#/components/schemas/order%d"}}}}}},
