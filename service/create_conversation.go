@@ -75,6 +75,12 @@ func (s *Service) OpenConversation(ctx context.Context, p Principal, name string
 	return c, err
 }
 
+// CreateNamed creates a conversation with a name that the caller chose. It returns [event.ErrConflict] if there is one, so
+// of several callers at once one creates it. The name counts as in [Service.OpenConversation].
+func (s *Service) CreateNamed(ctx context.Context, p Principal, name string, n NewConversation) (Conversation, error) {
+	return s.create(ctx, p, "create conversation", namedID(p.Tenant, name), n)
+}
+
 // ConversationNamed returns the conversation with a name that the caller chose. It returns
 // [event.ErrNotFound] if there is none.
 func (s *Service) ConversationNamed(ctx context.Context, p Principal, name string) (Conversation, error) {

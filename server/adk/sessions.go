@@ -214,13 +214,13 @@ func (h *handler) create(x *front.Exchange, in *createRequest) error {
 	case strings.HasPrefix(in.id, idPrefix) || len(in.id) > front.MaxID || strings.ContainsAny(in.id, "\x00/"):
 		err = front.Bad("the id of the session cannot be used", "send at most 200 bytes without a slash that do not begin with "+idPrefix)
 	default:
-		if _, err = svc.ConversationNamed(ctx, at.who, at.named(in.id)); err == nil {
-			return &event.Error{
+		n.Metadata[labelSession] = in.id
+		c, err = svc.CreateNamed(ctx, at.who, at.named(in.id), n)
+		if errors.Is(err, event.ErrConflict) {
+			err = &event.Error{
 				Kind: event.ErrConflict, Code: "SESSION_EXISTS", Message: "Session already exists: " + in.id, Hint: "use another sessionId",
 			}
 		}
-		n.Metadata[labelSession] = in.id
-		c, err = svc.OpenConversation(ctx, at.who, at.named(in.id), n)
 	}
 	if err != nil {
 		return err
