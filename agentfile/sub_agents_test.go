@@ -30,7 +30,8 @@ func (m calls) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.C
 	}
 	return func(yield func(model.Chunk, error) bool) {
 		for _, c := range []model.Chunk{
-			{Kind: model.ChunkCall, ID: "1", Text: m.tool}, {Kind: model.ChunkCallInput, Text: m.args},
+			{Kind: model.ChunkCall, ID: "1", Text: m.tool},
+			{Kind: model.ChunkCallInput, Text: m.args},
 			{Kind: model.ChunkStop, Stop: event.StopToolUse},
 		} {
 			if !yield(c, nil) {

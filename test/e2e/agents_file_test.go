@@ -119,7 +119,7 @@ func TestMistakesOfAgentsFiles(t *testing.T) {
 	dir, env := agentsFolder(t, map[string]string{}), environment(t)
 	for text, want := range map[string][]string{
 		"name: x\nmodel: a: b":                 {"bad.yaml: line 2, column 9: the file is not YAML", "correct the text at this place"},
-		"name: x\ntools: [calculater]":         {`bad.yaml: line 2, column 9: there is no tool "calculater"`, "did you mean calculator?"},
+		"name: x\ntools: [calculatr]":          {`bad.yaml: line 2, column 9: there is no tool "calculatr"`, "did you mean calculator?"},
 		"name: x\nmodel: demo:tuor":            {"bad.yaml: line 2, column 8: ", "demo:tour"},
 		"name: x\nsub_agents: [y]":             {`bad.yaml: line 2, column 14: there is no agent "y"`, "define it under agents"},
 		"name: x\ntask: {agents: [x]}":         {`bad.yaml: line 2, column 17: the agent "x" is below itself: x > x`, "remove one of these uses"},
