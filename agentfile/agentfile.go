@@ -1,5 +1,5 @@
-// Package agentfile makes agents of YAML files: agents with a model, graphs, swarms and sequences. A file means the same as the
-// same definition in Go, and the same checks apply. Every error names the line and the column.
+// Package agentfile makes agents of YAML files: agents with a model, graphs, swarms, sequences, parallels and loops. A file means
+// the same as the same definition in Go, and the same checks apply. Errors name the line and the column.
 //
 // A file cannot hold code. Models, tools, agents and conditions that are written in Go have names, and [Names] says what they
 // are. A file therefore reaches only what the program gives it.
@@ -35,7 +35,8 @@ type Names struct {
 	Agents map[string]*braid.Agent
 	// Tools are the tools of agents and nodes.
 	Tools map[string]tool.Tool
-	// Conditions are the conditions that edges call.
+	// Conditions are the conditions that edges and loops call. A loop passes the name of the last agent of a round as Node, its
+	// answer as Output, and no Number.
 	Conditions map[string]func(ctx context.Context, v flow.Visit) (bool, error)
 	// Model opens a model by its name; nil means that the file may not define agents with a model.
 	Model func(name string) (model.Model, error)
@@ -77,7 +78,7 @@ func parse(data []byte) (*yaml.Node, error) {
 		if errors.Is(err, io.EOF) {
 			return nil, invalid(nil, "the file is empty", "define an agent")
 		}
-		return nil, &event.Error{Op: "agent file", Kind: event.ErrInvalid, Message: "the file is not YAML: " + err.Error(), Err: err}
+		return nil, broken(data, err)
 	}
 	var more yaml.Node
 	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
@@ -144,8 +145,12 @@ func (l *loader) definition(n *yaml.Node, depth int) (*braid.Agent, *flow.Graph)
 		agent = l.swarm(f, name, depth)
 	case "sequence":
 		agent = l.sequence(f, name, depth)
+	case "parallel":
+		agent = l.parallel(f, name, depth)
+	case "loop":
+		agent = l.loop(f, name, depth)
 	default:
-		l.fail(f.at("kind"), "use agent, graph, swarm or sequence", "there is no kind %q", kind)
+		l.fail(f.at("kind"), "use agent, graph, swarm, sequence, parallel or loop", "there is no kind %q", kind)
 	}
 	f.end()
 	if l.err != nil {
