@@ -116,7 +116,7 @@ func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid
 		parts = append(parts, braid.From(mcp))
 	}
 	for _, api := range apis {
-		parts = append(parts, braid.From(api))
+		parts = append(parts, braid.From(sourceOf(api, s.ToolSearch)))
 	}
 	parts = append(append(parts, braid.From(skills), braid.Tools(tools...)), permitParts(s, "")...)
 	worksWithTools := len(own) > 0 || s.MCP != "" || len(apis) > 0

@@ -166,7 +166,7 @@ var rooms = []room{
 	},
 	{
 		dir: "tool/openapitool", own: []string{"event", "secret", "tool"}, from: []string{"go.yaml.in/yaml", "golang.org/x/oauth2"},
-		tests: []string{"", "model/demo", "netguard"},
+		tests: []string{"", "hook", "model/demo", "netguard"},
 	},
 	{dir: "claude", own: []string{"event"}},
 	{dir: "claude/runner", own: []string{"", "claude", "event", "hook", "model", "task", "tool"}, tests: []string{"journal"}},
