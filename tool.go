@@ -55,7 +55,8 @@ func Ask[T any](ctx context.Context, prompt string, opts ...tool.AskOption) (T, 
 
 // From adds what sources of tools offer when the agent is made: their tools, and their instructions below the agent's
 // [Instructions], with an empty line between, in the order in which they are added. The first event of each run
-// records how the servers of the tools are doing; see [tool.ServerSource]. A source that is nil is left out.
+// records how the servers of the tools are doing; see [tool.ServerSource]. A source with very many tools lets the model
+// search them; see [tool.ManySource]. A source that is nil is left out.
 func From(sources ...tool.Source) Part {
 	return partFunc(func(a *Agent) error {
 		for _, s := range sources {
@@ -65,8 +66,14 @@ func From(sources ...tool.Source) Part {
 			if text := s.Instructions(); text != "" {
 				a.below = append(a.below, text)
 			}
-			if err := Tools(s.Tools()...).attach(a); err != nil {
+			tools := s.Tools()
+			if err := Tools(tools...).attach(a); err != nil {
 				return err
+			}
+			if m, ok := s.(tool.ManySource); ok && a.set.Search == nil && len(tools) > m.SearchAbove() {
+				if err := SearchTools(ToolSearch{Above: m.SearchAbove()}).attach(a); err != nil {
+					return err
+				}
 			}
 			if s, ok := s.(tool.ServerSource); ok {
 				a.set.Servers = bothServers(a.set.Servers, s.ToolServers)
@@ -89,11 +96,15 @@ func bothServers(before, next func() []event.ToolServer) func() []event.ToolServ
 //
 // A found tool stays visible for the rest of the session, after the tools that were visible before, so that a
 // provider's cache stays valid. The log records it ([event.StepEnded], [event.RunStarted]), so every driver and every
-// later run shows the same tools.
+// later run shows the same tools. Of several SearchTools the last one holds.
 func SearchTools(s ToolSearch) Part {
 	return partFunc(func(a *Agent) error {
 		s.Above, s.Results = cmp.Or(s.Above, 20), cmp.Or(s.Results, 5)
+		again := a.set.Search != nil
 		a.set.Search = &toolset.Search{Above: s.Above, Always: s.Always, Results: s.Results}
+		if again {
+			return nil // the tool is there
+		}
 		return Func(toolset.FindTool,
 			"You have more tools than are listed. This one finds them by what they are for; those that it finds you can call from then on. "+
 				"Look here before you say that something cannot be done.",

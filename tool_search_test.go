@@ -157,6 +157,52 @@ func TestFewToolsNeedNotBeFound(t *testing.T) {
 	run("create_invoice delete_invoice")
 }
 
+// many is a source that says when its tools are too many to be shown.
+type many struct{ n, above int }
+
+func (s many) Tools() []tool.Tool { return manyTools()[:s.n] }
+func (many) Instructions() string { return "" }
+func (s many) SearchAbove() int   { return s.above }
+
+// A source with very many tools lets the model search, unless the agent says when to search.
+func TestASourceWithManyTools(t *testing.T) {
+	t.Parallel()
+	all := braid.SearchTools(braid.ToolSearch{Above: 1000})
+	for name, c := range map[string]struct {
+		parts []braid.Part
+		want  string
+	}{
+		"few":                   {[]braid.Part{braid.From(many{2, 2})}, "list_invoice create_invoice"},
+		"many":                  {[]braid.Part{braid.From(many{3, 2})}, "find_tools"},
+		"many in two sources":   {[]braid.Part{braid.From(many{3, 2}), braid.From(renamed{many{3, 2}})}, "find_tools"},
+		"a number before them":  {[]braid.Part{all, braid.From(many{3, 2})}, "list_invoice create_invoice delete_invoice"},
+		"a number behind them":  {[]braid.Part{braid.From(many{3, 2}), all}, "list_invoice create_invoice delete_invoice"},
+		"a source of few kinds": {[]braid.Part{braid.From(struct{ tool.Source }{many{3, 2}})}, "list_invoice create_invoice delete_invoice"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var seen string
+			agent := braid.New("a", &script{next: func(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+				seen = specNames(req.Tools)
+				return chunks(says("hi"))
+			}}, c.parts...)
+			if _, err := agent.Run(t.Context(), "go"); err != nil || seen != c.want {
+				t.Errorf("%v: the model is shown %s, want %s", err, seen, c.want)
+			}
+		})
+	}
+}
+
+// renamed is a source whose tools have other names.
+type renamed struct{ many }
+
+func (s renamed) Tools() (tools []tool.Tool) {
+	for _, t := range s.many.Tools() {
+		tools = append(tools, tool.Func("other_"+t.Spec().Name, "", func(context.Context, struct{}) (string, error) { return "", nil }))
+	}
+	return tools
+}
+
 // Words find tools by their names, descriptions and parameters.
 func TestWhatWordsFind(t *testing.T) {
 	t.Parallel()

@@ -39,6 +39,9 @@ type Decider = kind.Decider
 // Decision is [kind.Decision]: such a decision, as the log has it.
 type Decision = kind.Decision
 
+// Narrower is [kind.Narrower]: a [Decider] whose decisions read little of a scope, so that Braid copies little for each.
+type Narrower = kind.Narrower
+
 // Matcher is [kind.Matcher]: a [Kind] whose definition may change while a run waits.
 type Matcher = kind.Matcher
 

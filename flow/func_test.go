@@ -386,3 +386,36 @@ func TestAKindClosesChildren(t *testing.T) {
 		}
 	})
 }
+
+// narrow is a kind that says what its decision reads.
+type narrow struct {
+	asks
+
+	reads func(Scope) Scope
+}
+
+func (n narrow) Narrow(_ string, s Scope) Scope { return n.reads(s) }
+
+// A decision gets a copy of what its kind narrows the scope to. A panic there is the decision's error.
+func TestADecisionReadsWhatItsKindNarrows(t *testing.T) {
+	t.Parallel()
+	newest := func(s Scope) Scope { return Scope{Children: s.Children[max(len(s.Children)-1, 0):]} }
+	read := []int{}
+	more := func(_ context.Context, s Scope) (any, error) {
+		read = append(read, len(s.Children))
+		for i := range s.Children {
+			s.Children[i].Open = true // it changes the copy alone
+		}
+		return len(read) < 4, nil
+	}
+	flow := func(reads func(Scope) Scope) *braid.Agent {
+		return braid.NewFlow("s", narrow{asks{more}, reads}, Func("f", upper, tool.Pure()))
+	}
+	if r, err := flow(newest).Run(t.Context(), "go"); err != nil || r.Text() != "3" || !slices.Equal(read, []int{0, 1, 1, 1}) {
+		t.Errorf("%q, %v, it read %v", r.Text(), err, read)
+	}
+	_, err := flow(func(Scope) Scope { panic("oh") }).Run(t.Context(), "go")
+	if e, ok := errors.AsType[*event.Error](err); !ok || e.Kind != event.ErrInternal || !strings.Contains(e.Message, "panicked: oh") {
+		t.Errorf("%v", err)
+	}
+}

@@ -20,19 +20,23 @@ func (k *graphKind) Decide(ctx context.Context, name string, s Scope) (any, erro
 	number, node, _ := strings.Cut(strings.TrimPrefix(name, draw.EdgesPrefix), " ")
 	want, err := strconv.Atoi(number)
 	n, known := k.at[node]
-	v := Visit{Node: node}
-	for _, child := range s.Ended {
-		if c := &s.Children[child]; v.Number < want && c.Node == node && c.Err == nil {
-			v.Number, v.Output = v.Number+1, c.Output
-		}
-	}
-	if err != nil || !known || v.Number != want {
+	if err != nil || !known || len(s.Children) != 1 {
 		return nil, &event.Error{
 			Op: "graph " + k.Name, Kind: event.ErrInvalid, Message: fmt.Sprintf("there is no node for the decision %q", name),
 			Hint: "begin another run",
 		}
 	}
-	return k.ways(ctx, n, v)
+	return k.ways(ctx, n, Visit{Node: node, Number: want, Output: s.Children[0].Output})
+}
+
+// Narrow implements [Narrower]: conditions read the answer of the child that has ended, and the outline reads nothing.
+func (k *graphKind) Narrow(name string, s Scope) Scope {
+	for _, end := range k.state(&s).undecided {
+		if end.name == name {
+			return Scope{Children: s.Children[end.child : end.child+1]}
+		}
+	}
+	return Scope{}
 }
 
 // ways returns the names of the nodes to which the edges of a node lead that are taken after a visit.

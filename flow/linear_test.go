@@ -95,7 +95,26 @@ func TestGraphsAndMapsAreLinear(t *testing.T) { //nolint:paralleltest // it meas
 			return err
 		}
 	}
-	for name, made := range map[string]func(int) func() error{"graph": chain, "map": items} {
+	// Go code decides after each node, and after each round.
+	conditions := func(n int) func() error {
+		g := Graph{Name: "g"}
+		yes := func(context.Context, Visit) (bool, error) { return true, nil }
+		for i := range n {
+			g.Nodes = append(g.Nodes, Node{Name: fmt.Sprint(i), Agent: one})
+			if i > 0 {
+				g.Edges = append(g.Edges, Edge{From: fmt.Sprint(i - 1), To: fmt.Sprint(i), If: Condition{Label: "yes", Test: yes}})
+			}
+		}
+		a := g.Agent().Use(braid.Limit(braid.Limits{Scopes: n + 1}))
+		return func() error { _, err := a.Run(context.Background(), "go"); return err }
+	}
+	rounds := func(n int) func() error {
+		count := 0
+		until := func(context.Context, string) (bool, error) { count++; return count == n, nil }
+		a := Loop("l", LoopOptions{Max: n, Until: until}, one).Use(braid.Limit(braid.Limits{Scopes: n + 1}))
+		return func() error { _, err := a.Run(context.Background(), "go"); return err }
+	}
+	for name, made := range map[string]func(int) func() error{"graph": chain, "map": items, "conditions": conditions, "until": rounds} {
 		bytes := func(n int) float64 {
 			run := made(n)
 			var before, after runtime.MemStats

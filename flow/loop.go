@@ -107,6 +107,14 @@ func (l loop) Decide(ctx context.Context, name string, s Scope) (any, error) {
 	return valueOf(input)
 }
 
+// Narrow implements [Narrower]: Until reads the newest answer alone.
+func (l loop) Narrow(name string, s Scope) Scope {
+	if strings.HasPrefix(name, untilRound) {
+		return Scope{Children: s.Children[len(s.Children)-1:]}
+	}
+	return s
+}
+
 // finish ends the loop with the newest answer.
 func (l loop) finish(s *Scope) Command {
 	for n := len(s.Children) - 1; n >= 0; n-- {

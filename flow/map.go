@@ -78,6 +78,9 @@ func (k *mapKind) Decide(ctx context.Context, _ string, s Scope) (any, error) {
 	return list, err
 }
 
+// Narrow implements [Narrower]: the items are made of the input.
+func (k *mapKind) Narrow(_ string, s Scope) Scope { return Scope{Input: s.Input} }
+
 // Next implements [Kind]. These rules apply in order:
 //
 //  1. Write the items to the log, if Go code makes them.

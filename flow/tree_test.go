@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/tool"
 )
 
@@ -23,7 +26,37 @@ type forest struct {
 	asks bool
 	// alone leaves parallel agents out: which of them reaches a limit first is a matter of time.
 	alone bool
+	// quiet leaves out functions that change state: in a race it is a matter of time whether a loser has changed it.
+	quiet bool
+	// blocks says that races have a runner that never ends by itself.
+	blocks bool
 }
+
+// passes is a model that first calls a tool which names another agent, and answers like [echo] from then on.
+type passes struct {
+	echo
+
+	to string
+}
+
+func (m *passes) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	if len(req.Messages) > 1 {
+		return m.echo.Stream(ctx, req)
+	}
+	return func(yield func(model.Chunk, error) bool) {
+		for _, c := range []model.Chunk{
+			{Kind: model.ChunkCall, ID: "c1", Text: m.tool},
+			{Kind: model.ChunkCallInput, Text: to(m.to, "")},
+			{Kind: model.ChunkStop, Stop: event.StopToolUse},
+		} {
+			if !yield(c, nil) {
+				return
+			}
+		}
+	}
+}
+
+func passing(name, tool, to string) *braid.Agent { return braid.New(name, &passes{echo{name: name, tool: tool}, to}) }
 
 func (f *forest) name(kind string) string {
 	f.n++
@@ -31,9 +64,9 @@ func (f *forest) name(kind string) string {
 }
 
 func (f *forest) tree(depth int) func() *braid.Agent {
-	kinds := 4
+	kinds := 6
 	if depth > 0 {
-		kinds = 8
+		kinds = 11
 	}
 	switch rapid.IntRange(0, kinds-1).Draw(f.t, "kind") {
 	case 0:
@@ -45,6 +78,9 @@ func (f *forest) tree(depth int) func() *braid.Agent {
 			return braid.New(name, &echo{name: name, tool: "look"}, braid.Func("look", "Looks.", look, tool.Pure()))
 		}
 	case 2:
+		if f.quiet {
+			return f.tree(depth)
+		}
 		name, escalates := f.name("f"), rapid.IntRange(0, 3).Draw(f.t, "escalates")
 		return func() *braid.Agent { return counts(name, escalates) }
 	case 3:
@@ -58,10 +94,19 @@ func (f *forest) tree(depth int) func() *braid.Agent {
 				return in + word, err
 			}, tool.Idempotent())
 		}
-	case 4, 5:
+	case 4:
+		return f.team()
+	case 5:
+		return f.swarm()
+	case 6, 7:
 		name, parts := f.name("s"), f.trees(depth)
 		return func() *braid.Agent { return Sequence(name, agentsOf(parts)...) }
-	case 6:
+	case 8:
+		if f.alone {
+			return f.tree(depth)
+		}
+		return f.race(depth)
+	case 9:
 		if f.alone {
 			return f.tree(depth)
 		}
@@ -76,6 +121,46 @@ func (f *forest) tree(depth int) func() *braid.Agent {
 			o.Input = Everything
 		}
 		return func() *braid.Agent { return Loop(name, o, agentsOf(parts)...) }
+	}
+}
+
+// team draws a team whose lead hands over to its second member.
+func (f *forest) team() func() *braid.Agent {
+	lead, first, second := f.name("lead"), f.name("sub"), f.name("sub")
+	o := TeamOptions{Control: Control(rapid.IntRange(0, 2).Draw(f.t, "control")), Sees: Sees(rapid.IntRange(0, 2).Draw(f.t, "sees"))}
+	return func() *braid.Agent {
+		return Team(passing(lead, TransferTool, second), o, Sub{Agent: agent(first)}, Sub{Agent: agent(second)})
+	}
+}
+
+// swarm draws a swarm of two whose first member hands off.
+func (f *forest) swarm() func() *braid.Agent {
+	name, first, second := f.name("w"), f.name("a"), f.name("b")
+	s := Swarm{Name: name, Brief: rapid.Bool().Draw(f.t, "brief")}
+	return func() *braid.Agent {
+		mine := s
+		mine.Members = []Member{{Agent: passing(first, handoffName, second)}, {Agent: agent(second)}}
+		return mine.Agent()
+	}
+}
+
+// race draws a race of trees that give the same answer, because which of them wins is a matter of time.
+func (f *forest) race(depth int) func() *braid.Agent {
+	quiet := f.quiet
+	f.quiet = true
+	name, part := f.name("r"), f.tree(depth-1)
+	f.quiet = quiet
+	o := ParallelOptions{AtOnce: rapid.IntRange(0, 2).Draw(f.t, "at once"), Policy: Race}
+	runners, blocks := rapid.IntRange(1, 3).Draw(f.t, "runners"), f.blocks
+	return func() *braid.Agent {
+		list := slices.Repeat([]*braid.Agent{part()}, runners)
+		if blocks {
+			list = append(list, Func(name+"never", func(ctx context.Context, _ string) (string, error) {
+				<-ctx.Done()
+				return "", ctx.Err()
+			}, tool.Pure()))
+		}
+		return Parallel(name, o, list...)
 	}
 }
 
@@ -122,6 +207,7 @@ func TestTreesGoOnAfterACrash(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f := &forest{t: t, asks: rapid.Bool().Draw(t, "asks"), alone: rapid.IntRange(0, 3).Draw(t, "limited") == 0}
+		f.blocks = !f.asks
 		made := f.tree(3)
 		limits := braid.Limits{Depth: 20, Scopes: 200}
 		if f.alone {
@@ -209,7 +295,7 @@ func (s *stopper) Commit(ctx context.Context, l journal.Lease, b journal.Batch) 
 func TestTreesAreCancelled(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		f := &forest{t: t}
+		f := &forest{t: t, blocks: true}
 		made := f.tree(3)
 		tree := func() *braid.Agent {
 			return Sequence("root", made()).Use(braid.Limit(braid.Limits{Depth: 20, Scopes: 200}))
@@ -230,6 +316,54 @@ func TestTreesAreCancelled(t *testing.T) {
 		}
 		if strings.Contains(r.Text(), "panic") {
 			t.Fatal(r.Text())
+		}
+	})
+}
+
+// scopesOf counts the scopes of a conversation.
+func scopesOf(conv *braid.Conversation) (n int) {
+	for e, err := range conv.Events(context.Background(), 0) {
+		if _, ok := e.Body.(*event.ScopeOpened); ok && err == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// A bound on scopes holds for branches side by side, too, and after a crash anywhere. Which of the branches reaches it first is a
+// matter of time, so the answers may differ.
+func TestTreesWithABoundGoOnAfterACrash(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		f := &forest{t: t, asks: rapid.Bool().Draw(t, "asks")}
+		var parts []func() *braid.Agent
+		for range rapid.IntRange(2, 4).Draw(t, "branches") {
+			parts = append(parts, f.tree(2))
+		}
+		policy := Policy(rapid.IntRange(0, 2).Draw(t, "policy"))
+		bound := rapid.IntRange(1, 12).Draw(t, "scopes")
+		tree := func() *braid.Agent {
+			whole := Parallel("whole", ParallelOptions{Policy: policy}, agentsOf(parts)...)
+			return Sequence("root", whole).Use(braid.Limit(braid.Limits{Depth: 20, Scopes: bound}))
+		}
+		check := func(what string, conv *braid.Conversation, r *braid.Result, err error) {
+			switch {
+			case r.Status != event.RunCompleted || err != nil && r.Stop != event.StopLimitScopes:
+				t.Fatalf("%s: %s, %s, %v", what, r.Status, r.Stop, err)
+			case scopesOf(conv)+1 > bound:
+				t.Fatalf("%s: %d scopes were opened with the root, %d are allowed", what, scopesOf(conv)+1, bound)
+			case leftOpen(conv) != 0:
+				t.Fatalf("%s: %d scopes are left open", what, leftOpen(conv))
+			}
+		}
+		store := &commits{Memory: journal.NewMemory(journal.MemoryOptions{})}
+		conv := braid.Open(store, "c")
+		r, err := end(context.Background(), tree(), conv, false)
+		check("whole", conv, r, err)
+		for _, n := range store.ends[:len(store.ends)-1] {
+			conv := cutRun(t, store.log, n)
+			r, err := end(context.Background(), tree(), conv, true)
+			check(fmt.Sprint("cut after event ", n), conv, r, err)
 		}
 	})
 }

@@ -20,3 +20,11 @@ type ServerSource interface {
 	// concurrent use.
 	ToolServers() []event.ToolServer
 }
+
+// ManySource is a [Source] that may have more tools than a model should be shown, such as the operations of a large API.
+type ManySource interface {
+	Source
+	// SearchAbove is the number of tools of the source above which a model searches the tools of its agent, as with
+	// SearchTools of package braid, which overrides it.
+	SearchAbove() int
+}

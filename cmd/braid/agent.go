@@ -27,7 +27,8 @@ type agentSetup struct {
 	agent *braid.Agent
 	// models are those of the agents below a flow.
 	models []braid.Model
-	// sources are the sources of its tools. root has the parts of a run's outermost agent.
+	// own are its built-in tools, and sources those of the others. root has the parts of a run's outermost agent.
+	own     []tool.Tool
 	sources []tool.Source
 	root    []braid.Part
 	// signIns are the sign-ins to its MCP servers; nil if nobody signs in.
@@ -117,8 +118,8 @@ func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid
 		sources = append(sources, mcp)
 	}
 	for _, api := range apis {
-		parts = append(parts, braid.From(api))
-		sources = append(sources, api)
+		source := sourceOf(api, s.ToolSearch)
+		parts, sources = append(parts, braid.From(source)), append(sources, source)
 	}
 	parts = append(append(parts, braid.From(skills), braid.Tools(tools...)), permitParts(s, "")...)
 	worksWithTools := len(own) > 0 || s.MCP != "" || len(apis) > 0
@@ -139,7 +140,7 @@ func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid
 			fmt.Fprintf(p.Stderr, "braid: %s\n", printer.OneLine(message))
 		})
 	}
-	return &agentSetup{agent: agent, sources: sources, root: telemetry.parts(), signIns: signIns, close: closeAll}, nil
+	return &agentSetup{agent: agent, own: tools, sources: sources, root: telemetry.parts(), signIns: signIns, close: closeAll}, nil
 }
 
 // agentParts returns what the settings say of each agent with a model.

@@ -105,7 +105,7 @@ func (p *process) fileAgent(s *conf.Settings, in *conf.Invocation, c *agentSetup
 		}
 		return parts
 	}
-	for _, t := range c.agent.Tools() {
+	for _, t := range c.tools() {
 		name := t.Spec().Name
 		names.Tools[name] = t
 		if !held(s, name) {
@@ -137,6 +137,16 @@ func held(s *conf.Settings, name string) bool {
 	asksForShell(s, &p)
 	p.Allow = nil
 	return len(p.Idle([]string{name})) < len(p.Ask)+len(p.Deny)
+}
+
+// tools returns the tools that a file may name: those of the command's own agent without what its settings add, such as the
+// search of tools.
+func (c *agentSetup) tools() []tool.Tool {
+	tools := c.own
+	for _, source := range c.sources {
+		tools = slices.Concat(tools, source.Tools())
+	}
+	return tools
 }
 
 // told returns what the sources of these tools say to the model.

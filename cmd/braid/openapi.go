@@ -93,6 +93,14 @@ func (p *process) apiCredentials(s *conf.Settings) (map[string]openapitool.Crede
 	return credentials, nil
 }
 
+// sourceOf returns an API as a source of tools. If the user wants no search of tools, the model is shown all of them.
+func sourceOf(api *openapitool.API, search int) tool.Source {
+	if search == 0 {
+		return struct{ tool.ServerSource }{api}
+	}
+	return api
+}
+
 // apiTools returns the tools of all documents.
 func apiTools(apis []*openapitool.API) (tools []tool.Tool) {
 	for _, api := range apis {

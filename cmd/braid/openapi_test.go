@@ -15,7 +15,20 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/cmd/braid/internal/conf"
 	"github.com/braidrun/braid/model/demo"
+	"github.com/braidrun/braid/tool"
+	"github.com/braidrun/braid/tool/openapitool"
 )
+
+// Without a search of tools, the model is shown all operations.
+func TestAnAPIWithoutASearch(t *testing.T) {
+	t.Parallel()
+	for search, want := range map[int]bool{0: false, 20: true} {
+		_, many := sourceOf(&openapitool.API{}, search).(tool.ManySource)
+		if many != want {
+			t.Errorf("with --tool-search %d the API lets the model search: %v", search, many)
+		}
+	}
+}
 
 const petDocument = `
 openapi: 3.0.3

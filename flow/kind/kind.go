@@ -31,6 +31,15 @@ type Decider interface {
 	Decide(ctx context.Context, name string, s Scope) (value any, err error)
 }
 
+// Narrower is a [Decider] whose decisions read little of a scope. Braid copies what a decision reads, because its code may still
+// run when the scope goes on. Without Narrow it copies all children for each decision.
+type Narrower interface {
+	Decider
+	// Narrow returns what the decision of this name reads of s; Decide gets a copy of it. Like Next it must be pure, must not
+	// block and must not change s. A panic is recorded as the decision's Err.
+	Narrow(name string, s Scope) Scope
+}
+
 // Matcher is a [Kind] whose definition may change while a run waits.
 type Matcher interface {
 	Kind

@@ -52,6 +52,7 @@ var rooms = []room{
 	{dir: "event/eventtest", own: []string{"event"}, from: testLibraries},
 	{dir: "blob", own: []string{"event"}, tests: []string{"blob/blobtest"}},
 	{dir: "artifact", own: []string{"blob", "event"}, tests: []string{"journal"}},
+	{dir: "adk", own: []string{"", "artifact", "event", "hook", "internal/userdata", "tool"}, tests: []string{"flow", "journal", "model", "secret"}},
 	{dir: "tool/artifacttool", own: []string{"artifact", "event", "tool"}, tests: []string{"", "journal", "model"}},
 	{dir: "workspace", own: []string{"event", "blob"}, tests: []string{"workspace/workspacetest"}},
 	{
@@ -166,7 +167,7 @@ var rooms = []room{
 	},
 	{
 		dir: "tool/openapitool", own: []string{"event", "secret", "tool"}, from: []string{"go.yaml.in/yaml", "golang.org/x/oauth2"},
-		tests: []string{"", "model/demo", "netguard"},
+		tests: []string{"", "hook", "model/demo", "netguard"},
 	},
 	{dir: "claude", own: []string{"event"}},
 	{dir: "claude/runner", own: []string{"", "claude", "event", "hook", "model", "task", "tool"}, tests: []string{"journal"}},

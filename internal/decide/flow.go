@@ -95,9 +95,20 @@ func memoOf(s *fold.Scope) *any {
 	return &s.Flow.Memo
 }
 
-// View returns what the kind of an agent sees of its scope, for a decision of Go code.
-func (f Flow) View(s *fold.Scope, now time.Time) kind.Scope {
+// View returns a copy of what the kind of an agent sees of its scope.
+func (f Flow) View(s *fold.Scope, now time.Time) kind.Scope { return copied(f.view(s, now)) }
+
+// DecisionView returns a copy of what the decision of a name reads of a scope. It calls user code, and panics if that does.
+func (f Flow) DecisionView(name string, s *fold.Scope, now time.Time) kind.Scope {
 	view := f.view(s, now)
+	if n, ok := f.Kind.(kind.Narrower); ok {
+		view = n.Narrow(name, view)
+	}
+	return copied(view)
+}
+
+// copied returns a view that shares no list which the fold changes.
+func copied(view kind.Scope) kind.Scope {
 	view.Agents, view.Children = slices.Clone(view.Agents), slices.Clone(view.Children)
 	view.Ended, view.Memo = slices.Clone(view.Ended), new(any)
 	return view

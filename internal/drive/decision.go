@@ -27,9 +27,14 @@ func (d *activeRun) makeDecision(s *fold.Scope, agent *Agent, name string) bool 
 	w.call.questions.end(errAskedInDecision)
 	ctx, cancel := context.WithTimeout(&w.call.Call, kind.DecideTime)
 	defer cancel()
-	view, began := flow.View(s, d.now), time.Now()
+	began := time.Now()
+	var view kind.Scope
+	narrowed := foreign.Shield(op, "the kind of the agent", func() error { view = flow.DecisionView(name, s, d.now); return nil })
 	var value json.RawMessage
 	done := foreign.Apart(op, "the code of the decision", func() error {
+		if narrowed != nil {
+			return narrowed
+		}
 		v, err := decider.Decide(ctx, name, view)
 		if err == nil {
 			value, err = decided(v, agent.Limits.ResultBytes)

@@ -334,6 +334,12 @@ func (a *API) Skipped() []event.SkippedTool {
 	return slices.Clone(a.skipped)
 }
 
+// searchAbove is the number of operations that a model is shown without a search.
+const searchAbove = 50
+
+// SearchAbove implements [tool.ManySource].
+func (*API) SearchAbove() int { return searchAbove }
+
 // ToolServers implements [tool.ServerSource].
 func (a *API) ToolServers() []event.ToolServer {
 	return []event.ToolServer{{Name: a.name, Status: "connected", Skipped: a.Skipped()}}

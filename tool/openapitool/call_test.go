@@ -16,6 +16,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/hook"
 	"github.com/braidrun/braid/model/demo"
 	"github.com/braidrun/braid/netguard"
 	"github.com/braidrun/braid/secret"
@@ -273,6 +274,35 @@ func TestAnAgentRepeatsByEffect(t *testing.T) {
 		}
 		if s.n != want {
 			t.Errorf("%s was sent %d times", name, s.n)
+		}
+	}
+}
+
+// A model that has more than 50 operations of an API is not shown all of them.
+func TestManyOperationsAreSearched(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{50: "op0 op1", 51: "find_tools"} {
+		var paths []string
+		for i := range n {
+			paths = append(paths, fmt.Sprintf(`"/%d":{"get":{"operationId":"op%d",%s}}`, i, i, responses))
+		}
+		api := load(t, document("3.0.3", strings.Join(paths, ","), ""), openapitool.Options{Server: "http://127.0.0.1:1"})
+		m, err := demo.New(demo.Replies("helper", []demo.Piece{demo.Say("Hello.")}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var shown []string
+		watch := func(_ context.Context, e *hook.BeforeModel) error {
+			for _, spec := range e.Request.Tools {
+				shown = append(shown, spec.Name)
+			}
+			return nil
+		}
+		if _, err := braid.New("helper", m, braid.From(api), braid.On(watch)).Run(t.Context(), "Go."); err != nil {
+			t.Error(err)
+		}
+		if got := strings.Join(shown, " "); !strings.HasPrefix(got+" ", want+" ") {
+			t.Errorf("of %d operations the model is shown %.60s", n, got)
 		}
 	}
 }

@@ -9,6 +9,8 @@
 // The document may be OpenAPI 3.0, 3.1 or 3.2, as JSON or YAML. Each operation is a tool: its parameters and its body are the
 // arguments, and the answer is the result.
 //
+// A model that has more than 50 operations of one API searches for them; SearchTools of package braid changes that number.
+//
 // # What the model chooses
 //
 // The model chooses the values of parameters and the body. It chooses neither host nor path: the server and its variables come
