@@ -13,6 +13,6 @@ package hook
 
 // Event is one of the types of this package.
 type Event interface {
-	BeforeDrive | AfterDrive | BeforeRun | AfterRun | BeforeModel | AfterModel | BeforeTools | BeforeTool | AfterTool | AfterTools |
+	BeforeDrive | AfterDrive | BeforeRun | AfterRun | AfterAgent | BeforeModel | AfterModel | BeforeTools | BeforeTool | AfterTool | AfterTools |
 		MessageAdded | QuestionAsked | BeforeCompaction | AfterCompaction | EventSent
 }

@@ -1,6 +1,10 @@
 package hook
 
-import "github.com/braidrun/braid/event"
+import (
+	"encoding/json"
+
+	"github.com/braidrun/braid/event"
+)
 
 // BeforeRun is called before a run begins, under its lease and before the run has an event in the log, and again for the
 // input with which [AfterRun] continues the run. If the driver dies
@@ -39,6 +43,24 @@ type AfterRun struct {
 	// passes [BeforeRun] and the guardrails for input, as any input. It has no effect on a run that failed, was
 	// cancelled or reached a limit, nor for the 17th time.
 	GoOn []event.Block
+}
+
+// AfterAgent is called when an agent has given its answer in a run, before its end is written: the root agent, an agent that is
+// used as a tool, or one of a flow, also the flow itself. It is not called for an agent that failed, was cancelled or reached a
+// limit, nor for a call by the program itself. For the root agent it comes before [AfterRun]; a run that AfterRun continues
+// calls it again. A driver that takes the run over calls it again if the end is not in the log.
+//
+// In its context [tool.State] reads and writes. What the hooks write is committed with the end. An error fails the run, and
+// nothing of it is written.
+type AfterAgent struct {
+	// Agent is the agent's name: read only.
+	Agent string
+	// Scope is the agent's scope; "" for the root agent's: read only.
+	Scope string
+	// Answer is what the agent said last; empty if it ended with results of tools: read only.
+	Answer []event.Block
+	// Output is the structured output as JSON; nil for none: read only.
+	Output json.RawMessage
 }
 
 // MessageAdded is called when a message was written to the log, before the run goes on: a message of the user or of the

@@ -225,7 +225,7 @@ func schemaOf(t *testing.T, of reflect.Type) *jsonschema.Schema {
 func framesOf() []native.Frame {
 	return []native.Frame{
 		new(native.Init), new(native.TextDelta), new(native.Thinking), new(native.ToolUse), new(native.ToolProgress), new(native.ToolResult),
-		new(native.SubagentStart), new(native.SubagentEnd),
+		new(native.SubagentStart), new(native.SubagentEnd), new(native.NodeStart), new(native.NodeEnd), new(native.Transfer),
 		new(native.Question), new(native.Title), new(native.Result), new(native.Error), new(native.Message), new(native.UserMessage),
 		new(native.Snapshot), new(native.Retry), new(native.Redacted), new(native.Answered), new(native.Notice),
 	}

@@ -50,6 +50,7 @@ func (c *Call) Host() Host { return c.host }
 type (
 	callKey  struct{}
 	askerKey struct{}
+	stateKey struct{}
 )
 
 // Value implements context.Context.
@@ -59,6 +60,8 @@ func (c *Call) Value(key any) any {
 		return c
 	case askerKey:
 		return Asker(c.host)
+	case stateKey:
+		return StateReader(c.host)
 	}
 	return c.Context.Value(key)
 }

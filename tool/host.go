@@ -13,13 +13,7 @@ import (
 type Host interface {
 	Asker
 	Reporter
-	// State returns a value of the state; ok is false if there is none.
-	State(key string) (value json.RawMessage, ok bool)
-	// SetState sets a value of the state; nil deletes it.
-	SetState(key string, value json.RawMessage)
-	// UpdateState sets a value of the state to what change makes of it, nil standing for none. It may call change again
-	// when it keeps the call's result, if another call has changed the value in between.
-	UpdateState(key string, change func(old json.RawMessage) (json.RawMessage, error)) error
+	StateWriter
 	// EndTurn does what the function [EndTurn] says.
 	EndTurn()
 	// ReturnDirect does what the function [ReturnDirect] says.
@@ -47,4 +41,20 @@ type Asker interface {
 	Ask(q *event.Asked) (answer json.RawMessage, err error)
 	// AnsweredBy returns who answered the question at index; "" if nobody has, or nobody said who.
 	AnsweredBy(index int) string
+}
+
+// StateReader is where [State] reads.
+type StateReader interface {
+	// State returns a value of the state; ok is false if there is none.
+	State(key string) (value json.RawMessage, ok bool)
+}
+
+// StateWriter is where [State] reads and writes.
+type StateWriter interface {
+	StateReader
+	// SetState sets a value of the state; nil deletes it.
+	SetState(key string, value json.RawMessage)
+	// UpdateState sets a value of the state to what change makes of it, nil standing for none. It may call change again
+	// when it keeps the call's result, if another call has changed the value in between.
+	UpdateState(key string, change func(old json.RawMessage) (json.RawMessage, error)) error
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/userdata"
 )
 
@@ -21,6 +22,25 @@ const (
 	StateTemp = userdata.TempPrefix
 )
 
+// WithState returns a context in which [State] reads from, and also writes if from is a [StateWriter]. It is for a loop whose
+// hooks use state where there is no tool call.
+func WithState(ctx context.Context, from StateReader) context.Context {
+	return context.WithValue(ctx, stateKey{}, from)
+}
+
+// stateWriterOf returns where op writes.
+func stateWriterOf(ctx context.Context, op string) (StateWriter, error) {
+	switch to := ctx.Value(stateKey{}).(type) {
+	case StateWriter:
+		return to, nil
+	case StateReader:
+		return nil, &event.Error{
+			Op: op, Kind: event.ErrInvalid, Message: "the state can only be read in this hook", Hint: "write it in a tool or after an agent",
+		}
+	}
+	return nil, NoCall(op)
+}
+
 // State names a value of the state and says its type. Declare it once, where everybody who uses
 // it finds it:
 //
@@ -28,17 +48,18 @@ const (
 //
 // Values are kept as JSON, so T is whatever encoding/json reads and writes. The name's
 // prefix says how long the value lives: [StateApp], [StateUser], [StateRun], [StateTemp], and
-// none for the conversation. The methods work inside a tool, or in a hook around one.
+// none for the conversation. The methods work inside a tool, in a hook around one, and in a hook after an agent. Get also works
+// in a hook before a model call.
 type State[T any] string
 
 // Get reads the value. It sees what this call has set itself, and what calls that have ended had set; ok is false if
 // there is nothing.
 func (s State[T]) Get(ctx context.Context) (value T, ok bool, err error) {
-	c := CallOf(ctx)
-	if c == nil {
+	from, known := ctx.Value(stateKey{}).(StateReader)
+	if !known {
 		return value, false, NoCall("State.Get")
 	}
-	raw, ok := c.host.State(string(s))
+	raw, ok := from.State(string(s))
 	if !ok {
 		return value, false, nil
 	}
@@ -53,9 +74,9 @@ func (s State[T]) Get(ctx context.Context) (value T, ok bool, err error) {
 // Of parallel calls the one that ends last wins; [State.Update] loses nothing. [StateTemp] keys are set at once and never
 // stored.
 func (s State[T]) Set(ctx context.Context, value T) error {
-	c := CallOf(ctx)
-	if c == nil {
-		return NoCall("State.Set")
+	to, err := stateWriterOf(ctx, "State.Set")
+	if err != nil {
+		return err
 	}
 	if err := userdata.Key(string(s)); err != nil {
 		return err
@@ -64,20 +85,20 @@ func (s State[T]) Set(ctx context.Context, value T) error {
 	if err != nil {
 		return err
 	}
-	c.host.SetState(string(s), raw)
+	to.SetState(string(s), raw)
 	return nil
 }
 
 // Delete removes the value, under the rules of [State.Set].
 func (s State[T]) Delete(ctx context.Context) error {
-	c := CallOf(ctx)
-	if c == nil {
-		return NoCall("State.Delete")
+	to, err := stateWriterOf(ctx, "State.Delete")
+	if err != nil {
+		return err
 	}
 	if err := userdata.DeletedKey(string(s)); err != nil {
 		return err
 	}
-	c.host.SetState(string(s), nil)
+	to.SetState(string(s), nil)
 	return nil
 }
 
@@ -89,15 +110,15 @@ func (s State[T]) Delete(ctx context.Context) error {
 //
 // A value with [StateTemp] is changed at once, in one step.
 func (s State[T]) Update(ctx context.Context, change func(old T) (T, error)) error {
-	c := CallOf(ctx)
-	if c == nil {
-		return NoCall("State.Update")
+	to, err := stateWriterOf(ctx, "State.Update")
+	if err != nil {
+		return err
 	}
 	key := string(s)
 	if err := userdata.Key(key); err != nil {
 		return err
 	}
-	return c.host.UpdateState(key, func(old json.RawMessage) (json.RawMessage, error) {
+	return to.UpdateState(key, func(old json.RawMessage) (json.RawMessage, error) {
 		var value T
 		if old != nil {
 			if err := json.Unmarshal(old, &value); err != nil {

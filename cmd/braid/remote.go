@@ -224,11 +224,13 @@ type translation struct {
 	// message is an answer with incomplete calls.
 	message *event.Event
 	scopes  map[string]bool
-	calls   map[string]string
-	asked   event.Asked
-	screen  native.Screen
-	seq     int64
-	cycles  map[string]int
+	// nodes are the agents at the places of flows, by scope.
+	nodes  map[string]string
+	calls  map[string]string
+	asked  event.Asked
+	screen native.Screen
+	seq    int64
+	cycles map[string]int
 }
 
 func (t *translation) event(p *native.Place, body event.Body) *event.Event {
@@ -242,6 +244,9 @@ func (t *translation) event(p *native.Place, body event.Body) *event.Event {
 		e.Step, e.Attempt, e.Scope = p.Step, p.Attempt, p.Parent
 		if t.calls[p.Parent] != "" {
 			e.Author = t.calls[p.Parent]
+		}
+		if at := strings.LastIndexByte(p.Step, '/'); at >= 0 && t.nodes[p.Step[:at]] != "" {
+			e.Scope, e.Author = p.Step[:at], t.nodes[p.Step[:at]]
 		}
 	}
 	return e
@@ -267,7 +272,7 @@ func (t *translation) events(f native.Frame) (list []*event.Event) {
 	switch f := f.(type) {
 	case *native.Init:
 		t.run, t.agent, t.simulated = f.RunID, f.Agent, f.Simulated
-		t.scopes, t.calls, t.cycles = map[string]bool{}, map[string]string{}, map[string]int{}
+		t.scopes, t.calls, t.cycles, t.nodes = map[string]bool{}, map[string]string{}, map[string]int{}, map[string]string{}
 		add(nil, &event.RunStarted{Agent: f.Agent, Model: f.Model, Turn: f.Turn, Tools: f.Tools, Metadata: f.Metadata})
 	case *native.UserMessage:
 		add(nil, &event.UserMessage{Content: []event.Block{&event.Text{Text: f.Text}}, Mail: f.MessageID})
@@ -333,6 +338,27 @@ func (t *translation) events(f native.Frame) (list []*event.Event) {
 			closed.Err = f.Error.Err()
 		}
 		add(&native.Place{Parent: f.Parent}, closed)
+	case *native.NodeStart:
+		t.nodes[f.Scope] = f.Agent
+		opened := &event.ScopeOpened{ID: f.Scope, Parent: f.ParentScope, Node: f.Node, Agent: f.Agent, Depth: 1}
+		add(&native.Place{Parent: f.Parent}, opened)
+		list[len(list)-1].Branch = f.Branch
+	case *native.NodeEnd:
+		closed := &event.ScopeClosed{ID: f.Scope}
+		if f.Error != nil {
+			closed.Err = f.Error.Err()
+		}
+		add(&native.Place{Parent: f.Parent}, closed)
+		list[len(list)-1].Scope = f.Scope
+	case *native.Transfer:
+		if f.Scope != "" {
+			t.nodes[f.Scope] = f.To
+		} else {
+			t.agent = f.To
+		}
+		moved := t.event(&f.Place, &event.Transferred{From: f.From, To: f.To})
+		moved.Scope = f.Scope
+		list = append(list, moved)
 	case *native.Retry:
 		ended := &event.StepEnded{Step: event.StepModel, Outcome: event.OutcomeFailed, RetryAt: f.RetryAt, Fallback: f.Model}
 		if f.Error != nil {

@@ -52,6 +52,7 @@ var rooms = []room{
 	{dir: "event/eventtest", own: []string{"event"}, from: testLibraries},
 	{dir: "blob", own: []string{"event"}, tests: []string{"blob/blobtest"}},
 	{dir: "artifact", own: []string{"blob", "event"}, tests: []string{"journal"}},
+	{dir: "adk", own: []string{"", "artifact", "event", "hook", "internal/userdata", "tool"}, tests: []string{"flow", "journal", "model", "secret"}},
 	{dir: "tool/artifacttool", own: []string{"artifact", "event", "tool"}, tests: []string{"", "journal", "model"}},
 	{dir: "workspace", own: []string{"event", "blob"}, tests: []string{"workspace/workspacetest"}},
 	{

@@ -59,6 +59,9 @@ func (d *driver) finish(s *fold.Scope, cmd decide.Command) {
 			ended.Err = output.Missing(problem)
 		}
 	}
+	if answered(ended.Status == event.RunCompleted && ended.Err == nil, cmd.Why) && !d.callAfterAgent(s, lastWords(s, &cmd), ended.Output) {
+		return
+	}
 	if d.cfg.agent.Hooks != nil && d.callAfterRun(s, ended) {
 		return
 	}
@@ -120,17 +123,27 @@ func lastTools(s *fold.Scope) (names []string) {
 	return names
 }
 
+// lastWords is what the scope's agent said last; nil where it ended with results of tools.
+func lastWords(s *fold.Scope, cmd *decide.Command) []event.Block {
+	if len(cmd.Output) > 0 {
+		return s.Answer.Words // not what the agent said before it
+	}
+	if n := len(s.Transcript.Messages); n > 0 && s.Transcript.Messages[n-1].Role == event.RoleAssistant {
+		return s.Transcript.Messages[n-1].Content
+	}
+	if text := event.TextOf(s.Answer.Words); cmd.Why == event.WhyMaxTokens && text != "" {
+		return []event.Block{&event.Text{Text: text}} // its calls have results
+	}
+	return nil
+}
+
+// answered reports whether an agent that ended well or not has answered: the program's own calls are none.
+func answered(well bool, why event.Why) bool { return well && why != event.WhyDirectCall }
+
 // closeScope ends a child and its parent's call in one commit.
 func (d *activeRun) closeScope(s *fold.Scope, cmd decide.Command) {
-	last, typed := []event.Block(nil), false
-	if n := len(s.Transcript.Messages); n > 0 && s.Transcript.Messages[n-1].Role == event.RoleAssistant {
-		last = s.Transcript.Messages[n-1].Content
-	} else if text := event.TextOf(s.Answer.Words); cmd.Why == event.WhyMaxTokens && text != "" {
-		last = []event.Block{&event.Text{Text: text}} // its calls have results
-	}
-	if len(cmd.Output) > 0 {
-		last = s.Answer.Words // not what the agent said before it
-	}
+	last, typed := lastWords(s, &cmd), false
+	var given json.RawMessage
 	if x := d.answerOf(s); x != nil && cmd.Err == nil {
 		raw, problem := x.Given(s, d.ctx.Done())
 		if problem != nil {
@@ -144,6 +157,12 @@ func (d *activeRun) closeScope(s *fold.Scope, cmd decide.Command) {
 		closed.Models = s.Own()
 	}
 	by := d.filterClosing(s, closed, typed)
+	if typed && closed.Err == nil {
+		given = json.RawMessage(event.RawText(closed.Output))
+	}
+	if answered(closed.Err == nil, cmd.Why) && !d.callAfterAgent(s, closed.Output, given) {
+		return
+	}
 	d.add(s, "", 0, closed)
 	d.record(s, "", 0, by)
 	d.leave(s)

@@ -74,7 +74,7 @@ func (d *activeRun) commitsFirst(s *fold.Scope, agent *Agent, cmd *decide.Comman
 		if s.Parent != nil && len(d.agentIn(s.Parent).Hooks.At(hooks.AfterTool)) > 0 {
 			return true
 		}
-		return afterBatch || s.Parent == nil && len(h.At(hooks.AfterRun)) > 0
+		return afterBatch || len(h.At(hooks.AfterAgent)) > 0 || s.Parent == nil && len(h.At(hooks.AfterRun)) > 0
 	default:
 		return false
 	}

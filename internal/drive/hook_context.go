@@ -2,6 +2,7 @@ package drive
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
@@ -14,10 +15,16 @@ type hookContext struct {
 	questions       asker
 }
 
+// stateView is the state as hooks read it.
+type stateView struct{ box *fold.State }
+
+// State implements [tool.StateReader].
+func (v stateView) State(key string) (json.RawMessage, bool) { return v.box.Get(key) }
+
 // hookContextOf returns the context for the hooks before the scope's next step.
 func (d *activeRun) hookContextOf(s *fold.Scope) *hookContext {
 	t := &hookContext{}
-	t.Context = tool.WithAsker(d.contextOf(s), &t.questions)
+	t.Context = tool.WithState(tool.WithAsker(d.contextOf(s), &t.questions), stateView{d.view.State})
 	if s.Before != nil {
 		t.questions.remember(s.Before.Questions...)
 	}

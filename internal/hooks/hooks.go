@@ -18,6 +18,7 @@ const (
 	AfterDrive
 	BeforeRun
 	AfterRun
+	AfterAgent
 	BeforeModel
 	AfterModel
 	BeforeTools
@@ -43,6 +44,8 @@ func PointOf(e any) (p Point, ok bool) {
 		return BeforeRun, true
 	case *hook.AfterRun:
 		return AfterRun, true
+	case *hook.AfterAgent:
+		return AfterAgent, true
 	case *hook.BeforeModel:
 		return BeforeModel, true
 	case *hook.AfterModel:
@@ -72,7 +75,7 @@ func PointOf(e any) (p Point, ok bool) {
 
 // after reports whether hooks of the point run after an action. They are called in reverse order.
 func (p Point) after() bool {
-	return p == AfterTool || p == AfterTools || p == AfterModel || p == AfterRun || p == AfterDrive || p == AfterCompaction
+	return p == AfterTool || p == AfterTools || p == AfterModel || p == AfterRun || p == AfterAgent || p == AfterDrive || p == AfterCompaction
 }
 
 // Hook is one hook.

@@ -40,6 +40,12 @@ func empty(name string) Frame {
 		return new(SubagentStart)
 	case "subagent_end":
 		return new(SubagentEnd)
+	case "node_start":
+		return new(NodeStart)
+	case "node_end":
+		return new(NodeEnd)
+	case "transfer":
+		return new(Transfer)
 	case "message":
 		return new(Message)
 	case "snapshot":

@@ -146,8 +146,12 @@ func (enc *Encoder) event(it *story.Item) {
 		enc.ended(it, b)
 	case *event.ScopeOpened:
 		enc.opened(it, b)
+		enc.nodeOpened(it, b)
 	case *event.ScopeClosed:
 		enc.closed(it, b)
+		enc.nodeClosed(it, b)
+	case *event.Transferred:
+		enc.send(&Transfer{From: b.From, To: b.To, Scope: it.Agent.ID, Place: placeOf(it)})
 	case *event.Asked:
 		enc.send(&Question{
 			QuestionID: b.Token, Ask: b.Ask, Name: b.Name, Index: b.Index, Prompt: b.Prompt, Payload: b.Payload,

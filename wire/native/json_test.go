@@ -18,7 +18,7 @@ import (
 func all() []native.Frame {
 	return []native.Frame{
 		new(native.Init), new(native.TextDelta), new(native.Thinking), new(native.ToolUse), new(native.ToolProgress),
-		new(native.SubagentStart), new(native.SubagentEnd), new(native.ToolResult), new(native.Question), new(native.Answered), new(native.Message), new(native.UserMessage),
+		new(native.SubagentStart), new(native.SubagentEnd), new(native.NodeStart), new(native.NodeEnd), new(native.Transfer), new(native.ToolResult), new(native.Question), new(native.Answered), new(native.Message), new(native.UserMessage),
 		new(native.Snapshot), new(native.Retry), new(native.Redacted), new(native.Notice), new(native.Title), new(native.Result), new(native.Error),
 	}
 }

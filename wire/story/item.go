@@ -92,6 +92,8 @@ type Run struct {
 type Work struct {
 	// Opened is when the agent began its work; zero where the stream did not see it.
 	Opened time.Time
+	// Node says that the agent works at a place of a flow, and not for a call of its own.
+	Node bool
 	// Wire is for the encoder alone.
 	Wire any
 

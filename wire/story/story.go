@@ -109,6 +109,10 @@ func (s *Story) tell(e *event.Event) *Item {
 		it.Answer = &at.Step.Own
 	}
 	switch b := e.Body.(type) {
+	case *event.ScopeOpened:
+		if it.Opened != nil {
+			it.Opened.Own.Node = b.Call == "" && !b.Task && !b.Background
+		}
 	case *event.RunStarted:
 		s.now = Run{ID: e.Run, Turn: b.Turn, Session: b.Session, Simulated: e.Simulated, Open: s.now.Open}
 	case *event.StepBegun:

@@ -42,6 +42,17 @@ func traceLine(e *event.Event, number func(call string) int) string {
 		return fmt.Sprintf("%s waits why=%s for=%s tool=#%d:%s", where, event.WhyWaiting, b.Ask, number(b.Call), term.CleanLine(b.Tool))
 	case *event.Answered:
 		return where + " answered"
+	case *event.ScopeOpened:
+		line := fmt.Sprintf("[scope %s] began agent=%s", term.CleanLine(b.ID), term.CleanLine(b.Agent))
+		if b.Node != "" {
+			line += " node=" + term.CleanLine(b.Node)
+		}
+		if e.Branch != "" {
+			line += " branch=" + term.CleanLine(e.Branch)
+		}
+		return line
+	case *event.Transferred:
+		return fmt.Sprintf("%s transferred from=%s to=%s", where, term.CleanLine(b.From), term.CleanLine(b.To))
 	case *event.ScopeClosed:
 		return fmt.Sprintf("[scope %s] ended why=%s stop=%s", term.CleanLine(b.ID), b.Why, term.CleanLine(string(b.Stop)))
 	case *event.RunEnded:
