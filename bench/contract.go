@@ -89,6 +89,12 @@ func promises() []promise {
 		{Work: "g: an event of 1 KiB, 64 drivers at once", Unit: micros, Must: 50, find: microsEach("g")},
 		{Work: "h: a step in SQLite, to its bare commit", Unit: ratio, Must: 1.5, find: ratioOf("h"), row: "h"},
 		{Work: "i: 500 deltas driven into a hub", Unit: ratio, Must: 2.5, find: ratioOf("i"), row: "i"},
+		{Work: "p: 100 agents in parallel", Unit: ratio, Must: 3, find: ratioOf("p"), row: "p"},
+		{Work: "p: an agent below ten sequences", Unit: ratio, Must: 3, find: ratioOf("p-nested"), row: "p-nested"},
+		{Work: "p: a graph of 1000 nodes", Unit: ratio, Must: 3, find: ratioOf("p-graph"), row: "p-graph"},
+		{Work: "p: a graph, 100 to 1000 nodes, time", Unit: ratio, Must: 12, find: ratioOf("p-graph-growth"), row: "p-graph-growth"},
+		{Work: "p: a map over 10000 items", Unit: ratio, Must: 3, find: ratioOf("p-map"), row: "p-map"},
+		{Work: "p: a map, 1000 to 10000 items, time", Unit: ratio, Must: 12, find: ratioOf("p-map-growth"), row: "p-map-growth"},
 		{Work: "hub: p99 at 5000 events/s, 1000 conversations", Unit: micros, Must: 1000, find: hubTail},
 		// Flat has no promised figure. The noise of growing slices in a thousand cycles is up to a quarter.
 		{Work: "10000 cycles: heap a cycle, whole run to first tenth", Unit: ratio, Must: 1.25, find: enduranceOf(heapGrowth)},

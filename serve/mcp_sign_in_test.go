@@ -32,7 +32,7 @@ func TestUsersSignInBesideRuns(t *testing.T) {
 	eachDatabase(t, "sign_in_beside", signInBesideRuns)
 }
 
-func signInBesideRuns(t *testing.T, store serve.Store, dump func() string) { //nolint:maintidx // one story
+func signInBesideRuns(t *testing.T, store serve.Store, dump func() string) {
 	t.Helper()
 	docs := mcpauthtest.Start(t, mcpauthtest.Rules{Only: "ours", Secret: clientSecret, Methods: []string{"client_secret_basic"}})
 	docs.MCP.AddTool(&mcp.Tool{Name: "echo", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {

@@ -684,9 +684,19 @@ func TestConversationsOverHTTP(t *testing.T) {
 
 func TestTheRest(t *testing.T) {
 	t.Parallel()
-	s := open(t, nil)
+	counted := make(chan struct{})
+	s := open(t, func(so *service.Options, _ *server.Options) {
+		count := so.Observe
+		so.Observe = func(tenant, life string, e *event.Event) {
+			count(tenant, life, e)
+			if _, over := e.Body.(*event.RunEnded); over {
+				close(counted)
+			}
+		}
+	})
 	conv := s.conversation()
 	frames(t, s.ask("POST", "/v1/conversations/"+conv+"/runs", `{"user_input":"use clock"}`).Body, nil)
+	<-counted // readers get an event before the metrics do
 	if got := s.json(200, "GET", "/healthz", "", "Authorization", ""); got["status"] != "ok" {
 		t.Errorf("%v", got)
 	}

@@ -35,6 +35,7 @@ func TestALateTitleIsNotTheNextConversations(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.wait(t, conv, started)
+		synctest.Wait() // the log has the run's end before the model is asked
 		if err := h.DeleteConversation(t.Context(), ann, conv); err != nil {
 			t.Fatal(err)
 		}

@@ -98,6 +98,7 @@ func Pairs() []Pair {
 		},
 	)
 	pairs = append(pairs, openingPairs()...)
+	pairs = append(pairs, flowPairs()...)
 	return append(pairs, diskPairs()...)
 }
 
