@@ -5,35 +5,51 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/flow"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/tool"
 )
 
 // agent reads an agent with a model.
-func (l *loader) agent(f *fields, name string) *braid.Agent {
-	m := f.text("model")
+func (l *loader) agent(f *fields, name string, depth int) *braid.Agent {
 	instructions, schema := f.text("instructions"), f.json("output")
 	var tools []tool.Tool
 	f.each("tools", func(n *yaml.Node) { tools = append(tools, l.toolOf(n)) })
+	below := l.subAgents(f, depth)
+	m := l.model(f, name)
+	if l.err != nil {
+		return nil
+	}
+	parts := append([]braid.Part{braid.Instructions(instructions), braid.Tools(tools...)}, below...)
+	if schema != nil {
+		parts = append(parts, braid.OutputSchema(schema))
+	}
+	if l.names.Parts != nil {
+		parts = append(parts, l.names.Parts(m, tools)...)
+	}
+	return braid.New(name, m, parts...)
+}
+
+// model opens the model of an agent.
+func (l *loader) model(f *fields, name string) model.Model {
+	ref := f.text("model")
 	switch {
 	case l.err != nil:
 		return nil
-	case m == "":
+	case ref == "" && l.names.Default != nil:
+		return l.names.Default
+	case ref == "":
 		l.fail(f.node, "add model", "the agent %q has no model", name)
 		return nil
 	case l.names.Model == nil:
 		l.fail(f.at("model"), "pass Names.Model", "this program opens no models for files")
 		return nil
 	}
-	opened, err := l.names.Model(m)
+	opened, err := l.names.Model(ref)
 	if err != nil {
 		l.err = at(f.at("model"), err)
 		return nil
 	}
-	parts := []braid.Part{braid.Instructions(instructions), braid.Tools(tools...)}
-	if schema != nil {
-		parts = append(parts, braid.OutputSchema(schema))
-	}
-	return braid.New(name, opened, parts...)
+	return opened
 }
 
 // members reads a list of agents.

@@ -35,11 +35,17 @@ type Names struct {
 	Agents map[string]*braid.Agent
 	// Tools are the tools of agents and nodes.
 	Tools map[string]tool.Tool
+	// NodeTools are the tools that a node of a graph may run, without a model and without permission; nil means all of Tools.
+	NodeTools map[string]tool.Tool
 	// Conditions are the conditions that edges and loops call. A loop passes the name of the last agent of a round as Node, its
 	// answer as Output, and no Number.
 	Conditions map[string]func(ctx context.Context, v flow.Visit) (bool, error)
 	// Model opens a model by its name; nil means that the file may not define agents with a model.
 	Model func(name string) (model.Model, error)
+	// Default is the model of agents that name none; nil refuses them.
+	Default model.Model
+	// Parts returns more parts of an agent that the file defines, such as permissions; nil means none. For a flow m is nil.
+	Parts func(m model.Model, tools []tool.Tool) []braid.Part
 }
 
 // File is what a file defines.
@@ -59,7 +65,7 @@ func Read(data []byte, names Names) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loader{names: names, made: map[string]*braid.Agent{}}
+	l := &loader{names: names, made: map[string]*braid.Agent{}, declared: map[string]*yaml.Node{}, done: map[*yaml.Node]bool{}}
 	f := &File{}
 	if f.Agent, f.Graph = l.definition(root, 0); l.err != nil {
 		return nil, l.err
@@ -109,6 +115,11 @@ type loader struct {
 	names Names
 	// made are the agents that the file has defined so far.
 	made map[string]*braid.Agent
+	// declared are the definitions in lists of agents, by name. done are those that are made.
+	declared map[string]*yaml.Node
+	done     map[*yaml.Node]bool
+	// open are the names of the agents that are being made, from the outermost one.
+	open []string
 	err  error
 }
 
@@ -129,16 +140,18 @@ func (l *loader) definition(n *yaml.Node, depth int) (*braid.Agent, *flow.Graph)
 	if l.err == nil && kind == "" {
 		kind = "agent"
 	}
-	f.each("agents", func(one *yaml.Node) { l.definition(one, depth+1) })
 	name := f.text("name")
 	if l.err == nil && name == "" {
 		l.fail(n, "add name", "the definition has no name")
 	}
+	l.open = append(l.open, name)
+	defer func() { l.open = l.open[:len(l.open)-1] }()
+	l.agentsOf(f, depth)
 	var agent *braid.Agent
 	var graph *flow.Graph
 	switch kind {
 	case "agent":
-		agent = l.agent(f, name)
+		agent = l.agent(f, name, depth)
 	case "graph":
 		agent, graph = l.graph(f, name, depth)
 	case "swarm":
@@ -164,40 +177,9 @@ func (l *loader) definition(n *yaml.Node, depth int) (*braid.Agent, *flow.Graph)
 		l.err = at(f.at("name"), err)
 		return nil, nil
 	}
-	l.made[name] = agent
+	if kind != "agent" && l.names.Parts != nil {
+		agent.Use(l.names.Parts(nil, nil)...)
+	}
+	l.made[name], l.done[n] = agent, true
 	return agent, graph
-}
-
-// agentOf returns the agent that a value names or defines.
-func (l *loader) agentOf(n *yaml.Node, depth int) *braid.Agent {
-	switch {
-	case l.err != nil || n == nil:
-		return nil
-	case n.Kind == yaml.MappingNode:
-		agent, _ := l.definition(n, depth+1)
-		return agent
-	}
-	name := l.scalar(n, "the name of an agent")
-	if a := l.made[name]; a != nil {
-		return a
-	}
-	if a := l.names.Agents[name]; a != nil {
-		return a
-	}
-	l.fail(n, "define it above under agents, or pass it in Names.Agents", "there is no agent %q", name)
-	return nil
-}
-
-// toolOf returns the tool that a value names.
-func (l *loader) toolOf(n *yaml.Node) tool.Tool {
-	if l.err != nil || n == nil {
-		return nil
-	}
-	name := l.scalar(n, "the name of a tool")
-	t := l.names.Tools[name]
-	if t == nil {
-		l.fail(n, "pass it in Names.Tools", "there is no tool %q", name)
-		return nil
-	}
-	return t
 }

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"regexp"
+	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -13,16 +13,22 @@ import (
 // searchBytes bounds the work of finding the place of an error: the sum of the texts that are parsed again.
 const searchBytes = 4 << 20
 
-// yamlWords are the words in front of the YAML library's messages. Its line is that of an enclosing block, so it is left out.
-var yamlWords = regexp.MustCompile(`^yaml: (line \d+: )?`)
-
 // broken returns the error of a text that is not YAML, at the place from which on the text is broken.
 func broken(data []byte, err error) error {
 	end := readUntil(data)
 	node := placeOf(data, lastGood(data, end))
-	e := invalid(node, "the file is not YAML: "+yamlWords.ReplaceAllString(err.Error(), ""), "correct the text at this place")
+	e := invalid(node, "the file is not YAML: "+problemOf(err), "correct the text at this place")
 	e.Err = err
 	return e
+}
+
+// problemOf returns the YAML library's message without its line, which is that of an enclosing block.
+func problemOf(err error) string {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	if _, rest, found := strings.Cut(text, ": "); found && strings.HasPrefix(text, "line ") {
+		return rest
+	}
+	return text
 }
 
 // oneByte reads a text byte by byte, so that the parser reads no further than it has to.
@@ -47,7 +53,7 @@ func (r *oneByte) Read(p []byte) (int, error) {
 func readUntil(data []byte) int {
 	r := &oneByte{data: data}
 	var doc yaml.Node
-	_ = yaml.NewDecoder(r).Decode(&doc) //nolint:errcheck // the error is known
+	_ = yaml.NewDecoder(r).Decode(&doc)
 	return r.next
 }
 

@@ -50,7 +50,7 @@ func (l *loader) graph(f *fields, name string, depth int) (*braid.Agent, *flow.G
 // node reads a node.
 func (l *loader) node(f *fields, depth int) flow.Node {
 	n := flow.Node{
-		Name: f.text("name"), Agent: l.agentOf(f.get("agent"), depth), Tool: l.toolOf(f.get("tool")), Ask: l.question(f.get("ask")),
+		Name: f.text("name"), Agent: l.agentOf(f.get("agent"), depth), Tool: l.nodeToolOf(f.get("tool")), Ask: l.question(f.get("ask")),
 		FanIn: l.fanIn(f), Visits: f.number("visits"), Feed: l.feed(f), Retries: f.number("retries"),
 		RetryWait: f.duration("retry_wait"), Timeout: f.duration("timeout"), In: f.json("in"), Out: f.json("out"),
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/braidrun/braid/models"
 	"github.com/braidrun/braid/service/agents"
 	"github.com/braidrun/braid/skill"
+	"github.com/braidrun/braid/tool"
 	"github.com/braidrun/braid/tool/demotool"
 	"github.com/braidrun/braid/tool/mcptool"
 )
@@ -24,6 +25,12 @@ import (
 // agentSetup is an agent with the resources that close releases.
 type agentSetup struct {
 	agent *braid.Agent
+	// models are those of the agents below a flow.
+	models []braid.Model
+	// own are its built-in tools, and sources those of the others. root has the parts of a run's outermost agent.
+	own     []tool.Tool
+	sources []tool.Source
+	root    []braid.Part
 	// signIns are the sign-ins to its MCP servers; nil if nobody signs in.
 	signIns *signIns
 	close   func()
@@ -33,21 +40,14 @@ type agentSetup struct {
 // uses scratch.
 func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid.Model, scratch string) (*agentSetup, error) {
 	info := model.Info()
-	asked, err := p.ModelOptions(s)
+	parts, err := p.agentParts(s)
 	if err != nil {
 		return nil, err
 	}
-	parts := []braid.Part{
-		braid.Limit(s.RunLimits()),
-		braid.Options(asked),
-		braid.Retries(braid.Retry{Attempts: s.Attempts}),
-	}
+	parts = append(parts, braid.Limit(s.RunLimits()))
 	parts = append(append(parts, fallbackParts(s, others)...), runtimeParts(s, model)...)
 	if err := checkText("the option instructions", s.Instructions); s.Instructions != "" && err != nil {
 		return nil, err
-	}
-	if s.Sequential {
-		parts = append(parts, braid.Sequential())
 	}
 	tools, closeTools, err := p.openTools(toolsFor(s.Tools, info), s.Scratch, scratch)
 	if err != nil {
@@ -112,11 +112,14 @@ func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid
 	closeAll := p.onExit(func() { closeAPIs(apis); _ = closeMCP(mcp); closeTools(); telemetry.close() })
 	parts = append(parts, braid.Instructions(s.Instructions), braid.From(files), braid.From(shell))
 	signIns.serve(mcp)
+	sources := []tool.Source{files, shell, skills}
 	if mcp != nil {
 		parts = append(parts, braid.From(mcp))
+		sources = append(sources, mcp)
 	}
 	for _, api := range apis {
-		parts = append(parts, braid.From(sourceOf(api, s.ToolSearch)))
+		source := sourceOf(api, s.ToolSearch)
+		parts, sources = append(parts, braid.From(source)), append(sources, source)
 	}
 	parts = append(append(parts, braid.From(skills), braid.Tools(tools...)), permitParts(s, "")...)
 	worksWithTools := len(own) > 0 || s.MCP != "" || len(apis) > 0
@@ -137,7 +140,20 @@ func (p *process) buildAgent(s *conf.Settings, model braid.Model, others []braid
 			fmt.Fprintf(p.Stderr, "braid: %s\n", printer.OneLine(message))
 		})
 	}
-	return &agentSetup{agent: agent, signIns: signIns, close: closeAll}, nil
+	return &agentSetup{agent: agent, own: tools, sources: sources, root: telemetry.parts(), signIns: signIns, close: closeAll}, nil
+}
+
+// agentParts returns what the settings say of each agent with a model.
+func (p *process) agentParts(s *conf.Settings) ([]braid.Part, error) {
+	asked, err := p.ModelOptions(s)
+	if err != nil {
+		return nil, err
+	}
+	parts := []braid.Part{braid.Options(asked), braid.Retries(braid.Retry{Attempts: s.Attempts})}
+	if s.Sequential {
+		parts = append(parts, braid.Sequential())
+	}
+	return parts, nil
 }
 
 // contextOf returns the settings that keep an agent within its model's context.
@@ -224,7 +240,7 @@ func scratchError(err error) error {
 
 // saySimulated reports on standard error, before the first answer, that the model follows a script.
 func (p *process) saySimulated(s *conf.Settings, c *agentSetup) error {
-	info := c.agent.Model().Info()
+	info := c.simulated()
 	if !info.Simulated {
 		return nil
 	}

@@ -82,7 +82,7 @@ func readAttachment(name string) ([]byte, error) {
 }
 
 // options returns the options of a run with the files. It refuses a file that the agent's model cannot read.
-func (a attached) options(agent *braid.Agent) ([]braid.RunOption, error) {
+func (a attached) options(c *agentSetup) ([]braid.RunOption, error) {
 	if len(a) == 0 {
 		return nil, nil
 	}
@@ -92,8 +92,8 @@ func (a attached) options(agent *braid.Agent) ([]braid.RunOption, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := agent.Reads(b); err != nil {
-			return nil, attachment.CannotRead(agent.Model().Info().Name, a[i].Name, err)
+		if err := c.agent.Reads(b); err != nil {
+			return nil, attachment.CannotRead(c.info().Name, a[i].Name, err)
 		}
 		blocks[i] = b
 	}

@@ -40,7 +40,7 @@ in the conversation:
 		},
 		Options: true,
 		Flags: append(append(append(
-			outputFlags(), continueFlag(), schemaFlag(), attachFlag(), runtimeFlag()), recordingFlags()...), conf.ServerFlags()...),
+			outputFlags(), continueFlag(), agentsFlag(), schemaFlag(), attachFlag(), runtimeFlag()), recordingFlags()...), conf.ServerFlags()...),
 		Run: func(ctx context.Context, in *conf.Invocation) error { return chat(ctx, p, in) },
 	}
 }
@@ -100,6 +100,9 @@ func chat(ctx context.Context, p *process, in *conf.Invocation) error {
 	if cfg.Schema, err = schemaOf(in); err != nil {
 		return err
 	}
+	if err := checkAgentsFlag(cfg, in); err != nil {
+		return err
+	}
 	files, err := attachedBy(in)
 	if err != nil {
 		return err
@@ -132,6 +135,9 @@ func chat(ctx context.Context, p *process, in *conf.Invocation) error {
 	}
 	c := &chatState{p: p, in: in, cfg: cfg, place: place, setup: setup, ints: ints, rec: rec, files: files}
 	defer func() { c.setup.close() }()
+	if err := p.fileAgent(&cfg.Settings, in, setup, model, others, rec); err != nil {
+		return err
+	}
 	if err := p.saySimulated(&cfg.Settings, setup); err != nil {
 		return err
 	}
@@ -140,7 +146,7 @@ func chat(ctx context.Context, p *process, in *conf.Invocation) error {
 	}
 	c.ui = p.newUI(cfg, in)
 	if c.ui.screen.Terminal && term.IsTerminal(p.Stdin) {
-		c.say("braid chat with " + term.CleanLine(setup.agent.Model().Info().Name) + ". /help lists commands, Ctrl-C cancels a run, Ctrl-D ends.")
+		c.say("braid chat with " + term.CleanLine(setup.info().Name) + ". /help lists commands, Ctrl-C cancels a run, Ctrl-D ends.")
 	}
 	echo := c.ui.asks
 	if in.On("json") || in.On("quiet") {
@@ -153,7 +159,7 @@ func chat(ctx context.Context, p *process, in *conf.Invocation) error {
 	c.talk = (&repl{
 		conv: c.place.conv, kept: c.place.store != nil, show: c.ui.show, ints: ints,
 		timeout: cfg.Timeout, ask: &asker{lines: lines, out: c.ui.asks, look: c.ui.screen, signIns: setup.signIns},
-	}).with(setup.agent)
+	}).with(setup)
 	if err := c.begin(ctx); err != nil {
 		return err
 	}
@@ -270,7 +276,7 @@ func (c *chatState) turn(ctx context.Context, text string) error {
 		err = c.far.turn(ctx, text, c.fresh, c.files)
 	} else {
 		var opts []braid.RunOption
-		if opts, err = c.files.options(c.setup.agent); err != nil {
+		if opts, err = c.files.options(c.setup); err != nil {
 			c.files = nil
 			return c.told(err)
 		}
@@ -372,7 +378,7 @@ func (c *chatState) model(ref string) {
 		return
 	}
 	if ref == "" {
-		c.say("(" + modelWords(c.setup.agent.Model().Info()) + ")")
+		c.say("(" + modelWords(c.setup.info()) + ")")
 		return
 	}
 	next := c.cfg.Settings
@@ -393,11 +399,16 @@ func (c *chatState) model(ref string) {
 		term.WriteError(c.p.Stderr, err)
 		return
 	}
+	if err := c.p.fileAgent(&next, c.in, setup, model, others, c.rec); err != nil {
+		setup.close()
+		term.WriteError(c.p.Stderr, err)
+		return
+	}
 	c.setup.close()
 	c.setup, c.cfg.Settings = setup, next
-	c.talk.with(setup.agent)
+	c.talk.with(setup)
 	c.talk.ask.signIns = setup.signIns
-	c.say("(" + modelWords(setup.agent.Model().Info()) + ")")
+	c.say("(" + modelWords(setup.info()) + ")")
 }
 
 // say prints a line of the program itself.

@@ -38,6 +38,7 @@ var checks = []struct {
 	{"keys", checkKeys},
 	{"local", checkLocal},
 	{"tools", checkTools},
+	{"agents", checkAgents},
 	{"scratch", checkScratch},
 	{"sandbox", checkSandbox},
 	{"data", checkData},

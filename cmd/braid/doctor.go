@@ -24,12 +24,14 @@ code is 0 unless something is broken; then it is the code of the first broken th
 		Examples: []conf.Example{
 			{Line: "braid doctor", Says: "look at everything"},
 			{Line: "braid doctor --model demo:./mine.yaml", Says: "would this model work?"},
+			{Line: "braid doctor --agents team.yaml", Says: "would braid run --agents work with this file?"},
 			{Line: `braid doctor --postgres env --mcp mcp.json`, Says: "would braid serve work with these?"},
 			{Line: `braid doctor --json | jq '.findings[] | select(.level!="ok")'`, Says: "for programs"},
 		},
 		Options: true,
 		Flags: append(append(append(postgresFlags(), connectionFlag), []conf.Flag{
 			{Name: "secrets", Value: "FILE", Help: "file with the keys that encrypt providers' keys (" + secretsEnv + ")"},
+			{Name: "agents", Value: "FILE", Help: "file with agents to check, as braid run --agents reads it"},
 			{Name: "json", Help: "write one JSON object"},
 		}...), tenantServerFlags...),
 		Run: func(ctx context.Context, in *conf.Invocation) error { return doctor(ctx, p, in) },

@@ -12,11 +12,14 @@ import (
 	"github.com/braidrun/braid/cmd/braid/internal/term"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/hook"
+	"github.com/braidrun/braid/model"
 )
 
 // repl runs turns of a conversation, prints them, and asks the user the questions of tools.
 type repl struct {
 	agent *braid.Agent
+	// model describes its model.
+	model model.Info
 	conv  *braid.Conversation
 	show  printer.Printer
 	ask   *asker
@@ -31,8 +34,9 @@ type repl struct {
 }
 
 // with sets the agent, and adds a hook that prints its events.
-func (t *repl) with(agent *braid.Agent) *repl {
-	t.agent = agent.Use(braid.On(t.print))
+func (t *repl) with(c *agentSetup) *repl {
+	t.agent, t.model = c.agent.Use(braid.On(t.print)), c.info()
+	t.model.Simulated = c.simulated().Simulated
 	return t
 }
 
@@ -163,7 +167,7 @@ func (t *repl) abandon(ctx context.Context) error {
 
 // summary returns the summary of a turn.
 func (t *repl) summary(res *braid.Result, err error) *printer.Summary {
-	info := t.agent.Model().Info()
+	info := t.model
 	s := &printer.Summary{
 		Kind: "result", Conversation: t.conv.ID(), Kept: t.kept, Model: info.Name, Simulated: info.Simulated, Replay: info.Replay,
 		Exit: term.KindOf(err).Info().Exit,

@@ -29,6 +29,7 @@ conversation's ID begins with it; --continue=ID is always one.`,
 			{Line: `answer=$(braid run -q "What is 6 times 7?")`, Says: "the answer alone, for a script"},
 			{Line: `braid run "Sum this up:" - < notes.txt`, Says: "a prompt followed by a file"},
 			{Line: `braid run --attach report.pdf "Sum this up."`, Says: "let the model read a file; images and texts, too"},
+			{Line: `braid run --agents team.yaml "…"`, Says: "let the agents of a file work together"},
 			{Line: `braid run --trace "…"`, Says: "the reason and the cost of each cycle"},
 			{Line: `braid run --json "…" | jq -r 'select(.kind=="result").text'`, Says: "events for a program, the result last"},
 			{Line: `yes | braid run "…"`, Says: "answer yes to every question of a tool"},
@@ -39,7 +40,7 @@ conversation's ID begins with it; --continue=ID is always one.`,
 		},
 		Options: true,
 		Flags: append(append(append(
-			outputFlags(), continueFlag(), schemaFlag(), attachFlag(), runtimeFlag()), recordingFlags()...), conf.ServerFlags()...),
+			outputFlags(), continueFlag(), agentsFlag(), schemaFlag(), attachFlag(), runtimeFlag()), recordingFlags()...), conf.ServerFlags()...),
 		Run: func(ctx context.Context, in *conf.Invocation) error { return runOnce(ctx, p, in) },
 	}
 }
@@ -57,6 +58,9 @@ func runOnce(ctx context.Context, p *process, in *conf.Invocation) error {
 		return err
 	}
 	if cfg.Schema, err = schemaOf(in); err != nil {
+		return err
+	}
+	if err := checkAgentsFlag(cfg, in); err != nil {
 		return err
 	}
 	files, err := attachedBy(in)
@@ -105,6 +109,9 @@ func runOnce(ctx context.Context, p *process, in *conf.Invocation) error {
 		return err
 	}
 	defer setup.close()
+	if err := p.fileAgent(&cfg.Settings, in, setup, model, others, rec); err != nil {
+		return err
+	}
 	open, err := place.open(ctx)
 	if err != nil {
 		return err
@@ -117,7 +124,7 @@ func runOnce(ctx context.Context, p *process, in *conf.Invocation) error {
 	if err := files.needPrompt(prompt); err != nil {
 		return err
 	}
-	opts, err := files.options(setup.agent)
+	opts, err := files.options(setup)
 	if err != nil {
 		return err
 	}
@@ -132,7 +139,7 @@ func runOnce(ctx context.Context, p *process, in *conf.Invocation) error {
 	t := (&repl{
 		conv: place.conv, kept: place.store != nil, show: ui.show, ints: ints,
 		timeout: cfg.Timeout, ask: &asker{out: ui.asks, look: ui.screen, signIns: setup.signIns},
-	}).with(setup.agent)
+	}).with(setup)
 	if fromStdin {
 		t.ask.lines = nothingMore{}
 	} else {

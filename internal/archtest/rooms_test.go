@@ -96,7 +96,7 @@ var rooms = []room{
 		},
 	},
 	{dir: "flow/draw", own: []string{"event"}},
-	{dir: "agentfile", own: []string{"", "event", "flow", "model", "tool"}, from: []string{"go.yaml.in/yaml/v3"}},
+	{dir: "agentfile", own: []string{"", "event", "flow", "internal/nearest", "model", "task", "tool"}, from: []string{"go.yaml.in/yaml/v3"}},
 	{dir: "flow", own: []string{"", "event", "flow/draw", "flow/kind", "internal/argtype", "internal/drive", "tool"}, tests: []string{"internal/decide", "internal/decide/decidetest", "internal/fold", "journal", "model"}},
 	{dir: "task", own: []string{"", "event", "internal/drive", "model", "tool"}, tests: []string{"journal", "wire/native", "wire/story"}},
 	{dir: "flow/kind", own: []string{"event", "tool"}},
