@@ -56,7 +56,9 @@ func (m *passes) Stream(ctx context.Context, req *model.Request) iter.Seq2[model
 	}
 }
 
-func passing(name, tool, to string) *braid.Agent { return braid.New(name, &passes{echo{name: name, tool: tool}, to}) }
+func passing(name, tool, to string) *braid.Agent {
+	return braid.New(name, &passes{echo{name: name, tool: tool}, to})
+}
 
 func (f *forest) name(kind string) string {
 	f.n++

@@ -39,12 +39,15 @@ func (m *part) Info() model.Info { return model.Info{Name: "test:" + m.name} }
 
 func (m *part) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 	chunks := []model.Chunk{
-		{Kind: model.ChunkText, Text: m.name + " "}, {Kind: model.ChunkText, Text: "is done"},
-		{Kind: model.ChunkUsage, Usage: &event.Usage{Input: 10, Output: 3, Total: 13}}, {Kind: model.ChunkStop, Stop: event.StopEndTurn},
+		{Kind: model.ChunkText, Text: m.name + " "},
+		{Kind: model.ChunkText, Text: "is done"},
+		{Kind: model.ChunkUsage, Usage: &event.Usage{Input: 10, Output: 3, Total: 13}},
+		{Kind: model.ChunkStop, Stop: event.StopEndTurn},
 	}
 	if m.tool != "" && len(req.Messages) == 1 {
 		chunks = []model.Chunk{
-			{Kind: model.ChunkCall, ID: "c1", Text: m.tool}, {Kind: model.ChunkCallInput, Text: m.args},
+			{Kind: model.ChunkCall, ID: "c1", Text: m.tool},
+			{Kind: model.ChunkCallInput, Text: m.args},
 			{Kind: model.ChunkStop, Stop: event.StopToolUse},
 		}
 	}

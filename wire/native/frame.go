@@ -141,6 +141,15 @@ type SubagentEnd struct {
 	Parent string `json:"parent_tool_use_id,omitempty"`
 }
 
+// Transfer says that another agent goes on in a scope.
+type Transfer struct {
+	From string `json:"from,omitempty"`
+	To   string `json:"to"`
+	// Scope is empty for the run's own agent.
+	Scope string `json:"scope,omitempty"`
+	Place
+}
+
 // Spending is what an agent used.
 type Spending struct {
 	Usage Usage `json:"usage"`

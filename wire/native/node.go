@@ -33,15 +33,6 @@ type NodeEnd struct {
 	Parent string `json:"parent_tool_use_id,omitempty"`
 }
 
-// Transfer says that another agent goes on in a scope.
-type Transfer struct {
-	From string `json:"from,omitempty"`
-	To   string `json:"to"`
-	// Scope is empty for the run's own agent.
-	Scope string `json:"scope,omitempty"`
-	Place
-}
-
 // FrameName implements [Frame].
 func (*NodeStart) FrameName() string { return "node_start" }
 
