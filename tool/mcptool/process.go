@@ -121,7 +121,7 @@ func (p *process) end() {
 	})
 }
 
-// findStrays notes what the child has started in other groups, while the child is still there to lead to it.
+// findStrays notes what the child has started, while the child is still there to lead to it.
 func (p *process) findStrays() {
 	p.straysMu.Lock()
 	defer p.straysMu.Unlock()

@@ -7,19 +7,18 @@ import (
 	"syscall"
 )
 
-// stray is a process that a server's program has started and that has left its group. The time of its start tells it from a later
-// process of its number.
+// stray is a process that a server's program has started. The time of its start tells it from a later process of its number.
 type stray struct {
 	pid   int
 	start string
 }
 
-// straysOf lists the descendants of a program that are in another group. What has been given to another parent, because its own
-// has ended, is not found.
+// straysOf lists the descendants of a program. Those in its group are listed too: one of them may leave the group before that is
+// ended. What has been given to another parent, because its own has ended, is not found.
 func straysOf(program int) []stray {
 	type entry struct {
-		parent, group int
-		start         string
+		parent int
+		start  string
 	}
 	all := map[int]entry{}
 	dir, err := os.Open("/proc")
@@ -35,13 +34,12 @@ func straysOf(program int) []stray {
 		}
 		if fields := statOf(pid); len(fields) > startTime {
 			parent, _ := strconv.Atoi(fields[1])
-			group, _ := strconv.Atoi(fields[2])
-			all[pid] = entry{parent, group, fields[startTime]}
+			all[pid] = entry{parent, fields[startTime]}
 		}
 	}
 	var list []stray
 	for pid, e := range all {
-		if pid == program || e.group == program {
+		if pid == program {
 			continue
 		}
 		for up, steps := e.parent, 0; up > 1 && steps < len(all); up, steps = all[up].parent, steps+1 {

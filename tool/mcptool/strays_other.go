@@ -2,7 +2,7 @@
 
 package mcptool
 
-// stray is a process that has left its program's group. Only Linux is asked for them.
+// stray is a process that a program has started. Only Linux is asked for them.
 type stray struct{}
 
 func straysOf(int) []stray { return nil }
