@@ -100,28 +100,29 @@ func TestATaskOfAFileInTheBackground(t *testing.T) {
 
 func TestMistakesOfAgentsBelowAnAgent(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{
-		"sub_agents: [z]": `line 3, column 14: there is no agent "z"`,
-		"sub_agents: [finde]\nagents: [{name: finder, model: m}]": "did you mean finder?",
-		"tools: [finb]":                        "did you mean find?",
-		"tools: [nothing]":                     "use one of find",
-		"sub_agents: z":                        "line 3, column 13: sub_agents is not a list",
-		"sub_agents: [{agent: a, task: true}]": `line 3, column 25: there is no key "task"`,
-		"sub_agents: [a, a]":                   `line 1, column 7: two tools are called "a"`,
-		"sub_agents: [x]":                      `line 3, column 14: the agent "x" is below itself: x > x`,
-		"task: {agents: [x]}":                  `line 3, column 17: the agent "x" is below itself: x > x`,
-		"agents:\n  - {name: s, kind: sequence, members: [x]}":      `line 4, column 41: the agent "x" is below itself: x > s > x`,
-		"agents:\n  - {name: b, model: m}\n  - {name: b, model: m}": `line 5, column 12: the file defines two agents called "b"`,
-		"task: {}":                                   "line 3, column 7: the Task tool has no agents",
-		"task: [a]":                                  "line 3, column 7: this is not a mapping",
-		"task: {agents: [a, a]}":                     `line 3, column 7: two types of a Task tool are called "a"`,
-		"task: {agents: [a], background: yes}":       `line 3, column 33: background is "yes"`,
-		"task: {agents: [a], models: {haiku: none}}": "line 3, column 37: there is no model none",
-		"task: {agents: [a], models: {haiku: ''}}":   `line 3, column 30: the model "haiku" cannot be opened`,
-		"task: {agents: [a], models: [haiku]}":       "line 3, column 29: this is not a mapping",
-		"task: {agents: [a], model: haiku}":          `line 3, column 21: there is no key "model"`,
-		"agents:\n  - {name: b, model: m, sub_agents: [c]}\n  - {name: c, model: m, task: {agents: [b]}}": `line 5, column 41: the agent "b" is below itself: b > c > b`,
+	for _, c := range [][2]string{
+		{"sub_agents: [z]", `line 3, column 14: there is no agent "z"`},
+		{"sub_agents: [finde]\nagents: [{name: finder, model: m}]", "did you mean finder?"},
+		{"tools: [finb]", "did you mean find?"},
+		{"tools: [nothing]", "use one of find"},
+		{"sub_agents: z", "line 3, column 13: sub_agents is not a list"},
+		{"sub_agents: [{agent: a, task: true}]", `line 3, column 25: there is no key "task"`},
+		{"sub_agents: [a, a]", `line 1, column 7: two tools are called "a"`},
+		{"sub_agents: [x]", `line 3, column 14: the agent "x" is below itself: x > x`},
+		{"task: {agents: [x]}", `line 3, column 17: the agent "x" is below itself: x > x`},
+		{"agents:\n  - {name: s, kind: sequence, members: [x]}", `line 4, column 41: the agent "x" is below itself: x > s > x`},
+		{"agents:\n  - {name: b, model: m}\n  - {name: b, model: m}", `line 5, column 12: the file defines two agents called "b"`},
+		{"task: {}", "line 3, column 7: the Task tool has no agents"},
+		{"task: [a]", "line 3, column 7: this is not a mapping"},
+		{"task: {agents: [a, a]}", `line 3, column 7: two types of a Task tool are called "a"`},
+		{"task: {agents: [a], background: yes}", `line 3, column 33: background is "yes"`},
+		{"task: {agents: [a], models: {haiku: none}}", "line 3, column 37: there is no model none"},
+		{"task: {agents: [a], models: {haiku: ''}}", `line 3, column 30: the model "haiku" cannot be opened`},
+		{"task: {agents: [a], models: [haiku]}", "line 3, column 29: this is not a mapping"},
+		{"task: {agents: [a], model: haiku}", `line 3, column 21: there is no key "model"`},
+		{"agents:\n  - {name: b, model: m, sub_agents: [c]}\n  - {name: c, model: m, task: {agents: [b]}}", `line 5, column 41: the agent "b" is below itself: b > c > b`},
 	} {
+		text, want := c[0], c[1]
 		_, err := Read([]byte("name: x\nmodel: m\n"+text), names())
 		if !errors.Is(err, event.ErrInvalid) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
