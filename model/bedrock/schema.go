@@ -53,6 +53,9 @@ func (m *setup) appendOutput(b []byte, req *model.Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if forced(req) {
+		t.effort = withoutThinking(t.effort)
+	}
 	if t.effort != "" && m.family.thinks == claudeDecides {
 		b = append(append(append(b, `"effort":"`...), t.effort...), `",`...)
 	}

@@ -172,15 +172,19 @@ func (m *setup) think(req *model.Request, without bool, set func(key, value stri
 	return most, nil
 }
 
-// thinkForced sets Claude's effort for a forced tool call, which rules out thinking. Without
-// thinking, the effort is at most high (API_runtime_OutputConfig).
+// thinkForced sets Claude's effort for a forced tool call, which rules out thinking.
 func (m *setup) thinkForced(req *model.Request, t thought, set func(key, value string)) {
 	if t.effort != "" && m.family.thinks == claudeDecides {
-		if t.effort == "xhigh" || t.effort == string(model.EffortMax) {
-			t.effort = string(model.EffortHigh)
-		}
-		m.setEffort(req, t.effort, set)
+		m.setEffort(req, withoutThinking(t.effort), set)
 	}
+}
+
+// withoutThinking returns the effort of Claude for a call in which it cannot think: at most high (API_runtime_OutputConfig).
+func withoutThinking(effort string) string {
+	if effort == "xhigh" || effort == string(model.EffortMax) {
+		return string(model.EffortHigh)
+	}
+	return effort
 }
 
 // setEffort writes Claude's effort. If the answer has a schema, the effort goes into Converse's
