@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bufio"
 	"encoding/json"
 	"path/filepath"
 	"strings"
@@ -59,6 +60,14 @@ func TestPermissionsOfTheServer(t *testing.T) {
 	}
 	s.json(200, "POST", at+q["question_id"].(string), `{"answer":{"approved":true,"lasts":"always","any_args":true}}`)
 	s.json(404, "POST", at+"another", `{"answer":true}`)
+	// What is allowed always is kept once the run has read its answer: then it goes on to its next question.
+	for asked := false; !asked; {
+		res := s.ask("GET", "/v1/conversations/"+conv+"/runs/"+got["id"].(string)+"/stream", "")
+		for lines := bufio.NewScanner(res.Body); !asked && lines.Scan(); {
+			asked = strings.Contains(lines.Text(), `"tool_name":"delete_file"`)
+		}
+		_ = res.Body.Close()
+	}
 	// Another conversation, and after a start of the server anew: nothing is asked any more.
 	_, got = run()
 	if q, _ := got["question"].(map[string]any); q["tool_name"] != "delete_file" || q["name"] == "braid.permission" { // it asks for itself
