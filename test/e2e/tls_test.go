@@ -55,7 +55,7 @@ func TestHTTPS(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	pool := certify(t, cert, key)
-	s := startServer(t, filepath.Join(dir, "data"), "--tls-cert", cert, "--tls-key", key, "--agentcore", "--model", "demo:assistant?first_byte=20ms&rate=100")
+	s := startServer(t, filepath.Join(dir, "data"), "--tls-cert", cert, "--tls-key", key, "--agentcore", "--model", "demo:assistant?first_byte=20ms&rate=30")
 	if !strings.HasPrefix(s.url, "https://127.0.0.1:") {
 		t.Fatalf("it serves on %s", s.url)
 	}
