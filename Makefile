@@ -60,8 +60,8 @@ unwatched := ./test/kill ./test/e2e ./bench ./model/anthropic ./model/internal/s
 	./model/cassette ./bench/scenario ./test/corpora ./test/frozen ./test/wires ./internal/schemacheck ./embedding/bedrock ./embedding/gemini \
 	./embedding/openai ./embedding/ollama ./event ./model/demo
 # Single tests of watched packages that it would make too slow, and the bugs that must be found.
-unwatched_tests := TestAnswersLikeMemory|TestSQLite|TestPlanted|TestALongConversationOpens|TestPagesOfLargeEvents
-unwatched_in := ./test/sim ./journal/sqlite . ./server
+unwatched_tests := TestAnswersLikeMemory|TestSQLite|TestPlanted|TestALongConversationOpens|TestPagesOfLargeEvents|TestWhatAFinishedNodeKeeps|TestGraphsAndMapsAreLinear|TestALineOf64MiB
+unwatched_in := ./test/sim ./journal/sqlite . ./server ./flow ./claude
 # Where tests play few of their cases under the race detector. make test-long plays all of them without.
 many_in := . ./bench/scenario ./journal/... ./model/... ./secret ./server/... ./service ./test/corpora ./test/sim ./test/tenants
 
