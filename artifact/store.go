@@ -175,8 +175,8 @@ func (f *files) Save(ctx context.Context, name, mime string, r io.Reader) (v Ver
 	return f.settle(ctx, v, ref, prefix)
 }
 
-// settle gives a version a number of its own. Another process may have chosen the same one: whoever sees the other moves behind
-// it. Both may see each other, so the distance is random.
+// settle gives a version a number of its own. If another process has chosen the same one, the process that
+// sees the other moves behind it. Both may see each other, so the distance is random.
 func (f *files) settle(ctx context.Context, v Version, ref blob.Ref, prefix string) (Version, error) {
 	for {
 		list, refs, err := f.ofName(ctx, v.Name)

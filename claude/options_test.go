@@ -118,7 +118,7 @@ var optionRows = []optionRow{
 	{sdk: "systemPrompt", here: ExcludeDynamicSections(), first: `"excludeDynamicSections":true`},
 	{sdk: "systemPrompt", here: SnapshotSystemPrompt(yes), first: `"systemPromptSnapshot":true`},
 	{sdk: "title", here: Title("t"), first: `"title":"t"`},
-	{sdk: "spawnClaudeCodeProcess", why: "Command names a program of one's own: every test"},
+	{sdk: "spawnClaudeCodeProcess", why: "Command names the program to run, as every test does"},
 }
 
 // alwaysArgs are the arguments of every process.

@@ -8,7 +8,7 @@ import (
 // mostQueued is how many bytes of lines wait for a slow reader before the program has to wait too.
 const mostQueued = 2 * MaxLine
 
-// queue takes messages from the reader of the program's output to whoever ranges over them. It never holds back the
+// queue takes messages from the reader of the program's output to the loop over them. It never holds back the
 // answers to control requests unless mostQueued is reached.
 type queue struct {
 	mu    sync.Mutex

@@ -69,7 +69,7 @@ type Run struct {
 }
 
 // SettingsLabel is the key in a run's Metadata that holds the settings which the run has for itself, such as limits and
-// instructions. Whoever drives the run goes by them. The root's options write it.
+// instructions. The driver of the run obeys them. The root's options write it.
 const SettingsLabel = "braid.settings"
 
 // ContinuesLabel is the key in a run's Metadata that names the ended run that it continues. It goes with a run without

@@ -44,7 +44,7 @@ type Narrower interface {
 type Matcher interface {
 	Kind
 	// Matches returns why the kind cannot go on with a scope that an earlier version of it has begun; nil if it can. Braid calls
-	// it when it takes up a run that has begun. After an error the run keeps waiting, and whoever resumes it gets the error.
+	// it when it takes up a run that has begun. After an error the run keeps waiting, and the caller that resumes it gets the error.
 	Matches(s Scope) error
 }
 

@@ -17,7 +17,7 @@ import (
 	wire "github.com/braidrun/braid/wire/adk"
 )
 
-// members reads an object's members, with keys in either style. null and an empty body have none. Members that nobody knows
+// members reads an object's members, with keys in either style. null and an empty body have none. Unknown members
 // are ignored, as adk-python does.
 func members(body []byte, member func(key string, raw json.RawMessage) error) error {
 	if text := strings.TrimSpace(string(body)); text == "" || text == "null" {

@@ -64,7 +64,7 @@ func (c *connection) inUse() bool {
 	if c.busy > 0 {
 		return true
 	}
-	from := c.mcp.Load() // c.mu may be held by one who waits for the pool's mutex
+	from := c.mcp.Load() // c.mu may be held by a goroutine that waits for the pool's mutex
 	return from != nil && from.servers.Waiting() > 0
 }
 
